@@ -1,0 +1,331 @@
+//! A batch: verbs that are posted together, and the arena their words live in.
+
+use crate::verb::{SlotGeometry, SlotRead, Verb};
+use layout::GlobalPtr;
+use layout::row::Cover;
+
+/// Words an arena starts with (256 KiB); it grows when a transaction needs more.
+const ARENA_WORDS: usize = 32 * 1024;
+/// Most words of an arena (2 GiB): offsets are 32 bits wide.
+pub const ARENA_WORDS_MAX: usize = 1 << 28;
+
+/// A range of words in a batch's arena.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Span {
+    /// First word.
+    pub at: u32,
+    /// Number of words.
+    pub words: u32,
+}
+
+/// Where the result of a swap or an addition will stand, and what the swap expects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Swap {
+    at: u32,
+    expected: u64,
+}
+
+/// Verbs to be posted together, and the words they read and write.
+///
+/// The arena outlives a single round trip: a transaction uses one batch from begin to end, so that a row
+/// is copied once on its way in and once on its way out. The batch moves into [`crate::Fabric::execute`]
+/// and comes back from it; whoever drops the future in between leaves the buffers to the fabric.
+pub struct Batch(Box<Body>);
+
+struct Body {
+    verbs: Vec<Verb>,
+    bytes: u64,
+    fences: u32,
+    arena: Vec<u64>,
+    used: usize,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Batch {
+    /// An empty batch with a fresh arena.
+    pub fn new() -> Self {
+        let arena = vec![0; ARENA_WORDS];
+        Self(Box::new(Body { verbs: Vec::with_capacity(256), bytes: 0, fences: 0, arena, used: 0 }))
+    }
+
+    /// Forgets verbs and arena contents: the next transaction starts.
+    #[inline]
+    pub fn reset(&mut self) {
+        self.clear_verbs();
+        self.0.used = 0;
+    }
+
+    /// Forgets the verbs; the arena stays.
+    #[inline]
+    pub fn clear_verbs(&mut self) {
+        self.0.verbs.clear();
+        self.0.bytes = 0;
+        self.0.fences = 0;
+    }
+
+    /// Takes `words` words of the arena. Their content is whatever stood there before.
+    #[inline]
+    pub fn reserve(&mut self, words: u32) -> Span {
+        let at = self.0.used;
+        self.0.used = at + words as usize;
+        if self.0.used > self.0.arena.len() {
+            self.grow();
+        }
+        Span { at: at as u32, words }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        assert!(self.0.used <= ARENA_WORDS_MAX, "a transaction's arena holds at most 2 GiB");
+        let words = self.0.used.next_power_of_two();
+        self.0.arena.resize(words, 0);
+    }
+
+    /// Words of the arena in use; callers bound their read sets by it.
+    #[inline]
+    pub fn arena_words(&self) -> usize {
+        self.0.used
+    }
+
+    /// Gives back all arena words from `at` on: scans that work chunk by chunk reuse them.
+    #[inline]
+    pub fn truncate(&mut self, at: u32) {
+        assert!(at as usize <= self.0.used);
+        self.0.used = at as usize;
+    }
+
+    /// Copies `words` into the arena.
+    #[inline]
+    pub fn put(&mut self, words: &[u64]) -> Span {
+        let span = self.reserve(words.len() as u32);
+        self.words_mut(span).copy_from_slice(words);
+        span
+    }
+
+    /// Copies `span` to a new place in the arena.
+    #[inline]
+    pub fn duplicate(&mut self, span: Span) -> Span {
+        let copy = self.reserve(span.words);
+        let from = span.at as usize;
+        self.0.arena.copy_within(from..from + span.words as usize, copy.at as usize);
+        copy
+    }
+
+    /// The words of a span.
+    #[inline]
+    pub fn words(&self, span: Span) -> &[u64] {
+        &self.0.arena[span.at as usize..(span.at + span.words) as usize]
+    }
+
+    /// The words of a span, to change them.
+    #[inline]
+    pub fn words_mut(&mut self, span: Span) -> &mut [u64] {
+        &mut self.0.arena[span.at as usize..(span.at + span.words) as usize]
+    }
+
+    /// Word `index` of the arena.
+    #[inline]
+    pub fn word(&self, index: u32) -> u64 {
+        self.0.arena[index as usize]
+    }
+
+    /// Sets word `index` of the arena.
+    #[inline]
+    pub fn set_word(&mut self, index: u32, value: u64) {
+        self.0.arena[index as usize] = value;
+    }
+
+    #[inline]
+    fn push(&mut self, verb: Verb) {
+        self.0.bytes += verb.bytes();
+        self.0.verbs.push(verb);
+    }
+
+    /// Reads `words` words from `from`; they may be torn.
+    #[inline]
+    pub fn read(&mut self, from: GlobalPtr, words: u32) -> Span {
+        let span = self.reserve(words);
+        self.push(Verb::Read { from, at: span.at, words });
+        span
+    }
+
+    /// Writes a span of the arena to `to`; it may be torn.
+    #[inline]
+    pub fn write(&mut self, to: GlobalPtr, span: Span) {
+        self.refuse_unordered(to, span.words);
+        self.push(Verb::Write { to, at: span.at, words: span.words });
+    }
+
+    /// Writes one word.
+    #[inline]
+    pub fn write_word(&mut self, to: GlobalPtr, value: u64) {
+        self.refuse_unordered(to, 1);
+        self.push(Verb::WriteWord { to, value });
+    }
+
+    /// Swaps `word` from `expected` to `desired`.
+    #[inline]
+    pub fn compare_and_swap(&mut self, word: GlobalPtr, expected: u64, desired: u64) -> Swap {
+        let at = self.reserve(1).at;
+        self.push(Verb::CompareAndSwap { word, expected, desired, at });
+        Swap { at, expected }
+    }
+
+    /// Adds `add` to `word`.
+    #[inline]
+    pub fn fetch_and_add(&mut self, word: GlobalPtr, add: u64) -> Swap {
+        let at = self.reserve(1).at;
+        self.push(Verb::FetchAndAdd { word, add, at });
+        Swap { at, expected: 0 }
+    }
+
+    /// Whether a completed swap found what it expected.
+    #[inline]
+    pub fn swapped(&self, swap: Swap) -> bool {
+        self.word(swap.at) == swap.expected
+    }
+
+    /// What a completed swap or addition found.
+    #[inline]
+    pub fn found(&self, swap: Swap) -> u64 {
+        self.word(swap.at)
+    }
+
+    /// Reads header and untorn image of a row (`AllButLink`), or an old version or node (`All`).
+    #[inline]
+    pub fn read_row(&mut self, from: GlobalPtr, words: u32, cover: Cover) -> Span {
+        let span = self.reserve(words);
+        self.push(Verb::ReadRow { from, at: span.at, words, cover });
+        span
+    }
+
+    /// Writes the image that stands in `span` (header word included, not written) so that readers see it
+    /// whole. Words before `first` are known to be there already; with a checksum all are written.
+    #[inline]
+    pub fn write_row(&mut self, to: GlobalPtr, span: Span, first: u32, cover: Cover) {
+        self.refuse_unordered(to, span.words);
+        self.push(Verb::WriteRow { to, at: span.at, words: span.words, first, cover });
+    }
+
+    /// Fetches a bucket and picks the slot that holds the key in arena words `key`; the result has the
+    /// shape of [`SlotRead`].
+    #[inline]
+    pub fn find_slot(&mut self, bucket: GlobalPtr, geometry: SlotGeometry, key: Span) -> Span {
+        debug_assert_eq!(key.words, u32::from(geometry.key_words));
+        let span = self.reserve(SlotRead::SLOT + u32::from(geometry.slot_words));
+        self.push(Verb::FindSlot { bucket, geometry, key: key.at, at: span.at });
+        span
+    }
+
+    /// Orders what follows after the completion of what came before; costs a round trip.
+    #[inline]
+    pub fn fence(&mut self) {
+        self.0.fences += 1;
+        self.push(Verb::Fence);
+    }
+
+    /// A write after an unfenced read or atomic of the same words would rely on an order that the
+    /// contract does not give; that is a bug of the caller.
+    #[inline]
+    fn refuse_unordered(&self, to: GlobalPtr, words: u32) {
+        if cfg!(debug_assertions) || cfg!(test) {
+            self.assert_ordered(to, words);
+        }
+    }
+
+    fn assert_ordered(&self, to: GlobalPtr, words: u32) {
+        let since_fence = self.0.verbs.rsplit(|verb| *verb == Verb::Fence).next().unwrap_or(&[]);
+        for verb in since_fence {
+            let unordered = matches!(
+                verb,
+                Verb::Read { .. }
+                    | Verb::ReadRow { .. }
+                    | Verb::FindSlot { .. }
+                    | Verb::CompareAndSwap { .. }
+                    | Verb::FetchAndAdd { .. }
+            );
+            let (start, end) = (verb.target(), verb.target().add_words(u64::from(verb.target_words())));
+            let overlap = start < to.add_words(u64::from(words)) && to < end;
+            assert!(!(unordered && overlap), "a write after {verb:?} needs a fence to be ordered");
+        }
+    }
+
+    /// The verbs in posting order.
+    #[inline]
+    pub fn verbs(&self) -> &[Verb] {
+        &self.0.verbs
+    }
+
+    /// Whether there is nothing to post.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.verbs.is_empty()
+    }
+
+    /// Bytes the verbs move.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes
+    }
+
+    /// Round trips the batch costs: one, and one more per fence.
+    #[inline]
+    pub fn round_trips(&self) -> u64 {
+        1 + u64::from(self.0.fences)
+    }
+
+    /// Verbs and arena at once, for the back ends that carry them out.
+    #[inline]
+    pub fn parts_mut(&mut self) -> (&[Verb], &mut [u64]) {
+        let body = &mut *self.0;
+        (&body.verbs, &mut body.arena[..body.used])
+    }
+}
+
+impl std::fmt::Debug for Batch {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_list().entries(&self.0.verbs).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layout::RegionId;
+
+    fn ptr(offset: u64) -> GlobalPtr {
+        GlobalPtr::new(RegionId(0), offset)
+    }
+
+    #[test]
+    fn arena_grows_and_keeps_its_words() {
+        let mut batch = Batch::new();
+        let first = batch.put(&[1, 2, 3]);
+        batch.reserve(1 << 20);
+        assert_eq!(batch.words(first), [1, 2, 3]);
+        let copy = batch.duplicate(first);
+        assert_eq!(batch.words(copy), [1, 2, 3]);
+    }
+
+    #[test]
+    #[should_panic(expected = "needs a fence")]
+    fn a_write_after_a_read_of_the_same_word_is_refused() {
+        let mut batch = Batch::new();
+        batch.read(ptr(64), 4);
+        batch.write_word(ptr(72), 1);
+    }
+
+    #[test]
+    fn a_fence_orders_and_costs_a_round_trip() {
+        let mut batch = Batch::new();
+        batch.read(ptr(64), 4);
+        batch.fence();
+        batch.write_word(ptr(72), 1);
+        assert_eq!((batch.round_trips(), batch.bytes()), (2, 40));
+    }
+}

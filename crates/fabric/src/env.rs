@@ -1,0 +1,72 @@
+//! The two traits between protocols and worlds.
+
+use crate::batch::Batch;
+use crate::counters::Counters;
+use crate::error::{CallError, FabricError};
+use crate::service::ServiceId;
+use layout::NodeId;
+use std::future::Future;
+
+/// A named point right after a remotely visible effect, where the simulator may hold, kill or reorder.
+pub trait FailurePoint: Copy {
+    /// The point's name, unique over all protocols: `commit::LocksHeld`.
+    fn name(self) -> &'static str;
+}
+
+/// A planted bug, by the name of the guard it removes. Only simulated worlds ever switch one on; in
+/// worlds on real memory the question is answered at compile time.
+pub type Mutant = &'static str;
+
+/// Verbs and calls.
+pub trait Fabric {
+    /// Whether every verb has completed before `execute` first returns: a world without waiting. Code
+    /// that would hand a commit to a task of its own need not do so there.
+    const IMMEDIATE: bool;
+
+    /// Whether all memory is coherent with the CPUs that see it. Rows carry no checksum then.
+    const COHERENT: bool;
+
+    /// Posts a batch and waits for all of it: one round trip (and one per fence).
+    fn execute(&self, batch: Batch) -> impl Future<Output = Result<Batch, FabricError>>;
+
+    /// Calls `service` on `node` and waits for its answer.
+    fn call(
+        &self,
+        node: NodeId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> impl Future<Output = Result<Vec<u8>, CallError>>;
+
+    /// The node that a region lives on.
+    fn node_of(&self, region: layout::RegionId) -> NodeId;
+
+    /// What this endpoint has sent.
+    fn counters(&self) -> &Counters;
+}
+
+/// The world around a protocol. Protocols know no other clock, randomness or threads.
+pub trait Env: Fabric + Clone + 'static {
+    /// Nanoseconds since some fixed moment; never goes back.
+    fn now_ns(&self) -> u64;
+
+    /// Waits.
+    fn sleep_ns(&self, duration_ns: u64) -> impl Future<Output = ()>;
+
+    /// Lets others run: between two tries of a loop that waits for somebody else.
+    fn yield_now(&self) -> impl Future<Output = ()>;
+
+    /// A random number.
+    fn random(&self) -> u64;
+
+    /// Runs a task that nobody waits for.
+    fn spawn(&self, task: impl Future<Output = ()> + 'static);
+
+    /// Announces that a failure point was reached. Nothing in production.
+    fn reach(&self, point: impl FailurePoint) -> impl Future<Output = ()>;
+
+    /// Whether a guard is removed in this world, to show that a test notices.
+    #[inline]
+    fn mutant(&self, _name: Mutant) -> bool {
+        false
+    }
+}

@@ -1,0 +1,35 @@
+//! The seam every protocol is written against, and the worlds below it.
+//!
+//! Protocol code sees two traits, [`Fabric`] and [`Env`], and one noun, [`Batch`]. It is compiled once per
+//! world: here `local` (threads of one process that share regions), in crate `sim` virtual time.
+//!
+//! # The contract
+//! - The only atom is the aligned 8-byte word. Longer reads and writes may be torn at words, in any order.
+//! - A batch is posted at once; awaiting it is one round trip. Within a batch to one server a write takes
+//!   effect before anything posted after it, and an atomic before a later read or atomic. Nothing else is
+//!   ordered unless a [`Batch::fence`] stands between, which costs another round trip.
+//! - Untorn reads of rows and nodes are the verb [`Batch::read_row`], with [`Batch::write_row`] as its
+//!   counterpart; [`Batch::find_slot`] fetches a neighbourhood and picks the row with a key.
+//! - Atomics are atomic among atomics of the same fabric on the same region. A failed swap writes nothing.
+//! - A verb whose completion is lost may have happened or may still happen.
+//! - Buffers belong to the batch, and the batch to the fabric until completion: dropping a future that
+//!   waits for a batch never lets the fabric write into freed memory.
+#![deny(unsafe_code)]
+
+pub mod batch;
+pub mod counters;
+pub mod env;
+pub mod error;
+pub mod local;
+#[allow(unsafe_code)]
+mod raw;
+pub mod service;
+pub mod verb;
+
+pub use batch::{Batch, Span, Swap};
+pub use counters::{Counters, Counts};
+pub use env::{Env, Fabric, FailurePoint, Mutant};
+pub use error::{CallError, FabricError};
+pub use local::{LocalEnv, LocalWorld, WorldConfig, run_now};
+pub use service::{CallId, Reply, Service, ServiceId};
+pub use verb::{SlotGeometry, SlotRead, Verb};

@@ -1,0 +1,123 @@
+//! An endpoint of a local world: carries out verbs at once, on the caller's thread.
+
+use crate::batch::Batch;
+use crate::counters::Counters;
+use crate::env::{Env, Fabric, FailurePoint};
+use crate::error::{CallError, FabricError};
+use crate::local::execute::execute;
+use crate::local::world::LocalWorld;
+use crate::service::ServiceId;
+use layout::{NodeId, RegionId};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::{Context, Poll, Waker};
+
+/// An endpoint of a [`LocalWorld`].
+#[derive(Clone)]
+pub struct LocalEnv {
+    world: Arc<LocalWorld>,
+    own: Arc<Own>,
+}
+
+struct Own {
+    counters: Counters,
+    random: AtomicU64,
+}
+
+impl LocalEnv {
+    pub(crate) fn new(world: Arc<LocalWorld>, seed: u64) -> Self {
+        Self { world, own: Arc::new(Own { counters: Counters::default(), random: seed.into() }) }
+    }
+
+    /// The world this endpoint belongs to.
+    pub fn world(&self) -> &Arc<LocalWorld> {
+        &self.world
+    }
+}
+
+impl Fabric for LocalEnv {
+    const IMMEDIATE: bool = true;
+    const COHERENT: bool = true;
+
+    #[inline]
+    async fn execute(&self, mut batch: Batch) -> Result<Batch, FabricError> {
+        self.own.counters.count_batch(&batch);
+        execute(&self.world, &mut batch)?;
+        if self.own.counters.is_tracing() {
+            self.own.counters.trace_batch(&batch);
+        }
+        Ok(batch)
+    }
+
+    async fn call(
+        &self,
+        node: NodeId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> Result<Vec<u8>, CallError> {
+        let handler = self.world.service(node, service)?;
+        // The handler's own verbs are the server's work, not this endpoint's.
+        let server = self.world.endpoint();
+        let answer = handler.handle(&server, &request).await?;
+        self.own.counters.count_call((request.len() + answer.len()) as u64);
+        Ok(answer)
+    }
+
+    #[inline]
+    fn node_of(&self, region: RegionId) -> NodeId {
+        NodeId(region.0)
+    }
+
+    #[inline]
+    fn counters(&self) -> &Counters {
+        &self.own.counters
+    }
+}
+
+impl Env for LocalEnv {
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        self.world.elapsed_ns()
+    }
+
+    async fn sleep_ns(&self, duration_ns: u64) {
+        #[allow(clippy::disallowed_methods, reason = "this is where Env's waiting comes from")]
+        std::thread::sleep(std::time::Duration::from_nanos(duration_ns));
+    }
+
+    async fn yield_now(&self) {
+        std::thread::yield_now();
+    }
+
+    /// SplitMix64 [Steele, Lea, Flood 2014]: one addition and a mix, no state to share.
+    #[inline]
+    fn random(&self) -> u64 {
+        let state = self.own.random.load(Relaxed).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.own.random.store(state, Relaxed);
+        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        run_now(task);
+    }
+
+    #[inline]
+    async fn reach(&self, _point: impl FailurePoint) {}
+}
+
+/// Runs a future of a world without waiting to its end, on this thread.
+///
+/// # Panics
+/// If the future waits for anything but the fabric: local verbs complete before they return.
+#[inline]
+pub fn run_now<T>(future: impl Future<Output = T>) -> T {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(future).poll(&mut context) {
+        Poll::Ready(value) => value,
+        Poll::Pending => unreachable!("a local future waits for nothing but the fabric"),
+    }
+}

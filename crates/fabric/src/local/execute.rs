@@ -1,0 +1,200 @@
+//! Carries out a batch on shared memory, in posting order, after asking the caches for all of it.
+
+use crate::batch::Batch;
+use crate::error::FabricError;
+use crate::local::world::LocalWorld;
+use crate::raw::prefetch_words;
+use crate::verb::{SlotGeometry, SlotRead, Verb};
+use layout::bucket;
+use layout::row::{Cover, LINK, VERSION};
+use layout::{GlobalPtr, VersionWord};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU64, fence};
+
+/// How often a torn image is read again before it is delivered as torn. A writer needs well under a
+/// microsecond; one that was taken off its core needs milliseconds, and the old version is at hand.
+const TORN_RETRY_COUNT_MAX: u32 = 64;
+
+/// Carries out all verbs of `batch`. Memory is sequentially consistent enough for every promise of the
+/// contract: stores in posting order, atomics as full barriers, reads never ahead of earlier atomics.
+#[inline]
+pub fn execute(world: &LocalWorld, batch: &mut Batch) -> Result<(), FabricError> {
+    let (verbs, arena) = batch.parts_mut();
+    if verbs.len() > 1 {
+        prefetch(world, verbs)?;
+    }
+    for verb in verbs {
+        execute_verb(world, arena, verb)?;
+    }
+    Ok(())
+}
+
+/// Asks for every line that the batch will read, so that the misses overlap. Buckets take two rounds:
+/// the header tells which slot is wanted.
+#[inline]
+fn prefetch(world: &LocalWorld, verbs: &[Verb]) -> Result<(), FabricError> {
+    let mut buckets = false;
+    for verb in verbs {
+        match *verb {
+            Verb::FindSlot { bucket, .. } => {
+                buckets = true;
+                prefetch_words(world.words(bucket, bucket::SLOTS)?);
+            }
+            Verb::Read { .. } | Verb::ReadRow { .. } => {
+                prefetch_words(world.words(verb.target(), verb.target_words())?);
+            }
+            // Written lines were read before, or are fresh and written front to back.
+            _ => {}
+        }
+    }
+    if buckets {
+        prefetch_slots(world, verbs)?;
+    }
+    Ok(())
+}
+
+#[inline]
+fn prefetch_slots(world: &LocalWorld, verbs: &[Verb]) -> Result<(), FabricError> {
+    for verb in verbs {
+        let Verb::FindSlot { bucket, geometry, .. } = *verb else { continue };
+        let words = world.words(bucket, geometry.words())?;
+        let tags = words[bucket::TAGS as usize].load(Relaxed);
+        let wanted = (0..u32::from(geometry.slots))
+            .find(|&index| bucket::tag_of(tags, index) == geometry.tag);
+        if let Some(index) = wanted {
+            let at = geometry.slot(index) as usize;
+            prefetch_words(&words[at..at + usize::from(geometry.slot_words)]);
+        }
+    }
+    Ok(())
+}
+
+#[inline]
+fn execute_verb(world: &LocalWorld, arena: &mut [u64], verb: &Verb) -> Result<(), FabricError> {
+    match *verb {
+        Verb::Read { from, at, words } => {
+            load_all(world.words(from, words)?, &mut arena[at as usize..(at + words) as usize]);
+        }
+        Verb::Write { to, at, words } => {
+            store_all(world.words(to, words)?, &arena[at as usize..(at + words) as usize]);
+        }
+        Verb::WriteWord { to, value } => world.words(to, 1)?[0].store(value, Release),
+        Verb::CompareAndSwap { word, expected, desired, at } => {
+            let word = &world.words(word, 1)?[0];
+            let result = word.compare_exchange(expected, desired, AcqRel, Acquire);
+            arena[at as usize] = result.unwrap_or_else(|found| found);
+        }
+        Verb::FetchAndAdd { word, add, at } => {
+            arena[at as usize] = world.words(word, 1)?[0].fetch_add(add, AcqRel);
+        }
+        Verb::ReadRow { from, at, words, .. } => {
+            read_row(world.words(from, words)?, &mut arena[at as usize..(at + words) as usize]);
+        }
+        Verb::WriteRow { to, at, words, first, cover } => {
+            let image = &arena[at as usize..(at + words) as usize];
+            write_row(world.words(to, words)?, image, first, cover);
+        }
+        Verb::FindSlot { bucket, geometry, key, at } => {
+            find_slot(world, bucket, geometry, arena, key as usize, at as usize)?;
+        }
+        Verb::Fence => fence(std::sync::atomic::Ordering::SeqCst),
+    }
+    Ok(())
+}
+
+#[inline]
+fn load_all(from: &[AtomicU64], to: &mut [u64]) {
+    for (word, place) in from.iter().zip(to) {
+        *place = word.load(Relaxed);
+    }
+    fence(Acquire);
+}
+
+#[inline]
+fn store_all(to: &[AtomicU64], from: &[u64]) {
+    fence(Release);
+    for (word, &value) in to.iter().zip(from) {
+        word.store(value, Relaxed);
+    }
+}
+
+/// A seqlock on the version word: intact if it stood there, unlocked, before and after the copy.
+#[inline]
+fn read_row(row: &[AtomicU64], to: &mut [u64]) {
+    let version = VERSION as usize;
+    for _ in 0..TORN_RETRY_COUNT_MAX {
+        let before = row[version].load(Acquire);
+        for (word, place) in row.iter().zip(to.iter_mut()) {
+            *place = word.load(Relaxed);
+        }
+        fence(Acquire);
+        let after = row[version].load(Relaxed);
+        if before == after && before != VersionWord::TORN.word() {
+            to[version] = before;
+            return;
+        }
+        std::hint::spin_loop();
+    }
+    to[version] = VersionWord::TORN.word();
+}
+
+/// The other half of the seqlock: TORN, payload, version. The caller holds the lock that guards it.
+#[inline]
+fn write_row(row: &[AtomicU64], image: &[u64], first: u32, cover: Cover) {
+    let version = VERSION as usize;
+    row[version].store(VersionWord::TORN.word(), Relaxed);
+    fence(Release);
+    let link = LINK as usize;
+    if cover == Cover::All {
+        row[link].store(image[link], Relaxed);
+    }
+    let first = (first as usize).max(link + 1);
+    for (word, &value) in row[first..].iter().zip(&image[first..]) {
+        word.store(value, Relaxed);
+    }
+    row[version].store(image[version], Release);
+}
+
+/// Looks for the slot whose key matches and copies it. The collected-up-to word is read after the
+/// slots: whoever empties a slot raises it first, so a miss never comes with a stamp that is too small.
+#[inline]
+fn find_slot(
+    world: &LocalWorld,
+    bucket: GlobalPtr,
+    geometry: SlotGeometry,
+    arena: &mut [u64],
+    key: usize,
+    at: usize,
+) -> Result<(), FabricError> {
+    let words = world.words(bucket, geometry.words())?;
+    let header = |word: u32| words[word as usize].load(Acquire);
+    let insert = header(bucket::INSERT);
+    let identity = header(bucket::IDENTITY);
+    let link = header(bucket::LINK);
+    let tags = header(bucket::TAGS);
+    let key_words = usize::from(geometry.key_words);
+    let slot_words = usize::from(geometry.slot_words);
+    let mut found = SlotRead::MISSING;
+    for index in 0..u32::from(geometry.slots) {
+        if bucket::tag_of(tags, index) != geometry.tag {
+            continue;
+        }
+        let slot = &words[geometry.slot(index) as usize..][..slot_words];
+        let key_at = usize::from(geometry.key_at);
+        let matches = (0..key_words).all(|n| slot[key_at + n].load(Relaxed) == arena[key + n]);
+        if matches {
+            let target = &mut arena[at + SlotRead::SLOT as usize..][..slot_words];
+            if geometry.rows {
+                read_row(slot, target);
+            } else {
+                load_all(slot, target);
+            }
+            found = u64::from(index);
+            break;
+        }
+    }
+    fence(Acquire);
+    let result = [insert, header(bucket::COLLECTED), link, identity, tags, found];
+    arena[at..at + result.len()].copy_from_slice(&result);
+    Ok(())
+}

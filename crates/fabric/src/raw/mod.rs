@@ -1,0 +1,14 @@
+//! The only `unsafe` of the engine: mapped memory as a slice of atomic words, and prefetch hints.
+//!
+//! # Safety rules
+//! 1. A region is mapped once, zeroed, and unmapped only when the last world that holds it is gone.
+//! 2. Nobody ever makes a `&mut` or a plain `&[u8]` into a region: all access goes through `AtomicU64`.
+//! 3. Addresses come from the network or from remote words, so every access is checked against the
+//!    region's size here, in [`Memory::words`], before a reference is made.
+//! 4. Prefetch hints never fault and carry no data.
+
+mod memory;
+mod prefetch;
+
+pub use memory::Memory;
+pub use prefetch::prefetch_words;

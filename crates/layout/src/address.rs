@@ -1,0 +1,111 @@
+//! Addresses in the pool of memory servers: which region, and which byte in it.
+
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a word, the only unit that is read or written whole in every world.
+pub const WORD_BYTES: u64 = 8;
+
+/// A process that serves verbs or calls: a memory server or a compute server.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct NodeId(pub u16);
+
+/// A registered piece of memory. It lives on one memory server and may have replicas.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct RegionId(pub u16);
+
+/// Where a word lives, in all of the pool; 8 bytes, so that pointers fit into words.
+///
+/// ```text
+///  63        48 47                                    0
+/// +------------+---------------------------------------+
+/// |   region   |  byte offset in the region, 8-aligned |
+/// +------------+---------------------------------------+
+/// ```
+///
+/// # Invariants
+/// The null pointer is region 0, offset 0: the first word of a region holds its magic number, so no
+/// structure ever lives there. The offset's three low bits are zero and free for tags in words that
+/// hold a pointer (see [`crate::row::ChainWord`]).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[repr(transparent)]
+pub struct GlobalPtr(u64);
+
+const OFFSET_BITS: u32 = 48;
+const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
+const _: () = assert!(u64::BITS - OFFSET_BITS == u16::BITS);
+
+impl GlobalPtr {
+    /// Points nowhere.
+    pub const NULL: Self = Self(0);
+
+    /// The address of the word at byte `offset` of `region`.
+    #[inline]
+    pub const fn new(region: RegionId, offset: u64) -> Self {
+        debug_assert!(offset <= OFFSET_MASK);
+        debug_assert!(offset.is_multiple_of(WORD_BYTES));
+        Self((region.0 as u64) << OFFSET_BITS | offset)
+    }
+
+    /// Reads a pointer out of a word of remote memory.
+    #[inline]
+    pub const fn from_word(word: u64) -> Self {
+        Self(word)
+    }
+
+    /// The pointer as a word of remote memory.
+    #[inline]
+    pub const fn word(self) -> u64 {
+        self.0
+    }
+
+    /// The region the address lies in.
+    #[inline]
+    pub const fn region(self) -> RegionId {
+        RegionId((self.0 >> OFFSET_BITS) as u16)
+    }
+
+    /// The byte offset in the region.
+    #[inline]
+    pub const fn offset(self) -> u64 {
+        self.0 & OFFSET_MASK
+    }
+
+    /// Whether this is [`GlobalPtr::NULL`].
+    #[inline]
+    pub const fn is_null(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The address `words` words further on in the same region.
+    #[inline]
+    pub const fn add_words(self, words: u64) -> Self {
+        debug_assert!(self.offset() + words * WORD_BYTES <= OFFSET_MASK);
+        Self(self.0 + words * WORD_BYTES)
+    }
+}
+
+impl std::fmt::Debug for GlobalPtr {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}:{:#x}", self.region().0, self.offset())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_survive_packing() {
+        let ptr = GlobalPtr::new(RegionId(65_535), OFFSET_MASK & !7);
+        assert_eq!(ptr.region(), RegionId(65_535));
+        assert_eq!(ptr.offset(), OFFSET_MASK & !7);
+        assert_eq!(GlobalPtr::from_word(ptr.word()), ptr);
+        assert!(GlobalPtr::NULL.is_null() && !ptr.is_null());
+    }
+
+    #[test]
+    fn words_step_by_eight_bytes() {
+        let ptr = GlobalPtr::new(RegionId(1), 64);
+        assert_eq!(ptr.add_words(3), GlobalPtr::new(RegionId(1), 88));
+    }
+}

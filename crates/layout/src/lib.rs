@@ -1,0 +1,30 @@
+//! The bytes of every structure in remote memory, and nothing else: no I/O, no clock, no async.
+//!
+//! A reader who wants to know what a word means looks here. Each structure has one file with a byte
+//! table, a sentence per field (who writes it, with which verb), its invariants, and assertions the
+//! compiler checks. The order to read them: [`address`], [`version`], [`row`], [`bucket`], [`leaf`],
+//! [`oracle`], [`region`]; then what users see: [`schema`], [`record`], [`key`], [`design`].
+#![forbid(unsafe_code)]
+
+pub mod address;
+pub mod bucket;
+pub mod design;
+pub mod key;
+pub mod leaf;
+pub mod oracle;
+pub mod record;
+pub mod region;
+pub mod row;
+pub mod schema;
+pub mod version;
+
+pub use address::{GlobalPtr, NodeId, RegionId, WORD_BYTES};
+pub use bucket::BucketLayout;
+pub use design::{IndexDesign, IndexKind, PhysicalDesign, Placement, Storage};
+pub use key::{KEY_WORDS_MAX, Key, KeyBuilder};
+pub use leaf::LeafLayout;
+pub use oracle::OracleLayout;
+pub use record::{OutOfLine, RecordMut, RecordRef};
+pub use row::RowLayout;
+pub use schema::{Column, ColumnType, Schema, SchemaError, Value};
+pub use version::{SlotId, VersionWord};

@@ -1,0 +1,148 @@
+//! The version of a row, and the lock on it: one word each.
+
+/// A place in the timestamp vector. One per lane.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SlotId(pub u16);
+
+/// Who wrote a version and when: the commit timestamp `(i, t)` of [ZB17 §4.1], with two flag bits.
+///
+/// ```text
+///  63   62       61        46 45                                0
+/// +----+--------+------------+-----------------------------------+
+/// |lock|deleted |  slot id   |  counter of that slot             |
+/// +----+--------+------------+-----------------------------------+
+/// ```
+///
+/// The same shape serves three words: a row's header (unlocked: the version; locked: the lock bit and
+/// the owner's timestamp), the version beside the payload, and the insert word of a bucket or leaf.
+///
+/// We deviate: the paper has 29 + 32 bits, and a 32-bit counter of a busy slot wraps within an hour.
+///
+/// # Invariants
+/// A `(slot, counter)` pair serves one attempt to commit and never comes back. Counter 0 is never
+/// handed out, so the zero word means "nothing was ever installed here".
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[repr(transparent)]
+pub struct VersionWord(u64);
+
+const COUNTER_BITS: u32 = 46;
+const SLOT_BITS: u32 = 16;
+const COUNTER_MASK: u64 = (1 << COUNTER_BITS) - 1;
+const SLOT_MASK: u64 = ((1 << SLOT_BITS) - 1) << COUNTER_BITS;
+const DELETED: u64 = 1 << 62;
+const LOCK: u64 = 1 << 63;
+const _: () = {
+    assert!(COUNTER_MASK | SLOT_MASK | DELETED | LOCK == u64::MAX);
+    assert!(COUNTER_MASK & SLOT_MASK == 0);
+    assert!((COUNTER_MASK | SLOT_MASK) & (DELETED | LOCK) == 0);
+};
+
+/// The largest counter; a slot id that comes near is given up for a new one.
+pub const COUNTER_MAX: u64 = COUNTER_MASK;
+
+impl VersionWord {
+    /// Nothing was ever installed here.
+    pub const NONE: Self = Self(0);
+    /// Stands in a version word while the payload beside it is being written (a seqlock).
+    pub const TORN: Self = Self(LOCK);
+    /// Stands in the header of a row that moved to another bucket; no swap ever expects it.
+    pub const MOVED: Self = Self(u64::MAX);
+
+    /// The version that `slot` installs with its number `counter`.
+    #[inline]
+    pub const fn new(slot: SlotId, counter: u64) -> Self {
+        debug_assert!(counter <= COUNTER_MAX);
+        Self((slot.0 as u64) << COUNTER_BITS | counter)
+    }
+
+    /// Reads a version out of a word of remote memory.
+    #[inline]
+    pub const fn from_word(word: u64) -> Self {
+        Self(word)
+    }
+
+    /// The version as a word of remote memory.
+    #[inline]
+    pub const fn word(self) -> u64 {
+        self.0
+    }
+
+    /// The slot whose owner wrote it.
+    #[inline]
+    pub const fn slot(self) -> SlotId {
+        SlotId(((self.0 & SLOT_MASK) >> COUNTER_BITS) as u16)
+    }
+
+    /// The owner's number.
+    #[inline]
+    pub const fn counter(self) -> u64 {
+        self.0 & COUNTER_MASK
+    }
+
+    /// The same timestamp with the lock bit set: what a header holds while its owner commits.
+    #[inline]
+    pub const fn locked(self) -> Self {
+        Self(self.0 | LOCK)
+    }
+
+    /// The same timestamp with both flags cleared.
+    #[inline]
+    pub const fn timestamp(self) -> Self {
+        Self(self.0 & (COUNTER_MASK | SLOT_MASK))
+    }
+
+    /// The same timestamp marked as a deletion: the row is a tombstone from this version on.
+    #[inline]
+    pub const fn deleted(self) -> Self {
+        Self(self.0 | DELETED)
+    }
+
+    /// Whether the lock bit is set.
+    #[inline]
+    pub const fn is_locked(self) -> bool {
+        self.0 & LOCK != 0
+    }
+
+    /// Whether this version says that the row does not exist.
+    #[inline]
+    pub const fn is_deleted(self) -> bool {
+        self.0 & DELETED != 0
+    }
+
+    /// Whether nothing was ever installed.
+    #[inline]
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl std::fmt::Debug for VersionWord {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if *self == Self::MOVED {
+            return write!(formatter, "moved");
+        }
+        let lock = if self.is_locked() { "locked " } else { "" };
+        let deleted = if self.is_deleted() { " deleted" } else { "" };
+        write!(formatter, "{lock}({},{}){deleted}", self.slot().0, self.counter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_do_not_touch_the_timestamp() {
+        let version = VersionWord::new(SlotId(65_535), COUNTER_MAX);
+        let flagged = version.deleted().locked();
+        assert!(flagged.is_locked() && flagged.is_deleted());
+        assert_eq!((flagged.slot(), flagged.counter()), (SlotId(65_535), COUNTER_MAX));
+        assert_eq!(flagged.timestamp(), version);
+    }
+
+    #[test]
+    fn special_words_are_locked_so_that_no_swap_expects_them() {
+        assert!(VersionWord::TORN.is_locked() && VersionWord::MOVED.is_locked());
+        assert!(VersionWord::NONE.is_none() && !VersionWord::NONE.is_locked());
+    }
+}

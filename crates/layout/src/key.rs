@@ -1,0 +1,288 @@
+//! Keys as words that compare like the values they stand for.
+
+/// Most words of an encoded key (64 bytes); longer keys are refused when a table is created.
+pub const KEY_WORDS_MAX: usize = 8;
+
+/// An encoded key: comparing the words as numbers, first to last, orders keys as SQL orders the values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    words: [u64; KEY_WORDS_MAX],
+    count: u8,
+}
+
+impl Key {
+    /// The key made of `words`.
+    ///
+    /// # Panics
+    /// If there are more than [`KEY_WORDS_MAX`]; schemas refuse such keys.
+    #[inline]
+    pub fn from_words(words: &[u64]) -> Self {
+        let mut key = Self { words: [0; KEY_WORDS_MAX], count: words.len() as u8 };
+        key.words[..words.len()].copy_from_slice(words);
+        key
+    }
+
+    /// The smallest key of `count` words.
+    pub fn lowest(count: u32) -> Self {
+        Self { words: [0; KEY_WORDS_MAX], count: count as u8 }
+    }
+
+    /// The largest key of `count` words.
+    pub fn highest(count: u32) -> Self {
+        let mut key = Self::lowest(count);
+        key.words[..count as usize].fill(u64::MAX);
+        key
+    }
+
+    /// The words that matter.
+    #[inline]
+    pub fn words(&self) -> &[u64] {
+        &self.words[..self.count as usize]
+    }
+
+    /// The next larger key of the same length, or `None` after the largest.
+    pub fn successor(&self) -> Option<Self> {
+        let mut next = *self;
+        for word in next.words[..self.count as usize].iter_mut().rev() {
+            let (value, overflow) = word.overflowing_add(1);
+            *word = value;
+            if !overflow {
+                return Some(next);
+            }
+        }
+        None
+    }
+
+    /// A well-mixed hash of the key, the same in every process.
+    #[inline]
+    pub fn hash(&self) -> u64 {
+        hash_words(self.words())
+    }
+}
+
+/// Multiplies and folds word by word; cheap, and good enough for buckets and tags.
+#[inline]
+pub fn hash_words(words: &[u64]) -> u64 {
+    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
+    for &word in words {
+        let product = u128::from(state ^ word) * 0xd6e8_feb8_6659_fd93_a076_1d64_78bd_642f_u128;
+        state = (product >> 64) as u64 ^ product as u64;
+        state = (state ^ state >> 32).wrapping_mul(0xe703_7ed1_a0b4_28db);
+        state ^= state >> 29;
+    }
+    state
+}
+
+impl PartialOrd for Key {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Key {
+    #[inline]
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.words().cmp(other.words())
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("key")?;
+        self.words().iter().try_for_each(|word| write!(formatter, " {word:016x}"))
+    }
+}
+
+/// Builds a key part by part, most significant part first.
+#[derive(Clone, Copy)]
+pub struct KeyBuilder {
+    words: [u64; KEY_WORDS_MAX],
+    bytes: u32,
+}
+
+impl Default for KeyBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl KeyBuilder {
+    /// An empty key.
+    #[inline]
+    pub fn new() -> Self {
+        Self { words: [0; KEY_WORDS_MAX], bytes: 0 }
+    }
+
+    /// Appends the `bytes` low bytes of `value`, most significant first.
+    #[inline]
+    pub fn unsigned(mut self, value: u64, bytes: u32) -> Self {
+        debug_assert!((1..=8).contains(&bytes));
+        let at = (self.bytes / 8) as usize;
+        let used = self.bytes % 8;
+        let value = if bytes == 8 { value } else { value & ((1 << (8 * bytes)) - 1) };
+        if used + bytes <= 8 {
+            self.words[at] |= value << (8 * (8 - used - bytes));
+        } else {
+            let spill = used + bytes - 8;
+            self.words[at] |= value >> (8 * spill);
+            self.words[at + 1] |= value << (8 * (8 - spill));
+        }
+        self.bytes += bytes;
+        self
+    }
+
+    /// Appends a signed integer of `bytes` bytes; the flipped sign bit makes negatives sort first.
+    #[inline]
+    pub fn signed(self, value: i64, bytes: u32) -> Self {
+        self.unsigned(value as u64 ^ 1 << (8 * bytes - 1), bytes)
+    }
+
+    /// Appends a two-byte integer.
+    #[inline]
+    pub fn int2(self, value: i16) -> Self {
+        self.signed(i64::from(value), 2)
+    }
+
+    /// Appends a four-byte integer.
+    #[inline]
+    pub fn int4(self, value: i32) -> Self {
+        self.signed(i64::from(value), 4)
+    }
+
+    /// Appends an eight-byte integer.
+    #[inline]
+    pub fn int8(self, value: i64) -> Self {
+        self.signed(value, 8)
+    }
+
+    /// Appends a float: all negatives before all positives, NaN last, as PostgreSQL orders them.
+    #[inline]
+    pub fn float8(self, value: f64) -> Self {
+        let bits = if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() };
+        let flipped = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+        self.unsigned(flipped, 8)
+    }
+
+    /// Appends text or bytes padded with zeros to `width` bytes.
+    #[inline]
+    pub fn padded(mut self, text: &[u8], width: u32) -> Self {
+        debug_assert!(text.len() as u32 <= width);
+        let end = self.bytes + width;
+        let mut chunks = text.chunks_exact(8);
+        for chunk in &mut chunks {
+            let word = u64::from_be_bytes(chunk.try_into().expect("the chunk has 8 bytes"));
+            self = self.unsigned(word, 8);
+        }
+        for &byte in chunks.remainder() {
+            self = self.unsigned(u64::from(byte), 1);
+        }
+        self.bytes = end;
+        self
+    }
+
+    /// Bytes appended so far.
+    pub fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// The key, rounded up to whole words.
+    #[inline]
+    pub fn key(self) -> Key {
+        Key { words: self.words, count: self.bytes.div_ceil(8) as u8 }
+    }
+
+    /// The smallest key of `count` words that starts with this prefix.
+    pub fn prefix_low(self, count: u32) -> Key {
+        Key { words: self.words, count: count as u8 }
+    }
+
+    /// The largest key of `count` words that starts with this prefix.
+    pub fn prefix_high(self, count: u32) -> Key {
+        let mut key = self.prefix_low(count);
+        let at = (self.bytes / 8) as usize;
+        let used = self.bytes % 8;
+        if at < count as usize {
+            key.words[at] |= if used == 0 { u64::MAX } else { u64::MAX >> (8 * used) };
+            key.words[at + 1..count as usize].fill(u64::MAX);
+        }
+        key
+    }
+}
+
+/// Reads `bytes` bytes from byte `at` of encoded key words, as an unsigned number.
+#[inline]
+pub fn read_unsigned(words: &[u64], at: u32, bytes: u32) -> u64 {
+    let index = (at / 8) as usize;
+    let used = at % 8;
+    let mask = if bytes == 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 };
+    if used + bytes <= 8 {
+        words[index] >> (8 * (8 - used - bytes)) & mask
+    } else {
+        let spill = used + bytes - 8;
+        (words[index] << (8 * spill) | words[index + 1] >> (8 * (8 - spill))) & mask
+    }
+}
+
+/// Reads a signed integer of `bytes` bytes from byte `at` of encoded key words.
+#[inline]
+pub fn read_signed(words: &[u64], at: u32, bytes: u32) -> i64 {
+    let flipped = read_unsigned(words, at, bytes) ^ 1 << (8 * bytes - 1);
+    let unused = 64 - 8 * bytes;
+    (flipped << unused) as i64 >> unused
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn encoded_integers_order_like_integers(a: (i16, i32, i64), b: (i16, i32, i64)) {
+            let key = |v: (i16, i32, i64)| KeyBuilder::new().int2(v.0).int4(v.1).int8(v.2).key();
+            prop_assert_eq!(key(a).cmp(&key(b)), a.cmp(&b));
+        }
+
+        #[test]
+        fn integers_come_back(a: i16, b: i32, c: i64) {
+            let key = KeyBuilder::new().int2(a).int4(b).int8(c).key();
+            prop_assert_eq!(read_signed(key.words(), 0, 2), i64::from(a));
+            prop_assert_eq!(read_signed(key.words(), 2, 4), i64::from(b));
+            prop_assert_eq!(read_signed(key.words(), 6, 8), c);
+        }
+
+        #[test]
+        fn texts_order_bytewise(a in "[a-z]{0,13}", b in "[a-z]{0,13}") {
+            let key = |v: &str| KeyBuilder::new().int2(1).padded(v.as_bytes(), 13).int2(2).key();
+            prop_assert_eq!(key(&a).cmp(&key(&b)), a.cmp(&b));
+        }
+
+        #[test]
+        fn floats_order_like_floats(a: f64, b: f64) {
+            prop_assume!(!a.is_nan() && !b.is_nan());
+            let key = |v: f64| KeyBuilder::new().float8(v).key();
+            prop_assert_eq!(key(a).cmp(&key(b)), a.partial_cmp(&b).expect("neither is NaN"));
+        }
+    }
+
+    #[test]
+    fn prefixes_enclose_their_keys() {
+        let prefix = KeyBuilder::new().int2(3).int2(4);
+        let inside = KeyBuilder::new().int2(3).int2(4).int4(-9).int2(1).key();
+        let outside = KeyBuilder::new().int2(3).int2(5).int4(i32::MIN).int2(i16::MIN).key();
+        assert!(prefix.prefix_low(2) <= inside && inside <= prefix.prefix_high(2));
+        assert!(prefix.prefix_high(2) < outside);
+    }
+
+    #[test]
+    fn successor_carries() {
+        assert_eq!(Key::from_words(&[1, u64::MAX]).successor(), Some(Key::from_words(&[2, 0])));
+        assert_eq!(Key::highest(2).successor(), None);
+    }
+
+    #[test]
+    fn negative_zero_equals_zero() {
+        assert_eq!(KeyBuilder::new().float8(-0.0).key(), KeyBuilder::new().float8(0.0).key());
+    }
+}

@@ -1,0 +1,333 @@
+//! Reading and writing the columns of a row that stands in words: no copy, no allocation for numbers.
+
+use crate::key::{read_signed, read_unsigned};
+use crate::schema::{ColumnType, Place, Schema, SchemaError, Value, int_fits, length_bytes};
+use bytemuck::{cast_slice, cast_slice_mut};
+
+const _: () = assert!(cfg!(target_endian = "little"), "payload columns are little-endian, in place");
+
+/// Pointer and length of a value kept out of line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutOfLine {
+    /// First word of the value, as a pointer word.
+    pub ptr: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
+/// A row's key and payload, to read columns from.
+#[derive(Clone, Copy)]
+pub struct RecordRef<'a> {
+    schema: &'a Schema,
+    key: &'a [u64],
+    payload: &'a [u64],
+}
+
+impl<'a> RecordRef<'a> {
+    /// A view of a row whose encoded key is `key`.
+    #[inline]
+    pub fn new(schema: &'a Schema, key: &'a [u64], payload: &'a [u64]) -> Self {
+        Self { schema, key, payload }
+    }
+
+    /// The schema of the row.
+    #[inline]
+    pub fn schema(&self) -> &'a Schema {
+        self.schema
+    }
+
+    /// The encoded primary key.
+    #[inline]
+    pub fn key(&self) -> &'a [u64] {
+        self.key
+    }
+
+    #[inline]
+    fn payload_bytes(&self) -> &'a [u8] {
+        cast_slice(self.payload)
+    }
+
+    /// Whether the column is null.
+    #[inline]
+    pub fn is_null(&self, column: usize) -> bool {
+        if !self.schema.columns()[column].nullable {
+            return false;
+        }
+        match self.schema.place(column) {
+            Place::Key { at } => read_unsigned(self.key, at, 1) == 1,
+            _ => {
+                let (byte, bit) = self.schema.null_bit(column);
+                self.payload_bytes()[byte] & bit != 0
+            }
+        }
+    }
+
+    /// An integer, date, timestamp, scaled decimal or bool (0 or 1). Meaningless where the column is null.
+    #[inline]
+    pub fn int(&self, column: usize) -> i64 {
+        let described = &self.schema.columns()[column];
+        let kind = described.column_type;
+        let width = kind.fixed_bytes().expect("the caller asks for an integer column");
+        match self.schema.place(column) {
+            Place::Key { at } => {
+                let at = at + u32::from(described.nullable);
+                if kind == ColumnType::Bool {
+                    return read_unsigned(self.key, at, 1) as i64;
+                }
+                read_signed(self.key, at, width)
+            }
+            Place::Payload { at } => read_fixed(self.payload_bytes(), at as usize, width),
+            Place::OutOfLine { .. } => unreachable!("fixed-width columns stay in the row"),
+        }
+    }
+
+    /// A float.
+    #[inline]
+    pub fn float(&self, column: usize) -> f64 {
+        match self.schema.place(column) {
+            Place::Payload { at } => {
+                f64::from_bits(read_fixed(self.payload_bytes(), at as usize, 8) as u64)
+            }
+            _ => match self.value(column) {
+                Value::Float(value) => value,
+                _ => 0.0,
+            },
+        }
+    }
+
+    /// The bytes of an inline text or bytes column outside the key. Meaningless where it is null.
+    #[inline]
+    pub fn bytes(&self, column: usize) -> &'a [u8] {
+        let Place::Payload { at } = self.schema.place(column) else {
+            return &[];
+        };
+        let payload = self.payload_bytes();
+        let prefix = length_bytes(self.schema.columns()[column].column_type.length_max()) as usize;
+        let at = at as usize;
+        let length = match prefix {
+            1 => usize::from(payload[at]),
+            _ => usize::from(payload[at]) | usize::from(payload[at + 1]) << 8,
+        };
+        &payload[at + prefix..at + prefix + length]
+    }
+
+    /// An inline text column outside the key.
+    #[inline]
+    pub fn text(&self, column: usize) -> &'a str {
+        std::str::from_utf8(self.bytes(column)).unwrap_or("")
+    }
+
+    /// Where the value of a column kept out of line stands.
+    pub fn out_of_line(&self, column: usize) -> Option<OutOfLine> {
+        let Place::OutOfLine { at } = self.schema.place(column) else {
+            return None;
+        };
+        let word = (at / 8) as usize;
+        Some(OutOfLine { ptr: self.payload[word], bytes: self.payload[word + 1] })
+    }
+
+    /// Any inline column as a value.
+    pub fn value(&self, column: usize) -> Value {
+        if self.is_null(column) {
+            return Value::Null;
+        }
+        if let Place::Key { at } = self.schema.place(column) {
+            return self.schema.read_key_part(self.key, column, at);
+        }
+        match self.schema.columns()[column].column_type {
+            ColumnType::Float8 => Value::Float(self.float(column)),
+            ColumnType::Char(_) | ColumnType::Varchar(_) => Value::Text(self.text(column).to_owned()),
+            ColumnType::Bytes(_) => Value::Bytes(self.bytes(column).to_vec()),
+            _ => Value::Int(self.int(column)),
+        }
+    }
+}
+
+/// A row's payload, to write columns into. Key columns are fixed once the row exists.
+pub struct RecordMut<'a> {
+    schema: &'a Schema,
+    payload: &'a mut [u64],
+}
+
+impl<'a> RecordMut<'a> {
+    /// A view of the payload words of a row of `schema`.
+    #[inline]
+    pub fn new(schema: &'a Schema, payload: &'a mut [u64]) -> Self {
+        Self { schema, payload }
+    }
+
+    /// Sets an integer, date, timestamp, scaled decimal or bool.
+    ///
+    /// The value must fit the column; [`RecordMut::set`] checks and reports, this only asserts.
+    #[inline]
+    pub fn set_int(&mut self, column: usize, value: i64) {
+        let kind = self.schema.columns()[column].column_type;
+        let width = kind.fixed_bytes().expect("the caller sets an integer column");
+        debug_assert!(int_fits(value, width));
+        self.mark_null(column, false);
+        let Place::Payload { at } = self.schema.place(column) else {
+            panic!("a key column cannot be changed in place");
+        };
+        let (at, width) = (at as usize, width as usize);
+        let bytes = cast_slice_mut::<u64, u8>(self.payload);
+        bytes[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
+    }
+
+    /// Sets a float.
+    #[inline]
+    pub fn set_float(&mut self, column: usize, value: f64) {
+        self.set_int(column, value.to_bits() as i64);
+    }
+
+    /// Sets inline text or bytes. The length must fit the column.
+    #[inline]
+    pub fn set_bytes(&mut self, column: usize, value: &[u8]) {
+        let length_max = self.schema.columns()[column].column_type.length_max();
+        assert!(value.len() as u32 <= length_max, "the value is longer than its column");
+        self.mark_null(column, false);
+        let Place::Payload { at } = self.schema.place(column) else {
+            panic!("only inline columns outside the key are set in place");
+        };
+        let (at, prefix) = (at as usize, length_bytes(length_max) as usize);
+        let bytes = cast_slice_mut::<u64, u8>(self.payload);
+        bytes[at..at + prefix].copy_from_slice(&(value.len() as u64).to_le_bytes()[..prefix]);
+        bytes[at + prefix..at + prefix + value.len()].copy_from_slice(value);
+    }
+
+    /// Sets where the value of a column kept out of line stands.
+    pub fn set_out_of_line(&mut self, column: usize, value: OutOfLine) {
+        self.mark_null(column, false);
+        let Place::OutOfLine { at } = self.schema.place(column) else {
+            panic!("the column is not kept out of line");
+        };
+        let word = (at / 8) as usize;
+        self.payload[word..word + 2].copy_from_slice(&[value.ptr, value.bytes]);
+    }
+
+    /// Sets the column to null.
+    pub fn set_null(&mut self, column: usize) {
+        assert!(self.schema.columns()[column].nullable, "the column cannot be null");
+        self.mark_null(column, true);
+    }
+
+    #[inline]
+    fn mark_null(&mut self, column: usize, null: bool) {
+        if !self.schema.columns()[column].nullable {
+            return;
+        }
+        let (byte, bit) = self.schema.null_bit(column);
+        let bytes = cast_slice_mut::<u64, u8>(self.payload);
+        bytes[byte] = if null { bytes[byte] | bit } else { bytes[byte] & !bit };
+    }
+
+    /// Sets an inline column from a value, checking type and range.
+    pub fn set(&mut self, column: usize, value: &Value) -> Result<(), SchemaError> {
+        let described = &self.schema.columns()[column];
+        let kind = described.column_type;
+        let refuse = |reason: &str| Err(self.schema.value_error(column, reason));
+        match (value, kind) {
+            (Value::Null, _) if described.nullable => self.set_null(column),
+            (Value::Null, _) => return refuse("it must not be null"),
+            (Value::Float(value), ColumnType::Float8) => self.set_float(column, *value),
+            (Value::Text(text), ColumnType::Char(length) | ColumnType::Varchar(length)) => {
+                let blanks = matches!(kind, ColumnType::Char(_));
+                let text = if blanks { text.trim_end_matches(' ') } else { text };
+                if text.len() > length as usize {
+                    return refuse("longer than the column's maximal length");
+                }
+                self.set_bytes(column, text.as_bytes());
+            }
+            (Value::Bytes(bytes), ColumnType::Bytes(length)) => {
+                if bytes.len() > length as usize {
+                    return refuse("longer than the column's maximal length");
+                }
+                self.set_bytes(column, bytes);
+            }
+            (Value::Int(value), _) if kind.fixed_bytes().is_some() && kind != ColumnType::Float8 => {
+                if !int_fits(*value, kind.fixed_bytes().expect("checked just now")) {
+                    return refuse("out of the type's range");
+                }
+                self.set_int(column, *value);
+            }
+            _ => return refuse("the value has another type"),
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+fn read_fixed(bytes: &[u8], at: usize, width: u32) -> i64 {
+    match width {
+        1 => i64::from(bytes[at]),
+        2 => i64::from(i16::from_le_bytes([bytes[at], bytes[at + 1]])),
+        4 => i64::from(i32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))),
+        _ => i64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::Column;
+
+    fn schema() -> Schema {
+        let columns = vec![
+            Column::new("w", ColumnType::Int2),
+            Column::new("name", ColumnType::Varchar(16)),
+            Column::nullable("note", ColumnType::Char(300)),
+            Column::new("balance", ColumnType::Decimal { scale: 2 }),
+            Column::nullable("flag", ColumnType::Bool),
+            Column::new("rate", ColumnType::Float8),
+            Column::new("c", ColumnType::Int4),
+            Column::new("photo", ColumnType::Bytes(9000)),
+        ];
+        Schema::new("t", columns, &[0, 6]).expect("the schema is fine")
+    }
+
+    #[test]
+    fn every_column_comes_back() {
+        let schema = schema();
+        let layout = schema.row_layout(false);
+        let key = schema.encode_key(&[Value::Int(-3), Value::Int(7)]).expect("fits");
+        let mut payload = vec![0; layout.payload_words as usize];
+        let mut row = RecordMut::new(&schema, &mut payload);
+        row.set(1, &"Ada".into()).expect("fits");
+        row.set(2, &Value::Null).expect("nullable");
+        row.set(3, &Value::Int(-1234)).expect("fits");
+        row.set(4, &Value::Int(1)).expect("fits");
+        row.set(5, &Value::Float(2.5)).expect("fits");
+        row.set_out_of_line(7, OutOfLine { ptr: 64, bytes: 9 });
+        let row = RecordRef::new(&schema, key.words(), &payload);
+        assert_eq!((row.int(0), row.int(6), row.int(3), row.int(4)), (-3, 7, -1234, 1));
+        assert_eq!((row.text(1), row.is_null(2), row.float(5)), ("Ada", true, 2.5));
+        assert_eq!(row.value(2), Value::Null);
+        assert_eq!(row.out_of_line(7), Some(OutOfLine { ptr: 64, bytes: 9 }));
+    }
+
+    #[test]
+    fn values_that_do_not_fit_are_refused_with_a_sentence() {
+        let schema = schema();
+        let mut payload = vec![0; schema.row_layout(false).payload_words as usize];
+        let mut row = RecordMut::new(&schema, &mut payload);
+        let error = row.set(1, &"seventeen letters".into()).expect_err("too long");
+        assert!(error.to_string().contains("column name of table t"));
+        assert!(row.set(3, &Value::Null).is_err());
+        assert!(schema.encode_key(&[Value::Int(40_000), Value::Int(1)]).is_err());
+        assert!(schema.encode_key(&[Value::Int(1)]).is_err());
+    }
+
+    #[test]
+    fn limits_have_errors() {
+        let many = (0..300).map(|n| Column::new(&format!("c{n}"), ColumnType::Int8)).collect();
+        assert!(matches!(Schema::new("t", many, &[0]), Err(SchemaError::ColumnCount { .. })));
+        let long = vec![Column::new("k", ColumnType::Varchar(65))];
+        assert!(matches!(Schema::new("t", long, &[0]), Err(SchemaError::KeyTooLong { .. })));
+        let text = |n| Column::new(&format!("c{n}"), ColumnType::Char(1000));
+        let mut wide: Vec<_> = (0..9).map(text).collect();
+        wide.push(Column::new("k", ColumnType::Int8));
+        assert!(matches!(Schema::new("t", wide, &[9]), Err(SchemaError::RowTooLong { .. })));
+        let huge = ColumnType::Bytes(u32::MAX);
+        let huge = vec![Column::new("k", ColumnType::Int8), Column::new("b", huge)];
+        assert!(matches!(Schema::new("t", huge, &[0]), Err(SchemaError::ColumnLength { .. })));
+    }
+}

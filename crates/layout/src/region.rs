@@ -1,0 +1,84 @@
+//! The first words of every region: who made it, in which format, and what was collected in it.
+
+use crate::address::{GlobalPtr, RegionId, WORD_BYTES};
+
+/// "namdb" and a region mark, in ASCII.
+pub const MAGIC: u64 = u64::from_be_bytes(*b"namdbRGN");
+/// Raised with every change of a layout in this crate; servers of different formats refuse each other.
+pub const FORMAT_VERSION: u64 = 1;
+
+/// Bytes of the header at the start of each region, one page.
+///
+/// ```text
+/// word | field     | written by              | meaning
+///    0 | magic     | memory server, at start | MAGIC
+///    1 | format    | memory server, at start | FORMAT_VERSION
+///    2 | bytes     | memory server, at start | size of the region
+///    3 | checksum  | memory server, at start | over words 0..3
+///    4 | collected | compare-and-swap        | stamp up to which versions were collected in this region
+/// ```
+pub const HEADER_BYTES: u64 = 4096;
+/// Word of the region's collected-up-to stamp.
+pub const COLLECTED_WORD: u64 = 4;
+const _: () = assert!(COLLECTED_WORD * WORD_BYTES < HEADER_BYTES);
+
+/// The four words a memory server writes when it makes a region of `bytes` bytes.
+pub fn header(bytes: u64) -> [u64; 4] {
+    let fixed = [MAGIC, FORMAT_VERSION, bytes];
+    [fixed[0], fixed[1], fixed[2], crate::row::checksum(&fixed, crate::row::Cover::All)]
+}
+
+/// The address of the collected-up-to word of `region`.
+#[inline]
+pub const fn collected(region: RegionId) -> GlobalPtr {
+    GlobalPtr::new(region, COLLECTED_WORD * WORD_BYTES)
+}
+
+/// What is wrong with a region's first words.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegionError {
+    /// The region was not made by this program.
+    #[error("the region does not start with the magic number of namdb")]
+    Magic,
+    /// The region was made by another version of this program.
+    #[error(
+        "the region has format {found}, this program reads format {FORMAT_VERSION}; use the same version everywhere"
+    )]
+    Format {
+        /// The format found.
+        found: u64,
+    },
+    /// The header is damaged.
+    #[error("the region's header does not match its checksum")]
+    Checksum,
+}
+
+/// Checks the four words read from a region's start.
+pub fn check_header(words: [u64; 4]) -> Result<(), RegionError> {
+    if words[0] != MAGIC {
+        return Err(RegionError::Magic);
+    }
+    if words[1] != FORMAT_VERSION {
+        return Err(RegionError::Format { found: words[1] });
+    }
+    if words != header(words[2]) {
+        return Err(RegionError::Checksum);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_headers_are_told_apart() {
+        let good = header(1 << 30);
+        assert_eq!(check_header(good), Ok(()));
+        assert_eq!(check_header([1, good[1], good[2], good[3]]), Err(RegionError::Magic));
+        let newer = [good[0], 9, good[2], good[3]];
+        assert_eq!(check_header(newer), Err(RegionError::Format { found: 9 }));
+        assert_eq!(check_header([good[0], good[1], 1, good[3]]), Err(RegionError::Checksum));
+    }
+}

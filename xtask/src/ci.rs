@@ -1,0 +1,203 @@
+//! `cargo xtask ci`: every check in order, stopping at the first that fails.
+//!
+//! Everything builds in the one release profile, so dependencies compile once. Standard output
+//! carries cargo's test output unchanged and ends with `N passed, 0 failed`; all else goes to
+//! standard error.
+
+mod test_results;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Args, ValueEnum};
+
+use crate::{counts, process, tidy};
+use test_results::TestResults;
+
+/// Which steps to run; all of them unless told otherwise.
+#[derive(Args)]
+pub struct Options {
+    /// Print the steps and what they run, and do nothing
+    #[arg(long)]
+    list: bool,
+    /// Run this step alone
+    #[arg(long, value_name = "STEP", conflicts_with = "from")]
+    only: Option<Step>,
+    /// Run this step and those after it
+    #[arg(long, value_name = "STEP")]
+    from: Option<Step>,
+}
+
+/// The steps, cheapest refusal first; `counts` is last because it wants the binary built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+enum Step {
+    Fmt,
+    Clippy,
+    Tidy,
+    Tests,
+    Doc,
+    Counts,
+}
+
+const STEPS: [Step; 6] = [
+    Step::Fmt,
+    Step::Clippy,
+    Step::Tidy,
+    Step::Tests,
+    Step::Doc,
+    Step::Counts,
+];
+
+const FMT: &[&str] = &["fmt", "--all", "--check"];
+const CLIPPY: &[&str] = &[
+    "clippy",
+    "--release",
+    "--workspace",
+    "--all-targets",
+    "--",
+    "-D",
+    "warnings",
+];
+const TESTS: &[&str] = &["test", "--release", "--workspace"];
+const DOC: &[&str] = &["doc", "--release", "--workspace", "--no-deps"];
+
+impl Step {
+    fn name(self) -> &'static str {
+        match self {
+            Step::Fmt => "fmt",
+            Step::Clippy => "clippy",
+            Step::Tidy => "tidy",
+            Step::Tests => "tests",
+            Step::Doc => "doc",
+            Step::Counts => "counts",
+        }
+    }
+
+    fn what(self) -> String {
+        match self {
+            Step::Fmt => format!("cargo {}", FMT.join(" ")),
+            Step::Clippy => format!("cargo {}", CLIPPY.join(" ")),
+            Step::Tidy => "cargo xtask tidy".to_string(),
+            Step::Tests => format!("cargo {}", TESTS.join(" ")),
+            Step::Doc => format!("RUSTDOCFLAGS='-D warnings' cargo {}", DOC.join(" ")),
+            Step::Counts => "cargo xtask counts".to_string(),
+        }
+    }
+}
+
+/// Runs the chosen steps and prints their times, also when one fails.
+pub fn run(root: &Path, options: &Options) -> Result<()> {
+    if options.list {
+        for step in STEPS {
+            println!("{:<7} {}", step.name(), step.what());
+        }
+        return Ok(());
+    }
+    let mut results = None;
+    let mut times = Vec::new();
+    let outcome = run_steps(root, &chosen(options), &mut results, &mut times);
+    print_times(&times);
+    outcome?;
+    if let Some(results) = results {
+        println!("{results}");
+    }
+    Ok(())
+}
+
+fn chosen(options: &Options) -> Vec<Step> {
+    STEPS
+        .into_iter()
+        .filter(|step| options.only.is_none_or(|only| *step == only))
+        .filter(|step| options.from.is_none_or(|from| *step >= from))
+        .collect()
+}
+
+fn run_steps(
+    root: &Path,
+    steps: &[Step],
+    results: &mut Option<TestResults>,
+    times: &mut Vec<(Step, Duration)>,
+) -> Result<()> {
+    for &step in steps {
+        eprintln!("ci: {} starts: {}", step.name(), step.what());
+        let start = now();
+        let outcome = run_step(root, step, results);
+        let time = start.elapsed();
+        times.push((step, time));
+        outcome.with_context(|| {
+            let name = step.name();
+            format!("ci stops at the step {name}; repeat it with `cargo xtask ci --only {name}`")
+        })?;
+        eprintln!("ci: {} passed in {:.1} s", step.name(), time.as_secs_f64());
+    }
+    Ok(())
+}
+
+fn run_step(root: &Path, step: Step, results: &mut Option<TestResults>) -> Result<()> {
+    match step {
+        Step::Fmt => process::run(&mut process::cargo(root, FMT)),
+        Step::Clippy => process::run(&mut process::cargo(root, CLIPPY)),
+        Step::Tidy => tidy::run(root),
+        Step::Tests => {
+            let output = process::tee(
+                &mut process::cargo(root, TESTS),
+                &mut std::io::stdout().lock(),
+            )?;
+            let sum = TestResults::read(&output);
+            ensure!(
+                sum.failed == 0,
+                "{sum}, though cargo test itself reported success"
+            );
+            ensure!(sum.passed > 0, "no test ran, so nothing is known to work");
+            *results = Some(sum);
+            Ok(())
+        }
+        Step::Doc => process::run(process::cargo(root, DOC).env("RUSTDOCFLAGS", "-D warnings")),
+        Step::Counts => counts::run(root, &counts::Options::default()),
+    }
+}
+
+fn print_times(times: &[(Step, Duration)]) {
+    eprintln!("\n{:<8} {:>10}", "step", "seconds");
+    let mut total = Duration::ZERO;
+    for (step, time) in times {
+        eprintln!("{:<8} {:>10.1}", step.name(), time.as_secs_f64());
+        total += *time;
+    }
+    eprintln!("{:<8} {:>10.1}", "total", total.as_secs_f64());
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tooling measures real time; there is no Env here"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(only: Option<Step>, from: Option<Step>) -> Vec<&'static str> {
+        chosen(&Options {
+            list: false,
+            only,
+            from,
+        })
+        .into_iter()
+        .map(Step::name)
+        .collect()
+    }
+
+    #[test]
+    fn all_steps_run_in_order_unless_chosen() {
+        assert_eq!(
+            names(None, None),
+            ["fmt", "clippy", "tidy", "tests", "doc", "counts"]
+        );
+        assert_eq!(names(Some(Step::Tidy), None), ["tidy"]);
+        assert_eq!(names(None, Some(Step::Tests)), ["tests", "doc", "counts"]);
+    }
+}

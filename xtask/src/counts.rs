@@ -1,0 +1,89 @@
+//! `cargo xtask counts`: instructions and round trips per transaction against the recorded ones.
+//!
+//! Seconds on a shared machine are noise, counts are not: a change that makes a transaction dearer
+//! shows here before any benchmark does. What cannot be measured is skipped with its reason; under
+//! `NAMDB_CI=1` it fails instead, as soon as there is a record to hold.
+
+mod compare;
+mod measure;
+mod record;
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use measure::Measurement;
+use record::{RECORD, Record};
+
+/// What to do with the measurements; compare them unless told otherwise.
+#[derive(Args, Default)]
+pub struct Options {
+    /// Record what is measured now, instead of comparing with the record
+    #[arg(long)]
+    bless: bool,
+}
+
+/// The workloads, and the transactions N of each: enough that loading and chance weigh little, few
+/// enough that callgrind, some fifty times slower than the machine, is done within a minute.
+const WORKLOADS: [(&str, u64); 4] = [
+    ("tpcc", 1_000),
+    ("ycsb", 10_000),
+    ("smallbank", 10_000),
+    ("point-read", 20_000),
+];
+
+/// Measures all workloads, then compares or records.
+pub fn run(root: &Path, options: &Options) -> Result<()> {
+    let is_ci = std::env::var("NAMDB_CI").is_ok_and(|value| value == "1");
+    if !measure::has_valgrind() {
+        return skip("valgrind is not installed", is_ci);
+    }
+    let recorded = Record::read(root)?;
+    if recorded.is_none() && !options.bless {
+        return skip(
+            &format!("{RECORD} does not exist; `cargo xtask counts --bless` writes it"),
+            false,
+        );
+    }
+    let must_measure = is_ci && recorded.is_some();
+    let Some(binary) = measure::build(root)? else {
+        return skip("the workspace has no program namdb yet", must_measure);
+    };
+    if !measure::knows_counts(&binary) {
+        return skip("the program namdb does not know `counts` yet", must_measure);
+    }
+    let recorded = recorded.unwrap_or_default();
+    let mut measured = Record {
+        rustc: measure::rustc_version()?,
+        ..Record::default()
+    };
+    for (workload, transactions) in WORKLOADS {
+        match measure::measure(root, &binary, workload, transactions)? {
+            Measurement::Counts(counts) => {
+                measured.workloads.insert(workload.to_string(), counts);
+            }
+            Measurement::Unknown(reason) if recorded.workloads.contains_key(workload) => {
+                bail!("counts: namdb no longer runs the workload {workload}: {reason}");
+            }
+            Measurement::Unknown(reason) => eprintln!("counts: {workload} skipped: {reason}"),
+        }
+    }
+    if options.bless {
+        measured.write(root)?;
+        eprintln!(
+            "counts: {} workloads recorded in {RECORD}",
+            measured.workloads.len()
+        );
+        return Ok(());
+    }
+    compare::compare(&recorded, &measured)
+}
+
+fn skip(reason: &str, must_measure: bool) -> Result<()> {
+    if must_measure {
+        bail!("counts: {reason}, and under NAMDB_CI=1 they must be measured");
+    }
+    eprintln!("skipped: {reason}");
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! Holds the measurements against the record.
+
+use anyhow::{Result, bail};
+
+use super::record::{Counts, RECORD, Record};
+
+/// Instructions may grow by this much: memory placement and hash seeds move them a little.
+const INSTRUCTIONS_GROWTH_MAX: f64 = 0.03;
+
+/// Round trips are the design itself; the allowance is for conflicts that fall differently.
+const ROUND_TRIPS_GROWTH_MAX: f64 = 0.005;
+
+/// Prints every workload beside its record, and fails if one grew too much.
+pub fn compare(recorded: &Record, measured: &Record) -> Result<()> {
+    let mut failures = Vec::new();
+    for (workload, now) in &measured.workloads {
+        match recorded.workloads.get(workload) {
+            Some(before) => {
+                print(workload, before, now);
+                failures.extend(judge(workload, before, now));
+            }
+            None => failures.push(format!("{workload} has no record")),
+        }
+    }
+    for failure in &failures {
+        eprintln!("counts: {failure}");
+    }
+    if failures.is_empty() {
+        return Ok(());
+    }
+    if recorded.rustc != measured.rustc {
+        eprintln!(
+            "counts: recorded with {}, measured with {}",
+            recorded.rustc, measured.rustc
+        );
+    }
+    bail!(
+        "counts: {} of them differ from {RECORD}; find the cause, or accept it with \
+         `cargo xtask counts --bless`",
+        failures.len()
+    )
+}
+
+fn print(workload: &str, before: &Counts, now: &Counts) {
+    let rows = [
+        ("instructions", before.instructions, now.instructions),
+        ("round trips", before.round_trips, now.round_trips),
+        ("verbs", before.verbs, now.verbs),
+        ("bytes", before.bytes, now.bytes),
+    ];
+    for (name, before, now) in rows {
+        let percent = 100.0 * growth(before, now);
+        eprintln!(
+            "counts: {workload:<10} {name:<12} {before:>12.2} -> {now:>12.2} {percent:>+7.2} %"
+        );
+    }
+}
+
+/// What grew beyond its allowance, of the workload and of each of its transaction types.
+fn judge(workload: &str, before: &Counts, now: &Counts) -> Vec<String> {
+    if before.transactions != now.transactions {
+        let (before, now) = (before.transactions, now.transactions);
+        return vec![format!(
+            "{workload} was recorded with {before} transactions, not {now}"
+        )];
+    }
+    let mut failures = Vec::new();
+    let mut hold = |name: String, before: f64, now: f64, growth_max: f64| {
+        // NaN is in no order, so it must not pass for small.
+        let is_held = growth(before, now) <= growth_max;
+        if !is_held {
+            let percent = 100.0 * growth_max;
+            failures.push(format!(
+                "{name} grew from {before:.2} to {now:.2} per transaction, {percent} % are allowed"
+            ));
+        }
+    };
+    let instructions = format!("{workload} instructions");
+    hold(
+        instructions,
+        before.instructions,
+        now.instructions,
+        INSTRUCTIONS_GROWTH_MAX,
+    );
+    let round_trips = format!("{workload} round trips");
+    hold(
+        round_trips,
+        before.round_trips,
+        now.round_trips,
+        ROUND_TRIPS_GROWTH_MAX,
+    );
+    for (kind, now) in &now.types {
+        if let Some(before) = before.types.get(kind) {
+            let name = format!("{workload} {kind} round trips");
+            hold(
+                name,
+                before.round_trips,
+                now.round_trips,
+                ROUND_TRIPS_GROWTH_MAX,
+            );
+        }
+    }
+    let kinds = || before.types.keys().chain(now.types.keys());
+    let unpaired =
+        |kind: &&String| !before.types.contains_key(*kind) || !now.types.contains_key(*kind);
+    failures.extend(
+        kinds()
+            .filter(unpaired)
+            .map(|kind| format!("{workload} {kind} is either not recorded or no longer measured")),
+    );
+    failures
+}
+
+/// By which part of the former value the new one is larger.
+fn growth(before: f64, now: f64) -> f64 {
+    if before == now {
+        0.0
+    } else {
+        (now - before) / before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::record::TypeCounts;
+    use super::*;
+
+    fn counts(instructions: f64, round_trips: f64) -> Counts {
+        let kind = TypeCounts {
+            count: 10.0,
+            round_trips,
+            verbs: 4.0,
+            bytes: 64.0,
+        };
+        Counts {
+            transactions: 100,
+            instructions,
+            round_trips: 2.0,
+            verbs: 4.0,
+            bytes: 64.0,
+            types: BTreeMap::from([("payment".to_string(), kind)]),
+        }
+    }
+
+    fn failures(now: &Counts) -> usize {
+        judge("tpcc", &counts(1000.0, 2.0), now).len()
+    }
+
+    #[test]
+    fn small_growth_and_any_gain_are_held() {
+        assert_eq!(failures(&counts(1030.0, 2.01)), 0);
+        assert_eq!(failures(&counts(500.0, 1.0)), 0);
+    }
+
+    #[test]
+    fn more_instructions_or_round_trips_are_caught() {
+        assert_eq!(failures(&counts(1031.0, 2.0)), 1);
+        assert_eq!(failures(&counts(1000.0, 2.02)), 1);
+        assert_eq!(
+            failures(&Counts {
+                round_trips: 2.02,
+                ..counts(1000.0, 2.0)
+            }),
+            1
+        );
+        assert_eq!(failures(&counts(f64::NAN, 2.0)), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_caught() {
+        assert_eq!(
+            failures(&Counts {
+                transactions: 99,
+                ..counts(1000.0, 2.0)
+            }),
+            1
+        );
+        assert_eq!(
+            failures(&Counts {
+                types: BTreeMap::new(),
+                ..counts(1000.0, 2.0)
+            }),
+            1
+        );
+        let measured = Record {
+            workloads: BTreeMap::from([("tpcc".to_string(), counts(1000.0, 2.0))]),
+            ..Record::default()
+        };
+        assert!(compare(&Record::default(), &measured).is_err());
+        assert!(compare(&measured, &measured).is_ok());
+    }
+}

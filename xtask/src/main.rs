@@ -1,0 +1,53 @@
+//! The workspace's tooling: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask counts`.
+//!
+//! It stands outside the layers: no crate of the product is a dependency of it, so it still builds,
+//! and can say what is wrong, when the product does not.
+
+#![forbid(unsafe_code)]
+
+mod ci;
+mod counts;
+mod process;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Checks of the namdb workspace")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run every check, in order, and stop at the first that fails
+    Ci(ci::Options),
+    /// Check the rules no compiler knows: layers, unsafe code, lengths, leftovers
+    Tidy,
+    /// Compare instructions and round trips per transaction with the recorded ones
+    Counts(counts::Options),
+}
+
+fn main() -> ExitCode {
+    // Not `Result`, which would add a backtrace of this program wherever RUST_BACKTRACE is set.
+    match run(&Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: &Task) -> anyhow::Result<()> {
+    let root = workspace::root()?;
+    match task {
+        Task::Ci(options) => ci::run(&root, options),
+        Task::Tidy => tidy::run(&root),
+        Task::Counts(options) => counts::run(&root, options),
+    }
+}

@@ -1,0 +1,106 @@
+//! `cargo xtask tidy`: the rules of the workspace that no compiler knows, one file each.
+//!
+//! A check is a function from the text of the whole workspace to violations, so its tests plant one
+//! in a few lines of text and need no files.
+
+mod ascii;
+mod decisions;
+mod fields;
+mod functions;
+mod home_paths;
+mod layers;
+mod leftovers;
+mod lengths;
+mod lexer;
+mod manifest;
+mod module_doc;
+mod safety;
+mod tree;
+
+use std::fmt;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use tree::Tree;
+
+/// One broken rule: where, what, and what to do about it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Violation {
+    path: String,
+    line: usize,
+    what: String,
+}
+
+impl Violation {
+    fn new(path: &str, line: usize, what: impl Into<String>) -> Violation {
+        assert!(line > 0, "lines count from 1");
+        Violation {
+            path: path.to_string(),
+            line,
+            what: what.into(),
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}: {}", self.path, self.line, self.what)
+    }
+}
+
+type Check = fn(&Tree) -> Vec<Violation>;
+
+const CHECKS: [Check; 10] = [
+    layers::check,
+    safety::check_tokens,
+    safety::check_attributes,
+    lengths::check,
+    leftovers::check,
+    module_doc::check,
+    decisions::check,
+    home_paths::check,
+    fields::check,
+    ascii::check,
+];
+
+/// Reads the workspace, runs every check, and prints all violations before failing.
+pub fn run(root: &Path) -> Result<()> {
+    let tree = Tree::read(root)?;
+    let mut violations: Vec<Violation> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
+    violations.sort();
+    for violation in &violations {
+        eprintln!("{violation}");
+    }
+    if !violations.is_empty() {
+        bail!(
+            "tidy found {} violations in {} files",
+            violations.len(),
+            tree.files().len()
+        );
+    }
+    eprintln!("tidy: {} files are in order", tree.files().len());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_violation_reads_as_path_line_and_sentence() {
+        let violation = Violation::new("crates/txn/src/lib.rs", 3, "this is wrong, mend it");
+        assert_eq!(
+            violation.to_string(),
+            "crates/txn/src/lib.rs:3: this is wrong, mend it"
+        );
+    }
+
+    #[test]
+    fn violations_of_several_checks_are_found_in_one_tree() {
+        let tree = Tree::of(&[("crates/txn/src/lib.rs", "fn f() { dbg!(1); }\n")]);
+        let found: Vec<Violation> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
+        // The missing module doc, the missing attribute, the leftover.
+        assert_eq!(found.len(), 3, "{found:?}");
+    }
+}

@@ -1,0 +1,209 @@
+//! A crate may use only crates of lower layers.
+
+use super::Violation;
+use super::manifest::{self, Dependency, Manifest};
+use super::tree::Tree;
+
+/// The crates by folder, lowest first.
+const LAYERS: [&str; 13] = [
+    "layout", "fabric", "sim", "memory", "index", "txn", "recovery", "sql", "spade", "model",
+    "check", "workload", "namdb",
+];
+
+/// Judges of the engine share no code with it, lest they share its mistakes.
+const INDEPENDENT: [&str; 2] = ["check", "model"];
+
+/// Reads the edges from the manifests.
+pub fn check(tree: &Tree) -> Vec<Violation> {
+    let (manifests, mut violations) = manifest::crates(tree);
+    for manifest in &manifests {
+        let path = &manifest.file.path;
+        if layer(manifest.folder).is_none() {
+            let what = format!(
+                "the crate `{}` has no layer, give it its place in LAYERS of xtask/src/tidy/layers.rs",
+                manifest.folder
+            );
+            violations.push(Violation::new(path, 1, what));
+            continue;
+        }
+        for dependency in &manifest.dependencies {
+            let used = match manifests
+                .iter()
+                .find(|used| used.package == dependency.package)
+            {
+                Some(used) => used.folder,
+                None if dependency.package == "xtask" => "xtask",
+                None => continue,
+            };
+            if let Some(what) = refusal(manifest, dependency, used) {
+                violations.push(Violation::new(path, dependency.line, what));
+            }
+        }
+    }
+    violations.extend(check_xtask(tree, &manifests));
+    violations
+}
+
+fn layer(folder: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| *layer == folder)
+}
+
+fn refusal(user: &Manifest<'_>, dependency: &Dependency, used: &str) -> Option<String> {
+    let user = user.folder;
+    if used == "xtask" {
+        return Some(format!(
+            "`{user}` may not use the tooling, remove the dependency"
+        ));
+    }
+    // Tests of everything above the fabric run in the simulator, those of the judges too.
+    if dependency.is_dev && used == "sim" && layer(user) > layer("fabric") && user != "sim" {
+        return None;
+    }
+    if INDEPENDENT.contains(&user) {
+        return Some(format!(
+            "`{user}` may use no crate of ours, remove `{used}`"
+        ));
+    }
+    if layer(used) < layer(user) {
+        return None;
+    }
+    Some(format!(
+        "`{user}` may not use `{used}`, which is not in a layer below it, \
+         turn the dependency round or move the shared part down"
+    ))
+}
+
+/// The tooling must build when the product does not.
+fn check_xtask(tree: &Tree, manifests: &[Manifest<'_>]) -> Vec<Violation> {
+    let Some(file) = tree.file("xtask/Cargo.toml") else {
+        return Vec::new();
+    };
+    let names = manifests.iter().map(|manifest| &manifest.package);
+    names
+        .filter(|name| {
+            file.text
+                .parse::<toml::Table>()
+                .is_ok_and(|table| uses(&table, name))
+        })
+        .map(|name| {
+            let what = format!("xtask may use no crate of ours, remove `{name}`");
+            Violation::new(&file.path, manifest::line_of_key(&file.text, name), what)
+        })
+        .collect()
+}
+
+fn uses(table: &toml::Table, name: &str) -> bool {
+    ["dependencies", "dev-dependencies", "build-dependencies"]
+        .iter()
+        .any(|section| {
+            let section = table.get(*section).and_then(toml::Value::as_table);
+            section.is_some_and(|section| section.contains_key(name))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The violations when `user` has the dependency lines `lines`, beside one empty crate `used`.
+    fn found(user: &str, lines: &str, used: &str) -> Vec<Violation> {
+        let user_path = format!("crates/{user}/Cargo.toml");
+        let used_path = format!("crates/{used}/Cargo.toml");
+        let used_text = format!("[package]\nname = \"{used}\"\n");
+        check(&Tree::of(&[(&user_path, lines), (&used_path, &used_text)]))
+    }
+
+    #[test]
+    fn an_edge_downwards_is_allowed() {
+        let lines = "[dependencies]\nlayout = { workspace = true }\nserde = \"1\"\n";
+        assert_eq!(found("txn", lines, "layout"), []);
+    }
+
+    #[test]
+    fn an_edge_upwards_is_caught_with_its_line() {
+        let lines = "[package]\nname = \"memory\"\n[dependencies]\ntxn = { workspace = true }\n";
+        let violations = found("memory", lines, "txn");
+        assert_eq!(violations.len(), 1);
+        assert_eq!(
+            (&*violations[0].path, violations[0].line),
+            ("crates/memory/Cargo.toml", 4)
+        );
+    }
+
+    #[test]
+    fn development_dependencies_obey_except_for_the_simulator() {
+        assert_eq!(
+            found(
+                "memory",
+                "[dev-dependencies]\ntxn.workspace = true\n",
+                "txn"
+            )
+            .len(),
+            1
+        );
+        assert_eq!(
+            found("check", "[dev-dependencies]\nsim.workspace = true\n", "sim"),
+            []
+        );
+        assert_eq!(
+            found(
+                "fabric",
+                "[dev-dependencies]\nsim.workspace = true\n",
+                "sim"
+            )
+            .len(),
+            1
+        );
+    }
+
+    #[test]
+    fn judges_are_independent() {
+        assert_eq!(
+            found(
+                "check",
+                "[dependencies]\nlayout.workspace = true\n",
+                "layout"
+            )
+            .len(),
+            1
+        );
+        assert_eq!(
+            found(
+                "model",
+                "[dependencies]\nlayout.workspace = true\n",
+                "layout"
+            )
+            .len(),
+            1
+        );
+    }
+
+    #[test]
+    fn an_unknown_crate_needs_a_layer() {
+        assert_eq!(
+            found("gateway", "[package]\nname = \"gateway\"\n", "layout").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn the_tooling_stands_apart() {
+        assert_eq!(
+            found(
+                "txn",
+                "[dependencies]\nxtask = { path = \"../../xtask\" }\n",
+                "sql"
+            )
+            .len(),
+            1
+        );
+        let tree = Tree::of(&[
+            ("crates/txn/Cargo.toml", "[package]\nname = \"txn\"\n"),
+            (
+                "xtask/Cargo.toml",
+                "[dependencies]\ntxn = { workspace = true }\n",
+            ),
+        ]);
+        assert_eq!(check(&tree).len(), 1);
+    }
+}

@@ -1,0 +1,1 @@
+//! Hash tables over remote memory.

@@ -1,0 +1,11 @@
+//! Hash tables and B+-trees over remote memory, one file per operation, and a full check for each.
+//!
+//! Neither knows about transactions: [`hash`] finds buckets and slots and lets the table grow, [`tree`]
+//! finds leaves and makes room in them. The transaction layer takes their insert words and decides.
+#![forbid(unsafe_code)]
+
+pub mod error;
+pub mod hash;
+pub mod tree;
+
+pub use error::IndexError;

@@ -1,0 +1,264 @@
+//! Extents: large pieces of a region that a memory server hands out on call [ZB17 §5.3].
+
+use crate::message::{Reader, Writer};
+use fabric::{CallError, Env, Reply, Service, ServiceId};
+use layout::{GlobalPtr, NodeId, RegionId, WORD_BYTES, region};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// The service that hands out and takes back extents.
+pub const EXTENT_SERVICE: ServiceId = ServiceId(1);
+const ALLOCATE: u64 = 1;
+const FREE: u64 = 2;
+const USAGE: u64 = 3;
+const FREE_LABEL: u64 = 4;
+/// Words zeroed by one verb when an extent comes back.
+const ZERO_WORDS: u32 = 16 * 1024;
+
+/// What memory is used for: a table's number, or 0 for the system itself.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Label(pub u64);
+
+/// Bytes handed out for one label.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Usage {
+    /// What for.
+    pub label: Label,
+    /// How much.
+    pub bytes: u64,
+}
+
+/// Why no extent was handed out.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AllocateError {
+    /// No memory server has room.
+    #[error(
+        "memory servers are full: {wanted_bytes} bytes were wanted, the fullest has {free_bytes} of {region_bytes} bytes left; give the servers more memory or drop tables"
+    )]
+    Full {
+        /// Bytes wanted.
+        wanted_bytes: u64,
+        /// Bytes left.
+        free_bytes: u64,
+        /// Size of the region.
+        region_bytes: u64,
+    },
+    /// The memory server could not be asked.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
+
+/// The extents of one region: fresh memory from a rising mark, returned memory by size.
+pub struct Extents {
+    region: RegionId,
+    state: Mutex<State>,
+}
+
+struct State {
+    region_bytes: u64,
+    mark: u64,
+    free: BTreeMap<u64, Vec<u64>>,
+    used: BTreeMap<Label, BTreeMap<u64, u64>>,
+}
+
+impl Extents {
+    /// All of a region but its header.
+    pub fn new(region: RegionId, region_bytes: u64) -> Self {
+        let (free, used) = (BTreeMap::new(), BTreeMap::new());
+        let state = State { region_bytes, mark: region::HEADER_BYTES, free, used };
+        Self { region, state: Mutex::new(state) }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().expect("no holder of the extents panics")
+    }
+
+    /// Hands out `bytes` zeroed bytes, rounded up to whole pages.
+    pub fn allocate(&self, bytes: u64, label: Label) -> Result<GlobalPtr, AllocateError> {
+        let bytes = bytes.max(1).next_multiple_of(region::HEADER_BYTES);
+        let mut state = self.lock();
+        let reused = state.free.get_mut(&bytes).and_then(Vec::pop);
+        let offset = match reused {
+            Some(offset) => offset,
+            None => state.take_fresh(bytes)?,
+        };
+        state.used.entry(label).or_default().insert(offset, bytes);
+        Ok(GlobalPtr::new(self.region, offset))
+    }
+
+    /// Forgets that `label` holds the extent at `offset`; returns its size.
+    fn forget(&self, offset: u64, label: Label) -> Option<u64> {
+        self.lock().used.get_mut(&label)?.remove(&offset)
+    }
+
+    /// Makes a zeroed extent available again.
+    fn recycle(&self, offset: u64, bytes: u64) {
+        self.lock().free.entry(bytes).or_default().push(offset);
+    }
+
+    fn extents_of(&self, label: Label) -> Vec<u64> {
+        self.lock().used.get(&label).map(|held| held.keys().copied().collect()).unwrap_or_default()
+    }
+
+    /// Bytes handed out per label.
+    pub fn usage(&self) -> Vec<Usage> {
+        let state = self.lock();
+        let sum = |(label, held): (&Label, &BTreeMap<u64, u64>)| Usage { label: *label, bytes: held.values().sum() };
+        state.used.iter().map(sum).collect()
+    }
+}
+
+impl State {
+    fn take_fresh(&mut self, bytes: u64) -> Result<u64, AllocateError> {
+        let free_bytes = self.region_bytes - self.mark;
+        if bytes > free_bytes {
+            let region_bytes = self.region_bytes;
+            return Err(AllocateError::Full { wanted_bytes: bytes, free_bytes, region_bytes });
+        }
+        let offset = self.mark;
+        self.mark += bytes;
+        Ok(offset)
+    }
+}
+
+/// Answers allocation calls of compute servers.
+pub struct ExtentService(pub Arc<Extents>);
+
+impl<E: Env> Service<E> for ExtentService {
+    fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(async move {
+            let mut reader = Reader::new(request, "the extent service");
+            match reader.number()? {
+                ALLOCATE => self.allocate(reader.number()?, Label(reader.number()?)),
+                FREE => {
+                    let offset = GlobalPtr::from_word(reader.number()?).offset();
+                    self.free(env, offset, Label(reader.number()?)).await
+                }
+                FREE_LABEL => {
+                    let label = Label(reader.number()?);
+                    for offset in self.0.extents_of(label) {
+                        self.free(env, offset, label).await?;
+                    }
+                    Ok(Vec::new())
+                }
+                USAGE => Ok(self.usage()),
+                _ => Err(CallError::Malformed("the extent service")),
+            }
+        })
+    }
+}
+
+impl ExtentService {
+    fn allocate(&self, bytes: u64, label: Label) -> Result<Vec<u8>, CallError> {
+        match self.0.allocate(bytes, label) {
+            Ok(ptr) => Ok(Writer::new().number(ptr.word()).finish()),
+            Err(AllocateError::Full { wanted_bytes, free_bytes, region_bytes }) => {
+                Ok(Writer::new().number(0).number(wanted_bytes).number(free_bytes).number(region_bytes).finish())
+            }
+            Err(AllocateError::Call(error)) => Err(error),
+        }
+    }
+
+    async fn free<E: Env>(&self, env: &E, offset: u64, label: Label) -> Result<Vec<u8>, CallError> {
+        let Some(bytes) = self.0.forget(offset, label) else {
+            return Err(CallError::Refused(format!("no extent of label {} starts at {offset:#x}", label.0)));
+        };
+        zero(env, GlobalPtr::new(self.0.region, offset), bytes).await?;
+        self.0.recycle(offset, bytes);
+        Ok(Vec::new())
+    }
+
+    fn usage(&self) -> Vec<u8> {
+        let usage = self.0.usage();
+        usage.iter().fold(Writer::new(), |writer, part| writer.number(part.label.0).number(part.bytes)).finish()
+    }
+}
+
+/// Extents are handed out zeroed, so they are zeroed when they come back.
+async fn zero<E: Env>(env: &E, start: GlobalPtr, bytes: u64) -> Result<(), CallError> {
+    let words = bytes / WORD_BYTES;
+    let mut batch = fabric::Batch::new();
+    let mut done = 0;
+    while done < words {
+        batch.reset();
+        let count = ZERO_WORDS.min((words - done) as u32);
+        let span = batch.reserve(count);
+        batch.words_mut(span).fill(0);
+        batch.write(start.add_words(done), span);
+        let node = env.node_of(start.region());
+        batch = env.execute(batch).await.map_err(|_| CallError::Unreachable(node))?;
+        done += u64::from(count);
+    }
+    Ok(())
+}
+
+/// Asks `node` for an extent of at least `bytes` bytes.
+pub async fn allocate_extent<E: Env>(
+    env: &E,
+    node: NodeId,
+    bytes: u64,
+    label: Label,
+) -> Result<GlobalPtr, AllocateError> {
+    let request = Writer::new().number(ALLOCATE).number(bytes).number(label.0).finish();
+    let answer = env.call(node, EXTENT_SERVICE, request).await?;
+    let mut reader = Reader::new(&answer, "an allocation");
+    let ptr = GlobalPtr::from_word(reader.number()?);
+    if ptr.is_null() {
+        let (wanted_bytes, free_bytes) = (reader.number()?, reader.number()?);
+        return Err(AllocateError::Full { wanted_bytes, free_bytes, region_bytes: reader.number()? });
+    }
+    Ok(ptr)
+}
+
+/// Gives an extent back.
+pub async fn free_extent<E: Env>(env: &E, ptr: GlobalPtr, label: Label) -> Result<(), CallError> {
+    let request = Writer::new().number(FREE).number(ptr.word()).number(label.0).finish();
+    env.call(env.node_of(ptr.region()), EXTENT_SERVICE, request).await.map(drop)
+}
+
+/// Gives back everything that `label` holds on `node`: the table is gone and nobody reads it.
+pub async fn free_label<E: Env>(env: &E, node: NodeId, label: Label) -> Result<(), CallError> {
+    let request = Writer::new().number(FREE_LABEL).number(label.0).finish();
+    env.call(node, EXTENT_SERVICE, request).await.map(drop)
+}
+
+/// What `node` has handed out, by label.
+pub async fn usage<E: Env>(env: &E, node: NodeId) -> Result<Vec<Usage>, CallError> {
+    let answer = env.call(node, EXTENT_SERVICE, Writer::new().number(USAGE).finish()).await?;
+    let mut reader = Reader::new(&answer, "memory usage");
+    let mut usage = Vec::new();
+    while !reader.is_empty() {
+        usage.push(Usage { label: Label(reader.number()?), bytes: reader.number()? });
+    }
+    Ok(usage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fabric::{LocalWorld, WorldConfig, run_now};
+
+    #[test]
+    fn extents_come_back_zeroed_and_full_memory_is_a_sentence() {
+        let world = LocalWorld::new(&WorldConfig { server_bytes: vec![1 << 20], seed: 1 }).expect("memory");
+        let extents = Arc::new(Extents::new(RegionId(0), 1 << 20));
+        world.register(NodeId(0), EXTENT_SERVICE, Arc::new(ExtentService(extents)));
+        let env = world.endpoint();
+        let ask = |bytes| run_now(allocate_extent(&env, NodeId(0), bytes, Label(7)));
+        let first = ask(64 * 1024).expect("there is room");
+        let mut batch = fabric::Batch::new();
+        batch.write_word(first, 9);
+        run_now(env.execute(batch)).expect("inside the region");
+        let error = ask(1 << 20).expect_err("the region is smaller");
+        assert!(error.to_string().contains("memory servers are full"), "{error}");
+        assert_eq!(run_now(usage(&env, NodeId(0))).expect("usage")[0].bytes, 64 * 1024);
+        run_now(free_extent(&env, first, Label(7))).expect("it was handed out");
+        assert!(run_now(free_extent(&env, first, Label(7))).is_err());
+        assert_eq!(ask(64 * 1024).expect("there is room"), first);
+        let mut batch = fabric::Batch::new();
+        let span = batch.read(first, 1);
+        let batch = run_now(env.execute(batch)).expect("inside the region");
+        assert_eq!(batch.words(span), [0]);
+    }
+}

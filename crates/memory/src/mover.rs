@@ -1,0 +1,197 @@
+//! The version mover: empties a slot of a version buffer into the overflow region [ZB17 §5.1].
+
+use crate::extent::{Extents, Label};
+use crate::message::{Reader, Writer};
+use fabric::{Batch, CallError, Env, Reply, Service, ServiceId};
+use layout::row::{BufferLayout, Cover, LINK, MOVED_FLAG, OVERFLOW_HEAD, RowLayout};
+use layout::{GlobalPtr, VersionWord};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// The service that moves versions.
+pub const MOVER_SERVICE: ServiceId = ServiceId(4);
+/// Bytes of an extent of the overflow region.
+const OVERFLOW_EXTENT_BYTES: u64 = 256 * 1024;
+/// Most overflow entries of one row; a writer that would exceed it gets VersionBufferFull.
+pub const OVERFLOW_COUNT_MAX: u32 = 4096;
+
+/// What a writer asks for, while it holds the row's lock.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MoveRequest {
+    /// The row's version buffer.
+    pub buffer: GlobalPtr,
+    /// Shape of the buffer.
+    pub layout: BufferLayout,
+    /// The slot to be emptied.
+    pub slot: u32,
+    /// The table it belongs to.
+    pub label: Label,
+    /// Counter per timestamp slot up to which every active snapshot sees: what is superseded at or before
+    /// it is collected. The caller has raised the collected-up-to word.
+    pub horizon: Vec<u64>,
+}
+
+/// Moves versions on call. The caller holds the row's lock, so each buffer has one mover at a time.
+pub struct MoverService {
+    extents: Arc<Extents>,
+    pools: Mutex<BTreeMap<(Label, u32), OverflowPool>>,
+}
+
+#[derive(Default)]
+struct OverflowPool {
+    free: Vec<GlobalPtr>,
+    bump: GlobalPtr,
+    bump_words: u64,
+}
+
+impl MoverService {
+    /// A mover that takes its overflow region from `extents`.
+    pub fn new(extents: Arc<Extents>) -> Self {
+        Self { extents, pools: Mutex::default() }
+    }
+
+    fn allocate(&self, label: Label, words: u32) -> Result<GlobalPtr, CallError> {
+        let mut pools = self.pools.lock().expect("no holder panics");
+        let pool = pools.entry((label, words)).or_default();
+        if let Some(ptr) = pool.free.pop() {
+            return Ok(ptr);
+        }
+        if pool.bump_words < u64::from(words) {
+            let bytes = OVERFLOW_EXTENT_BYTES.max(u64::from(words) * layout::WORD_BYTES);
+            let extent = self.extents.allocate(bytes, label);
+            pool.bump = extent.map_err(|error| CallError::Refused(error.to_string()))?;
+            pool.bump_words = bytes / layout::WORD_BYTES;
+        }
+        let ptr = pool.bump;
+        pool.bump = ptr.add_words(u64::from(words));
+        pool.bump_words -= u64::from(words);
+        Ok(ptr)
+    }
+
+    fn free(&self, label: Label, words: u32, ptr: GlobalPtr) {
+        let mut pools = self.pools.lock().expect("no holder panics");
+        pools.entry((label, words)).or_default().free.push(ptr);
+    }
+
+    /// Drops all knowledge of a table whose extents go back.
+    pub fn forget(&self, label: Label) {
+        self.pools.lock().expect("no holder panics").retain(|(held, _), _| *held != label);
+    }
+
+    /// Copies the slot's version to a new overflow entry, makes it the head of the list, marks the slot
+    /// as moved, then drops the tail that nobody can need. Answers how many entries were dropped.
+    async fn move_version<E: Env>(&self, env: &E, request: &MoveRequest) -> Result<u64, CallError> {
+        let words = request.layout.row.words();
+        let slot = request.buffer.add_words(u64::from(request.layout.slot(request.slot)));
+        let head = request.buffer.add_words(u64::from(OVERFLOW_HEAD));
+        let mut batch = Batch::new();
+        let head_word = batch.read(head, 1);
+        let image = batch.read_row(slot, words, Cover::All);
+        batch = execute(env, batch).await?;
+        let version = VersionWord::from_word(batch.words(image)[1]);
+        if version == VersionWord::TORN {
+            return Err(CallError::Refused("the slot is being written by somebody else".to_owned()));
+        }
+        let old_head = batch.words(head_word)[0];
+        let (kept, dropped) = self.trim(env, &mut batch, request, GlobalPtr::from_word(old_head)).await?;
+        if kept >= OVERFLOW_COUNT_MAX {
+            return Err(CallError::Refused("the overflow list of this row is full".to_owned()));
+        }
+        let entry = self.allocate(request.label, words)?;
+        batch.clear_verbs();
+        // The entry is private until the head points to it; its header word links to the next entry.
+        let next = if kept == 0 { 0 } else { old_head };
+        batch.write_word(entry, next);
+        batch.write_row(entry, image, LINK, Cover::All);
+        batch.write_word(head, entry.word());
+        batch.write_word(slot, MOVED_FLAG);
+        execute(env, batch).await?;
+        Ok(dropped)
+    }
+
+    /// Walks the list, newest first; cuts it before the first entry whose successor everybody sees.
+    async fn trim<E: Env>(
+        &self,
+        env: &E,
+        batch: &mut Batch,
+        request: &MoveRequest,
+        head: GlobalPtr,
+    ) -> Result<(u32, u64), CallError> {
+        let words = request.layout.row.words();
+        let (mut kept, mut dropped) = (0, 0);
+        let mut previous = GlobalPtr::NULL;
+        let mut entry = head;
+        while !entry.is_null() && kept + dropped as u32 <= 2 * OVERFLOW_COUNT_MAX {
+            let mut step = Batch::new();
+            let header = step.read(entry, 3);
+            step = execute(env, step).await?;
+            let [next, _version, successor] = *step.words(header) else { unreachable!("three words") };
+            let successor = VersionWord::from_word(successor);
+            let counter = request.horizon.get(usize::from(successor.slot().0)).copied().unwrap_or(0);
+            if dropped > 0 || successor.counter() <= counter {
+                if dropped == 0 && !previous.is_null() {
+                    batch.clear_verbs();
+                    batch.write_word(previous, 0);
+                    let cut = std::mem::take(batch);
+                    *batch = execute(env, cut).await?;
+                }
+                self.free(request.label, words, entry);
+                dropped += 1;
+            } else {
+                kept += 1;
+                previous = entry;
+            }
+            entry = GlobalPtr::from_word(next);
+        }
+        Ok((kept, dropped))
+    }
+}
+
+async fn execute<E: Env>(env: &E, batch: Batch) -> Result<Batch, CallError> {
+    env.execute(batch).await.map_err(|error| CallError::Refused(error.to_string()))
+}
+
+impl<E: Env> Service<E> for MoverService {
+    fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(async move {
+            let request = decode(request)?;
+            let dropped = self.move_version(env, &request).await?;
+            Ok(Writer::new().number(dropped).finish())
+        })
+    }
+}
+
+fn decode(message: &[u8]) -> Result<MoveRequest, CallError> {
+    let mut reader = Reader::new(message, "the version mover");
+    let buffer = GlobalPtr::from_word(reader.number()?);
+    let key_words = reader.number()? as u32;
+    let payload_words = reader.number()? as u32;
+    let checksummed = reader.number()? != 0;
+    let slots = reader.number()? as u32;
+    let slot = reader.number()? as u32;
+    let label = Label(reader.number()?);
+    let horizon = reader.words()?;
+    if slot >= slots || slots > layout::row::BUFFER_SLOTS_MAX || key_words > 8 {
+        return Err(CallError::Malformed("the version mover"));
+    }
+    let row = RowLayout { key_words, payload_words, checksummed };
+    Ok(MoveRequest { buffer, layout: BufferLayout { row, slots }, slot, label, horizon })
+}
+
+/// Asks the server that holds the buffer to empty a slot. The caller holds the row's lock. Answers how
+/// many overflow entries were collected on the way.
+pub async fn move_version<E: Env>(env: &E, request: &MoveRequest) -> Result<u64, CallError> {
+    let row = request.layout.row;
+    let message = Writer::new()
+        .number(request.buffer.word())
+        .number(u64::from(row.key_words))
+        .number(u64::from(row.payload_words))
+        .number(u64::from(row.checksummed))
+        .number(u64::from(request.layout.slots))
+        .number(u64::from(request.slot))
+        .number(request.label.0)
+        .words(&request.horizon)
+        .finish();
+    let answer = env.call(env.node_of(request.buffer.region()), MOVER_SERVICE, message).await?;
+    Reader::new(&answer, "a moved version").number()
+}

@@ -237,7 +237,7 @@ pub async fn usage<E: Env>(env: &E, node: NodeId) -> Result<Vec<Usage>, CallErro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fabric::{LocalWorld, WorldConfig, run_now};
+    use fabric::{Fabric, LocalWorld, WorldConfig, run_now};
 
     #[test]
     fn extents_come_back_zeroed_and_full_memory_is_a_sentence() {

@@ -8,7 +8,7 @@ use crate::verb::{SlotGeometry, SlotRead, Verb};
 use layout::bucket;
 use layout::row::{Cover, LINK, VERSION};
 use layout::{GlobalPtr, VersionWord};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU64, fence};
 
 /// How often a torn image is read again before it is delivered as torn. A writer needs well under a
@@ -23,8 +23,22 @@ pub fn execute(world: &LocalWorld, batch: &mut Batch) -> Result<(), FabricError>
     if verbs.len() > 1 {
         prefetch(world, verbs)?;
     }
+    let mut stored = false;
     for verb in verbs {
+        match verb {
+            Verb::Write { .. } | Verb::WriteWord { .. } | Verb::WriteRow { .. } => stored = true,
+            _ if stored => {
+                // A processor may load ahead of its own earlier stores; the contract may not.
+                fence(SeqCst);
+                stored = false;
+            }
+            _ => {}
+        }
         execute_verb(world, arena, verb)?;
+    }
+    if stored {
+        // A completed write is guaranteed to every later verb, this endpoint's loads included.
+        fence(SeqCst);
     }
     Ok(())
 }
@@ -97,7 +111,7 @@ fn execute_verb(world: &LocalWorld, arena: &mut [u64], verb: &Verb) -> Result<()
         Verb::FindSlot { bucket, geometry, key, at } => {
             find_slot(world, bucket, geometry, arena, key as usize, at as usize)?;
         }
-        Verb::Fence => fence(std::sync::atomic::Ordering::SeqCst),
+        Verb::Fence => fence(SeqCst),
     }
     Ok(())
 }
@@ -155,8 +169,9 @@ fn write_row(row: &[AtomicU64], image: &[u64], first: u32, cover: Cover) {
     row[version].store(image[version], Release);
 }
 
-/// Looks for the slot whose key matches and copies it. The collected-up-to word is read after the
-/// slots: whoever empties a slot raises it first, so a miss never comes with a stamp that is too small.
+/// Looks for the slot whose key matches and copies it. The insert word is read before the slots, so that
+/// a swap from it proves a miss; collected-up-to word and identity are read after them, since whoever
+/// empties a slot changes these first, so that a miss never comes with words that are too old.
 #[inline]
 fn find_slot(
     world: &LocalWorld,
@@ -169,7 +184,6 @@ fn find_slot(
     let words = world.words(bucket, geometry.words())?;
     let header = |word: u32| words[word as usize].load(Acquire);
     let insert = header(bucket::INSERT);
-    let identity = header(bucket::IDENTITY);
     let link = header(bucket::LINK);
     let tags = header(bucket::TAGS);
     let key_words = usize::from(geometry.key_words);
@@ -194,7 +208,8 @@ fn find_slot(
         }
     }
     fence(Acquire);
-    let result = [insert, header(bucket::COLLECTED), link, identity, tags, found];
+    let (collected, identity) = (header(bucket::COLLECTED), header(bucket::IDENTITY));
+    let result = [insert, collected, link, identity, tags, found];
     arena[at..at + result.len()].copy_from_slice(&result);
     Ok(())
 }

@@ -1,0 +1,111 @@
+//! The full structural check of a hash table.
+
+use super::{HashTable, read_directory};
+use crate::error::IndexError;
+use fabric::{Batch, Env};
+use layout::bucket::{self, Identity};
+use layout::row::{HEADER, VERSION};
+use layout::{GlobalPtr, VersionWord};
+use std::collections::BTreeSet;
+
+/// Most blocks of a chain before it is taken for a ring.
+const CHAIN_BLOCKS_MAX: u32 = 100_000;
+
+/// What a full check found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct HashReport {
+    /// Buckets, overflow blocks not counted.
+    pub buckets: u64,
+    /// Overflow blocks.
+    pub overflow_blocks: u64,
+    /// Slots in use, tombstones and old pointers included.
+    pub used_slots: u64,
+    /// Insert words and rows found locked: what somebody holds, or a dead lane has left.
+    pub locked: Vec<GlobalPtr>,
+    /// What is wrong, in words.
+    pub errors: Vec<String>,
+}
+
+/// Reads every bucket and checks: keys belong to their bucket and stand once, tags fit their keys, chains
+/// end, identities are those of the table's state. Meant for a table at rest; under load it may report
+/// what is in motion.
+pub async fn check<E: Env>(env: &E, table: &HashTable) -> Result<HashReport, IndexError> {
+    let directory = read_directory(env, table).await?;
+    let mut report = HashReport::default();
+    let mut batch = Batch::new();
+    for number in 0..table.bucket_count(&directory) {
+        report.buckets += 1;
+        let mut keys = BTreeSet::new();
+        let (mut block, mut slots) = (table.bucket(&directory, number), table.layout.slots);
+        let mut blocks = 0;
+        while !block.is_null() {
+            batch.reset();
+            let span = batch.read(block, table.layout.slot(slots));
+            batch = env.execute(batch).await?;
+            let words = batch.words(span);
+            if blocks == 0 {
+                check_header(table, &mut report, block, number, words);
+            } else {
+                report.overflow_blocks += 1;
+            }
+            check_slots(table, &mut report, block, number, slots, words, &mut keys);
+            blocks += 1;
+            if blocks > CHAIN_BLOCKS_MAX {
+                report.errors.push(format!("the chain of bucket {number} does not end"));
+                break;
+            }
+            block = GlobalPtr::from_word(words[bucket::LINK as usize]);
+            slots = table.layout.overflow_slots;
+        }
+    }
+    Ok(report)
+}
+
+fn check_header(table: &HashTable, report: &mut HashReport, at: GlobalPtr, number: u64, words: &[u64]) {
+    if VersionWord::from_word(words[bucket::INSERT as usize]).is_locked() {
+        report.locked.push(at);
+    }
+    let identity = words[bucket::IDENTITY as usize];
+    if identity != 0 && Identity::from_word(identity).bucket != number {
+        report.errors.push(format!("bucket {number} says it is {}", Identity::from_word(identity).bucket));
+    }
+    if number >= table.initial_buckets && identity == 0 {
+        report.errors.push(format!("bucket {number} was never split off"));
+    }
+}
+
+fn check_slots(
+    table: &HashTable,
+    report: &mut HashReport,
+    block: GlobalPtr,
+    number: u64,
+    slots: u32,
+    words: &[u64],
+    keys: &mut BTreeSet<Vec<u64>>,
+) {
+    let level = Identity::from_word(words[bucket::IDENTITY as usize]).level;
+    let tags = words[bucket::TAGS as usize];
+    for index in (0..slots).filter(|&index| bucket::tag_of(tags, index) != 0) {
+        report.used_slots += 1;
+        let slot = &words[table.layout.slot(index) as usize..][..table.layout.slot_words as usize];
+        let key = &slot[table.layout.key_at as usize..][..table.layout.key_words as usize];
+        let (hash, tag_hash) = table.locator.hash(key);
+        if bucket::tag(tag_hash) != bucket::tag_of(tags, index) {
+            report.errors.push(format!("slot {index} of bucket {number} has a tag that is not its key's"));
+        }
+        if level > 0 && hash % (table.initial_buckets << level) != number {
+            report.errors.push(format!("slot {index} of bucket {number} belongs elsewhere"));
+        }
+        if !keys.insert(key.to_vec()) {
+            report.errors.push(format!("bucket {number} holds a key twice: {key:x?}"));
+        }
+        if table.rows {
+            let header = VersionWord::from_word(slot[HEADER as usize]);
+            if header.is_locked() {
+                report.locked.push(block.add_words(u64::from(table.layout.slot(index))));
+            } else if header != VersionWord::from_word(slot[VERSION as usize]) {
+                report.errors.push(format!("row {index} of bucket {number}: header and version differ"));
+            }
+        }
+    }
+}

@@ -1,0 +1,424 @@
+//! Growth while in use: splitting the next bucket, in the order of linear hashing.
+
+use super::create::allocate_segment;
+use super::{Directory, HashTable, SEGMENTS_MAX, read_directory, root};
+use crate::error::IndexError;
+use fabric::{Batch, Env, FailurePoint, Span};
+use layout::bucket::{self, Identity};
+use layout::row::{HEADER, LINK, VERSION};
+use layout::{GlobalPtr, NodeId, VersionWord};
+use memory::{Label, Pool};
+
+/// Moments of a split at which the world may end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HashStep {
+    /// The grow lock and the bucket's insert word are held.
+    BucketLocked,
+    /// All rows that move are locked.
+    RowsLocked,
+    /// The new bucket is complete; nobody knows it yet.
+    NewBucketWritten,
+    /// The old bucket sends its readers to the new one.
+    OldBucketRedirected,
+    /// The root counts the new bucket.
+    RootWritten,
+}
+
+impl FailurePoint for HashStep {
+    fn name(self) -> &'static str {
+        match self {
+            Self::BucketLocked => "hash::BucketLocked",
+            Self::RowsLocked => "hash::RowsLocked",
+            Self::NewBucketWritten => "hash::NewBucketWritten",
+            Self::OldBucketRedirected => "hash::OldBucketRedirected",
+            Self::RootWritten => "hash::RootWritten",
+        }
+    }
+}
+
+/// What became of an attempt to grow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Growth {
+    /// One bucket was split.
+    Grown,
+    /// Somebody else holds a lock; another time.
+    Busy,
+    /// The directory is full.
+    Full,
+}
+
+/// A block of a chain as it was read, with what remains of it.
+struct Block {
+    ptr: GlobalPtr,
+    span: Span,
+    slots: u32,
+}
+
+/// Splits the next bucket. `timestamp` is a number of the caller's lane that serves this attempt only.
+///
+/// 1. Lock the root's grow word and the bucket's insert word; lock every row that moves.
+/// 2. Write the new bucket, its rows still locked. It is private until step 3.
+/// 3. Raise the old bucket's split level: from now on its readers look in the new one.
+/// 4. Mark the moved rows MOVED, clear their tags, count the bucket in the root, unlock everything.
+///
+/// A reader that found a row in the old bucket before step 3 has what everybody has: no row that moves
+/// changes before step 4.
+pub async fn grow<E: Env>(
+    env: &E,
+    table: &HashTable,
+    pool: &mut Pool,
+    nodes: &[NodeId],
+    label: Label,
+    timestamp: VersionWord,
+) -> Result<Growth, IndexError> {
+    if !lock_root(env, table, timestamp).await? {
+        return Ok(Growth::Busy);
+    }
+    let directory = read_directory(env, table).await?;
+    let target = table.bucket_count(&directory);
+    if target >> table.segment_shift >= SEGMENTS_MAX {
+        unlock_root(env, table).await?;
+        return Ok(Growth::Full);
+    }
+    let prepared = ensure_segment(env, table, nodes, label, target).await;
+    let directory = match prepared {
+        Ok(directory) => directory,
+        Err(error) => {
+            unlock_root(env, table).await?;
+            return Err(error);
+        }
+    };
+    let result = split(env, table, &directory, pool, target, timestamp).await;
+    unlock_root(env, table).await?;
+    result
+}
+
+async fn lock_root<E: Env>(env: &E, table: &HashTable, owner: VersionWord) -> Result<bool, IndexError> {
+    let mut batch = Batch::new();
+    let swap = batch.compare_and_swap(table.root.add_words(root::GROW), 0, owner.locked().word());
+    let batch = env.execute(batch).await?;
+    Ok(batch.swapped(swap))
+}
+
+async fn unlock_root<E: Env>(env: &E, table: &HashTable) -> Result<(), IndexError> {
+    let mut batch = Batch::new();
+    batch.write_word(table.root.add_words(root::GROW), 0);
+    env.execute(batch).await?;
+    Ok(())
+}
+
+/// Makes sure that the segment of bucket `target` exists.
+async fn ensure_segment<E: Env>(
+    env: &E,
+    table: &HashTable,
+    nodes: &[NodeId],
+    label: Label,
+    target: u64,
+) -> Result<Directory, IndexError> {
+    let mut directory = read_directory(env, table).await?;
+    let count = directory.segments.len() as u64;
+    if target >> table.segment_shift < count {
+        return Ok(directory);
+    }
+    let node = nodes[(count % nodes.len() as u64) as usize];
+    let segment = allocate_segment(env, table, node, label).await?;
+    let mut batch = Batch::new();
+    batch.write_word(table.root.add_words(root::SEGMENT + count), segment.word());
+    batch.write_word(table.root.add_words(root::COUNT), count + 1);
+    env.execute(batch).await?;
+    directory.segments.push(segment);
+    Ok(directory)
+}
+
+async fn split<E: Env>(
+    env: &E,
+    table: &HashTable,
+    directory: &Directory,
+    pool: &mut Pool,
+    target: u64,
+    timestamp: VersionWord,
+) -> Result<Growth, IndexError> {
+    let old = table.bucket(directory, directory.split);
+    let new = table.bucket(directory, target);
+    let Some((batch, insert)) = lock_bucket(env, old, timestamp).await? else {
+        return Ok(Growth::Busy);
+    };
+    env.reach(HashStep::BucketLocked).await;
+    let (batch, blocks) = read_chain(env, batch, table, old).await?;
+    let modulus = table.initial_buckets << (directory.level + 1);
+    let moving = slots_that_move(&batch, table, &blocks, modulus, target);
+    let Some(batch) = lock_rows(env, batch, table, &moving, timestamp).await? else {
+        unlock_bucket(env, old, insert).await?;
+        return Ok(Growth::Busy);
+    };
+    env.reach(HashStep::RowsLocked).await;
+    let level = directory.level + 1;
+    let batch = write_new_bucket(env, batch, table, pool, new, &moving, target, level, timestamp).await?;
+    env.reach(HashStep::NewBucketWritten).await;
+    let batch = redirect(env, batch, old, directory.split, level).await?;
+    env.reach(HashStep::OldBucketRedirected).await;
+    let batch = retire_slots(env, batch, table, &blocks, &moving).await?;
+    let batch = count_bucket(env, batch, table, directory).await?;
+    env.reach(HashStep::RootWritten).await;
+    release(env, batch, table, old, new, &moving, timestamp).await?;
+    Ok(Growth::Grown)
+}
+
+/// A slot that moves: where it is, what was read of it, where its copy goes.
+struct Moving {
+    block: usize,
+    index: u32,
+    from: GlobalPtr,
+    span: Span,
+    tag: u8,
+    to: std::cell::Cell<GlobalPtr>,
+}
+
+async fn lock_bucket<E: Env>(
+    env: &E,
+    bucket: GlobalPtr,
+    owner: VersionWord,
+) -> Result<Option<(Batch, u64)>, IndexError> {
+    let mut batch = Batch::new();
+    let insert = batch.read(bucket, 1);
+    batch = env.execute(batch).await?;
+    let insert = batch.words(insert)[0];
+    if VersionWord::from_word(insert).is_locked() {
+        return Ok(None);
+    }
+    batch.clear_verbs();
+    let swap = batch.compare_and_swap(bucket, insert, owner.locked().word());
+    batch = env.execute(batch).await?;
+    Ok(batch.swapped(swap).then_some((batch, insert)))
+}
+
+async fn unlock_bucket<E: Env>(env: &E, bucket: GlobalPtr, insert: u64) -> Result<(), IndexError> {
+    let mut batch = Batch::new();
+    batch.write_word(bucket, insert);
+    env.execute(batch).await?;
+    Ok(())
+}
+
+/// Reads the bucket and all its overflow blocks; the insert word is held, so the chain stands still.
+async fn read_chain<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    table: &HashTable,
+    bucket: GlobalPtr,
+) -> Result<(Batch, Vec<Block>), IndexError> {
+    let mut blocks = Vec::new();
+    let (mut ptr, mut slots) = (bucket, table.layout.slots);
+    while !ptr.is_null() {
+        batch.clear_verbs();
+        let span = batch.read(ptr, table.layout.slot(slots));
+        batch = env.execute(batch).await?;
+        let next = GlobalPtr::from_word(batch.word(span.at + bucket::LINK));
+        blocks.push(Block { ptr, span, slots });
+        (ptr, slots) = (next, table.layout.overflow_slots);
+    }
+    Ok((batch, blocks))
+}
+
+fn slots_that_move(
+    batch: &Batch,
+    table: &HashTable,
+    blocks: &[Block],
+    modulus: u64,
+    target: u64,
+) -> Vec<Moving> {
+    let mut moving = Vec::new();
+    for (number, block) in blocks.iter().enumerate() {
+        let tags = batch.word(block.span.at + bucket::TAGS);
+        for index in 0..block.slots {
+            let tag = bucket::tag_of(tags, index);
+            let at = table.layout.slot(index);
+            let key = Span { at: block.span.at + at + table.layout.key_at, words: table.layout.key_words };
+            if tag == 0 || table.locator.hash(batch.words(key)).0 % modulus != target {
+                continue;
+            }
+            let span = Span { at: block.span.at + at, words: table.layout.slot_words };
+            let from = block.ptr.add_words(u64::from(at));
+            moving.push(Moving { block: number, index, from, span, tag, to: GlobalPtr::NULL.into() });
+        }
+    }
+    moving
+}
+
+/// Locks every row that moves and reads it whole; on any conflict releases what it got.
+async fn lock_rows<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    table: &HashTable,
+    moving: &[Moving],
+    owner: VersionWord,
+) -> Result<Option<Batch>, IndexError> {
+    if !table.rows || moving.is_empty() {
+        return Ok(Some(batch));
+    }
+    batch.clear_verbs();
+    let header = |batch: &Batch, slot: &Moving| batch.word(slot.span.at + HEADER);
+    let locked = moving.iter().any(|slot| VersionWord::from_word(header(&batch, slot)).is_locked());
+    if locked {
+        return Ok(None);
+    }
+    let mut swaps = Vec::with_capacity(moving.len());
+    for slot in moving {
+        let expected = header(&batch, slot);
+        swaps.push(batch.compare_and_swap(slot.from, expected, owner.locked().word()));
+    }
+    batch = env.execute(batch).await?;
+    let complete = swaps.iter().all(|&swap| batch.swapped(swap));
+    batch.clear_verbs();
+    for (slot, &swap) in moving.iter().zip(&swaps) {
+        if !complete && batch.swapped(swap) {
+            let header = header(&batch, slot);
+            batch.write_word(slot.from, header);
+        } else if complete {
+            // What was read before the lock may have been torn; now it stands still.
+            let words = slot.span.words;
+            let again = batch.read(slot.from, words);
+            debug_assert_eq!(again.words, words);
+        }
+    }
+    batch = env.execute(batch).await?;
+    if !complete {
+        return Ok(None);
+    }
+    copy_back(&mut batch, moving);
+    Ok(Some(batch))
+}
+
+/// The rows read under their locks stand at the end of the arena, in order; put each where its first
+/// reading was. The header keeps the value it had before the lock.
+fn copy_back(batch: &mut Batch, moving: &[Moving]) {
+    let total: u32 = moving.iter().map(|slot| slot.span.words).sum();
+    let mut at = batch.arena_words() as u32 - total;
+    for slot in moving {
+        for word in VERSION..slot.span.words {
+            let value = batch.word(at + word);
+            batch.set_word(slot.span.at + word, value);
+        }
+        at += slot.span.words;
+    }
+}
+
+/// Writes the moved slots into the new bucket and, if need be, its overflow blocks. Rows keep the lock.
+#[allow(clippy::too_many_arguments, reason = "one step of a split, with all that it touches")]
+async fn write_new_bucket<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    table: &HashTable,
+    pool: &mut Pool,
+    new: GlobalPtr,
+    moving: &[Moving],
+    target: u64,
+    level: u32,
+    owner: VersionWord,
+) -> Result<Batch, IndexError> {
+    batch.clear_verbs();
+    let (mut block, mut slots, mut used, mut tags) = (new, table.layout.slots, 0, 0);
+    for slot in moving {
+        if used == slots {
+            let next = pool.allocate(env, table.layout.overflow_words()).await?;
+            clear_block(&mut batch, table, next);
+            batch.write_word(block.add_words(u64::from(bucket::LINK)), next.word());
+            batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);
+            (block, slots, used, tags) = (next, table.layout.overflow_slots, 0, 0);
+        }
+        let to = block.add_words(u64::from(table.layout.slot(used)));
+        slot.to.set(to);
+        let copy = batch.duplicate(slot.span);
+        if table.rows {
+            batch.set_word(copy.at + HEADER, owner.locked().word());
+        }
+        batch.write(to, copy);
+        tags = bucket::with_tag(tags, used, slot.tag);
+        used += 1;
+    }
+    batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);
+    let identity = Identity { bucket: target, level }.word();
+    batch.write_word(new.add_words(u64::from(bucket::IDENTITY)), identity);
+    batch.write_word(new, owner.locked().word());
+    Ok(env.execute(batch).await?)
+}
+
+fn clear_block(batch: &mut Batch, table: &HashTable, block: GlobalPtr) {
+    let zeros = batch.reserve(table.layout.overflow_words());
+    batch.words_mut(zeros).fill(0);
+    batch.write(block, zeros);
+}
+
+async fn redirect<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    old: GlobalPtr,
+    number: u64,
+    level: u32,
+) -> Result<Batch, IndexError> {
+    batch.clear_verbs();
+    let identity = Identity { bucket: number, level }.word();
+    batch.write_word(old.add_words(u64::from(bucket::IDENTITY)), identity);
+    Ok(env.execute(batch).await?)
+}
+
+/// Empties the slots whose rows moved: MOVED in the header for whoever still holds the address, then
+/// the tag, so that the slot can be used again. The version becomes NONE: no reader takes the copy.
+async fn retire_slots<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    table: &HashTable,
+    blocks: &[Block],
+    moving: &[Moving],
+) -> Result<Batch, IndexError> {
+    batch.clear_verbs();
+    for slot in moving {
+        if table.rows {
+            batch.write_word(slot.from.add_words(u64::from(VERSION)), 0);
+            batch.write_word(slot.from.add_words(u64::from(LINK)), 0);
+            batch.write_word(slot.from, VersionWord::MOVED.word());
+        }
+        let tags_at = blocks[slot.block].span.at + bucket::TAGS;
+        let tags = bucket::with_tag(batch.word(tags_at), slot.index, 0);
+        batch.set_word(tags_at, tags);
+        batch.write_word(blocks[slot.block].ptr.add_words(u64::from(bucket::TAGS)), tags);
+    }
+    Ok(env.execute(batch).await?)
+}
+
+async fn count_bucket<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    table: &HashTable,
+    directory: &Directory,
+) -> Result<Batch, IndexError> {
+    batch.clear_verbs();
+    let round_complete = directory.split + 1 == table.initial_buckets << directory.level;
+    let state = match round_complete {
+        true => u64::from(directory.level + 1) << 56,
+        false => u64::from(directory.level) << 56 | (directory.split + 1),
+    };
+    batch.write_word(table.root.add_words(root::STATE), state);
+    Ok(env.execute(batch).await?)
+}
+
+async fn release<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    table: &HashTable,
+    old: GlobalPtr,
+    new: GlobalPtr,
+    moving: &[Moving],
+    timestamp: VersionWord,
+) -> Result<(), IndexError> {
+    batch.clear_verbs();
+    if table.rows {
+        for slot in moving {
+            let header = batch.word(slot.span.at + HEADER);
+            batch.write_word(slot.to.get(), header);
+        }
+    }
+    batch.write_word(new, timestamp.word());
+    batch.write_word(old, timestamp.word());
+    env.execute(batch).await?;
+    Ok(())
+}

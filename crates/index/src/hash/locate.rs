@@ -1,0 +1,121 @@
+//! From a key to its bucket.
+
+use super::HashTable;
+use layout::bucket::Identity;
+use layout::key::{hash_words, read_signed};
+use layout::{GlobalPtr, Placement, Schema};
+
+/// How keys choose their bucket, with everything precomputed.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Locator {
+    /// By the key's hash; the first words of the key only, where the rest tells entries apart.
+    Hashed {
+        /// Words of the key that are hashed.
+        words: usize,
+    },
+    /// By the mixed-radix number that the key's integer columns make.
+    Dense {
+        /// Per column: byte in the key, width in bytes, smallest value, number of values.
+        columns: Vec<(u32, u32, i64, u64)>,
+        /// Slots of a bucket.
+        slots: u64,
+    },
+}
+
+impl Locator {
+    /// The locator of a table's primary key.
+    pub fn new(schema: &Schema, placement: &Placement, slots: u32) -> Self {
+        let words = schema.row_layout(false).key_words as usize;
+        let Placement::Dense { columns } = placement else {
+            return Self::Hashed { words };
+        };
+        let mut at = 0;
+        let placed = schema.key().iter().zip(columns).map(|(&column, &(smallest, count))| {
+            let bytes = schema.key_part_bytes(column);
+            at += bytes;
+            (at - bytes, bytes, smallest, count)
+        });
+        Self::Dense { columns: placed.collect(), slots: u64::from(slots) }
+    }
+
+    /// The number that chooses the bucket, and a number whose top byte is the tag.
+    #[inline]
+    pub fn hash(&self, key: &[u64]) -> (u64, u64) {
+        match self {
+            Self::Hashed { words } => {
+                let hash = hash_words(&key[..*words]);
+                (hash, hash)
+            }
+            Self::Dense { columns, slots } => {
+                let digit = |sum: u64, &(at, bytes, smallest, count): &(u32, u32, i64, u64)| {
+                    let value = read_signed(key, at, bytes).wrapping_sub(smallest) as u64;
+                    sum.wrapping_mul(count).wrapping_add(value)
+                };
+                let number = columns.iter().fold(0, digit);
+                (number / slots, (number % slots + 1) << 56)
+            }
+        }
+    }
+}
+
+/// A copy of a table's root block.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Directory {
+    /// Times the table has doubled.
+    pub level: u32,
+    /// The next bucket to split.
+    pub split: u64,
+    /// Addresses of the segments.
+    pub segments: Vec<GlobalPtr>,
+}
+
+/// Where a key belongs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The bucket's number.
+    pub number: u64,
+    /// The bucket.
+    pub bucket: GlobalPtr,
+    /// The number that chose the bucket.
+    pub hash: u64,
+    /// A number whose top byte is the key's tag.
+    pub tag_hash: u64,
+}
+
+impl HashTable {
+    /// Bytes between two buckets: whole cache lines, so that headers do not straddle lines.
+    #[inline]
+    pub fn stride_words(&self) -> u64 {
+        u64::from(self.layout.words()).next_multiple_of(8)
+    }
+
+    /// The bucket that `key` belongs to, as far as `directory` knows.
+    #[inline]
+    pub fn locate(&self, directory: &Directory, key: &[u64]) -> Place {
+        let (hash, tag_hash) = self.locator.hash(key);
+        let mut number = hash % (self.initial_buckets << directory.level);
+        if number < directory.split {
+            number = hash % (self.initial_buckets << (directory.level + 1));
+        }
+        Place { number, bucket: self.bucket(directory, number), hash, tag_hash }
+    }
+
+    /// The address of bucket `number`.
+    #[inline]
+    pub fn bucket(&self, directory: &Directory, number: u64) -> GlobalPtr {
+        let segment = directory.segments[(number >> self.segment_shift) as usize];
+        segment.add_words((number & ((1 << self.segment_shift) - 1)) * self.stride_words())
+    }
+
+    /// Number of buckets.
+    pub fn bucket_count(&self, directory: &Directory) -> u64 {
+        (self.initial_buckets << directory.level) + directory.split
+    }
+
+    /// Whether the bucket at `place`, whose identity word was read, is still where its key belongs.
+    #[inline]
+    pub fn is_current(&self, place: &Place, identity: u64) -> bool {
+        let level = Identity::from_word(identity).level;
+        level == 0 || place.hash % (self.initial_buckets << level) == place.number
+    }
+}

@@ -1,0 +1,82 @@
+//! Attempts at one transaction: which failures deserve another, and how long to wait before it.
+
+use crate::driver::{AbortCounts, Finished, TransactionResult};
+use crate::error::WorkloadError;
+use fabric::Env;
+use txn::{Abort, Outcome, TxnError};
+
+/// Attempts beyond the first before a transaction is given up.
+pub const RETRIES_MAX: u32 = 200;
+/// So many retries follow at once: under first-committer-wins the winner has usually just finished.
+const RETRIES_AT_ONCE: u32 = 3;
+/// The first wait, doubled with every further retry.
+const WAIT_NS: u64 = 1_000;
+/// The longest wait.
+const WAIT_NS_MAX: u64 = 1_000_000;
+
+/// The attempts at one transaction, all with the same input.
+#[derive(Debug, Default)]
+pub struct Attempts {
+    retries: u32,
+    aborts: AbortCounts,
+}
+
+impl Attempts {
+    /// No attempt yet.
+    #[inline]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Judges an attempt: `Some` ends the transaction with this result, `None` asks for another attempt,
+    /// after waiting here as long as it should.
+    ///
+    /// A duplicate key counts as a conflict: the workloads take their keys from counters they have read,
+    /// so the key can only be there because somebody else has moved the counter since.
+    #[inline]
+    pub async fn judge<E: Env>(
+        &mut self,
+        env: &E,
+        attempt: Result<TransactionResult, WorkloadError>,
+    ) -> Result<Option<TransactionResult>, WorkloadError> {
+        let reason = match attempt {
+            Ok(TransactionResult::Aborted(reason)) | Err(WorkloadError::Aborted(reason)) => reason,
+            Err(WorkloadError::Statement(TxnError::DuplicateKey { .. })) => Abort::InsertConflict,
+            Ok(result) => return Ok(Some(result)),
+            Err(error) => return Err(error),
+        };
+        self.aborts.add(reason);
+        if !reason.is_retryable() || self.retries == RETRIES_MAX {
+            return Ok(Some(TransactionResult::Aborted(reason)));
+        }
+        self.retries += 1;
+        self.wait(env).await;
+        Ok(None)
+    }
+
+    async fn wait<E: Env>(&self, env: &E) {
+        if self.retries <= RETRIES_AT_ONCE {
+            return env.yield_now().await;
+        }
+        let doublings = (self.retries - RETRIES_AT_ONCE).min(u64::BITS / 2);
+        let wait_ns = (WAIT_NS << doublings).min(WAIT_NS_MAX);
+        // A random half keeps two losers from meeting again and again.
+        env.sleep_ns(wait_ns / 2 + env.random() % (wait_ns / 2)).await;
+    }
+
+    /// The finished transaction.
+    #[inline]
+    pub fn finish(self, kind: usize, result: TransactionResult, skipped: u32) -> Finished {
+        Finished { kind, result, retries: self.retries, skipped, aborts: self.aborts }
+    }
+}
+
+/// The result that the outcome of a commit is to the user.
+#[inline]
+pub fn result_of(outcome: Outcome) -> TransactionResult {
+    match outcome {
+        Outcome::Committed => TransactionResult::Committed,
+        Outcome::Aborted(reason) => TransactionResult::Aborted(reason),
+        Outcome::Unknown => TransactionResult::Unknown,
+    }
+}

@@ -1,0 +1,1 @@
+//! The bank, being written.

@@ -1,0 +1,255 @@
+//! What a benchmark driver needs to know of a workload, and what it gets back.
+//!
+//! ```text
+//! create_tables                      once
+//! load_part(0..n)                    on any threads, each with a lane
+//! terminal(thread)                   one per thread
+//! run_one, run_one, ...              until the driver's deadline; add each result to a RunTotals
+//! check(totals)                      when all threads have stopped
+//! ```
+//! Latency, verbs, bytes and round trips are measured around [`Workload::run_one`], from the lane's
+//! environment: its clock and its counters.
+
+use crate::error::WorkloadError;
+use fabric::Env;
+use std::future::Future;
+use txn::{Abort, Database, Lane};
+
+/// A benchmark: its tables, its transactions, and how to tell that the database kept its promises.
+pub trait Workload<E: Env>: Sized {
+    /// What one thread keeps between transactions: random state, buffers, its share of the work.
+    type Terminal;
+
+    /// The workload's name, as a user types it.
+    fn name(&self) -> &'static str;
+
+    /// The names of the transaction types; [`Finished::kind`] is a position in this list.
+    fn transaction_types(&self) -> &'static [&'static str];
+
+    /// The names of the tables.
+    fn table_names(&self) -> &'static [&'static str];
+
+    /// Rows that loading will insert, over all parts.
+    fn load_rows(&self) -> u64;
+
+    /// The most parts that loading can usefully be split into.
+    fn load_parts(&self) -> u64;
+
+    /// Bytes of remote memory to plan for the loaded database, rows and indexes together, with room
+    /// for the growth of a short run.
+    fn memory_bytes(&self) -> u64;
+
+    /// Creates tables and indexes.
+    fn create_tables(
+        &self,
+        database: &Database<E>,
+    ) -> impl Future<Output = Result<(), WorkloadError>>;
+
+    /// Loads part `part` of `parts`; parts may be loaded side by side. Calls `progress` with the number
+    /// of rows inserted since the last call.
+    fn load_part(
+        &self,
+        database: &Database<E>,
+        lane: &mut Lane<E>,
+        part: u64,
+        parts: u64,
+        progress: &dyn Fn(u64),
+    ) -> impl Future<Output = Result<(), WorkloadError>>;
+
+    /// The terminal of thread `thread` of `threads`. Equal seeds give equal inputs.
+    fn terminal(
+        &self,
+        database: &Database<E>,
+        thread: u32,
+        threads: u32,
+        seed: u64,
+    ) -> Result<Self::Terminal, WorkloadError>;
+
+    /// Draws a transaction and runs it to its end, trying again after aborts. An error ends the run.
+    fn run_one(
+        &self,
+        lane: &mut Lane<E>,
+        terminal: &mut Self::Terminal,
+    ) -> impl Future<Output = Result<Finished, WorkloadError>>;
+
+    /// Checks the whole database while nobody writes. `totals` holds every transaction run since the
+    /// load; `after_load` says that there was none, and adds the checks that hold only then.
+    fn check(
+        &self,
+        database: &Database<E>,
+        lane: &mut Lane<E>,
+        totals: &RunTotals,
+        after_load: bool,
+    ) -> impl Future<Output = Result<Vec<CheckResult>, WorkloadError>>;
+}
+
+/// How a transaction ended for its user.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransactionResult {
+    /// Its effects are in the database.
+    Committed,
+    /// It ended without effect because the workload's rules say so: a used-up item, an empty account.
+    RolledBack,
+    /// The last of all attempts was aborted.
+    Aborted(Abort),
+    /// Nobody knows; the lane takes no further transaction until that is decided.
+    Unknown,
+}
+
+/// What [`Workload::run_one`] did.
+#[derive(Clone, Copy, Debug)]
+pub struct Finished {
+    /// Which transaction: a position in [`Workload::transaction_types`].
+    pub kind: usize,
+    /// How it ended.
+    pub result: TransactionResult,
+    /// Attempts beyond the first.
+    pub retries: u32,
+    /// Parts of the transaction that found nothing to do, such as a district without an open order.
+    pub skipped: u32,
+    /// Aborted attempts by reason.
+    pub aborts: AbortCounts,
+}
+
+/// Numbers of aborts, by reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AbortCounts {
+    counts: [u32; REASONS_MAX],
+}
+
+/// More than there are reasons; a reason beyond would be a bug that indexing shows.
+const REASONS_MAX: usize = 16;
+
+impl AbortCounts {
+    /// Counts one abort.
+    #[inline]
+    pub fn add(&mut self, reason: Abort) {
+        self.counts[reason_index(reason)] += 1;
+    }
+
+    /// How often this reason was counted.
+    pub fn count(&self, reason: Abort) -> u32 {
+        self.counts[reason_index(reason)]
+    }
+
+    /// Each reason that occurred, with its count.
+    pub fn iter(&self) -> impl Iterator<Item = (Abort, u32)> + '_ {
+        Abort::ALL.iter().map(|&reason| (reason, self.count(reason))).filter(|&(_, count)| count > 0)
+    }
+}
+
+fn reason_index(reason: Abort) -> usize {
+    Abort::ALL.iter().position(|&other| other == reason).expect("ALL names every reason")
+}
+
+/// What became of many transactions of one type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct KindTotals {
+    /// Committed.
+    pub committed: u64,
+    /// Rolled back by the workload's rules.
+    pub rolled_back: u64,
+    /// Given up after the last attempt.
+    pub aborted: u64,
+    /// Without a known outcome.
+    pub unknown: u64,
+    /// Attempts beyond the first.
+    pub retries: u64,
+    /// Skipped parts of committed transactions.
+    pub skipped: u64,
+}
+
+/// What became of all transactions, by type and abort reason.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RunTotals {
+    kinds: Vec<KindTotals>,
+    aborts: [u64; REASONS_MAX],
+}
+
+impl RunTotals {
+    /// No transactions yet, of `kind_count` types.
+    pub fn new(kind_count: usize) -> Self {
+        Self { kinds: vec![KindTotals::default(); kind_count], aborts: [0; REASONS_MAX] }
+    }
+
+    /// Adds one finished transaction.
+    #[inline]
+    pub fn add(&mut self, finished: &Finished) {
+        let kind = &mut self.kinds[finished.kind];
+        match finished.result {
+            TransactionResult::Committed => {
+                kind.committed += 1;
+                kind.skipped += u64::from(finished.skipped);
+            }
+            TransactionResult::RolledBack => kind.rolled_back += 1,
+            TransactionResult::Aborted(_) => kind.aborted += 1,
+            TransactionResult::Unknown => kind.unknown += 1,
+        }
+        kind.retries += u64::from(finished.retries);
+        for (total, &count) in self.aborts.iter_mut().zip(&finished.aborts.counts) {
+            *total += u64::from(count);
+        }
+    }
+
+    /// Adds the totals of another thread.
+    pub fn merge(&mut self, other: &Self) {
+        assert_eq!(self.kinds.len(), other.kinds.len(), "both count the same workload");
+        for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
+            mine.committed += theirs.committed;
+            mine.rolled_back += theirs.rolled_back;
+            mine.aborted += theirs.aborted;
+            mine.unknown += theirs.unknown;
+            mine.retries += theirs.retries;
+            mine.skipped += theirs.skipped;
+        }
+        for (mine, theirs) in self.aborts.iter_mut().zip(&other.aborts) {
+            *mine += theirs;
+        }
+    }
+
+    /// The totals of one type; zeros for a type nobody counted.
+    pub fn kind(&self, kind: usize) -> KindTotals {
+        self.kinds.get(kind).copied().unwrap_or_default()
+    }
+
+    /// Committed transactions of all types.
+    pub fn committed(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.committed).sum()
+    }
+
+    /// Transactions of all types whose outcome is not known.
+    pub fn unknown(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.unknown).sum()
+    }
+
+    /// Each abort reason that occurred, with its count.
+    pub fn aborts(&self) -> impl Iterator<Item = (Abort, u64)> + '_ {
+        Abort::ALL
+            .iter()
+            .map(|&reason| (reason, self.aborts[reason_index(reason)]))
+            .filter(|&(_, count)| count > 0)
+    }
+}
+
+/// The verdict of one check.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CheckResult {
+    /// What was checked, in words.
+    pub name: &'static str,
+    /// Whether it holds.
+    pub ok: bool,
+    /// How much was looked at, or the first thing found wrong.
+    pub detail: String,
+}
+
+impl CheckResult {
+    /// A check that holds.
+    pub fn holds(name: &'static str, detail: String) -> Self {
+        Self { name, ok: true, detail }
+    }
+
+    /// A check that fails.
+    pub fn fails(name: &'static str, detail: String) -> Self {
+        Self { name, ok: false, detail }
+    }
+}

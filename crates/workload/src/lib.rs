@@ -1,0 +1,22 @@
+//! Benchmarks that load, run and check themselves, in every world the engine runs in.
+//!
+//! A driver knows one trait, [`Workload`]: create the tables, load them in parts, make a terminal per
+//! thread, run transactions one by one, and check the database afterwards. Everything a workload does
+//! follows from its configuration and a seed; there is no clock and no thread in this crate.
+//!
+//! Read [`driver`] first, then [`bank`], the smallest workload, then [`tpcc`].
+#![forbid(unsafe_code)]
+
+pub mod attempts;
+pub mod bank;
+pub mod driver;
+pub mod error;
+pub mod random;
+pub mod tpcc;
+
+pub use attempts::Attempts;
+pub use bank::Bank;
+pub use driver::{AbortCounts, CheckResult, Finished, RunTotals, TransactionResult, Workload};
+pub use error::WorkloadError;
+pub use random::Random;
+pub use tpcc::Tpcc;

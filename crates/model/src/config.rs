@@ -1,0 +1,205 @@
+//! Which transactions run, and which guards of the protocol are in force.
+
+use crate::state::{BUFFER_SLOT_COUNT, READER_COUNT, ROW_COUNT, SLOT_COUNT};
+
+/// A set of rows; entry `r` stands for row `r`.
+pub type RowSet = [bool; ROW_COUNT];
+
+/// No row.
+pub const NO_ROW: RowSet = [false, false];
+/// The first row only.
+pub const FIRST_ROW: RowSet = [true, false];
+/// The second row only.
+pub const SECOND_ROW: RowSet = [false, true];
+/// Both rows.
+pub const BOTH_ROWS: RowSet = [true, true];
+
+/// What a writer's transaction does. It reads every row that it writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Transaction {
+    /// Rows that are read and not written.
+    pub reads: RowSet,
+    /// Rows that are read and overwritten.
+    pub writes: RowSet,
+}
+
+impl Transaction {
+    /// A transaction that overwrites these rows and reads no others.
+    pub const fn writing(writes: RowSet) -> Transaction {
+        Transaction {
+            reads: NO_ROW,
+            writes,
+        }
+    }
+}
+
+/// How a snapshot is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SnapshotWay {
+    /// The vector read once, word by word. [ZB17 §4.1]
+    SingleCollect,
+    /// The vector read word by word until two reads agree, the second begun after the first ended.
+    DoubleCollect,
+    /// The newest of the vectors that are frozen one after another.
+    Frozen,
+    /// The first of the readers and writers by double collect, the second frozen.
+    Mixed,
+}
+
+/// The order in which one row's words are installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstallOrder {
+    /// Old version, chain, invalid version, payload, version, header: our protocol.
+    HeaderLast,
+    /// Old version, chain, then header, version and payload in one write. [ZB17 §3.1, listing 1]
+    SingleWrite,
+    /// Payload before the old version is safe in the buffer.
+    PayloadFirst,
+    /// The header is unlocked with the new version, and then all else.
+    UnlockFirstToNew,
+    /// The header is unlocked with the old version, then all else, then the header.
+    UnlockFirstToOld,
+}
+
+/// How a row's buffer of old versions is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferKind {
+    /// Each displaced version gets a slot of its own.
+    Fresh,
+    /// One slot, overwritten by every update; what it held is gone.
+    Reused,
+}
+
+impl BufferKind {
+    /// How many slots are used.
+    pub fn slot_count(self) -> usize {
+        match self {
+            BufferKind::Fresh => BUFFER_SLOT_COUNT,
+            BufferKind::Reused => 1,
+        }
+    }
+}
+
+/// The guards of our protocol. A mutant lacks one of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Guards {
+    /// How snapshots are taken.
+    pub snapshot: SnapshotWay,
+    /// Nobody changes a slot of a snapshot it was given.
+    pub leave_own_slot: bool,
+    /// Freezing happens under a try-lock.
+    pub freeze_under_lock: bool,
+    /// The header is swapped from the version that was read, which the snapshot covers.
+    pub swap_from_version_read: bool,
+    /// In which order a row is installed.
+    pub install: InstallOrder,
+    /// The slot is written after every install completed.
+    pub publish_waits: bool,
+    /// Readers judge visibility by the version word beside the payload, not by the header.
+    pub version_beside_payload: bool,
+    /// Readers read the version word again after the payload.
+    pub version_read_again: bool,
+    /// An old version is taken only if its successor is not covered.
+    pub successor_check: bool,
+    /// Writers' reads are validated with all locks held.
+    pub writers_validate: bool,
+    /// Readers validate too, after all their reads.
+    pub readers_validate: bool,
+}
+
+impl Guards {
+    /// Our protocol with snapshot isolation.
+    pub const OURS: Guards = Guards {
+        snapshot: SnapshotWay::DoubleCollect,
+        leave_own_slot: true,
+        freeze_under_lock: true,
+        swap_from_version_read: true,
+        install: InstallOrder::HeaderLast,
+        publish_waits: true,
+        version_beside_payload: true,
+        version_read_again: true,
+        successor_check: true,
+        writers_validate: false,
+        readers_validate: false,
+    };
+
+    /// Our protocol, serializable.
+    pub const SERIALIZABLE: Guards = Guards {
+        writers_validate: true,
+        readers_validate: true,
+        ..Guards::OURS
+    };
+
+    /// The published protocol. [ZB17 §3.1 listing 1, §4.1, §5.1]
+    ///
+    /// The paper does not say whether the slot is written before the installs have completed; here
+    /// it waits, the better reading, and a test takes the other one.
+    pub const PUBLISHED: Guards = Guards {
+        snapshot: SnapshotWay::SingleCollect,
+        swap_from_version_read: false,
+        install: InstallOrder::SingleWrite,
+        version_beside_payload: false,
+        version_read_again: false,
+        successor_check: false,
+        ..Guards::OURS
+    };
+}
+
+/// One model to check.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// The guards in force.
+    pub guards: Guards,
+    /// One transaction for each writer; one that writes nothing does not run.
+    pub writers: [Transaction; SLOT_COUNT],
+    /// How many readers run.
+    pub reader_count: usize,
+    /// Words of one verb take effect from the lowest address on; otherwise in any order. The
+    /// friendlier order makes an anomaly weigh more and a proof less.
+    pub left_to_right: bool,
+    /// Reader `i` continues the session of writer `i`, and must see its commit.
+    pub sessions: bool,
+    /// How often a writer tries, with a new snapshot and a new number.
+    pub attempt_count_max: u8,
+    /// How buffers of old versions are used.
+    pub buffer: BufferKind,
+    /// A writer may die before any of its steps; at most one does.
+    pub crashes: bool,
+    /// A writer may also die while it freezes a vector.
+    pub freezer_crashes: bool,
+}
+
+impl Config {
+    /// Our protocol on two writers that overwrite these rows.
+    pub const fn ours(first: RowSet, second: RowSet) -> Config {
+        Config {
+            guards: Guards::OURS,
+            writers: [Transaction::writing(first), Transaction::writing(second)],
+            reader_count: READER_COUNT,
+            left_to_right: false,
+            sessions: false,
+            attempt_count_max: 1,
+            buffer: BufferKind::Fresh,
+            crashes: false,
+            freezer_crashes: false,
+        }
+    }
+
+    /// The published protocol on two writers that overwrite these rows.
+    pub const fn published(first: RowSet, second: RowSet) -> Config {
+        Config {
+            guards: Guards::PUBLISHED,
+            left_to_right: true,
+            ..Config::ours(first, second)
+        }
+    }
+
+    /// The way in which the process with this index, reader or writer, takes its snapshots.
+    pub fn snapshot_way(&self, index: usize) -> SnapshotWay {
+        match (self.guards.snapshot, index) {
+            (SnapshotWay::Mixed, 0) => SnapshotWay::DoubleCollect,
+            (SnapshotWay::Mixed, _) => SnapshotWay::Frozen,
+            (way, _) => way,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Installing one row: which words a writer writes, and in which order.
+
+use crate::config::{BufferKind, Config, InstallOrder};
+use crate::state::{Header, Row, Version, WORD_COUNT};
+use crate::writer::CommitStep;
+
+/// One of the writes by which a row is installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstallWord {
+    /// The invalid version, to a slot of the buffer that held an older one.
+    OldInvalid,
+    /// Successor and payload of the displaced version, to the buffer.
+    OldPayload,
+    /// The displaced version's version word: from here on it can be taken.
+    OldVersion,
+    /// The chain word, which hangs the buffer below the row.
+    Chain,
+    /// The invalid version, beside the payload.
+    Invalid,
+    /// The payload.
+    Payload,
+    /// The new version, beside the payload.
+    Version,
+    /// The header, unlocked, with the new version.
+    Header,
+    /// The header, unlocked, with the version that was read.
+    HeaderAsRead,
+    /// Header, version and payload in one write, which may be torn like any other.
+    WholeRow,
+}
+
+use InstallWord::{
+    Chain, Header as NewHeader, HeaderAsRead, Invalid, OldInvalid, OldPayload, OldVersion, Payload,
+    Version as NewVersion, WholeRow,
+};
+
+const HEADER_LAST: &[InstallWord] = &[
+    OldInvalid, OldPayload, OldVersion, Chain, Invalid, Payload, NewVersion, NewHeader,
+];
+const SINGLE_WRITE: &[InstallWord] = &[OldInvalid, OldPayload, OldVersion, Chain, WholeRow];
+const PAYLOAD_FIRST: &[InstallWord] = &[
+    Invalid, Payload, NewVersion, OldInvalid, OldPayload, OldVersion, Chain, NewHeader,
+];
+const UNLOCK_FIRST_TO_NEW: &[InstallWord] = &[
+    NewHeader, OldInvalid, OldPayload, OldVersion, Chain, Invalid, Payload, NewVersion,
+];
+const UNLOCK_FIRST_TO_OLD: &[InstallWord] = &[
+    HeaderAsRead,
+    OldInvalid,
+    OldPayload,
+    OldVersion,
+    Chain,
+    Invalid,
+    Payload,
+    NewVersion,
+    NewHeader,
+];
+
+fn plan(order: InstallOrder) -> &'static [InstallWord] {
+    match order {
+        InstallOrder::HeaderLast => HEADER_LAST,
+        InstallOrder::SingleWrite => SINGLE_WRITE,
+        InstallOrder::PayloadFirst => PAYLOAD_FIRST,
+        InstallOrder::UnlockFirstToNew => UNLOCK_FIRST_TO_NEW,
+        InstallOrder::UnlockFirstToOld => UNLOCK_FIRST_TO_OLD,
+    }
+}
+
+/// The words of the largest write: header, version and payload.
+const WRITE_WORD_COUNT_MAX: usize = 2 + WORD_COUNT;
+
+/// How far one row is installed. Its words go to one server in order; those of two rows do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Install {
+    /// How many entries of the plan have been written whole.
+    written_count: u8,
+    /// Which words of the entry under way have been written.
+    words: [bool; WRITE_WORD_COUNT_MAX],
+}
+
+/// What is installed, and over what.
+#[derive(Clone, Copy, Debug)]
+pub struct Displacement {
+    /// The new version.
+    pub new: Version,
+    /// The version that was read, and whose payload goes to the buffer.
+    pub old: Version,
+}
+
+impl Install {
+    /// Nothing written.
+    pub const START: Install = Install {
+        written_count: 0,
+        words: [false; WRITE_WORD_COUNT_MAX],
+    };
+
+    /// Whether every word has been written.
+    pub fn is_complete(self, config: &Config) -> bool {
+        usize::from(self.written_count) == plan(config.guards.install).len()
+    }
+
+    /// What is true of the row, in the commit's own words.
+    pub fn commit_step(self, config: &Config) -> CommitStep {
+        let written = &plan(config.guards.install)[..usize::from(self.written_count)];
+        match written.last() {
+            Some(NewHeader | WholeRow) => CommitStep::HeaderWritten,
+            Some(NewVersion) => CommitStep::PayloadWritten,
+            Some(Chain | Invalid) => CommitStep::OldVersionWritten,
+            _ => CommitStep::JournalWritten,
+        }
+    }
+
+    /// Which words of which write may be written next.
+    pub fn moves(self, config: &Config, row: &Row) -> Vec<(InstallWord, usize)> {
+        if self.is_complete(config) {
+            return Vec::new();
+        }
+        let word_count = self.word_count(config, row);
+        let unwritten = (0..word_count).filter(|word| !self.words[*word]);
+        let choice_count = if config.left_to_right { 1 } else { word_count };
+        let entry = plan(config.guards.install)[usize::from(self.written_count)];
+        unwritten
+            .take(choice_count)
+            .map(|word| (entry, word))
+            .collect()
+    }
+
+    /// How many steps the entry of the plan that is under way takes.
+    ///
+    /// The words of a fresh slot are written in one step: until its version word stands no reader
+    /// looks at them, so nothing tells the states between apart.
+    fn word_count(self, config: &Config, row: &Row) -> usize {
+        match plan(config.guards.install)[usize::from(self.written_count)] {
+            Payload => WORD_COUNT,
+            WholeRow => WRITE_WORD_COUNT_MAX,
+            OldPayload if is_reused(row, config.buffer) => WORD_COUNT + 1,
+            _ => 1,
+        }
+    }
+
+    /// Writes one word.
+    pub fn write(&mut self, config: &Config, row: &mut Row, rows: Displacement, word: usize) {
+        let word_count = self.word_count(config, row);
+        let entry = plan(config.guards.install)[usize::from(self.written_count)];
+        match (entry, word_count) {
+            (OldPayload, 1) => {
+                (0..=WORD_COUNT).for_each(|word| write_old(config, row, rows, word));
+            }
+            (OldPayload, _) => write_old(config, row, rows, word),
+            _ => write_word(config, row, rows, entry, word),
+        }
+        self.words[word] = true;
+        if self.words[..word_count].iter().all(|written| *written) {
+            *self = Install {
+                written_count: self.written_count + 1,
+                ..Install::START
+            };
+        }
+    }
+}
+
+fn is_reused(row: &Row, buffer: BufferKind) -> bool {
+    usize::from(row.displaced_count) >= buffer.slot_count()
+}
+
+fn write_old(config: &Config, row: &mut Row, rows: Displacement, word: usize) {
+    let slot = row.next_buffer_slot(config.buffer);
+    if word == WORD_COUNT {
+        row.buffer[slot].successor = Some(rows.new);
+    } else {
+        row.buffer[slot].payload[word] = rows.old;
+    }
+}
+
+fn write_word(config: &Config, row: &mut Row, rows: Displacement, entry: InstallWord, word: usize) {
+    let slot = row.next_buffer_slot(config.buffer);
+    match entry {
+        OldInvalid => row.buffer[slot].version = None,
+        OldPayload => unreachable!("written by its own function"),
+        OldVersion => {
+            row.buffer[slot].version = Some(rows.old);
+            // The counter belongs to the lock's holder alone, so its word needs no step of its own.
+            row.displaced_count += 1;
+        }
+        Chain => row.has_chain = true,
+        Invalid => row.body.version = None,
+        Payload => row.body.payload[word] = rows.new,
+        NewVersion => row.body.version = Some(rows.new),
+        NewHeader => row.header = Header::unlocked(rows.new),
+        // In the order of the row's addresses.
+        WholeRow => match word {
+            0 => row.header = Header::unlocked(rows.new),
+            1 => row.body.version = Some(rows.new),
+            _ => row.body.payload[word - 2] = rows.new,
+        },
+        HeaderAsRead => row.header = Header::unlocked(rows.old),
+    }
+}

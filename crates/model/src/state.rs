@@ -1,0 +1,260 @@
+//! The remote words: rows, old-version buffers, slots, the newest frozen vector.
+//!
+//! One step of the model reads or writes one of these words, because the aligned 8-byte word is the
+//! only atom the fabric grants. Values are not stored: a payload word is the version that wrote it,
+//! so a torn payload shows itself.
+
+use crate::config::BufferKind;
+use crate::reader::Reader;
+use crate::writer::Writer;
+use std::hash::{Hash, Hasher};
+
+/// Rows in the model; two suffice for every anomaly that is about more than one row.
+pub const ROW_COUNT: usize = 2;
+/// Slots of the timestamp vector, one for each writer.
+pub const SLOT_COUNT: usize = 2;
+/// Readers; an observer of a long fork needs another one to disagree with.
+pub const READER_COUNT: usize = 2;
+/// Payload words of a row; two suffice to be torn.
+pub const WORD_COUNT: usize = 2;
+/// Old-version slots a row's buffer has room for in the model.
+pub const BUFFER_SLOT_COUNT: usize = 2;
+/// Versions of one row that can stand in an order: the initial one and one for each writer.
+const ORDER_COUNT: usize = 1 + SLOT_COUNT;
+
+/// One counter for each slot: a timestamp vector, or a copy of it.
+pub type Counters = [u8; SLOT_COUNT];
+
+/// Whether every counter of `a` is at most that of `b`.
+pub fn at_or_before(a: Counters, b: Counters) -> bool {
+    a.iter().zip(b).all(|(left, right)| *left <= right)
+}
+
+/// A commit timestamp: who wrote, and the how-manieth attempt of its slot it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Version {
+    /// The slot of the writer.
+    pub slot: u8,
+    /// The number within the slot; it serves one attempt only, aborted ones included.
+    pub counter: u8,
+}
+
+impl Version {
+    /// What every row holds at first; each vector covers it.
+    pub const INITIAL: Version = Version {
+        slot: 0,
+        counter: 0,
+    };
+
+    /// Whether a snapshot shows this version. [ZB17 §4.1]
+    pub fn is_covered_by(self, snapshot: Counters) -> bool {
+        self.counter <= snapshot[usize::from(self.slot)]
+    }
+}
+
+/// The word a writer swaps.
+///
+/// Our protocol puts the version here when unlocked and the owner's commit timestamp when locked;
+/// the published one keeps the version and adds the lock bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Version or owner.
+    pub version: Version,
+    /// The lock bit.
+    pub locked: bool,
+}
+
+impl Header {
+    /// The header of a row nobody holds.
+    pub fn unlocked(version: Version) -> Header {
+        Header {
+            version,
+            locked: false,
+        }
+    }
+
+    /// The header of a row somebody holds.
+    pub fn locked(version: Version) -> Header {
+        Header {
+            version,
+            locked: true,
+        }
+    }
+}
+
+/// A payload with its version: a row's body, or one slot of the buffer of old versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The version word of the seqlock; `None` is the invalid version.
+    pub version: Option<Version>,
+    /// The version that displaced this one; only old versions have it.
+    pub successor: Option<Version>,
+    /// Who wrote each payload word.
+    pub payload: [Version; WORD_COUNT],
+}
+
+/// One row with its buffer of old versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The word that is swapped.
+    pub header: Header,
+    /// The chain word: whether the buffer has been hung below the row.
+    pub has_chain: bool,
+    /// The version in place.
+    pub body: Record,
+    /// The displaced versions.
+    pub buffer: [Record; BUFFER_SLOT_COUNT],
+    /// The buffer's next-write counter; only the holder of the lock reads or writes it.
+    pub displaced_count: u8,
+    /// Not a word of memory: in which order versions took the row's lock, aborted ones removed.
+    pub order: [Option<Version>; ORDER_COUNT],
+}
+
+impl Row {
+    fn initial() -> Row {
+        let empty = Record {
+            version: None,
+            successor: None,
+            payload: [Version::INITIAL; WORD_COUNT],
+        };
+        Row {
+            header: Header::unlocked(Version::INITIAL),
+            has_chain: false,
+            body: Record {
+                version: Some(Version::INITIAL),
+                ..empty
+            },
+            buffer: [empty; BUFFER_SLOT_COUNT],
+            displaced_count: 0,
+            order: [Some(Version::INITIAL), None, None],
+        }
+    }
+
+    /// The slot of the buffer that the next displaced version goes to.
+    pub fn next_buffer_slot(&self, buffer: BufferKind) -> usize {
+        usize::from(self.displaced_count) % buffer.slot_count()
+    }
+
+    /// Notes that `version` has taken the row's lock.
+    pub fn append_to_order(&mut self, version: Version) {
+        let place = self.order.iter_mut().find(|place| place.is_none());
+        *place.expect("a row is locked at most once for each writer that is not aborted") =
+            Some(version);
+    }
+
+    /// Notes that the last to have taken the lock has aborted.
+    pub fn drop_from_order(&mut self, version: Version) {
+        let place = self.order.iter_mut().rfind(|place| place.is_some());
+        let place = place.expect("the initial version never goes");
+        assert_eq!(
+            *place,
+            Some(version),
+            "only the holder of the lock can abort"
+        );
+        *place = None;
+    }
+
+    /// The place of a version in the row's order of versions.
+    pub fn place_of(&self, version: Version) -> Option<usize> {
+        self.order.iter().position(|other| *other == Some(version))
+    }
+
+    /// What a transaction with this snapshot has to see.
+    pub fn newest_covered_by(&self, snapshot: Counters) -> Version {
+        let covered = |version: &Version| version.is_covered_by(snapshot);
+        let newest = self
+            .order
+            .iter()
+            .flatten()
+            .rfind(|version| covered(version));
+        *newest.expect("every snapshot covers the initial version")
+    }
+
+    /// Whether a reader that finds the row in this very state, and is left alone, gets its version.
+    pub fn is_readable_at(&self, snapshot: Counters) -> bool {
+        let covered = |version: Option<Version>| version.is_some_and(|v| v.is_covered_by(snapshot));
+        let fits = |old: &Record| covered(old.version) && !covered(old.successor);
+        covered(self.body.version) || (self.has_chain && self.buffer.iter().any(fits))
+    }
+}
+
+/// All fields in one go, because hashing is what takes the checker's time.
+impl Hash for Row {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let mut packed = 0u128;
+        let mut push = |byte: u8| packed = packed << 8 | u128::from(byte);
+        push(code(Some(self.header.version)) << 1 | u8::from(self.header.locked));
+        push(self.displaced_count << 1 | u8::from(self.has_chain));
+        self.order[1..]
+            .iter()
+            .for_each(|version| push(code(*version)));
+        for record in [self.body, self.buffer[0], self.buffer[1]] {
+            push(code(record.version));
+            push(code(record.successor));
+            record
+                .payload
+                .iter()
+                .for_each(|word| push(code(Some(*word))));
+        }
+        hasher.write_u128(packed);
+    }
+}
+
+/// A number for each version and for none, small enough for a bit to be set beside it.
+fn code(version: Option<Version>) -> u8 {
+    version.map_or(0, |version| {
+        assert!(version.counter < 8, "writers try a few times only");
+        1 + version.slot * 8 + version.counter
+    })
+}
+
+const _: () = assert!(SLOT_COUNT == 2 && WORD_COUNT == 2 && BUFFER_SLOT_COUNT == 2);
+
+/// The words by which numbered vectors are frozen.
+///
+/// The ring of numbered places is left out but for its newest intact one: a place is taken only
+/// when its checksum holds, so its words appear all at once, and an older number is what a slow
+/// reader of the newest one has anyway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Frozen {
+    /// The newest frozen vector.
+    pub newest: Counters,
+    /// The lock that is tried by whoever wants to freeze a newer one.
+    pub locked: bool,
+}
+
+/// All of remote memory and every process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    /// The rows.
+    pub rows: [Row; ROW_COUNT],
+    /// The timestamp vector: the newest published number of each slot.
+    pub slots: Counters,
+    /// The frozen vectors.
+    pub frozen: Frozen,
+    /// The writers, each the owner of the slot with its index.
+    pub writers: [Writer; SLOT_COUNT],
+    /// The readers.
+    pub readers: [Reader; READER_COUNT],
+}
+
+impl State {
+    /// Memory before the first transaction.
+    pub fn initial(writers: [Writer; SLOT_COUNT], readers: [Reader; READER_COUNT]) -> State {
+        State {
+            rows: [Row::initial(); ROW_COUNT],
+            slots: [0; SLOT_COUNT],
+            frozen: Frozen {
+                newest: [0; SLOT_COUNT],
+                locked: false,
+            },
+            writers,
+            readers,
+        }
+    }
+
+    /// Whether the writer of a slot has published the number it works on.
+    pub fn is_published(&self, slot: usize) -> bool {
+        self.slots[slot] == self.writers[slot].counter
+    }
+}

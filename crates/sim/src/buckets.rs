@@ -1,0 +1,219 @@
+//! Looking for a key in a bucket's neighbourhood.
+//!
+//! What is promised beyond the words themselves, and only when the key is missing: no slot was seen
+//! earlier than the insert word, and none later than the collected-up-to word. Where memory is not
+//! coherent a single fetch cannot give that, because its words come in any order; a miss is therefore
+//! concluded from two fetches, one after the other, of which neither shows the key: the insert word is
+//! the first one's, the collected-up-to word the second one's.
+
+use crate::flight::{Flight, Phase};
+use crate::rows::is_intact;
+use crate::state::Core;
+use crate::verbs::NONE_LEFT_OUT;
+use fabric::{Batch, SlotGeometry, SlotRead, Span};
+use layout::row::{Cover, VERSION};
+use layout::{VersionWord, bucket};
+
+/// The words before a bucket's slots in the order in which a coherent reader loads them.
+const HEADER_ORDER: [u32; 4] = [bucket::INSERT, bucket::IDENTITY, bucket::LINK, bucket::TAGS];
+
+/// A `FindSlot`, taken apart.
+#[derive(Clone, Copy)]
+pub(crate) struct Search {
+    pub(crate) geometry: SlotGeometry,
+    pub(crate) key: u32,
+    pub(crate) at: u32,
+}
+
+impl Core {
+    /// A step of looking for a key. Returns whether the result was delivered.
+    pub(crate) fn search_step(
+        &mut self,
+        place: u32,
+        flight: &mut Flight,
+        index: u32,
+        search: Search,
+    ) -> bool {
+        let state = flight.verbs[index as usize];
+        match state.phase {
+            Phase::Header => self.header_step(place, flight, index, search),
+            Phase::Words | Phase::Slots => self.search_from(place, flight, index, search, 0),
+            Phase::RowBefore | Phase::Row | Phase::RowAfter => {
+                let row = search.geometry.slot(state.slot)..search.geometry.slot(state.slot + 1);
+                if !self.row_ended(place, flight, index, row, Cover::AllButLink) {
+                    return false;
+                }
+                if self.coherent || search.is_torn_or_fits(flight, index, state.slot) {
+                    return self.found(place, flight, index, search, u64::from(state.slot));
+                }
+                self.search_from(place, flight, index, search, state.slot + 1)
+            }
+            Phase::Collected => {
+                search.deliver(flight, index);
+                true
+            }
+        }
+    }
+
+    /// A coherent reader loads the header word by word, then only the slots whose tag fits.
+    fn header_step(&mut self, place: u32, flight: &mut Flight, index: u32, search: Search) -> bool {
+        let pause_ns = 1 + self.random.up_to(self.config.word_ns);
+        let state = &mut flight.verbs[index as usize];
+        state.slot += 1;
+        if let Some(&word) = HEADER_ORDER.get(state.slot as usize) {
+            self.next_phase(
+                place,
+                flight,
+                index,
+                Phase::Header,
+                word..word + 1,
+                pause_ns,
+            );
+            return false;
+        }
+        state.phase = Phase::Slots;
+        let mut state = *state;
+        let tags = flight.landing[(state.landing + bucket::TAGS) as usize];
+        for slot in 0..u32::from(search.geometry.slots) {
+            if bucket::tag_of(tags, slot) == search.geometry.tag {
+                let words = search.geometry.slot(slot)..search.geometry.slot(slot + 1);
+                let start_ns = self.now_ns + pause_ns;
+                self.spread(place, &mut state, index, words, NONE_LEFT_OUT, start_ns);
+            }
+        }
+        flight.verbs[index as usize] = state;
+        if state.remaining > 0 {
+            return false;
+        }
+        self.found(place, flight, index, search, SlotRead::MISSING)
+    }
+
+    /// Looks through the slots that have landed, from `first` on.
+    fn search_from(
+        &mut self,
+        place: u32,
+        flight: &mut Flight,
+        index: u32,
+        search: Search,
+        first: u32,
+    ) -> bool {
+        let geometry = search.geometry;
+        let fitting = (first..u32::from(geometry.slots))
+            .find(|&slot| search.fits(flight, index, slot, self.coherent));
+        let Some(slot) = fitting else {
+            return self.missing(place, flight, index, search);
+        };
+        let landing = flight.verbs[index as usize].landing;
+        let landed = landing as usize + geometry.slot(slot) as usize;
+        let row = &flight.landing[landed..][..usize::from(geometry.slot_words)];
+        let is_good = !geometry.rows
+            || self.config.broken.untorn_rows
+            || !self.coherent && is_intact(row, Cover::AllButLink);
+        if is_good {
+            return self.found(place, flight, index, search, u64::from(slot));
+        }
+        let state = &mut flight.verbs[index as usize];
+        state.slot = slot;
+        state.attempts = 0;
+        let words = geometry.slot(slot)..geometry.slot(slot + 1);
+        if self.coherent {
+            let version = words.start + VERSION..words.start + VERSION + 1;
+            self.next_phase(place, flight, index, Phase::RowBefore, version, 1);
+        } else {
+            self.next_wave(place, flight, index, Phase::Row, words);
+        }
+        false
+    }
+
+    fn missing(&mut self, place: u32, flight: &mut Flight, index: u32, search: Search) -> bool {
+        let state = &mut flight.verbs[index as usize];
+        if self.coherent || state.is_again {
+            return self.found(place, flight, index, search, SlotRead::MISSING);
+        }
+        state.is_again = true;
+        state.insert = flight.landing[(state.landing + bucket::INSERT) as usize];
+        self.next_wave(
+            place,
+            flight,
+            index,
+            Phase::Words,
+            0..search.geometry.words(),
+        );
+        false
+    }
+
+    /// The search has ended, with `found` as its result.
+    fn found(
+        &mut self,
+        place: u32,
+        flight: &mut Flight,
+        index: u32,
+        search: Search,
+        found: u64,
+    ) -> bool {
+        let state = &mut flight.verbs[index as usize];
+        state.found = found;
+        if self.coherent {
+            let word = bucket::COLLECTED..bucket::COLLECTED + 1;
+            self.next_phase(place, flight, index, Phase::Collected, word, 1);
+            return false;
+        }
+        let insert_at = (state.landing + bucket::INSERT) as usize;
+        if found == SlotRead::MISSING {
+            flight.landing[insert_at] = state.insert;
+        }
+        search.deliver(flight, index);
+        true
+    }
+}
+
+impl Search {
+    /// Whether `slot`, as it landed, holds the key.
+    fn fits(&self, flight: &Flight, index: u32, slot: u32, coherent: bool) -> bool {
+        let landing = &flight.landing[flight.verbs[index as usize].landing as usize..];
+        let words = &landing[self.geometry.slot(slot) as usize..];
+        let words = &words[..usize::from(self.geometry.slot_words)];
+        let is_used = if coherent {
+            bucket::tag_of(landing[bucket::TAGS as usize], slot) == self.geometry.tag
+        } else if self.geometry.rows {
+            words[VERSION as usize] != 0
+        } else {
+            words.iter().any(|&word| word != 0)
+        };
+        let key = Span {
+            at: self.key,
+            words: u32::from(self.geometry.key_words),
+        };
+        let key_at = usize::from(self.geometry.key_at);
+        is_used && words[key_at..][..key.words as usize] == *flight.batch().words(key)
+    }
+
+    /// Whether a row that was read again is what was looked for, as far as one can tell.
+    fn is_torn_or_fits(&self, flight: &Flight, index: u32, slot: u32) -> bool {
+        let landing = &flight.landing[flight.verbs[index as usize].landing as usize..];
+        let version = landing[(self.geometry.slot(slot) + VERSION) as usize];
+        version == VersionWord::TORN.word() || self.fits(flight, index, slot, false)
+    }
+
+    /// Puts the result into the arena.
+    fn deliver(&self, flight: &mut Flight, index: u32) {
+        let state = flight.verbs[index as usize];
+        let landing = &flight.landing[state.landing as usize..];
+        let batch = flight.batch.as_mut().expect("a flight carries its batch");
+        let put = |batch: &mut Batch, at: u32, words: &[u64]| {
+            batch
+                .words_mut(Span {
+                    at,
+                    words: words.len() as u32,
+                })
+                .copy_from_slice(words);
+        };
+        put(batch, self.at, &landing[..bucket::SLOTS as usize]);
+        batch.set_word(self.at + SlotRead::INDEX, state.found);
+        if state.found != SlotRead::MISSING {
+            let slot = &landing[self.geometry.slot(state.found as u32) as usize..];
+            let words = &slot[..usize::from(self.geometry.slot_words)];
+            put(batch, self.at + SlotRead::SLOT, words);
+        }
+    }
+}

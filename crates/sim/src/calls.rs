@@ -1,0 +1,270 @@
+//! Calls on their way: delivered late, sometimes twice, answered once.
+
+use crate::scheduler::Happening;
+use crate::state::Core;
+use fabric::service::{Answer, AnswerRecord, Arrival};
+use fabric::{CallError, CallId, ServiceId};
+use layout::NodeId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::task::Waker;
+
+/// A call between its posting and the last message about it.
+struct Call {
+    id: CallId,
+    group: u32,
+    target: NodeId,
+    service: ServiceId,
+    request: Rc<[u8]>,
+    /// Messages under way and handlers at work.
+    pending: u32,
+    /// The request's messages are lost: their sender died.
+    is_cut: bool,
+    /// Sent by the service, not yet arrived.
+    answer: Option<Answer>,
+    /// Arrived at the caller.
+    outcome: Option<Answer>,
+    waker: Option<Waker>,
+    is_abandoned: bool,
+}
+
+/// What a node must do with a request: run this handler.
+pub(crate) struct Request {
+    pub(crate) target: NodeId,
+    pub(crate) service: ServiceId,
+    pub(crate) request: Rc<[u8]>,
+}
+
+/// All calls, and what the nodes remember of them.
+pub(crate) struct Calls {
+    calls: BTreeMap<u64, Call>,
+    posted: u64,
+    sessions: u64,
+    records: Vec<AnswerRecord>,
+    /// Calls whose handler is at work: the record knows only those that were answered.
+    handled: BTreeSet<(NodeId, CallId)>,
+}
+
+impl Calls {
+    pub(crate) fn new(node_count: u16) -> Self {
+        Self {
+            calls: BTreeMap::new(),
+            posted: 0,
+            sessions: 0,
+            records: (0..node_count).map(|_| AnswerRecord::default()).collect(),
+            handled: BTreeSet::new(),
+        }
+    }
+
+    /// A session that no other endpoint uses. A session has one call at a time, because the record
+    /// takes a later call as the sign that the caller has given up on the earlier one.
+    pub(crate) fn session(&mut self) -> u64 {
+        self.sessions += 1;
+        self.sessions
+    }
+
+    /// Number of calls that somebody waits for.
+    pub(crate) fn count(&self) -> usize {
+        self.calls
+            .values()
+            .filter(|call| !call.is_abandoned && call.outcome.is_none())
+            .count()
+    }
+
+    /// Forgets a call when nobody waits for it and no message is under way.
+    fn settle(&mut self, number: u64) {
+        let call = &self.calls[&number];
+        if call.pending == 0 && call.is_abandoned {
+            self.calls.remove(&number);
+        }
+    }
+
+    fn get(&mut self, number: u64) -> &mut Call {
+        self.calls
+            .get_mut(&number)
+            .expect("a call stays while messages about it are under way")
+    }
+}
+
+impl Core {
+    /// Sends a request, perhaps twice.
+    pub(crate) fn post_call(
+        &mut self,
+        id: CallId,
+        group: u32,
+        target: NodeId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> u64 {
+        self.calls.posted += 1;
+        let number = self.calls.posted;
+        let pending = 1 + u32::from(self.random.one_in(self.config.duplicate_call_one_in));
+        for _ in 0..pending {
+            let time_ns = self.now_ns + self.config.call_ns.draw(&mut self.random);
+            self.queue
+                .push(time_ns, Happening::Request { call: number });
+        }
+        let call = Call {
+            id,
+            group,
+            target,
+            service,
+            request: request.into(),
+            pending,
+            is_cut: false,
+            answer: None,
+            outcome: None,
+            waker: None,
+            is_abandoned: false,
+        };
+        self.calls.calls.insert(number, call);
+        number
+    }
+
+    /// A request arrives. Returns what to handle, unless it is a repeat or nobody is there.
+    pub(crate) fn request_arrives(&mut self, number: u64) -> Option<Request> {
+        self.trace.event(self.now_ns, "arrived call", number);
+        let call = self.calls.get(number);
+        let (id, target, is_cut) = (call.id, call.target, call.is_cut);
+        let is_dead = match self.nodes.get(usize::from(target.0)) {
+            Some(node) => self.groups[node.services as usize].is_dead,
+            None => true,
+        };
+        if is_cut || is_dead {
+            if is_dead {
+                self.plan_giving_up(number);
+            }
+            self.message_ended(number);
+            return None;
+        }
+        let arrival = self.calls.records[usize::from(target.0)].arrive(id);
+        match arrival {
+            Arrival::Handle if self.calls.handled.insert((target, id)) => {
+                let call = self.calls.get(number);
+                let request = call.request.clone();
+                return Some(Request {
+                    target,
+                    service: call.service,
+                    request,
+                });
+            }
+            Arrival::Repeat(answer) => self.send_answer(number, answer),
+            Arrival::Handle | Arrival::Stale => {}
+        }
+        self.message_ended(number);
+        None
+    }
+
+    /// A handler has ended: its answer is recorded and sent.
+    pub(crate) fn handled(&mut self, number: u64, answer: Answer) {
+        let call = self.calls.get(number);
+        let (id, target) = (call.id, call.target);
+        self.calls.handled.remove(&(target, id));
+        let record = &mut self.calls.records[usize::from(target.0)];
+        if record.arrive(id) == Arrival::Handle {
+            record.record(id, answer.clone());
+        }
+        self.send_answer(number, answer);
+        self.message_ended(number);
+    }
+
+    fn send_answer(&mut self, number: u64, answer: Answer) {
+        let time_ns = self.now_ns + self.config.call_ns.draw(&mut self.random);
+        let call = self.calls.get(number);
+        call.answer = Some(answer);
+        call.pending += 1;
+        self.queue.push(time_ns, Happening::Answer { call: number });
+    }
+
+    fn message_ended(&mut self, number: u64) {
+        self.calls.get(number).pending -= 1;
+        self.calls.settle(number);
+    }
+
+    /// An answer arrives; the first one counts.
+    pub(crate) fn answer_arrives(&mut self, number: u64) {
+        self.trace.event(self.now_ns, "answered call", number);
+        let call = self.calls.get(number);
+        if call.outcome.is_none() {
+            call.outcome = call.answer.clone();
+        }
+        if let Some(waker) = call.waker.take() {
+            waker.wake();
+        }
+        self.message_ended(number);
+    }
+
+    /// The caller stops waiting for a dead node.
+    pub(crate) fn give_up(&mut self, number: u64) {
+        self.trace.event(self.now_ns, "unanswered call", number);
+        let call = self.calls.get(number);
+        let target = call.target;
+        call.outcome
+            .get_or_insert(Err(CallError::Unreachable(target)));
+        if let Some(waker) = call.waker.take() {
+            waker.wake();
+        }
+        self.message_ended(number);
+    }
+
+    fn plan_giving_up(&mut self, number: u64) {
+        if let Some(after_ns) = self.config.unreachable_after_ns {
+            self.calls.get(number).pending += 1;
+            self.queue.push(
+                self.now_ns + after_ns,
+                Happening::Unanswered { call: number },
+            );
+        }
+    }
+
+    /// The services of `target` died: whoever waits for them will not be answered.
+    pub(crate) fn fail_calls_to(&mut self, target: NodeId) {
+        let handled = std::mem::take(&mut self.calls.handled);
+        let (lost, kept) = handled.into_iter().partition(|(node, _)| *node == target);
+        self.calls.handled = kept;
+        let lost: BTreeSet<(NodeId, CallId)> = lost;
+        let waiting: Vec<u64> = self
+            .calls
+            .calls
+            .iter()
+            .filter(|(_, call)| call.target == target)
+            .map(|(number, _)| *number)
+            .collect();
+        for number in waiting {
+            self.plan_giving_up(number);
+            let call = self.calls.get(number);
+            if lost.contains(&(target, call.id)) {
+                self.message_ended(number);
+            }
+        }
+    }
+
+    /// The callers died: their requests may still arrive.
+    pub(crate) fn cut_calls(&mut self, group: u32) {
+        for call in self
+            .calls
+            .calls
+            .values_mut()
+            .filter(|call| call.group == group)
+        {
+            call.is_cut = self.random.one_in(2);
+        }
+    }
+
+    /// The answer, once it has arrived; until then `waker` is kept.
+    pub(crate) fn poll_call(&mut self, number: u64, waker: &Waker) -> Option<Answer> {
+        let call = self.calls.get(number);
+        if call.outcome.is_none() {
+            call.waker = Some(waker.clone());
+        }
+        call.outcome.clone()
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(crate) fn abandon_call(&mut self, number: u64) {
+        let call = self.calls.get(number);
+        call.is_abandoned = true;
+        call.waker = None;
+        self.calls.settle(number);
+    }
+}

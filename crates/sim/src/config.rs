@@ -1,0 +1,186 @@
+//! What a simulated world is made of, and how hostile it is.
+
+use crate::random::Random;
+
+/// Times are drawn from here, every value equally likely.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Interval {
+    /// Shortest, in nanoseconds.
+    pub min_ns: u64,
+    /// Longest, in nanoseconds.
+    pub max_ns: u64,
+}
+
+impl Interval {
+    /// From `min_ns` to `max_ns`, both included.
+    pub const fn new(min_ns: u64, max_ns: u64) -> Self {
+        assert!(min_ns <= max_ns);
+        Self { min_ns, max_ns }
+    }
+
+    #[inline]
+    pub(crate) fn draw(self, random: &mut Random) -> u64 {
+        self.min_ns + random.up_to(self.max_ns - self.min_ns)
+    }
+}
+
+/// Promises of the fabric's contract that this world breaks, to show that a protocol relies on them
+/// and that its tests notice. All are kept by default.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BrokenPromises {
+    /// A write takes effect before anything posted after it to the same server.
+    pub write_before_later: bool,
+    /// An atomic takes effect before a later read or atomic to the same server.
+    pub atomic_before_later: bool,
+    /// What comes after a fence starts when all before it is complete.
+    pub fence: bool,
+    /// Rows are delivered untorn.
+    pub untorn_rows: bool,
+}
+
+/// A run: with the same configuration the same program leaves the same trace, byte for byte.
+#[derive(Clone, Debug)]
+pub struct SimConfig {
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// Names the run in messages, next to its seed.
+    pub scenario: String,
+    /// Words of each memory server's region; region n lives on node n. Default: one of 1 Mi words.
+    pub server_words: Vec<u64>,
+    /// Nodes without a region; they follow the memory servers. Default 4.
+    pub compute_nodes: u16,
+    /// From posting to the first word of a read. Default 600 to 1500 ns.
+    pub read_ns: Interval,
+    /// From posting to the first word of a write. Default 500 to 1500 ns.
+    pub write_ns: Interval,
+    /// From posting to the effect of an atomic. Default 700 to 1800 ns.
+    pub atomic_ns: Interval,
+    /// From the last effect of a batch to its completion. Default 400 to 1200 ns.
+    pub answer_ns: Interval,
+    /// One way of a call. Default 1500 to 4000 ns.
+    pub call_ns: Interval,
+    /// A verb's words spread over up to this many nanoseconds each. Default 30.
+    pub word_ns: u64,
+    /// One verb in so many takes [`SimConfig::slow_verb_factor`] as long. Default 0: none.
+    pub slow_verb_one_in: u32,
+    /// How much longer. Default 20.
+    pub slow_verb_factor: u64,
+    /// From being woken to running, for a task. Default 0 to 200 ns.
+    pub wake_ns: Interval,
+    /// How long a task stands back that yields. Default 50 to 500 ns.
+    pub yield_ns: Interval,
+    /// One call in so many arrives twice. Default 0: none.
+    pub duplicate_call_one_in: u32,
+    /// One batch in so many loses its completion: it ends as unreachable, and what it had not done
+    /// then may or may not happen. Default 0: none.
+    pub lost_batch_one_in: u32,
+    /// One arrival at a failure point in so many is held for a time. Default 0: none.
+    pub reach_delay_one_in: u32,
+    /// How long. Default 0 to 20 us.
+    pub reach_delay_ns: Interval,
+    /// When verbs and calls to a dead node end as unreachable; `None`: never. Default 1 ms.
+    pub unreachable_after_ns: Option<u64>,
+    /// Guards that are removed, see [`fabric::Env::mutant`]. Default none.
+    pub mutants: Vec<&'static str>,
+    /// Promises that are broken. Default none.
+    pub broken: BrokenPromises,
+    /// Whether every event is written down. Default no.
+    pub trace: bool,
+    /// A run that lasts longer in virtual time has gone wrong. Default 1000 s.
+    pub time_limit_ns: u64,
+    /// A run of more events has gone wrong. Default 200 million.
+    pub event_limit: u64,
+}
+
+impl Default for SimConfig {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            scenario: String::from("unnamed"),
+            server_words: vec![1 << 20],
+            compute_nodes: 4,
+            read_ns: Interval::new(600, 1500),
+            write_ns: Interval::new(500, 1500),
+            atomic_ns: Interval::new(700, 1800),
+            answer_ns: Interval::new(400, 1200),
+            call_ns: Interval::new(1500, 4000),
+            word_ns: 30,
+            slow_verb_one_in: 0,
+            slow_verb_factor: 20,
+            wake_ns: Interval::new(0, 200),
+            yield_ns: Interval::new(50, 500),
+            duplicate_call_one_in: 0,
+            lost_batch_one_in: 0,
+            reach_delay_one_in: 0,
+            reach_delay_ns: Interval::new(0, 20_000),
+            unreachable_after_ns: Some(1_000_000),
+            mutants: Vec::new(),
+            broken: BrokenPromises::default(),
+            trace: false,
+            time_limit_ns: 1_000_000_000_000,
+            event_limit: 200_000_000,
+        }
+    }
+}
+
+impl SimConfig {
+    /// A quiet world with this seed.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            ..Self::default()
+        }
+    }
+
+    /// A world as hostile as the contract allows without faults. Each kind of hostility is on or off
+    /// by the seed, so that runs differ in kind and not only in noise.
+    pub fn hostile(seed: u64) -> Self {
+        let mut random = Random::new(seed, 0x0b5e);
+        let mut config = Self {
+            scenario: String::from("hostile"),
+            ..Self::new(seed)
+        };
+        let slowest_ns = 1000 << random.up_to(5);
+        config.read_ns = Interval::new(1, 1000 + random.up_to(slowest_ns));
+        config.write_ns = Interval::new(1, 1000 + random.up_to(slowest_ns));
+        config.atomic_ns = Interval::new(1, 1000 + random.up_to(slowest_ns));
+        config.answer_ns = Interval::new(1, 1000 + random.up_to(slowest_ns));
+        config.call_ns = Interval::new(1, 1000 + random.up_to(slowest_ns));
+        config.word_ns = 1 << random.up_to(8);
+        config.wake_ns = Interval::new(0, 1 << random.up_to(13));
+        if random.one_in(2) {
+            config.slow_verb_one_in = 2 + random.up_to(14) as u32;
+            config.slow_verb_factor = 1 << random.up_to(6);
+        }
+        if random.one_in(2) {
+            config.duplicate_call_one_in = 1 + random.up_to(7) as u32;
+        }
+        if random.one_in(2) {
+            config.reach_delay_one_in = 1 + random.up_to(15) as u32;
+            config.reach_delay_ns = Interval::new(0, 1000 << random.up_to(7));
+        }
+        config
+    }
+
+    /// The same run under another name.
+    pub fn named(self, scenario: impl Into<String>) -> Self {
+        Self {
+            scenario: scenario.into(),
+            ..self
+        }
+    }
+
+    /// The same run with memory servers of `words` words each.
+    pub fn with_servers(self, words: &[u64]) -> Self {
+        Self {
+            server_words: words.to_vec(),
+            ..self
+        }
+    }
+
+    /// The same run with a guard removed.
+    pub fn with_mutant(mut self, mutant: &'static str) -> Self {
+        self.mutants.push(mutant);
+        self
+    }
+}

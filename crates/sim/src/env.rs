@@ -1,0 +1,300 @@
+//! An endpoint of a simulated world.
+
+use crate::faults::Verdict;
+use crate::world::Shared;
+use fabric::{
+    Batch, CallError, CallId, Counters, Env, Fabric, FabricError, FailurePoint, Mutant, ServiceId,
+};
+use layout::{NodeId, RegionId};
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+/// An endpoint bound to a node, with counters and a kill group of its own; clones share both.
+pub struct Endpoint<const COHERENT: bool>(Rc<Own<COHERENT>>);
+
+struct Own<const COHERENT: bool> {
+    shared: Rc<Shared<COHERENT>>,
+    counters: Counters,
+    node: NodeId,
+    group: u32,
+    /// Sessions without a call under way, and the last sequence number of each.
+    idle_sessions: RefCell<Vec<CallId>>,
+}
+
+impl<const COHERENT: bool> Clone for Endpoint<COHERENT> {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<const COHERENT: bool> Endpoint<COHERENT> {
+    pub(crate) fn new(shared: Rc<Shared<COHERENT>>, node: NodeId, group: u32) -> Self {
+        let idle_sessions = RefCell::default();
+        Self(Rc::new(Own {
+            shared,
+            counters: Counters::default(),
+            node,
+            group,
+            idle_sessions,
+        }))
+    }
+
+    /// The node this endpoint is bound to.
+    pub fn node(&self) -> NodeId {
+        self.0.node
+    }
+
+    /// Whether the endpoint's tasks were killed.
+    pub fn is_killed(&self) -> bool {
+        self.0.shared.core.borrow().is_dead(self.0.group)
+    }
+
+    pub(crate) fn group(&self) -> u32 {
+        self.0.group
+    }
+
+    pub(crate) fn belongs_to(&self, shared: &Rc<Shared<COHERENT>>) -> bool {
+        Rc::ptr_eq(&self.0.shared, shared)
+    }
+
+    fn sleep(&self, duration_ns: u64) -> Sleep<'_, COHERENT> {
+        let mut core = self.0.shared.core.borrow_mut();
+        let timer = core.timers.add();
+        let time_ns = core.now_ns.saturating_add(duration_ns);
+        core.queue
+            .push(time_ns, crate::scheduler::Happening::Timer { timer });
+        Sleep {
+            shared: &self.0.shared,
+            timer,
+        }
+    }
+
+    fn post_call(
+        &self,
+        node: NodeId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> Answered<'_, COHERENT> {
+        let idle = self.0.idle_sessions.borrow_mut().pop();
+        let mut core = self.0.shared.core.borrow_mut();
+        let mut id = idle.unwrap_or_else(|| CallId {
+            session: core.calls.session(),
+            sequence: 0,
+        });
+        id.sequence += 1;
+        let number = core.post_call(id, self.0.group, node, service, request);
+        Answered {
+            own: &self.0,
+            id,
+            number,
+        }
+    }
+
+    /// Waits for ever if the endpoint was killed: somebody outside its group uses it.
+    async fn die_if_killed(&self) {
+        if self.is_killed() {
+            std::future::pending().await
+        }
+    }
+}
+
+impl<const COHERENT: bool> Fabric for Endpoint<COHERENT> {
+    const IMMEDIATE: bool = false;
+    const COHERENT: bool = COHERENT;
+
+    async fn execute(&self, batch: Batch) -> Result<Batch, FabricError> {
+        self.die_if_killed().await;
+        self.0.counters.count_batch(&batch);
+        let shared = &*self.0.shared;
+        let flight = shared
+            .core
+            .borrow_mut()
+            .post(batch, self.0.node, self.0.group);
+        let completion = Completion {
+            shared,
+            counters: &self.0.counters,
+            flight: Some(flight),
+        };
+        let batch = completion.await?;
+        if self.0.counters.is_tracing() {
+            self.0.counters.trace_batch(&batch);
+        }
+        Ok(batch)
+    }
+
+    async fn call(
+        &self,
+        node: NodeId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> Result<Vec<u8>, CallError> {
+        self.die_if_killed().await;
+        let request_bytes = request.len();
+        let answer = self.post_call(node, service, request).await;
+        let answer_bytes = answer.as_ref().map_or(0, Vec::len);
+        self.0
+            .counters
+            .count_call((request_bytes + answer_bytes) as u64);
+        answer
+    }
+
+    #[inline]
+    fn node_of(&self, region: RegionId) -> NodeId {
+        NodeId(region.0)
+    }
+
+    #[inline]
+    fn counters(&self) -> &Counters {
+        &self.0.counters
+    }
+}
+
+impl<const COHERENT: bool> Env for Endpoint<COHERENT> {
+    fn now_ns(&self) -> u64 {
+        self.0.shared.core.borrow().now_ns
+    }
+
+    async fn sleep_ns(&self, duration_ns: u64) {
+        self.sleep(duration_ns).await;
+    }
+
+    async fn yield_now(&self) {
+        let duration_ns = {
+            let core = &mut *self.0.shared.core.borrow_mut();
+            core.config.yield_ns.draw(&mut core.random)
+        };
+        self.sleep(duration_ns).await;
+    }
+
+    fn random(&self) -> u64 {
+        self.0.shared.core.borrow_mut().nodes[usize::from(self.0.node.0)]
+            .random
+            .next()
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        self.0.shared.spawn(self.0.group, Box::pin(task));
+    }
+
+    async fn reach(&self, point: impl FailurePoint) {
+        self.die_if_killed().await;
+        let verdict = {
+            let core = &mut *self.0.shared.core.borrow_mut();
+            core.trace.point(core.now_ns, self.0.node, point.name());
+            core.faults
+                .arrive(point.name(), &core.config, &mut core.random)
+        };
+        match verdict {
+            Verdict::Pass => {}
+            Verdict::Hold { duration_ns } => self.sleep(duration_ns).await,
+            Verdict::KillGroup => self.0.shared.core.borrow_mut().kill_group(self.0.group),
+            Verdict::KillNode => self.0.shared.core.borrow_mut().kill_node(self.0.node),
+        }
+        self.die_if_killed().await;
+    }
+
+    fn mutant(&self, name: Mutant) -> bool {
+        let core = &mut *self.0.shared.core.borrow_mut();
+        core.faults.ask(name, &core.config)
+    }
+}
+
+/// Waits for a batch. Dropped before, it leaves the batch to the world, which carries it out.
+struct Completion<'a, const COHERENT: bool> {
+    shared: &'a Shared<COHERENT>,
+    counters: &'a Counters,
+    flight: Option<u32>,
+}
+
+impl<const COHERENT: bool> Future for Completion<'_, COHERENT> {
+    type Output = Result<Batch, FabricError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let flight = self.flight.expect("a completed future is not polled");
+        let mut extra = self.shared.extra.borrow_mut();
+        let result = self
+            .shared
+            .core
+            .borrow_mut()
+            .poll_flight(flight, context.waker(), &mut extra);
+        let Some(result) = result else {
+            return Poll::Pending;
+        };
+        if !extra.is_empty() {
+            self.counters.count_batch(&extra);
+        }
+        drop(extra);
+        self.flight = None;
+        Poll::Ready(result)
+    }
+}
+
+impl<const COHERENT: bool> Drop for Completion<'_, COHERENT> {
+    fn drop(&mut self) {
+        if let Some(flight) = self.flight {
+            self.shared.core.borrow_mut().abandon(flight);
+        }
+    }
+}
+
+/// Waits for an answer.
+struct Answered<'a, const COHERENT: bool> {
+    own: &'a Own<COHERENT>,
+    id: CallId,
+    number: u64,
+}
+
+impl<const COHERENT: bool> Future for Answered<'_, COHERENT> {
+    type Output = Result<Vec<u8>, CallError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let answer = self
+            .own
+            .shared
+            .core
+            .borrow_mut()
+            .poll_call(self.number, context.waker());
+        answer.map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+impl<const COHERENT: bool> Drop for Answered<'_, COHERENT> {
+    fn drop(&mut self) {
+        self.own.shared.core.borrow_mut().abandon_call(self.number);
+        self.own.idle_sessions.borrow_mut().push(self.id);
+    }
+}
+
+/// Waits for a moment of virtual time.
+struct Sleep<'a, const COHERENT: bool> {
+    shared: &'a Shared<COHERENT>,
+    timer: u32,
+}
+
+impl<const COHERENT: bool> Future for Sleep<'_, COHERENT> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let is_over = self
+            .shared
+            .core
+            .borrow_mut()
+            .timers
+            .poll(self.timer, context.waker());
+        if is_over {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+impl<const COHERENT: bool> Drop for Sleep<'_, COHERENT> {
+    fn drop(&mut self) {
+        self.shared.core.borrow_mut().timers.forget(self.timer);
+    }
+}

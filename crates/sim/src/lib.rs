@@ -1,0 +1,69 @@
+//! The simulated world: virtual time, weak memory, hostile order, injected faults.
+//!
+//! A run is a seed and a scenario: the same pair leaves the same trace, byte for byte. Memory is the most
+//! hostile reading of the fabric's contract: each verb is a set of accesses to single words, every one at
+//! a moment of its own, in any order that the contract does not forbid, while the words of other verbs
+//! fall in between.
+//!
+//! ```text
+//! verb             accesses to words                               then
+//! read, write      each once, any order
+//! swap, addition   one, atomic
+//! read_row         all, any order (coherent: version first, last)  torn: again, at most 64 times
+//! write_row        all but the header, any order (coherent: TORN first, version last)
+//! find_slot        the whole neighbourhood, any order              missing: all of it once more
+//! ```
+//!
+//! A protocol runs here unchanged: [`SimWorld`] has endpoints [`SimEnv`], whose rows carry checksums;
+//! [`CoherentWorld`] has [`CoherentEnv`], whose rows are guarded by their version word.
+//!
+//! ```
+//! use fabric::{Batch, Env, Fabric};
+//! use layout::{GlobalPtr, RegionId};
+//! use sim::{SimConfig, SimWorld};
+//!
+//! let world = SimWorld::new(SimConfig::hostile(7).named("two writers"));
+//! let word = GlobalPtr::new(RegionId(0), 4096);
+//! for index in 0..2 {
+//!     let env = world.endpoint(world.compute_node(index));
+//!     world.spawn_on(&env.clone(), async move {
+//!         let mut batch = Batch::new();
+//!         batch.fetch_and_add(word, 1);
+//!         env.execute(batch).await.expect("the server is alive");
+//!     });
+//! }
+//! assert_eq!(world.run_until_idle(), 0, "{}", world.identity());
+//! assert_eq!(world.peek(word), 2, "{}", world.identity());
+//! ```
+//!
+//! The files to read: [`config`] for what can be chosen, [`world`] for what can be done; `verbs`, `rows`
+//! and `buckets` for how verbs become accesses, `flight` for the life of a batch, `calls` for calls.
+#![forbid(unsafe_code)]
+
+mod buckets;
+mod calls;
+pub mod config;
+pub mod env;
+mod faults;
+mod flight;
+mod memory;
+mod random;
+mod rows;
+mod scheduler;
+mod state;
+mod trace;
+mod verbs;
+pub mod world;
+
+pub use config::{BrokenPromises, Interval, SimConfig};
+pub use env::Endpoint;
+pub use world::World;
+
+/// A world whose memory is not coherent: rows carry checksums.
+pub type SimWorld = World<false>;
+/// An endpoint of a [`SimWorld`].
+pub type SimEnv = Endpoint<false>;
+/// A world whose memory is coherent: rows are guarded by their version word.
+pub type CoherentWorld = World<true>;
+/// An endpoint of a [`CoherentWorld`].
+pub type CoherentEnv = Endpoint<true>;

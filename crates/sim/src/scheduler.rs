@@ -1,0 +1,333 @@
+//! Virtual time: the queue of what happens next, and the tasks that are woken by it.
+
+use crate::random::Random;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::task::{Wake, Waker};
+
+/// Something that happens at a moment of virtual time. Numbers are places in the tables of `state`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Happening {
+    /// A verb touches a word.
+    Word { flight: u32, verb: u32, word: u32 },
+    /// The part of a batch behind a fence is posted.
+    Segment { flight: u32 },
+    /// A batch's completion arrives at its owner.
+    Complete { flight: u32 },
+    /// A sleeper wakes.
+    Timer { timer: u32 },
+    /// A woken task runs.
+    Run { task: TaskId },
+    /// A call arrives at its service.
+    Request { call: u64 },
+    /// An answer arrives at its caller.
+    Answer { call: u64 },
+    /// A caller gives up on a dead node.
+    Unanswered { call: u64 },
+}
+
+/// A task; its place is used again under another generation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TaskId {
+    pub(crate) place: u32,
+    pub(crate) generation: u32,
+}
+
+/// The place of the future that a `block_on` waits for; it is never stored.
+pub(crate) const MAIN: u32 = u32::MAX;
+
+struct Event {
+    time_ns: u64,
+    order: u64,
+    what: Happening,
+}
+
+impl Ord for Event {
+    /// The greatest event is the earliest one: the heap gives out its greatest.
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.time_ns, other.order).cmp(&(self.time_ns, self.order))
+    }
+}
+
+impl PartialOrd for Event {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Event {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.order == other.order
+    }
+}
+
+impl Eq for Event {}
+
+/// All that will happen. At one moment, what was planned first happens first; the order between verbs
+/// of one batch relies on it.
+#[derive(Default)]
+pub(crate) struct Queue {
+    heap: BinaryHeap<Event>,
+    planned: u64,
+}
+
+impl Queue {
+    #[inline]
+    pub(crate) fn push(&mut self, time_ns: u64, what: Happening) {
+        self.planned += 1;
+        self.heap.push(Event {
+            time_ns,
+            order: self.planned,
+            what,
+        });
+    }
+
+    /// The next happening at or before `deadline_ns`.
+    #[inline]
+    pub(crate) fn pop(&mut self, deadline_ns: u64) -> Option<(u64, Happening)> {
+        if self.heap.peek()?.time_ns > deadline_ns {
+            return None;
+        }
+        self.heap.pop().map(|event| (event.time_ns, event.what))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+}
+
+/// Tasks that were woken and are not yet planned to run. Wakers must be `Send`, so this is the one
+/// place with a lock; nobody ever waits for it.
+#[derive(Default)]
+pub(crate) struct WokenTasks(Mutex<Vec<TaskId>>);
+
+impl WokenTasks {
+    fn add(&self, task: TaskId) {
+        self.0.lock().expect("no holder panics").push(task);
+    }
+
+    /// Plans every woken task to run after a short random wait, so that tasks woken together run in
+    /// any order.
+    pub(crate) fn plan(
+        &self,
+        queue: &mut Queue,
+        now_ns: u64,
+        wake: crate::config::Interval,
+        random: &mut Random,
+    ) {
+        for task in self.0.lock().expect("no holder panics").drain(..) {
+            queue.push(now_ns + wake.draw(random), Happening::Run { task });
+        }
+    }
+}
+
+/// Wakes one task, once until it has run.
+pub(crate) struct TaskWaker {
+    task: TaskId,
+    is_woken: AtomicBool,
+    woken: Arc<WokenTasks>,
+}
+
+impl TaskWaker {
+    pub(crate) fn new(task: TaskId, woken: &Arc<WokenTasks>) -> Arc<Self> {
+        Arc::new(Self {
+            task,
+            is_woken: AtomicBool::new(false),
+            woken: woken.clone(),
+        })
+    }
+
+    /// The task runs now: from here on it can be woken again.
+    pub(crate) fn running(&self) {
+        self.is_woken.store(false, Relaxed);
+    }
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.is_woken.swap(true, Relaxed) {
+            self.woken.add(self.task);
+        }
+    }
+}
+
+/// A future that nobody waits for.
+pub(crate) type TaskFuture = Pin<Box<dyn Future<Output = ()>>>;
+
+struct Task {
+    generation: u32,
+    group: u32,
+    waker: Option<Arc<TaskWaker>>,
+    future: Option<TaskFuture>,
+}
+
+/// All tasks but the one of `block_on`.
+#[derive(Default)]
+pub(crate) struct Tasks {
+    places: Vec<Task>,
+    free: Vec<u32>,
+}
+
+impl Tasks {
+    /// Keeps a task of `group`, woken for its first run.
+    pub(crate) fn add(&mut self, group: u32, future: TaskFuture, woken: &Arc<WokenTasks>) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(Task {
+                generation: 0,
+                group,
+                waker: None,
+                future: None,
+            });
+            (self.places.len() - 1) as u32
+        });
+        let task = &mut self.places[place as usize];
+        assert!(task.future.is_none());
+        let waker = TaskWaker::new(
+            TaskId {
+                place,
+                generation: task.generation,
+            },
+            woken,
+        );
+        waker.wake_by_ref();
+        task.group = group;
+        task.waker = Some(waker);
+        task.future = Some(future);
+    }
+
+    /// Takes a task out to run it; nothing if it has ended meanwhile.
+    pub(crate) fn take(&mut self, id: TaskId) -> Option<(TaskFuture, Waker)> {
+        let task = &mut self.places[id.place as usize];
+        if task.generation != id.generation {
+            return None;
+        }
+        let waker = task.waker.as_ref()?;
+        waker.running();
+        let waker = Waker::from(waker.clone());
+        task.future.take().map(|future| (future, waker))
+    }
+
+    /// Puts a task back that waits; gives it back if its group was killed while it ran.
+    pub(crate) fn put_back(&mut self, id: TaskId, future: TaskFuture) -> Option<TaskFuture> {
+        let task = &mut self.places[id.place as usize];
+        if task.generation != id.generation {
+            return Some(future);
+        }
+        task.future = Some(future);
+        None
+    }
+
+    /// A task has ended.
+    pub(crate) fn remove(&mut self, id: TaskId) {
+        if self.places[id.place as usize].generation == id.generation {
+            self.end(id.place);
+        }
+    }
+
+    fn end(&mut self, place: u32) -> Option<TaskFuture> {
+        let task = &mut self.places[place as usize];
+        task.generation += 1;
+        task.waker = None;
+        self.free.push(place);
+        task.future.take()
+    }
+
+    /// Ends all tasks of `group`, and hands over their futures: dropping them runs the protocols' own
+    /// code, which must find nothing borrowed.
+    pub(crate) fn kill(&mut self, group: u32, dead: &mut Vec<TaskFuture>) {
+        for place in 0..self.places.len() as u32 {
+            let task = &self.places[place as usize];
+            if task.group == group && task.waker.is_some() {
+                dead.extend(self.end(place));
+            }
+        }
+    }
+
+    /// Ends all tasks.
+    pub(crate) fn kill_all(&mut self) -> Vec<TaskFuture> {
+        let places = 0..self.places.len() as u32;
+        places
+            .filter_map(|place| self.places[place as usize].future.take())
+            .collect()
+    }
+
+    /// Number of tasks that have not ended.
+    pub(crate) fn count(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+}
+
+/// Sleepers. A place is free again when its moment has come, awaited or not.
+#[derive(Default)]
+pub(crate) struct Timers {
+    places: Vec<Timer>,
+    free: Vec<u32>,
+}
+
+#[derive(Default)]
+struct Timer {
+    waker: Option<Waker>,
+    is_awaited: bool,
+    is_over: bool,
+}
+
+impl Timers {
+    pub(crate) fn add(&mut self) -> u32 {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(Timer::default());
+            (self.places.len() - 1) as u32
+        });
+        self.places[place as usize] = Timer {
+            waker: None,
+            is_awaited: true,
+            is_over: false,
+        };
+        place
+    }
+
+    /// Whether somebody still waits for it: the moment of a forgotten timer need not come.
+    pub(crate) fn is_awaited(&self, timer: u32) -> bool {
+        self.places[timer as usize].is_awaited
+    }
+
+    /// The moment has come.
+    pub(crate) fn fire(&mut self, timer: u32) {
+        let place = &mut self.places[timer as usize];
+        place.is_over = true;
+        match place.waker.take() {
+            _ if !place.is_awaited => self.free.push(timer),
+            Some(waker) => waker.wake(),
+            None => {}
+        }
+    }
+
+    /// Whether the moment has come; if not, `waker` is woken then.
+    pub(crate) fn poll(&mut self, timer: u32, waker: &Waker) -> bool {
+        let place = &mut self.places[timer as usize];
+        if !place.is_over {
+            place.waker = Some(waker.clone());
+        }
+        place.is_over
+    }
+
+    /// Nobody waits any more.
+    pub(crate) fn forget(&mut self, timer: u32) {
+        let place = &mut self.places[timer as usize];
+        place.is_awaited = false;
+        place.waker = None;
+        if place.is_over {
+            self.free.push(timer);
+        }
+    }
+}

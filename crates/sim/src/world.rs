@@ -1,0 +1,438 @@
+//! A simulated world: its nodes, its services, and the loop that makes time pass.
+
+use crate::config::SimConfig;
+use crate::env::Endpoint;
+use crate::faults::Verdict;
+use crate::scheduler::{MAIN, TaskFuture, TaskId, TaskWaker};
+use crate::state::{Core, Outside};
+use fabric::{Batch, CallError, Service, ServiceId};
+use layout::{GlobalPtr, NodeId, RegionId, WORD_BYTES};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+type Services<const COHERENT: bool> =
+    BTreeMap<(NodeId, ServiceId), Arc<dyn Service<Endpoint<COHERENT>>>>;
+
+/// What a world and its endpoints share.
+pub(crate) struct Shared<const COHERENT: bool> {
+    pub(crate) core: RefCell<Core>,
+    /// For counting the reads that verbs need in addition.
+    pub(crate) extra: RefCell<Batch>,
+    services: RefCell<Services<COHERENT>>,
+    /// Counts the calls of `block_on`: a late wake of an earlier one is told apart.
+    blocks: Cell<u32>,
+    is_driven: Cell<bool>,
+}
+
+impl<const COHERENT: bool> Shared<COHERENT> {
+    /// Starts a task; a dead group's task never starts.
+    pub(crate) fn spawn(&self, group: u32, task: TaskFuture) {
+        let core = &mut *self.core.borrow_mut();
+        if core.is_dead(group) {
+            core.graveyard.push(task);
+        } else {
+            core.tasks.add(group, task, &core.woken);
+        }
+    }
+}
+
+/// A simulated world whose endpoints are [`Endpoint`]s. It owns everything in it: dropped, all tasks end.
+pub struct World<const COHERENT: bool> {
+    shared: Rc<Shared<COHERENT>>,
+}
+
+/// Why time stopped passing.
+enum Pause {
+    Idle,
+    Deadline,
+    MainIsWoken,
+    MainIsDead,
+}
+
+/// Marks the world as driven, also when a task panics.
+struct Driving<'a>(&'a Cell<bool>);
+
+impl<'a> Driving<'a> {
+    fn start(is_driven: &'a Cell<bool>) -> Self {
+        assert!(
+            !is_driven.replace(true),
+            "a world is driven from outside, not by its own tasks"
+        );
+        Self(is_driven)
+    }
+}
+
+impl Drop for Driving<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
+}
+
+impl<const COHERENT: bool> World<COHERENT> {
+    /// A world at time 0. Nodes 0, 1, ... are the memory servers, each with the region of its number;
+    /// the compute nodes follow.
+    pub fn new(config: SimConfig) -> Self {
+        let shared = Shared {
+            core: RefCell::new(Core::new(config, COHERENT)),
+            extra: RefCell::default(),
+            services: RefCell::default(),
+            blocks: Cell::new(0),
+            is_driven: Cell::new(false),
+        };
+        Self {
+            shared: Rc::new(shared),
+        }
+    }
+
+    fn core<T>(&self, look: impl FnOnce(&mut Core) -> T) -> T {
+        look(&mut self.shared.core.borrow_mut())
+    }
+
+    /// Number of memory servers.
+    pub fn server_count(&self) -> u16 {
+        self.core(|core| core.memory.region_count() as u16)
+    }
+
+    /// Bytes of `region`.
+    pub fn region_bytes(&self, region: RegionId) -> u64 {
+        self.core(|core| core.memory.region_words(usize::from(region.0))) * WORD_BYTES
+    }
+
+    /// Compute node `index`, counted from 0.
+    pub fn compute_node(&self, index: u16) -> NodeId {
+        let node = NodeId(self.server_count() + index);
+        self.core(|core| {
+            assert!(
+                usize::from(node.0) < core.nodes.len(),
+                "no such compute node"
+            )
+        });
+        node
+    }
+
+    /// An endpoint on `node` that is a kill group of its own.
+    pub fn endpoint(&self, node: NodeId) -> Endpoint<COHERENT> {
+        let group = self.core(|core| core.add_group(node));
+        Endpoint::new(self.shared.clone(), node, group)
+    }
+
+    /// The endpoint of `node`'s own services: what is spawned here dies with them.
+    pub fn service_endpoint(&self, node: NodeId) -> Endpoint<COHERENT> {
+        let group = self.core(|core| core.nodes[usize::from(node.0)].services);
+        Endpoint::new(self.shared.clone(), node, group)
+    }
+
+    /// Offers `service` on `node`.
+    pub fn register(
+        &self,
+        node: NodeId,
+        id: ServiceId,
+        service: Arc<dyn Service<Endpoint<COHERENT>>>,
+    ) {
+        self.shared
+            .services
+            .borrow_mut()
+            .insert((node, id), service);
+    }
+
+    /// Starts a task in the kill group of `env`.
+    pub fn spawn_on(&self, env: &Endpoint<COHERENT>, task: impl Future<Output = ()> + 'static) {
+        assert!(
+            env.belongs_to(&self.shared),
+            "the endpoint is of another world"
+        );
+        self.shared.spawn(env.group(), Box::pin(task));
+    }
+
+    /// Lets time pass until `future`, run on `env`, is ready.
+    ///
+    /// # Panics
+    /// When `env` is killed before; and on deadlock, at the limits, and when any task panics, with seed,
+    /// scenario and virtual time.
+    pub fn block_on<T>(&self, env: &Endpoint<COHERENT>, future: impl Future<Output = T>) -> T {
+        self.run(env, future)
+            .unwrap_or_else(|| self.fail("the endpoint of block_on was killed"))
+    }
+
+    /// As [`World::block_on`], but `None` when `env` is killed before the future is ready.
+    pub fn run<T>(&self, env: &Endpoint<COHERENT>, future: impl Future<Output = T>) -> Option<T> {
+        assert!(
+            env.belongs_to(&self.shared),
+            "the endpoint is of another world"
+        );
+        let _driving = Driving::start(&self.shared.is_driven);
+        let generation = self.shared.blocks.get();
+        self.shared.blocks.set(generation + 1);
+        let task = TaskId {
+            place: MAIN,
+            generation,
+        };
+        let task_waker = self.core(|core| TaskWaker::new(task, &core.woken));
+        let waker = Waker::from(task_waker.clone());
+        let mut future = pin!(future);
+        waker.wake_by_ref();
+        loop {
+            match self.pump(u64::MAX, Some((task, env.group()))) {
+                Pause::MainIsWoken => {
+                    task_waker.running();
+                    if let Poll::Ready(value) = self.poll(future.as_mut(), &waker) {
+                        return Some(value);
+                    }
+                }
+                Pause::MainIsDead => return None,
+                Pause::Idle | Pause::Deadline => self.fail(&self.deadlock()),
+            }
+        }
+    }
+
+    /// Lets time pass until nothing more happens. Returns how many tasks still wait, which then is for
+    /// something that never comes.
+    pub fn run_until_idle(&self) -> usize {
+        let _driving = Driving::start(&self.shared.is_driven);
+        self.pump(u64::MAX, None);
+        self.core(|core| core.tasks.count())
+    }
+
+    /// Lets `duration_ns` pass.
+    pub fn run_for(&self, duration_ns: u64) {
+        let _driving = Driving::start(&self.shared.is_driven);
+        let deadline_ns = self.now_ns() + duration_ns;
+        self.pump(deadline_ns, None);
+        self.core(|core| core.now_ns = deadline_ns);
+    }
+
+    /// Lets everything happen up to `deadline_ns`, or until the main task must run.
+    fn pump(&self, deadline_ns: u64, main: Option<(TaskId, u32)>) -> Pause {
+        loop {
+            if main.is_some_and(|(_, group)| self.core(|core| core.is_dead(group))) {
+                self.bury();
+                return Pause::MainIsDead;
+            }
+            let outside = self.core(|core| core.advance(deadline_ns));
+            match outside {
+                Outside::Run(task) if task.place == MAIN => {
+                    if main.is_some_and(|(main, _)| main == task) {
+                        return Pause::MainIsWoken;
+                    }
+                }
+                Outside::Run(task) => self.run_task(task),
+                Outside::Request(call) => self.handle(call),
+                Outside::Deadline => return Pause::Deadline,
+                Outside::Idle => return Pause::Idle,
+                Outside::TimeLimit => self.fail("the run exceeds its limit of virtual time"),
+                Outside::EventLimit => self.fail("the run exceeds its limit of events"),
+            }
+            self.bury();
+        }
+    }
+
+    fn run_task(&self, id: TaskId) {
+        let Some((mut future, waker)) = self.core(|core| core.tasks.take(id)) else {
+            return;
+        };
+        match self.poll(future.as_mut(), &waker) {
+            Poll::Ready(()) => self.core(|core| core.tasks.remove(id)),
+            Poll::Pending => {
+                let dead = self.core(|core| core.tasks.put_back(id, future));
+                drop(dead);
+            }
+        }
+    }
+
+    /// Polls protocol code. A panic in it is passed on with what is needed to see it again.
+    fn poll<F>(&self, future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output>
+    where
+        F: Future + ?Sized,
+    {
+        let mut context = Context::from_waker(waker);
+        match catch_unwind(AssertUnwindSafe(|| future.poll(&mut context))) {
+            Ok(poll) => poll,
+            Err(payload) => {
+                let text = payload.downcast_ref::<String>().map(String::as_str);
+                let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+                self.fail(text.unwrap_or("a task panicked"))
+            }
+        }
+    }
+
+    /// A request arrives at its node: the handler is a task of the node's services.
+    fn handle(&self, call: u64) {
+        let Some(request) = self.core(|core| core.request_arrives(call)) else {
+            return;
+        };
+        let key = (request.target, request.service);
+        let service = self.shared.services.borrow().get(&key).cloned();
+        let Some(service) = service else {
+            let answer = Err(CallError::NoSuchService(request.target, request.service));
+            return self.core(|core| core.handled(call, answer));
+        };
+        let env = self.service_endpoint(request.target);
+        let shared = self.shared.clone();
+        let group = env.group();
+        let task = async move {
+            let answer = service.handle(&env, &request.request).await;
+            shared.core.borrow_mut().handled(call, answer);
+        };
+        self.shared.spawn(group, Box::pin(task));
+    }
+
+    /// Drops the futures of killed tasks, while nothing is borrowed.
+    fn bury(&self) {
+        while let Some(task) = self.core(|core| core.graveyard.pop()) {
+            drop(task);
+        }
+    }
+
+    fn deadlock(&self) -> String {
+        self.core(|core| {
+            format!(
+                "deadlock: nothing can happen any more, but block_on, {} tasks, {} batches and {} calls wait",
+                core.tasks.count(),
+                core.flights.count(),
+                core.calls.count()
+            )
+        })
+    }
+
+    /// Ends the run with what is needed to see it again.
+    fn fail(&self, what: &str) -> ! {
+        panic!("{}: {what}", self.identity())
+    }
+
+    /// Seed, scenario and virtual time: put these first into every message about a run.
+    pub fn identity(&self) -> String {
+        self.core(|core| {
+            let (seed, scenario) = (core.config.seed, &core.config.scenario);
+            format!(
+                "seed {seed}, scenario {scenario:?}, virtual time {} ns",
+                core.now_ns
+            )
+        })
+    }
+
+    /// Virtual time.
+    pub fn now_ns(&self) -> u64 {
+        self.core(|core| core.now_ns)
+    }
+
+    /// A word of memory, now.
+    pub fn peek(&self, at: GlobalPtr) -> u64 {
+        self.core(|core| core.memory.load(at))
+    }
+
+    /// `words` words of memory, now.
+    pub fn peek_words(&self, at: GlobalPtr, words: u64) -> Vec<u64> {
+        self.core(|core| {
+            (0..words)
+                .map(|word| core.memory.load(at.add_words(word)))
+                .collect()
+        })
+    }
+
+    /// Sets a word of memory, now.
+    pub fn poke(&self, at: GlobalPtr, value: u64) {
+        self.core(|core| core.memory.store(at, value));
+    }
+
+    /// Sets words of memory, now.
+    pub fn poke_words(&self, at: GlobalPtr, values: &[u64]) {
+        for (word, &value) in values.iter().enumerate() {
+            self.poke(at.add_words(word as u64), value);
+        }
+    }
+
+    /// Kills the group of whoever arrives at `point` as the `nth`, counted from 1.
+    pub fn kill_at(&self, point: &str, nth: u64) {
+        self.core(|core| core.faults.plan(point, nth, Verdict::KillGroup));
+    }
+
+    /// Kills the node of whoever arrives at `point` as the `nth`, with its memory.
+    pub fn kill_node_at(&self, point: &str, nth: u64) {
+        self.core(|core| core.faults.plan(point, nth, Verdict::KillNode));
+    }
+
+    /// Holds whoever arrives at `point` as the `nth` for a while.
+    pub fn hold_at(&self, point: &str, nth: u64, duration_ns: u64) {
+        self.core(|core| core.faults.plan(point, nth, Verdict::Hold { duration_ns }));
+    }
+
+    /// Kills the group of `env`: its tasks never run again. What it has posted may still happen.
+    pub fn kill(&self, env: &Endpoint<COHERENT>) {
+        self.core(|core| core.kill_group(env.group()));
+        self.bury_unless_driven();
+    }
+
+    /// Kills the services of `node`; its memory still answers verbs.
+    pub fn kill_services(&self, node: NodeId) {
+        self.core(|core| {
+            let group = core.nodes[usize::from(node.0)].services;
+            core.kill_group(group);
+        });
+        self.bury_unless_driven();
+    }
+
+    /// Kills `node` with all its endpoints, its services, and its memory, which keeps its words but
+    /// answers no verbs.
+    pub fn kill_node(&self, node: NodeId) {
+        self.core(|core| core.kill_node(node));
+        self.bury_unless_driven();
+    }
+
+    /// Lets a node whose services were killed answer calls, and verbs, again.
+    pub fn revive_node(&self, node: NodeId) {
+        self.core(|core| core.revive_node(node));
+    }
+
+    fn bury_unless_driven(&self) {
+        if !self.shared.is_driven.get() {
+            self.bury();
+        }
+    }
+
+    /// How often each failure point was reached.
+    pub fn reached(&self) -> BTreeMap<&'static str, u64> {
+        self.core(|core| core.faults.reached().clone())
+    }
+
+    /// How often somebody asked whether guard `name` is removed.
+    pub fn mutant_asked(&self, name: &str) -> u64 {
+        self.core(|core| core.faults.asked(name))
+    }
+
+    /// Accesses to words so far.
+    pub fn word_events(&self) -> u64 {
+        self.core(|core| core.word_events)
+    }
+
+    /// A number that two runs share only if everything happened in the same way.
+    pub fn fingerprint(&self) -> u64 {
+        self.core(|core| core.trace.fingerprint())
+    }
+
+    /// Takes the text of the trace written since the last call.
+    pub fn take_trace(&self) -> String {
+        self.core(|core| core.trace.take())
+    }
+}
+
+impl<const COHERENT: bool> Drop for World<COHERENT> {
+    /// Tasks hold endpoints, and those the world: the circle is opened here.
+    fn drop(&mut self) {
+        let tasks = self.core(|core| {
+            // A task that is spawned by the end of another one must not start.
+            core.groups
+                .iter_mut()
+                .for_each(|group| group.is_dead = true);
+            core.tasks.kill_all()
+        });
+        drop(tasks);
+        self.bury();
+        self.shared.services.borrow_mut().clear();
+    }
+}

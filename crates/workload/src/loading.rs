@@ -1,0 +1,76 @@
+//! Loading a table in parts: who inserts which rows, some at a time.
+
+use crate::attempts::{Attempts, result_of};
+use crate::driver::TransactionResult;
+use crate::error::WorkloadError;
+use fabric::Env;
+use layout::{Key, RecordMut};
+use std::ops::Range;
+use txn::{Isolation, Lane, RowId, TableId};
+
+/// The rows of part `part` of `parts`: consecutive ones, as many as any other part has or one less.
+pub fn share(rows: u64, part: u64, parts: u64) -> Range<u64> {
+    assert!(part < parts, "parts are counted from 0");
+    let begin = |part: u64| (u128::from(rows) * u128::from(part) / u128::from(parts)) as u64;
+    begin(part)..begin(part + 1)
+}
+
+/// Cuts a range into chunks of `size`, the last one shorter.
+pub fn chunks(range: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> {
+    let end = range.end;
+    range
+        .step_by(size as usize)
+        .map(move |first| first..(first + size).min(end))
+}
+
+/// Inserts rows in one transaction, in one round trip, and fills each by its position in `keys`.
+pub async fn insert<E: Env>(
+    lane: &mut Lane<E>,
+    keys: &[(TableId, Key)],
+    fill: &mut dyn FnMut(usize, &mut RecordMut<'_>),
+) -> Result<(), WorkloadError> {
+    let mut attempts = Attempts::new();
+    let mut rows = Vec::with_capacity(keys.len());
+    loop {
+        let attempt = attempt(lane, keys, &mut rows, fill).await;
+        match attempts.judge(lane.env(), attempt).await? {
+            None => {}
+            Some(TransactionResult::Committed) => return Ok(()),
+            Some(TransactionResult::Aborted(reason)) => return Err(WorkloadError::Aborted(reason)),
+            Some(_) => return Err(WorkloadError::Unknown("a transaction of the load")),
+        }
+    }
+}
+
+async fn attempt<E: Env>(
+    lane: &mut Lane<E>,
+    keys: &[(TableId, Key)],
+    rows: &mut Vec<RowId>,
+    fill: &mut dyn FnMut(usize, &mut RecordMut<'_>),
+) -> Result<TransactionResult, WorkloadError> {
+    let mut transaction = lane.begin(Isolation::Snapshot).await?;
+    transaction.insert_many(keys, rows).await?;
+    for (index, &row) in rows.iter().enumerate() {
+        fill(index, &mut transaction.update(row));
+    }
+    Ok(result_of(transaction.commit().await))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_and_chunks_cover_every_row_once() {
+        for (rows, parts) in [(0, 3), (1, 3), (10, 3), (100, 7), (5, 5)] {
+            let all: Vec<u64> = (0..parts)
+                .flat_map(|part| chunks(share(rows, part, parts), 4))
+                .flat_map(|chunk| {
+                    assert!((1..=4).contains(&(chunk.end - chunk.start)));
+                    chunk
+                })
+                .collect();
+            assert_eq!(all, (0..rows).collect::<Vec<_>>());
+        }
+    }
+}

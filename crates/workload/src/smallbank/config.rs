@@ -1,0 +1,219 @@
+//! What SmallBank runs: customers, how many of them are hot, and the mix of its six transactions.
+
+use crate::random::Random;
+use txn::Isolation;
+
+/// Cents on each account at the start: enough that few payments bounce, little enough that some do.
+pub const BALANCE_INITIAL_CENTS: i64 = 100_000;
+/// Cents that a payment between customers moves.
+pub const PAYMENT_CENTS: i64 = 500;
+/// Cents of a deposit.
+pub const DEPOSIT_CENTS: i64 = 130;
+/// Cents of a check.
+pub const CHECK_CENTS: i64 = 500;
+/// Most cents that go to or from a savings account at once.
+pub const SAVINGS_CENTS_MAX: i64 = 2_020;
+/// Cents taken on top from whoever writes a check that is not covered.
+pub const PENALTY_CENTS: i64 = 100;
+
+/// Most cents by which one transaction changes the sum of all accounts.
+pub const CHANGE_CENTS_MAX: i64 = SAVINGS_CENTS_MAX;
+const _: () = assert!(CHANGE_CENTS_MAX >= CHECK_CENTS + PENALTY_CENTS);
+const _: () = assert!(CHANGE_CENTS_MAX >= DEPOSIT_CENTS);
+
+/// A run of SmallBank [Alomari et al. 2008].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SmallBankConfig {
+    /// Customers, each with an account, savings and checking.
+    pub customers: u64,
+    /// Customers 0 up to this are hot.
+    pub hot_customers: u64,
+    /// Percent of the transactions that draw from the hot customers only.
+    pub hot_percent: u32,
+    /// How strictly transactions are kept apart.
+    pub isolation: Isolation,
+}
+
+impl Default for SmallBankConfig {
+    fn default() -> Self {
+        Self {
+            customers: 100_000,
+            hot_customers: 4_000,
+            hot_percent: 90,
+            isolation: Isolation::Snapshot,
+        }
+    }
+}
+
+/// Why a run cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SmallBankConfigError {
+    /// Payments need two customers.
+    #[error(
+        "payments need two hot customers, and all customers at least the hot ones: {customers} customers with {hot} hot ones do not do"
+    )]
+    Customers {
+        /// Customers asked for.
+        customers: u64,
+        /// Hot ones among them.
+        hot: u64,
+    },
+    /// A share over the whole.
+    #[error("{0} percent of the transactions cannot be on hot customers")]
+    HotPercent(u32),
+}
+
+impl SmallBankConfig {
+    /// Refuses what cannot be run, in a sentence.
+    pub fn validate(&self) -> Result<(), SmallBankConfigError> {
+        if self.hot_customers < 2 || self.customers < self.hot_customers {
+            let (customers, hot) = (self.customers, self.hot_customers);
+            return Err(SmallBankConfigError::Customers { customers, hot });
+        }
+        if self.hot_percent > 100 {
+            return Err(SmallBankConfigError::HotPercent(self.hot_percent));
+        }
+        Ok(())
+    }
+}
+
+/// The six transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Empties one customer's accounts into another's checking.
+    Amalgamate,
+    /// Reads what a customer has.
+    Balance,
+    /// Pays into checking.
+    DepositChecking,
+    /// Moves money from one customer's checking to another's, if there is enough.
+    SendPayment,
+    /// Pays into savings, or takes from it if there is enough.
+    TransactSavings,
+    /// Takes a check from checking, with a penalty if savings and checking do not cover it.
+    WriteCheck,
+}
+
+impl Kind {
+    /// All of them with their shares in percent [FORD, DrTM+H].
+    pub const MIX: [(Self, u32); 6] = [
+        (Self::Amalgamate, 15),
+        (Self::Balance, 15),
+        (Self::DepositChecking, 15),
+        (Self::SendPayment, 25),
+        (Self::TransactSavings, 15),
+        (Self::WriteCheck, 15),
+    ];
+
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Amalgamate => "amalgamate",
+            Self::Balance => "balance",
+            Self::DepositChecking => "deposit_checking",
+            Self::SendPayment => "send_payment",
+            Self::TransactSavings => "transact_savings",
+            Self::WriteCheck => "write_check",
+        }
+    }
+}
+
+/// One transaction with all its inputs, so that a retry does the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// Which transaction.
+    pub kind: Kind,
+    /// Whose accounts.
+    pub customer: u64,
+    /// The other customer of a transaction on two.
+    pub other: u64,
+    /// Cents; negative to take from savings.
+    pub cents: i64,
+}
+
+/// Draws the next transaction.
+pub fn draw(config: &SmallBankConfig, random: &mut Random) -> Input {
+    let kind = draw_kind(random);
+    let hot = random.percent(config.hot_percent);
+    let population = if hot {
+        config.hot_customers
+    } else {
+        config.customers
+    };
+    let customer = random.below(population);
+    let mut other = random.below(population - 1);
+    if other >= customer {
+        other += 1;
+    }
+    let cents = match kind {
+        Kind::Amalgamate | Kind::Balance => 0,
+        Kind::DepositChecking => DEPOSIT_CENTS,
+        Kind::SendPayment => PAYMENT_CENTS,
+        Kind::WriteCheck => CHECK_CENTS,
+        Kind::TransactSavings => {
+            let amount = 1 + random.below(SAVINGS_CENTS_MAX as u64) as i64;
+            if random.percent(50) { amount } else { -amount }
+        }
+    };
+    Input {
+        kind,
+        customer,
+        other,
+        cents,
+    }
+}
+
+fn draw_kind(random: &mut Random) -> Kind {
+    let mut share = random.below(100) as u32;
+    for (kind, percent) in Kind::MIX {
+        if share < percent {
+            return kind;
+        }
+        share -= percent;
+    }
+    unreachable!("the shares make 100 percent")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mix_and_the_hot_set_are_kept() {
+        let config = SmallBankConfig::default();
+        let mut random = Random::new(11);
+        let inputs: Vec<Input> = (0..100_000).map(|_| draw(&config, &mut random)).collect();
+        for (kind, percent) in Kind::MIX {
+            let count = inputs.iter().filter(|input| input.kind == kind).count() as i64;
+            let expected = i64::from(percent) * 1000;
+            assert!(
+                (count - expected).abs() < 600,
+                "{} {count} times",
+                kind.name()
+            );
+        }
+        // 90 % by choice, and 4 % of the others by chance.
+        let hot = inputs
+            .iter()
+            .filter(|input| input.customer < config.hot_customers)
+            .count();
+        assert!((89_800..91_000).contains(&hot), "{hot} of 100 000 were hot");
+        assert!(inputs.iter().all(|input| input.customer != input.other));
+        assert!(inputs.iter().all(|input| input.other < config.customers));
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_refused() {
+        let config = |customers, hot_customers, hot_percent| SmallBankConfig {
+            customers,
+            hot_customers,
+            hot_percent,
+            isolation: Isolation::Snapshot,
+        };
+        assert_eq!(config(2, 2, 100).validate(), Ok(()));
+        assert!(config(10, 11, 90).validate().is_err());
+        assert!(config(10, 1, 90).validate().is_err());
+        assert!(config(10, 4, 101).validate().is_err());
+    }
+}

@@ -1,0 +1,163 @@
+//! YCSB [Cooper et al. 2010]: records of ten fields, read and updated with a skew; and its
+//! multi-operation form, in which a transaction works on several records.
+//!
+//! Every update reads the record, counts it up and rewrites one field, so that lost updates show in the
+//! sum of the counters and torn records in their fields. To read it: [`config`], [`generator`] (which
+//! records), [`record`] (what stands in them), [`transaction`].
+
+pub mod config;
+pub mod generator;
+pub mod record;
+pub mod transaction;
+pub mod zipf;
+
+mod check;
+mod tally;
+
+use crate::driver::{CheckResult, Finished, RunTotals, Workload};
+use crate::error::WorkloadError;
+use crate::loading;
+pub use config::{Distribution, Letter, Mix, YcsbConfig, YcsbConfigError};
+use fabric::Env;
+use generator::{Generator, Population};
+use std::sync::Arc;
+use tally::Tallies;
+pub use transaction::Terminal;
+use txn::{Database, Lane, TableId};
+
+const TABLES: &[&str] = &[record::TABLE];
+const TYPES: &[&str] = &["read", "update", "insert", "scan", "multi_operation"];
+/// Rows of a transaction of the load.
+const LOAD_ROWS: u64 = 64;
+/// Bytes of a slot beside its record, a bucket's header and old versions included.
+const SLOT_OVERHEAD_BYTES: u64 = 64;
+
+/// The workload.
+#[derive(Clone, Debug)]
+pub struct Ycsb {
+    config: YcsbConfig,
+    generator: Generator,
+    population: Arc<Population>,
+    tallies: Tallies,
+}
+
+impl Ycsb {
+    /// The workload of a configuration, or why there is none.
+    pub fn new(config: YcsbConfig) -> Result<Self, WorkloadError> {
+        config
+            .validate()
+            .map_err(|error| WorkloadError::Configuration(error.to_string()))?;
+        let population = Arc::new(Population::new(config.records));
+        let generator = Generator::new(&config, population.clone());
+        Ok(Self {
+            config,
+            generator,
+            population,
+            tallies: Tallies::default(),
+        })
+    }
+
+    /// What it runs.
+    pub fn config(&self) -> &YcsbConfig {
+        &self.config
+    }
+
+    fn table<E: Env>(&self, database: &Database<E>) -> Result<TableId, WorkloadError> {
+        database
+            .table(record::TABLE)
+            .ok_or(WorkloadError::NoTable(record::TABLE))
+    }
+}
+
+impl<E: Env> Workload<E> for Ycsb {
+    type Terminal = Terminal;
+
+    fn name(&self) -> &'static str {
+        "ycsb"
+    }
+
+    fn transaction_types(&self) -> &'static [&'static str] {
+        TYPES
+    }
+
+    fn table_names(&self) -> &'static [&'static str] {
+        TABLES
+    }
+
+    fn load_rows(&self) -> u64 {
+        self.config.records
+    }
+
+    fn load_parts(&self) -> u64 {
+        self.config.records.div_ceil(LOAD_ROWS)
+    }
+
+    /// Twice the records, for old versions and inserts, and the slots around them.
+    fn memory_bytes(&self) -> u64 {
+        let record = u64::from(self.config.record_bytes) + 16;
+        self.config
+            .records
+            .saturating_mul(2 * record + SLOT_OVERHEAD_BYTES)
+    }
+
+    async fn create_tables(&self, database: &Database<E>) -> Result<(), WorkloadError> {
+        database
+            .create_table(record::table_spec(&self.config)?)
+            .await?;
+        Ok(())
+    }
+
+    async fn load_part(
+        &self,
+        database: &Database<E>,
+        lane: &mut Lane<E>,
+        part: u64,
+        parts: u64,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), WorkloadError> {
+        let table = self.table(database)?;
+        let numbers = loading::share(self.config.records, part, parts);
+        for chunk in loading::chunks(numbers, LOAD_ROWS) {
+            let rows = chunk.end - chunk.start;
+            let keys: Vec<_> = chunk
+                .clone()
+                .map(|number| (table, record::key(number)))
+                .collect();
+            loading::insert(lane, &keys, &mut |index, record| {
+                record::fill(record, &self.config, chunk.start + index as u64);
+            })
+            .await?;
+            progress(rows);
+        }
+        Ok(())
+    }
+
+    fn terminal(
+        &self,
+        database: &Database<E>,
+        thread: u32,
+        _threads: u32,
+        seed: u64,
+    ) -> Result<Terminal, WorkloadError> {
+        Ok(Terminal::new(self, self.table(database)?, thread, seed))
+    }
+
+    async fn run_one(
+        &self,
+        lane: &mut Lane<E>,
+        terminal: &mut Terminal,
+    ) -> Result<Finished, WorkloadError> {
+        terminal.run_one(lane).await
+    }
+
+    async fn check(
+        &self,
+        database: &Database<E>,
+        lane: &mut Lane<E>,
+        _totals: &RunTotals,
+        _after_load: bool,
+    ) -> Result<Vec<CheckResult>, WorkloadError> {
+        let table = self.table(database)?;
+        check::check(lane, table, &self.config, &self.tallies.sum()).await
+    }
+}

@@ -1,0 +1,291 @@
+//! Sessions of async programs: closures go to an engine thread, futures come back.
+//!
+//! The engine's own futures stay on the thread that runs them, since a lane is one thread's at a time.
+//! An async program hands over whole transactions instead, and gets futures that any executor can wait
+//! for and move between its threads; this crate needs none itself.
+
+use crate::config::Retry;
+use crate::database::Db;
+use crate::error::TransactionError;
+use crate::host;
+use crate::session::{Session, Transaction};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex};
+use std::task::{Context, Poll, Waker};
+use txn::{Isolation, TxnError};
+
+/// Runs transactions on engine threads. Clones share the threads, which end after the last clone.
+///
+/// ```
+/// use namdb::{AsyncSession, Config, Isolation, KeyValueTable, Retry};
+///
+/// async fn count_up(session: AsyncSession, table: KeyValueTable) -> u8 {
+///     let counted = session.transaction(Isolation::Serializable, Retry::attempts(100), move |txn| {
+///         let count = txn.read_value(table, b"visits")?.map_or(0, |value| value[0]) + 1;
+///         txn.write_value(table, b"visits", &[count])?;
+///         Ok(count)
+///     });
+///     counted.await.expect("a hundred attempts suffice")
+/// }
+///
+/// let db = namdb::open(Config { server_bytes: 64 << 20, ..Default::default() })?;
+/// let table = KeyValueTable::create(&db, "counters", 16, 1, Default::default())?;
+/// let session = AsyncSession::open(&db, 1)?;
+/// // In place of your executor, tokio or another:
+/// let visits = namdb::asynchronous::block_on(count_up(session, table));
+/// assert_eq!(visits, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct AsyncSession {
+    engine: Arc<Engine>,
+}
+
+/// The sending end of the queue; its end is the threads' end.
+struct Engine {
+    queue: Arc<Queue>,
+}
+
+#[derive(Default)]
+struct Queue {
+    state: Mutex<QueueState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct QueueState {
+    jobs: VecDeque<Job>,
+    is_closed: bool,
+}
+
+type Job = Box<dyn FnOnce(&mut Session) + Send>;
+
+impl AsyncSession {
+    /// Starts this many engine threads on a database, at least one.
+    pub fn open(db: &Db, threads: usize) -> std::io::Result<Self> {
+        let queue = Arc::new(Queue::default());
+        // Made first, so that threads already started end if a later one cannot be.
+        let engine = Arc::new(Engine {
+            queue: queue.clone(),
+        });
+        for index in 0..threads.max(1) {
+            let (db, queue) = (db.clone(), queue.clone());
+            host::spawn(&format!("namdb-engine-{index}"), move || {
+                run_engine(&db, &queue)
+            })?;
+        }
+        Ok(Self { engine })
+    }
+
+    /// Ships a transaction to an engine thread; see [`Session::transaction`]. It runs whether or not the
+    /// future is waited for: dropping the future drops the answer only.
+    pub fn transaction<T, F>(
+        &self,
+        isolation: Isolation,
+        retry: Retry,
+        body: F,
+    ) -> impl Future<Output = Result<T, TransactionError>> + Send + use<T, F>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> Result<T, TxnError> + Send + 'static,
+    {
+        let answer = self.run(move |session| session.transaction(isolation, retry, body));
+        async move { answer.await.unwrap_or(Err(TransactionError::Panicked)) }
+    }
+
+    /// Ships any work with a session to an engine thread. The answer is `None` if the work panicked.
+    pub fn run<T, F>(&self, work: F) -> impl Future<Output = Option<T>> + Send + use<T, F>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Session) -> T + Send + 'static,
+    {
+        let shared = Arc::new(Mutex::new(AnswerState::Waiting(None)));
+        let promise = Promise {
+            shared: shared.clone(),
+        };
+        let job: Job = Box::new(move |session| promise.keep(work(session)));
+        let queue = &self.engine.queue;
+        queue
+            .state
+            .lock()
+            .expect("no holder of the queue panics")
+            .jobs
+            .push_back(job);
+        queue.changed.notify_one();
+        Answer { shared }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.queue
+            .state
+            .lock()
+            .expect("no holder of the queue panics")
+            .is_closed = true;
+        self.queue.changed.notify_all();
+    }
+}
+
+/// An engine thread: takes work from the queue until it is closed and empty.
+fn run_engine(db: &Db, queue: &Queue) {
+    let mut session = db.session();
+    while let Some(job) = queue.next() {
+        // The promise inside the job tells its caller of a panic; others are not to suffer from it.
+        if catch_unwind(AssertUnwindSafe(|| job(&mut session))).is_err() {
+            session = db.session();
+        }
+    }
+}
+
+impl Queue {
+    fn next(&self) -> Option<Job> {
+        let mut state = self.state.lock().expect("no holder of the queue panics");
+        loop {
+            if let Some(job) = state.jobs.pop_front() {
+                return Some(job);
+            }
+            if state.is_closed {
+                return None;
+            }
+            state = self
+                .changed
+                .wait(state)
+                .expect("no holder of the queue panics");
+        }
+    }
+}
+
+/// Where a promise leaves its value for the future that waits.
+enum AnswerState<T> {
+    Waiting(Option<Waker>),
+    Given(T),
+    Broken,
+}
+
+/// The engine thread's end. Dropped unkept, it tells so.
+struct Promise<T> {
+    shared: Arc<Mutex<AnswerState<T>>>,
+}
+
+impl<T> Promise<T> {
+    fn keep(self, value: T) {
+        self.settle(AnswerState::Given(value));
+    }
+
+    fn settle(&self, settled: AnswerState<T>) {
+        let mut state = self.shared.lock().expect("no holder of an answer panics");
+        if let AnswerState::Waiting(waker) = &mut *state {
+            let waker = waker.take();
+            *state = settled;
+            drop(state);
+            waker.into_iter().for_each(Waker::wake);
+        }
+    }
+}
+
+impl<T> Drop for Promise<T> {
+    fn drop(&mut self) {
+        self.settle(AnswerState::Broken);
+    }
+}
+
+/// The caller's end.
+struct Answer<T> {
+    shared: Arc<Mutex<AnswerState<T>>>,
+}
+
+impl<T> Future for Answer<T> {
+    type Output = Option<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let mut state = self.shared.lock().expect("no holder of an answer panics");
+        match std::mem::replace(&mut *state, AnswerState::Broken) {
+            AnswerState::Waiting(_) => {
+                *state = AnswerState::Waiting(Some(context.waker().clone()));
+                Poll::Pending
+            }
+            AnswerState::Given(value) => Poll::Ready(Some(value)),
+            AnswerState::Broken => Poll::Ready(None),
+        }
+    }
+}
+
+/// Waits for a future on this thread: the smallest executor, for programs that have no other.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(std::thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::key_value::KeyValueTable;
+
+    fn open() -> (AsyncSession, KeyValueTable) {
+        let db = crate::open(Config {
+            server_bytes: 64 << 20,
+            ..Config::default()
+        });
+        let db = db.expect("64 MiB can be had");
+        let table = KeyValueTable::create(&db, "t", 8, 8, Default::default());
+        let session = AsyncSession::open(&db, 2).expect("threads can be had");
+        (session, table.expect("the table is fine"))
+    }
+
+    #[test]
+    fn concurrent_counts_are_not_lost() {
+        let (session, table) = open();
+        let count = |session: &AsyncSession| {
+            session.transaction(Isolation::Serializable, Retry::attempts(1000), move |txn| {
+                let old = txn.read_value(table, b"n")?.map_or(0, |value| value[0]);
+                txn.write_value(table, b"n", &[old + 1])
+            })
+        };
+        let all: Vec<_> = (0..100).map(|_| count(&session)).collect();
+        for counted in all {
+            block_on(counted).expect("a thousand attempts suffice");
+        }
+        let read = session.transaction(Isolation::Snapshot, Retry::NEVER, move |txn| {
+            txn.read_value(table, b"n")
+        });
+        assert_eq!(block_on(read).expect("reads commit"), Some(vec![100]));
+    }
+
+    #[test]
+    fn a_panic_reaches_its_caller_and_nobody_else() {
+        let (session, table) = open();
+        let panics = session.transaction(Isolation::Snapshot, Retry::NEVER, |_| -> Result<(), _> {
+            panic!("on purpose")
+        });
+        assert!(matches!(block_on(panics), Err(TransactionError::Panicked)));
+        let fine = session.transaction(Isolation::Snapshot, Retry::NEVER, move |txn| {
+            txn.write_value(table, b"k", b"v")
+        });
+        assert!(block_on(fine).is_ok());
+    }
+
+    #[test]
+    fn futures_can_be_sent() {
+        fn is_send(_: &impl Send) {}
+        let (session, _) = open();
+        is_send(&session.transaction(Isolation::Snapshot, Retry::NEVER, |_| Ok(())));
+    }
+}

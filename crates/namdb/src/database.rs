@@ -1,0 +1,139 @@
+//! A database inside this process: opening it, its tables, its sessions.
+
+use crate::config::{Config, OpenError};
+use crate::lanes::LanePool;
+use crate::session::Session;
+use fabric::{LocalEnv, run_now};
+use layout::{IndexDesign, Schema};
+use std::sync::{Arc, Mutex};
+use txn::local::OpenConfig;
+use txn::{CatalogError, Database, IndexId, TableId, TableMemory, TableSpec};
+
+/// An open database. Clones are the same database; it ends with its last clone, and so does its data.
+#[derive(Clone)]
+pub struct Db {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// Handles are per thread; this one only begets others.
+    root: Mutex<Database<LocalEnv>>,
+    lanes: LanePool,
+    config: Config,
+}
+
+/// Opens a database in this process.
+///
+/// ```
+/// use namdb::{Column, ColumnType, Isolation, KeyBuilder, Retry, Schema, TableSpec};
+///
+/// let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+/// let columns = vec![
+///     Column::new("id", ColumnType::Int8),
+///     Column::new("balance", ColumnType::Int8),
+/// ];
+/// let schema = Schema::new("account", columns, &[0])?;
+/// let account = db.create_table(TableSpec {
+///     schema,
+///     design: Default::default(),
+///     indexes: Vec::new(),
+/// })?;
+///
+/// let key = KeyBuilder::new().int8(7).key();
+/// let mut session = db.session();
+/// session.transaction(Isolation::Snapshot, Retry::attempts(10), |txn| {
+///     let row = txn.insert(account, &key)?;
+///     txn.update(row).set_int(1, 100);
+///     Ok(())
+/// })?;
+/// let balance = session.transaction(Isolation::Snapshot, Retry::attempts(10), |txn| {
+///     let row = txn.read(account, &key)?;
+///     Ok(row.map(|row| txn.row(row).int(1)))
+/// })?;
+/// assert_eq!(balance, Some(100));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn open(config: Config) -> Result<Db, OpenError> {
+    config.validate()?;
+    let open_config = OpenConfig {
+        servers: config.servers,
+        server_bytes: config.server_bytes,
+        oracle: config.oracle,
+        seed: config.seed,
+    };
+    let root =
+        txn::local::open(&open_config).map_err(|error| OpenError::Start(error.to_string()))?;
+    let lanes = LanePool::new(config.lanes);
+    Ok(Db {
+        shared: Arc::new(Shared {
+            root: Mutex::new(root),
+            lanes,
+            config,
+        }),
+    })
+}
+
+impl Db {
+    /// What it was opened with.
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+
+    /// A session: cheap, to be kept by one thread at a time or sent to another.
+    pub fn session(&self) -> Session {
+        Session::new(self.clone())
+    }
+
+    /// The engine's own handle, with an endpoint of its own, for programs that run lanes themselves.
+    pub fn handle(&self) -> Database<LocalEnv> {
+        self.shared
+            .root
+            .lock()
+            .expect("begetting a handle does not panic")
+            .for_thread()
+    }
+
+    /// Creates a table, with its indexes, while sessions run.
+    pub fn create_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
+        run_now(self.handle().create_table(spec))
+    }
+
+    /// Drops a table and all its indexes; transactions that touch it later are aborted.
+    pub fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
+        run_now(self.handle().drop_table(name))
+    }
+
+    /// Creates an index while sessions run, filled when this returns.
+    pub fn create_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
+        run_now(self.handle().create_index(table, design))
+    }
+
+    /// Drops an index.
+    pub fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
+        run_now(self.handle().drop_index(table, index))
+    }
+
+    /// The table with this name.
+    pub fn table(&self, name: &str) -> Option<TableId> {
+        self.handle().table(name)
+    }
+
+    /// The index with this name on the table with that name.
+    pub fn index(&self, table: &str, index: &str) -> Option<IndexId> {
+        self.handle().index(table, index)
+    }
+
+    /// The columns of a table.
+    pub fn schema(&self, table: TableId) -> Arc<Schema> {
+        self.handle().schema(table)
+    }
+
+    /// Memory in use, table by table.
+    pub fn memory_usage(&self) -> Result<Vec<TableMemory>, CatalogError> {
+        run_now(self.handle().memory_usage())
+    }
+
+    pub(crate) fn lanes(&self) -> &LanePool {
+        &self.shared.lanes
+    }
+}

@@ -1,0 +1,47 @@
+//! How a transaction can end other than with a commit.
+
+use txn::{Abort, LaneError, TxnError};
+
+/// Why a transaction did not commit, or why nobody knows whether it did.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransactionError {
+    /// It left no trace. Trying again may help where the abort says so.
+    #[error("the transaction was aborted after {attempts} attempts: {reason}")]
+    Aborted {
+        /// Why its last attempt failed.
+        reason: Abort,
+        /// Attempts made.
+        attempts: u32,
+    },
+    /// It may have committed. Trying again may do it twice: read first what became of it.
+    #[error("the outcome of the transaction is unknown: it may have committed or not")]
+    Unknown,
+    /// A statement failed and the closure passed its error on; the transaction was rolled back.
+    #[error(transparent)]
+    Statement(TxnError),
+    /// Other transactions kept all lanes for too long.
+    #[error(
+        "no lane became free within {waited_ms} ms; raise `lanes`, or keep transactions shorter"
+    )]
+    Busy {
+        /// How long this one waited.
+        waited_ms: u64,
+    },
+    /// No further lane can be had.
+    #[error("no lane could be opened: {0}")]
+    Lane(#[from] LaneError),
+    /// The engine thread ended before it answered: the closure panicked there.
+    #[error("the closure panicked on its engine thread; the transaction was rolled back")]
+    Panicked,
+}
+
+impl TransactionError {
+    /// The abort, if it was one.
+    pub fn abort(&self) -> Option<Abort> {
+        match self {
+            Self::Aborted { reason, .. } => Some(*reason),
+            _ => None,
+        }
+    }
+}

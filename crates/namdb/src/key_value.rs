@@ -1,0 +1,210 @@
+//! The plain form: tables of bytes by bytes, with read, write, delete and commit.
+//!
+//! This is the client interface of RAMCloud's transactions [RAMCloud slides]: writes stay with the client
+//! until `commit`, which either takes all of them or none.
+
+use crate::database::Db;
+use crate::error::TransactionError;
+use crate::session::{Session, Transaction};
+use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Schema, SchemaError};
+use txn::{Abort, CatalogError, Isolation, Outcome, TableId, TableSpec, TxnError};
+
+/// Most bytes of a key.
+pub const KEY_BYTES_MAX: u32 = 62;
+/// Most bytes of a value.
+pub const VALUE_BYTES_MAX: u32 = 7 * 1024;
+/// A value stands in columns of this many bytes, as many as its table needs.
+const PIECE_BYTES: u32 = 1024;
+
+/// A table of values by keys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyValueTable {
+    id: TableId,
+    key_bytes_max: u32,
+    value_bytes_max: u32,
+}
+
+impl KeyValueTable {
+    /// Creates a table whose keys have at most `key_bytes_max` bytes and its values `value_bytes_max`.
+    /// Every row takes the most, so choose them well.
+    pub fn create(
+        db: &Db,
+        name: &str,
+        key_bytes_max: u32,
+        value_bytes_max: u32,
+        design: PhysicalDesign,
+    ) -> Result<Self, CatalogError> {
+        let mut columns = vec![Column::new("key", ColumnType::Bytes(key_bytes_max))];
+        let pieces = value_bytes_max.div_ceil(PIECE_BYTES).max(1);
+        for index in 0..pieces {
+            let bytes = (value_bytes_max - index * PIECE_BYTES).min(PIECE_BYTES);
+            columns.push(Column::new(
+                &format!("value{index}"),
+                ColumnType::Bytes(bytes),
+            ));
+        }
+        let schema = Schema::new(name, columns, &[0])?;
+        let id = db.create_table(TableSpec {
+            schema,
+            design,
+            indexes: Vec::new(),
+        })?;
+        Ok(Self {
+            id,
+            key_bytes_max,
+            value_bytes_max,
+        })
+    }
+
+    /// The table.
+    pub fn id(&self) -> TableId {
+        self.id
+    }
+
+    /// None if the key is too long, and so in no table.
+    fn key(&self, key: &[u8]) -> Option<Key> {
+        let fits = key.len() <= self.key_bytes_max as usize;
+        fits.then(|| {
+            KeyBuilder::new()
+                .padded(key, self.key_bytes_max)
+                .unsigned(key.len() as u64, 2)
+                .key()
+        })
+    }
+
+    fn too_long(&self, column: &str, bytes: usize, bytes_max: u32) -> TxnError {
+        TxnError::Schema(SchemaError::Value {
+            table: format!("number {}", self.id.0),
+            column: column.to_owned(),
+            reason: format!("it has {bytes} bytes, at most {bytes_max} fit"),
+        })
+    }
+}
+
+/// A transaction on tables of bytes.
+///
+/// ```
+/// use namdb::{Config, KeyValueTable, Outcome};
+///
+/// let db = namdb::open(Config { server_bytes: 64 << 20, ..Default::default() })?;
+/// let table = KeyValueTable::create(&db, "settings", 16, 100, Default::default())?;
+/// let mut session = db.session();
+///
+/// let mut kv = session.key_value()?;
+/// kv.write(table, b"colour", b"blue")?;
+/// kv.write(table, b"size", b"12")?;
+/// kv.delete(table, b"size")?;
+/// assert_eq!(kv.read(table, b"colour")?.as_deref(), Some(&b"blue"[..]));
+/// assert_eq!(kv.commit(), Outcome::Committed);
+///
+/// let mut kv = session.key_value()?;
+/// assert_eq!(kv.read(table, b"colour")?.as_deref(), Some(&b"blue"[..]));
+/// assert_eq!(kv.read(table, b"size")?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct KeyValue<'session> {
+    transaction: Transaction<'session>,
+}
+
+impl Session {
+    /// Begins a serializable transaction on tables of bytes. Dropping it rolls it back.
+    pub fn key_value(&mut self) -> Result<KeyValue<'_>, TransactionError> {
+        Ok(KeyValue {
+            transaction: self.begin(Isolation::Serializable)?,
+        })
+    }
+}
+
+impl KeyValue<'_> {
+    /// The value under a key.
+    pub fn read(&mut self, table: KeyValueTable, key: &[u8]) -> Result<Option<Vec<u8>>, TxnError> {
+        self.transaction.read_value(table, key)
+    }
+
+    /// Puts a value under a key.
+    pub fn write(
+        &mut self,
+        table: KeyValueTable,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<(), TxnError> {
+        self.transaction.write_value(table, key, value)
+    }
+
+    /// Removes what is under a key; false if nothing is.
+    pub fn delete(&mut self, table: KeyValueTable, key: &[u8]) -> Result<bool, TxnError> {
+        self.transaction.delete_value(table, key)
+    }
+
+    /// Commits all writes and deletes, or none.
+    pub fn commit(self) -> Outcome {
+        self.transaction.commit()
+    }
+
+    /// Forgets them; counted as [`Abort::User`].
+    pub fn abort(self) -> Abort {
+        self.transaction.abort();
+        Abort::User
+    }
+}
+
+impl Transaction<'_> {
+    /// The value under a key of a table of bytes.
+    pub fn read_value(
+        &mut self,
+        table: KeyValueTable,
+        key: &[u8],
+    ) -> Result<Option<Vec<u8>>, TxnError> {
+        let Some(key) = table.key(key) else {
+            return Ok(None);
+        };
+        let Some(row) = self.read(table.id, &key)? else {
+            return Ok(None);
+        };
+        let row = self.row(row);
+        let pieces = 1..row.schema().columns().len();
+        Ok(Some(
+            pieces
+                .flat_map(|column| row.bytes(column))
+                .copied()
+                .collect(),
+        ))
+    }
+
+    /// Puts a value under a key of a table of bytes.
+    pub fn write_value(
+        &mut self,
+        table: KeyValueTable,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<(), TxnError> {
+        let key_bytes = key.len();
+        let Some(key) = table.key(key) else {
+            return Err(table.too_long("key", key_bytes, table.key_bytes_max));
+        };
+        if value.len() > table.value_bytes_max as usize {
+            return Err(table.too_long("value", value.len(), table.value_bytes_max));
+        }
+        let row = match self.read(table.id, &key)? {
+            Some(row) => row,
+            None => self.insert(table.id, &key)?,
+        };
+        let mut pieces = value.chunks(PIECE_BYTES as usize);
+        let piece_count = table.value_bytes_max.div_ceil(PIECE_BYTES).max(1);
+        let mut update = self.update(row);
+        for column in 1..=piece_count as usize {
+            update.set_bytes(column, pieces.next().unwrap_or(&[]));
+        }
+        Ok(())
+    }
+
+    /// Removes what is under a key of a table of bytes; false if nothing is.
+    pub fn delete_value(&mut self, table: KeyValueTable, key: &[u8]) -> Result<bool, TxnError> {
+        let Some(key) = table.key(key) else {
+            return Ok(false);
+        };
+        let row = self.read(table.id, &key)?;
+        row.into_iter().for_each(|row| self.delete(row));
+        Ok(row.is_some())
+    }
+}

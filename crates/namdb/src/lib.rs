@@ -1,0 +1,67 @@
+//! namdb: a main-memory transactional database for fast networks, to embed in a program.
+//!
+//! [`open`] gives a [`Db`]; clone it wherever it is needed. Ordinary threads take a [`Session`] each and run
+//! transactions as closures; async programs take an [`AsyncSession`]. There are three ways to see data:
+//! rows and columns ([`Transaction`]), structures ([`record!`]), and plain bytes ([`KeyValue`]).
+//! A transaction ends in one of three ways: committed, aborted without a trace, or, should a memory server
+//! be lost at the wrong moment, unknown. It ends with its process: this is memory.
+//!
+//! ```
+//! use namdb::{Isolation, RecordTable, Retry, Text, record};
+//!
+//! record! {
+//!     /// A city and who lives there.
+//!     pub struct City in "city" {
+//!         key { name: Text<30> }
+//!         inhabitants: i64,
+//!     }
+//! }
+//!
+//! let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+//! let cities = RecordTable::<City>::create(&db, Default::default())?;
+//! let mut session = db.session();
+//! session.transaction(Isolation::Serializable, Retry::attempts(10), |txn| {
+//!     txn.put(cities, &City { name: "Ghent".into(), inhabitants: 265_000 })?;
+//!     txn.put(cities, &City { name: "Bruges".into(), inhabitants: 119_000 })
+//! })?;
+//! // Somebody moves; both cities change, or none.
+//! session.transaction(Isolation::Serializable, Retry::attempts(10), |txn| {
+//!     let mut ghent = txn.get(cities, City::key("Ghent"))?.expect("put above");
+//!     let mut bruges = txn.get(cities, City::key("Bruges"))?.expect("put above");
+//!     ghent.inhabitants -= 1;
+//!     bruges.inhabitants += 1;
+//!     txn.put(cities, &ghent)?;
+//!     txn.put(cities, &bruges)
+//! })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod asynchronous;
+pub mod config;
+pub mod database;
+pub mod error;
+pub mod host;
+pub mod key_value;
+pub mod record;
+pub mod session;
+
+mod lanes;
+
+pub use asynchronous::AsyncSession;
+pub use config::{Config, OpenError, Retry};
+pub use database::{Db, open};
+pub use error::TransactionError;
+pub use key_value::{KeyValue, KeyValueTable};
+pub use record::{Bytes, Field, KeyField, Record, RecordKey, RecordTable, Text};
+pub use session::{Session, Transaction};
+
+// What a program needs of the layers below to name its tables, keys and outcomes.
+pub use layout::{
+    Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PhysicalDesign, Placement,
+    RecordMut, RecordRef, Schema, SchemaError, Storage, Value,
+};
+pub use txn::{
+    Abort, CatalogError, IndexId, Isolation, Oracle, Outcome, RowId, Scan, ScanSource, TableId,
+    TableMemory, TableSpec, TxnError,
+};

@@ -1,0 +1,519 @@
+//! Typed tables: a structure whose fields are the columns.
+
+use crate::database::Db;
+use crate::session::Transaction;
+use layout::{
+    Column, ColumnType, Key, KeyBuilder, PhysicalDesign, RecordMut, RecordRef, Schema, SchemaError,
+    Value,
+};
+use std::marker::PhantomData;
+use std::ops::Deref;
+use txn::{CatalogError, TableId, TableSpec, TxnError};
+
+/// A structure that is a row. [`record!`](crate::record!) implements it.
+pub trait Record: Sized {
+    /// The table's name.
+    const TABLE: &'static str;
+
+    /// The table's columns, key columns first.
+    fn schema() -> Result<Schema, SchemaError>;
+
+    /// The key this record is found by.
+    fn own_key(&self) -> RecordKey<Self>;
+
+    /// Reads a record out of a row.
+    fn read(row: RecordRef<'_>) -> Self;
+
+    /// Writes all columns but the key's.
+    fn write(&self, row: &mut RecordMut<'_>) -> Result<(), SchemaError>;
+}
+
+/// A key of a record's table. None is kept where a value does not fit its column: such a record is in no
+/// table.
+#[derive(Debug)]
+pub struct RecordKey<R> {
+    key: Option<Key>,
+    record: PhantomData<fn() -> R>,
+}
+
+impl<R> RecordKey<R> {
+    #[doc(hidden)]
+    pub fn build(builder: Option<KeyBuilder>) -> Self {
+        Self {
+            key: builder.map(|builder| builder.key()),
+            record: PhantomData,
+        }
+    }
+}
+
+/// A table of records.
+#[derive(Debug)]
+pub struct RecordTable<R> {
+    id: TableId,
+    record: PhantomData<fn() -> R>,
+}
+
+impl<R> Clone for RecordTable<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for RecordTable<R> {}
+
+impl<R: Record> RecordTable<R> {
+    /// Creates the records' table.
+    pub fn create(db: &Db, design: PhysicalDesign) -> Result<Self, CatalogError> {
+        let schema = R::schema()?;
+        let spec = TableSpec {
+            schema,
+            design,
+            indexes: Vec::new(),
+        };
+        Ok(Self {
+            id: db.create_table(spec)?,
+            record: PhantomData,
+        })
+    }
+
+    /// The records' table, if it was created with these very columns.
+    pub fn open(db: &Db) -> Option<Self> {
+        let id = db.table(R::TABLE)?;
+        let fits = R::schema().is_ok_and(|schema| schema == *db.schema(id));
+        fits.then_some(Self {
+            id,
+            record: PhantomData,
+        })
+    }
+
+    /// The table.
+    pub fn id(&self) -> TableId {
+        self.id
+    }
+}
+
+impl Transaction<'_> {
+    /// The record with this key.
+    pub fn get<R: Record>(
+        &mut self,
+        table: RecordTable<R>,
+        key: RecordKey<R>,
+    ) -> Result<Option<R>, TxnError> {
+        let Some(key) = key.key else { return Ok(None) };
+        let row = self.read(table.id, &key)?;
+        Ok(row.map(|row| R::read(self.row(row))))
+    }
+
+    /// Puts a record, in place of one with its key or as a new one.
+    pub fn put<R: Record>(&mut self, table: RecordTable<R>, record: &R) -> Result<(), TxnError> {
+        let Some(key) = record.own_key().key else {
+            return Err(key_error::<R>().into());
+        };
+        let row = match self.read(table.id, &key)? {
+            Some(row) => row,
+            None => self.insert(table.id, &key)?,
+        };
+        Ok(record.write(&mut self.update(row))?)
+    }
+
+    /// Removes the record with this key; false if there is none.
+    pub fn remove<R: Record>(
+        &mut self,
+        table: RecordTable<R>,
+        key: RecordKey<R>,
+    ) -> Result<bool, TxnError> {
+        let Some(key) = key.key else { return Ok(false) };
+        let row = self.read(table.id, &key)?;
+        row.into_iter().for_each(|row| self.delete(row));
+        Ok(row.is_some())
+    }
+}
+
+fn key_error<R: Record>() -> SchemaError {
+    SchemaError::Value {
+        table: R::TABLE.to_owned(),
+        column: "of the key".to_owned(),
+        reason: "longer than the column's maximal length, or with a character NUL".to_owned(),
+    }
+}
+
+/// A type that a field of a [`Record`] may have.
+pub trait Field: Sized {
+    /// The column's type.
+    const COLUMN_TYPE: ColumnType;
+    /// Whether the column may be null.
+    const NULLABLE: bool = false;
+
+    /// The column of this type.
+    fn column(name: &str) -> Column {
+        let column = Column::new(name, Self::COLUMN_TYPE);
+        Column {
+            nullable: Self::NULLABLE,
+            ..column
+        }
+    }
+
+    /// Reads the column.
+    fn read(row: RecordRef<'_>, column: usize) -> Self;
+
+    /// Writes the column.
+    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError>;
+}
+
+/// A type that a field of a key may have.
+pub trait KeyField: Field {
+    /// Appends the value to a key; none if it does not fit its column.
+    fn append(&self, key: KeyBuilder) -> Option<KeyBuilder>;
+}
+
+macro_rules! integer_fields {
+    ($($field:ident $column:ident $append:ident;)+) => {$(
+        impl Field for $field {
+            const COLUMN_TYPE: ColumnType = ColumnType::$column;
+
+            #[inline]
+            fn read(row: RecordRef<'_>, column: usize) -> Self {
+                row.int(column) as Self
+            }
+
+            #[inline]
+            fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
+                row.set_int(column, i64::from(*self));
+                Ok(())
+            }
+        }
+
+        impl KeyField for $field {
+            #[inline]
+            fn append(&self, key: KeyBuilder) -> Option<KeyBuilder> {
+                Some(key.$append(*self))
+            }
+        }
+    )+};
+}
+
+integer_fields! {
+    i16 Int2 int2;
+    i32 Int4 int4;
+    i64 Int8 int8;
+}
+
+impl Field for bool {
+    const COLUMN_TYPE: ColumnType = ColumnType::Bool;
+
+    #[inline]
+    fn read(row: RecordRef<'_>, column: usize) -> Self {
+        row.int(column) == 1
+    }
+
+    #[inline]
+    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
+        row.set_int(column, i64::from(*self));
+        Ok(())
+    }
+}
+
+impl Field for f64 {
+    const COLUMN_TYPE: ColumnType = ColumnType::Float8;
+
+    #[inline]
+    fn read(row: RecordRef<'_>, column: usize) -> Self {
+        row.float(column)
+    }
+
+    #[inline]
+    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
+        row.set_float(column, *self);
+        Ok(())
+    }
+}
+
+/// Text of at most `N` bytes. The length is checked when a record is put.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Text<const N: u32>(pub String);
+
+impl<const N: u32> From<&str> for Text<N> {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl<const N: u32> From<String> for Text<N> {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl<const N: u32> Deref for Text<N> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<const N: u32> Field for Text<N> {
+    const COLUMN_TYPE: ColumnType = ColumnType::Varchar(N);
+
+    fn read(row: RecordRef<'_>, column: usize) -> Self {
+        match row.value(column) {
+            Value::Text(text) => Self(text),
+            _ => unreachable!("a column of text holds text"),
+        }
+    }
+
+    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
+        if self.0.len() <= N as usize {
+            row.set_bytes(column, self.0.as_bytes());
+            return Ok(());
+        }
+        row.set(column, &Value::Text(self.0.clone()))
+    }
+}
+
+impl<const N: u32> KeyField for Text<N> {
+    fn append(&self, key: KeyBuilder) -> Option<KeyBuilder> {
+        let fits = self.0.len() <= N as usize && !self.0.contains('\0');
+        fits.then(|| key.padded(self.0.as_bytes(), N))
+    }
+}
+
+/// Bytes, at most `N`. The length is checked when a record is put.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes<const N: u32>(pub Vec<u8>);
+
+impl<const N: u32> From<&[u8]> for Bytes<N> {
+    fn from(bytes: &[u8]) -> Self {
+        Self(bytes.to_vec())
+    }
+}
+
+impl<const N: u32> Deref for Bytes<N> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl<const N: u32> Field for Bytes<N> {
+    const COLUMN_TYPE: ColumnType = ColumnType::Bytes(N);
+
+    fn read(row: RecordRef<'_>, column: usize) -> Self {
+        match row.value(column) {
+            Value::Bytes(bytes) => Self(bytes),
+            _ => unreachable!("a column of bytes holds bytes"),
+        }
+    }
+
+    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
+        if self.0.len() <= N as usize {
+            row.set_bytes(column, &self.0);
+            return Ok(());
+        }
+        row.set(column, &Value::Bytes(self.0.clone()))
+    }
+}
+
+impl<const N: u32> KeyField for Bytes<N> {
+    fn append(&self, key: KeyBuilder) -> Option<KeyBuilder> {
+        let fits = self.0.len() <= N as usize;
+        fits.then(|| key.padded(&self.0, N).unsigned(self.0.len() as u64, 2))
+    }
+}
+
+impl<T: Field> Field for Option<T> {
+    const COLUMN_TYPE: ColumnType = T::COLUMN_TYPE;
+    const NULLABLE: bool = true;
+
+    fn read(row: RecordRef<'_>, column: usize) -> Self {
+        (!row.is_null(column)).then(|| T::read(row, column))
+    }
+
+    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
+        match self {
+            Some(value) => value.write(row, column)?,
+            None => row.set_null(column),
+        }
+        Ok(())
+    }
+}
+
+/// Declares a structure that is a row of a table: its columns, its key, and how they are read and
+/// written. The key's columns stand first; the others may be an `Option`, which is null or not.
+///
+/// ```
+/// use namdb::{Isolation, RecordTable, Retry, Text, record};
+///
+/// record! {
+///     /// What a customer owns.
+///     pub struct Account in "account" {
+///         key { branch: i32, number: i64 }
+///         owner: Text<40>,
+///         balance: i64,
+///         closed_on: Option<i32>,
+///     }
+/// }
+///
+/// let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
+/// let accounts = RecordTable::<Account>::create(&db, Default::default())?;
+/// let mut session = db.session();
+/// session.transaction(Isolation::Serializable, Retry::attempts(10), |txn| {
+///     let owner = "Ada".into();
+///     let account = Account { branch: 1, number: 7, owner, balance: 100, closed_on: None };
+///     txn.put(accounts, &account)
+/// })?;
+/// let ada = session.transaction(Isolation::Serializable, Retry::attempts(10), |txn| {
+///     txn.get(accounts, Account::key(1, 7))
+/// })?;
+/// assert_eq!(ada.expect("it was put").balance, 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[macro_export]
+macro_rules! record {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis struct $name:ident in $table:literal {
+            key { $($(#[$key_attribute:meta])* $key:ident : $key_type:ty),+ $(,)? }
+            $($(#[$field_attribute:meta])* $field:ident : $field_type:ty),* $(,)?
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Debug, PartialEq)]
+        $visibility struct $name {
+            $($(#[$key_attribute])* pub $key: $key_type,)+
+            $($(#[$field_attribute])* pub $field: $field_type,)*
+        }
+
+        impl $name {
+            /// The key of the record with these values.
+            #[allow(dead_code, reason = "not every program looks single records up")]
+            $visibility fn key($($key: impl Into<$key_type>),+) -> $crate::RecordKey<Self> {
+                let builder = Some($crate::KeyBuilder::new());
+                $(
+                    let value: $key_type = $key.into();
+                    let builder = builder.and_then(|key| $crate::KeyField::append(&value, key));
+                )+
+                $crate::RecordKey::build(builder)
+            }
+        }
+
+        impl $crate::Record for $name {
+            const TABLE: &'static str = $table;
+
+            fn schema() -> Result<$crate::Schema, $crate::SchemaError> {
+                let key = [$(<$key_type as $crate::Field>::column(stringify!($key))),+];
+                let key_positions: Vec<usize> = (0..key.len()).collect();
+                let fields = [$(<$field_type as $crate::Field>::column(stringify!($field))),*];
+                let columns = key.into_iter().chain(fields).collect();
+                $crate::Schema::new($table, columns, &key_positions)
+            }
+
+            fn own_key(&self) -> $crate::RecordKey<Self> {
+                let builder = Some($crate::KeyBuilder::new());
+                $(let builder =
+                    builder.and_then(|key| $crate::KeyField::append(&self.$key, key));)+
+                $crate::RecordKey::build(builder)
+            }
+
+            fn read(row: $crate::RecordRef<'_>) -> Self {
+                let mut columns = 0_usize..;
+                let mut next = || columns.next().expect("numbers do not end");
+                Self {
+                    $($key: $crate::Field::read(row, next()),)+
+                    $($field: $crate::Field::read(row, next()),)*
+                }
+            }
+
+            #[allow(unused_variables, unused_mut, reason = "a record may be all key")]
+            fn write(
+                &self,
+                row: &mut $crate::RecordMut<'_>,
+            ) -> Result<(), $crate::SchemaError> {
+                let mut columns = [$(stringify!($key)),+].len()..;
+                let mut next = || columns.next().expect("numbers do not end");
+                $($crate::Field::write(&self.$field, row, next())?;)*
+                Ok(())
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::record! {
+        /// One column of each type.
+        struct Sample in "sample" {
+            key { small: i16, name: Text<8>, raw: Bytes<4> }
+            medium: i32,
+            large: i64,
+            yes: bool,
+            rate: f64,
+            note: Option<Text<12>>,
+            data: Bytes<6>,
+        }
+    }
+
+    fn sample() -> Sample {
+        Sample {
+            small: -3,
+            name: "Ada".into(),
+            raw: Bytes(vec![0, 1]),
+            medium: 7,
+            large: -(1 << 40),
+            yes: true,
+            rate: 2.5,
+            note: None,
+            data: Bytes(vec![9, 0, 9]),
+        }
+    }
+
+    fn written(record: &Sample) -> Result<Sample, SchemaError> {
+        let schema = Sample::schema()?;
+        let key = record.own_key().key.expect("the key fits");
+        let mut payload = vec![0; schema.row_layout(false).payload_words as usize];
+        record.write(&mut RecordMut::new(&schema, &mut payload))?;
+        Ok(Sample::read(RecordRef::new(&schema, key.words(), &payload)))
+    }
+
+    #[test]
+    fn every_field_comes_back() {
+        let record = sample();
+        assert_eq!(written(&record), Ok(record.clone()));
+        let noted = Sample {
+            note: Some("twelve chars".into()),
+            ..record
+        };
+        assert_eq!(written(&noted), Ok(noted.clone()));
+    }
+
+    #[test]
+    fn keys_are_those_of_the_schema() {
+        let schema = Sample::schema().expect("the columns are fine");
+        let values = [
+            Value::Int(-3),
+            Value::Text("Ada".to_owned()),
+            Value::Bytes(vec![0, 1]),
+        ];
+        let key = Sample::key(-3_i16, "Ada", &[0, 1][..]).key;
+        assert_eq!(key, schema.encode_key(&values).ok());
+        assert_eq!(key, sample().own_key().key);
+    }
+
+    #[test]
+    fn values_that_do_not_fit_are_refused() {
+        let long = Sample {
+            note: Some("thirteen char".into()),
+            ..sample()
+        };
+        assert!(
+            written(&long)
+                .expect_err("too long")
+                .to_string()
+                .contains("column note")
+        );
+        assert_eq!(Sample::key(1_i16, "nine char", &[][..]).key, None);
+    }
+}

@@ -1,1 +1,378 @@
-//! The bank, being written.
+//! The bank: transfers between accounts, and audits that must see every cent in every snapshot.
+//!
+//! It is the smallest workload with an invariant, and the first thing to show: the sum of all balances
+//! never changes, whatever snapshot one looks at.
+
+use crate::attempts::{Attempts, result_of};
+use crate::driver::{CheckResult, Finished, RunTotals, TransactionResult, Workload};
+use crate::error::WorkloadError;
+use crate::random::Random;
+use fabric::Env;
+use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Placement, Schema, Storage};
+use txn::{Database, Isolation, Lane, RowId, TableId, TableSpec, Transaction};
+
+const TABLE: &str = "account";
+const A_ID: usize = 0;
+const A_BALANCE: usize = 1;
+/// Cents on every account after the load.
+const FIRST_BALANCE: i64 = 1_000;
+/// Cents that a transfer moves at most.
+const TRANSFER_MAX: i64 = 100;
+/// Accounts per transaction of the load.
+const LOAD_BATCH: usize = 256;
+/// Stream of the terminals' generators.
+const TERMINAL_STREAM: u32 = 200;
+/// Memory per account, index and old versions included.
+const ACCOUNT_BYTES: u64 = 256;
+/// Memory for everything that does not depend on the number of accounts.
+const BASE_BYTES: u64 = 64 << 20;
+
+const TRANSACTION_NAMES: [&str; 2] = ["transfer", "audit"];
+const TRANSFER: usize = 0;
+const AUDIT: usize = 1;
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Bank {
+    /// Number of accounts, 2 at least.
+    pub accounts: i32,
+    /// Audits among all transactions, in percent. An audit reads every account.
+    pub audit_percent: u32,
+    /// How much transactions are kept apart; snapshots suffice.
+    pub isolation: Isolation,
+}
+
+impl Bank {
+    /// A bank with so many accounts that audits itself once in a hundred transactions.
+    pub fn new(accounts: i32) -> Result<Self, WorkloadError> {
+        if accounts < 2 {
+            let sentence = format!("{accounts} accounts: a transfer needs two at least");
+            return Err(WorkloadError::Configuration(sentence));
+        }
+        Ok(Self {
+            accounts,
+            audit_percent: 1,
+            isolation: Isolation::Snapshot,
+        })
+    }
+
+    fn sum(&self) -> i64 {
+        i64::from(self.accounts) * FIRST_BALANCE
+    }
+}
+
+/// What one thread of the bank keeps.
+#[derive(Debug)]
+pub struct Terminal {
+    table: TableId,
+    random: Random,
+    reads: Vec<(TableId, Key)>,
+    found: Vec<Option<RowId>>,
+}
+
+/// One transfer.
+#[derive(Clone, Copy, Debug)]
+struct Transfer {
+    from: i32,
+    to: i32,
+    amount: i64,
+}
+
+impl<E: Env> Workload<E> for Bank {
+    type Terminal = Terminal;
+
+    fn name(&self) -> &'static str {
+        "bank"
+    }
+
+    fn transaction_types(&self) -> &'static [&'static str] {
+        &TRANSACTION_NAMES
+    }
+
+    fn table_names(&self) -> &'static [&'static str] {
+        &[TABLE]
+    }
+
+    fn load_rows(&self) -> u64 {
+        self.accounts as u64
+    }
+
+    fn load_parts(&self) -> u64 {
+        (self.accounts as u64).div_ceil(LOAD_BATCH as u64)
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        BASE_BYTES + self.accounts as u64 * ACCOUNT_BYTES
+    }
+
+    async fn create_tables(&self, database: &Database<E>) -> Result<(), WorkloadError> {
+        let columns = vec![
+            Column::new("a_id", ColumnType::Int4),
+            Column::new("a_balance", ColumnType::Int8),
+        ];
+        let schema = Schema::new(TABLE, columns, &[A_ID])?;
+        let design = PhysicalDesign {
+            storage: Storage::HashInlined,
+            size_hint: self.accounts as u64,
+            placement: Placement::Dense {
+                columns: vec![(1, self.accounts as u64)],
+            },
+            ..PhysicalDesign::default()
+        };
+        database
+            .create_table(TableSpec {
+                schema,
+                design,
+                indexes: vec![],
+            })
+            .await?;
+        Ok(())
+    }
+
+    async fn load_part(
+        &self,
+        database: &Database<E>,
+        lane: &mut Lane<E>,
+        part: u64,
+        parts: u64,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), WorkloadError> {
+        let table = find_table(database)?;
+        let share = |part: u64| {
+            (u128::from(self.accounts as u64) * u128::from(part) / u128::from(parts)) as i32
+        };
+        let accounts: Vec<i32> = (share(part) + 1..=share(part + 1)).collect();
+        for batch in accounts.chunks(LOAD_BATCH) {
+            let inserts: Vec<_> = batch.iter().map(|&account| (table, key(account))).collect();
+            let mut attempts = Attempts::new();
+            loop {
+                let attempt = open_accounts(lane, &inserts).await;
+                match attempts.judge(lane.env(), attempt).await? {
+                    None => {}
+                    Some(TransactionResult::Aborted(reason)) => return Err(reason.into()),
+                    Some(TransactionResult::Unknown) => {
+                        return Err(WorkloadError::Unknown("a batch"));
+                    }
+                    Some(_) => break,
+                }
+            }
+            progress(batch.len() as u64);
+        }
+        Ok(())
+    }
+
+    fn terminal(
+        &self,
+        database: &Database<E>,
+        thread: u32,
+        _threads: u32,
+        seed: u64,
+    ) -> Result<Terminal, WorkloadError> {
+        let random = Random::stream(seed, TERMINAL_STREAM, u64::from(thread));
+        Ok(Terminal {
+            table: find_table(database)?,
+            random,
+            reads: Vec::new(),
+            found: Vec::new(),
+        })
+    }
+
+    async fn run_one(
+        &self,
+        lane: &mut Lane<E>,
+        terminal: &mut Terminal,
+    ) -> Result<Finished, WorkloadError> {
+        let mut attempts = Attempts::new();
+        if terminal.random.percent(self.audit_percent) {
+            loop {
+                let attempt = audit(lane, self, terminal.table).await;
+                if let Some(result) = attempts.judge(lane.env(), attempt).await? {
+                    return Ok(attempts.finish(AUDIT, result, 0));
+                }
+            }
+        }
+        let input = draw_transfer(&mut terminal.random, self.accounts);
+        loop {
+            let attempt = transfer(lane, self.isolation, terminal, input).await;
+            if let Some(result) = attempts.judge(lane.env(), attempt).await? {
+                return Ok(attempts.finish(TRANSFER, result, 0));
+            }
+        }
+    }
+
+    async fn check(
+        &self,
+        database: &Database<E>,
+        lane: &mut Lane<E>,
+        _totals: &RunTotals,
+        _after_load: bool,
+    ) -> Result<Vec<CheckResult>, WorkloadError> {
+        let table = find_table(database)?;
+        let mut attempts = Attempts::new();
+        loop {
+            let mut seen = Seen::default();
+            let attempt = look(lane, table, &mut seen).await;
+            match attempts.judge(lane.env(), attempt).await? {
+                None => {}
+                Some(TransactionResult::Aborted(reason)) => return Err(reason.into()),
+                Some(_) => return Ok(self.judge(&seen)),
+            }
+        }
+    }
+}
+
+impl Bank {
+    fn judge(&self, seen: &Seen) -> Vec<CheckResult> {
+        let compare = |name, found: i64, expected: i64| match found == expected {
+            true => CheckResult::holds(name, found.to_string()),
+            false => CheckResult::fails(name, format!("{found}, not {expected}")),
+        };
+        vec![
+            compare(
+                "all accounts are there",
+                seen.accounts,
+                i64::from(self.accounts),
+            ),
+            compare("no money was made or lost", seen.sum, self.sum()),
+            compare("no account is overdrawn", seen.overdrawn, 0),
+        ]
+    }
+}
+
+fn find_table<E: Env>(database: &Database<E>) -> Result<TableId, WorkloadError> {
+    database.table(TABLE).ok_or(WorkloadError::NoTable(TABLE))
+}
+
+fn key(account: i32) -> Key {
+    KeyBuilder::new().int4(account).key()
+}
+
+async fn open_accounts<E: Env>(
+    lane: &mut Lane<E>,
+    inserts: &[(TableId, Key)],
+) -> Result<TransactionResult, WorkloadError> {
+    let mut rows = Vec::new();
+    let mut txn = lane.begin(Isolation::Snapshot).await?;
+    txn.insert_many(inserts, &mut rows).await?;
+    for &row in &rows {
+        txn.update(row).set_int(A_BALANCE, FIRST_BALANCE);
+    }
+    Ok(result_of(txn.commit().await))
+}
+
+/// Two different accounts and an amount.
+fn draw_transfer(random: &mut Random, accounts: i32) -> Transfer {
+    let from = random.uniform(1, i64::from(accounts)) as i32;
+    let other = random.uniform(1, i64::from(accounts) - 1) as i32;
+    let to = if other >= from { other + 1 } else { other };
+    Transfer {
+        from,
+        to,
+        amount: random.uniform(1, TRANSFER_MAX),
+    }
+}
+
+/// Moves money, unless that would overdraw the account it comes from.
+async fn transfer<E: Env>(
+    lane: &mut Lane<E>,
+    isolation: Isolation,
+    terminal: &mut Terminal,
+    transfer: Transfer,
+) -> Result<TransactionResult, WorkloadError> {
+    let Terminal {
+        table,
+        reads,
+        found,
+        ..
+    } = terminal;
+    let mut txn = lane.begin(isolation).await?;
+    reads.clear();
+    reads.extend([(*table, key(transfer.from)), (*table, key(transfer.to))]);
+    txn.read_many(reads, found).await?;
+    let (Some(from), Some(to)) = (found[0], found[1]) else {
+        return Err(WorkloadError::MissingRow { table: TABLE });
+    };
+    let from_balance = txn.row(from).int(A_BALANCE) - transfer.amount;
+    let to_balance = txn.row(to).int(A_BALANCE) + transfer.amount;
+    if from_balance < 0 {
+        txn.abort().await;
+        return Ok(TransactionResult::RolledBack);
+    }
+    txn.update(from).set_int(A_BALANCE, from_balance);
+    txn.update(to).set_int(A_BALANCE, to_balance);
+    Ok(result_of(txn.commit().await))
+}
+
+/// What a look at all accounts shows.
+#[derive(Default)]
+struct Seen {
+    accounts: i64,
+    sum: i64,
+    overdrawn: i64,
+}
+
+async fn see<E: Env>(
+    txn: &mut Transaction<'_, E>,
+    table: TableId,
+    seen: &mut Seen,
+) -> Result<(), WorkloadError> {
+    let mut visit = |row: layout::RecordRef<'_>| {
+        let balance = row.int(A_BALANCE);
+        seen.accounts += 1;
+        seen.sum += balance;
+        seen.overdrawn += i64::from(balance < 0);
+    };
+    Ok(txn.for_each(table, &mut visit).await?)
+}
+
+async fn look<E: Env>(
+    lane: &mut Lane<E>,
+    table: TableId,
+    seen: &mut Seen,
+) -> Result<TransactionResult, WorkloadError> {
+    let mut txn = lane.begin(Isolation::Snapshot).await?;
+    see(&mut txn, table, seen).await?;
+    Ok(result_of(txn.commit().await))
+}
+
+/// Adds up all accounts in one snapshot, while transfers go on. A wrong sum ends the run.
+async fn audit<E: Env>(
+    lane: &mut Lane<E>,
+    bank: &Bank,
+    table: TableId,
+) -> Result<TransactionResult, WorkloadError> {
+    let mut seen = Seen::default();
+    let result = look(lane, table, &mut seen).await?;
+    if result == TransactionResult::Committed && seen.sum != bank.sum() {
+        let sentence = format!("the accounts add up to {}, not {}", seen.sum, bank.sum());
+        return Err(WorkloadError::Inconsistent(sentence));
+    }
+    Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transfers_name_two_different_accounts() {
+        let mut random = Random::new(1);
+        let mut pairs = [[0_u32; 4]; 4];
+        for _ in 0..10_000 {
+            let transfer = draw_transfer(&mut random, 3);
+            pairs[transfer.from as usize][transfer.to as usize] += 1;
+        }
+        for (from, to) in [(1, 1), (2, 2), (3, 3)] {
+            assert_eq!(pairs[from][to], 0);
+        }
+        assert!(
+            pairs[1][2] > 1500 && pairs[3][1] > 1500 && pairs[2][3] > 1500,
+            "{pairs:?}"
+        );
+    }
+
+    #[test]
+    fn a_bank_with_one_account_is_refused() {
+        assert!(Bank::new(1).is_err_and(|error| error.to_string().contains("two at least")));
+    }
+}

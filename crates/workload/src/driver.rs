@@ -114,32 +114,30 @@ pub struct Finished {
 /// Numbers of aborts, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AbortCounts {
-    counts: [u32; REASONS_MAX],
+    counts: [u32; REASON_COUNT],
 }
 
-/// More than there are reasons; a reason beyond would be a bug that indexing shows.
-const REASONS_MAX: usize = 16;
+const REASON_COUNT: usize = Abort::ALL.len();
 
 impl AbortCounts {
     /// Counts one abort.
     #[inline]
     pub fn add(&mut self, reason: Abort) {
-        self.counts[reason_index(reason)] += 1;
+        self.counts[reason.index()] += 1;
     }
 
     /// How often this reason was counted.
     pub fn count(&self, reason: Abort) -> u32 {
-        self.counts[reason_index(reason)]
+        self.counts[reason.index()]
     }
 
     /// Each reason that occurred, with its count.
     pub fn iter(&self) -> impl Iterator<Item = (Abort, u32)> + '_ {
-        Abort::ALL.iter().map(|&reason| (reason, self.count(reason))).filter(|&(_, count)| count > 0)
+        Abort::ALL
+            .iter()
+            .map(|&reason| (reason, self.count(reason)))
+            .filter(|&(_, count)| count > 0)
     }
-}
-
-fn reason_index(reason: Abort) -> usize {
-    Abort::ALL.iter().position(|&other| other == reason).expect("ALL names every reason")
 }
 
 /// What became of many transactions of one type.
@@ -163,13 +161,16 @@ pub struct KindTotals {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunTotals {
     kinds: Vec<KindTotals>,
-    aborts: [u64; REASONS_MAX],
+    aborts: [u64; REASON_COUNT],
 }
 
 impl RunTotals {
     /// No transactions yet, of `kind_count` types.
     pub fn new(kind_count: usize) -> Self {
-        Self { kinds: vec![KindTotals::default(); kind_count], aborts: [0; REASONS_MAX] }
+        Self {
+            kinds: vec![KindTotals::default(); kind_count],
+            aborts: [0; REASON_COUNT],
+        }
     }
 
     /// Adds one finished transaction.
@@ -193,7 +194,11 @@ impl RunTotals {
 
     /// Adds the totals of another thread.
     pub fn merge(&mut self, other: &Self) {
-        assert_eq!(self.kinds.len(), other.kinds.len(), "both count the same workload");
+        assert_eq!(
+            self.kinds.len(),
+            other.kinds.len(),
+            "both count the same workload"
+        );
         for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
             mine.committed += theirs.committed;
             mine.rolled_back += theirs.rolled_back;
@@ -226,7 +231,7 @@ impl RunTotals {
     pub fn aborts(&self) -> impl Iterator<Item = (Abort, u64)> + '_ {
         Abort::ALL
             .iter()
-            .map(|&reason| (reason, self.aborts[reason_index(reason)]))
+            .map(|&reason| (reason, self.aborts[reason.index()]))
             .filter(|&(_, count)| count > 0)
     }
 }
@@ -245,11 +250,19 @@ pub struct CheckResult {
 impl CheckResult {
     /// A check that holds.
     pub fn holds(name: &'static str, detail: String) -> Self {
-        Self { name, ok: true, detail }
+        Self {
+            name,
+            ok: true,
+            detail,
+        }
     }
 
     /// A check that fails.
     pub fn fails(name: &'static str, detail: String) -> Self {
-        Self { name, ok: false, detail }
+        Self {
+            name,
+            ok: false,
+            detail,
+        }
     }
 }

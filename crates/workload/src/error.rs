@@ -28,12 +28,10 @@ pub enum WorkloadError {
     #[error("there is no table or index {0}; create and load the workload first")]
     NoTable(&'static str),
     /// A row is missing that a loaded database always has, so data was lost or never loaded.
-    #[error("table {table} lacks a row that is always there: {key}")]
+    #[error("table {table} lacks a row that every loaded database has")]
     MissingRow {
         /// The table.
         table: &'static str,
-        /// Which row.
-        key: String,
     },
     /// A snapshot showed something that no consistent snapshot shows.
     #[error("a snapshot was inconsistent: {0}")]

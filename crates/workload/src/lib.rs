@@ -11,12 +11,17 @@ pub mod attempts;
 pub mod bank;
 pub mod driver;
 pub mod error;
+pub mod loading;
 pub mod random;
+pub mod smallbank;
 pub mod tpcc;
+pub mod ycsb;
 
 pub use attempts::Attempts;
 pub use bank::Bank;
 pub use driver::{AbortCounts, CheckResult, Finished, RunTotals, TransactionResult, Workload};
 pub use error::WorkloadError;
 pub use random::Random;
+pub use smallbank::SmallBank;
 pub use tpcc::Tpcc;
+pub use ycsb::Ycsb;

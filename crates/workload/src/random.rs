@@ -13,7 +13,9 @@ impl Random {
     /// The generator of a seed.
     pub fn new(seed: u64) -> Self {
         let mut seed = seed;
-        Self { state: std::array::from_fn(|_| split_mix(&mut seed)) }
+        Self {
+            state: std::array::from_fn(|_| split_mix(&mut seed)),
+        }
     }
 
     /// The generator of one of many independent streams of a seed, such as one row of one table. A row
@@ -38,7 +40,7 @@ impl Random {
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0);
-        (u128::from(self.word()) * u128::from(bound) >> 64) as u64
+        ((u128::from(self.word()) * u128::from(bound)) >> 64) as u64
     }
 
     /// A number from `low` to `high`, both included.
@@ -105,10 +107,22 @@ mod tests {
     #[test]
     fn equal_seeds_give_equal_numbers_and_streams_differ() {
         let first = |mut random: Random| random.word();
-        assert_eq!(first(Random::stream(7, 1, 2)), first(Random::stream(7, 1, 2)));
-        assert_ne!(first(Random::stream(7, 1, 2)), first(Random::stream(7, 1, 3)));
-        assert_ne!(first(Random::stream(7, 1, 2)), first(Random::stream(7, 2, 2)));
-        assert_ne!(first(Random::stream(7, 1, 2)), first(Random::stream(8, 1, 2)));
+        assert_eq!(
+            first(Random::stream(7, 1, 2)),
+            first(Random::stream(7, 1, 2))
+        );
+        assert_ne!(
+            first(Random::stream(7, 1, 2)),
+            first(Random::stream(7, 1, 3))
+        );
+        assert_ne!(
+            first(Random::stream(7, 1, 2)),
+            first(Random::stream(7, 2, 2))
+        );
+        assert_ne!(
+            first(Random::stream(7, 1, 2)),
+            first(Random::stream(8, 1, 2))
+        );
     }
 
     #[test]
@@ -119,7 +133,10 @@ mod tests {
             counts[(random.uniform(-3, 3) + 3) as usize] += 1;
         }
         // Six standard deviations of a binomial with n = 70000, p = 1/7.
-        assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 560), "{counts:?}");
+        assert!(
+            counts.iter().all(|&count| count.abs_diff(10_000) < 560),
+            "{counts:?}"
+        );
     }
 
     #[test]
@@ -128,7 +145,11 @@ mod tests {
         let mut text = [0; 10_001];
         random.fill_alphanumeric(&mut text);
         assert!(text.iter().all(u8::is_ascii_alphanumeric));
-        assert!(LETTERS_AND_DIGITS.iter().all(|letter| text.contains(letter)));
+        assert!(
+            LETTERS_AND_DIGITS
+                .iter()
+                .all(|letter| text.contains(letter))
+        );
         random.fill_numeric(&mut text);
         assert!(text.iter().all(u8::is_ascii_digit));
     }
@@ -139,6 +160,11 @@ mod tests {
         Random::new(3).shuffle(&mut numbers);
         assert_ne!(numbers[..8], [0, 1, 2, 3, 4, 5, 6, 7]);
         numbers.sort_unstable();
-        assert!(numbers.iter().enumerate().all(|(index, &number)| index == number as usize));
+        assert!(
+            numbers
+                .iter()
+                .enumerate()
+                .all(|(index, &number)| index == number as usize)
+        );
     }
 }

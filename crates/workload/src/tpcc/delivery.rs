@@ -1,0 +1,161 @@
+//! The delivery transaction [TPC-C 2.7].
+//!
+//! It runs at once, in the terminal's own thread: the specification's queue of deferred deliveries exists
+//! to keep the terminal responsive, and nobody waits here. All districts are one transaction, which
+//! [TPC-C 2.7.2.1] allows.
+
+use super::input::DeliveryInput;
+use super::keys;
+use super::schema::{customer, new_order, order_line, orders};
+use super::tables::Tables;
+use super::terminal::{Buffers, DeliveredOrder};
+use super::{date_now, present};
+use crate::attempts::result_of;
+use crate::driver::TransactionResult;
+use crate::error::WorkloadError;
+use fabric::Env;
+use txn::{Isolation, Lane, Scan, ScanSource, Transaction};
+
+/// Delivers the oldest open order of each district [TPC-C 2.7.4].
+pub async fn delivery<E: Env>(
+    lane: &mut Lane<E>,
+    isolation: Isolation,
+    tables: &Tables,
+    buffers: &mut Buffers,
+    (districts, input): (i16, &DeliveryInput),
+) -> Result<TransactionResult, WorkloadError> {
+    let date = date_now(lane.env());
+    let mut txn = lane.begin(isolation).await?;
+    take_oldest_orders(&mut txn, tables, buffers, input.warehouse, districts).await?;
+    set_carrier(&mut txn, tables, buffers, input).await?;
+    deliver_lines(&mut txn, tables, buffers, input.warehouse, date).await?;
+    charge_customers(&mut txn, tables, buffers, input.warehouse).await?;
+    show(buffers, input);
+    Ok(result_of(txn.commit().await))
+}
+
+/// The row with the lowest NO_O_ID of each district is deleted; districts without one are skipped.
+async fn take_oldest_orders<E: Env>(
+    txn: &mut Transaction<'_, E>,
+    tables: &Tables,
+    buffers: &mut Buffers,
+    w: i16,
+    districts: i16,
+) -> Result<(), WorkloadError> {
+    buffers.orders.clear();
+    buffers.skipped = 0;
+    for district in 1..=districts {
+        let (low, high) = keys::new_orders(w, district);
+        let source = ScanSource::Table(tables.new_order);
+        txn.scan(
+            &Scan {
+                source,
+                low,
+                high,
+                reverse: false,
+                limit: 1,
+            },
+            &mut buffers.rows,
+        )
+        .await?;
+        let Some(&row) = buffers.rows.first() else {
+            buffers.skipped += 1;
+            continue;
+        };
+        let order = txn.row(row).int(new_order::NO_O_ID) as i32;
+        buffers.orders.push(DeliveredOrder {
+            district,
+            order,
+            customer: 0,
+            amount: 0,
+        });
+        txn.delete(row);
+    }
+    Ok(())
+}
+
+/// The order gets its carrier and tells its customer.
+async fn set_carrier<E: Env>(
+    txn: &mut Transaction<'_, E>,
+    tables: &Tables,
+    buffers: &mut Buffers,
+    input: &DeliveryInput,
+) -> Result<(), WorkloadError> {
+    let w = input.warehouse;
+    let key = |order: &DeliveredOrder| (tables.orders, keys::order(w, order.district, order.order));
+    buffers.reads.clear();
+    buffers.reads.extend(buffers.orders.iter().map(key));
+    txn.read_many(&buffers.reads, &mut buffers.found).await?;
+    for (order, &found) in buffers.orders.iter_mut().zip(&buffers.found) {
+        let row = present(found, "orders")?;
+        order.customer = txn.row(row).int(orders::O_C_ID) as i32;
+        txn.update(row)
+            .set_int(orders::O_CARRIER_ID, i64::from(input.carrier));
+    }
+    Ok(())
+}
+
+/// All lines of the order get their delivery date; their amounts are summed.
+async fn deliver_lines<E: Env>(
+    txn: &mut Transaction<'_, E>,
+    tables: &Tables,
+    buffers: &mut Buffers,
+    w: i16,
+    date: i64,
+) -> Result<(), WorkloadError> {
+    for order in &mut buffers.orders {
+        let (low, high) = keys::order_lines(w, order.district, order.order, order.order);
+        let source = ScanSource::Table(tables.order_line);
+        let scan = Scan {
+            source,
+            low,
+            high,
+            reverse: false,
+            limit: usize::MAX,
+        };
+        txn.scan(&scan, &mut buffers.rows).await?;
+        for &row in &buffers.rows {
+            order.amount += txn.row(row).int(order_line::OL_AMOUNT);
+            txn.update(row).set_int(order_line::OL_DELIVERY_D, date);
+        }
+    }
+    Ok(())
+}
+
+/// The customer's balance rises by the sum, and C_DELIVERY_CNT by one.
+async fn charge_customers<E: Env>(
+    txn: &mut Transaction<'_, E>,
+    tables: &Tables,
+    buffers: &mut Buffers,
+    w: i16,
+) -> Result<(), WorkloadError> {
+    let key = |order: &DeliveredOrder| {
+        (
+            tables.customer,
+            keys::customer(w, order.district, order.customer),
+        )
+    };
+    buffers.reads.clear();
+    buffers.reads.extend(buffers.orders.iter().map(key));
+    txn.read_many(&buffers.reads, &mut buffers.found).await?;
+    for (order, &found) in buffers.orders.iter().zip(&buffers.found) {
+        let row = present(found, "customer")?;
+        let balance = txn.row(row).int(customer::C_BALANCE) + order.amount;
+        let delivery_count = txn.row(row).int(customer::C_DELIVERY_CNT) + 1;
+        let mut customer = txn.update(row);
+        customer.set_int(customer::C_BALANCE, balance);
+        customer.set_int(customer::C_DELIVERY_CNT, delivery_count);
+    }
+    Ok(())
+}
+
+/// What the specification writes to a result file [TPC-C 2.7.2.2].
+fn show(buffers: &mut Buffers, input: &DeliveryInput) {
+    buffers.screen.clear();
+    buffers.screen.number(i64::from(input.warehouse));
+    buffers.screen.number(i64::from(input.carrier));
+    for order in &buffers.orders {
+        buffers.screen.number(i64::from(order.district));
+        buffers.screen.number(i64::from(order.order));
+    }
+}

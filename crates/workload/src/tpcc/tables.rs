@@ -1,0 +1,193 @@
+//! The physical design of the nine tables, and their numbers in an open database.
+//!
+//! Keys of warehouses, districts, customers, items and stock fill boxes of known size, so their buckets
+//! are found by counting ([`Placement::Dense`]): no hash, no empty slots, no overflow. Their buckets have
+//! a single slot, so that a remote read fetches the wanted row and none of its neighbours.
+//!
+//! Orders, new-orders, order lines and history grow without bound and are read in key order: trees.
+
+use super::Config;
+use super::schema::{customer, orders, schemas};
+use crate::error::WorkloadError;
+use fabric::Env;
+use layout::{IndexDesign, IndexKind, PhysicalDesign, Placement, Schema, Storage};
+use txn::{Database, IndexId, TableId, TableSpec};
+
+/// The tables, in the order in which they are created.
+pub const TABLE_NAMES: [&str; 9] = [
+    "warehouse",
+    "district",
+    "customer",
+    "history",
+    "orders",
+    "new_order",
+    "order_line",
+    "item",
+    "stock",
+];
+
+/// The index from a customer's name to the customers of a district that bear it.
+const CUSTOMER_NAME: &str = "customer_name";
+/// The index from a customer to the customer's orders, oldest first.
+const ORDER_CUSTOMER: &str = "order_customer";
+
+/// Slots per bucket of the tables that are found by counting.
+const DENSE_NEIGHBOURHOOD: u32 = 1;
+/// Old versions beside rows that every transaction of a warehouse meets. Snapshots lag by a few commits
+/// there, and a reader that finds its version beside the row needs one round trip fewer.
+const VERSIONS_BESIDE_HOT: u32 = 4;
+/// Old versions beside all other rows.
+const VERSIONS_BESIDE_COLD: u32 = 1;
+/// Bytes of a tree node: about thirty entries of an order line.
+const NODE_BYTES: u32 = 1024;
+/// Memory beyond the raw rows of the loaded database, in percent: headers, keys, indexes, old versions.
+const OVERHEAD_PERCENT: u64 = 60;
+/// Memory for everything that does not depend on the number of warehouses.
+const BASE_BYTES: u64 = 256 << 20;
+
+/// The tables and indexes of an open database.
+#[derive(Clone, Copy, Debug)]
+pub struct Tables {
+    pub warehouse: TableId,
+    pub district: TableId,
+    pub customer: TableId,
+    pub history: TableId,
+    pub orders: TableId,
+    pub new_order: TableId,
+    pub order_line: TableId,
+    pub item: TableId,
+    pub stock: TableId,
+    pub customer_name: IndexId,
+    pub order_customer: IndexId,
+}
+
+impl Tables {
+    /// Finds the tables by name.
+    pub fn find<E: Env>(database: &Database<E>) -> Result<Self, WorkloadError> {
+        let table = |name| database.table(name).ok_or(WorkloadError::NoTable(name));
+        let index = |of, name| database.index(of, name).ok_or(WorkloadError::NoTable(name));
+        Ok(Self {
+            warehouse: table("warehouse")?,
+            district: table("district")?,
+            customer: table("customer")?,
+            history: table("history")?,
+            orders: table("orders")?,
+            new_order: table("new_order")?,
+            order_line: table("order_line")?,
+            item: table("item")?,
+            stock: table("stock")?,
+            customer_name: index("customer", CUSTOMER_NAME)?,
+            order_customer: index("orders", ORDER_CUSTOMER)?,
+        })
+    }
+}
+
+/// Creates the nine tables with their indexes.
+pub async fn create<E: Env>(database: &Database<E>, config: &Config) -> Result<(), WorkloadError> {
+    for schema in schemas()? {
+        let (design, indexes) = design(schema.name(), config);
+        database
+            .create_table(TableSpec {
+                schema,
+                design,
+                indexes,
+            })
+            .await?;
+    }
+    Ok(())
+}
+
+/// How many rows the load inserts into a table; order lines are an expectation.
+pub fn loaded_rows(table: &str, config: &Config) -> u64 {
+    let scale = &config.scale;
+    let warehouses = u64::from(config.warehouses);
+    let districts = warehouses * scale.districts as u64;
+    let open_orders = (scale.orders_per_district - scale.delivered_order_max()) as u64;
+    match table {
+        "warehouse" => warehouses,
+        "district" => districts,
+        "customer" | "history" => districts * scale.customers_per_district as u64,
+        "orders" => districts * scale.orders_per_district as u64,
+        "new_order" => districts * open_orders,
+        "order_line" => districts * scale.orders_per_district as u64 * 10,
+        "item" => scale.items as u64,
+        "stock" => warehouses * scale.items as u64,
+        other => unreachable!("TPC-C has no table {other}"),
+    }
+}
+
+/// Bytes of remote memory to plan for the loaded database.
+pub fn memory_bytes(config: &Config) -> u64 {
+    let raw = |schema: &Schema| schema.raw_bytes() * loaded_rows(schema.name(), config);
+    let schemas = schemas().expect("the schemas depend on nothing and have passed their tests");
+    let rows: u64 = schemas.iter().map(raw).sum();
+    BASE_BYTES + rows + rows * OVERHEAD_PERCENT / 100
+}
+
+fn design(table: &str, config: &Config) -> (PhysicalDesign, Vec<IndexDesign>) {
+    let scale = &config.scale;
+    let warehouses = (1, u64::from(config.warehouses));
+    let districts = (1, scale.districts as u64);
+    let customers = (1, scale.customers_per_district as u64);
+    // The unused item number has a place too: looking for it costs what any other read costs.
+    let items = (1, scale.unused_item() as u64);
+    let rows = loaded_rows(table, config);
+    let index = |name: &str, columns: Vec<usize>, kind| IndexDesign {
+        name: name.to_owned(),
+        columns,
+        unique: false,
+        kind,
+        node_bytes: NODE_BYTES,
+        size_hint: rows,
+    };
+    match table {
+        "warehouse" => (dense(vec![warehouses], VERSIONS_BESIDE_HOT, rows), vec![]),
+        "district" => (
+            dense(vec![warehouses, districts], VERSIONS_BESIDE_HOT, rows),
+            vec![],
+        ),
+        "customer" => {
+            let design = dense(
+                vec![warehouses, districts, customers],
+                VERSIONS_BESIDE_COLD,
+                rows,
+            );
+            let columns = vec![customer::C_W_ID, customer::C_D_ID, customer::C_LAST];
+            (design, vec![index(CUSTOMER_NAME, columns, IndexKind::Hash)])
+        }
+        "item" => (dense(vec![items], VERSIONS_BESIDE_COLD, rows), vec![]),
+        "stock" => (
+            dense(vec![warehouses, items], VERSIONS_BESIDE_COLD, rows),
+            vec![],
+        ),
+        "orders" => {
+            let columns = vec![orders::O_W_ID, orders::O_D_ID, orders::O_C_ID];
+            (
+                tree(rows),
+                vec![index(ORDER_CUSTOMER, columns, IndexKind::Tree)],
+            )
+        }
+        _ => (tree(rows), vec![]),
+    }
+}
+
+fn dense(columns: Vec<(i64, u64)>, versions_beside: u32, size_hint: u64) -> PhysicalDesign {
+    PhysicalDesign {
+        storage: Storage::HashInlined,
+        neighbourhood: DENSE_NEIGHBOURHOOD,
+        versions_beside,
+        size_hint,
+        placement: Placement::Dense { columns },
+        ..PhysicalDesign::default()
+    }
+}
+
+fn tree(size_hint: u64) -> PhysicalDesign {
+    PhysicalDesign {
+        storage: Storage::Tree,
+        versions_beside: VERSIONS_BESIDE_COLD,
+        size_hint,
+        node_bytes: NODE_BYTES,
+        ..PhysicalDesign::default()
+    }
+}

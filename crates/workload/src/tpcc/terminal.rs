@@ -1,0 +1,198 @@
+//! A terminal: one thread's share of the warehouses, its random state, and its buffers.
+
+use super::Config;
+use super::deck::{Deck, TransactionType};
+use super::input::{
+    DeliveryInput, InputSource, NewOrderInput, OrderStatusInput, PaymentInput, StockLevelInput,
+};
+use super::keys;
+use super::nurand::NurandConstants;
+use super::tables::Tables;
+use crate::error::WorkloadError;
+use crate::random::Random;
+use layout::Key;
+use txn::{RowId, TableId};
+
+/// Stream of the terminals' generators; the loader's streams are small numbers.
+const TERMINAL_STREAM: u32 = 100;
+
+/// What one thread keeps between transactions.
+#[derive(Debug)]
+pub struct Terminal {
+    pub(super) config: Config,
+    pub(super) tables: Tables,
+    /// Terminal number of this thread's history rows; 0 is the loader.
+    pub(super) history_terminal: u16,
+    /// Number of the next history row, once it is known how many there are.
+    pub(super) history_next: Option<i64>,
+    pub(super) buffers: Buffers,
+    first_warehouse: i16,
+    warehouse_step: i16,
+    warehouse_count: u64,
+    deck: Deck,
+    constants: NurandConstants,
+    random: Random,
+}
+
+/// Buffers that keep their capacity from one transaction to the next.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    /// Keys to read in one round trip.
+    pub reads: Vec<(TableId, Key)>,
+    /// What was found for them.
+    pub found: Vec<Option<RowId>>,
+    /// Keys to insert in one round trip.
+    pub inserts: Vec<(TableId, Key)>,
+    /// Rows of the latest insert, lookup or scan.
+    pub rows: Vec<RowId>,
+    /// Items whose stock is looked at.
+    pub items: Vec<i32>,
+    /// Orders that a delivery delivers.
+    pub orders: Vec<DeliveredOrder>,
+    /// Districts without an open order in the latest delivery.
+    pub skipped: u32,
+    /// What the terminal would show.
+    pub screen: Screen,
+}
+
+/// An order under delivery.
+#[derive(Clone, Copy, Debug)]
+pub struct DeliveredOrder {
+    /// Its district.
+    pub district: i16,
+    /// Its number.
+    pub order: i32,
+    /// Its customer.
+    pub customer: i32,
+    /// Sum of its lines, in cents.
+    pub amount: i64,
+}
+
+/// The values a transaction returns to its terminal, in the order of the specification's screens. They
+/// are collected so that nobody can leave out reading them; formatting is the terminal's work.
+#[derive(Debug, Default)]
+pub struct Screen {
+    bytes: Vec<u8>,
+}
+
+impl Screen {
+    /// An empty screen.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// Shows a text.
+    #[inline]
+    pub fn text(&mut self, text: &[u8]) {
+        self.bytes.extend_from_slice(text);
+    }
+
+    /// Shows a number, amount or date.
+    #[inline]
+    pub fn number(&mut self, number: i64) {
+        self.bytes.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// Everything shown: texts as they are, numbers as eight little-endian bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The input of one transaction.
+#[derive(Debug)]
+pub enum Input {
+    /// 2.4.1
+    NewOrder(NewOrderInput),
+    /// 2.5.1
+    Payment(PaymentInput),
+    /// 2.6.1
+    OrderStatus(OrderStatusInput),
+    /// 2.7.1
+    Delivery(DeliveryInput),
+    /// 2.8.1
+    StockLevel(StockLevelInput),
+}
+
+impl Terminal {
+    /// The terminal of thread `thread` of `threads`. It serves the warehouses w with
+    /// (w - 1) % threads == thread; threads beyond the number of warehouses share one with others.
+    pub fn new(
+        config: &Config,
+        tables: Tables,
+        thread: u32,
+        threads: u32,
+        seed: u64,
+    ) -> Result<Self, WorkloadError> {
+        assert!(thread < threads, "threads count from 0");
+        let history_terminal = u16::try_from(thread + 1)
+            .ok()
+            .filter(|&terminal| terminal < u16::MAX);
+        let Some(history_terminal) = history_terminal else {
+            let sentence = format!("TPC-C has room for {} threads, not {threads}", u16::MAX - 1);
+            return Err(WorkloadError::Configuration(sentence));
+        };
+        let warehouses = config.warehouses;
+        let (first, step) = if threads <= warehouses {
+            (thread, threads)
+        } else {
+            (thread % warehouses, warehouses)
+        };
+        Ok(Self {
+            config: *config,
+            tables,
+            history_terminal,
+            history_next: None,
+            buffers: Buffers::default(),
+            first_warehouse: first as i16 + 1,
+            warehouse_step: step as i16,
+            warehouse_count: u64::from((warehouses - first).div_ceil(step)),
+            deck: Deck::new(&config.mix),
+            constants: NurandConstants::new(config.seed),
+            random: Random::stream(seed, TERMINAL_STREAM, u64::from(thread)),
+        })
+    }
+
+    /// What the latest transaction showed.
+    pub fn screen(&self) -> &Screen {
+        &self.buffers.screen
+    }
+
+    /// Draws the next transaction with its input.
+    pub fn draw(&mut self) -> (TransactionType, Input) {
+        let kind = self.deck.deal(&mut self.random);
+        let warehouse = self.draw_warehouse();
+        let (config, constants) = (&self.config, &self.constants);
+        let mut source = InputSource {
+            config,
+            constants,
+            random: &mut self.random,
+        };
+        let input = match kind {
+            TransactionType::NewOrder => Input::NewOrder(source.new_order(warehouse)),
+            TransactionType::Payment => Input::Payment(source.payment(warehouse)),
+            TransactionType::OrderStatus => Input::OrderStatus(source.order_status(warehouse)),
+            TransactionType::Delivery => Input::Delivery(source.delivery(warehouse)),
+            TransactionType::StockLevel => Input::StockLevel(source.stock_level(warehouse)),
+        };
+        (kind, input)
+    }
+
+    /// One of the terminal's home warehouses.
+    fn draw_warehouse(&mut self) -> i16 {
+        let drawn = self.random.below(self.warehouse_count) as i16;
+        self.first_warehouse + drawn * self.warehouse_step
+    }
+
+    /// The number of the next history row. Every attempt takes a new one, so a number whose fate is not
+    /// known is never used again.
+    #[inline]
+    pub(super) fn take_history_number(&mut self) -> i64 {
+        let next = self
+            .history_next
+            .get_or_insert(keys::first_history_number(self.history_terminal));
+        *next += 1;
+        *next - 1
+    }
+}

@@ -347,7 +347,8 @@ impl<const COHERENT: bool> World<COHERENT> {
         }
     }
 
-    /// Kills the group of whoever arrives at `point` as the `nth`, counted from 1.
+    /// Kills the group of whoever arrives at `point` as the `nth`, counted from 1. In a service's handler
+    /// that is all services of its node, whose memory still answers verbs.
     pub fn kill_at(&self, point: &str, nth: u64) {
         self.core(|core| core.faults.plan(point, nth, Verdict::KillGroup));
     }

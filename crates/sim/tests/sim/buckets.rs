@@ -1,0 +1,198 @@
+//! Looking for a key while slots come and go.
+
+use crate::help::word;
+use fabric::{Batch, Env, Fabric, SlotGeometry, SlotRead, Span};
+use layout::row::Cover;
+use layout::{BucketLayout, RowLayout, VersionWord, bucket};
+use sim::{Endpoint, SimConfig, World};
+
+const SEEDS: u64 = 2000;
+const HASH: u64 = 0x0700_0000_0000_0000;
+const OTHER: u64 = 0x0900_0000_0000_0000;
+
+fn row(coherent: bool) -> RowLayout {
+    RowLayout {
+        key_words: 1,
+        payload_words: 3,
+        checksummed: !coherent,
+    }
+}
+
+fn layout(coherent: bool) -> BucketLayout {
+    BucketLayout::inlined(3, row(coherent))
+}
+
+/// A row with key 70, each word of its payload telling its version.
+fn image(coherent: bool, version: u64) -> Vec<u64> {
+    let mut words = vec![version, version, 0, 70, version, version, version];
+    words.resize(row(coherent).words() as usize, 0);
+    words
+}
+
+async fn find<const COHERENT: bool>(env: &Endpoint<COHERENT>, batch: Batch) -> (Batch, Span) {
+    let mut batch = batch;
+    batch.reset();
+    let key = batch.put(&[70]);
+    let geometry = SlotGeometry::bucket(&layout(COHERENT), true, HASH);
+    let span = batch.find_slot(word(0, 0), geometry, key);
+    (env.execute(batch).await.expect("the server is alive"), span)
+}
+
+async fn write(env: &impl Env, index: u32, value: u64) {
+    let mut batch = Batch::new();
+    batch.write_word(word(0, u64::from(index)), value);
+    env.execute(batch).await.expect("the server is alive");
+}
+
+/// Inserts the key into slot 1 under the insert lock, changes it, and collects it again.
+async fn insert_change_collect<const COHERENT: bool>(env: Endpoint<COHERENT>) {
+    let slot = layout(COHERENT).slot(1);
+    write(&env, bucket::INSERT, VersionWord::TORN.word()).await;
+    for version in 1..=3 {
+        let mut batch = Batch::new();
+        let span = batch.put(&image(COHERENT, version));
+        batch.write_row(word(0, u64::from(slot)), span, 0, Cover::AllButLink);
+        env.execute(batch).await.expect("the server is alive");
+        if version == 1 {
+            let tags = bucket::with_tag(0, 1, bucket::tag(HASH));
+            write(&env, bucket::TAGS, tags).await;
+            write(&env, bucket::INSERT, 1).await;
+        }
+    }
+    env.sleep_ns(env.random() % 10_000).await;
+    write(&env, bucket::INSERT, VersionWord::TORN.word()).await;
+    write(&env, bucket::COLLECTED, 5).await;
+    write(&env, bucket::TAGS, 0).await;
+    let mut batch = Batch::new();
+    let empty = batch.put(&vec![0; row(COHERENT).words() as usize]);
+    batch.write_row(word(0, u64::from(slot)), empty, 0, Cover::AllButLink);
+    env.execute(batch).await.expect("the server is alive");
+    write(&env, bucket::INSERT, 2).await;
+}
+
+/// Looks for the key until it was collected. Returns how often it was found, and how often missing.
+async fn look<const COHERENT: bool>(env: Endpoint<COHERENT>, seed: u64) -> (u64, u64) {
+    let (mut hits, mut misses) = (0, 0);
+    let mut batch = Batch::new();
+    loop {
+        let span;
+        (batch, span) = find(&env, batch).await;
+        let words = batch.words(span);
+        if words[SlotRead::INDEX as usize] == SlotRead::MISSING {
+            misses += 1;
+            match (
+                words[bucket::INSERT as usize],
+                words[bucket::COLLECTED as usize],
+            ) {
+                (1, collected) => assert_eq!(collected, 5, "seed {seed}: inserted, then missing"),
+                (2, collected) => {
+                    assert_eq!(collected, 5, "seed {seed}");
+                    return (hits, misses);
+                }
+                _ => {}
+            }
+        } else {
+            hits += 1;
+            assert_eq!(words[SlotRead::INDEX as usize], 1, "seed {seed}");
+            let slot = &words[SlotRead::SLOT as usize..];
+            let version = slot[1];
+            // A coherent reader that saw the tag and the key may then copy the emptied slot.
+            let is_emptied = COHERENT && slot[1..7] == [0; 6];
+            if version != VersionWord::TORN.word() && !is_emptied {
+                assert_eq!(slot[3..7], [70, version, version, version], "seed {seed}");
+            }
+        }
+    }
+}
+
+fn beside_a_writer<const COHERENT: bool>(seed: u64) -> (u64, u64) {
+    let config = SimConfig::hostile(seed)
+        .named("buckets")
+        .with_servers(&[1024]);
+    let world = World::<COHERENT>::new(config);
+    let writer = world.endpoint(world.compute_node(0));
+    let reader = world.endpoint(world.compute_node(1));
+    world.spawn_on(&writer.clone(), insert_change_collect(writer));
+    world.block_on(&reader, look(reader.clone(), seed))
+}
+
+#[test]
+fn a_miss_is_never_concluded_from_words_that_do_not_fit() {
+    let (mut hits, mut misses) = (0, 0);
+    for seed in 0..SEEDS {
+        for (found, missing) in [
+            beside_a_writer::<false>(seed),
+            beside_a_writer::<true>(seed),
+        ] {
+            hits += found;
+            misses += missing;
+        }
+    }
+    assert!(
+        hits > SEEDS && misses > 2 * SEEDS,
+        "hits {hits}, misses {misses}"
+    );
+}
+
+#[test]
+fn a_miss_costs_one_round_trip_more_where_memory_is_not_coherent() {
+    assert_eq!((cost::<false>(HASH), cost::<false>(OTHER)), (1, 2));
+    assert_eq!((cost::<true>(HASH), cost::<true>(OTHER)), (1, 1));
+}
+
+/// Round trips of two lookups in one batch in a bucket that holds key 70 with hash [`HASH`].
+fn cost<const COHERENT: bool>(hash: u64) -> u64 {
+    let world = World::<COHERENT>::new(SimConfig::new(1).with_servers(&[1024]));
+    let env = world.endpoint(world.compute_node(0));
+    world.block_on(&env, async {
+        let slot = word(0, u64::from(layout(COHERENT).slot(2)));
+        let mut batch = Batch::new();
+        let span = batch.put(&image(COHERENT, 3));
+        batch.write_row(slot, span, 0, Cover::AllButLink);
+        env.execute(batch).await.expect("the server is alive");
+        write(
+            &env,
+            bucket::TAGS,
+            bucket::with_tag(0, 2, bucket::tag(HASH)),
+        )
+        .await;
+        let before = env.counters().counts().round_trips;
+        let mut batch = Batch::new();
+        let key = batch.put(&[if hash == HASH { 70 } else { 71 }]);
+        let geometry = SlotGeometry::bucket(&layout(COHERENT), true, hash);
+        let found = [0, 1].map(|_| batch.find_slot(word(0, 0), geometry, key));
+        let batch = env.execute(batch).await.expect("the server is alive");
+        let expected = if hash == HASH { 2 } else { SlotRead::MISSING };
+        for span in found {
+            assert_eq!(batch.words(span)[SlotRead::INDEX as usize], expected);
+        }
+        env.counters().counts().round_trips - before
+    })
+}
+
+#[test]
+fn slots_outside_rows_are_plain_words() {
+    let outside = BucketLayout::outside(4, 2);
+    let world = World::<false>::new(SimConfig::new(1).with_servers(&[1024]));
+    world.poke_words(word(0, u64::from(outside.slot(3))), &[4711, 0, 9]);
+    let env = world.endpoint(world.compute_node(0));
+    let found = |key: [u64; 2]| {
+        world.block_on(&env, async {
+            let mut batch = Batch::new();
+            let key = batch.put(&key);
+            let geometry = SlotGeometry::bucket(&outside, false, HASH);
+            let span = batch.find_slot(word(0, 0), geometry, key);
+            let batch = env.execute(batch).await.expect("the server is alive");
+            (
+                batch.words(span)[SlotRead::INDEX as usize],
+                batch.word(span.at + SlotRead::SLOT),
+            )
+        })
+    };
+    assert_eq!(found([0, 9]), (3, 4711));
+    assert_eq!(
+        found([0, 0]).0,
+        SlotRead::MISSING,
+        "an empty slot holds no key, not even zero"
+    );
+}

@@ -1,0 +1,164 @@
+//! Calls: handled once, answered whatever happens to messages, failed when nobody is there.
+
+use crate::help::{both, client, hostile, unless, word};
+use fabric::{Batch, CallError, Env, Fabric, Reply, Service, ServiceId};
+use layout::NodeId;
+use sim::{SimConfig, SimEnv, SimWorld};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+const ADDER: ServiceId = ServiceId(3);
+const SERVER: NodeId = NodeId(0);
+
+/// Adds one to a word by verbs, and answers with the request and its own name.
+#[derive(Default)]
+struct Adder {
+    handled: AtomicU64,
+}
+
+impl Service<SimEnv> for Adder {
+    fn handle<'a>(&'a self, env: &'a SimEnv, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(async move {
+            self.handled.fetch_add(1, Relaxed);
+            assert_eq!(env.node(), SERVER);
+            let mut batch = Batch::new();
+            batch.fetch_and_add(word(0, 0), 1);
+            env.execute(batch)
+                .await
+                .map_err(|_| CallError::Unreachable(SERVER))?;
+            if request.is_empty() {
+                return Err(CallError::Refused(String::from("an empty request")));
+            }
+            Ok(request.to_vec())
+        })
+    }
+}
+
+fn world_with_adder(config: SimConfig) -> (SimWorld, Arc<Adder>) {
+    let world = SimWorld::new(config);
+    let adder = Arc::new(Adder::default());
+    world.register(SERVER, ADDER, adder.clone());
+    (world, adder)
+}
+
+#[test]
+fn repeated_calls_are_handled_once() {
+    for seed in 0..500 {
+        let config = SimConfig {
+            duplicate_call_one_in: 1,
+            ..hostile(seed, "repeats")
+        };
+        let (world, adder) = world_with_adder(config);
+        for index in 0..3 {
+            let env = client(&world, index);
+            world.spawn_on(&env.clone(), async move {
+                for number in 1..=5 {
+                    // Two calls of one endpoint under way at once must not take each other's place.
+                    let one = env.call(SERVER, ADDER, vec![number]);
+                    let two = env.call(SERVER, ADDER, vec![number, number]);
+                    let (one, two) = both(one, two).await;
+                    assert_eq!((one, two), (Ok(vec![number]), Ok(vec![number, number])));
+                }
+                assert_eq!(env.counters().counts().calls, 10);
+            });
+        }
+        assert_eq!(world.run_until_idle(), 0, "{}", world.identity());
+        assert_eq!(world.peek(word(0, 0)), 30, "{}", world.identity());
+        assert_eq!(adder.handled.load(Relaxed), 30, "{}", world.identity());
+    }
+}
+
+#[test]
+fn a_call_whose_caller_gave_up_disturbs_no_later_one() {
+    for seed in 0..500 {
+        let config = SimConfig {
+            duplicate_call_one_in: 2,
+            ..hostile(seed, "given up")
+        };
+        let (world, adder) = world_with_adder(config);
+        let env = client(&world, 0);
+        world.block_on(&env, async {
+            for number in 1..=5 {
+                let patience_ns = env.random() % 20_000;
+                let call = env.call(SERVER, ADDER, vec![0]);
+                unless(call, env.sleep_ns(patience_ns)).await;
+                let answer = env.call(SERVER, ADDER, vec![number]).await;
+                assert_eq!(answer, Ok(vec![number]), "{}", world.identity());
+            }
+        });
+        world.run_until_idle();
+        let handled = adder.handled.load(Relaxed);
+        assert!(
+            (5..=10).contains(&handled),
+            "{}: handled {handled}",
+            world.identity()
+        );
+    }
+}
+
+#[test]
+fn errors_of_a_service_arrive() {
+    let (world, _adder) = world_with_adder(hostile(1, "errors"));
+    let env = client(&world, 0);
+    world.block_on(&env, async {
+        let refused = env.call(SERVER, ADDER, Vec::new()).await;
+        assert_eq!(
+            refused,
+            Err(CallError::Refused(String::from("an empty request")))
+        );
+        let missing = env.call(SERVER, ServiceId(9), vec![1]).await;
+        assert_eq!(missing, Err(CallError::NoSuchService(SERVER, ServiceId(9))));
+    });
+}
+
+#[test]
+fn calls_to_killed_services_end_as_unreachable() {
+    for seed in 0..300 {
+        let (world, _adder) = world_with_adder(hostile(seed, "killed services"));
+        let env = client(&world, 0);
+        let caller = env.clone();
+        world.spawn_on(&env, async move {
+            // At some moment of this loop the services die, perhaps while a handler is at work.
+            while caller.call(SERVER, ADDER, vec![1]).await.is_ok() {}
+            let again = caller.call(SERVER, ADDER, vec![1]).await;
+            assert_eq!(again, Err(CallError::Unreachable(SERVER)));
+        });
+        world.run_for(20_000 + seed * 100);
+        world.kill_services(SERVER);
+        assert_eq!(world.run_until_idle(), 0, "{}", world.identity());
+        world.block_on(&env, async {
+            let mut batch = Batch::new();
+            batch.write_word(word(0, 1), 1);
+            env.execute(batch)
+                .await
+                .expect("the memory outlives the services");
+        });
+        world.revive_node(SERVER);
+        let answer = world.block_on(&env, env.call(SERVER, ADDER, vec![1]));
+        assert_eq!(answer, Ok(vec![1]), "{}", world.identity());
+    }
+}
+
+#[test]
+fn without_a_time_limit_a_dead_node_never_answers() {
+    let config = SimConfig {
+        unreachable_after_ns: None,
+        ..hostile(1, "silence")
+    };
+    let (world, _adder) = world_with_adder(config);
+    world.kill_node(SERVER);
+    let env = client(&world, 0);
+    for is_call in [true, false] {
+        let env = env.clone();
+        world.spawn_on(&env.clone(), async move {
+            if is_call {
+                let _ = env.call(SERVER, ADDER, vec![1]).await;
+            } else {
+                let mut batch = Batch::new();
+                batch.read(word(0, 0), 1);
+                let _ = env.execute(batch).await;
+            }
+        });
+    }
+    assert_eq!(world.run_until_idle(), 2);
+}

@@ -1,0 +1,13 @@
+//! What the simulated world promises, and what it must not promise by accident.
+
+mod atomics;
+mod buckets;
+mod calls;
+mod determinism;
+mod dropped;
+mod faults;
+mod help;
+mod limits;
+mod order;
+mod rows;
+mod time;

@@ -1,0 +1,69 @@
+//! Making a tree, and finding one again by its root block.
+
+use super::descend::read_root;
+use super::find::ask;
+use super::image::{Head, ImageBuilder, post_image};
+use super::message::Request;
+use super::node::execute;
+use super::step::TreeStep;
+use super::view::next_life;
+use super::{LeafView, Tree};
+use crate::error::IndexError;
+use fabric::{Batch, Env};
+use layout::leaf;
+use layout::{GlobalPtr, Key, LeafLayout, NodeId, VersionWord};
+use memory::Pool;
+
+/// Makes an empty tree: one leaf out of `pool`, root block and inner nodes on `node`.
+pub async fn create_tree<E: Env>(
+    env: &E,
+    pool: &mut Pool,
+    node: NodeId,
+    layout: LeafLayout,
+) -> Result<Tree, IndexError> {
+    assert!((1..=layout::KEY_WORDS_MAX).contains(&(layout.key_words as usize)));
+    assert!(
+        layout.entries >= 4,
+        "LeafLayout::within never makes smaller nodes"
+    );
+    let first_leaf = pool.allocate(env, layout.words()).await?;
+    let mut batch = Batch::new();
+    let version = batch.read(first_leaf.add_words(u64::from(leaf::VERSION)), 1);
+    batch = execute(env, batch).await?;
+    let head = Head {
+        insert: VersionWord::NONE,
+        version: next_life(batch.word(version.at)),
+        collected: 0,
+        next: GlobalPtr::NULL,
+        level: 0,
+        dead: false,
+        low: Key::lowest(layout.key_words),
+        high: None,
+    };
+    let span = ImageBuilder::start(&mut batch, layout).finish(&mut batch, &head);
+    assert!(LeafView::new(layout, batch.words(span)).is_live(0));
+    batch.write_word(
+        first_leaf.add_words(u64::from(leaf::INSERT)),
+        head.insert.word(),
+    );
+    post_image(&mut batch, layout, first_leaf, span);
+    execute(env, batch).await?;
+    env.reach(TreeStep::FirstLeafWritten).await;
+    let nowhere = Tree {
+        root: GlobalPtr::NULL,
+        node,
+        layout,
+    };
+    let root = ask(env, &nowhere, Request::Create { layout, first_leaf }).await?;
+    Ok(Tree { root, node, layout })
+}
+
+/// The tree whose root block is at `root`.
+pub async fn open_tree<E: Env>(env: &E, root: GlobalPtr) -> Result<Tree, IndexError> {
+    let (_, block) = read_root(env, Batch::new(), root).await?;
+    Ok(Tree {
+        root,
+        node: env.node_of(root.region()),
+        layout: block.layout,
+    })
+}

@@ -1,0 +1,138 @@
+//! Node images, built word by word at the end of an arena.
+
+use super::view::LeafView;
+use fabric::{Batch, Span};
+use layout::leaf::{self, LeafLayout, Shape};
+use layout::{GlobalPtr, Key, VersionWord};
+
+/// Everything of a node but its entries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    pub insert: VersionWord,
+    pub version: u64,
+    pub collected: u64,
+    pub next: GlobalPtr,
+    pub level: u8,
+    pub dead: bool,
+    pub low: Key,
+    /// `None` for the rightmost node of its level.
+    pub high: Option<Key>,
+}
+
+impl Head {
+    /// The head of a node that was read.
+    #[inline]
+    pub fn of(view: &LeafView<'_>) -> Self {
+        let shape = view.shape();
+        Self {
+            insert: view.insert_word(),
+            version: view.version(),
+            collected: view.collected(),
+            next: view.next(),
+            level: shape.level,
+            dead: shape.dead,
+            low: Key::from_words(view.low()),
+            high: view.high_key(),
+        }
+    }
+}
+
+/// A node under construction. Entries are appended in key order; nothing else may use the arena until
+/// [`ImageBuilder::finish`], because an image is one span.
+pub(super) struct ImageBuilder {
+    layout: LeafLayout,
+    at: u32,
+    count: u32,
+}
+
+impl ImageBuilder {
+    /// Starts an image at the arena's end.
+    #[inline]
+    pub fn start(batch: &mut Batch, layout: LeafLayout) -> Self {
+        let fixed = batch.reserve(layout.entry(0));
+        Self {
+            layout,
+            at: fixed.at,
+            count: 0,
+        }
+    }
+
+    /// Appends entries `from..to` of the node in `source`.
+    #[inline]
+    pub fn copy(&mut self, batch: &mut Batch, source: Span, from: u32, to: u32) {
+        assert!(from <= to && to <= self.layout.entries);
+        if from < to {
+            let at = source.at + self.layout.entry(from);
+            batch.duplicate(Span {
+                at,
+                words: (to - from) * self.layout.entry_words(),
+            });
+            self.count += to - from;
+        }
+    }
+
+    /// Appends one entry.
+    #[inline]
+    pub fn push(&mut self, batch: &mut Batch, key: &[u64], value: &[u64]) {
+        assert!(key.len() == self.layout.key_words as usize);
+        assert!(value.len() == self.layout.value_words as usize);
+        batch.put(key);
+        batch.put(value);
+        self.count += 1;
+    }
+
+    /// Writes the head in front of the entries and returns the whole image.
+    #[inline]
+    pub fn finish(self, batch: &mut Batch, head: &Head) -> Span {
+        let Self { layout, at, count } = self;
+        assert!(
+            count <= layout.entries,
+            "a node holds no more entries than its layout allows"
+        );
+        assert!(
+            batch.arena_words() == (at + layout.entry(count)) as usize,
+            "an image is one span"
+        );
+        let rest = batch.reserve(layout.words() - layout.entry(count));
+        batch.words_mut(rest).fill(0);
+        let span = Span {
+            at,
+            words: layout.words(),
+        };
+        let shape = Shape {
+            count,
+            level: head.level,
+            unbounded: head.high.is_none(),
+            dead: head.dead,
+        };
+        let key_words = layout.key_words as usize;
+        let words = batch.words_mut(span);
+        words[leaf::INSERT as usize] = head.insert.word();
+        words[leaf::VERSION as usize] = head.version;
+        words[leaf::COLLECTED as usize] = head.collected;
+        words[leaf::NEXT as usize] = head.next.word();
+        words[leaf::SHAPE as usize] = shape.word();
+        words[leaf::LOW as usize..][..key_words].copy_from_slice(head.low.words());
+        let high = &mut words[layout.high() as usize..][..key_words];
+        match &head.high {
+            Some(key) => high.copy_from_slice(key.words()),
+            None => high.fill(u64::MAX),
+        }
+        span
+    }
+}
+
+/// Pushes the write of a whole image; the insert word in it is not written.
+#[inline]
+pub(super) fn post_image(batch: &mut Batch, layout: LeafLayout, to: GlobalPtr, span: Span) {
+    assert!(span.words == layout.words());
+    let count = Shape::from_word(batch.word(span.at + leaf::SHAPE)).count;
+    // Words behind the last entry need not travel; only a checksum makes an image a fixed length.
+    let words = if layout.checksummed {
+        span.words
+    } else {
+        layout.entry(count)
+    };
+    let cover = layout::row::Cover::All;
+    batch.write_row(to, Span { at: span.at, words }, leaf::COLLECTED, cover);
+}

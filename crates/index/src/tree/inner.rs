@@ -1,0 +1,333 @@
+//! Changing inner nodes, under the latch of the tree.
+
+use super::descend::{InnerRead, descend};
+use super::image::{Head, ImageBuilder, post_image};
+use super::node::{execute, read_node};
+use super::root::{TreeRoot, inner_layout};
+use super::service::NodeAllocator;
+use super::settle::separators;
+use super::step::TreeStep;
+use super::view::{LeafView, next_life, next_version, predecessor};
+use crate::error::IndexError;
+use fabric::{Batch, Env};
+use layout::leaf;
+use layout::{GlobalPtr, Key, LeafLayout};
+
+/// An entry of an inner node: where a child begins, and where it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Separator {
+    pub low: Key,
+    pub child: GlobalPtr,
+}
+
+/// Share of an inner node that is filled when it is split in the middle, in percent.
+const FILL_PERCENT: usize = 70;
+
+/// The inner nodes of one tree in the hands of the handler that holds its latch.
+pub(super) struct Inner<'a, E: Env> {
+    pub env: &'a E,
+    pub allocator: &'a dyn NodeAllocator,
+    pub root: GlobalPtr,
+    /// The root block; ours while the latch is held.
+    pub block: TreeRoot,
+}
+
+impl<E: Env> Inner<'_, E> {
+    /// The shape of inner nodes.
+    pub fn layout(&self) -> LeafLayout {
+        inner_layout(self.block.layout)
+    }
+
+    /// Gives `node` the entries `new` in place of `old`. If they are too many it is split, and so are its
+    /// ancestors as far as needed; if nothing but a loan is left, its left neighbour takes it over.
+    pub async fn replace(
+        &mut self,
+        mut batch: Batch,
+        node: &InnerRead,
+        old: &[Separator],
+        new: Vec<Separator>,
+    ) -> Result<Batch, IndexError> {
+        let capacity = self.layout().entries as usize;
+        let (mut node, mut old, mut new) = (*node, old.to_vec(), new);
+        loop {
+            let head = Head::of(&node.view(&batch, self.layout()));
+            let groups = split_evenly_or_append(&old, &new, capacity);
+            if groups.len() == 1 {
+                batch = self.rewrite(batch, node.ptr, &head, &new).await?;
+                if let ([only], 1) = (&new[..], head.level) {
+                    batch = self.shrink(batch, node.ptr, &head, only).await?;
+                }
+                return Ok(batch);
+            }
+            let rights;
+            (batch, rights) = self.split(batch, node.ptr, &head, &groups).await?;
+            if node.ptr == self.block.top {
+                batch = self.raise(batch, node.ptr, &head).await?;
+            }
+            (batch, node) =
+                descend(self.env, batch, self.root, head.low.words(), head.level + 1).await?;
+            old = separators(&node.view(&batch, self.layout()));
+            new = merge(&old, &rights);
+        }
+    }
+
+    /// Rewrites a node in place with fewer than too many entries.
+    async fn rewrite(
+        &self,
+        mut batch: Batch,
+        ptr: GlobalPtr,
+        head: &Head,
+        entries: &[Separator],
+    ) -> Result<Batch, IndexError> {
+        let head = Head {
+            version: next_version(head.version),
+            ..*head
+        };
+        self.post(&mut batch, ptr, &head, entries);
+        execute(self.env, batch).await
+    }
+
+    fn post(&self, batch: &mut Batch, ptr: GlobalPtr, head: &Head, entries: &[Separator]) {
+        let layout = self.layout();
+        assert!(head.dead || entries.first().is_some_and(|first| first.low == head.low));
+        assert!(entries.windows(2).all(|pair| pair[0].low < pair[1].low));
+        let mut image = ImageBuilder::start(batch, layout);
+        for entry in entries {
+            image.push(batch, entry.low.words(), &[entry.child.word()]);
+        }
+        let span = image.finish(batch, head);
+        post_image(batch, layout, ptr, span);
+    }
+
+    /// A node's memory, and the version its next life begins with. Absorbed nodes come first: whoever still
+    /// descends through one sees by level and fences that it is no longer what he looked for.
+    async fn allocate(&mut self, mut batch: Batch) -> Result<(Batch, GlobalPtr, u64), IndexError> {
+        let layout = self.layout();
+        let spare = self.block.spare;
+        let ptr = if spare.is_null() {
+            self.allocator
+                .allocate(layout.words())
+                .map_err(IndexError::OutOfMemory)?
+        } else {
+            let span;
+            (batch, span) = read_node(self.env, batch, layout, spare).await?;
+            self.block.spare = LeafView::new(layout, batch.words(span)).next();
+            spare
+        };
+        self.block.inner_count += 1;
+        let version = batch.read(ptr.add_words(u64::from(leaf::VERSION)), 1);
+        batch = execute(self.env, batch).await?;
+        let version = next_life(batch.word(version.at));
+        Ok((batch, ptr, version))
+    }
+
+    /// Splits a node into `groups`: the new ones first, then the node itself, which from then on leads
+    /// to them. Returns the separators its parent lacks.
+    async fn split(
+        &mut self,
+        mut batch: Batch,
+        ptr: GlobalPtr,
+        head: &Head,
+        groups: &[&[Separator]],
+    ) -> Result<(Batch, Vec<Separator>), IndexError> {
+        let mut rights = Vec::with_capacity(groups.len() - 1);
+        let mut after = (head.next, head.high);
+        for group in groups[1..].iter().rev() {
+            let (right, version);
+            (batch, right, version) = self.allocate(batch).await?;
+            let low = group[0].low;
+            let right_head = Head {
+                version,
+                next: after.0,
+                low,
+                high: after.1,
+                ..*head
+            };
+            self.post(&mut batch, right, &right_head, group);
+            self.block.post_changes(&mut batch, self.root);
+            batch = execute(self.env, batch).await?;
+            after = (right, Some(low));
+            rights.push(Separator { low, child: right });
+        }
+        rights.reverse();
+        self.env.reach(TreeStep::InnerRightWritten).await;
+        let left_head = Head {
+            next: after.0,
+            high: after.1,
+            ..*head
+        };
+        batch = self.rewrite(batch, ptr, &left_head, groups[0]).await?;
+        self.env.reach(TreeStep::InnerLeftWritten).await;
+        Ok((batch, rights))
+    }
+
+    /// Puts a new top above the old one, which is all it leads to at first.
+    async fn raise(
+        &mut self,
+        batch: Batch,
+        old_top: GlobalPtr,
+        head: &Head,
+    ) -> Result<Batch, IndexError> {
+        assert!(head.high.is_none(), "the top was alone on its level");
+        let (mut batch, top, version) = self.allocate(batch).await?;
+        let entry = Separator {
+            low: head.low,
+            child: old_top,
+        };
+        let top_head = Head {
+            version,
+            level: head.level + 1,
+            next: GlobalPtr::NULL,
+            ..*head
+        };
+        self.post(&mut batch, top, &top_head, &[entry]);
+        self.block.top = top;
+        self.block.height += 1;
+        self.block.post_changes(&mut batch, self.root);
+        let batch = execute(self.env, batch).await?;
+        self.env.reach(TreeStep::RootRaised).await;
+        Ok(batch)
+    }
+
+    /// Lets the left neighbour take over a node of level 1 that has nothing left but a loan, so that a
+    /// range that was emptied for good costs nothing. Not if the node is the first of its parent: then the
+    /// neighbour belongs to another parent, and one node per parent is a fair price for simplicity.
+    async fn shrink(
+        &mut self,
+        batch: Batch,
+        ptr: GlobalPtr,
+        head: &Head,
+        only: &Separator,
+    ) -> Result<Batch, IndexError> {
+        let Some(before) = predecessor(head.low.words()) else {
+            return Ok(batch);
+        };
+        if ptr == self.block.top {
+            return Ok(batch);
+        }
+        let (batch, is_loan) = self.is_loan(batch, only).await?;
+        if !is_loan {
+            return Ok(batch);
+        }
+        let layout = self.layout();
+        let (batch, parent) = descend(self.env, batch, self.root, head.low.words(), 2).await?;
+        let entry = parent.view(&batch, layout).search(head.low.words());
+        let Ok(index @ 1..) = entry else {
+            return Ok(batch);
+        };
+        if parent.view(&batch, layout).child(index) != ptr {
+            return Ok(batch);
+        }
+        let (batch, left) = descend(self.env, batch, self.root, before.words(), 1).await?;
+        let left_view = left.view(&batch, layout);
+        let left_head = Head::of(&left_view);
+        assert!(
+            left_head.high == Some(head.low) && left_head.next == ptr,
+            "neighbours meet"
+        );
+        let entries = separators(&left_view);
+        let wider = Head {
+            high: head.high,
+            next: head.next,
+            ..left_head
+        };
+        let batch = self.rewrite(batch, left.ptr, &wider, &entries).await?;
+        self.env.reach(TreeStep::InnerTookOver).await;
+        self.bury(batch, ptr, head, &parent, index).await
+    }
+
+    async fn is_loan(&self, batch: Batch, entry: &Separator) -> Result<(Batch, bool), IndexError> {
+        let layout = self.block.layout;
+        let (batch, span) = read_node(self.env, batch, layout, entry.child).await?;
+        let leaf = LeafView::new(layout, batch.words(span));
+        let is_loan = leaf.is_live(0) && leaf.low() != entry.low.words();
+        Ok((batch, is_loan))
+    }
+
+    async fn bury(
+        &mut self,
+        mut batch: Batch,
+        ptr: GlobalPtr,
+        head: &Head,
+        parent: &InnerRead,
+        index: u32,
+    ) -> Result<Batch, IndexError> {
+        let parent_view = parent.view(&batch, self.layout());
+        let parent_head = Head::of(&parent_view);
+        let mut entries = separators(&parent_view);
+        entries.remove(index as usize);
+        // The node was rewritten once since `head` was read.
+        let version = next_version(next_version(head.version));
+        let dead = Head {
+            version,
+            dead: true,
+            next: self.block.spare,
+            ..*head
+        };
+        self.post(&mut batch, ptr, &dead, &[]);
+        batch = execute(self.env, batch).await?;
+        self.env.reach(TreeStep::InnerDead).await;
+        batch = self
+            .rewrite(batch, parent.ptr, &parent_head, &entries)
+            .await?;
+        self.block.spare = ptr;
+        self.block.inner_count -= 1;
+        self.block.post_changes(&mut batch, self.root);
+        execute(self.env, batch).await
+    }
+}
+
+fn merge(old: &[Separator], more: &[Separator]) -> Vec<Separator> {
+    let mut all: Vec<Separator> = old.iter().chain(more).copied().collect();
+    all.sort_by_key(|entry| entry.low);
+    all
+}
+
+/// One group if the entries fit; full groups if all that is new comes behind the old, because then more
+/// will come there; else groups of equal size.
+fn split_evenly_or_append<'a>(
+    old: &[Separator],
+    new: &'a [Separator],
+    capacity: usize,
+) -> Vec<&'a [Separator]> {
+    if new.len() <= capacity {
+        return vec![new];
+    }
+    if new.starts_with(old) {
+        return new.chunks(capacity).collect();
+    }
+    let count = (new.len() * 100).div_ceil(capacity * FILL_PERCENT).max(2);
+    (0..count)
+        .map(|group| &new[new.len() * group / count..new.len() * (group + 1) / count])
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(keys: impl IntoIterator<Item = u64>) -> Vec<Separator> {
+        let entry = |key| Separator {
+            low: Key::from_words(&[key]),
+            child: GlobalPtr::NULL,
+        };
+        keys.into_iter().map(entry).collect()
+    }
+
+    #[test]
+    fn appended_separators_leave_full_nodes_behind() {
+        let sizes = |old: &[Separator], new: &[Separator]| -> Vec<usize> {
+            split_evenly_or_append(old, new, 8)
+                .iter()
+                .map(|group| group.len())
+                .collect()
+        };
+        assert_eq!(sizes(&entries(0..5), &entries(0..8)), [8]);
+        assert_eq!(sizes(&entries(0..8), &entries(0..9)), [8, 1]);
+        assert_eq!(sizes(&entries(1..9), &entries(0..9)), [4, 5]);
+        let many = sizes(&entries(1..9), &entries(0..100));
+        assert!(
+            many.iter().all(|&size| (4..=8).contains(&size)) && many.iter().sum::<usize>() == 100
+        );
+    }
+}

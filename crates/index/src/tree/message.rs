@@ -1,0 +1,185 @@
+//! What compute servers ask the tree service for, and what it answers.
+
+use fabric::{CallError, ServiceId};
+use layout::{GlobalPtr, Key, LeafLayout};
+use memory::message::{Reader, Writer};
+
+use super::root::{pack_layout, unpack_layout};
+
+/// The service that keeps the inner nodes of trees.
+pub const TREE_SERVICE: ServiceId = ServiceId(2);
+
+const CREATE: u64 = 1;
+const FIND: u64 = 2;
+const SETTLE: u64 = 3;
+const NAME: &str = "the tree service";
+
+/// A request to the tree service.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Request {
+    /// Makes root block and top node of a tree whose first leaf was written already.
+    Create {
+        layout: LeafLayout,
+        first_leaf: GlobalPtr,
+    },
+    /// Which leaf holds `key`?
+    Find { root: GlobalPtr, key: Key },
+    /// The leaves between `low` and `high` changed: bring the inner nodes into line with them.
+    Settle {
+        root: GlobalPtr,
+        low: Key,
+        high: Option<Key>,
+    },
+}
+
+/// What the tree service answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Answer {
+    /// The root block of the new tree, or the leaf that holds the key.
+    Found(GlobalPtr),
+    /// Bounded retries were not enough.
+    Contended,
+}
+
+impl Request {
+    pub fn encode(&self) -> Vec<u8> {
+        match self {
+            Self::Create { layout, first_leaf } => {
+                let writer = Writer::new().number(CREATE).number(pack_layout(*layout));
+                writer.number(first_leaf.word()).finish()
+            }
+            Self::Find { root, key } => Writer::new()
+                .number(FIND)
+                .number(root.word())
+                .words(key.words())
+                .finish(),
+            Self::Settle { root, low, high } => {
+                let writer = Writer::new()
+                    .number(SETTLE)
+                    .number(root.word())
+                    .words(low.words());
+                writer.words(high.as_ref().map_or(&[], Key::words)).finish()
+            }
+        }
+    }
+
+    pub fn decode(message: &[u8]) -> Result<Self, CallError> {
+        let mut reader = Reader::new(message, NAME);
+        let request = match reader.number()? {
+            CREATE => {
+                let layout = unpack_layout(reader.number()?).ok_or(CallError::Malformed(NAME))?;
+                Self::Create {
+                    layout,
+                    first_leaf: GlobalPtr::from_word(reader.number()?),
+                }
+            }
+            FIND => Self::Find {
+                root: GlobalPtr::from_word(reader.number()?),
+                key: key(&mut reader)?,
+            },
+            SETTLE => {
+                let root = GlobalPtr::from_word(reader.number()?);
+                let low = key(&mut reader)?;
+                let high = Some(key(&mut reader)?).filter(|high| !high.words().is_empty());
+                if high.is_some_and(|high| high.words().len() != low.words().len()) {
+                    return Err(CallError::Malformed(NAME));
+                }
+                Self::Settle { root, low, high }
+            }
+            _ => return Err(CallError::Malformed(NAME)),
+        };
+        if reader.is_empty() {
+            Ok(request)
+        } else {
+            Err(CallError::Malformed(NAME))
+        }
+    }
+}
+
+fn key(reader: &mut Reader<'_>) -> Result<Key, CallError> {
+    let words = reader.words()?;
+    if words.len() > layout::KEY_WORDS_MAX {
+        return Err(CallError::Malformed(NAME));
+    }
+    Ok(Key::from_words(&words))
+}
+
+impl Answer {
+    pub fn encode(self) -> Vec<u8> {
+        let ptr = match self {
+            Self::Found(ptr) => ptr,
+            Self::Contended => GlobalPtr::NULL,
+        };
+        Writer::new().number(ptr.word()).finish()
+    }
+
+    pub fn decode(message: &[u8]) -> Result<Self, CallError> {
+        let ptr =
+            GlobalPtr::from_word(Reader::new(message, "an answer of the tree service").number()?);
+        Ok(if ptr.is_null() {
+            Self::Contended
+        } else {
+            Self::Found(ptr)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layout::RegionId;
+
+    #[test]
+    fn requests_and_answers_come_back() {
+        let root = GlobalPtr::new(RegionId(3), 4096);
+        let (low, high) = (Key::from_words(&[1, 2]), Key::from_words(&[3, 4]));
+        let layout = LeafLayout::within(512, 2, 1, false);
+        for request in [
+            Request::Create {
+                layout,
+                first_leaf: root,
+            },
+            Request::Find { root, key: low },
+            Request::Settle {
+                root,
+                low,
+                high: Some(high),
+            },
+            Request::Settle {
+                root,
+                low,
+                high: None,
+            },
+        ] {
+            assert_eq!(Request::decode(&request.encode()), Ok(request));
+        }
+        for answer in [Answer::Found(root), Answer::Contended] {
+            assert_eq!(Answer::decode(&answer.encode()), Ok(answer));
+        }
+    }
+
+    #[test]
+    fn every_cut_or_longer_message_is_malformed() {
+        let root = GlobalPtr::new(RegionId(3), 4096);
+        let (low, high) = (Key::from_words(&[1, 2]), Some(Key::from_words(&[3, 4])));
+        let mut message = Request::Settle { root, low, high }.encode();
+        for length in 0..message.len() {
+            assert_eq!(
+                Request::decode(&message[..length]),
+                Err(CallError::Malformed(NAME))
+            );
+        }
+        message.push(0);
+        assert_eq!(Request::decode(&message), Err(CallError::Malformed(NAME)));
+        let unequal = Request::Settle {
+            root,
+            low,
+            high: Some(Key::from_words(&[9])),
+        };
+        assert!(Request::decode(&unequal.encode()).is_err());
+        assert!(Request::decode(&Writer::new().number(99).finish()).is_err());
+        let long = Writer::new().number(FIND).number(8).words(&[0; 9]).finish();
+        assert!(Request::decode(&long).is_err());
+        assert!(Answer::decode(&[1, 2, 3]).is_err());
+    }
+}

@@ -1,0 +1,130 @@
+//! The tree service: creating trees, and the calls of compute servers that touch inner nodes.
+
+use super::descend::find_child;
+use super::image::{Head, ImageBuilder, post_image};
+use super::message::{Answer, Request};
+use super::node::execute;
+use super::root::{ROOT_WORDS, TreeRoot, inner_layout};
+use super::settle::settle;
+use super::view::next_life;
+use crate::error::IndexError;
+use fabric::{Batch, CallError, Env, Reply, Service};
+use layout::leaf;
+use layout::{GlobalPtr, Key, LeafLayout, VersionWord};
+use std::sync::{Arc, Mutex};
+
+/// Where the memory server takes root blocks and inner nodes from: memory of its own region.
+pub trait NodeAllocator: Send + Sync {
+    /// A piece of `words` words, or a sentence that says why there is none.
+    fn allocate(&self, words: u32) -> Result<GlobalPtr, String>;
+}
+
+/// Answers calls to [`super::TREE_SERVICE`].
+pub struct TreeService {
+    allocator: Arc<dyn NodeAllocator>,
+    /// Batches of finished calls, so that a call costs no arena. Never locked across an await.
+    batches: Mutex<Vec<Batch>>,
+}
+
+impl TreeService {
+    /// A service that makes its nodes out of memory from `allocator`.
+    pub fn new(allocator: Arc<dyn NodeAllocator>) -> Self {
+        Self {
+            allocator,
+            batches: Mutex::default(),
+        }
+    }
+
+    fn take_batch(&self) -> Batch {
+        self.batches
+            .lock()
+            .expect("no holder panics")
+            .pop()
+            .unwrap_or_default()
+    }
+
+    fn put_back(&self, mut batch: Batch) {
+        batch.reset();
+        self.batches.lock().expect("no holder panics").push(batch);
+    }
+
+    async fn answer<E: Env>(
+        &self,
+        env: &E,
+        batch: Batch,
+        request: Request,
+    ) -> Result<(Batch, GlobalPtr), IndexError> {
+        let allocator = &*self.allocator;
+        match request {
+            Request::Create { layout, first_leaf } => {
+                create(env, batch, allocator, layout, first_leaf).await
+            }
+            Request::Find { root, key } => find_child(env, batch, root, &key).await,
+            Request::Settle { root, low, high } => {
+                settle(env, batch, allocator, root, low, high).await
+            }
+        }
+    }
+}
+
+impl<E: Env> Service<E> for TreeService {
+    fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(async move {
+            let request = Request::decode(request)?;
+            match self.answer(env, self.take_batch(), request).await {
+                Ok((batch, ptr)) => {
+                    self.put_back(batch);
+                    Ok(Answer::Found(ptr).encode())
+                }
+                Err(IndexError::Contended) => Ok(Answer::Contended.encode()),
+                Err(IndexError::Call(error)) => Err(error),
+                Err(error) => Err(CallError::Refused(error.to_string())),
+            }
+        })
+    }
+}
+
+/// Makes the top node, which leads to the first leaf only, and then the root block.
+async fn create<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    allocator: &dyn NodeAllocator,
+    layout: LeafLayout,
+    first_leaf: GlobalPtr,
+) -> Result<(Batch, GlobalPtr), IndexError> {
+    let inner = inner_layout(layout);
+    let top = allocator
+        .allocate(inner.words())
+        .map_err(IndexError::OutOfMemory)?;
+    let root = allocator
+        .allocate(ROOT_WORDS)
+        .map_err(IndexError::OutOfMemory)?;
+    let version = batch.read(top.add_words(u64::from(leaf::VERSION)), 1);
+    batch = execute(env, batch).await?;
+    let low = Key::lowest(layout.key_words);
+    let mut image = ImageBuilder::start(&mut batch, inner);
+    image.push(&mut batch, low.words(), &[first_leaf.word()]);
+    let head = Head {
+        insert: VersionWord::NONE,
+        version: next_life(batch.word(version.at)),
+        collected: 0,
+        next: GlobalPtr::NULL,
+        level: 1,
+        dead: false,
+        low,
+        high: None,
+    };
+    let span = image.finish(&mut batch, &head);
+    post_image(&mut batch, inner, top, span);
+    let block = TreeRoot {
+        layout,
+        first_leaf,
+        top,
+        height: 1,
+        inner_count: 1,
+        spare: GlobalPtr::NULL,
+    };
+    let block = batch.put(&block.words());
+    batch.write(root, block);
+    Ok((execute(env, batch).await?, root))
+}

@@ -1,0 +1,205 @@
+//! Making room in a leaf: splitting it until the keys that shall come fit.
+
+use super::cache::LeafCache;
+use super::find::settle_range;
+use super::image::{Head, ImageBuilder, post_image};
+use super::lock::{LockResult, lock_result, post_lock, post_release};
+use super::node::execute;
+use super::plan::{Part, plan};
+use super::step::TreeStep;
+use super::view::{next_life, next_version};
+use super::{LeafRead, Tree};
+use crate::error::IndexError;
+use fabric::{Batch, Env, Span};
+use layout::leaf;
+use layout::{GlobalPtr, Key, VersionWord};
+use memory::Pool;
+
+/// Splits `leaf` until each of its parts has room for those of the keys in `pending` (sorted, all covered by
+/// the leaf) that fall into it, and returns the parts, left to right, as they now stand in memory. A leaf
+/// with enough room is returned as it is, without any verb.
+///
+/// `timestamp` is a number that the caller uses for nothing else. The insert words of all parts hold it
+/// afterwards, unlocked: others may use the room, and the caller's lock then misses.
+///
+/// # Errors
+/// [`IndexError::Conflict`] if somebody else holds the leaf or changed it since it was read. After an error
+/// of the last step, the call, the split is complete and correct, only the inner nodes do not know of it.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "they are what a change of a tree takes"
+)]
+pub async fn make_room<E: Env>(
+    env: &E,
+    batch: Batch,
+    tree: &Tree,
+    cache: &mut LeafCache,
+    pool: &mut Pool,
+    leaf: LeafRead,
+    pending: &[Key],
+    timestamp: VersionWord,
+) -> Result<(Batch, Vec<LeafRead>), IndexError> {
+    let view = leaf.view(&batch, tree);
+    assert!(view.is_live(0), "only a leaf in use is split");
+    assert!(pending.is_sorted());
+    assert!(
+        pending.iter().all(|key| view.covers(key.words())),
+        "pending keys fall into the leaf"
+    );
+    let Some(parts) = plan(&view, tree.layout.entries, pending) else {
+        return Ok((batch, vec![leaf]));
+    };
+    if leaf.insert.is_locked() {
+        return Err(IndexError::Conflict);
+    }
+    let rights = allocate(env, tree, pool, parts.len() - 1).await?;
+    let locked = lock_leaf(env, batch, tree, &leaf, &rights, timestamp).await;
+    if let Err(IndexError::Conflict) = locked {
+        rights
+            .iter()
+            .for_each(|&ptr| pool.free(ptr, tree.layout.words()));
+    }
+    let (batch, versions) = locked?;
+    env.reach(TreeStep::LeafLocked).await;
+
+    let (batch, leaves) = write_rights(
+        env, batch, tree, &leaf, &parts, &rights, &versions, timestamp,
+    )
+    .await?;
+    env.reach(TreeStep::RightWritten).await;
+    let (batch, leaves) = rewrite_left(env, batch, tree, &leaf, &parts, leaves, timestamp).await?;
+    env.reach(TreeStep::LeftRewritten).await;
+    for part in leaves.iter().rev() {
+        cache.learn(part.ptr, &part.view(&batch, tree));
+    }
+    let high = leaf.view(&batch, tree).high_key();
+    settle_range(env, tree, parts[1].low, high).await?;
+    env.reach(TreeStep::SeparatorsAdded).await;
+    Ok((batch, leaves))
+}
+
+async fn allocate<E: Env>(
+    env: &E,
+    tree: &Tree,
+    pool: &mut Pool,
+    count: usize,
+) -> Result<Vec<GlobalPtr>, IndexError> {
+    let words = tree.layout.words();
+    let mut allocated = Vec::with_capacity(count);
+    for _ in 0..count {
+        match pool.allocate(env, words).await {
+            Ok(ptr) => allocated.push(ptr),
+            Err(error) => {
+                allocated.iter().for_each(|&ptr| pool.free(ptr, words));
+                return Err(error.into());
+            }
+        }
+    }
+    Ok(allocated)
+}
+
+/// Locks the leaf, and in the same round trip reads how far the versions of the new leaves' memory got in
+/// its former lives.
+async fn lock_leaf<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    tree: &Tree,
+    leaf: &LeafRead,
+    rights: &[GlobalPtr],
+    timestamp: VersionWord,
+) -> Result<(Batch, Span), IndexError> {
+    let lock = post_lock(&mut batch, tree, leaf, timestamp);
+    let at = batch.arena_words() as u32;
+    for right in rights {
+        batch.read(right.add_words(u64::from(leaf::VERSION)), 1);
+    }
+    let versions = Span {
+        at,
+        words: rights.len() as u32,
+    };
+    batch = execute(env, batch).await?;
+    match lock_result(&batch, &lock) {
+        LockResult::Held => Ok((batch, versions)),
+        LockResult::Missed => Err(IndexError::Conflict),
+        LockResult::Outdated => {
+            post_release(&mut batch, leaf.ptr, timestamp);
+            execute(env, batch).await?;
+            Err(IndexError::Conflict)
+        }
+    }
+}
+
+/// Writes the new leaves into memory that nobody reaches yet. The insert word goes first: a reader with a
+/// pointer from the memory's former life must not find the new image beside the old word.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "they are what a new leaf is made of"
+)]
+async fn write_rights<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    tree: &Tree,
+    leaf: &LeafRead,
+    parts: &[Part],
+    rights: &[GlobalPtr],
+    versions: &Span,
+    timestamp: VersionWord,
+) -> Result<(Batch, Vec<LeafRead>), IndexError> {
+    let whole = Head::of(&leaf.view(&batch, tree));
+    let mut leaves = Vec::with_capacity(parts.len());
+    leaves.push(LeafRead {
+        insert: timestamp,
+        ..*leaf
+    });
+    for (index, part) in parts[1..].iter().enumerate() {
+        let mut image = ImageBuilder::start(&mut batch, tree.layout);
+        image.copy(&mut batch, leaf.span, part.entries.start, part.entries.end);
+        let after = parts.get(index + 2);
+        let head = Head {
+            insert: timestamp,
+            version: next_life(batch.word(versions.at + index as u32)),
+            next: rights.get(index + 1).copied().unwrap_or(whole.next),
+            low: part.low,
+            high: after.map_or(whole.high, |after| Some(after.low)),
+            ..whole
+        };
+        let span = image.finish(&mut batch, &head);
+        batch.write_word(
+            rights[index].add_words(u64::from(leaf::INSERT)),
+            timestamp.word(),
+        );
+        post_image(&mut batch, tree.layout, rights[index], span);
+        leaves.push(LeafRead {
+            ptr: rights[index],
+            span,
+            insert: timestamp,
+        });
+    }
+    Ok((execute(env, batch).await?, leaves))
+}
+
+/// Gives the upper part of the leaf's range to the new leaves, at once for every reader, and unlocks it.
+async fn rewrite_left<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    tree: &Tree,
+    leaf: &LeafRead,
+    parts: &[Part],
+    mut leaves: Vec<LeafRead>,
+    timestamp: VersionWord,
+) -> Result<(Batch, Vec<LeafRead>), IndexError> {
+    let whole = Head::of(&leaf.view(&batch, tree));
+    let mut image = ImageBuilder::start(&mut batch, tree.layout);
+    image.copy(&mut batch, leaf.span, 0, parts[0].entries.end);
+    let head = Head {
+        insert: timestamp,
+        version: next_version(whole.version),
+        next: leaves[1].ptr,
+        high: Some(parts[1].low),
+        ..whole
+    };
+    leaves[0].span = image.finish(&mut batch, &head);
+    post_image(&mut batch, tree.layout, leaf.ptr, leaves[0].span);
+    post_release(&mut batch, leaf.ptr, timestamp);
+    Ok((execute(env, batch).await?, leaves))
+}

@@ -1,0 +1,103 @@
+//! Named points right after each remotely visible effect on a tree.
+
+use fabric::FailurePoint;
+
+/// Where the simulator may hold or kill whoever changes a tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TreeStep {
+    /// Create: the first leaf stands in memory; nothing leads to it.
+    FirstLeafWritten,
+    /// Split: the leaf's insert word carries the splitter's timestamp and lock bit.
+    LeafLocked,
+    /// Split: the new leaves are complete and lead to the old right neighbour; nothing leads to them.
+    RightWritten,
+    /// Split: the leaf ends at the first separator and leads to the new leaves; it is unlocked. Readers
+    /// that come through the inner nodes reach the new leaves over it.
+    LeftRewritten,
+    /// Split: the inner nodes lead to the new leaves directly.
+    SeparatorsAdded,
+    /// Absorb: leaf and right neighbour are locked.
+    NeighboursLocked,
+    /// Absorb: the leaf holds its own and its neighbour's entries and ends where the neighbour ended. The
+    /// neighbour says the same as before and cannot change.
+    LeftTookOver,
+    /// Absorb: the neighbour is DEAD and unlocked; the leaf is still locked.
+    RightDead,
+    /// Absorb: the leaf is unlocked. Inner nodes may still lead to the neighbour, whose readers ask again.
+    LeftUnlocked,
+    /// Absorb: no inner node leads to the neighbour.
+    SeparatorRemoved,
+    /// Server: the latch of the tree is held.
+    LatchHeld,
+    /// Server: new right inner nodes are complete; nothing leads to them.
+    InnerRightWritten,
+    /// Server: the inner node ends at its first separator and leads to the new ones.
+    InnerLeftWritten,
+    /// Server: the descent starts one level higher.
+    RootRaised,
+    /// Server: an inner node without separators of its own was taken over by its left neighbour.
+    InnerTookOver,
+    /// Server: that inner node is DEAD.
+    InnerDead,
+    /// Server: the inner nodes are in line with the leaves; the latch is still held.
+    Settled,
+}
+
+impl TreeStep {
+    /// Every step, for sweeps that kill at each of them.
+    pub const ALL: &[Self] = &[
+        Self::FirstLeafWritten,
+        Self::LeafLocked,
+        Self::RightWritten,
+        Self::LeftRewritten,
+        Self::SeparatorsAdded,
+        Self::NeighboursLocked,
+        Self::LeftTookOver,
+        Self::RightDead,
+        Self::LeftUnlocked,
+        Self::SeparatorRemoved,
+        Self::LatchHeld,
+        Self::InnerRightWritten,
+        Self::InnerLeftWritten,
+        Self::RootRaised,
+        Self::InnerTookOver,
+        Self::InnerDead,
+        Self::Settled,
+    ];
+}
+
+impl FailurePoint for TreeStep {
+    fn name(self) -> &'static str {
+        match self {
+            Self::FirstLeafWritten => "tree::FirstLeafWritten",
+            Self::LeafLocked => "tree::LeafLocked",
+            Self::RightWritten => "tree::RightWritten",
+            Self::LeftRewritten => "tree::LeftRewritten",
+            Self::SeparatorsAdded => "tree::SeparatorsAdded",
+            Self::NeighboursLocked => "tree::NeighboursLocked",
+            Self::LeftTookOver => "tree::LeftTookOver",
+            Self::RightDead => "tree::RightDead",
+            Self::LeftUnlocked => "tree::LeftUnlocked",
+            Self::SeparatorRemoved => "tree::SeparatorRemoved",
+            Self::LatchHeld => "tree::LatchHeld",
+            Self::InnerRightWritten => "tree::InnerRightWritten",
+            Self::InnerLeftWritten => "tree::InnerLeftWritten",
+            Self::RootRaised => "tree::RootRaised",
+            Self::InnerTookOver => "tree::InnerTookOver",
+            Self::InnerDead => "tree::InnerDead",
+            Self::Settled => "tree::Settled",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique() {
+        let names: BTreeSet<_> = TreeStep::ALL.iter().map(|step| step.name()).collect();
+        assert_eq!(names.len(), TreeStep::ALL.len());
+    }
+}

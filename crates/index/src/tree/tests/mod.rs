@@ -1,0 +1,5 @@
+//! Trees in several worlds: one harness, a model to compare with, threads, and simulated schedules.
+
+mod harness;
+mod local;
+mod model;

@@ -1,0 +1,263 @@
+//! A node's words in the arena, read: fences, entries, search.
+
+use layout::leaf::{self, LeafLayout, Shape};
+use layout::{GlobalPtr, Key, VersionWord};
+
+/// A node in an arena, insert word included. Leaves and inner nodes look the same.
+#[derive(Clone, Copy, Debug)]
+pub struct LeafView<'a> {
+    layout: LeafLayout,
+    words: &'a [u64],
+}
+
+impl<'a> LeafView<'a> {
+    /// Looks at `words` as a node of shape `layout`.
+    #[inline]
+    pub fn new(layout: LeafLayout, words: &'a [u64]) -> Self {
+        assert!(words.len() == layout.words() as usize);
+        Self { layout, words }
+    }
+
+    #[inline]
+    fn word(&self, index: u32) -> u64 {
+        self.words[index as usize]
+    }
+
+    #[inline]
+    fn slice(&self, at: u32, words: u32) -> &'a [u64] {
+        &self.words[at as usize..(at + words) as usize]
+    }
+
+    /// The insert word as it was read with the node.
+    #[inline]
+    pub fn insert_word(&self) -> VersionWord {
+        VersionWord::from_word(self.word(leaf::INSERT))
+    }
+
+    /// Counts the rewrites of the node; see [`generation`] for its upper half.
+    #[inline]
+    pub fn version(&self) -> u64 {
+        self.word(leaf::VERSION)
+    }
+
+    /// Whether a writer was in the middle of the node while it was read.
+    #[inline]
+    pub fn is_torn(&self) -> bool {
+        self.version() == VersionWord::TORN.word()
+    }
+
+    /// The stamp up to which entries were collected here.
+    #[inline]
+    pub fn collected(&self) -> u64 {
+        self.word(leaf::COLLECTED)
+    }
+
+    /// The right neighbour, or null.
+    #[inline]
+    pub fn next(&self) -> GlobalPtr {
+        GlobalPtr::from_word(self.word(leaf::NEXT))
+    }
+
+    /// Entry count, level and flags.
+    #[inline]
+    pub fn shape(&self) -> Shape {
+        Shape::from_word(self.word(leaf::SHAPE))
+    }
+
+    /// The smallest key the node may hold.
+    #[inline]
+    pub fn low(&self) -> &'a [u64] {
+        self.slice(leaf::LOW, self.layout.key_words)
+    }
+
+    /// The smallest key the node may not hold, unless it is unbounded.
+    #[inline]
+    pub fn high(&self) -> &'a [u64] {
+        self.slice(self.layout.high(), self.layout.key_words)
+    }
+
+    /// The upper fence as a key, or `None` for the rightmost node.
+    #[inline]
+    pub fn high_key(&self) -> Option<Key> {
+        (!self.shape().unbounded).then(|| Key::from_words(self.high()))
+    }
+
+    /// Entries in use.
+    #[inline]
+    pub fn count(&self) -> u32 {
+        self.shape().count
+    }
+
+    /// The key of entry `index`.
+    #[inline]
+    pub fn key(&self, index: u32) -> &'a [u64] {
+        debug_assert!(index < self.count());
+        self.slice(self.layout.entry(index), self.layout.key_words)
+    }
+
+    /// The value of entry `index`.
+    #[inline]
+    pub fn value(&self, index: u32) -> &'a [u64] {
+        debug_assert!(index < self.count());
+        self.slice(
+            self.layout.entry(index) + self.layout.key_words,
+            self.layout.value_words,
+        )
+    }
+
+    /// The child behind entry `index` of an inner node.
+    #[inline]
+    pub(super) fn child(&self, index: u32) -> GlobalPtr {
+        GlobalPtr::from_word(self.value(index)[0])
+    }
+
+    /// The first entry whose key is not below `key`; the count if there is none.
+    #[inline]
+    pub fn lower_bound(&self, key: &[u64]) -> u32 {
+        debug_assert!(key.len() == self.layout.key_words as usize);
+        let (mut low, mut high) = (0, self.count());
+        while low < high {
+            let middle = (low + high) / 2;
+            if is_below(self.key(middle), key) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// The entry with `key`, or where it would have to be inserted.
+    #[inline]
+    pub fn search(&self, key: &[u64]) -> Result<u32, u32> {
+        let index = self.lower_bound(key);
+        if index < self.count() && self.key(index) == key {
+            Ok(index)
+        } else {
+            Err(index)
+        }
+    }
+
+    /// Whether `key` lies between the node's fences.
+    #[inline]
+    pub fn covers(&self, key: &[u64]) -> bool {
+        !is_below(key, self.low()) && !self.ends_before(key)
+    }
+
+    /// Whether `key` lies behind the node's upper fence.
+    #[inline]
+    pub fn ends_before(&self, key: &[u64]) -> bool {
+        !self.shape().unbounded && !is_below(key, self.high())
+    }
+
+    /// Whether the node is whole, in use, on `level`, and no more than full: what a reader demands before
+    /// it looks at fences. Anything else is a node that was absorbed, reused, or is being written.
+    #[inline]
+    pub fn is_live(&self, level: u8) -> bool {
+        let shape = self.shape();
+        !self.is_torn() && !shape.dead && shape.level == level && shape.count <= self.layout.entries
+    }
+}
+
+/// Whether key `a` is smaller than key `b`. Most keys differ in the first word.
+#[inline]
+pub(super) fn is_below(a: &[u64], b: &[u64]) -> bool {
+    debug_assert!(a.len() == b.len());
+    for (left, right) in a.iter().zip(b) {
+        if left != right {
+            return left < right;
+        }
+    }
+    false
+}
+
+/// Bits of a version that count the rewrites of one life of a node.
+const GENERATION_SHIFT: u32 = 32;
+
+/// Which life of a node's memory this is: the upper half of the version. A pointer kept in a cache is good
+/// for one life only; fences alone do not tell, as a new leaf is written before it is linked.
+#[inline]
+pub fn generation(version: u64) -> u32 {
+    (version >> GENERATION_SHIFT) as u32
+}
+
+/// Flags of version words, which a rewrite counter never has.
+const FLAGS: u64 = 3 << 62;
+const _: () = assert!(VersionWord::TORN.word() & FLAGS != 0);
+
+/// The first version of the next life of memory whose version word holds `found`, whatever that is.
+#[inline]
+pub(super) fn next_life(found: u64) -> u64 {
+    (((found & !FLAGS) >> GENERATION_SHIFT) + 1) << GENERATION_SHIFT & !FLAGS
+}
+
+/// The version after `version`.
+#[inline]
+pub(super) fn next_version(version: u64) -> u64 {
+    (version + 1) & !FLAGS
+}
+
+/// The next smaller key of the same length, or `None` before the smallest.
+pub(super) fn predecessor(key: &[u64]) -> Option<Key> {
+    let mut words = [0; layout::KEY_WORDS_MAX];
+    let words = &mut words[..key.len()];
+    words.copy_from_slice(key);
+    for word in words.iter_mut().rev() {
+        let (value, borrow) = word.overflowing_sub(1);
+        *word = value;
+        if !borrow {
+            return Some(Key::from_words(words));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn predecessor_borrows() {
+        let key = Key::from_words(&[2, 0]);
+        assert_eq!(
+            predecessor(key.words()),
+            Some(Key::from_words(&[1, u64::MAX]))
+        );
+        assert_eq!(predecessor(&[0, 0]), None);
+    }
+
+    #[test]
+    fn versions_rise_over_lives_and_never_look_torn() {
+        assert_eq!(generation(next_life(0)), 1);
+        let used = next_version(next_version(next_life(0)));
+        assert!(next_life(used) > used && generation(next_life(used)) == 2);
+        for word in [VersionWord::TORN.word(), u64::MAX, !FLAGS] {
+            assert!(next_life(word) & FLAGS == 0 && next_version(word & !FLAGS) & FLAGS == 0);
+        }
+    }
+
+    #[test]
+    fn search_finds_entries_and_gaps() {
+        let layout = LeafLayout {
+            key_words: 1,
+            value_words: 1,
+            entries: 4,
+            checksummed: false,
+        };
+        let shape = Shape {
+            count: 2,
+            ..Shape::default()
+        }
+        .word();
+        let words = [0, 1, 0, 0, shape, 5, 50, 10, 1, 20, 2, 0, 0, 0, 0];
+        let view = LeafView::new(layout, &words);
+        assert_eq!((view.search(&[10]), view.search(&[20])), (Ok(0), Ok(1)));
+        assert_eq!(
+            (view.search(&[5]), view.search(&[15]), view.search(&[49])),
+            (Err(0), Err(1), Err(2))
+        );
+        assert!(
+            view.covers(&[5]) && view.covers(&[49]) && !view.covers(&[4]) && !view.covers(&[50])
+        );
+    }
+}

@@ -162,3 +162,21 @@ fn without_a_time_limit_a_dead_node_never_answers() {
     }
     assert_eq!(world.run_until_idle(), 2);
 }
+
+#[test]
+fn the_call_of_a_dead_caller_may_arrive_or_not() {
+    let mut handled = [false; 2];
+    for seed in 0..100 {
+        let (world, adder) = world_with_adder(SimConfig::new(seed).named("dead caller"));
+        let env = client(&world, 0);
+        let caller = env.clone();
+        world.spawn_on(&env, async move {
+            let _ = caller.call(SERVER, ADDER, vec![1]).await;
+        });
+        world.run_for(1000);
+        world.kill(&env);
+        assert_eq!(world.run_until_idle(), 0, "{}", world.identity());
+        handled[adder.handled.load(Relaxed) as usize] = true;
+    }
+    assert_eq!(handled, [true, true]);
+}

@@ -105,6 +105,30 @@ fn what_the_dead_have_posted_may_happen_or_not_or_in_part() {
 }
 
 #[test]
+fn the_dead_post_nothing_behind_a_fence() {
+    let mut first_written = [false; 2];
+    for seed in 0..100 {
+        let world = SimWorld::new(SimConfig::new(seed).named("killed before a fence"));
+        let victim = client(&world, 0);
+        let env = victim.clone();
+        world.spawn_on(&victim, async move {
+            let mut batch = Batch::new();
+            batch.write_word(word(0, 0), 1);
+            batch.fence();
+            batch.write_word(word(0, 1), 1);
+            let _ = env.execute(batch).await;
+        });
+        // A first write takes effect from 500 ns on and is known to its sender from 900 ns on.
+        world.run_for(800);
+        world.kill(&victim);
+        world.run_until_idle();
+        first_written[world.peek(word(0, 0)) as usize] = true;
+        assert_eq!(world.peek(word(0, 1)), 0, "{}", world.identity());
+    }
+    assert_eq!(first_written, [true, true]);
+}
+
+#[test]
 fn verbs_to_a_killed_node_end_as_unreachable() {
     for seed in 0..300 {
         let world = SimWorld::new(hostile(seed, "killed node"));

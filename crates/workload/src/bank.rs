@@ -6,9 +6,13 @@
 use crate::attempts::{Attempts, result_of};
 use crate::driver::{CheckResult, Finished, RunTotals, TransactionResult, Workload};
 use crate::error::WorkloadError;
+use crate::loading::{self, chunks, share};
 use crate::random::Random;
 use fabric::Env;
-use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Placement, Schema, Storage};
+use layout::{
+    Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Placement, RecordMut, RecordRef, Schema,
+    Storage,
+};
 use txn::{Database, Isolation, Lane, RowId, TableId, TableSpec, Transaction};
 
 const TABLE: &str = "account";
@@ -19,7 +23,7 @@ const FIRST_BALANCE: i64 = 1_000;
 /// Cents that a transfer moves at most.
 const TRANSFER_MAX: i64 = 100;
 /// Accounts per transaction of the load.
-const LOAD_BATCH: usize = 256;
+const LOAD_BATCH: u64 = 256;
 /// Stream of the terminals' generators.
 const TERMINAL_STREAM: u32 = 200;
 /// Memory per account, index and old versions included.
@@ -98,7 +102,7 @@ impl<E: Env> Workload<E> for Bank {
     }
 
     fn load_parts(&self) -> u64 {
-        (self.accounts as u64).div_ceil(LOAD_BATCH as u64)
+        (self.accounts as u64).div_ceil(LOAD_BATCH)
     }
 
     fn memory_bytes(&self) -> u64 {
@@ -138,25 +142,15 @@ impl<E: Env> Workload<E> for Bank {
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError> {
         let table = find_table(database)?;
-        let share = |part: u64| {
-            (u128::from(self.accounts as u64) * u128::from(part) / u128::from(parts)) as i32
-        };
-        let accounts: Vec<i32> = (share(part) + 1..=share(part + 1)).collect();
-        for batch in accounts.chunks(LOAD_BATCH) {
-            let inserts: Vec<_> = batch.iter().map(|&account| (table, key(account))).collect();
-            let mut attempts = Attempts::new();
-            loop {
-                let attempt = open_accounts(lane, &inserts).await;
-                match attempts.judge(lane.env(), attempt).await? {
-                    None => {}
-                    Some(TransactionResult::Aborted(reason)) => return Err(reason.into()),
-                    Some(TransactionResult::Unknown) => {
-                        return Err(WorkloadError::Unknown("a batch"));
-                    }
-                    Some(_) => break,
-                }
-            }
-            progress(batch.len() as u64);
+        for batch in chunks(share(self.accounts as u64, part, parts), LOAD_BATCH) {
+            let inserts: Vec<_> = batch
+                .clone()
+                .map(|index| (table, key(index as i32 + 1)))
+                .collect();
+            let mut open =
+                |_: usize, row: &mut RecordMut<'_>| row.set_int(A_BALANCE, FIRST_BALANCE);
+            loading::insert(lane, &inserts, &mut open).await?;
+            progress(batch.end - batch.start);
         }
         Ok(())
     }
@@ -247,19 +241,6 @@ fn key(account: i32) -> Key {
     KeyBuilder::new().int4(account).key()
 }
 
-async fn open_accounts<E: Env>(
-    lane: &mut Lane<E>,
-    inserts: &[(TableId, Key)],
-) -> Result<TransactionResult, WorkloadError> {
-    let mut rows = Vec::new();
-    let mut txn = lane.begin(Isolation::Snapshot).await?;
-    txn.insert_many(inserts, &mut rows).await?;
-    for &row in &rows {
-        txn.update(row).set_int(A_BALANCE, FIRST_BALANCE);
-    }
-    Ok(result_of(txn.commit().await))
-}
-
 /// Two different accounts and an amount.
 fn draw_transfer(random: &mut Random, accounts: i32) -> Transfer {
     let from = random.uniform(1, i64::from(accounts)) as i32;
@@ -316,7 +297,7 @@ async fn see<E: Env>(
     table: TableId,
     seen: &mut Seen,
 ) -> Result<(), WorkloadError> {
-    let mut visit = |row: layout::RecordRef<'_>| {
+    let mut visit = |row: RecordRef<'_>| {
         let balance = row.int(A_BALANCE);
         seen.accounts += 1;
         seen.sum += balance;

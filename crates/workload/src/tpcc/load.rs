@@ -7,13 +7,12 @@ use super::Config;
 use super::keys;
 use super::population::Population;
 use super::tables::Tables;
-use crate::attempts::{Attempts, result_of};
-use crate::driver::TransactionResult;
 use crate::error::WorkloadError;
+use crate::loading;
 use fabric::Env;
 use layout::{Key, RecordMut};
 use std::ops::RangeInclusive;
-use txn::{Isolation, Lane, RowId, TableId};
+use txn::{Lane, TableId};
 
 /// Rows of a batch, about: a unit that has begun is finished.
 const BATCH_ROWS: usize = 256;
@@ -27,7 +26,6 @@ struct Loader<'a, E: Env> {
     inserts: Vec<(TableId, Key)>,
     /// For each insert its unit and its position in the unit.
     origins: Vec<(i32, usize)>,
-    rows: Vec<RowId>,
 }
 
 /// Loads part `part` of `parts`.
@@ -40,7 +38,7 @@ pub async fn load_part<E: Env>(
 ) -> Result<(), WorkloadError> {
     assert!(part < parts, "parts count from 0");
     let population = Population::new(config);
-    let (inserts, origins, rows) = (Vec::new(), Vec::new(), Vec::new());
+    let (inserts, origins) = (Vec::new(), Vec::new());
     let mut loader = Loader {
         lane,
         tables,
@@ -48,7 +46,6 @@ pub async fn load_part<E: Env>(
         progress,
         inserts,
         origins,
-        rows,
     };
     for task in (0..=u64::from(config.warehouses)).filter(|task| task % parts == part) {
         match task {
@@ -65,7 +62,7 @@ async fn load_items<E: Env>(
 ) -> Result<(), WorkloadError> {
     let (population, table) = (loader.population, loader.tables.item);
     let name = |i, inserts: &mut Inserts| inserts.push((table, keys::item(i)));
-    let fill = |i, _, row: RecordMut<'_>| population.fill_item(i, row);
+    let fill = |i, _, row: &mut RecordMut<'_>| population.fill_item(i, row);
     loader.insert(1..=config.scale.items, &name, &fill).await
 }
 
@@ -76,16 +73,16 @@ async fn load_warehouse<E: Env>(
 ) -> Result<(), WorkloadError> {
     let (population, tables, scale) = (loader.population, loader.tables, &config.scale);
     let name = |_, inserts: &mut Inserts| inserts.push((tables.warehouse, keys::warehouse(w)));
-    let fill = |_, _, row: RecordMut<'_>| population.fill_warehouse(w, row);
+    let fill = |_, _, row: &mut RecordMut<'_>| population.fill_warehouse(w, row);
     loader.insert(1..=1, &name, &fill).await?;
 
     let name = |i, inserts: &mut Inserts| inserts.push((tables.stock, keys::stock(w, i)));
-    let fill = |i, _, row: RecordMut<'_>| population.fill_stock(w, i, row);
+    let fill = |i, _, row: &mut RecordMut<'_>| population.fill_stock(w, i, row);
     loader.insert(1..=scale.items, &name, &fill).await?;
 
     for d in 1..=scale.districts {
         let name = |_, inserts: &mut Inserts| inserts.push((tables.district, keys::district(w, d)));
-        let fill = |_, _, row: RecordMut<'_>| population.fill_district(w, d, row);
+        let fill = |_, _, row: &mut RecordMut<'_>| population.fill_district(w, d, row);
         loader.insert(1..=1, &name, &fill).await?;
         load_customers(loader, config, (w, d)).await?;
         load_orders(loader, config, (w, d)).await?;
@@ -105,7 +102,7 @@ async fn load_customers<E: Env>(
         inserts.push((tables.customer, keys::customer(w, d, c)));
         inserts.push((tables.history, keys::history(number)));
     };
-    let fill = |c, position, row: RecordMut<'_>| match position {
+    let fill = |c, position, row: &mut RecordMut<'_>| match position {
         0 => population.fill_customer((w, d), c, row),
         _ => population.fill_history((w, d), c, row),
     };
@@ -131,7 +128,7 @@ async fn load_orders<E: Env>(
             inserts.push((tables.new_order, keys::order(w, d, o)));
         }
     };
-    let fill = |o: i32, position, row: RecordMut<'_>| {
+    let fill = |o: i32, position, row: &mut RecordMut<'_>| {
         let line_count = population.order(w, d, o).line_count as usize;
         match position {
             0 => population.fill_order(
@@ -159,7 +156,7 @@ impl<E: Env> Loader<'_, E> {
         &mut self,
         units: RangeInclusive<i32>,
         name: &dyn Fn(i32, &mut Inserts),
-        fill: &dyn Fn(i32, usize, RecordMut<'_>),
+        fill: &dyn Fn(i32, usize, &mut RecordMut<'_>),
     ) -> Result<(), WorkloadError> {
         let last = *units.end();
         self.inserts.clear();
@@ -171,40 +168,17 @@ impl<E: Env> Loader<'_, E> {
             self.origins
                 .extend(positions.map(|position| (unit, position)));
             if self.inserts.len() >= BATCH_ROWS || unit == last {
-                self.insert_batch(fill).await?;
+                let origins = &self.origins;
+                let mut fill_row = |index: usize, row: &mut RecordMut<'_>| {
+                    let (unit, position) = origins[index];
+                    fill(unit, position, row);
+                };
+                loading::insert(self.lane, &self.inserts, &mut fill_row).await?;
                 (self.progress)(self.inserts.len() as u64);
                 self.inserts.clear();
                 self.origins.clear();
             }
         }
         Ok(())
-    }
-
-    async fn insert_batch(
-        &mut self,
-        fill: &dyn Fn(i32, usize, RecordMut<'_>),
-    ) -> Result<(), WorkloadError> {
-        let mut attempts = Attempts::new();
-        loop {
-            let attempt = self.try_batch(fill).await;
-            match attempts.judge(self.lane.env(), attempt).await? {
-                None => {}
-                Some(TransactionResult::Committed | TransactionResult::RolledBack) => return Ok(()),
-                Some(TransactionResult::Aborted(reason)) => return Err(reason.into()),
-                Some(TransactionResult::Unknown) => return Err(WorkloadError::Unknown("a batch")),
-            }
-        }
-    }
-
-    async fn try_batch(
-        &mut self,
-        fill: &dyn Fn(i32, usize, RecordMut<'_>),
-    ) -> Result<TransactionResult, WorkloadError> {
-        let mut txn = self.lane.begin(Isolation::Snapshot).await?;
-        txn.insert_many(&self.inserts, &mut self.rows).await?;
-        for (&row, &(unit, position)) in self.rows.iter().zip(&self.origins) {
-            fill(unit, position, txn.update(row));
-        }
-        Ok(result_of(txn.commit().await))
     }
 }

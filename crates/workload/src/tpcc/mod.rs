@@ -24,6 +24,8 @@ mod schema;
 mod stock_level;
 mod tables;
 mod terminal;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use deck::{Mix, TRANSACTION_NAMES, TYPE_COUNT};

@@ -78,7 +78,7 @@ impl Population {
     }
 
     /// Fills item `i`.
-    pub fn fill_item(&self, i: i32, mut row: RecordMut<'_>) {
+    pub fn fill_item(&self, i: i32, row: &mut RecordMut<'_>) {
         let random = &mut self.random(ITEMS, i as u64);
         row.set_int(item::I_IM_ID, random.uniform(1, 10_000));
         row.set_bytes(item::I_NAME, letters(random, 14, 24).bytes());
@@ -87,11 +87,11 @@ impl Population {
     }
 
     /// Fills warehouse `w`.
-    pub fn fill_warehouse(&self, w: i16, mut row: RecordMut<'_>) {
+    pub fn fill_warehouse(&self, w: i16, row: &mut RecordMut<'_>) {
         let random = &mut self.random(WAREHOUSES, w as u64);
         let districts = i64::from(self.config.scale.districts);
         row.set_bytes(warehouse::W_NAME, letters(random, 6, 10).bytes());
-        fill_address(&mut row, warehouse::W_STREET_1, random);
+        fill_address(row, warehouse::W_STREET_1, random);
         row.set_int(warehouse::W_TAX, random.uniform(0, 2000));
         row.set_int(warehouse::W_YTD, districts * self.district_payments());
     }
@@ -102,10 +102,10 @@ impl Population {
     }
 
     /// Fills district `d` of warehouse `w`.
-    pub fn fill_district(&self, w: i16, d: i16, mut row: RecordMut<'_>) {
+    pub fn fill_district(&self, w: i16, d: i16, row: &mut RecordMut<'_>) {
         let random = &mut self.random(DISTRICTS, self.district_index(w, d));
         row.set_bytes(district::D_NAME, letters(random, 6, 10).bytes());
-        fill_address(&mut row, district::D_STREET_1, random);
+        fill_address(row, district::D_STREET_1, random);
         row.set_int(district::D_TAX, random.uniform(0, 2000));
         row.set_int(district::D_YTD, self.district_payments());
         let next = self.config.scale.orders_per_district + 1;
@@ -113,7 +113,7 @@ impl Population {
     }
 
     /// Fills customer `c` of a district.
-    pub fn fill_customer(&self, (w, d): (i16, i16), c: i32, mut row: RecordMut<'_>) {
+    pub fn fill_customer(&self, (w, d): (i16, i16), c: i32, row: &mut RecordMut<'_>) {
         let random = &mut self.random(CUSTOMERS, self.customer_index(w, d, c));
         let scale = &self.config.scale;
         let name = match c {
@@ -123,7 +123,7 @@ impl Population {
         row.set_bytes(customer::C_LAST, last_name(name).bytes());
         row.set_bytes(customer::C_MIDDLE, b"OE");
         row.set_bytes(customer::C_FIRST, letters(random, 8, 16).bytes());
-        fill_address(&mut row, customer::C_STREET_1, random);
+        fill_address(row, customer::C_STREET_1, random);
         row.set_bytes(customer::C_PHONE, digits(random, 16).bytes());
         row.set_int(customer::C_SINCE, LOAD_DATE);
         row.set_bytes(
@@ -140,7 +140,7 @@ impl Population {
     }
 
     /// Fills the one history row of customer `c` of a district.
-    pub fn fill_history(&self, (w, d): (i16, i16), c: i32, mut row: RecordMut<'_>) {
+    pub fn fill_history(&self, (w, d): (i16, i16), c: i32, row: &mut RecordMut<'_>) {
         let random = &mut self.random(HISTORIES, self.customer_index(w, d, c));
         row.set_int(history::H_C_ID, i64::from(c));
         row.set_int(history::H_C_D_ID, i64::from(d));
@@ -177,7 +177,7 @@ impl Population {
     }
 
     /// Fills order `o` of a district, placed by customer `c`.
-    pub fn fill_order(&self, (w, d): (i16, i16), o: i32, c: i32, mut row: RecordMut<'_>) {
+    pub fn fill_order(&self, (w, d): (i16, i16), o: i32, c: i32, row: &mut RecordMut<'_>) {
         let order = self.order(w, d, o);
         row.set_int(orders::O_C_ID, i64::from(c));
         row.set_int(orders::O_ENTRY_D, LOAD_DATE);
@@ -190,7 +190,13 @@ impl Population {
     }
 
     /// Fills line `number` of order `o` of a district.
-    pub fn fill_order_line(&self, (w, d): (i16, i16), o: i32, number: i16, mut row: RecordMut<'_>) {
+    pub fn fill_order_line(
+        &self,
+        (w, d): (i16, i16),
+        o: i32,
+        number: i16,
+        row: &mut RecordMut<'_>,
+    ) {
         let line = self.order_index(w, d, o) * LINE_STRIDE + number as u64;
         let random = &mut self.random(ORDER_LINES, line);
         let items = i64::from(self.config.scale.items);
@@ -208,7 +214,7 @@ impl Population {
     }
 
     /// Fills the stock of item `i` in warehouse `w`.
-    pub fn fill_stock(&self, w: i16, i: i32, mut row: RecordMut<'_>) {
+    pub fn fill_stock(&self, w: i16, i: i32, row: &mut RecordMut<'_>) {
         let index = (w as u64 - 1) * self.config.scale.items as u64 + i as u64 - 1;
         let random = &mut self.random(STOCKS, index);
         row.set_int(stock::S_QUANTITY, random.uniform(10, 100));

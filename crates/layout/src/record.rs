@@ -1,6 +1,6 @@
 //! Reading and writing the columns of a row that stands in words: no copy, no allocation for numbers.
 
-use crate::key::{read_signed, read_unsigned};
+use crate::key::{KeyBuilder, read_signed, read_unsigned};
 use crate::schema::{ColumnType, Place, Schema, SchemaError, Value, int_fits, length_bytes};
 use bytemuck::{cast_slice, cast_slice_mut};
 
@@ -126,6 +126,36 @@ impl<'a> RecordRef<'a> {
         Some(OutOfLine { ptr: self.payload[word], bytes: self.payload[word + 1] })
     }
 
+    /// Appends a column to a key, encoded as [`Schema::append_key_part`] does, without allocating.
+    #[inline]
+    pub fn append_to_key(&self, builder: KeyBuilder, column: usize) -> KeyBuilder {
+        let described = &self.schema.columns()[column];
+        let width = self.schema.key_part_bytes(column);
+        if let Place::Key { at } = self.schema.place(column) {
+            return copy_key_bytes(builder, self.key, at, width);
+        }
+        let builder = match described.nullable {
+            true if self.is_null(column) => return builder.unsigned(1, 1).padded(&[], width - 1),
+            true => builder.unsigned(0, 1),
+            false => builder,
+        };
+        match described.column_type {
+            ColumnType::Bool => builder.unsigned(self.int(column) as u64, 1),
+            ColumnType::Float8 => builder.float8(self.float(column)),
+            ColumnType::Char(length) | ColumnType::Varchar(length) => {
+                builder.padded(self.bytes(column), length)
+            }
+            ColumnType::Bytes(length) => {
+                let bytes = self.bytes(column);
+                builder.padded(bytes, length).unsigned(bytes.len() as u64, 2)
+            }
+            fixed => {
+                let bytes = fixed.fixed_bytes().expect("text and bytes were handled before");
+                builder.signed(self.int(column), bytes)
+            }
+        }
+    }
+
     /// Any inline column as a value.
     pub fn value(&self, column: usize) -> Value {
         if self.is_null(column) {
@@ -141,6 +171,18 @@ impl<'a> RecordRef<'a> {
             _ => Value::Int(self.int(column)),
         }
     }
+}
+
+/// Appends `count` bytes of an encoded key, from byte `at` on.
+#[inline]
+pub fn copy_key_bytes(mut builder: KeyBuilder, words: &[u64], at: u32, count: u32) -> KeyBuilder {
+    let mut done = 0;
+    while done < count {
+        let step = (count - done).min(8);
+        builder = builder.unsigned(read_unsigned(words, at + done, step), step);
+        done += step;
+    }
+    builder
 }
 
 /// A row's payload, to write columns into. Key columns are fixed once the row exists.

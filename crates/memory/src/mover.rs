@@ -10,6 +10,9 @@ use std::sync::{Arc, Mutex};
 
 /// The service that moves versions.
 pub const MOVER_SERVICE: ServiceId = ServiceId(4);
+const MOVE: u64 = 1;
+const DROP: u64 = 2;
+const FORGET: u64 = 3;
 /// Bytes of an extent of the overflow region.
 const OVERFLOW_EXTENT_BYTES: u64 = 256 * 1024;
 /// Most overflow entries of one row; a writer that would exceed it gets VersionBufferFull.
@@ -109,6 +112,22 @@ impl MoverService {
         Ok(dropped)
     }
 
+    /// Drops the tail of the list that nobody can need; all of it, if the horizon covers its head.
+    async fn drop_list<E: Env>(&self, env: &E, request: &MoveRequest) -> Result<u64, CallError> {
+        let head = request.buffer.add_words(u64::from(OVERFLOW_HEAD));
+        let mut batch = Batch::new();
+        let head_word = batch.read(head, 1);
+        batch = execute(env, batch).await?;
+        let first = GlobalPtr::from_word(batch.words(head_word)[0]);
+        let (kept, dropped) = self.trim(env, &mut batch, request, first).await?;
+        if kept == 0 {
+            batch.clear_verbs();
+            batch.write_word(head, 0);
+            execute(env, batch).await?;
+        }
+        Ok(dropped)
+    }
+
     /// Walks the list, newest first; cuts it before the first entry whose successor everybody sees.
     async fn trim<E: Env>(
         &self,
@@ -154,15 +173,37 @@ async fn execute<E: Env>(env: &E, batch: Batch) -> Result<Batch, CallError> {
 impl<E: Env> Service<E> for MoverService {
     fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
         Box::pin(async move {
-            let request = decode(request)?;
-            let dropped = self.move_version(env, &request).await?;
+            if let Some(label) = decode_forget(request)? {
+                self.forget(label);
+                return Ok(Vec::new());
+            }
+            let (what, request) = decode(request)?;
+            let dropped = match what {
+                MOVE => self.move_version(env, &request).await?,
+                _ => self.drop_list(env, &request).await?,
+            };
             Ok(Writer::new().number(dropped).finish())
         })
     }
 }
 
-fn decode(message: &[u8]) -> Result<MoveRequest, CallError> {
+fn decode_forget(message: &[u8]) -> Result<Option<Label>, CallError> {
     let mut reader = Reader::new(message, "the version mover");
+    match reader.number()? {
+        FORGET => Ok(Some(Label(reader.number()?))),
+        _ => Ok(None),
+    }
+}
+
+/// Tells the mover of `node` that a table is gone and its extents go back.
+pub async fn forget<E: Env>(env: &E, node: layout::NodeId, label: Label) -> Result<(), CallError> {
+    let message = Writer::new().number(FORGET).number(label.0).finish();
+    env.call(node, MOVER_SERVICE, message).await.map(drop)
+}
+
+fn decode(message: &[u8]) -> Result<(u64, MoveRequest), CallError> {
+    let mut reader = Reader::new(message, "the version mover");
+    let what = reader.number()?;
     let buffer = GlobalPtr::from_word(reader.number()?);
     let key_words = reader.number()? as u32;
     let payload_words = reader.number()? as u32;
@@ -171,18 +212,30 @@ fn decode(message: &[u8]) -> Result<MoveRequest, CallError> {
     let slot = reader.number()? as u32;
     let label = Label(reader.number()?);
     let horizon = reader.words()?;
-    if slot >= slots || slots > layout::row::BUFFER_SLOTS_MAX || key_words > 8 {
+    if !(MOVE..=DROP).contains(&what) || slot >= slots || slots > layout::row::BUFFER_SLOTS_MAX || key_words > 8 {
         return Err(CallError::Malformed("the version mover"));
     }
     let row = RowLayout { key_words, payload_words, checksummed };
-    Ok(MoveRequest { buffer, layout: BufferLayout { row, slots }, slot, label, horizon })
+    Ok((what, MoveRequest { buffer, layout: BufferLayout { row, slots }, slot, label, horizon }))
 }
 
 /// Asks the server that holds the buffer to empty a slot. The caller holds the row's lock. Answers how
 /// many overflow entries were collected on the way.
 pub async fn move_version<E: Env>(env: &E, request: &MoveRequest) -> Result<u64, CallError> {
+    let answer = call(env, request, MOVE).await?;
+    Reader::new(&answer, "a moved version").number()
+}
+
+/// Asks for the overflow list to be dropped as far as the horizon covers it, without moving a version.
+pub async fn drop_overflow<E: Env>(env: &E, request: &MoveRequest) -> Result<u64, CallError> {
+    let answer = call(env, request, DROP).await?;
+    Reader::new(&answer, "a dropped list").number()
+}
+
+async fn call<E: Env>(env: &E, request: &MoveRequest, what: u64) -> Result<Vec<u8>, CallError> {
     let row = request.layout.row;
     let message = Writer::new()
+        .number(what)
         .number(request.buffer.word())
         .number(u64::from(row.key_words))
         .number(u64::from(row.payload_words))
@@ -192,6 +245,5 @@ pub async fn move_version<E: Env>(env: &E, request: &MoveRequest) -> Result<u64,
         .number(request.label.0)
         .words(&request.horizon)
         .finish();
-    let answer = env.call(env.node_of(request.buffer.region()), MOVER_SERVICE, message).await?;
-    Reader::new(&answer, "a moved version").number()
+    env.call(env.node_of(request.buffer.region()), MOVER_SERVICE, message).await
 }

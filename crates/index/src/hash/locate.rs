@@ -8,10 +8,12 @@ use layout::{GlobalPtr, Placement, Schema};
 /// How keys choose their bucket, with everything precomputed.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Locator {
-    /// By the key's hash; the first words of the key only, where the rest tells entries apart.
-    Hashed {
-        /// Words of the key that are hashed.
-        words: usize,
+    /// By the key's hash.
+    Hashed,
+    /// By the hash of the key's first bytes; the rest tells the entries of a secondary index apart.
+    Prefix {
+        /// Bytes of the key that are hashed.
+        bytes: u32,
     },
     /// By the mixed-radix number that the key's integer columns make.
     Dense {
@@ -25,9 +27,8 @@ pub enum Locator {
 impl Locator {
     /// The locator of a table's primary key.
     pub fn new(schema: &Schema, placement: &Placement, slots: u32) -> Self {
-        let words = schema.row_layout(false).key_words as usize;
         let Placement::Dense { columns } = placement else {
-            return Self::Hashed { words };
+            return Self::Hashed;
         };
         let mut at = 0;
         let placed = schema.key().iter().zip(columns).map(|(&column, &(smallest, count))| {
@@ -42,8 +43,12 @@ impl Locator {
     #[inline]
     pub fn hash(&self, key: &[u64]) -> (u64, u64) {
         match self {
-            Self::Hashed { words } => {
-                let hash = hash_words(&key[..*words]);
+            Self::Hashed => {
+                let hash = hash_words(key);
+                (hash, hash)
+            }
+            Self::Prefix { bytes } => {
+                let hash = hash_prefix(key, *bytes);
                 (hash, hash)
             }
             Self::Dense { columns, slots } => {
@@ -56,6 +61,18 @@ impl Locator {
             }
         }
     }
+}
+
+/// The hash of the first `bytes` bytes of a key.
+fn hash_prefix(key: &[u64], bytes: u32) -> u64 {
+    let (whole, rest) = ((bytes / 8) as usize, bytes % 8);
+    let mut words = [0; layout::KEY_WORDS_MAX];
+    words[..whole].copy_from_slice(&key[..whole]);
+    if rest == 0 {
+        return hash_words(&words[..whole]);
+    }
+    words[whole] = key[whole] >> (64 - 8 * rest);
+    hash_words(&words[..whole + 1])
 }
 
 /// A copy of a table's root block.

@@ -1,0 +1,205 @@
+//! How a transaction ends, and why a statement fails.
+
+use crate::catalog::CatalogError;
+use fabric::{CallError, FabricError};
+use index::IndexError;
+use layout::SchemaError;
+use memory::AllocateError;
+
+/// How a commit ended. After `Unknown` nobody may assume either way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Every write is installed and visible.
+    Committed,
+    /// No write took effect.
+    Aborted(Abort),
+    /// A failure after the point of no return: recovery decides.
+    Unknown,
+}
+
+/// Why a transaction had no effect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Abort {
+    /// A row to be written is locked by another, or was changed after the snapshot: first committer wins.
+    WriteConflict,
+    /// A bucket or leaf to be inserted into is locked by another or was changed.
+    InsertConflict,
+    /// Serializable only: a row that was read has changed.
+    ReadValidation,
+    /// The snapshot needs a version that was collected: the transaction ran too long.
+    SnapshotTooOld,
+    /// No two reads of the vector agreed within the bound.
+    SnapshotUnavailable,
+    /// The row's old versions are all still needed and there is no room for another.
+    VersionBufferFull,
+    /// Bounded retries inside the engine were used up.
+    Contended,
+    /// A table or index was dropped, or the catalog changed under the transaction.
+    CatalogChanged,
+    /// Memory servers are full.
+    OutOfMemory,
+    /// A memory server could not be reached before the point of no return.
+    Unreachable,
+    /// A unique index holds an entry for another row with the same key.
+    UniqueViolation,
+    /// The caller rolled back.
+    User,
+}
+
+impl Abort {
+    /// All reasons, in the order reports list them.
+    pub const ALL: &'static [Self] = &[
+        Self::WriteConflict,
+        Self::InsertConflict,
+        Self::ReadValidation,
+        Self::SnapshotTooOld,
+        Self::SnapshotUnavailable,
+        Self::VersionBufferFull,
+        Self::Contended,
+        Self::CatalogChanged,
+        Self::OutOfMemory,
+        Self::Unreachable,
+        Self::UniqueViolation,
+        Self::User,
+    ];
+
+    /// The reason's name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WriteConflict => "write_conflict",
+            Self::InsertConflict => "insert_conflict",
+            Self::ReadValidation => "read_validation",
+            Self::SnapshotTooOld => "snapshot_too_old",
+            Self::SnapshotUnavailable => "snapshot_unavailable",
+            Self::VersionBufferFull => "version_buffer_full",
+            Self::Contended => "contended",
+            Self::CatalogChanged => "catalog_changed",
+            Self::OutOfMemory => "out_of_memory",
+            Self::Unreachable => "unreachable",
+            Self::UniqueViolation => "unique_violation",
+            Self::User => "user",
+        }
+    }
+
+    /// Whether the same transaction may well succeed if it is run again.
+    pub const fn is_retryable(self) -> bool {
+        !matches!(self, Self::User | Self::OutOfMemory | Self::Unreachable | Self::UniqueViolation)
+    }
+
+    /// The reason's place in [`Abort::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl std::fmt::Display for Abort {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::WriteConflict => "another transaction wrote the same row first",
+            Self::InsertConflict => "another transaction inserts into the same place",
+            Self::ReadValidation => "a row that was read has changed since",
+            Self::SnapshotTooOld => "the snapshot is older than what is kept; run shorter transactions",
+            Self::SnapshotUnavailable => "no consistent snapshot could be read",
+            Self::VersionBufferFull => "a row has too many versions that are still needed",
+            Self::Contended => "too many retries inside the engine",
+            Self::CatalogChanged => "a table or index changed under the transaction",
+            Self::OutOfMemory => "the memory servers are full",
+            Self::Unreachable => "a memory server cannot be reached",
+            Self::UniqueViolation => "another row has the same key in a unique index",
+            Self::User => "rolled back by the caller",
+        })
+    }
+}
+
+/// Why a call inside a transaction failed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TxnError {
+    /// The transaction is over; nothing of it took effect.
+    #[error("transaction aborted: {0}")]
+    Abort(Abort),
+    /// A row with this key exists. Only the statement failed.
+    #[error("table {table} already holds a row with this key, or a unique index an entry")]
+    DuplicateKey {
+        /// The table.
+        table: String,
+    },
+    /// No such table or index, or one of another kind.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// A value does not fit its column.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// Memory servers are full; the transaction is over.
+    #[error("{0}")]
+    OutOfMemory(String),
+    /// The transaction reads or writes more than a transaction may.
+    #[error("the transaction is too large: {0}")]
+    TooLarge(&'static str),
+}
+
+impl From<Abort> for TxnError {
+    fn from(abort: Abort) -> Self {
+        Self::Abort(abort)
+    }
+}
+
+impl From<FabricError> for TxnError {
+    fn from(_: FabricError) -> Self {
+        Self::Abort(Abort::Unreachable)
+    }
+}
+
+impl From<CallError> for TxnError {
+    fn from(_: CallError) -> Self {
+        Self::Abort(Abort::Unreachable)
+    }
+}
+
+impl From<AllocateError> for TxnError {
+    fn from(error: AllocateError) -> Self {
+        match error {
+            AllocateError::Call(error) => error.into(),
+            other => Self::OutOfMemory(other.to_string()),
+        }
+    }
+}
+
+impl From<IndexError> for TxnError {
+    fn from(error: IndexError) -> Self {
+        match error {
+            IndexError::Conflict => Self::Abort(Abort::InsertConflict),
+            IndexError::OutOfMemory(sentence) => Self::OutOfMemory(sentence),
+            IndexError::Fabric(error) => error.into(),
+            IndexError::Call(error) => error.into(),
+            IndexError::Corrupt(what) => panic!("remote memory is damaged: {what}"),
+            _ => Self::Abort(Abort::Contended),
+        }
+    }
+}
+
+impl TxnError {
+    /// The reason, if the error ended the transaction.
+    pub fn abort(&self) -> Option<Abort> {
+        match self {
+            Self::Abort(abort) => Some(*abort),
+            Self::OutOfMemory(_) => Some(Abort::OutOfMemory),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_stand_at_their_index_with_names_of_their_own() {
+        for (index, abort) in Abort::ALL.iter().enumerate() {
+            assert_eq!(abort.index(), index);
+            let same_name = Abort::ALL.iter().filter(|other| other.name() == abort.name());
+            assert_eq!(same_name.count(), 1);
+        }
+    }
+}

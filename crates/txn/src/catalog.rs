@@ -1,0 +1,359 @@
+//! The catalog as a compute server caches it: tables, indexes, and where their roots are [ZB17 §6.1].
+
+use crate::definition::{IndexDefinition, IndexStorage, TableDefinition, TableStorage};
+use fabric::CallError;
+use index::IndexError;
+use index::hash::HashTable;
+use index::tree::Tree;
+use layout::row::{BUFFER_SLOTS_MAX, BufferLayout};
+use layout::{IndexDesign, PhysicalDesign, RowLayout, Schema, SchemaError};
+use memory::{AllocateError, Label};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Most tables of a database.
+pub const TABLES_MAX: usize = 4096;
+/// Most secondary indexes of a table.
+pub const INDEXES_MAX: usize = 16;
+
+/// A table, for as long as it is not dropped.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TableId(pub u32);
+
+/// A secondary index, unique over all tables.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct IndexId(pub u32);
+
+/// What a user says to create a table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TableSpec {
+    /// Columns and primary key.
+    pub schema: Schema,
+    /// How it is stored.
+    pub design: PhysicalDesign,
+    /// Its secondary indexes.
+    pub indexes: Vec<IndexDesign>,
+}
+
+/// Memory that a table uses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableMemory {
+    /// The table's name, or "system".
+    pub name: String,
+    /// Bytes handed out for it: rows, buckets, nodes, old versions, and free space in its extents.
+    pub used_bytes: u64,
+}
+
+/// Why a definition was refused or could not be carried out.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogError {
+    /// The name is taken.
+    #[error("{0} exists already")]
+    Exists(String),
+    /// No such table.
+    #[error("there is no table {0}")]
+    NoTable(String),
+    /// No such index.
+    #[error("there is no index {0}")]
+    NoIndex(String),
+    /// The operation needs another kind of storage or index.
+    #[error("{0}")]
+    WrongKind(&'static str),
+    /// A design value is out of range.
+    #[error("table {table}: {reason}")]
+    Design {
+        /// Table name.
+        table: String,
+        /// What is wrong and what is allowed.
+        reason: String,
+    },
+    /// Too many tables or indexes.
+    #[error("{0}")]
+    Limit(String),
+    /// The schema was refused.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// Memory servers are full.
+    #[error("{0}")]
+    OutOfMemory(String),
+    /// A memory server did not answer.
+    #[error("the catalog cannot be reached: {0}")]
+    Unreachable(String),
+    /// Lanes did not take note of a change in time.
+    #[error("some transactions still run that do not know of the change; try again when they have ended")]
+    Unacknowledged,
+    /// A unique index was to be made over rows that share a key.
+    #[error("the rows of table {table} share a key of unique index {index}")]
+    Duplicate {
+        /// Table name.
+        table: String,
+        /// Index name.
+        index: String,
+    },
+    /// The catalog holds what this program cannot read.
+    #[error("the catalog is damaged: {0}")]
+    Damaged(String),
+}
+
+impl From<CallError> for CatalogError {
+    fn from(error: CallError) -> Self {
+        Self::Unreachable(error.to_string())
+    }
+}
+
+impl From<fabric::FabricError> for CatalogError {
+    fn from(error: fabric::FabricError) -> Self {
+        Self::Unreachable(error.to_string())
+    }
+}
+
+impl From<AllocateError> for CatalogError {
+    fn from(error: AllocateError) -> Self {
+        match error {
+            AllocateError::Call(error) => error.into(),
+            other => Self::OutOfMemory(other.to_string()),
+        }
+    }
+}
+
+impl From<IndexError> for CatalogError {
+    fn from(error: IndexError) -> Self {
+        match error {
+            IndexError::OutOfMemory(sentence) => Self::OutOfMemory(sentence),
+            other => Self::Unreachable(other.to_string()),
+        }
+    }
+}
+
+/// How a table's primary key leads to its rows.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Primary {
+    /// Rows in the slots of a hash table, or behind pointers in them.
+    Hash(HashTable),
+    /// Rows behind pointers in the leaves of a tree.
+    Tree(Tree),
+}
+
+/// A table with everything computed that the data path needs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TableInfo {
+    /// Number of the table: its label in the memory servers, never used twice.
+    pub label: Label,
+    /// Columns.
+    pub schema: Arc<Schema>,
+    /// How it is stored.
+    pub design: PhysicalDesign,
+    /// Shape of its rows.
+    pub row: RowLayout,
+    /// Shape of its version buffers.
+    pub buffer: BufferLayout,
+    /// Where its rows are.
+    pub primary: Primary,
+    /// Its secondary indexes, by position in [`Catalog::indexes`].
+    pub indexes: Vec<u32>,
+}
+
+/// How a secondary index finds its entries.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Secondary {
+    /// Slots of a hash table, chosen by the indexed columns, told apart by the primary key.
+    Hash(HashTable),
+    /// Entries of a tree: indexed columns, then primary key.
+    Tree(Tree),
+}
+
+/// A secondary index with everything computed that the data path needs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct IndexInfo {
+    /// The table it belongs to, by position in [`Catalog::tables`].
+    pub table: u32,
+    /// What the user said.
+    pub design: IndexDesign,
+    /// Bytes of the indexed columns in an entry's key.
+    pub column_bytes: u32,
+    /// Words of an entry's key: indexed columns, then primary key.
+    pub key_words: u32,
+    /// Where its entries are.
+    pub storage: Secondary,
+    /// Transactions may read it; before, they only keep it up to date.
+    pub is_readable: bool,
+}
+
+/// All tables and indexes of one epoch.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Catalog {
+    /// The epoch this was read at; definitions may be newer, never older.
+    pub epoch: u64,
+    /// Tables by [`TableId`]; dropped ones leave a hole.
+    pub tables: Vec<Option<Arc<TableInfo>>>,
+    /// Indexes by [`IndexId`]; dropped ones leave a hole.
+    pub indexes: Vec<Option<Arc<IndexInfo>>>,
+    names: BTreeMap<String, u32>,
+}
+
+impl Catalog {
+    /// Builds the cache from the definitions that the catalog's shards keep.
+    pub fn build(
+        epoch: u64,
+        definitions: &[TableDefinition],
+        checksummed: bool,
+    ) -> Result<Self, CatalogError> {
+        let mut catalog = Self { epoch, ..Self::default() };
+        for definition in definitions {
+            catalog.add(definition, checksummed)?;
+        }
+        Ok(catalog)
+    }
+
+    fn add(&mut self, definition: &TableDefinition, checksummed: bool) -> Result<(), CatalogError> {
+        let schema = definition.schema()?;
+        let row = schema.row_layout(checksummed);
+        let design = definition.design.clone();
+        let number = definition.number as usize;
+        let indexes = definition.indexes.iter().map(|index| index.number).collect();
+        for index in &definition.indexes {
+            self.add_index(definition, &schema, index, checksummed);
+        }
+        let primary = match &definition.storage {
+            TableStorage::Hash(hash) => {
+                Primary::Hash(hash.table(&schema, &design, row))
+            }
+            TableStorage::Tree(tree) => Primary::Tree(tree.tree(row.key_words, checksummed)),
+        };
+        let info = TableInfo {
+            label: Label(u64::from(definition.number) + 1),
+            buffer: BufferLayout { row, slots: design.versions_beside },
+            schema: Arc::new(schema),
+            design,
+            row,
+            primary,
+            indexes,
+        };
+        if self.tables.len() <= number {
+            self.tables.resize(number + 1, None);
+        }
+        self.tables[number] = Some(Arc::new(info));
+        self.names.insert(definition.name.clone(), definition.number);
+        Ok(())
+    }
+
+    fn add_index(
+        &mut self,
+        definition: &TableDefinition,
+        schema: &Schema,
+        index: &IndexDefinition,
+        checksummed: bool,
+    ) {
+        let bytes = |columns: &[usize]| columns.iter().map(|&c| schema.key_part_bytes(c)).sum::<u32>();
+        let column_bytes = bytes(&index.design.columns);
+        let key_words = (column_bytes + bytes(schema.key())).div_ceil(8);
+        let storage = match &index.storage {
+            IndexStorage::Hash(hash) => Secondary::Hash(hash.entries(key_words, column_bytes)),
+            IndexStorage::Tree(tree) => Secondary::Tree(tree.tree(key_words, checksummed)),
+        };
+        let info = IndexInfo {
+            table: definition.number,
+            design: index.design.clone(),
+            column_bytes,
+            key_words,
+            storage,
+            is_readable: index.is_readable,
+        };
+        let number = index.number as usize;
+        if self.indexes.len() <= number {
+            self.indexes.resize(number + 1, None);
+        }
+        self.indexes[number] = Some(Arc::new(info));
+    }
+
+    /// The table called `name`.
+    pub fn table(&self, name: &str) -> Option<TableId> {
+        self.names.get(name).map(|&number| TableId(number))
+    }
+
+    /// The index called `index` of the table called `table`.
+    pub fn index(&self, table: &str, index: &str) -> Option<IndexId> {
+        let table = self.info(self.table(table)?)?;
+        let named = |&&number: &&u32| {
+            self.indexes[number as usize].as_ref().is_some_and(|info| info.design.name == index)
+        };
+        table.indexes.iter().find(named).map(|&number| IndexId(number))
+    }
+
+    /// Everything about a table.
+    #[inline]
+    pub fn info(&self, table: TableId) -> Option<&Arc<TableInfo>> {
+        self.tables.get(table.0 as usize)?.as_ref()
+    }
+
+    /// Everything about an index.
+    #[inline]
+    pub fn index_info(&self, index: IndexId) -> Option<&Arc<IndexInfo>> {
+        self.indexes.get(index.0 as usize)?.as_ref()
+    }
+
+    /// Names of all tables with their numbers.
+    pub fn names(&self) -> impl Iterator<Item = (&str, TableId)> {
+        self.names.iter().map(|(name, &number)| (name.as_str(), TableId(number)))
+    }
+}
+
+/// Refuses designs that cannot be laid out.
+pub fn check_design(spec: &TableSpec) -> Result<(), CatalogError> {
+    let design = &spec.design;
+    let refuse = |reason: String| {
+        Err(CatalogError::Design { table: spec.schema.name().to_owned(), reason })
+    };
+    if !(1..=layout::bucket::SLOTS_MAX).contains(&design.neighbourhood) {
+        return refuse(format!("neighbourhood is {}; 1 to 8 is allowed", design.neighbourhood));
+    }
+    if !(1..=BUFFER_SLOTS_MAX).contains(&design.versions_beside) {
+        return refuse(format!("versions_beside is {}; 1 to 8 is allowed", design.versions_beside));
+    }
+    if !(256..=16 * 1024).contains(&design.node_bytes) {
+        return refuse(format!("node_bytes is {}; 256 to 16384 is allowed", design.node_bytes));
+    }
+    match &design.placement {
+        layout::Placement::Hashed { load_percent } if !(1..=100).contains(load_percent) => {
+            return refuse(format!("load_percent is {load_percent}; 1 to 100 is allowed"));
+        }
+        layout::Placement::Dense { columns } if columns.len() != spec.schema.key().len() => {
+            return refuse("a dense placement describes every column of the key".to_owned());
+        }
+        layout::Placement::Dense { columns } if columns.iter().any(|&(_, count)| count == 0) => {
+            return refuse("a dense placement gives every column at least one value".to_owned());
+        }
+        _ => {}
+    }
+    if let layout::Placement::Dense { .. } = design.placement {
+        let is_integer = |&column: &usize| {
+            let column = &spec.schema.columns()[column];
+            let kind = column.column_type;
+            let float = matches!(kind, layout::ColumnType::Float8 | layout::ColumnType::Bool);
+            kind.fixed_bytes().is_some() && !column.nullable && !float
+        };
+        if !spec.schema.key().iter().all(is_integer) {
+            return refuse("a dense placement needs a key of integer columns that are never null".to_owned());
+        }
+    }
+    if spec.indexes.len() > INDEXES_MAX {
+        return Err(CatalogError::Limit(format!("a table has at most {INDEXES_MAX} secondary indexes")));
+    }
+    spec.indexes.iter().try_for_each(|index| check_index(&spec.schema, index))
+}
+
+/// Refuses indexes that cannot be laid out.
+pub fn check_index(schema: &Schema, index: &IndexDesign) -> Result<(), CatalogError> {
+    let table = schema.name().to_owned();
+    let unknown = index.columns.iter().any(|&column| column >= schema.columns().len());
+    if index.columns.is_empty() || unknown {
+        return Err(SchemaError::KeyColumns { table }.into());
+    }
+    let columns = index.columns.iter().chain(schema.key());
+    let bytes = columns.map(|&column| schema.key_part_bytes(column)).sum::<u32>();
+    if bytes > layout::KEY_WORDS_MAX as u32 * 8 {
+        return Err(SchemaError::KeyTooLong { table, bytes }.into());
+    }
+    Ok(())
+}

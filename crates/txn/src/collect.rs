@@ -1,0 +1,659 @@
+//! Garbage collection [ZB17 §5.3], done by the lanes that made the garbage, a little after each commit.
+//!
+//! What a commit has superseded (version buffers, tombstones, index entries) waits in the lane's list until
+//! a *horizon* covers the successor: a snapshot that every transaction now running covers too, or that is
+//! older than the maximal transaction time E. We deviate from the paper, which waits for E always: lanes
+//! announce a stamp when they begin, so that a busy system keeps milliseconds of garbage, not E of it. E
+//! remains the bound: a lane that announces an older stamp for longer is not waited for.
+//!
+//! Safety does not rest on announcements. Before anything is collected, the collected-up-to word of every
+//! region is raised to the horizon's stamp; a reader that misses something and has a smaller stamp learns
+//! that its snapshot is too old.
+
+use crate::abort::Abort;
+use crate::access::State;
+use crate::catalog::{Primary, Secondary};
+use crate::lane::LaneInner;
+use crate::snapshot::Snapshot;
+use crate::write::Owner;
+use fabric::{Batch, Env, FabricError, Span};
+use index::tree::{LeafRead, LeafView};
+use layout::bucket;
+use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS};
+use layout::row::{HEADER, LINK, OVERFLOW_HEAD, VERSION};
+use layout::{GlobalPtr, Key, RegionId, VersionWord, region};
+use memory::MoveRequest;
+
+/// Commits between two rounds of collection.
+const COMMITS_PER_ROUND: u64 = 16;
+/// Most pieces of garbage looked at in one round.
+const GARBAGE_PER_ROUND: usize = 512;
+/// Tries to raise a collected-up-to word.
+const RAISE_COUNT_MAX: u32 = 1000;
+
+/// Garbage that waits for a horizon.
+#[derive(Clone, Copy, Debug)]
+pub struct Retired {
+    table: u32,
+    row: GlobalPtr,
+    /// The version whose visibility makes it garbage.
+    successor: VersionWord,
+    what: Garbage,
+}
+
+/// What is garbage.
+#[derive(Clone, Copy, Debug)]
+enum Garbage {
+    /// The row's version buffer, if the row has not changed since.
+    Buffer(GlobalPtr),
+    /// The row itself, which is a tombstone, and its entry.
+    Tombstone(Key),
+    /// An entry of a secondary index that no version has any more.
+    Entry(u32, Key),
+    /// A leaf that its neighbour has absorbed.
+    Leaf(Owner, u64),
+}
+
+/// A snapshot that everybody covers, and the next one on its way to be one.
+#[derive(Clone, Default)]
+pub struct Horizon {
+    adopted: Snapshot,
+    candidate: Option<Box<Candidate>>,
+}
+
+#[derive(Clone)]
+struct Candidate {
+    snapshot: Snapshot,
+    since_ns: u64,
+}
+
+impl Horizon {
+    /// Whether every transaction sees `version` or something newer.
+    #[inline]
+    pub fn covers(&self, version: VersionWord) -> bool {
+        self.adopted.covers(version)
+    }
+
+    /// The horizon's counters.
+    pub fn counters(&self) -> &[u64] {
+        self.adopted.counters()
+    }
+
+    /// The stamp that collected-up-to words have been raised to.
+    pub fn stamp(&self) -> u64 {
+        self.adopted.stamp
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Lists what the commit has superseded.
+    #[inline]
+    pub(crate) fn retire_write_set(&mut self, timestamp: VersionWord) {
+        for index in 0..self.written.len() {
+            let entry = self.accesses[self.written[index] as usize];
+            let is_deleted = entry.state == State::Deleted;
+            let successor = if is_deleted { timestamp.deleted() } else { timestamp };
+            let (table, row) = (entry.table, entry.row);
+            if !entry.buffer.is_null() {
+                let what = Garbage::Buffer(entry.buffer);
+                self.retired.push_back(Retired { table, row, successor, what });
+            }
+            if !self.info(table).indexes.is_empty() {
+                self.retire_entries(&entry, successor);
+            }
+            if is_deleted {
+                let words = self.info(table).row.key_words;
+                let key = Key::from_words(self.batch().words(Span { at: entry.key_at, words }));
+                let what = Garbage::Tombstone(key);
+                self.retired.push_back(Retired { table, row, successor, what });
+            }
+        }
+    }
+
+    /// Lists the index entries that the newest version does not have any more.
+    fn retire_entries(&mut self, entry: &crate::access::Access, successor: VersionWord) {
+        let info = self.info(entry.table).clone();
+        for &index in &info.indexes {
+            let index_info = self.index_info(index).clone();
+            let old_span = match (entry.state, entry.is_new()) {
+                (State::Deleted, true) => entry.fresh,
+                (State::Inserted, _) | (_, true) => continue,
+                _ => entry.image,
+            };
+            let old = self.entry_key(&index_info, old_span);
+            if entry.state == State::Updated && self.entry_key(&index_info, entry.fresh) == old {
+                continue;
+            }
+            let (table, row, what) = (entry.table, entry.row, Garbage::Entry(index, old));
+            self.retired.push_back(Retired { table, row, successor, what });
+        }
+    }
+
+    /// Upkeep after a commit: growth that was asked for, and a round of collection now and then.
+    #[inline]
+    pub(crate) async fn keep_up(&mut self) {
+        if self.wants_growth.is_none() && self.statistics.commits % COMMITS_PER_ROUND != 0 {
+            return;
+        }
+        self.keep_up_now().await;
+    }
+
+    async fn keep_up_now(&mut self) {
+        let before = self.env.counters().counts();
+        if let Some(owner) = self.wants_growth.take() {
+            // A table that cannot grow now asks again with its next overflow block.
+            let _ = self.grow(owner).await;
+        }
+        if !self.retired.is_empty() {
+            // Collection that fails is tried again with the next round; nothing is lost by waiting.
+            let _ = self.collect_round().await;
+        }
+        let cost = self.env.counters().counts() - before;
+        self.statistics.upkeep_round_trips += cost.round_trips;
+        self.statistics.upkeep_verbs += cost.verbs;
+        self.statistics.upkeep_bytes += cost.bytes;
+    }
+
+    async fn grow(&mut self, owner: Owner) -> Result<(), Abort> {
+        let timestamp = self.next_timestamp();
+        let hash = self.hash_table(owner).clone();
+        let label = match owner {
+            Owner::Table(table) => self.info(table).label,
+            Owner::Index(index) => self.info(self.index_info(index).table).label,
+        };
+        let nodes = self.shared.nodes(label);
+        let pool = match owner {
+            Owner::Table(table) => &mut self.tables[table as usize].as_mut().expect("it is open").pool,
+            Owner::Index(index) => &mut self.indexes[index as usize].as_mut().expect("it is open").pool,
+        };
+        let grown = index::hash::grow(&self.env, &hash, pool, &nodes, label, timestamp).await;
+        if grown.map_err(|_| Abort::OutOfMemory)? == index::hash::Growth::Grown {
+            self.statistics.buckets_split += 1;
+        }
+        Ok(())
+    }
+
+    /// Collects until nothing more can be collected.
+    pub(crate) async fn collect_all(&mut self) -> Result<(), Abort> {
+        self.reset();
+        self.take_snapshot().await?;
+        self.advance_horizon().await?;
+        while !self.retired.is_empty() {
+            let before = self.retired.len();
+            self.collect_round().await?;
+            if self.retired.len() >= before {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// One round: a newer horizon, then the garbage that it covers, oldest first.
+    async fn collect_round(&mut self) -> Result<(), Abort> {
+        self.advance_horizon().await?;
+        let mut buffers = std::mem::take(&mut self.scratch.buffers);
+        buffers.clear();
+        let mut result = Ok(());
+        for _ in 0..GARBAGE_PER_ROUND {
+            let Some(&retired) = self.retired.front() else { break };
+            if !self.horizon.covers(retired.successor) || result.is_err() {
+                break;
+            }
+            self.retired.pop_front();
+            match retired.what {
+                Garbage::Buffer(buffer) => buffers.push((retired, buffer)),
+                Garbage::Leaf(owner, leaf) => self.free_leaf(owner, GlobalPtr::from_word(leaf)),
+                Garbage::Tombstone(key) => {
+                    result = self.detach_buffers(&mut buffers).await;
+                    if result.is_ok() {
+                        result = self.collect_tombstone(&retired, &key).await;
+                    }
+                }
+                Garbage::Entry(index, key) => {
+                    result = self.collect_entry(&retired, index, &key).await;
+                }
+            }
+        }
+        let detached = self.detach_buffers(&mut buffers).await;
+        self.scratch.buffers = buffers;
+        result.and(detached).map_err(|_| Abort::Unreachable)
+    }
+
+    /// Takes the snapshot of the running transaction as the next candidate if there is none, and adopts
+    /// the candidate as soon as every other lane is idle, covers it, or has run for longer than E.
+    ///
+    /// The clock is raised after the candidate's collect: a lane whose stamp is the raised value or more
+    /// has read the vector after that, so it covers the candidate.
+    pub(crate) async fn advance_horizon(&mut self) -> Result<(), Abort> {
+        if self.horizon.candidate.is_none() {
+            let snapshot = self.snapshot.clone();
+            if !snapshot.includes(&self.horizon.adopted) || snapshot.counters() == self.horizon.counters() {
+                return Ok(());
+            }
+            let clock = self.shared.oracle.add_words(u64::from(CLOCK));
+            let mut batch = Batch::new();
+            let tick = batch.fetch_and_add(clock, 1);
+            let batch = self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
+            let mut snapshot = snapshot;
+            snapshot.stamp = batch.found(tick) + 1;
+            let since_ns = self.env.now_ns();
+            self.horizon.candidate = Some(Box::new(Candidate { snapshot, since_ns }));
+        }
+        let stamp = self.horizon.candidate.as_ref().expect("it was made just now").snapshot.stamp;
+        if !self.everybody_is_past(stamp).await? {
+            return Ok(());
+        }
+        let skip = self.env.mutant("collect::skip_collected_word");
+        if !skip {
+            self.raise_collected(stamp).await.map_err(|_| Abort::Unreachable)?;
+        }
+        let candidate = self.horizon.candidate.take().expect("it was there just now");
+        if self.snapshot.includes(&candidate.snapshot) {
+            // What is collected now is superseded by versions that this very snapshot covers.
+            self.snapshot.stamp = self.snapshot.stamp.max(stamp);
+        }
+        self.horizon.adopted = candidate.snapshot;
+        Ok(())
+    }
+
+    async fn everybody_is_past(&mut self, stamp: u64) -> Result<bool, Abort> {
+        let candidate = self.horizon.candidate.as_ref().expect("the caller has one");
+        let age_ns = self.env.now_ns().saturating_sub(candidate.since_ns);
+        if age_ns > self.shared.config.transaction_time_max_ns {
+            return Ok(true);
+        }
+        let slots = self.shared.slots_in_use();
+        let first = self.shared.oracle_layout.lane(self.shared.oracle, layout::SlotId(0));
+        let mut batch = std::mem::take(&mut self.scratch.batch);
+        batch.reset();
+        let lanes = batch.read(first, slots * LANE_WORDS);
+        let batch = self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
+        let own = u32::from(self.slot.0);
+        let is_past = (0..slots).all(|slot| {
+            let active = batch.word(lanes.at + slot * LANE_WORDS + LANE_ACTIVE);
+            slot == own || active == 0 || active >= stamp
+        });
+        self.scratch.batch = batch;
+        Ok(is_past)
+    }
+
+    /// Raises the collected-up-to word of every region to at least `stamp`.
+    async fn raise_collected(&mut self, stamp: u64) -> Result<(), FabricError> {
+        for position in 0..self.shared.servers.len() {
+            let word = region::collected(RegionId(self.shared.servers[position].0));
+            let mut expected = self.horizon.adopted.stamp;
+            for _ in 0..RAISE_COUNT_MAX {
+                let mut batch = std::mem::take(&mut self.scratch.batch);
+                batch.reset();
+                let swap = batch.compare_and_swap(word, expected, stamp);
+                let batch = self.env.execute(batch).await?;
+                let found = batch.found(swap);
+                self.scratch.batch = batch;
+                if found == expected || found >= stamp {
+                    break;
+                }
+                expected = found;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives version buffers back: locks each row that has not changed since, clears its chain, unlocks.
+    async fn detach_buffers(&mut self, buffers: &mut Vec<(Retired, GlobalPtr)>) -> Result<(), FabricError> {
+        if buffers.is_empty() {
+            return Ok(());
+        }
+        let timestamp = self.next_timestamp();
+        let mut batch = std::mem::take(&mut self.scratch.batch);
+        batch.reset();
+        let first = batch.arena_words() as u32;
+        for (retired, buffer) in buffers.iter() {
+            let locked = timestamp.locked().word();
+            batch.compare_and_swap(retired.row, retired.successor.word(), locked);
+            batch.read(buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
+        }
+        let mut batch = self.env.execute(batch).await?;
+        batch.clear_verbs();
+        for (number, (retired, buffer)) in buffers.iter().enumerate() {
+            let at = first + 2 * number as u32;
+            if batch.word(at) != retired.successor.word() {
+                continue;
+            }
+            if batch.word(at + 1) != 0 {
+                self.empty_overflow(retired, *buffer).await;
+            }
+            batch.write_word(retired.row.add_words(u64::from(LINK)), 0);
+            batch.write_word(retired.row, retired.successor.word());
+            let words = self.info(retired.table).buffer.words();
+            let server = self.shared.server_position(self.env.node_of(buffer.region()));
+            if let Some(table) = self.tables[retired.table as usize].as_mut() {
+                table.buffers[server].free(*buffer, words);
+            }
+            self.statistics.buffers_collected += 1;
+        }
+        buffers.clear();
+        if !batch.is_empty() {
+            batch = self.env.execute(batch).await?;
+        }
+        self.scratch.batch = batch;
+        Ok(())
+    }
+
+    /// Has the mover drop the whole overflow list: all of it is older than the horizon. Failing only
+    /// leaves the entries where they are.
+    #[cold]
+    async fn empty_overflow(&mut self, retired: &Retired, buffer: GlobalPtr) {
+        let info = self.info(retired.table);
+        let request = MoveRequest {
+            buffer,
+            layout: info.buffer,
+            slot: 0,
+            label: info.label,
+            horizon: self.horizon.counters().to_vec(),
+        };
+        let _ = memory::mover::drop_overflow(&self.env, &request).await;
+    }
+
+    fn free_leaf(&mut self, owner: Owner, leaf: GlobalPtr) {
+        let words = self.tree(owner).layout.words();
+        let pool = match owner {
+            Owner::Table(table) => self.tables[table as usize].as_mut().map(|table| &mut table.nodes),
+            Owner::Index(index) => self.indexes[index as usize].as_mut().map(|index| &mut index.pool),
+        };
+        if let Some(pool) = pool {
+            pool.free(leaf, words);
+        }
+    }
+
+    /// Removes a tombstone and its entry: locks bucket or leaf and row, raises the bucket's or leaf's own
+    /// collected-up-to word, empties the place. If anything is in use, it waits for another round.
+    async fn collect_tombstone(&mut self, retired: &Retired, key: &Key) -> Result<(), FabricError> {
+        let info = self.info(retired.table).clone();
+        let removed = match &info.primary {
+            Primary::Hash(hash) => {
+                let hash = hash.clone();
+                self.remove_slot(Owner::Table(retired.table), &hash, key, retired).await?
+            }
+            Primary::Tree(_) => {
+                self.remove_leaf_entry(Owner::Table(retired.table), key, retired).await?
+            }
+        };
+        self.note_removal(removed, retired);
+        Ok(())
+    }
+
+    fn note_removal(&mut self, removal: Removal, retired: &Retired) {
+        match removal {
+            Removal::Done => self.statistics.entries_collected += 1,
+            Removal::Busy => self.retired.push_back(*retired),
+            Removal::Gone => {}
+        }
+    }
+
+    /// Removes an index entry, unless the newest version of its row has it again.
+    async fn collect_entry(&mut self, retired: &Retired, index: u32, key: &Key) -> Result<(), FabricError> {
+        let info = self.index_info(index).clone();
+        let removal = match &info.storage {
+            Secondary::Tree(_) => self.remove_leaf_entry(Owner::Index(index), key, retired).await?,
+            Secondary::Hash(hash) => {
+                let hash = hash.clone();
+                self.remove_slot(Owner::Index(index), &hash, key, retired).await?
+            }
+        };
+        self.note_removal(removal, retired);
+        Ok(())
+    }
+}
+
+/// What became of an attempt to remove an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Removal {
+    Done,
+    /// Somebody holds a lock: another round.
+    Busy,
+    /// It is not garbage any more, or not there.
+    Gone,
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Removes the slot with `key` from its bucket.
+    async fn remove_slot(
+        &mut self,
+        owner: Owner,
+        hash: &index::hash::HashTable,
+        key: &Key,
+        retired: &Retired,
+    ) -> Result<Removal, FabricError> {
+        let directory = match owner {
+            Owner::Table(table) => self.tables[table as usize].as_ref().map(|table| &table.directory),
+            Owner::Index(index) => self.indexes[index as usize].as_ref().map(|index| &index.directory),
+        };
+        let Some(directory) = directory else { return Ok(Removal::Gone) };
+        let place = hash.locate(directory, key.words());
+        let timestamp = self.next_timestamp();
+        let Some(insert) = self.lock_word(place.bucket, timestamp).await? else { return Ok(Removal::Busy) };
+        let found = self.find_used_slot(hash, place.bucket, key).await?;
+        let mut removal = Removal::Gone;
+        let mut batch = std::mem::take(&mut self.scratch.batch);
+        batch.clear_verbs();
+        if let Some((block, index, tags)) = found {
+            let slot = block.add_words(u64::from(hash.layout.slot(index)));
+            self.scratch.batch = batch;
+            let inlined = hash.rows.then_some(slot);
+            removal = self.lock_garbage(owner, key, retired, inlined, timestamp).await?;
+            batch = std::mem::take(&mut self.scratch.batch);
+            batch.clear_verbs();
+            if removal == Removal::Done {
+                let stamp = self.horizon.stamp();
+                batch.write_word(place.bucket.add_words(u64::from(bucket::COLLECTED)), stamp);
+                let tags = bucket::with_tag(tags, index, 0);
+                batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);
+                self.empty_slot(&mut batch, owner, retired, slot, hash);
+            }
+        }
+        // An insert word never goes back to an earlier value once something has changed.
+        let unlocked = if removal == Removal::Done { timestamp.word() } else { insert };
+        batch.write_word(place.bucket, unlocked);
+        self.scratch.batch = self.env.execute(batch).await?;
+        Ok(removal)
+    }
+
+    /// Clears an emptied slot and frees the row behind it.
+    fn empty_slot(
+        &mut self,
+        batch: &mut Batch,
+        owner: Owner,
+        retired: &Retired,
+        slot: GlobalPtr,
+        hash: &index::hash::HashTable,
+    ) {
+        if hash.rows {
+            batch.write_word(slot.add_words(u64::from(VERSION)), 0);
+            batch.write_word(slot.add_words(u64::from(LINK)), 0);
+            batch.write_word(slot.add_words(u64::from(HEADER)), 0);
+            return;
+        }
+        let zeros = batch.reserve(hash.layout.slot_words);
+        batch.words_mut(zeros).fill(0);
+        batch.write(slot, zeros);
+        self.end_garbage(batch, owner, retired);
+    }
+
+    /// Locks a word that serves as insert word; answers what it held.
+    async fn lock_word(&mut self, word: GlobalPtr, owner: VersionWord) -> Result<Option<u64>, FabricError> {
+        let mut batch = std::mem::take(&mut self.scratch.batch);
+        batch.reset();
+        let held = batch.read(word, 1);
+        let mut batch = self.env.execute(batch).await?;
+        let held = batch.words(held)[0];
+        if VersionWord::from_word(held).is_locked() {
+            self.scratch.batch = batch;
+            return Ok(None);
+        }
+        batch.clear_verbs();
+        let swap = batch.compare_and_swap(word, held, owner.locked().word());
+        let batch = self.env.execute(batch).await?;
+        let swapped = batch.swapped(swap);
+        self.scratch.batch = batch;
+        Ok(swapped.then_some(held))
+    }
+
+    /// The block, slot and tags where a key stands; the bucket is locked by us.
+    async fn find_used_slot(
+        &mut self,
+        hash: &index::hash::HashTable,
+        bucket: GlobalPtr,
+        key: &Key,
+    ) -> Result<Option<(GlobalPtr, u32, u64)>, FabricError> {
+        let (mut block, mut slots) = (bucket, hash.layout.slots);
+        while !block.is_null() {
+            let mut batch = std::mem::take(&mut self.scratch.batch);
+            batch.clear_verbs();
+            let span = batch.read(block, hash.layout.slot(slots));
+            let batch = self.env.execute(batch).await?;
+            let words = batch.words(span);
+            let tags = words[bucket::TAGS as usize];
+            let holds = |n: &u32| {
+                let at = (hash.layout.slot(*n) + hash.layout.key_at) as usize;
+                bucket::tag_of(tags, *n) != 0 && words[at..].starts_with(key.words())
+            };
+            let index = (0..slots).find(holds);
+            let link = GlobalPtr::from_word(words[bucket::LINK as usize]);
+            self.scratch.batch = batch;
+            if let Some(index) = index {
+                return Ok(Some((block, index, tags)));
+            }
+            (block, slots) = (link, hash.layout.overflow_slots);
+        }
+        Ok(None)
+    }
+
+    /// Decides whether an entry is garbage still, with its bucket or leaf locked. The tombstone of a
+    /// table's row is locked itself, for good. An index entry is garbage if the newest version of its row
+    /// has another key: whoever gives a row a key takes the lock that is held here, even if the entry
+    /// stands already.
+    async fn lock_garbage(
+        &mut self,
+        owner: Owner,
+        key: &Key,
+        retired: &Retired,
+        slot: Option<GlobalPtr>,
+        timestamp: VersionWord,
+    ) -> Result<Removal, FabricError> {
+        if let Owner::Index(index) = owner {
+            return Ok(self.judge_entry(index, key, retired).await);
+        }
+        let row = slot.unwrap_or(retired.row);
+        let mut batch = std::mem::take(&mut self.scratch.batch);
+        batch.clear_verbs();
+        let swap = batch.compare_and_swap(row, retired.successor.word(), timestamp.locked().word());
+        let batch = self.env.execute(batch).await?;
+        let found = VersionWord::from_word(batch.found(swap));
+        let removal = match batch.swapped(swap) {
+            true => Removal::Done,
+            false if found.is_locked() && found != VersionWord::MOVED => Removal::Busy,
+            false => Removal::Gone,
+        };
+        self.scratch.batch = batch;
+        Ok(removal)
+    }
+
+    async fn judge_entry(&mut self, index: u32, key: &Key, retired: &Retired) -> Removal {
+        let info = self.index_info(index).clone();
+        let primary = self.primary_key(&info, key.words());
+        let Ok(newest) = self.read_newest(retired.table, &primary, retired.row).await else {
+            return Removal::Busy;
+        };
+        let Some(image) = newest else { return Removal::Done };
+        let version = VersionWord::from_word(self.batch().word(image.at + VERSION));
+        if version == VersionWord::TORN {
+            return Removal::Busy;
+        }
+        let has_key = !version.is_none() && !version.is_deleted() && self.entry_key(&info, image) == *key;
+        if has_key { Removal::Gone } else { Removal::Done }
+    }
+
+    /// The row of a removed tombstone: marked as gone, and its memory free again.
+    fn end_garbage(&mut self, batch: &mut Batch, owner: Owner, retired: &Retired) {
+        let Owner::Table(table) = owner else { return };
+        batch.write_word(retired.row.add_words(u64::from(VERSION)), 0);
+        batch.write_word(retired.row, VersionWord::MOVED.word());
+        let words = self.info(table).row.words();
+        if let Some(lane_table) = self.tables[table as usize].as_mut() {
+            lane_table.pool.free(retired.row, words);
+        }
+    }
+
+    /// Removes the entry with `key` from its leaf; an emptied leaf takes over its neighbour.
+    async fn remove_leaf_entry(
+        &mut self,
+        owner: Owner,
+        key: &Key,
+        retired: &Retired,
+    ) -> Result<Removal, FabricError> {
+        let tree = self.tree(owner);
+        let mut batch = std::mem::take(&mut self.scratch.batch);
+        batch.reset();
+        let env = self.env.clone();
+        let found = index::tree::find_leaf(&env, batch, &tree, self.leaf_cache(owner), key.words()).await;
+        let Ok((mut batch, leaf)) = found else { return Ok(Removal::Busy) };
+        let view = LeafView::new(tree.layout, batch.words(leaf.span));
+        let Ok(position) = view.search(key.words()) else {
+            self.scratch.batch = batch;
+            return Ok(Removal::Gone);
+        };
+        if leaf.insert.is_locked() {
+            self.scratch.batch = batch;
+            return Ok(Removal::Busy);
+        }
+        let count = view.count();
+        let timestamp = self.next_timestamp();
+        batch.clear_verbs();
+        let swap = batch.compare_and_swap(leaf.ptr, leaf.insert.word(), timestamp.locked().word());
+        batch = self.env.execute(batch).await?;
+        let held = batch.swapped(swap);
+        self.scratch.batch = batch;
+        if !held {
+            return Ok(Removal::Busy);
+        }
+        let removal = self.lock_garbage(owner, key, retired, None, timestamp).await?;
+        let mut batch = std::mem::take(&mut self.scratch.batch);
+        batch.clear_verbs();
+        if removal == Removal::Done {
+            let stamp = self.horizon.stamp();
+            index::tree::write_leaf_without(&mut batch, &tree, &leaf, &[position], stamp);
+            self.end_garbage(&mut batch, owner, retired);
+            batch.write_word(leaf.ptr, timestamp.word());
+        } else {
+            batch.write_word(leaf.ptr, leaf.insert.word());
+        }
+        self.scratch.batch = self.env.execute(batch).await?;
+        if removal == Removal::Done && count == 1 {
+            self.absorb_neighbour(owner, key).await;
+        }
+        Ok(removal)
+    }
+
+    /// An empty leaf takes over its right neighbour; the neighbour's memory waits for a horizon.
+    async fn absorb_neighbour(&mut self, owner: Owner, key: &Key) {
+        let tree = self.tree(owner);
+        let timestamp = self.next_timestamp();
+        let batch = Batch::new();
+        let env = self.env.clone();
+        let found = index::tree::find_leaf(&env, batch, &tree, self.leaf_cache(owner), key.words()).await;
+        let Ok((batch, leaf)) = found else { return };
+        let leaf: LeafRead = leaf;
+        let cache = self.leaf_cache(owner);
+        let absorbed = index::tree::absorb_right(&env, batch, &tree, cache, leaf, timestamp).await;
+        if let Ok((_, Some(absorbed))) = absorbed {
+            let table = match owner {
+                Owner::Table(table) => table,
+                Owner::Index(index) => self.index_info(index).table,
+            };
+            let what = Garbage::Leaf(owner, absorbed.dead.word());
+            let row = absorbed.dead;
+            self.retired.push_back(Retired { table, row, successor: timestamp, what });
+        }
+    }
+}
+

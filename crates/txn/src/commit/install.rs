@@ -1,0 +1,248 @@
+//! Batch 2: old versions to their buffers, payloads, headers; new rows, entries, insert words.
+
+use super::{LeafLock, RowLock};
+use crate::abort::Abort;
+use crate::access::{Access, State};
+use crate::catalog::Primary;
+use crate::lane::LaneInner;
+use fabric::{Batch, Env, FabricError, Span};
+use index::tree::LeafRead;
+use crate::write::Owner;
+use layout::bucket;
+use layout::row::{ChainWord, Cover, HEADER, KEY, LINK, MOVED_FLAG, OVERFLOW_HEAD, VERSION};
+use layout::{BucketLayout, GlobalPtr, Key, VersionWord};
+use memory::MoveRequest;
+
+impl<E: Env> LaneInner<E> {
+    /// Sees to it that the next slot of every row's version buffer may be overwritten: it is empty, was
+    /// moved, or holds a version that nobody can need. Rows without a buffer get one. Last chance to
+    /// abort.
+    #[inline]
+    pub(super) async fn free_ring_slots(&mut self) -> Result<(), Abort> {
+        let mut refreshed = false;
+        for index in 0..self.scratch.locks.rows.len() {
+            let RowLock { access, ring, .. } = self.scratch.locks.rows[index];
+            if ring.words == 0 {
+                self.give_buffer(access).await?;
+                continue;
+            }
+            if self.is_ring_slot_free(ring) {
+                continue;
+            }
+            if !refreshed {
+                refreshed = true;
+                self.advance_horizon().await?;
+            }
+            if !self.is_ring_slot_free(ring) {
+                self.move_ring_slot(access).await?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn is_ring_slot_free(&self, ring: Span) -> bool {
+        let batch = self.batch.as_ref().expect("the batch is here");
+        let flag = batch.word(ring.at);
+        let version = VersionWord::from_word(batch.word(ring.at + VERSION));
+        let successor = VersionWord::from_word(batch.word(ring.at + LINK));
+        version.is_none() || flag == MOVED_FLAG || self.horizon.covers(successor)
+    }
+
+    /// Takes a version buffer from the pool on the row's own server, so that batch 2 can order the buffer
+    /// before the pointer to it; notes it in the chain word of the image.
+    #[inline]
+    async fn give_buffer(&mut self, access: u32) -> Result<(), Abort> {
+        let Access { table, row, image, .. } = self.accesses[access as usize];
+        let words = self.info(table).buffer.words();
+        let server = self.shared.server_position(self.env.node_of(row.region()));
+        let lane_table = self.tables[table as usize].as_mut().expect("the table is open");
+        let pool = &mut lane_table.buffers[server];
+        let buffer = pool.allocate(&self.env, words).await.map_err(|_| Abort::OutOfMemory)?;
+        let chain = ChainWord::new(buffer, 0);
+        self.batch().set_word(image.at + LINK, chain.word());
+        self.accesses[access as usize].has_new_buffer = true;
+        Ok(())
+    }
+
+    /// Calls the version mover for one row; the row is locked by us.
+    #[cold]
+    async fn move_ring_slot(&mut self, access: u32) -> Result<(), Abort> {
+        let Access { table, image, .. } = self.accesses[access as usize];
+        let chain = ChainWord::from_word(self.batch().word(image.at + LINK));
+        let info = self.info(table);
+        let request = MoveRequest {
+            buffer: chain.buffer(),
+            layout: info.buffer,
+            slot: chain.next(),
+            label: info.label,
+            horizon: self.horizon.counters().to_vec(),
+        };
+        let moved = memory::mover::move_version(&self.env, &request).await;
+        self.statistics.versions_moved += 1;
+        moved.map(drop).map_err(|_| Abort::VersionBufferFull)
+    }
+
+    /// Writes everything, in the order that the contract grants within a server.
+    #[inline]
+    pub(super) async fn install_new_versions(&mut self, timestamp: VersionWord) -> Result<(), FabricError> {
+        let locks = std::mem::take(&mut self.scratch.locks);
+        let mut batch = self.batch.take().unwrap_or_default();
+        batch.clear_verbs();
+        for lock in &locks.rows {
+            self.install_row(&mut batch, lock.access, timestamp);
+        }
+        for index in 0..self.written.len() {
+            let access = self.written[index];
+            if self.accesses[access as usize].is_new() {
+                self.install_new_row(&mut batch, access, timestamp);
+            }
+        }
+        self.install_blocks(&mut batch, timestamp);
+        for lock in &locks.leaves {
+            self.install_leaf(&mut batch, lock, timestamp);
+        }
+        self.scratch.locks = locks;
+        self.batch = Some(batch);
+        self.execute().await
+    }
+
+    /// {old version to its buffer, chain, payload with its version, header}.
+    #[inline]
+    fn install_row(&mut self, batch: &mut Batch, access: u32, timestamp: VersionWord) {
+        let entry = self.accesses[access as usize];
+        let info = self.info(entry.table);
+        let shape = info.buffer;
+        let is_deleted = entry.state == State::Deleted;
+        let version = if is_deleted { timestamp.deleted() } else { timestamp };
+        let chain = ChainWord::from_word(batch.word(entry.image.at + LINK));
+        let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
+        if entry.has_new_buffer {
+            clear_buffer(batch, chain.buffer(), &shape);
+        }
+        // A deletion keeps the payload; its image is copied before the link becomes the successor.
+        let fresh = if is_deleted { batch.duplicate(entry.image) } else { entry.fresh };
+        batch.set_word(entry.image.at + LINK, version.word());
+        batch.write_word(slot, 0);
+        batch.write_row(slot, entry.image, LINK, Cover::All);
+        let after = ChainWord::new(chain.buffer(), shape.after(chain.next()));
+        if entry.has_new_buffer || shape.slots > 1 {
+            batch.write_word(entry.row.add_words(u64::from(LINK)), after.word());
+        }
+        batch.set_word(fresh.at + VERSION, version.word());
+        let first = if is_deleted { shape.row.words() } else { shape.row.payload() };
+        batch.write_row(entry.row, fresh, first, Cover::AllButLink);
+        batch.write_word(entry.row, version.word());
+        let access = &mut self.accesses[access as usize];
+        access.buffer = chain.buffer();
+    }
+
+    /// A new row: in a free slot of its bucket, or in private memory behind an entry.
+    #[inline]
+    fn install_new_row(&mut self, batch: &mut Batch, access: u32, timestamp: VersionWord) {
+        let entry = self.accesses[access as usize];
+        let is_deleted = entry.state == State::Deleted;
+        let version = if is_deleted { timestamp.deleted() } else { timestamp };
+        batch.set_word(entry.fresh.at + HEADER, version.word());
+        batch.set_word(entry.fresh.at + VERSION, version.word());
+        batch.set_word(entry.fresh.at + LINK, 0);
+        let info = self.info(entry.table).clone();
+        let Primary::Hash(hash) = &info.primary else {
+            write_private(batch, entry.row, entry.fresh, E::COHERENT);
+            return;
+        };
+        let slot = self.slot_at(entry.place, &hash.layout);
+        if hash.rows {
+            batch.write_row(slot, entry.fresh, KEY, Cover::AllButLink);
+            batch.write_word(slot, version.word());
+            self.accesses[access as usize].row = slot;
+        } else {
+            write_private(batch, entry.row, entry.fresh, E::COHERENT);
+            let key = Span { at: entry.fresh.at + KEY, words: info.row.key_words };
+            let key = Key::from_words(batch.words(key));
+            write_pointer(batch, slot, entry.row, &key);
+        }
+    }
+
+    /// The address of a slot that `prepare` has taken.
+    #[inline]
+    fn slot_at(&self, place: u32, layout: &BucketLayout) -> GlobalPtr {
+        let block = self.insert_blocks[(place / bucket::SLOTS_MAX) as usize].block;
+        block.add_words(u64::from(layout.slot(place % bucket::SLOTS_MAX)))
+    }
+
+    /// Tags of the blocks that were filled, links to new blocks, then the insert words.
+    #[inline]
+    fn install_blocks(&mut self, batch: &mut Batch, timestamp: VersionWord) {
+        for entry in &self.entry_inserts {
+            let layout = self.hash_table(Owner::Index(entry.index)).layout;
+            let slot = self.slot_at(entry.place, &layout);
+            let row = self.index_row(entry.access);
+            write_pointer(batch, slot, row, &entry.key);
+        }
+        for block in &self.insert_blocks {
+            batch.write_word(block.block.add_words(u64::from(bucket::TAGS)), block.tags);
+            if !block.linked_from.is_null() {
+                let link = block.linked_from.add_words(u64::from(bucket::LINK));
+                batch.write_word(link, block.block.word());
+            }
+        }
+        for insert in &self.bucket_inserts {
+            batch.write_word(insert.bucket, timestamp.word());
+        }
+    }
+
+    /// The leaf with all its new entries, then its insert word.
+    #[inline]
+    fn install_leaf(&mut self, batch: &mut Batch, lock: &LeafLock, timestamp: VersionWord) {
+        let seen = self.leaves_seen[lock.seen as usize];
+        if lock.count > 0 {
+            let tree = self.tree(seen.owner);
+            let mut entries = std::mem::take(&mut self.scratch.leaf_entries);
+            entries.clear();
+            for insert in &self.leaf_inserts[lock.first as usize..][..lock.count as usize] {
+                let row = match seen.owner {
+                    Owner::Table(_) => self.accesses[insert.access as usize].row,
+                    Owner::Index(_) => self.index_row(insert.access),
+                };
+                entries.push((insert.key, [row.word()]));
+            }
+            let leaf = LeafRead { ptr: seen.leaf, span: seen.span, insert: seen.insert };
+            index::tree::write_leaf_with(batch, &tree, &leaf, &entries);
+            self.scratch.leaf_entries = entries;
+        }
+        batch.write_word(seen.leaf, timestamp.word());
+    }
+}
+
+/// A slot that leads to a row: pointer and key.
+#[inline]
+fn write_pointer(batch: &mut Batch, slot: GlobalPtr, row: GlobalPtr, key: &Key) {
+    let span = batch.reserve(1 + key.words().len() as u32);
+    let words = batch.words_mut(span);
+    words[0] = row.word();
+    words[1..].copy_from_slice(key.words());
+    batch.write(slot, span);
+}
+
+/// Private memory: nobody can see it before the entry that leads to it.
+#[inline]
+fn write_private(batch: &mut Batch, row: GlobalPtr, fresh: Span, is_coherent: bool) {
+    if !is_coherent {
+        let body = Span { at: fresh.at + VERSION, words: fresh.words - 2 };
+        let sum = layout::row::checksum(batch.words(body), Cover::AllButLink);
+        batch.set_word(fresh.at + fresh.words - 1, sum);
+    }
+    batch.write(row, fresh);
+}
+
+/// A buffer out of the pool holds what its last row left: empty its slots and its list.
+#[inline]
+fn clear_buffer(batch: &mut Batch, buffer: GlobalPtr, shape: &layout::row::BufferLayout) {
+    batch.write_word(buffer.add_words(u64::from(OVERFLOW_HEAD)), 0);
+    for index in 1..shape.slots {
+        let slot = buffer.add_words(u64::from(shape.slot(index)));
+        batch.write_word(slot.add_words(u64::from(VERSION)), 0);
+        batch.write_word(slot, MOVED_FLAG);
+    }
+}

@@ -1,0 +1,81 @@
+//! Batch 1: one swap per row, bucket and leaf; what held is locked.
+
+use super::{Locks, RowLock};
+use crate::abort::Abort;
+use crate::lane::LaneInner;
+use fabric::{Env, Span};
+use layout::{VersionWord, leaf};
+use layout::row::{ChainWord, LINK};
+
+/// Words read of a version buffer's slot: moved flag, version, successor.
+const RING_WORDS: u32 = 3;
+
+impl<E: Env> LaneInner<E> {
+    /// Locks the write set: first committer wins. Every version expected here is covered by the snapshot,
+    /// so a row that was changed after it does not match.
+    #[inline]
+    pub(super) async fn lock_write_set(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
+        let mut locks = std::mem::take(&mut self.scratch.locks);
+        locks.rows.clear();
+        locks.buckets.clear();
+        self.post_locks(&mut locks, timestamp);
+        self.scratch.locks = locks;
+        self.execute().await.map_err(|_| {
+            self.is_lost = true;
+            Abort::Unreachable
+        })?;
+        self.all_held()
+    }
+
+    #[inline]
+    fn post_locks(&mut self, locks: &mut Locks, timestamp: VersionWord) {
+        let locked = timestamp.locked().word();
+        let mut batch = self.batch.take().unwrap_or_default();
+        batch.clear_verbs();
+        for &number in &self.written {
+            let access = &self.accesses[number as usize];
+            if access.is_new() {
+                continue;
+            }
+            let swap = batch.compare_and_swap(access.row, access.version.word(), locked);
+            let chain = ChainWord::from_word(batch.word(access.image.at + LINK));
+            let mut ring = Span::default();
+            if !chain.buffer().is_null() {
+                let shape = self.info(access.table).buffer;
+                let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
+                ring = batch.read(slot, RING_WORDS);
+            }
+            locks.rows.push(RowLock { access: number, swap, ring });
+        }
+        for insert in &self.bucket_inserts {
+            let skipped = self.env.mutant("commit::skip_insert_word");
+            let desired = if skipped { insert.insert } else { locked };
+            locks.buckets.push(batch.compare_and_swap(insert.bucket, insert.insert, desired));
+        }
+        for lock in &mut locks.leaves {
+            let seen = &self.leaves_seen[lock.seen as usize];
+            lock.swap = Some(batch.compare_and_swap(seen.leaf, seen.insert.word(), locked));
+            // The insert word may have been read later than the entries; with the lock held, the rewrite
+            // counter tells whether they are still what was read.
+            lock.version = batch.read(seen.leaf.add_words(u64::from(leaf::VERSION)), 1);
+        }
+        self.batch = Some(batch);
+    }
+
+    #[inline]
+    fn all_held(&self) -> Result<(), Abort> {
+        let batch = self.batch.as_ref().expect("the batch came back");
+        let locks = &self.scratch.locks;
+        if !locks.rows.iter().all(|lock| batch.swapped(lock.swap)) {
+            return Err(Abort::WriteConflict);
+        }
+        let skip = self.env.mutant("commit::skip_insert_word");
+        let buckets = skip || locks.buckets.iter().all(|&swap| batch.swapped(swap));
+        let leaves = locks.leaves.iter().all(|lock| {
+            let read = self.leaves_seen[lock.seen as usize].span.at + leaf::VERSION;
+            let unchanged = batch.words(lock.version) == [batch.word(read)];
+            unchanged && lock.swap.is_some_and(|swap| batch.swapped(swap))
+        });
+        if buckets && leaves { Ok(()) } else { Err(Abort::InsertConflict) }
+    }
+}

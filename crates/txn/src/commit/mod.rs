@@ -1,0 +1,242 @@
+//! Commit: lock, validate, install, publish [ZB17 §3.1 listing 1, §4.1, §6.1].
+
+mod install;
+mod lock;
+mod prepare;
+mod publish;
+mod step;
+mod validate;
+
+pub use step::CommitStep;
+
+use crate::abort::{Abort, Outcome};
+use crate::lane::LaneInner;
+use fabric::{Env, Span, Swap};
+use layout::VersionWord;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A row to be locked: its access, the swap, and what the next slot of its version buffer holds.
+#[derive(Clone, Copy, Debug)]
+pub struct RowLock {
+    access: u32,
+    swap: Swap,
+    ring: Span,
+}
+
+/// A leaf to be locked, with the range of leaf inserts that go into it.
+#[derive(Clone, Copy, Debug)]
+pub struct LeafLock {
+    seen: u32,
+    first: u32,
+    count: u32,
+    swap: Option<Swap>,
+    /// The rewrite counter, read after the swap.
+    version: Span,
+}
+
+impl LeafLock {
+    /// A leaf that is locked though nothing goes into it.
+    fn bare(seen: u32) -> Self {
+        Self { seen, first: 0, count: 0, swap: None, version: Span::default() }
+    }
+}
+
+/// Everything that batch 1 swaps.
+#[derive(Default)]
+pub struct Locks {
+    rows: Vec<RowLock>,
+    buckets: Vec<Swap>,
+    leaves: Vec<LeafLock>,
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Commits the transaction that the lane holds.
+    ///
+    /// We deviate from listing 1: the payload is written before the header, in batches whose order the
+    /// contract grants; the new version is announced in the lane's own slot, after every install has
+    /// completed, instead of a list that the oracle scans.
+    #[inline]
+    pub(crate) async fn commit(&mut self) -> Outcome {
+        let outcome = match self.written.is_empty() {
+            true => self.commit_read_only().await,
+            false => self.commit_writes().await,
+        };
+        match outcome {
+            Outcome::Committed => self.statistics.commits += 1,
+            Outcome::Aborted(abort) => self.statistics.aborts[abort.index()] += 1,
+            Outcome::Unknown => self.statistics.unknown += 1,
+        }
+        outcome
+    }
+
+    /// Reads need no commit under snapshot isolation. A serializable reader of several rows validates
+    /// after its last read: then all of them were current at one moment.
+    async fn commit_read_only(&mut self) -> Outcome {
+        if !self.serializable || (self.witnesses.len() <= 1 && self.read_count <= 1) {
+            return Outcome::Committed;
+        }
+        match self.validate_reads(VersionWord::NONE).await {
+            Ok(()) => Outcome::Committed,
+            Err(abort) => Outcome::Aborted(abort),
+        }
+    }
+
+    #[inline]
+    async fn commit_writes(&mut self) -> Outcome {
+        if let Err(abort) = self.prepare().await {
+            self.free_private_rows();
+            return Outcome::Aborted(abort);
+        }
+        let timestamp = self.next_timestamp();
+        if self.env.mutant("commit::validate_before_locks") && self.serializable {
+            if let Err(abort) = self.validate_reads(timestamp).await {
+                return Outcome::Aborted(abort);
+            }
+        }
+        self.env.reach(CommitStep::Started).await;
+        if let Err(abort) = self.lock_write_set(timestamp).await {
+            return self.release(timestamp, abort).await;
+        }
+        self.env.reach(CommitStep::LocksHeld).await;
+        if self.serializable && !self.env.mutant("commit::validate_before_locks") {
+            if let Err(abort) = self.validate_reads(timestamp).await {
+                return self.release(timestamp, abort).await;
+            }
+        }
+        self.env.reach(CommitStep::ReadsValidated).await;
+        self.append_journal(timestamp).await;
+        self.env.reach(CommitStep::JournalWritten).await;
+        if let Err(abort) = self.free_ring_slots().await {
+            return self.release(timestamp, abort).await;
+        }
+        if self.env.mutant("commit::publish_before_install") && self.publish(timestamp).await.is_err() {
+            return Outcome::Unknown;
+        }
+        // Point of no return: from here a failure means `Unknown`, never `Aborted`.
+        if self.install_new_versions(timestamp).await.is_err() {
+            return self.lose();
+        }
+        self.env.reach(CommitStep::VersionsInstalled).await;
+        if self.publish(timestamp).await.is_err() {
+            return self.lose();
+        }
+        self.env.reach(CommitStep::TimestampPublished).await;
+        self.retire_write_set(timestamp);
+        self.keep_up().await;
+        Outcome::Committed
+    }
+
+    /// The place of the write-set journal: f+1 servers get it together with batch 1, once journals exist.
+    #[inline]
+    async fn append_journal(&mut self, _timestamp: VersionWord) {}
+
+    /// After an unknown outcome the lane's number is not decided: it takes no transaction any more.
+    fn lose(&mut self) -> Outcome {
+        self.is_lost = !self.env.mutant("lane::reused_after_unknown");
+        Outcome::Unknown
+    }
+
+    /// Gives back what batch 1 took. Rows get their version again; insert words the own timestamp, since
+    /// an old value must never come back to a word that others swap.
+    async fn release(&mut self, timestamp: VersionWord, abort: Abort) -> Outcome {
+        let locks = std::mem::take(&mut self.scratch.locks);
+        let mut batch = self.batch.take().unwrap_or_default();
+        batch.clear_verbs();
+        for lock in &locks.rows {
+            if batch.swapped(lock.swap) {
+                let access = &self.accesses[lock.access as usize];
+                batch.write_word(access.row, access.version.word());
+            }
+        }
+        for (&swap, insert) in locks.buckets.iter().zip(&self.bucket_inserts) {
+            if batch.swapped(swap) {
+                batch.write_word(insert.bucket, timestamp.word());
+            }
+        }
+        for lock in &locks.leaves {
+            if lock.swap.is_some_and(|swap| batch.swapped(swap)) {
+                batch.write_word(self.leaves_seen[lock.seen as usize].leaf, timestamp.word());
+            }
+        }
+        let is_empty = batch.is_empty();
+        self.batch = Some(batch);
+        self.scratch.locks = locks;
+        self.free_private_rows();
+        if !is_empty && self.execute().await.is_err() {
+            // The locks may still be held; only recovery can tell.
+            self.is_lost = true;
+            return Outcome::Unknown;
+        }
+        self.env.reach(CommitStep::LocksReleased).await;
+        Outcome::Aborted(abort)
+    }
+}
+
+/// Runs a commit in a task of its own, so that dropping the caller's future does not stop it. The lane's
+/// inner part travels with the task and comes back with the outcome; if nobody waits for it any more, it
+/// goes home on its own.
+pub(crate) async fn commit_detached<E: Env>(home: &mut Option<Box<LaneInner<E>>>) -> Outcome {
+    let mut inner = home.take().expect("a running transaction has its lane");
+    let env = inner.env.clone();
+    let result: Rc<RefCell<Waiting<E>>> = Rc::default();
+    let sender = result.clone();
+    env.spawn(async move {
+        let outcome = inner.commit().await;
+        let mut waiting = sender.borrow_mut();
+        if waiting.is_abandoned {
+            let shared = inner.shared.clone();
+            shared.take_back(inner);
+            return;
+        }
+        waiting.done = Some((inner, outcome));
+        if let Some(waker) = waiting.waker.take() {
+            waker.wake();
+        }
+    });
+    let receiver = Receiver { waiting: result };
+    let (inner, outcome) = std::future::poll_fn(|context| receiver.poll(context)).await;
+    *home = Some(inner);
+    outcome
+}
+
+struct Waiting<E: Env> {
+    done: Option<(Box<LaneInner<E>>, Outcome)>,
+    waker: Option<std::task::Waker>,
+    is_abandoned: bool,
+}
+
+impl<E: Env> Default for Waiting<E> {
+    fn default() -> Self {
+        Self { done: None, waker: None, is_abandoned: false }
+    }
+}
+
+struct Receiver<E: Env> {
+    waiting: Rc<RefCell<Waiting<E>>>,
+}
+
+impl<E: Env> Receiver<E> {
+    fn poll(
+        &self,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<(Box<LaneInner<E>>, Outcome)> {
+        let mut waiting = self.waiting.borrow_mut();
+        if let Some(done) = waiting.done.take() {
+            return std::task::Poll::Ready(done);
+        }
+        waiting.waker = Some(context.waker().clone());
+        std::task::Poll::Pending
+    }
+}
+
+impl<E: Env> Drop for Receiver<E> {
+    fn drop(&mut self) {
+        let mut waiting = self.waiting.borrow_mut();
+        waiting.is_abandoned = true;
+        if let Some((inner, _)) = waiting.done.take() {
+            let shared = inner.shared.clone();
+            shared.take_back(inner);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What has to be ready before batch 1: memory for new rows, room in buckets and leaves, index entries.
+
+use super::LeafLock;
+use crate::abort::{Abort, TxnError};
+use crate::access::State;
+use crate::catalog::Primary;
+use crate::lane::LaneInner;
+use crate::write::{InsertBlock, Owner};
+use fabric::{Env, Span};
+use index::tree::LeafRead;
+use layout::{GlobalPtr, Key, bucket};
+
+impl<E: Env> LaneInner<E> {
+    /// Nothing here is visible to others but empty room.
+    pub(super) async fn prepare(&mut self) -> Result<(), Abort> {
+        if self.written.iter().any(|&access| self.accesses[access as usize].is_old)
+            && !self.env.mutant("commit::skip_snapshot_check")
+        {
+            return Err(Abort::WriteConflict);
+        }
+        let prepared = self.prepare_all().await;
+        prepared.map_err(|error| error.abort().unwrap_or(Abort::UniqueViolation))
+    }
+
+    async fn prepare_all(&mut self) -> Result<(), TxnError> {
+        self.scratch.locks.leaves.clear();
+        self.scratch.bare_leaves.clear();
+        let mut has_indexes = false;
+        for index in 0..self.written.len() {
+            let access = self.written[index];
+            let entry = self.accesses[access as usize];
+            has_indexes |= !self.info(entry.table).indexes.is_empty();
+            if entry.is_new() {
+                self.prepare_new_row(access).await?;
+            }
+        }
+        if has_indexes {
+            self.prepare_index_entries().await?;
+        }
+        if !self.leaf_inserts.is_empty() {
+            self.prepare_leaves().await?;
+        }
+        self.lock_bare_leaves();
+        Ok(())
+    }
+
+    /// Outside rows get their memory; inlined rows a slot that will be free for them.
+    async fn prepare_new_row(&mut self, access: u32) -> Result<(), TxnError> {
+        let entry = self.accesses[access as usize];
+        let info = self.info(entry.table).clone();
+        let is_inlined = matches!(&info.primary, Primary::Hash(hash) if hash.rows);
+        if !is_inlined {
+            let pool = &mut self.tables[entry.table as usize].as_mut().expect("it is open").pool;
+            let row = pool.allocate(&self.env, info.row.words()).await?;
+            self.accesses[access as usize].row = row;
+        }
+        if let Primary::Hash(hash) = &info.primary {
+            let key = Span { at: entry.key_at, words: info.row.key_words };
+            let tag = bucket::tag(hash.locator.hash(self.batch().words(key)).1);
+            let place = self.take_slot(Owner::Table(entry.table), entry.place, tag).await?;
+            self.accesses[access as usize].place = place;
+        }
+        Ok(())
+    }
+
+    /// Takes an empty slot of a bucket; chains a new block when the last one is full. Answers block and
+    /// slot as one number.
+    pub(crate) async fn take_slot(&mut self, owner: Owner, bucket: u32, tag: u8) -> Result<u32, TxnError> {
+        let current = self.bucket_inserts[bucket as usize].block;
+        let block = &mut self.insert_blocks[current as usize];
+        if let Some(slot) = bucket::empty_slot(block.tags, block.slots) {
+            block.tags = bucket::with_tag(block.tags, slot, tag);
+            return Ok(current * bucket::SLOTS_MAX + slot);
+        }
+        let linked_from = block.block;
+        let layout = self.hash_table(owner).layout;
+        let (slots, words) = (layout.overflow_slots, layout.overflow_words());
+        let pool = match owner {
+            Owner::Table(table) => &mut self.tables[table as usize].as_mut().expect("it is open").pool,
+            Owner::Index(index) => &mut self.indexes[index as usize].as_mut().expect("it is open").pool,
+        };
+        let block = pool.allocate(&self.env, words).await?;
+        self.zero_block(block, words).await?;
+        let tags = bucket::with_tag(0, 0, tag);
+        self.insert_blocks.push(InsertBlock { block, slots, tags, linked_from });
+        let current = self.insert_blocks.len() as u32 - 1;
+        self.bucket_inserts[bucket as usize].block = current;
+        self.wants_growth = Some(owner);
+        Ok(current * bucket::SLOTS_MAX)
+    }
+
+    /// A block out of the pool is private until a link leads to it; it starts empty.
+    async fn zero_block(&mut self, block: GlobalPtr, words: u32) -> Result<(), TxnError> {
+        let mut batch = fabric::Batch::new();
+        let zeros = batch.reserve(words);
+        batch.words_mut(zeros).fill(0);
+        batch.write(block, zeros);
+        self.env.execute(batch).await?;
+        Ok(())
+    }
+
+    /// Groups the entries by leaf, and makes room where a leaf has too little.
+    async fn prepare_leaves(&mut self) -> Result<(), TxnError> {
+        self.leaf_inserts.sort_unstable_by(|a, b| (a.owner, a.key).cmp(&(b.owner, b.key)));
+        let mut first = 0;
+        while first < self.leaf_inserts.len() {
+            let insert = self.leaf_inserts[first];
+            let leaf = self.leaves_seen[insert.seen as usize].leaf;
+            let same = |other: &crate::write::LeafInsert| {
+                other.owner == insert.owner && self.leaves_seen[other.seen as usize].leaf == leaf
+            };
+            let count = self.leaf_inserts[first..].iter().take_while(|other| same(other)).count();
+            self.prepare_leaf(first, count).await?;
+            first += count;
+        }
+        Ok(())
+    }
+
+    async fn prepare_leaf(&mut self, first: usize, count: usize) -> Result<(), TxnError> {
+        let insert = self.leaf_inserts[first];
+        let seen = self.leaves_seen[insert.seen as usize];
+        let tree = self.tree(seen.owner);
+        let batch = self.batch.as_ref().expect("the batch is here");
+        let used = index::tree::LeafView::new(tree.layout, batch.words(seen.span)).count();
+        if used as usize + count <= tree.layout.entries as usize {
+            self.lock_leaf(insert.seen, first, count);
+            return Ok(());
+        }
+        let keys: Vec<Key> = self.leaf_inserts[first..first + count].iter().map(|i| i.key).collect();
+        let timestamp = self.next_timestamp();
+        let batch = self.batch.take().unwrap_or_default();
+        let leaf = LeafRead { ptr: seen.leaf, span: seen.span, insert: seen.insert };
+        let (cache, pool) = match seen.owner {
+            Owner::Table(table) => {
+                let table = self.tables[table as usize].as_mut().expect("it is open");
+                (&mut table.leaves, &mut table.nodes)
+            }
+            Owner::Index(index) => {
+                let index = self.indexes[index as usize].as_mut().expect("it is open");
+                (&mut index.leaves, &mut index.pool)
+            }
+        };
+        let made = index::tree::make_room(&self.env, batch, &tree, cache, pool, leaf, &keys, timestamp);
+        let (batch, leaves) = made.await?;
+        self.batch = Some(batch);
+        let mut first = first;
+        let end = first + count;
+        for read in leaves {
+            let batch = self.batch.as_ref().expect("the batch came back");
+            let view = index::tree::LeafView::new(tree.layout, batch.words(read.span));
+            let here = |insert: &&crate::write::LeafInsert| view.covers(insert.key.words());
+            let share = self.leaf_inserts[first..end].iter().take_while(here).count();
+            let position = self.note_leaf(seen.owner, &read) as u32;
+            for insert in &mut self.leaf_inserts[first..first + share] {
+                insert.seen = position;
+            }
+            self.lock_leaf(position, first, share);
+            first += share;
+        }
+        assert!(first == end, "the parts of a leaf cover all of its keys");
+        Ok(())
+    }
+
+    /// Notes that a leaf is locked though nothing goes into it.
+    pub(crate) fn note_bare_leaf_lock(&mut self, seen: u32) {
+        self.scratch.bare_leaves.push(seen);
+    }
+
+    /// Adds the leaves that are only locked, unless something goes into them anyway.
+    fn lock_bare_leaves(&mut self) {
+        let mut bare = std::mem::take(&mut self.scratch.bare_leaves);
+        for seen in bare.drain(..) {
+            let leaf = |seen: u32| self.leaves_seen[seen as usize].leaf;
+            let is_known = self.scratch.locks.leaves.iter().any(|lock| leaf(lock.seen) == leaf(seen));
+            if !is_known {
+                self.scratch.locks.leaves.push(LeafLock::bare(seen));
+            }
+        }
+        self.scratch.bare_leaves = bare;
+    }
+
+    fn lock_leaf(&mut self, seen: u32, first: usize, count: usize) {
+        if count > 0 {
+            let (first, count) = (first as u32, count as u32);
+            self.scratch.locks.leaves.push(LeafLock { seen, first, count, swap: None, version: Span::default() });
+        }
+    }
+
+    /// Rows that were to be new and are not: their memory is free again.
+    pub(super) fn free_private_rows(&mut self) {
+        for index in 0..self.written.len() {
+            let access = &mut self.accesses[self.written[index] as usize];
+            if !access.is_new() || access.row.is_null() || access.state == State::Absent {
+                continue;
+            }
+            let (table, row) = (access.table, std::mem::take(&mut access.row));
+            let info = self.info(table).clone();
+            if !matches!(&info.primary, Primary::Hash(hash) if hash.rows) {
+                let pool = &mut self.tables[table as usize].as_mut().expect("it is open").pool;
+                pool.free(row, info.row.words());
+            }
+        }
+    }
+}
+

@@ -1,0 +1,20 @@
+//! Publishing: the lane's slot counts the number [ZB17 §4.1].
+
+use crate::lane::LaneInner;
+use fabric::{Env, FabricError};
+use layout::VersionWord;
+
+impl<E: Env> LaneInner<E> {
+    /// Writes the slot. Only the lane writes it and its numbers rise, so a plain write does; it goes out
+    /// after every install has completed, on all servers.
+    #[inline]
+    pub(super) async fn publish(&mut self, timestamp: VersionWord) -> Result<(), FabricError> {
+        let slot = self.shared.oracle_layout.slot(self.shared.oracle, self.slot);
+        let batch = self.batch();
+        batch.clear_verbs();
+        batch.write_word(slot, timestamp.counter());
+        self.execute().await?;
+        self.shared.note_published(self.slot, timestamp.counter());
+        Ok(())
+    }
+}

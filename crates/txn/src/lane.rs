@@ -1,0 +1,328 @@
+//! A lane: one timestamp slot and everything a transaction needs, kept from one to the next.
+
+use crate::abort::{Abort, TxnError};
+use crate::access::{Access, AccessMap};
+use crate::catalog::{Catalog, IndexInfo, Secondary, TableInfo};
+use crate::collect::{Horizon, Retired};
+use crate::database::Shared;
+use crate::snapshot::Snapshot;
+use crate::statistics::LaneStatistics;
+use crate::transaction::{Isolation, Transaction};
+use crate::write::{BucketInsert, BucketSeen, EntryInsert, InsertBlock, LeafInsert, LeafSeen, Owner};
+use fabric::{Batch, Env, Span};
+use index::hash::Directory;
+use index::tree::LeafCache;
+use layout::{GlobalPtr, SlotId, VersionWord};
+use memory::Pool;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Why no lane was given.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaneError {
+    /// All timestamp slots are in use.
+    #[error("all {0} lanes are in use; end a session, or open the database with more lanes")]
+    Exhausted(u32),
+    /// The oracle cannot be reached.
+    #[error("the timestamp oracle cannot be reached")]
+    Unreachable,
+}
+
+/// A lane runs one transaction at a time. It goes back to its database when it is dropped.
+pub struct Lane<E: Env> {
+    inner: Option<Box<LaneInner<E>>>,
+}
+
+impl<E: Env> Lane<E> {
+    pub(crate) fn new(inner: Box<LaneInner<E>>) -> Self {
+        Self { inner: Some(inner) }
+    }
+
+    pub(crate) fn inner(&mut self) -> &mut LaneInner<E> {
+        self.inner.as_mut().expect("a lane that is not at home has its inner part")
+    }
+
+    /// Starts a transaction: takes a snapshot.
+    #[inline]
+    pub async fn begin(&mut self, isolation: Isolation) -> Result<Transaction<'_, E>, Abort> {
+        let Some(inner) = self.inner.as_mut() else { return Err(Abort::Unreachable) };
+        inner.begin().await?;
+        Ok(Transaction::new(&mut self.inner, isolation))
+    }
+
+    /// The world this lane lives in.
+    pub fn env(&self) -> &E {
+        &self.inner.as_ref().expect("a lane between transactions has its inner part").env
+    }
+
+    /// What the lane has done.
+    pub fn statistics(&self) -> &LaneStatistics {
+        &self.inner.as_ref().expect("a lane between transactions has its inner part").statistics
+    }
+
+    /// Collects what can be collected, without waiting for enough of it to pile up.
+    pub async fn collect_garbage(&mut self) -> Result<(), Abort> {
+        self.inner().collect_all().await
+    }
+}
+
+impl<E: Env> Drop for Lane<E> {
+    fn drop(&mut self) {
+        if let Some(inner) = self.inner.take() {
+            let shared = inner.shared.clone();
+            shared.take_back(inner);
+        }
+    }
+}
+
+/// What a lane keeps per table.
+pub(crate) struct LaneTable {
+    /// Copy of the hash directory, where the primary key is hashed.
+    pub directory: Directory,
+    /// Leaves by key, where it is a tree.
+    pub leaves: LeafCache,
+    /// Rows and overflow blocks.
+    pub pool: Pool,
+    /// Leaves.
+    pub nodes: Pool,
+    /// Version buffers, by position of the memory server.
+    pub buffers: Vec<Pool>,
+}
+
+/// What a lane keeps per secondary index.
+pub(crate) struct LaneIndex {
+    pub directory: Directory,
+    pub leaves: LeafCache,
+    pub pool: Pool,
+}
+
+/// The owned part of a lane: what a commit that nobody waits for any more still needs.
+pub(crate) struct LaneInner<E: Env> {
+    pub env: E,
+    pub shared: Arc<Shared<E>>,
+    pub slot: SlotId,
+    /// The last number used, committed or not.
+    pub counter: u64,
+    /// A commit's outcome is unknown: the lane takes no more transactions.
+    pub is_lost: bool,
+    pub catalog: Arc<Catalog>,
+    pub tables: Vec<Option<LaneTable>>,
+    pub indexes: Vec<Option<LaneIndex>>,
+    pub snapshot: Snapshot,
+    pub horizon: Horizon,
+    pub retired: VecDeque<Retired>,
+    pub statistics: LaneStatistics,
+    /// The transaction's batch; away while it executes.
+    pub batch: Option<Batch>,
+    pub accesses: Vec<Access>,
+    pub map: AccessMap,
+    /// Accesses that are written, in order.
+    pub written: Vec<u32>,
+    pub buckets_seen: Vec<BucketSeen>,
+    pub bucket_inserts: Vec<BucketInsert>,
+    pub insert_blocks: Vec<InsertBlock>,
+    pub leaf_inserts: Vec<LeafInsert>,
+    pub entry_inserts: Vec<EntryInsert>,
+    /// A chain became longer: the table wants more buckets.
+    pub wants_growth: Option<Owner>,
+    pub leaves_seen: Vec<LeafSeen>,
+    /// Words that must not change before a serializable commit, with what they held.
+    pub witnesses: Vec<(GlobalPtr, u64)>,
+    /// Rows read one by one; a single one needs no validation.
+    pub read_count: u32,
+    pub serializable: bool,
+    /// The index whose entries the transaction adds for rows that it does not change.
+    pub filling: Option<u32>,
+    pub scratch: Scratch,
+}
+
+/// Lists that protocol steps fill and empty, kept so that they need no memory of their own each time.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    pub pending: Vec<crate::read::Pending>,
+    pub spans: Vec<Span>,
+    pub inserting: Vec<u32>,
+    pub found: Vec<Option<crate::access::RowId>>,
+    pub locks: crate::commit::Locks,
+    pub entries: Vec<crate::secondary::Entry>,
+    pub leaf_entries: Vec<(layout::Key, [u64; 1])>,
+    pub sightings: Vec<crate::scan::Sighting>,
+    pub buffers: Vec<(Retired, GlobalPtr)>,
+    /// For upkeep, whose verbs are not the transaction's.
+    pub batch: Batch,
+    /// Leaves that are locked though nothing goes into them.
+    pub bare_leaves: Vec<u32>,
+}
+
+impl<E: Env> LaneInner<E> {
+    pub(crate) fn new(env: E, shared: Arc<Shared<E>>, slot: SlotId, counter: u64) -> Self {
+        Self {
+            env,
+            shared,
+            slot,
+            counter,
+            is_lost: false,
+            catalog: Arc::default(),
+            tables: Vec::new(),
+            indexes: Vec::new(),
+            snapshot: Snapshot::default(),
+            horizon: Horizon::default(),
+            retired: VecDeque::new(),
+            statistics: LaneStatistics::default(),
+            batch: Some(Batch::new()),
+            accesses: Vec::with_capacity(256),
+            map: AccessMap::default(),
+            written: Vec::with_capacity(64),
+            buckets_seen: Vec::new(),
+            bucket_inserts: Vec::new(),
+            insert_blocks: Vec::new(),
+            leaf_inserts: Vec::new(),
+            entry_inserts: Vec::new(),
+            wants_growth: None,
+            leaves_seen: Vec::new(),
+            witnesses: Vec::new(),
+            read_count: 0,
+            serializable: false,
+            filling: None,
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Forgets the last transaction, takes a snapshot, and takes note of catalog changes.
+    #[inline]
+    async fn begin(&mut self) -> Result<(), Abort> {
+        if self.is_lost {
+            return Err(Abort::Unreachable);
+        }
+        self.reset();
+        self.take_snapshot().await
+    }
+
+    #[inline]
+    pub(crate) fn reset(&mut self) {
+        self.batch().reset();
+        self.accesses.clear();
+        self.map.clear();
+        self.written.clear();
+        self.buckets_seen.clear();
+        self.bucket_inserts.clear();
+        self.insert_blocks.clear();
+        self.leaf_inserts.clear();
+        self.entry_inserts.clear();
+        self.leaves_seen.clear();
+        self.witnesses.clear();
+        self.read_count = 0;
+        self.filling = None;
+    }
+
+    /// The transaction's batch.
+    #[inline]
+    pub fn batch(&mut self) -> &mut Batch {
+        self.batch.get_or_insert_with(Batch::new)
+    }
+
+    /// Posts the batch and waits: one round trip. If it fails, the arena is gone with it.
+    #[inline]
+    pub async fn execute(&mut self) -> Result<(), fabric::FabricError> {
+        let batch = self.batch.take().unwrap_or_default();
+        self.batch = Some(self.env.execute(batch).await?);
+        Ok(())
+    }
+
+    /// A number that serves one attempt only.
+    #[inline]
+    pub fn next_timestamp(&mut self) -> VersionWord {
+        self.counter += 1;
+        VersionWord::new(self.slot, self.counter)
+    }
+
+    /// The table at a position that the catalog is known to hold.
+    #[inline]
+    pub fn info(&self, table: u32) -> &Arc<TableInfo> {
+        self.catalog.tables[table as usize].as_ref().expect("accesses name tables of the lane's catalog")
+    }
+
+    /// The lane's part of a table, made when it is first used.
+    #[inline]
+    pub async fn open_table(&mut self, table: u32) -> Result<(), TxnError> {
+        if let Some(Some(_)) = self.tables.get(table as usize) {
+            return Ok(());
+        }
+        self.open_table_slowly(table).await
+    }
+
+    #[cold]
+    async fn open_table_slowly(&mut self, table: u32) -> Result<(), TxnError> {
+        let info = self.catalog.info(crate::catalog::TableId(table));
+        let Some(info) = info.cloned() else { return Err(TxnError::Abort(Abort::CatalogChanged)) };
+        let directory = match &info.primary {
+            crate::catalog::Primary::Hash(hash) => index::hash::read_directory(&self.env, hash).await?,
+            crate::catalog::Primary::Tree(_) => Directory::default(),
+        };
+        let nodes = self.shared.nodes(info.label);
+        let lane_table = LaneTable {
+            directory,
+            leaves: LeafCache::default(),
+            pool: Pool::new(info.label, nodes.clone()),
+            nodes: Pool::new(info.label, nodes),
+            buffers: self.shared.servers.iter().map(|&node| Pool::new(info.label, vec![node])).collect(),
+        };
+        let position = table as usize;
+        if self.tables.len() <= position {
+            self.tables.resize_with(position + 1, || None);
+        }
+        self.tables[position] = Some(lane_table);
+        for index in info.indexes.clone() {
+            self.open_index(index, &info).await?;
+        }
+        Ok(())
+    }
+
+    async fn open_index(&mut self, index: u32, table: &TableInfo) -> Result<(), TxnError> {
+        if let Some(Some(_)) = self.indexes.get(index as usize) {
+            return Ok(());
+        }
+        let Some(info) = self.catalog.indexes[index as usize].clone() else {
+            return Err(TxnError::Abort(Abort::CatalogChanged));
+        };
+        let directory = match &info.storage {
+            Secondary::Hash(hash) => index::hash::read_directory(&self.env, hash).await?,
+            Secondary::Tree(_) => Directory::default(),
+        };
+        let pool = Pool::new(table.label, self.shared.nodes(table.label));
+        let position = index as usize;
+        if self.indexes.len() <= position {
+            self.indexes.resize_with(position + 1, || None);
+        }
+        self.indexes[position] = Some(LaneIndex { directory, leaves: LeafCache::default(), pool });
+        Ok(())
+    }
+
+    /// The index at a position that the catalog is known to hold.
+    #[inline]
+    pub fn index_info(&self, index: u32) -> &Arc<IndexInfo> {
+        self.catalog.indexes[index as usize].as_ref().expect("tables name indexes of the lane's catalog")
+    }
+
+    /// The lane's part of a table that [`Self::open_table`] has opened.
+    #[inline]
+    pub fn lane_table(&mut self, table: u32) -> &mut LaneTable {
+        self.tables[table as usize].as_mut().expect("the table was opened when it was first named")
+    }
+
+    /// Forgets what the lane knows of tables and indexes that are gone or new.
+    pub fn adopt_catalog(&mut self, catalog: Arc<Catalog>) {
+        for (position, slot) in self.tables.iter_mut().enumerate() {
+            let same = catalog.tables.get(position).and_then(Option::as_ref);
+            let before = self.catalog.tables.get(position).and_then(Option::as_ref);
+            if same.map(|info| &info.indexes) != before.map(|info| &info.indexes) {
+                // The table's rows stay where they are; its indexes are opened again with it.
+                if same.is_none() {
+                    *slot = None;
+                }
+            }
+        }
+        self.catalog = catalog;
+    }
+}

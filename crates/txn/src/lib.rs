@@ -1,0 +1,36 @@
+//! Transactions over the memory servers: the protocol of [ZB17 §3-6] with its holes closed.
+//!
+//! To read it in the order of a transaction's life: [`oracle`] (snapshots, publishing), [`read`],
+//! [`write`](mod@write), [`scan`], [`commit`], [`collect`] (garbage collection). What they share:
+//! [`lane`], [`access`], [`snapshot`], [`catalog`].
+#![forbid(unsafe_code)]
+
+pub mod abort;
+pub mod access;
+pub mod catalog;
+pub mod change;
+pub mod collect;
+pub mod commit;
+pub mod database;
+pub mod definition;
+pub mod lane;
+pub mod local;
+pub mod old_version;
+pub mod oracle;
+pub mod read;
+pub mod scan;
+pub mod secondary;
+pub mod snapshot;
+pub mod statistics;
+pub mod transaction;
+pub mod write;
+
+pub use abort::{Abort, Outcome, TxnError};
+pub use access::RowId;
+pub use catalog::{CatalogError, IndexId, TableId, TableMemory, TableSpec};
+pub use database::{Database, DatabaseConfig, Oracle, StructureReport};
+pub use lane::{Lane, LaneError};
+pub use scan::{Scan, ScanSource};
+pub use snapshot::Snapshot;
+pub use statistics::LaneStatistics;
+pub use transaction::{Isolation, Transaction};

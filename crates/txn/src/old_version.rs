@@ -1,0 +1,226 @@
+//! What a read does when the version in place is not the snapshot's, or not at its usual place.
+
+use crate::abort::{Abort, TxnError};
+use crate::access::{Absence, State};
+use crate::catalog::Primary;
+use crate::lane::LaneInner;
+use crate::write::{BucketSeen, Owner};
+use fabric::{Env, SlotGeometry, SlotRead, Span};
+use layout::row::{ChainWord, Cover, HEADER, KEY, LINK, OVERFLOW_HEAD, VERSION};
+use layout::{GlobalPtr, VersionWord, bucket, region};
+use memory::mover::OVERFLOW_COUNT_MAX;
+
+/// Tries to find a row's version, and blocks of a chain that are followed.
+const RETRY_COUNT_MAX: u32 = 1000;
+
+impl<E: Env> LaneInner<E> {
+    /// [design §4: a lock hides nothing] Looks for the newest version that the snapshot covers: in place,
+    /// in the buffer, in the overflow region; else reads everything again, bounded.
+    pub(crate) async fn settle_old(&mut self, access: u32, row: GlobalPtr, image: Span) -> Result<(), TxnError> {
+        self.statistics.old_version_reads += 1;
+        let table = self.accesses[access as usize].table;
+        let words = self.info(table).row.words();
+        let mut image = image;
+        for round in 0..RETRY_COUNT_MAX {
+            let header = self.batch().word(image.at + HEADER);
+            let version = VersionWord::from_word(self.batch().word(image.at + VERSION));
+            let chain = ChainWord::from_word(self.batch().word(image.at + LINK));
+            let is_ours = self.has_key(access, image);
+            if is_ours && is_settled(version) && self.snapshot.covers(version) {
+                self.witness(row, version.word());
+                self.accept(access, row, image, version, false);
+                return Ok(());
+            }
+            if is_ours && !chain.buffer().is_null() {
+                if let Some(old) = self.search_buffer(access, chain.buffer()).await? {
+                    let version = VersionWord::from_word(self.batch().word(old.at + VERSION));
+                    self.witness(row, VersionWord::NONE.locked().word());
+                    self.accept(access, row, old, version, true);
+                    return Ok(());
+                }
+            }
+            // Read the row again, and after everything else what was collected.
+            self.batch().clear_verbs();
+            let again = self.batch().read_row(row, words, Cover::AllButLink);
+            self.execute().await?;
+            self.batch().clear_verbs();
+            let collected = self.batch().read(region::collected(row.region()), 1);
+            self.execute().await?;
+            let same = |word: u32| self.batch.as_ref().is_some_and(|batch| {
+                batch.word(again.at + word) == batch.word(image.at + word)
+            });
+            let stands_still = version != VersionWord::TORN && same(VERSION) && same(LINK);
+            let collected = self.batch().words(collected)[0];
+            if stands_still && collected > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
+                return Err(Abort::SnapshotTooOld.into());
+            }
+            if stands_still {
+                self.witness(row, header);
+                let access = &mut self.accesses[access as usize];
+                access.state = State::Absent;
+                access.absence = Absence::Later;
+                access.row = row;
+                return Ok(());
+            }
+            image = again;
+            if round > 2 {
+                self.env.yield_now().await;
+            }
+        }
+        Err(Abort::Contended.into())
+    }
+
+    fn witness(&mut self, word: GlobalPtr, value: u64) {
+        if self.serializable {
+            self.witnesses.push((word, value));
+        }
+    }
+
+    fn has_key(&self, access: u32, image: Span) -> bool {
+        let access = &self.accesses[access as usize];
+        let words = self.info(access.table).row.key_words;
+        let batch = self.batch.as_ref().expect("the batch is here");
+        let own = batch.words(Span { at: access.key_at, words });
+        batch.words(Span { at: image.at + KEY, words }) == own
+    }
+
+    /// Reads all slots of a version buffer in one round trip, then the overflow list entry by entry.
+    async fn search_buffer(&mut self, access: u32, buffer: GlobalPtr) -> Result<Option<Span>, TxnError> {
+        let shape = self.info(self.accesses[access as usize].table).buffer;
+        let words = shape.row.words();
+        let batch = self.batch();
+        batch.clear_verbs();
+        let mut slots = [Span::default(); layout::row::BUFFER_SLOTS_MAX as usize];
+        for index in 0..shape.slots {
+            let slot = buffer.add_words(u64::from(shape.slot(index)));
+            slots[index as usize] = batch.read_row(slot, words, Cover::All);
+        }
+        self.execute().await?;
+        for &slot in &slots[..shape.slots as usize] {
+            if self.fits(access, slot) {
+                return Ok(Some(slot));
+            }
+        }
+        // The list's head is read after the slots: a version leaves its slot only when it is in the list.
+        self.batch().clear_verbs();
+        let head = self.batch().read(buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
+        self.execute().await?;
+        let mut entry = GlobalPtr::from_word(self.batch().words(head)[0]);
+        for _ in 0..2 * OVERFLOW_COUNT_MAX {
+            if entry.is_null() {
+                break;
+            }
+            self.batch().clear_verbs();
+            let image = self.batch().read_row(entry, words, Cover::All);
+            self.execute().await?;
+            if self.fits(access, image) {
+                return Ok(Some(image));
+            }
+            if !self.has_key(access, image) {
+                break;
+            }
+            entry = GlobalPtr::from_word(self.batch().word(image.at + HEADER));
+        }
+        Ok(None)
+    }
+
+    /// An old version is the snapshot's if it is covered and its successor is not. Key and version
+    /// together are unique, so it does not matter whose buffer it was found in.
+    fn fits(&self, access: u32, image: Span) -> bool {
+        let batch = self.batch.as_ref().expect("the batch is here");
+        let version = VersionWord::from_word(batch.word(image.at + VERSION));
+        let successor = VersionWord::from_word(batch.word(image.at + LINK));
+        let unchecked = self.env.mutant("read::successor_unchecked");
+        is_settled(version)
+            && self.has_key(access, image)
+            && self.snapshot.covers(version)
+            && (unchecked || !self.snapshot.covers(successor))
+    }
+
+    /// Follows a bucket's overflow chain, with a fresh directory if the cached one was too old.
+    pub(crate) async fn settle_bucket(&mut self, access: u32) -> Result<(), TxnError> {
+        let entry = self.accesses[access as usize];
+        let info = self.info(entry.table).clone();
+        let Primary::Hash(hash) = &info.primary else { unreachable!("buckets belong to hash tables") };
+        let key = Span { at: entry.key_at, words: info.row.key_words };
+        for _ in 0..RETRY_COUNT_MAX {
+            let directory = &self.tables[entry.table as usize].as_ref().expect("it is open").directory;
+            let place = {
+                let words = self.batch.as_ref().expect("the batch is here").words(key);
+                hash.locate(directory, words)
+            };
+            let mut seen = None;
+            let mut geometry = SlotGeometry::bucket(&hash.layout, hash.rows, place.tag_hash);
+            let mut block = place.bucket;
+            loop {
+                self.batch().clear_verbs();
+                let span = self.batch().find_slot(block, geometry, key);
+                self.execute().await?;
+                let word = |n: u32| self.batch.as_ref().expect("it came back").word(span.at + n);
+                let found = word(SlotRead::INDEX);
+                if found != SlotRead::MISSING {
+                    return self.settle_slot(access, block, &geometry, span).await;
+                }
+                if seen.is_none() {
+                    if !hash.is_current(&place, word(bucket::IDENTITY)) {
+                        break;
+                    }
+                    let (insert, collected) = (word(bucket::INSERT), word(bucket::COLLECTED));
+                    if collected > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
+                        return Err(Abort::SnapshotTooOld.into());
+                    }
+                    seen = Some(insert);
+                }
+                let (tags, link) = (word(bucket::TAGS), GlobalPtr::from_word(word(bucket::LINK)));
+                if link.is_null() {
+                    let insert = seen.expect("the first block was read");
+                    let block_slots = u32::from(geometry.slots);
+                    let owner = Owner::Table(entry.table);
+                    let bucket = place.bucket;
+                    self.note_bucket(access, BucketSeen { owner, bucket, insert, block, block_slots, tags });
+                    return Ok(());
+                }
+                block = link;
+                geometry = SlotGeometry::overflow(&hash.layout, hash.rows, place.tag_hash);
+            }
+            self.env.yield_now().await;
+            let directory = index::hash::read_directory(&self.env, hash).await?;
+            self.lane_table(entry.table).directory = directory;
+        }
+        Err(Abort::Contended.into())
+    }
+
+    /// The key was found in a block of the chain.
+    async fn settle_slot(
+        &mut self,
+        access: u32,
+        block: GlobalPtr,
+        geometry: &SlotGeometry,
+        span: Span,
+    ) -> Result<(), TxnError> {
+        let index = self.batch().word(span.at + SlotRead::INDEX) as u32;
+        let slot = Span { at: span.at + SlotRead::SLOT, words: u32::from(geometry.slot_words) };
+        if geometry.rows {
+            let row = block.add_words(u64::from(geometry.slot(index)));
+            return self.finish_or_settle(access, row, slot).await;
+        }
+        let row = GlobalPtr::from_word(self.batch().word(slot.at));
+        let words = self.info(self.accesses[access as usize].table).row.words();
+        self.batch().clear_verbs();
+        let image = self.batch().read_row(row, words, Cover::AllButLink);
+        self.execute().await?;
+        self.finish_or_settle(access, row, image).await
+    }
+
+    async fn finish_or_settle(&mut self, access: u32, row: GlobalPtr, image: Span) -> Result<(), TxnError> {
+        if self.finish_row(access, row, image) {
+            return Ok(());
+        }
+        self.settle_old(access, row, image).await
+    }
+}
+
+/// Whether a version word names a version, rather than a hole or a write in progress.
+fn is_settled(version: VersionWord) -> bool {
+    !version.is_none() && version != VersionWord::TORN && version != VersionWord::MOVED
+}

@@ -1,0 +1,187 @@
+//! The timestamp oracle: taking snapshots and publishing commits [ZB17 §4].
+//!
+//! Double collect: the vector is read until two reads agree, the second posted after the first had
+//! completed. Counters only rise, so a vector read twice stood still in between, and any two such
+//! vectors are comparable. We deviate from the paper, whose single read can be stretched around another:
+//! a long fork.
+//!
+//! Frozen: whoever needs a newer vector takes the try-lock, reads the vector once and writes it, numbered,
+//! to the ring. One freezes after another, so frozen vectors are comparable; and since every transaction's
+//! snapshot is a frozen one, a vector that covers a transaction covers all that transaction saw.
+
+use crate::abort::Abort;
+use crate::database::Oracle;
+use crate::lane::LaneInner;
+use crate::snapshot::SLOTS_MAX;
+use fabric::Env;
+use layout::oracle::{CLOCK, EPOCH, FREEZER, LANE_ACKNOWLEDGED, NEWEST, SLOT_COUNT, VECTOR};
+use layout::row::{Cover, checksum};
+
+/// Collects before a snapshot is given up.
+const COLLECT_COUNT_MAX: u32 = 1000;
+/// Tries to read a frozen vector before a snapshot is given up.
+const FREEZE_COUNT_MAX: u32 = 1000;
+
+impl<E: Env> LaneInner<E> {
+    /// Takes a snapshot into `self.snapshot` and notices a change of the catalog.
+    #[inline]
+    pub(crate) async fn take_snapshot(&mut self) -> Result<(), Abort> {
+        let before = self.env.counters().counts();
+        let epoch = match self.shared.config.oracle {
+            Oracle::DoubleCollect => self.double_collect().await?,
+            Oracle::Frozen => self.newest_frozen().await?,
+        };
+        let cost = self.env.counters().counts() - before;
+        self.statistics.snapshots += 1;
+        self.statistics.snapshot_round_trips += cost.round_trips;
+        self.statistics.snapshot_verbs += cost.verbs;
+        if epoch != self.catalog.epoch {
+            self.refresh_catalog(epoch).await?;
+        }
+        Ok(())
+    }
+
+    /// [design §5.1a] The announcement goes out before the first read, so that whoever computes a
+    /// horizon either sees it or is seen by the clock that is read after it.
+    #[inline]
+    async fn double_collect(&mut self) -> Result<u64, Abort> {
+        let oracle = self.shared.oracle;
+        let lane = self.shared.oracle_layout.lane(oracle, self.slot);
+        let announced = self.snapshot.stamp.max(1);
+        let words = VECTOR + self.shared.slots_in_use();
+        let single = self.env.mutant("oracle::single_collect");
+        let batch = self.batch();
+        batch.clear_verbs();
+        batch.write_word(lane, announced);
+        let mut first = batch.read(oracle, words);
+        self.execute().await.map_err(|_| Abort::Unreachable)?;
+        for _ in 0..COLLECT_COUNT_MAX {
+            let batch = self.batch();
+            let slot_count = batch.word(first.at + SLOT_COUNT) as u32;
+            if VECTOR + slot_count > first.words {
+                // A lane was added: read the longer vector from now on.
+                self.shared.note_slots(slot_count);
+                let batch = self.batch();
+                batch.clear_verbs();
+                first = batch.read(oracle, VECTOR + slot_count);
+                self.execute().await.map_err(|_| Abort::Unreachable)?;
+                continue;
+            }
+            batch.clear_verbs();
+            let second = batch.read(oracle.add_words(u64::from(VECTOR)), first.words - VECTOR);
+            self.execute().await.map_err(|_| Abort::Unreachable)?;
+            let batch = self.batch.as_ref().expect("the batch came back");
+            let header = batch.words(first);
+            let (counters, again) = (&header[VECTOR as usize..], batch.words(second));
+            if counters == again || single {
+                self.snapshot.set(counters, header[CLOCK as usize].max(1));
+                return Ok(header[EPOCH as usize]);
+            }
+            // The second read may serve as the first of the next pair; clock and epoch read earlier
+            // are only older, which is safe.
+            let counters = second;
+            let batch = self.batch();
+            for n in 0..counters.words {
+                let word = batch.word(counters.at + n);
+                batch.set_word(first.at + VECTOR + n, word);
+            }
+            batch.truncate(second.at);
+        }
+        Err(Abort::SnapshotUnavailable)
+    }
+
+    /// [design §5.1b] The newest frozen vector that covers the lane's own last commit and is not older
+    /// than the lane's last snapshot; frozen here and now if there is none.
+    async fn newest_frozen(&mut self) -> Result<u64, Abort> {
+        let oracle = self.shared.oracle;
+        let lane = self.shared.oracle_layout.lane(oracle, self.slot);
+        let announced = self.snapshot.stamp.max(1);
+        let batch = self.batch();
+        batch.clear_verbs();
+        batch.write_word(lane, announced);
+        for _ in 0..FREEZE_COUNT_MAX {
+            if let Some(epoch) = self.read_frozen().await? {
+                return Ok(epoch);
+            }
+            self.freeze().await?;
+            self.batch().clear_verbs();
+        }
+        Err(Abort::SnapshotUnavailable)
+    }
+
+    /// Reads the whole ring and takes the newest intact vector, if it is new enough. Adds to the verbs
+    /// that are already posted.
+    async fn read_frozen(&mut self) -> Result<Option<u64>, Abort> {
+        let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
+        let places = layout::oracle::RING_PLACES;
+        let ring = self.batch().read(shape.frozen(oracle, 0), places * shape.frozen_words());
+        self.execute().await.map_err(|_| Abort::Unreachable)?;
+        let batch = self.batch.as_ref().expect("the batch came back");
+        let words = batch.words(ring);
+        let vectors = words.chunks_exact(shape.frozen_words() as usize);
+        let intact = vectors.filter(|vector| {
+            let (body, sum) = vector.split_at(vector.len() - 1);
+            body[0] != 0 && checksum(body, Cover::All) == sum[0]
+        });
+        let Some(newest) = intact.max_by_key(|vector| vector[0]) else { return Ok(None) };
+        let counters = &newest[2..newest.len() - 1];
+        let number = newest[0];
+        let covers_own = counters[usize::from(self.slot.0)] >= self.shared.published(self.slot);
+        if number < self.snapshot.stamp || !covers_own {
+            return Ok(None);
+        }
+        let epoch = newest[1];
+        self.snapshot.set(counters, number);
+        Ok(Some(epoch))
+    }
+
+    /// Freezes a vector if nobody else is at it.
+    async fn freeze(&mut self) -> Result<(), Abort> {
+        let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
+        let owner = u64::from(self.slot.0) + 1;
+        let batch = self.batch();
+        batch.clear_verbs();
+        let swap = batch.compare_and_swap(oracle.add_words(u64::from(FREEZER)), 0, owner);
+        self.execute().await.map_err(|_| Abort::Unreachable)?;
+        if !self.batch().swapped(swap) {
+            self.env.yield_now().await;
+            return Ok(());
+        }
+        let batch = self.batch();
+        batch.clear_verbs();
+        let head = batch.read(oracle, VECTOR + shape.slots);
+        self.execute().await.map_err(|_| Abort::Unreachable)?;
+        let batch = self.batch();
+        let number = batch.word(head.at + NEWEST) + 1;
+        let vector = batch.reserve(shape.frozen_words());
+        batch.set_word(vector.at, number);
+        let epoch = batch.word(head.at + EPOCH);
+        batch.set_word(vector.at + 1, epoch);
+        for n in 0..shape.slots {
+            let counter = batch.word(head.at + VECTOR + n);
+            batch.set_word(vector.at + 2 + n, counter);
+        }
+        let body = fabric::Span { at: vector.at, words: vector.words - 1 };
+        let sum = checksum(batch.words(body), Cover::All);
+        batch.set_word(vector.at + vector.words - 1, sum);
+        batch.clear_verbs();
+        batch.write(shape.frozen(oracle, number), vector);
+        batch.write_word(oracle.add_words(u64::from(NEWEST)), number);
+        batch.write_word(oracle.add_words(u64::from(FREEZER)), 0);
+        self.execute().await.map_err(|_| Abort::Unreachable)
+    }
+
+    /// Tells the others which catalog this lane now uses.
+    async fn refresh_catalog(&mut self, epoch: u64) -> Result<(), Abort> {
+        let catalog = self.shared.catalog_at_least(&self.env, epoch).await;
+        let catalog = catalog.map_err(|_| Abort::CatalogChanged)?;
+        self.adopt_catalog(catalog);
+        let lane = self.shared.oracle_layout.lane(self.shared.oracle, self.slot);
+        let batch = self.batch();
+        batch.clear_verbs();
+        batch.write_word(lane.add_words(u64::from(LANE_ACKNOWLEDGED)), epoch);
+        self.execute().await.map_err(|_| Abort::Unreachable)
+    }
+}
+
+const _: () = assert!(SLOTS_MAX.is_multiple_of(8));

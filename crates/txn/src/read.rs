@@ -1,0 +1,444 @@
+//! Point reads: from keys to the versions that the snapshot covers.
+//!
+//! Independent reads go together: one round trip for all buckets and leaves, one more for rows that stand
+//! outside. What is not as usual (old versions, overflow blocks, old directories) is settled one by one
+//! in [`crate::old_version`].
+
+use crate::abort::{Abort, TxnError};
+use crate::access::{Absence, Access, RowId, State};
+use crate::catalog::{Primary, TableId};
+use crate::lane::LaneInner;
+use crate::transaction::Transaction;
+use crate::write::{BucketSeen, LeafSeen, Owner};
+use fabric::{Env, SlotGeometry, SlotRead, Span};
+use index::hash::Place;
+use index::tree::{LeafView, PostedLeaf, Tree};
+use layout::row::{Cover, KEY, LINK, VERSION};
+use layout::{GlobalPtr, Key, VersionWord, bucket};
+
+/// Most rows in one transaction's access set.
+pub const ACCESSES_MAX: usize = 1 << 20;
+
+/// A read on its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Pending {
+    access: u32,
+    step: Step,
+    /// Where the result of the last verb stands.
+    span: Span,
+}
+
+impl Pending {
+    /// A read of a row whose address is known.
+    pub(crate) fn row(access: u32, row: GlobalPtr, span: Span) -> Self {
+        Self { access, step: Step::Row(row), span }
+    }
+}
+
+/// What a read waits for.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Bucket(Place),
+    Leaf(Option<PostedLeaf>),
+    /// A leaf that the transaction has read before.
+    Seen(u32),
+    Row(GlobalPtr),
+    /// The bucket has an overflow chain, or the directory was old.
+    Chain,
+    /// The version in place is not the snapshot's.
+    Old(GlobalPtr),
+    Settled,
+}
+
+impl<E: Env> Transaction<'_, E> {
+    /// Reads one row: one round trip where rows stand in their buckets and the version is current.
+    #[inline]
+    pub async fn read(&mut self, table: TableId, key: &Key) -> Result<Option<RowId>, TxnError> {
+        let mut found = std::mem::take(&mut self.lane().scratch.found);
+        let result = self.read_many(&[(table, *key)], &mut found).await;
+        let row = found.first().copied().flatten();
+        self.lane().scratch.found = found;
+        result.map(|()| row)
+    }
+
+    /// Reads independent rows together; `found` gets one entry per read.
+    #[inline]
+    pub async fn read_many(
+        &mut self,
+        reads: &[(TableId, Key)],
+        found: &mut Vec<Option<RowId>>,
+    ) -> Result<(), TxnError> {
+        found.clear();
+        let lane = self.lane();
+        lane.read_count += reads.len() as u32;
+        let mut visit = |access, state| {
+            let is_there = !matches!(state, State::Absent | State::Deleted);
+            found.push(is_there.then_some(RowId(access)));
+        };
+        lane.locate_many(reads, &mut visit).await
+    }
+}
+
+/// Mixes the table into a key's hash, so that one map serves all tables.
+#[inline]
+pub(crate) fn access_hash(table: u32, key: &[u64]) -> u64 {
+    let mixed = key.iter().fold(u64::from(table) + 1, |sum, &word| {
+        (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+    });
+    mixed ^ mixed >> 32
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Finds or reads every key's row; `visit` gets the access of each, in order.
+    #[inline]
+    pub(crate) async fn locate_many(
+        &mut self,
+        keys: &[(TableId, Key)],
+        visit: &mut impl FnMut(u32, State),
+    ) -> Result<(), TxnError> {
+        let mut order = std::mem::take(&mut self.scratch.spans);
+        let mut pending = std::mem::take(&mut self.scratch.pending);
+        order.clear();
+        pending.clear();
+        let result = self.locate_all(keys, &mut order, &mut pending).await;
+        if result.is_ok() {
+            for place in &order {
+                visit(place.at, self.accesses[place.at as usize].state);
+            }
+        }
+        self.scratch.spans = order;
+        self.scratch.pending = pending;
+        result
+    }
+
+    #[inline]
+    async fn locate_all(
+        &mut self,
+        keys: &[(TableId, Key)],
+        order: &mut Vec<Span>,
+        pending: &mut Vec<Pending>,
+    ) -> Result<(), TxnError> {
+        self.batch().clear_verbs();
+        for (table, key) in keys {
+            self.open_table(table.0).await?;
+            let access = self.post_lookup(table.0, key, pending).await?;
+            order.push(Span { at: access, words: 0 });
+        }
+        self.settle_pending(pending).await
+    }
+
+    /// Carries out what was posted and settles every access of the list.
+    #[inline]
+    pub(crate) async fn settle_pending(&mut self, pending: &mut [Pending]) -> Result<(), TxnError> {
+        if pending.is_empty() {
+            return Ok(());
+        }
+        if !self.batch().is_empty() {
+            self.execute().await?;
+        }
+        self.batch().clear_verbs();
+        for place in pending.iter_mut() {
+            if !matches!(place.step, Step::Row(_)) {
+                self.advance(place).await?;
+            }
+        }
+        if !self.batch().is_empty() {
+            self.execute().await?;
+        }
+        for place in pending.iter() {
+            match place.step {
+                Step::Row(row) if self.finish_row(place.access, row, place.span) => {}
+                Step::Row(row) | Step::Old(row) => {
+                    Box::pin(self.settle_old(place.access, row, place.span)).await?;
+                }
+                Step::Chain => Box::pin(self.settle_bucket(place.access)).await?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The access of a key; if it is new, posts the first verb of its lookup.
+    #[inline]
+    pub(crate) async fn post_lookup(
+        &mut self,
+        table: u32,
+        key: &Key,
+        pending: &mut Vec<Pending>,
+    ) -> Result<u32, TxnError> {
+        let hash = access_hash(table, key.words());
+        if let Some(access) = self.known_access(table, key.words(), hash) {
+            return Ok(access);
+        }
+        let key_span = self.batch().put(key.words());
+        let access = self.add_access(table, hash, key_span.at)?;
+        let info = self.info(table).clone();
+        match &info.primary {
+            Primary::Hash(hash) => {
+                let lane_table = self.tables[table as usize].as_mut().expect("the table is open");
+                let place = hash.locate(&lane_table.directory, key.words());
+                let geometry = SlotGeometry::bucket(&hash.layout, hash.rows, place.tag_hash);
+                let span = self.batch().find_slot(place.bucket, geometry, key_span);
+                pending.push(Pending { access, step: Step::Bucket(place), span });
+            }
+            Primary::Tree(tree) => {
+                let step = self.post_leaf(Owner::Table(table), tree, key.words(), pending);
+                pending.push(Pending { access, step, span: Span::default() });
+            }
+        }
+        Ok(access)
+    }
+
+    /// The access that already holds this row.
+    #[inline]
+    pub(crate) fn known_access(&self, table: u32, key: &[u64], hash: u64) -> Option<u32> {
+        let batch = self.batch.as_ref()?;
+        self.map.find(hash, |access| {
+            let other = &self.accesses[access as usize];
+            let words = Span { at: other.key_at, words: key.len() as u32 };
+            other.table == table && batch.words(words) == key
+        })
+    }
+
+    /// A new access; what it holds is settled later.
+    #[inline]
+    pub(crate) fn add_access(&mut self, table: u32, hash: u64, key_at: u32) -> Result<u32, TxnError> {
+        let access = self.accesses.len() as u32;
+        if self.accesses.len() == ACCESSES_MAX {
+            return Err(TxnError::TooLarge("it touches more than 1,048,576 rows; use for_each or several transactions"));
+        }
+        self.accesses.push(Access::absent(table, key_at, hash));
+        self.map.insert(hash, access);
+        Ok(access)
+    }
+
+    /// Posts the read of the leaf that covers `key`, unless this transaction has read it or is about to.
+    #[inline]
+    fn post_leaf(&mut self, owner: Owner, tree: &Tree, key: &[u64], pending: &[Pending]) -> Step {
+        if let Some(seen) = self.seen_leaf(owner, key) {
+            return Step::Seen(seen as u32);
+        }
+        let cached = self.leaf_cache(owner).leaf_of(key);
+        for other in pending.iter().rev() {
+            match other.step {
+                Step::Leaf(Some(posted)) if Some(posted.ptr) == cached => return other.step,
+                _ => {}
+            }
+        }
+        let mut batch = self.batch.take().unwrap_or_default();
+        let posted = index::tree::post_leaf(&mut batch, tree, self.leaf_cache(owner), key);
+        self.batch = Some(batch);
+        Step::Leaf(posted)
+    }
+
+    /// The leaf of this transaction that covers `key`, if it has read one.
+    #[inline]
+    pub(crate) fn seen_leaf(&self, owner: Owner, key: &[u64]) -> Option<usize> {
+        let batch = self.batch.as_ref()?;
+        let covers = |seen: &LeafSeen| {
+            let layout = self.tree(owner).layout;
+            seen.owner == owner && LeafView::new(layout, batch.words(seen.span)).covers(key)
+        };
+        self.leaves_seen.iter().rposition(covers)
+    }
+
+    /// Looks at the first result and settles the access or posts the read of its row.
+    #[inline]
+    async fn advance(&mut self, pending: &mut Pending) -> Result<(), TxnError> {
+        match pending.step {
+            Step::Bucket(place) => self.advance_bucket(pending, place),
+            Step::Leaf(posted) => {
+                let seen = self.settle_leaf(pending.access, posted).await?;
+                self.advance_leaf(pending, seen)
+            }
+            Step::Seen(seen) => self.advance_leaf(pending, seen as usize),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn advance_bucket(&mut self, pending: &mut Pending, place: Place) -> Result<(), TxnError> {
+        let table = self.accesses[pending.access as usize].table;
+        let info = self.info(table);
+        let Primary::Hash(hash) = &info.primary else { unreachable!("buckets belong to hash tables") };
+        let (rows, slot) = (hash.rows, hash.layout.slot(0));
+        let batch = self.batch.as_ref().expect("the batch came back");
+        let at = pending.span.at;
+        let found = batch.word(at + SlotRead::INDEX);
+        let slot_at = at + SlotRead::SLOT;
+        if found == SlotRead::MISSING {
+            let link = batch.word(at + bucket::LINK);
+            if link != 0 || !hash.is_current(&place, batch.word(at + bucket::IDENTITY)) {
+                pending.step = Step::Chain;
+                return Ok(());
+            }
+            pending.step = Step::Settled;
+            return self.settle_missing(pending.access, place.bucket, at);
+        }
+        debug_assert!(slot == bucket::SLOTS);
+        if rows {
+            let words = hash.layout.slot_words;
+            let row = place.bucket.add_words(u64::from(hash.layout.slot(found as u32)));
+            pending.span = Span { at: slot_at, words };
+            let is_settled = self.finish_row(pending.access, row, pending.span);
+            pending.step = if is_settled { Step::Settled } else { Step::Old(row) };
+            return Ok(());
+        }
+        let row = GlobalPtr::from_word(batch.word(slot_at));
+        let words = info.row.words();
+        pending.span = self.batch().read_row(row, words, Cover::AllButLink);
+        pending.step = Step::Row(row);
+        Ok(())
+    }
+
+    /// Nothing in the bucket has this key.
+    #[inline]
+    pub(crate) fn settle_missing(&mut self, access: u32, bucket: GlobalPtr, at: u32) -> Result<(), TxnError> {
+        let batch = self.batch.as_ref().expect("the batch came back");
+        let insert = batch.word(at + bucket::INSERT);
+        let collected = batch.word(at + bucket::COLLECTED);
+        let tags = batch.word(at + bucket::TAGS);
+        if collected > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
+            return Err(Abort::SnapshotTooOld.into());
+        }
+        let table = self.accesses[access as usize].table;
+        let Primary::Hash(hash) = &self.info(table).primary else { unreachable!("it is a hash table") };
+        let slots = hash.layout.slots;
+        let owner = Owner::Table(table);
+        let seen = BucketSeen { owner, bucket, insert, block: bucket, block_slots: slots, tags };
+        self.note_bucket(access, seen);
+        Ok(())
+    }
+
+    /// Remembers what proves that a key is absent.
+    pub(crate) fn note_bucket(&mut self, access: u32, seen: BucketSeen) {
+        self.accesses[access as usize].place = self.buckets_seen.len() as u32;
+        self.accesses[access as usize].absence = Absence::NoEntry;
+        if self.serializable {
+            self.witnesses.push((seen.bucket, seen.insert));
+        }
+        self.buckets_seen.push(seen);
+    }
+
+    fn advance_leaf(&mut self, pending: &mut Pending, seen: usize) -> Result<(), TxnError> {
+        let access = self.accesses[pending.access as usize];
+        let owner = Owner::Table(access.table);
+        let words = self.info(access.table).row.key_words;
+        let key = Span { at: access.key_at, words };
+        let tree = self.tree(owner);
+        let batch = self.batch.as_ref().expect("the batch came back");
+        let view = LeafView::new(tree.layout, batch.words(self.leaves_seen[seen].span));
+        match view.search(batch.words(key)) {
+            Ok(index) => {
+                let row = GlobalPtr::from_word(view.value(index)[0]);
+                let words = self.info(access.table).row.words();
+                pending.span = self.batch().read_row(row, words, Cover::AllButLink);
+                pending.step = Step::Row(row);
+            }
+            Err(_) => {
+                pending.step = Step::Settled;
+                let collected = view.collected();
+                self.settle_no_entry(pending.access, seen, collected)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// No entry of the leaf has this key.
+    fn settle_no_entry(&mut self, access: u32, seen: usize, collected: u64) -> Result<(), TxnError> {
+        if collected > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
+            return Err(Abort::SnapshotTooOld.into());
+        }
+        let LeafSeen { leaf, insert, .. } = self.leaves_seen[seen];
+        if self.serializable {
+            self.witnesses.push((leaf, insert.word()));
+        }
+        let access = &mut self.accesses[access as usize];
+        access.place = seen as u32;
+        access.absence = Absence::NoEntry;
+        Ok(())
+    }
+
+    /// The leaf that covers the access's key, among the leaves seen.
+    #[inline]
+    async fn settle_leaf(&mut self, access: u32, posted: Option<PostedLeaf>) -> Result<usize, TxnError> {
+        let entry = self.accesses[access as usize];
+        let owner = Owner::Table(entry.table);
+        let key = Span { at: entry.key_at, words: self.info(entry.table).row.key_words };
+        if let Some(posted) = posted {
+            let tree = self.tree(owner);
+            let batch = self.batch.as_ref().expect("the batch came back");
+            if let Some(read) = index::tree::accept_leaf(batch, &tree, posted, batch.words(key)) {
+                let known = self.leaves_seen.iter().rposition(|seen| seen.span == read.span);
+                return Ok(known.unwrap_or_else(|| self.note_leaf(owner, &read)));
+            }
+        }
+        Box::pin(self.find_leaf(owner, key)).await
+    }
+
+    /// Asks the memory server for the leaf: the cache was empty or wrong. The verbs that are posted but
+    /// not yet executed stay posted.
+    #[cold]
+    pub(crate) async fn find_leaf(&mut self, owner: Owner, key: Span) -> Result<usize, TxnError> {
+        let tree = self.tree(owner);
+        let words = Key::from_words(self.batch().words(key));
+        let own = fabric::Batch::new();
+        let env = self.env.clone();
+        let cache = self.leaf_cache(owner);
+        let (own, read) = index::tree::find_leaf(&env, own, &tree, cache, words.words()).await?;
+        let span = {
+            let words = own.words(read.span);
+            self.batch.as_mut().expect("the batch is here").put(words)
+        };
+        self.leaves_seen.push(LeafSeen { owner, leaf: read.ptr, span, insert: read.insert });
+        Ok(self.leaves_seen.len() - 1)
+    }
+
+    /// Settles an access whose row was read, if the version in place is the snapshot's.
+    #[inline]
+    #[must_use]
+    pub(crate) fn finish_row(&mut self, access: u32, row: GlobalPtr, image: Span) -> bool {
+        let batch = self.batch.as_ref().expect("the batch came back");
+        let version = VersionWord::from_word(batch.word(image.at + VERSION));
+        let entry = self.accesses[access as usize];
+        let words = self.info(entry.table).row.key_words;
+        let own = batch.words(Span { at: entry.key_at, words });
+        let is_ours = batch.words(Span { at: image.at + KEY, words }) == own;
+        let in_place = is_ours && !version.is_none() && version != VersionWord::TORN;
+        if !(in_place && self.snapshot.covers(version)) {
+            return false;
+        }
+        if self.serializable {
+            self.witnesses.push((row, version.word()));
+        }
+        self.accept(access, row, image, version, false);
+        true
+    }
+
+    /// The snapshot's version of the row stands in `image`.
+    #[inline]
+    pub(crate) fn accept(
+        &mut self,
+        access: u32,
+        row: GlobalPtr,
+        image: Span,
+        version: VersionWord,
+        is_old: bool,
+    ) {
+        let access = &mut self.accesses[access as usize];
+        access.row = row;
+        access.image = image;
+        access.version = version;
+        access.is_old = is_old;
+        if version.is_deleted() {
+            access.state = State::Absent;
+            access.absence = Absence::Tombstone;
+        } else {
+            access.state = State::Read;
+            access.absence = Absence::None;
+            access.key_at = image.at + KEY;
+        }
+    }
+}
+
+const _: () = assert!(LINK == VERSION + 1 && KEY == LINK + 1);

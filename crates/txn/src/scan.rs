@@ -1,0 +1,612 @@
+//! Scans: the visible rows of a key range, in order, forward and backward; and of whole tables.
+
+use crate::abort::{Abort, TxnError};
+use crate::access::{RowId, State};
+use crate::catalog::{CatalogError, IndexId, IndexInfo, Primary, Secondary, TableId};
+use crate::lane::LaneInner;
+use crate::read::{Pending, access_hash};
+use crate::secondary::column_range;
+use crate::transaction::Transaction;
+use crate::write::{LeafSeen, Owner};
+use fabric::{Batch, Env, Span};
+use index::tree::{LeafRead, LeafView};
+use layout::bucket::{self, Identity};
+use layout::row::{Cover, KEY, VERSION};
+use layout::{GlobalPtr, Key, RecordRef};
+
+/// Rows read in one round trip when a scan has no small limit.
+const CHUNK_ROWS: usize = 64;
+/// Buckets of a full scan that are read in one round trip.
+const CHUNK_BUCKETS: u64 = 16;
+
+/// A range of keys to be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scan {
+    /// What is scanned.
+    pub source: ScanSource,
+    /// Smallest key.
+    pub low: Key,
+    /// Largest key, included.
+    pub high: Key,
+    /// From the largest key down.
+    pub reverse: bool,
+    /// Most rows.
+    pub limit: usize,
+}
+
+/// What a scan reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ScanSource {
+    /// A table whose primary key is a tree.
+    Table(TableId),
+    /// A secondary index that is a tree.
+    Index(IndexId),
+}
+
+/// An entry met by a scan: its key, and where its row is (null: in the bucket of its primary key).
+#[derive(Clone, Copy, Debug)]
+pub struct Sighting {
+    key: Key,
+    row: GlobalPtr,
+    /// A row of the write set, which no leaf need know yet.
+    own: Option<u32>,
+}
+
+impl<E: Env> Transaction<'_, E> {
+    /// Reads the rows of a range; two round trips per leaf, one of them for all of its rows.
+    pub async fn scan(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
+        rows.clear();
+        if scan.limit == 0 || scan.low > scan.high {
+            return Ok(());
+        }
+        let lane = self.lane();
+        lane.read_count += 2;
+        let (owner, table, index) = lane.scan_source(scan.source)?;
+        lane.open_table(table).await?;
+        let range = Range { owner, table, index };
+        lane.scan_leaves(scan, &range, rows).await
+    }
+
+    /// Reads all rows whose indexed columns have the values encoded in `key`.
+    pub async fn lookup(&mut self, index: IndexId, key: &Key, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
+        rows.clear();
+        let lane = self.lane();
+        lane.read_count += 2;
+        let info = lane.readable_index(index)?;
+        lane.open_table(info.table).await?;
+        let mut prefix = Key::lowest(info.key_words);
+        prefix = overlay(&prefix, key);
+        let (low, high) = column_range(&prefix, &info);
+        let range = Range { owner: Owner::Index(index.0), table: info.table, index: Some(info.clone()) };
+        match &info.storage {
+            Secondary::Tree(_) => {
+                let (reverse, limit) = (false, usize::MAX);
+                let scan = Scan { source: ScanSource::Index(index), low, high, reverse, limit };
+                lane.scan_leaves(&scan, &range, rows).await
+            }
+            Secondary::Hash(_) => {
+                let mut found = Vec::new();
+                let seen = lane.read_entries(index.0, &info, &low, &mut found).await?;
+                if lane.serializable {
+                    lane.witnesses.push((seen.bucket, seen.insert));
+                }
+                let mut sightings: Vec<Sighting> =
+                    found.into_iter().map(|(key, row)| Sighting { key, row, own: None }).collect();
+                lane.add_own(&range, &low, &high, &mut sightings);
+                sightings.sort_unstable_by_key(|sighting| sighting.key);
+                lane.read_sightings(&range, &sightings, usize::MAX, rows).await
+            }
+        }
+    }
+
+    /// Visits every visible row of a table as the snapshot has it, without keeping the rows. Changes of
+    /// this transaction are not seen.
+    pub async fn for_each(
+        &mut self,
+        table: TableId,
+        visit: &mut dyn FnMut(RecordRef<'_>),
+    ) -> Result<(), TxnError> {
+        let lane = self.lane();
+        lane.open_table(table.0).await?;
+        match lane.info(table.0).primary {
+            Primary::Hash(_) => lane.visit_buckets(table.0, visit).await,
+            Primary::Tree(_) => lane.visit_leaves(table.0, visit).await,
+        }
+    }
+}
+
+/// Words of `key` over those of `base`.
+fn overlay(base: &Key, key: &Key) -> Key {
+    let mut words = [0; layout::KEY_WORDS_MAX];
+    let count = base.words().len();
+    words[..key.words().len()].copy_from_slice(key.words());
+    Key::from_words(&words[..count])
+}
+
+/// What a scan works on.
+struct Range {
+    owner: Owner,
+    table: u32,
+    index: Option<std::sync::Arc<IndexInfo>>,
+}
+
+impl<E: Env> LaneInner<E> {
+    fn scan_source(
+        &self,
+        source: ScanSource,
+    ) -> Result<(Owner, u32, Option<std::sync::Arc<IndexInfo>>), TxnError> {
+        match source {
+            ScanSource::Table(table) => match self.catalog.info(table).map(|info| &info.primary) {
+                Some(Primary::Tree(_)) => Ok((Owner::Table(table.0), table.0, None)),
+                Some(Primary::Hash(_)) => {
+                    let reason = "a range scan needs a table stored as a tree, or a tree index";
+                    Err(CatalogError::WrongKind(reason).into())
+                }
+                None => Err(CatalogError::NoTable(format!("number {}", table.0)).into()),
+            },
+            ScanSource::Index(index) => {
+                let info = self.readable_index(index)?;
+                if matches!(info.storage, Secondary::Hash(_)) {
+                    return Err(CatalogError::WrongKind("a range scan needs a tree index").into());
+                }
+                Ok((Owner::Index(index.0), info.table, Some(info)))
+            }
+        }
+    }
+
+    /// A leaf that covers `key`, read now or earlier in this transaction. No verbs may be posted.
+    pub(crate) async fn leaf_for(&mut self, owner: Owner, key: &Key) -> Result<usize, TxnError> {
+        if let Some(seen) = self.seen_leaf(owner, key.words()) {
+            return Ok(seen);
+        }
+        let tree = self.tree(owner);
+        let mut batch = self.batch.take().unwrap_or_default();
+        batch.clear_verbs();
+        let posted = index::tree::post_leaf(&mut batch, &tree, self.leaf_cache(owner), key.words());
+        self.batch = Some(batch);
+        if let Some(posted) = posted {
+            self.execute().await?;
+            let batch = self.batch.as_ref().expect("the batch came back");
+            if let Some(read) = index::tree::accept_leaf(batch, &tree, posted, key.words()) {
+                return Ok(self.note_leaf(owner, &read));
+            }
+        }
+        let span = self.batch().put(key.words());
+        Box::pin(self.find_leaf(owner, span)).await
+    }
+
+    pub(crate) fn note_leaf(&mut self, owner: Owner, read: &LeafRead) -> usize {
+        let LeafRead { ptr, span, insert } = *read;
+        self.leaves_seen.push(LeafSeen { owner, leaf: ptr, span, insert });
+        self.leaves_seen.len() - 1
+    }
+
+    async fn scan_leaves(&mut self, scan: &Scan, range: &Range, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
+        let mut sightings = std::mem::take(&mut self.scratch.sightings);
+        let result = self.scan_all_leaves(scan, range, &mut sightings, rows).await;
+        self.scratch.sightings = sightings;
+        result
+    }
+
+    async fn scan_all_leaves(
+        &mut self,
+        scan: &Scan,
+        range: &Range,
+        sightings: &mut Vec<Sighting>,
+        rows: &mut Vec<RowId>,
+    ) -> Result<(), TxnError> {
+        let mut from = if scan.reverse { scan.high } else { scan.low };
+        loop {
+            let seen = self.leaf_for(range.owner, &from).await?;
+            let next = self.sight_leaf(scan, range, seen, sightings)?;
+            self.read_sightings(range, sightings, scan.limit, rows).await?;
+            match next {
+                Some(next) if rows.len() < scan.limit => from = next,
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Lists the entries of a leaf that are in range, own ones included; answers where the scan goes on.
+    fn sight_leaf(
+        &mut self,
+        scan: &Scan,
+        range: &Range,
+        seen: usize,
+        sightings: &mut Vec<Sighting>,
+    ) -> Result<Option<Key>, TxnError> {
+        sightings.clear();
+        let LeafSeen { leaf, span, insert, .. } = self.leaves_seen[seen];
+        if self.serializable {
+            self.witnesses.push((leaf, insert.word()));
+        }
+        let tree = self.tree(range.owner);
+        let batch = self.batch.as_ref().expect("the batch is here");
+        let view = LeafView::new(tree.layout, batch.words(span));
+        if view.collected() > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
+            return Err(Abort::SnapshotTooOld.into());
+        }
+        for n in view.lower_bound(scan.low.words())..view.count() {
+            let key = Key::from_words(view.key(n));
+            if key > scan.high {
+                break;
+            }
+            sightings.push(Sighting { key, row: GlobalPtr::from_word(view.value(n)[0]), own: None });
+        }
+        let low = Key::from_words(view.low());
+        let high = view.high_key();
+        let next = match scan.reverse {
+            false => high.filter(|high| *high <= scan.high),
+            true if low > scan.low => predecessor(&low),
+            true => None,
+        };
+        let last = high.and_then(|high| predecessor(&high)).unwrap_or(scan.high).min(scan.high);
+        if !self.written.is_empty() {
+            self.add_own(range, &low.max(scan.low), &last, sightings);
+            sightings.sort_unstable_by_key(|sighting| sighting.key);
+        }
+        if scan.reverse {
+            sightings.reverse();
+        }
+        Ok(next)
+    }
+
+    /// Adds the rows of the write set whose keys are in range and which no entry leads to yet.
+    fn add_own(&mut self, range: &Range, low: &Key, high: &Key, sightings: &mut Vec<Sighting>) {
+        for number in 0..self.written.len() {
+            let access = self.written[number];
+            let entry = self.accesses[access as usize];
+            if entry.table != range.table || entry.state == State::Deleted {
+                continue;
+            }
+            let key = match &range.index {
+                Some(index) => self.entry_key(index, entry.fresh),
+                None => {
+                    let words = self.info(entry.table).row.key_words;
+                    let span = Span { at: entry.fresh.at + KEY, words };
+                    Key::from_words(self.batch().words(span))
+                }
+            };
+            let is_known = sightings.iter().any(|sighting| sighting.key == key);
+            if *low <= key && key <= *high && !is_known {
+                sightings.push(Sighting { key, row: GlobalPtr::NULL, own: Some(access) });
+            }
+        }
+    }
+
+    /// Reads the rows of the entries, as many per round trip as the limit makes sensible, and keeps the
+    /// visible ones that have the entry's key.
+    async fn read_sightings(
+        &mut self,
+        range: &Range,
+        sightings: &[Sighting],
+        limit: usize,
+        rows: &mut Vec<RowId>,
+    ) -> Result<(), TxnError> {
+        let mut order = std::mem::take(&mut self.scratch.inserting);
+        let mut pending = std::mem::take(&mut self.scratch.pending);
+        let mut result = Ok(());
+        let mut rest = sightings;
+        while !rest.is_empty() && rows.len() < limit && result.is_ok() {
+            let count = rest.len().min((limit - rows.len()).saturating_add(2)).min(CHUNK_ROWS);
+            let (chunk, after) = rest.split_at(count);
+            rest = after;
+            result = self.read_chunk(range, chunk, &mut order, &mut pending).await;
+            if result.is_err() {
+                break;
+            }
+            for (sighting, &access) in chunk.iter().zip(&order) {
+                if rows.len() < limit && self.is_sighted(range, sighting, access) {
+                    rows.push(RowId(access));
+                }
+            }
+        }
+        self.scratch.inserting = order;
+        self.scratch.pending = pending;
+        result
+    }
+
+    async fn read_chunk(
+        &mut self,
+        range: &Range,
+        chunk: &[Sighting],
+        order: &mut Vec<u32>,
+        pending: &mut Vec<Pending>,
+    ) -> Result<(), TxnError> {
+        order.clear();
+        pending.clear();
+        self.batch().clear_verbs();
+        for sighting in chunk {
+            if let Some(own) = sighting.own {
+                order.push(own);
+                continue;
+            }
+            let key = match &range.index {
+                Some(index) => self.primary_key(index, sighting.key.words()),
+                None => sighting.key,
+            };
+            let access = match sighting.row.is_null() {
+                true => self.post_lookup(range.table, &key, pending).await?,
+                false => self.post_row(range.table, &key, sighting.row, pending)?,
+            };
+            order.push(access);
+        }
+        self.settle_pending(pending).await
+    }
+
+    /// Posts the read of a row whose address is known.
+    fn post_row(
+        &mut self,
+        table: u32,
+        key: &Key,
+        row: GlobalPtr,
+        pending: &mut Vec<Pending>,
+    ) -> Result<u32, TxnError> {
+        let hash = access_hash(table, key.words());
+        if let Some(access) = self.known_access(table, key.words(), hash) {
+            return Ok(access);
+        }
+        let key_span = self.batch().put(key.words());
+        let access = self.add_access(table, hash, key_span.at)?;
+        let words = self.info(table).row.words();
+        let span = self.batch().read_row(row, words, Cover::AllButLink);
+        pending.push(Pending::row(access, row, span));
+        Ok(access)
+    }
+
+    /// Whether the row is there and has the key that its entry says: entries outlive their versions.
+    fn is_sighted(&self, range: &Range, sighting: &Sighting, access: u32) -> bool {
+        let entry = &self.accesses[access as usize];
+        if matches!(entry.state, State::Absent | State::Deleted) {
+            return false;
+        }
+        match &range.index {
+            Some(index) => self.entry_key(index, entry.current()) == sighting.key,
+            None => true,
+        }
+    }
+
+    async fn visit_leaves(
+        &mut self,
+        table: u32,
+        visit: &mut dyn FnMut(RecordRef<'_>),
+    ) -> Result<(), TxnError> {
+        let owner = Owner::Table(table);
+        let tree = self.tree(owner);
+        let mut from = Key::lowest(tree.layout.key_words);
+        loop {
+            let (arena, leaves) = (self.batch().arena_words() as u32, self.leaves_seen.len());
+            let seen = self.leaf_for(owner, &from).await?;
+            let batch = self.batch.as_ref().expect("the batch is here");
+            let view = LeafView::new(tree.layout, batch.words(self.leaves_seen[seen].span));
+            if view.collected() > self.snapshot.stamp {
+                return Err(Abort::SnapshotTooOld.into());
+            }
+            let entries: Vec<(Key, GlobalPtr)> = (0..view.count())
+                .map(|n| (Key::from_words(view.key(n)), GlobalPtr::from_word(view.value(n)[0])))
+                .collect();
+            let next = view.high_key();
+            self.visit_rows(table, &entries, visit).await?;
+            self.leaves_seen.truncate(leaves);
+            self.batch().clear_verbs();
+            self.batch().truncate(arena);
+            let Some(next) = next else { return Ok(()) };
+            from = next;
+        }
+    }
+
+    /// Reads rows by address, shows the visible ones, and forgets them.
+    async fn visit_rows(
+        &mut self,
+        table: u32,
+        rows: &[(Key, GlobalPtr)],
+        visit: &mut dyn FnMut(RecordRef<'_>),
+    ) -> Result<(), TxnError> {
+        let words = self.info(table).row.words();
+        self.batch().clear_verbs();
+        let mut reads = Vec::with_capacity(rows.len());
+        for (key, row) in rows {
+            let key_span = self.batch().put(key.words());
+            let span = self.batch().read_row(*row, words, Cover::AllButLink);
+            reads.push((key_span, span));
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.execute().await?;
+        let accesses = self.accesses.len();
+        for ((_, row), (key, span)) in rows.iter().zip(reads) {
+            let access = self.add_passing_access(table, key.at);
+            if !self.finish_row(access, *row, span) {
+                Box::pin(self.settle_old(access, *row, span)).await?;
+            }
+            self.show(access, visit);
+            self.accesses.truncate(accesses);
+        }
+        Ok(())
+    }
+
+    /// An access that the map does not know and that is forgotten soon.
+    fn add_passing_access(&mut self, table: u32, key_at: u32) -> u32 {
+        let mut access = crate::access::Access::absent(table, key_at, 0);
+        access.hash = 0;
+        self.accesses.push(access);
+        self.accesses.len() as u32 - 1
+    }
+
+    fn show(&self, access: u32, visit: &mut dyn FnMut(RecordRef<'_>)) {
+        let access = &self.accesses[access as usize];
+        if access.state != State::Read {
+            return;
+        }
+        let info = self.info(access.table);
+        let words = self.batch.as_ref().expect("the batch is here").words(access.image);
+        let payload = info.row.payload() as usize;
+        let end = payload + info.row.payload_words as usize;
+        visit(RecordRef::new(&info.schema, &words[KEY as usize..payload], &words[payload..end]));
+    }
+
+    /// Visits bucket after bucket, in the numbering of the directory it starts with; what a split has
+    /// moved on is visited with the bucket it came from.
+    async fn visit_buckets(
+        &mut self,
+        table: u32,
+        visit: &mut dyn FnMut(RecordRef<'_>),
+    ) -> Result<(), TxnError> {
+        let info = self.info(table).clone();
+        let Primary::Hash(hash) = &info.primary else { unreachable!("the caller knows it is hashed") };
+        let directory = index::hash::read_directory(&self.env, hash).await?;
+        let count = hash.bucket_count(&directory);
+        self.lane_table(table).directory = directory;
+        let mut number = 0;
+        while number < count {
+            let end = (number + CHUNK_BUCKETS).min(count);
+            for bucket in number..end {
+                self.visit_bucket(table, hash, count, bucket, visit).await?;
+            }
+            number = end;
+        }
+        Ok(())
+    }
+
+    /// Visits one bucket with its chain, then the buckets that were split off it since the scan began.
+    async fn visit_bucket(
+        &mut self,
+        table: u32,
+        hash: &index::hash::HashTable,
+        count: u64,
+        number: u64,
+        visit: &mut dyn FnMut(RecordRef<'_>),
+    ) -> Result<(), TxnError> {
+        let mut numbers = vec![number];
+        while let Some(number) = numbers.pop() {
+            let (arena, accesses) = (self.batch().arena_words() as u32, self.accesses.len());
+            let (level, rows) = self.read_bucket(table, hash, number).await?;
+            let level_before = self.lane_table(table).directory.level;
+            for level in level_before..level {
+                let child = number + (hash.initial_buckets << level);
+                if child >= count && child % (hash.initial_buckets << level) == number {
+                    numbers.push(child);
+                }
+            }
+            for (row, span) in rows {
+                let access = self.add_passing_access(table, span.at + KEY);
+                if !self.finish_row(access, row, span) {
+                    Box::pin(self.settle_old(access, row, span)).await?;
+                }
+                self.show(access, visit);
+                self.accesses.truncate(accesses);
+            }
+            self.batch().clear_verbs();
+            self.batch().truncate(arena);
+        }
+        Ok(())
+    }
+
+    /// Reads all used slots of a bucket and its chain until they and the identity stand still.
+    async fn read_bucket(
+        &mut self,
+        table: u32,
+        hash: &index::hash::HashTable,
+        number: u64,
+    ) -> Result<(u32, Vec<(GlobalPtr, Span)>), TxnError> {
+        loop {
+            let directory = &self.lane_table(table).directory;
+            if number >> hash.segment_shift >= directory.segments.len() as u64 {
+                let directory = index::hash::read_directory(&self.env, hash).await?;
+                self.lane_table(table).directory.segments = directory.segments;
+                continue;
+            }
+            let bucket = hash.bucket(&self.lane_table(table).directory, number);
+            let mut rows = Vec::new();
+            let (mut block, mut slots) = (bucket, hash.layout.slots);
+            let mut first = None;
+            while !block.is_null() {
+                let header = self.read_words(block, bucket::SLOTS).await?;
+                first.get_or_insert(header);
+                let tags = self.batch().word(header.at + bucket::TAGS);
+                self.post_slots(table, hash, block, slots, tags, &mut rows).await?;
+                block = GlobalPtr::from_word(self.batch().word(header.at + bucket::LINK));
+                slots = hash.layout.overflow_slots;
+            }
+            let again = self.read_words(bucket, bucket::SLOTS).await?;
+            let first = first.expect("a bucket has a first block");
+            let batch: &Batch = self.batch.as_ref().expect("the batch came back");
+            let same = |word: u32| batch.word(first.at + word) == batch.word(again.at + word);
+            let moved = |&(_, span): &(GlobalPtr, Span)| batch.word(span.at + VERSION) == 0;
+            if batch.word(again.at + bucket::COLLECTED) > self.snapshot.stamp {
+                return Err(Abort::SnapshotTooOld.into());
+            }
+            if same(bucket::IDENTITY) && !rows.iter().any(moved) {
+                let identity = self.batch().word(again.at + bucket::IDENTITY);
+                return Ok((Identity::from_word(identity).level, rows));
+            }
+            if same(bucket::IDENTITY) {
+                // A slot is being filled or was emptied: its row is not part of any snapshot here.
+                let identity = self.batch().word(again.at + bucket::IDENTITY);
+                let batch: &Batch = self.batch();
+                rows.retain(|&(_, span)| batch.word(span.at + VERSION) != 0);
+                return Ok((Identity::from_word(identity).level, rows));
+            }
+        }
+    }
+
+    async fn read_words(&mut self, from: GlobalPtr, words: u32) -> Result<Span, TxnError> {
+        self.batch().clear_verbs();
+        let span = self.batch().read(from, words);
+        self.execute().await?;
+        Ok(span)
+    }
+
+    /// Reads the rows of a block's used slots; outside rows take one more round trip.
+    async fn post_slots(
+        &mut self,
+        table: u32,
+        hash: &index::hash::HashTable,
+        block: GlobalPtr,
+        slots: u32,
+        tags: u64,
+        rows: &mut Vec<(GlobalPtr, Span)>,
+    ) -> Result<(), TxnError> {
+        let first = rows.len();
+        let words = self.info(table).row.words();
+        self.batch().clear_verbs();
+        for n in (0..slots).filter(|&n| bucket::tag_of(tags, n) != 0) {
+            let slot = block.add_words(u64::from(hash.layout.slot(n)));
+            let span = match hash.rows {
+                true => self.batch().read_row(slot, words, Cover::AllButLink),
+                false => self.batch().read(slot, hash.layout.slot_words),
+            };
+            rows.push((slot, span));
+        }
+        if rows.len() == first {
+            return Ok(());
+        }
+        self.execute().await?;
+        if hash.rows {
+            return Ok(());
+        }
+        self.batch().clear_verbs();
+        for (row, span) in &mut rows[first..] {
+            *row = GlobalPtr::from_word(self.batch().word(span.at));
+            *span = self.batch().read_row(*row, words, Cover::AllButLink);
+        }
+        Ok(self.execute().await?)
+    }
+}
+
+/// The next smaller key of the same length, or `None` before the smallest.
+fn predecessor(key: &Key) -> Option<Key> {
+    let mut words = [0; layout::KEY_WORDS_MAX];
+    let count = key.words().len();
+    words[..count].copy_from_slice(key.words());
+    for word in words[..count].iter_mut().rev() {
+        let (value, borrow) = word.overflowing_sub(1);
+        *word = value;
+        if !borrow {
+            return Some(Key::from_words(&words[..count]));
+        }
+    }
+    None
+}
+

@@ -1,0 +1,327 @@
+//! Secondary indexes: their entries are part of the transaction that changes the rows [ZB17 §5.2].
+//!
+//! Entries carry no version. One is added with the first version of a row that has its key and stays
+//! until no snapshot needs it; whoever follows it checks the row it leads to.
+
+use crate::abort::{Abort, TxnError};
+use crate::access::{Absence, State};
+use crate::catalog::{IndexInfo, Primary, Secondary};
+use crate::lane::LaneInner;
+use crate::write::{BucketSeen, EntryInsert, Owner};
+use fabric::{Env, SlotGeometry, SlotRead, Span};
+use index::tree::LeafView;
+use layout::record::copy_key_bytes;
+use layout::row::{Cover, HEADER, KEY, VERSION};
+use layout::{GlobalPtr, Key, KeyBuilder, RecordRef, VersionWord, bucket};
+
+/// Most blocks of an index bucket's chain that are followed.
+const CHAIN_BLOCKS_MAX: u32 = 10_000;
+
+/// An entry that the write set needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    pub(crate) index: u32,
+    pub(crate) access: u32,
+    pub(crate) key: Key,
+}
+
+impl<E: Env> LaneInner<E> {
+    /// The columns of an access, from the words in `span`.
+    fn record(&self, table: u32, span: Span) -> RecordRef<'_> {
+        let info = self.info(table);
+        let words = self.batch.as_ref().expect("the batch is here").words(span);
+        let payload = info.row.payload() as usize;
+        let end = payload + info.row.payload_words as usize;
+        RecordRef::new(&info.schema, &words[KEY as usize..payload], &words[payload..end])
+    }
+
+    /// The key of a row's entry: indexed columns, then primary key.
+    pub(crate) fn entry_key(&self, index: &IndexInfo, span: Span) -> Key {
+        let record = self.record(index.table, span);
+        let columns = index.design.columns.iter();
+        let builder = columns.fold(KeyBuilder::new(), |key, &column| record.append_to_key(key, column));
+        let schema = &self.info(index.table).schema;
+        let primary_bytes = schema.key().iter().map(|&column| schema.key_part_bytes(column)).sum();
+        copy_key_bytes(builder, record.key(), 0, primary_bytes).key()
+    }
+
+    /// The primary key at the end of an entry's key.
+    pub(crate) fn primary_key(&self, index: &IndexInfo, entry: &[u64]) -> Key {
+        let schema = &self.info(index.table).schema;
+        let bytes = schema.key().iter().map(|&column| schema.key_part_bytes(column)).sum();
+        copy_key_bytes(KeyBuilder::new(), entry, index.column_bytes, bytes).key()
+    }
+
+    /// What an entry keeps of its row's address: rows in buckets move when the table grows.
+    pub(crate) fn index_row(&self, access: u32) -> GlobalPtr {
+        let access = &self.accesses[access as usize];
+        match &self.info(access.table).primary {
+            Primary::Hash(hash) if hash.rows => GlobalPtr::NULL,
+            _ => access.row,
+        }
+    }
+
+    /// Finds out which entries the write set adds, reads where they go, and checks unique keys.
+    pub(crate) async fn prepare_index_entries(&mut self) -> Result<(), TxnError> {
+        let mut entries = std::mem::take(&mut self.scratch.entries);
+        entries.clear();
+        for number in 0..self.written.len() {
+            let access = self.written[number];
+            let entry = self.accesses[access as usize];
+            if entry.state == State::Deleted {
+                continue;
+            }
+            let info = self.info(entry.table).clone();
+            for &index in &info.indexes {
+                let index_info = self.index_info(index).clone();
+                let key = self.entry_key(&index_info, entry.fresh);
+                let existed = entry.state == State::Updated && entry.absence == Absence::None;
+                let is_filled = self.filling == Some(index);
+                if existed && !is_filled && self.entry_key(&index_info, entry.image) == key {
+                    continue;
+                }
+                entries.push(Entry { index, access, key });
+            }
+        }
+        let mut result = Ok(());
+        for entry in &entries {
+            if result.is_ok() {
+                result = self.prepare_entry(entry).await;
+            }
+        }
+        self.scratch.entries = entries;
+        result
+    }
+
+    async fn prepare_entry(&mut self, entry: &Entry) -> Result<(), TxnError> {
+        let info = self.index_info(entry.index).clone();
+        match &info.storage {
+            Secondary::Tree(_) => self.prepare_tree_entry(entry, &info).await,
+            Secondary::Hash(_) => self.prepare_hash_entry(entry, &info).await,
+        }
+    }
+
+    async fn prepare_tree_entry(&mut self, entry: &Entry, info: &IndexInfo) -> Result<(), TxnError> {
+        let owner = Owner::Index(entry.index);
+        let seen = self.leaf_for(owner, &entry.key).await?;
+        let tree = self.tree(owner);
+        if info.design.unique {
+            self.check_unique_in_leaves(entry, info).await?;
+        }
+        let batch = self.batch.as_ref().expect("the batch is here");
+        let view = LeafView::new(tree.layout, batch.words(self.leaves_seen[seen].span));
+        let stands = view.search(entry.key.words());
+        match stands {
+            Ok(position) if view.value(position)[0] == self.index_row(entry.access).word() => {
+                self.lock_bare_leaf(seen)
+            }
+            // The same key leads to a row that was there before at another address: both cannot stand.
+            Ok(_) => Err(Abort::InsertConflict.into()),
+            Err(_) => self.add_leaf_insert(owner, seen as u32, entry.key, entry.access),
+        }
+    }
+
+    /// Whoever gives a row a key takes the lock of its leaf, even where the entry stands already: it
+    /// guards a unique key until the row is installed, and a standing entry against its collection.
+    fn lock_bare_leaf(&mut self, seen: usize) -> Result<(), TxnError> {
+        if self.leaves_seen[seen].insert.is_locked() {
+            return Err(Abort::InsertConflict.into());
+        }
+        self.note_bare_leaf_lock(seen as u32);
+        Ok(())
+    }
+
+    /// Every entry with the same columns must lead to a row that is gone or has other columns now.
+    async fn check_unique_in_leaves(&mut self, entry: &Entry, info: &IndexInfo) -> Result<(), TxnError> {
+        let (low, high) = column_range(&entry.key, info);
+        let owner = Owner::Index(entry.index);
+        let mut from = low;
+        loop {
+            let seen = self.leaf_for(owner, &from).await?;
+            let tree = self.tree(owner);
+            let batch = self.batch.as_ref().expect("the batch is here");
+            let view = LeafView::new(tree.layout, batch.words(self.leaves_seen[seen].span));
+            let first = view.lower_bound(low.words());
+            let others: Vec<(Key, GlobalPtr)> = (first..view.count())
+                .map(|n| (Key::from_words(view.key(n)), GlobalPtr::from_word(view.value(n)[0])))
+                .take_while(|(key, _)| *key <= high)
+                .filter(|(key, _)| *key != entry.key)
+                .collect();
+            let next = view.high_key().filter(|next| *next <= high);
+            for (key, row) in others {
+                self.check_other_row(info, &key, row).await?;
+            }
+            let Some(next) = next else { return Ok(()) };
+            // The keys of this value spread over several leaves: all of them are guarded.
+            self.lock_bare_leaf(seen)?;
+            from = next;
+        }
+    }
+
+    /// Looks at the newest version of a row that an entry with the same columns leads to.
+    async fn check_other_row(&mut self, info: &IndexInfo, entry: &Key, row: GlobalPtr) -> Result<(), TxnError> {
+        let table = info.table;
+        let primary = self.primary_key(info, entry.words());
+        let hash = crate::read::access_hash(table, primary.words());
+        if let Some(own) = self.known_access(table, primary.words(), hash) {
+            let own = self.accesses[own as usize];
+            if own.is_written() {
+                let gone = own.state == State::Deleted || self.entry_key(info, own.current()) != *entry;
+                return if gone { Ok(()) } else { Err(self.duplicate(table)) };
+            }
+        }
+        let image = self.read_newest(table, &primary, row).await?;
+        let Some(image) = image else { return Ok(()) };
+        let batch = self.batch.as_ref().expect("the batch is here");
+        let header = VersionWord::from_word(batch.word(image.at + HEADER));
+        let version = VersionWord::from_word(batch.word(image.at + VERSION));
+        if header.is_locked() || version == VersionWord::TORN {
+            return Err(Abort::WriteConflict.into());
+        }
+        if version.is_none() || version.is_deleted() || self.entry_key(info, image) != *entry {
+            return Ok(());
+        }
+        Err(self.duplicate(table))
+    }
+
+    fn duplicate(&self, table: u32) -> TxnError {
+        TxnError::DuplicateKey { table: self.info(table).schema.name().to_owned() }
+    }
+
+    /// The row with this key in its newest version, whatever the snapshot says.
+    pub(crate) async fn read_newest(&mut self, table: u32, key: &Key, row: GlobalPtr) -> Result<Option<Span>, TxnError> {
+        let info = self.info(table).clone();
+        let span = self.batch().put(key.words());
+        self.batch().clear_verbs();
+        let image = match &info.primary {
+            Primary::Hash(hash) if hash.rows => {
+                let place = hash.locate(&self.lane_table(table).directory, key.words());
+                let mut block = place.bucket;
+                let mut geometry = SlotGeometry::bucket(&hash.layout, true, place.tag_hash);
+                loop {
+                    self.batch().clear_verbs();
+                    let found = self.batch().find_slot(block, geometry, span);
+                    self.execute().await?;
+                    let batch = self.batch();
+                    if batch.word(found.at + SlotRead::INDEX) != SlotRead::MISSING {
+                        break Span { at: found.at + SlotRead::SLOT, words: hash.layout.slot_words };
+                    }
+                    block = GlobalPtr::from_word(batch.word(found.at + bucket::LINK));
+                    geometry = SlotGeometry::overflow(&hash.layout, true, place.tag_hash);
+                    if block.is_null() {
+                        return Ok(None);
+                    }
+                }
+            }
+            _ => {
+                let image = self.batch().read_row(row, info.row.words(), Cover::AllButLink);
+                self.execute().await?;
+                image
+            }
+        };
+        let batch = self.batch();
+        let same = batch.words(Span { at: image.at + KEY, words: span.words }) == batch.words(span);
+        Ok(same.then_some(image))
+    }
+
+    /// Reads the bucket of an entry of a hash index: it stands there already, or goes into a free slot.
+    async fn prepare_hash_entry(&mut self, entry: &Entry, info: &IndexInfo) -> Result<(), TxnError> {
+        let mut found = Vec::new();
+        let seen = self.read_entries(entry.index, info, &entry.key, &mut found).await?;
+        if info.design.unique {
+            for (key, row) in &found {
+                if *key != entry.key {
+                    self.check_other_row(info, key, *row).await?;
+                }
+            }
+        }
+        let row = self.index_row(entry.access);
+        let stands = found.iter().any(|(key, _)| *key == entry.key);
+        if stands && !found.contains(&(entry.key, row)) {
+            return Err(Abort::InsertConflict.into());
+        }
+        if VersionWord::from_word(seen.insert).is_locked() {
+            return Err(Abort::InsertConflict.into());
+        }
+        let place = self.bucket_insert(&seen);
+        if !stands {
+            let Secondary::Hash(hash) = &info.storage else { unreachable!("a hash index") };
+            let tag = bucket::tag(hash.locator.hash(entry.key.words()).1);
+            let place = self.take_slot(Owner::Index(entry.index), place, tag).await?;
+            let Entry { index, key, access } = *entry;
+            self.entry_inserts.push(EntryInsert { index, key, access, place });
+        }
+        Ok(())
+    }
+
+    /// All entries of a hash index with the same columns as `key`, and what its bucket looked like. The
+    /// insert word is read before the slots, in a round trip of its own where memory is not coherent.
+    pub(crate) async fn read_entries(
+        &mut self,
+        index: u32,
+        info: &IndexInfo,
+        key: &Key,
+        found: &mut Vec<(Key, GlobalPtr)>,
+    ) -> Result<BucketSeen, TxnError> {
+        let Secondary::Hash(hash) = &info.storage else { unreachable!("the caller has a hash index") };
+        loop {
+            found.clear();
+            let lane_index = self.indexes[index as usize].as_ref().expect("it is open");
+            let place = hash.locate(&lane_index.directory, key.words());
+            self.batch().clear_verbs();
+            let insert = self.batch().read(place.bucket, 1);
+            self.execute().await?;
+            let insert = self.batch().words(insert)[0];
+            let (mut block, mut slots) = (place.bucket, hash.layout.slots);
+            let mut is_current = true;
+            for _ in 0..CHAIN_BLOCKS_MAX {
+                self.batch().clear_verbs();
+                let span = self.batch().read(block, hash.layout.slot(slots));
+                self.batch().fence();
+                let again = self.batch().read(block, bucket::SLOTS);
+                self.execute().await?;
+                let batch = self.batch.as_ref().expect("the batch came back");
+                let (words, header) = (batch.words(span), batch.words(again));
+                if block == place.bucket {
+                    is_current = hash.is_current(&place, header[bucket::IDENTITY as usize]);
+                    if header[bucket::COLLECTED as usize] > self.snapshot.stamp {
+                        return Err(Abort::SnapshotTooOld.into());
+                    }
+                }
+                let tags = words[bucket::TAGS as usize];
+                for n in (0..slots).filter(|&n| bucket::tag_of(tags, n) == bucket::tag(place.tag_hash)) {
+                    let slot = &words[hash.layout.slot(n) as usize..][..hash.layout.slot_words as usize];
+                    let other = Key::from_words(&slot[1..]);
+                    if same_columns(&other, key, info) {
+                        found.push((other, GlobalPtr::from_word(slot[0])));
+                    }
+                }
+                let link = GlobalPtr::from_word(header[bucket::LINK as usize]);
+                if link.is_null() || !is_current {
+                    let (owner, bucket) = (Owner::Index(index), place.bucket);
+                    let seen = BucketSeen { owner, bucket, insert, block, block_slots: slots, tags };
+                    if is_current {
+                        return Ok(seen);
+                    }
+                    break;
+                }
+                (block, slots) = (link, hash.layout.overflow_slots);
+            }
+            if is_current {
+                return Err(Abort::Contended.into());
+            }
+            let directory = index::hash::read_directory(&self.env, hash).await?;
+            self.indexes[index as usize].as_mut().expect("it is open").directory = directory;
+        }
+    }
+}
+
+/// The smallest and the largest entry key with the same indexed columns.
+pub(crate) fn column_range(key: &Key, info: &IndexInfo) -> (Key, Key) {
+    let prefix = copy_key_bytes(KeyBuilder::new(), key.words(), 0, info.column_bytes);
+    (prefix.prefix_low(info.key_words), prefix.prefix_high(info.key_words))
+}
+
+fn same_columns(one: &Key, other: &Key, info: &IndexInfo) -> bool {
+    column_range(one, info).0 == column_range(other, info).0
+}

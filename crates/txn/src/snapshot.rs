@@ -1,0 +1,78 @@
+//! A snapshot: which versions a transaction sees [ZB17 §4.1].
+
+use layout::{SlotId, VersionWord};
+
+/// Most slots of a database whose snapshots are double collects.
+pub const SLOTS_MAX: usize = 64;
+
+/// One counter per timestamp slot. Two snapshots of a database are always comparable: one is at or
+/// before the other. Nobody changes a snapshot once it was taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Snapshot {
+    counters: [u64; SLOTS_MAX],
+    slots: usize,
+    /// Orders snapshots against collection: what was collected up to a larger stamp may be missing here.
+    pub stamp: u64,
+}
+
+impl Default for Snapshot {
+    fn default() -> Self {
+        Self { counters: [0; SLOTS_MAX], slots: 0, stamp: 0 }
+    }
+}
+
+impl Snapshot {
+    /// Takes the counters over.
+    #[inline]
+    pub fn set(&mut self, counters: &[u64], stamp: u64) {
+        debug_assert!(counters.len() <= SLOTS_MAX);
+        self.slots = counters.len();
+        self.counters[..counters.len()].copy_from_slice(counters);
+        self.stamp = stamp;
+    }
+
+    /// Whether `version` is part of the snapshot. A slot that did not exist then is not.
+    #[inline]
+    pub fn covers(&self, version: VersionWord) -> bool {
+        let slot = usize::from(version.slot().0);
+        slot < self.slots && version.counter() <= self.counters[slot]
+    }
+
+    /// The counter of `slot`.
+    #[inline]
+    pub fn counter(&self, slot: SlotId) -> u64 {
+        let slot = usize::from(slot.0);
+        if slot < self.slots { self.counters[slot] } else { 0 }
+    }
+
+    /// The counters.
+    #[inline]
+    pub fn counters(&self) -> &[u64] {
+        &self.counters[..self.slots]
+    }
+
+    /// Whether every version that `earlier` covers is covered here too.
+    pub fn includes(&self, earlier: &Self) -> bool {
+        earlier.counters().iter().enumerate().all(|(slot, &counter)| {
+            counter <= self.counter(SlotId(slot as u16))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn covers_up_to_each_slots_counter() {
+        let mut snapshot = Snapshot::default();
+        snapshot.set(&[5, 0, 9], 1);
+        assert!(snapshot.covers(VersionWord::new(SlotId(0), 5).deleted()));
+        assert!(!snapshot.covers(VersionWord::new(SlotId(0), 6)));
+        assert!(!snapshot.covers(VersionWord::new(SlotId(3), 1)));
+        assert!(!snapshot.covers(VersionWord::new(SlotId(64), 1)));
+        let mut later = snapshot.clone();
+        later.set(&[5, 0, 9, 1], 2);
+        assert!(later.includes(&snapshot) && !snapshot.includes(&later));
+    }
+}

@@ -1,0 +1,159 @@
+//! A transaction, as the code that runs it sees it.
+
+use crate::abort::{Abort, Outcome};
+use crate::access::{RowId, State};
+use crate::lane::LaneInner;
+use crate::snapshot::Snapshot;
+use fabric::{Env, Span};
+use layout::row::KEY;
+use layout::{RecordMut, RecordRef};
+
+/// How much a transaction is kept apart from others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Isolation {
+    /// Snapshot isolation: no dirty, fuzzy or skewed reads, no lost updates; write skew is possible.
+    Snapshot,
+    /// As if transactions ran one after another, among those that ask for it.
+    Serializable,
+}
+
+impl Isolation {
+    /// The name in reports and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Snapshot => "snapshot",
+            Self::Serializable => "serializable",
+        }
+    }
+}
+
+/// A running transaction. It borrows its lane; dropping it rolls back, unless a commit has begun: that
+/// one goes on without it.
+pub struct Transaction<'lane, E: Env> {
+    /// The lane's inner part; away while a commit runs that a dropped future must not stop.
+    pub(crate) home: &'lane mut Option<Box<LaneInner<E>>>,
+}
+
+impl<'lane, E: Env> Transaction<'lane, E> {
+    pub(crate) fn new(home: &'lane mut Option<Box<LaneInner<E>>>, isolation: Isolation) -> Self {
+        let inner = home.as_mut().expect("a lane that begins has its inner part");
+        inner.serializable = isolation == Isolation::Serializable;
+        Self { home }
+    }
+
+    #[inline]
+    pub(crate) fn lane(&mut self) -> &mut LaneInner<E> {
+        self.home.as_mut().expect("a transaction that has not committed has its lane")
+    }
+
+    #[inline]
+    pub(crate) fn lane_ref(&self) -> &LaneInner<E> {
+        self.home.as_ref().expect("a transaction that has not committed has its lane")
+    }
+
+    /// The transaction's snapshot.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.lane_ref().snapshot
+    }
+
+    /// A row's columns, own changes included.
+    #[inline]
+    pub fn row(&self, row: RowId) -> RecordRef<'_> {
+        let lane = self.lane_ref();
+        let access = &lane.accesses[row.0 as usize];
+        debug_assert!(access.state != State::Absent);
+        let info = lane.info(access.table);
+        let batch = lane.batch.as_ref().expect("between round trips the batch is here");
+        let words = batch.words(access.current());
+        let payload = info.row.payload() as usize;
+        let end = payload + info.row.payload_words as usize;
+        RecordRef::new(&info.schema, &words[KEY as usize..payload], &words[payload..end])
+    }
+
+    /// A row's columns, to change them. Whether that was allowed shows at commit.
+    #[inline]
+    pub fn update(&mut self, row: RowId) -> RecordMut<'_> {
+        let lane = self.lane();
+        let payload = lane.make_fresh(row);
+        let table = lane.accesses[row.0 as usize].table;
+        let info = lane.catalog.tables[table as usize].as_ref().expect("the access names its table");
+        let batch = lane.batch.as_mut().expect("between round trips the batch is here");
+        RecordMut::new(&info.schema, batch.words_mut(payload))
+    }
+
+    /// Deletes a row.
+    #[inline]
+    pub fn delete(&mut self, row: RowId) {
+        self.lane().delete(row);
+    }
+
+    /// Ends the transaction without effect.
+    pub async fn abort(mut self) {
+        self.lane().statistics.aborts[Abort::User.index()] += 1;
+    }
+
+    /// Counts an abort that a statement has reported.
+    pub(crate) fn count_abort(&mut self, abort: Abort) {
+        self.lane().statistics.aborts[abort.index()] += 1;
+    }
+
+    /// Adds entries of one index for rows that were read, and commits. The rows themselves are locked and
+    /// installed again as they are, so that a change in between is noticed as a conflict.
+    pub(crate) async fn add_index_entries(
+        mut self,
+        index: u32,
+        rows: impl Iterator<Item = &RowId>,
+    ) -> Result<Outcome, Abort> {
+        let lane = self.lane();
+        for row in rows {
+            lane.make_fresh(*row);
+        }
+        lane.filling = Some(index);
+        Ok(self.commit().await)
+    }
+
+    /// Ends the transaction: with all its writes, or none, or unknown.
+    pub async fn commit(self) -> Outcome {
+        if E::IMMEDIATE {
+            // Nothing here ever waits, so nobody can drop the commit half way.
+            return self.home.as_mut().expect("a running transaction has its lane").commit().await;
+        }
+        crate::commit::commit_detached(self.home).await
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Makes a copy that the transaction may change; returns the payload's words.
+    #[inline]
+    fn make_fresh(&mut self, row: RowId) -> Span {
+        let access = self.accesses[row.0 as usize];
+        debug_assert!(access.state != State::Absent && access.state != State::Deleted);
+        let mut fresh = access.fresh;
+        if fresh.words == 0 {
+            fresh = self.batch().duplicate(access.image);
+            let access = &mut self.accesses[row.0 as usize];
+            access.fresh = fresh;
+            if access.state == State::Read {
+                access.state = State::Updated;
+                self.written.push(row.0);
+            }
+        }
+        let shape = self.info(access.table).row;
+        Span { at: fresh.at + shape.payload(), words: shape.payload_words }
+    }
+
+    #[inline]
+    fn delete(&mut self, row: RowId) {
+        let access = &mut self.accesses[row.0 as usize];
+        match access.state {
+            State::Read => {
+                access.state = State::Deleted;
+                self.written.push(row.0);
+            }
+            State::Updated => access.state = State::Deleted,
+            // A row that is inserted and deleted in one transaction leaves a tombstone behind.
+            State::Inserted => access.state = State::Deleted,
+            State::Absent | State::Deleted => {}
+        }
+    }
+}

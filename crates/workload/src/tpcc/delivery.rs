@@ -3,12 +3,19 @@
 //! It runs at once, in the terminal's own thread: the specification's queue of deferred deliveries exists
 //! to keep the terminal responsive, and nobody waits here. All districts are one transaction, which
 //! [TPC-C 2.7.2.1] allows.
+//!
+//! Open orders join at the high end of their district's numbers and leave at the low end, so none is ever
+//! older than one that was the oldest before. A terminal therefore remembers where each district's open
+//! orders began, and its next scan begins there instead of passing the tombstones of all deliveries that
+//! are not collected yet. [`Config::remembers_deliveries`] switches that off.
 
+#[cfg(doc)]
+use super::Config;
 use super::input::DeliveryInput;
 use super::keys;
 use super::schema::{customer, new_order, order_line, orders};
 use super::tables::Tables;
-use super::terminal::{Buffers, DeliveredOrder};
+use super::terminal::{Buffers, DeliveredOrder, Terminal};
 use super::{date_now, present};
 use crate::attempts::result_of;
 use crate::driver::TransactionResult;
@@ -20,13 +27,18 @@ use txn::{Isolation, Lane, Scan, ScanSource, Transaction};
 pub async fn delivery<E: Env>(
     lane: &mut Lane<E>,
     isolation: Isolation,
-    tables: &Tables,
-    buffers: &mut Buffers,
-    (districts, input): (i16, &DeliveryInput),
+    terminal: &mut Terminal,
+    input: &DeliveryInput,
 ) -> Result<TransactionResult, WorkloadError> {
     let date = date_now(lane.env());
+    let oldest_orders = terminal.oldest_orders_of(input.warehouse);
+    let oldest_orders = &mut terminal.oldest_orders[oldest_orders];
+    if !terminal.config.remembers_deliveries {
+        oldest_orders.fill(1);
+    }
+    let (tables, buffers) = (&terminal.tables, &mut terminal.buffers);
     let mut txn = lane.begin(isolation).await?;
-    take_oldest_orders(&mut txn, tables, buffers, input.warehouse, districts).await?;
+    take_oldest_orders(&mut txn, tables, buffers, input.warehouse, oldest_orders).await?;
     set_carrier(&mut txn, tables, buffers, input).await?;
     deliver_lines(&mut txn, tables, buffers, input.warehouse, date).await?;
     charge_customers(&mut txn, tables, buffers, input.warehouse).await?;
@@ -40,12 +52,12 @@ async fn take_oldest_orders<E: Env>(
     tables: &Tables,
     buffers: &mut Buffers,
     w: i16,
-    districts: i16,
+    oldest_orders: &mut [i32],
 ) -> Result<(), WorkloadError> {
     buffers.orders.clear();
     buffers.skipped = 0;
-    for district in 1..=districts {
-        let (low, high) = keys::new_orders(w, district);
+    for (district, oldest_order) in (1..).zip(oldest_orders) {
+        let (low, high) = keys::new_orders(w, district, *oldest_order);
         let source = ScanSource::Table(tables.new_order);
         txn.scan(
             &Scan {

@@ -60,11 +60,10 @@ pub fn order_lines(w: i16, d: i16, first: i32, last: i32) -> (Key, Key) {
     )
 }
 
-/// The range of all new-order rows of a district.
+/// The range of the new-order rows of a district, from order `first` on.
 #[inline]
-pub fn new_orders(w: i16, d: i16) -> (Key, Key) {
-    let prefix = KeyBuilder::new().int2(w).int2(d);
-    (prefix.prefix_low(1), prefix.prefix_high(1))
+pub fn new_orders(w: i16, d: i16, first: i32) -> (Key, Key) {
+    (order(w, d, first), order(w, d, i32::MAX))
 }
 
 /// The range of all orders of a customer, oldest first, in the index `order_customer`.
@@ -120,8 +119,9 @@ mod tests {
         assert!(inside(order_line(3, 4, 10, 1)) && inside(order_line(3, 4, 12, 15)));
         assert!(!inside(order_line(3, 4, 9, 15)) && !inside(order_line(3, 4, 13, 1)));
         assert!(!inside(order_line(3, 5, 11, 1)) && !inside(order_line(2, 4, 11, 1)));
-        let (low, high) = new_orders(3, 4);
-        assert!(low <= order(3, 4, 1) && order(3, 4, i32::MAX) <= high);
+        let (low, high) = new_orders(3, 4, 7);
+        assert!(order(3, 4, 6) < low && low <= order(3, 4, 7));
+        assert!(order(3, 4, i32::MAX) <= high);
         assert!(order(3, 3, i32::MAX) < low && high < order(3, 5, 1));
     }
 

@@ -61,6 +61,9 @@ pub struct Config {
     /// How much transactions are kept apart. Snapshot isolation suffices: TPC-C is serializable under it
     /// [Fekete et al. 2005].
     pub isolation: Isolation,
+    /// Whether terminals remember up to where they have delivered each district's orders. Without it a
+    /// delivery passes the tombstones of all earlier ones that are not collected yet.
+    pub remembers_deliveries: bool,
     /// Seed of the population and of the constants that run and population must agree on.
     pub seed: u64,
 }
@@ -74,6 +77,7 @@ impl Config {
             mix: Mix::STANDARD,
             distribution_percent: None,
             isolation: Isolation::Snapshot,
+            remembers_deliveries: true,
             seed: 1,
         }
     }
@@ -213,28 +217,26 @@ async fn attempt<E: Env>(
     input: &Input,
 ) -> Result<TransactionResult, WorkloadError> {
     let isolation = terminal.config.isolation;
-    if let Input::Payment(input) = input {
-        if terminal.history_next.is_none() {
-            payment::continue_history(lane, terminal).await?;
-        }
-        return payment::payment(lane, isolation, terminal, input).await;
-    }
-    let districts = terminal.config.scale.districts;
-    let (tables, buffers) = (&terminal.tables, &mut terminal.buffers);
     match input {
         Input::NewOrder(input) => {
+            let (tables, buffers) = (&terminal.tables, &mut terminal.buffers);
             new_order::new_order(lane, isolation, tables, buffers, input).await
         }
+        Input::Payment(input) => {
+            if terminal.history_next.is_none() {
+                payment::continue_history(lane, terminal).await?;
+            }
+            payment::payment(lane, isolation, terminal, input).await
+        }
         Input::OrderStatus(input) => {
+            let (tables, buffers) = (&terminal.tables, &mut terminal.buffers);
             order_status::order_status(lane, isolation, tables, buffers, input).await
         }
-        Input::Delivery(input) => {
-            delivery::delivery(lane, isolation, tables, buffers, (districts, input)).await
-        }
+        Input::Delivery(input) => delivery::delivery(lane, isolation, terminal, input).await,
         Input::StockLevel(input) => {
+            let (tables, buffers) = (&terminal.tables, &mut terminal.buffers);
             stock_level::stock_level(lane, isolation, tables, buffers, input).await
         }
-        Input::Payment(_) => unreachable!("payments were run above"),
     }
 }
 

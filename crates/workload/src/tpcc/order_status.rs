@@ -5,11 +5,12 @@ use super::input::OrderStatusInput;
 use super::keys;
 use super::schema::{customer, order_line, orders};
 use super::tables::Tables;
-use super::terminal::Buffers;
+use super::terminal::{Buffers, Screen};
 use crate::attempts::result_of;
 use crate::driver::TransactionResult;
 use crate::error::WorkloadError;
 use fabric::Env;
+use layout::RecordRef;
 use txn::{Isolation, Lane, Scan, ScanSource};
 
 /// Shows a customer's balance, newest order and its lines [TPC-C 2.6.2].
@@ -25,12 +26,8 @@ pub async fn order_status<E: Env>(
     let mut txn = lane.begin(isolation).await?;
 
     let customer_row = select_customer(&mut txn, tables, buffers, (w, d), &input.customer).await?;
-    let customer = txn.row(customer_row);
-    let customer_number = customer.int(customer::C_ID) as i32;
-    for column in [customer::C_FIRST, customer::C_MIDDLE, customer::C_LAST] {
-        buffers.screen.text(customer.bytes(column));
-    }
-    buffers.screen.number(customer.int(customer::C_BALANCE));
+    let customer_number = txn.row(customer_row).int(customer::C_ID) as i32;
+    show_customer(&mut buffers.screen, txn.row(customer_row));
 
     let (low, high) = keys::orders_of_customer(w, d, customer_number);
     let source = ScanSource::Index(tables.order_customer);
@@ -47,17 +44,8 @@ pub async fn order_status<E: Env>(
     .await?;
     // Only at reduced scale may a customer have no order yet.
     if let Some(&order_row) = buffers.rows.first() {
-        let order = txn.row(order_row);
-        let order_number = order.int(orders::O_ID) as i32;
-        let carrier = if order.is_null(orders::O_CARRIER_ID) {
-            0
-        } else {
-            order.int(orders::O_CARRIER_ID)
-        };
-        let entry_date = order.int(orders::O_ENTRY_D);
-        for number in [i64::from(order_number), entry_date, carrier] {
-            buffers.screen.number(number);
-        }
+        let order_number = txn.row(order_row).int(orders::O_ID) as i32;
+        show_order(&mut buffers.screen, txn.row(order_row));
 
         let (low, high) = keys::order_lines(w, d, order_number, order_number);
         let source = ScanSource::Table(tables.order_line);
@@ -70,22 +58,35 @@ pub async fn order_status<E: Env>(
         };
         txn.scan(&scan, &mut buffers.rows).await?;
         for &row in &buffers.rows {
-            let line = txn.row(row);
-            for column in [
-                order_line::OL_I_ID,
-                order_line::OL_SUPPLY_W_ID,
-                order_line::OL_QUANTITY,
-            ] {
-                buffers.screen.number(line.int(column));
-            }
-            buffers.screen.number(line.int(order_line::OL_AMOUNT));
-            let is_open = line.is_null(order_line::OL_DELIVERY_D);
-            buffers.screen.number(if is_open {
-                0
-            } else {
-                line.int(order_line::OL_DELIVERY_D)
-            });
+            show_line(&mut buffers.screen, txn.row(row));
         }
     }
     Ok(result_of(txn.commit().await))
+}
+
+fn show_customer(screen: &mut Screen, customer: RecordRef<'_>) {
+    for column in [customer::C_FIRST, customer::C_MIDDLE, customer::C_LAST] {
+        screen.text(customer.bytes(column));
+    }
+    screen.number(customer.int(customer::C_BALANCE));
+}
+
+fn show_order(screen: &mut Screen, order: RecordRef<'_>) {
+    let is_open = order.is_null(orders::O_CARRIER_ID);
+    screen.number(order.int(orders::O_ID));
+    screen.number(order.int(orders::O_ENTRY_D));
+    screen.number(if is_open {
+        0
+    } else {
+        order.int(orders::O_CARRIER_ID)
+    });
+}
+
+fn show_line(screen: &mut Screen, line: RecordRef<'_>) {
+    use order_line::{OL_AMOUNT, OL_DELIVERY_D, OL_I_ID, OL_QUANTITY, OL_SUPPLY_W_ID};
+    for column in [OL_I_ID, OL_SUPPLY_W_ID, OL_QUANTITY, OL_AMOUNT] {
+        screen.number(line.int(column));
+    }
+    let is_open = line.is_null(OL_DELIVERY_D);
+    screen.number(if is_open { 0 } else { line.int(OL_DELIVERY_D) });
 }

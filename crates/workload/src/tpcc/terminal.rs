@@ -11,6 +11,7 @@ use super::tables::Tables;
 use crate::error::WorkloadError;
 use crate::random::Random;
 use layout::Key;
+use std::ops::Range;
 use txn::{RowId, TableId};
 
 /// Stream of the terminals' generators; the loader's streams are small numbers.
@@ -26,6 +27,8 @@ pub struct Terminal {
     /// Number of the next history row, once it is known how many there are.
     pub(super) history_next: Option<i64>,
     pub(super) buffers: Buffers,
+    /// For each home warehouse and district, an order that no open order is older than.
+    pub(super) oldest_orders: Vec<i32>,
     first_warehouse: i16,
     warehouse_step: i16,
     warehouse_count: u64,
@@ -139,15 +142,18 @@ impl Terminal {
         } else {
             (thread % warehouses, warehouses)
         };
+        let warehouse_count = (warehouses - first).div_ceil(step);
+        let district_count = warehouse_count as usize * config.scale.districts as usize;
         Ok(Self {
             config: *config,
             tables,
             history_terminal,
             history_next: None,
             buffers: Buffers::default(),
+            oldest_orders: vec![1; district_count],
             first_warehouse: first as i16 + 1,
             warehouse_step: step as i16,
-            warehouse_count: u64::from((warehouses - first).div_ceil(step)),
+            warehouse_count: u64::from(warehouse_count),
             deck: Deck::new(&config.mix),
             constants: NurandConstants::new(config.seed),
             random: Random::stream(seed, TERMINAL_STREAM, u64::from(thread)),
@@ -183,6 +189,14 @@ impl Terminal {
     fn draw_warehouse(&mut self) -> i16 {
         let drawn = self.random.below(self.warehouse_count) as i16;
         self.first_warehouse + drawn * self.warehouse_step
+    }
+
+    /// Where in `oldest_orders` the districts of a home warehouse stand.
+    pub(super) fn oldest_orders_of(&self, warehouse: i16) -> Range<usize> {
+        let position = (warehouse - self.first_warehouse) / self.warehouse_step;
+        let districts = self.config.scale.districts as usize;
+        let first = position as usize * districts;
+        first..first + districts
     }
 
     /// The number of the next history row. Every attempt takes a new one, so a number whose fate is not

@@ -65,7 +65,7 @@ impl Key {
 pub fn hash_words(words: &[u64]) -> u64 {
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
     for &word in words {
-        let product = u128::from(state ^ word) * 0xd6e8_feb8_6659_fd93_a076_1d64_78bd_642f_u128;
+        let product = u128::from(state ^ word) * 0xa076_1d64_78bd_642f_u128;
         state = (product >> 64) as u64 ^ product as u64;
         state = (state ^ state >> 32).wrapping_mul(0xe703_7ed1_a0b4_28db);
         state ^= state >> 29;

@@ -41,6 +41,13 @@ pub struct Retired {
     what: Garbage,
 }
 
+impl Retired {
+    /// The table it belongs to, by position in the catalog.
+    pub(crate) fn table(&self) -> usize {
+        self.table as usize
+    }
+}
+
 /// What is garbage.
 #[derive(Clone, Copy, Debug)]
 enum Garbage {
@@ -209,6 +216,7 @@ impl<E: Env> LaneInner<E> {
                         result = self.collect_tombstone(&retired, &key).await;
                     }
                 }
+                Garbage::Entry(index, _) if !self.is_index_open(index) => {}
                 Garbage::Entry(index, key) => {
                     result = self.collect_entry(&retired, index, &key).await;
                 }
@@ -217,6 +225,12 @@ impl<E: Env> LaneInner<E> {
         let detached = self.detach_buffers(&mut buffers).await;
         self.scratch.buffers = buffers;
         result.and(detached).map_err(|_| Abort::Unreachable)
+    }
+
+    /// Whether an index is still there; entries of dropped ones went with it.
+    fn is_index_open(&self, index: u32) -> bool {
+        let is_known = self.catalog.indexes.get(index as usize).is_some_and(Option::is_some);
+        is_known && self.indexes.get(index as usize).is_some_and(Option::is_some)
     }
 
     /// Takes the snapshot of the running transaction as the next candidate if there is none, and adopts

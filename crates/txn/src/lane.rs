@@ -2,7 +2,7 @@
 
 use crate::abort::{Abort, TxnError};
 use crate::access::{Access, AccessMap};
-use crate::catalog::{Catalog, IndexInfo, Secondary, TableInfo};
+use crate::catalog::{Catalog, IndexInfo, Primary, Secondary, TableInfo};
 use crate::collect::{Horizon, Retired};
 use crate::database::Shared;
 use crate::snapshot::Snapshot;
@@ -12,7 +12,7 @@ use crate::write::{BucketInsert, BucketSeen, EntryInsert, InsertBlock, LeafInser
 use fabric::{Batch, Env, Span};
 use index::hash::Directory;
 use index::tree::LeafCache;
-use layout::{GlobalPtr, SlotId, VersionWord};
+use layout::{GlobalPtr, NodeId, SlotId, VersionWord};
 use memory::Pool;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -78,6 +78,8 @@ impl<E: Env> Drop for Lane<E> {
 
 /// What a lane keeps per table.
 pub(crate) struct LaneTable {
+    /// The catalog epoch for which the table's indexes are open.
+    pub epoch: u64,
     /// Copy of the hash directory, where the primary key is hashed.
     pub directory: Directory,
     /// Leaves by key, where it is a tree.
@@ -246,37 +248,45 @@ impl<E: Env> LaneInner<E> {
     /// The lane's part of a table, made when it is first used.
     #[inline]
     pub async fn open_table(&mut self, table: u32) -> Result<(), TxnError> {
-        if let Some(Some(_)) = self.tables.get(table as usize) {
-            return Ok(());
+        match self.tables.get(table as usize) {
+            Some(Some(open)) if open.epoch == self.catalog.epoch => Ok(()),
+            _ => self.open_table_slowly(table).await,
         }
-        self.open_table_slowly(table).await
     }
 
     #[cold]
     async fn open_table_slowly(&mut self, table: u32) -> Result<(), TxnError> {
         let info = self.catalog.info(crate::catalog::TableId(table));
         let Some(info) = info.cloned() else { return Err(TxnError::Abort(Abort::CatalogChanged)) };
-        let directory = match &info.primary {
-            crate::catalog::Primary::Hash(hash) => index::hash::read_directory(&self.env, hash).await?,
-            crate::catalog::Primary::Tree(_) => Directory::default(),
-        };
-        let nodes = self.shared.nodes(info.label);
-        let lane_table = LaneTable {
-            directory,
-            leaves: LeafCache::default(),
-            pool: Pool::new(info.label, nodes.clone()),
-            nodes: Pool::new(info.label, nodes),
-            buffers: self.shared.servers.iter().map(|&node| Pool::new(info.label, vec![node])).collect(),
-        };
         let position = table as usize;
         if self.tables.len() <= position {
             self.tables.resize_with(position + 1, || None);
         }
-        self.tables[position] = Some(lane_table);
+        if self.tables[position].is_none() {
+            self.tables[position] = Some(self.new_lane_table(&info).await?);
+        }
         for index in info.indexes.clone() {
             self.open_index(index, &info).await?;
         }
+        self.lane_table(table).epoch = self.catalog.epoch;
         Ok(())
+    }
+
+    async fn new_lane_table(&self, info: &TableInfo) -> Result<LaneTable, TxnError> {
+        let directory = match &info.primary {
+            Primary::Hash(hash) => index::hash::read_directory(&self.env, hash).await?,
+            Primary::Tree(_) => Directory::default(),
+        };
+        let nodes = self.shared.nodes(info.label);
+        let on_server = |&node: &NodeId| Pool::new(info.label, vec![node]);
+        Ok(LaneTable {
+            epoch: 0,
+            directory,
+            leaves: LeafCache::default(),
+            pool: Pool::new(info.label, nodes.clone()),
+            nodes: Pool::new(info.label, nodes),
+            buffers: self.shared.servers.iter().map(on_server).collect(),
+        })
     }
 
     async fn open_index(&mut self, index: u32, table: &TableInfo) -> Result<(), TxnError> {
@@ -311,18 +321,16 @@ impl<E: Env> LaneInner<E> {
         self.tables[table as usize].as_mut().expect("the table was opened when it was first named")
     }
 
-    /// Forgets what the lane knows of tables and indexes that are gone or new.
+    /// Goes over to a newer catalog; forgets what the lane keeps of tables that are gone. What it keeps of
+    /// others is completed when they are next used.
     pub fn adopt_catalog(&mut self, catalog: Arc<Catalog>) {
-        for (position, slot) in self.tables.iter_mut().enumerate() {
-            let same = catalog.tables.get(position).and_then(Option::as_ref);
-            let before = self.catalog.tables.get(position).and_then(Option::as_ref);
-            if same.map(|info| &info.indexes) != before.map(|info| &info.indexes) {
-                // The table's rows stay where they are; its indexes are opened again with it.
-                if same.is_none() {
-                    *slot = None;
-                }
+        for (position, table) in self.tables.iter_mut().enumerate() {
+            if catalog.tables.get(position).is_none_or(Option::is_none) {
+                *table = None;
             }
         }
+        let tables = &self.tables;
+        self.retired.retain(|retired| tables.get(retired.table()).is_some_and(Option::is_some));
         self.catalog = catalog;
     }
 }

@@ -92,11 +92,6 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         self.lane().statistics.aborts[Abort::User.index()] += 1;
     }
 
-    /// Counts an abort that a statement has reported.
-    pub(crate) fn count_abort(&mut self, abort: Abort) {
-        self.lane().statistics.aborts[abort.index()] += 1;
-    }
-
     /// Adds entries of one index for rows that were read, and commits. The rows themselves are locked and
     /// installed again as they are, so that a change in between is noticed as a conflict.
     pub(crate) async fn add_index_entries(

@@ -1,0 +1,272 @@
+//! The operations of a transaction, one by one, on `local`.
+
+use fabric::{LocalEnv, run_now};
+use layout::{
+    Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PhysicalDesign, Placement, Schema, Storage,
+};
+use txn::local::{OpenConfig, open};
+use txn::{Abort, Database, Isolation, Outcome, Scan, ScanSource, TableId, TableSpec, TxnError};
+
+const BALANCE: usize = 1;
+const NAME: usize = 2;
+
+fn database() -> Database<LocalEnv> {
+    open(&OpenConfig { servers: 2, server_bytes: 64 << 20, ..OpenConfig::default() }).expect("memory")
+}
+
+fn key(id: i32) -> Key {
+    KeyBuilder::new().int4(id).key()
+}
+
+fn table(database: &Database<LocalEnv>, name: &str, storage: Storage, indexes: Vec<IndexDesign>) -> TableId {
+    let columns = vec![
+        Column::new("id", ColumnType::Int4),
+        Column::new("balance", ColumnType::Int8),
+        Column::new("name", ColumnType::Varchar(8)),
+    ];
+    let schema = Schema::new(name, columns, &[0]).expect("a valid schema");
+    let placement = Placement::Hashed { load_percent: 60 };
+    let design = PhysicalDesign { storage, size_hint: 64, placement, ..PhysicalDesign::default() };
+    run_now(database.create_table(TableSpec { schema, design, indexes })).expect("created")
+}
+
+fn index(name: &str, kind: IndexKind, unique: bool) -> IndexDesign {
+    let columns = vec![NAME];
+    IndexDesign { name: name.to_owned(), columns, unique, kind, node_bytes: 512, size_hint: 64 }
+}
+
+fn fill(database: &Database<LocalEnv>, table: TableId, ids: std::ops::Range<i32>) {
+    let mut lane = run_now(database.lane()).expect("a lane");
+    for id in ids {
+        let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+        let row = run_now(txn.insert(table, &key(id))).expect("is free");
+        txn.update(row).set_int(BALANCE, i64::from(id) * 10);
+        txn.update(row).set_bytes(NAME, format!("n{}", id % 7).as_bytes());
+        assert_eq!(run_now(txn.commit()), Outcome::Committed);
+    }
+}
+
+fn all_storages() -> [Storage; 3] {
+    [Storage::HashInlined, Storage::HashOutside, Storage::Tree]
+}
+
+fn check(database: &Database<LocalEnv>) {
+    let report = run_now(database.check()).expect("readable");
+    assert_eq!(report.errors, Vec::<String>::new());
+    assert_eq!(report.locked, Vec::<String>::new());
+}
+
+#[test]
+fn what_was_inserted_is_read_by_all_and_grows_the_table() {
+    let database = database();
+    for storage in all_storages() {
+        let table = table(&database, &format!("{storage:?}"), storage, Vec::new());
+        fill(&database, table, 0..2000);
+        let mut lane = run_now(database.lane()).expect("a lane");
+        let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+        for id in 0..2000 {
+            let row = run_now(txn.read(table, &key(id))).expect("readable").expect("is there");
+            assert_eq!(txn.row(row).int(BALANCE), i64::from(id) * 10);
+        }
+        assert_eq!(run_now(txn.read(table, &key(2000))), Ok(None));
+        let mut count = 0;
+        run_now(txn.for_each(table, &mut |_| count += 1)).expect("readable");
+        assert_eq!(count, 2000);
+    }
+    check(&database);
+}
+
+#[test]
+fn a_transaction_sees_its_own_writes_and_others_after_commit() {
+    let database = database();
+    for storage in all_storages() {
+        let table = table(&database, &format!("{storage:?}"), storage, Vec::new());
+        fill(&database, table, 0..10);
+        let mut writer = run_now(database.lane()).expect("a lane");
+        let mut reader = run_now(database.lane()).expect("a lane");
+        let mut txn = run_now(writer.begin(Isolation::Snapshot)).expect("begins");
+        let row = run_now(txn.read(table, &key(3))).expect("readable").expect("is there");
+        txn.update(row).set_int(BALANCE, 77);
+        let again = run_now(txn.read(table, &key(3))).expect("readable").expect("is there");
+        assert_eq!(txn.row(again).int(BALANCE), 77);
+        let gone = run_now(txn.read(table, &key(4))).expect("readable").expect("is there");
+        txn.delete(gone);
+        assert_eq!(run_now(txn.read(table, &key(4))), Ok(None));
+        let duplicate = run_now(txn.insert(table, &key(3)));
+        assert!(matches!(duplicate, Err(TxnError::DuplicateKey { .. })));
+        let mut old = run_now(reader.begin(Isolation::Snapshot)).expect("begins");
+        assert_eq!(run_now(txn.commit()), Outcome::Committed);
+        let row = run_now(old.read(table, &key(3))).expect("readable").expect("is there");
+        assert_eq!(old.row(row).int(BALANCE), 30);
+        assert!(run_now(old.read(table, &key(4))).expect("readable").is_some());
+        assert_eq!(run_now(old.commit()), Outcome::Committed);
+        let mut new = run_now(reader.begin(Isolation::Snapshot)).expect("begins");
+        let row = run_now(new.read(table, &key(3))).expect("readable").expect("is there");
+        assert_eq!(new.row(row).int(BALANCE), 77);
+        assert_eq!(run_now(new.read(table, &key(4))), Ok(None));
+    }
+    check(&database);
+}
+
+#[test]
+fn the_first_committer_wins() {
+    let database = database();
+    for storage in all_storages() {
+        let table = table(&database, &format!("{storage:?}"), storage, Vec::new());
+        fill(&database, table, 0..4);
+        let mut lanes = [0, 1].map(|_| run_now(database.lane()).expect("a lane"));
+        let [first, second] = &mut lanes;
+        let mut one = run_now(first.begin(Isolation::Snapshot)).expect("begins");
+        let mut two = run_now(second.begin(Isolation::Snapshot)).expect("begins");
+        for txn in [&mut one, &mut two] {
+            let row = run_now(txn.read(table, &key(1))).expect("readable").expect("is there");
+            txn.update(row).set_int(BALANCE, 5);
+            run_now(txn.insert(table, &key(100))).expect("is free");
+        }
+        assert_eq!(run_now(one.commit()), Outcome::Committed);
+        assert_eq!(run_now(two.commit()), Outcome::Aborted(Abort::WriteConflict));
+        let mut one = run_now(first.begin(Isolation::Snapshot)).expect("begins");
+        let mut two = run_now(second.begin(Isolation::Snapshot)).expect("begins");
+        run_now(one.insert(table, &key(200))).expect("is free");
+        run_now(two.insert(table, &key(200))).expect("is free");
+        assert_eq!(run_now(one.commit()), Outcome::Committed);
+        assert_eq!(run_now(two.commit()), Outcome::Aborted(Abort::InsertConflict));
+    }
+    check(&database);
+}
+
+#[test]
+fn deleted_rows_come_back_by_insert_and_are_collected() {
+    let database = database();
+    for storage in all_storages() {
+        let table = table(&database, &format!("{storage:?}"), storage, Vec::new());
+        fill(&database, table, 0..300);
+        let mut lane = run_now(database.lane()).expect("a lane");
+        for id in 0..300 {
+            let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            let row = run_now(txn.read(table, &key(id))).expect("readable").expect("is there");
+            txn.delete(row);
+            assert_eq!(run_now(txn.commit()), Outcome::Committed);
+        }
+        run_now(lane.collect_garbage()).expect("collects");
+        assert!(lane.statistics().entries_collected >= 300, "{storage:?}: {:?}", lane.statistics());
+        check(&database);
+        fill(&database, table, 0..300);
+        let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+        let mut count = 0;
+        run_now(txn.for_each(table, &mut |_| count += 1)).expect("readable");
+        assert_eq!(count, 300);
+    }
+    check(&database);
+}
+
+#[test]
+fn scans_go_both_ways_with_limits() {
+    let database = database();
+    let table = table(&database, "t", Storage::Tree, Vec::new());
+    fill(&database, table, 0..500);
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    run_now(txn.insert(table, &key(-5))).expect("is free");
+    let gone = run_now(txn.read(table, &key(100))).expect("readable").expect("is there");
+    txn.delete(gone);
+    let mut rows = Vec::new();
+    for (low, high, reverse, limit, expected) in [
+        (90, 110, false, usize::MAX, (90..=110).filter(|&n| n != 100).collect::<Vec<_>>()),
+        (0, 499, false, 3, vec![0, 1, 2]),
+        (0, 499, true, 3, vec![499, 498, 497]),
+        (-10, 1, false, 10, vec![-5, 0, 1]),
+        (98, 102, true, 10, vec![102, 101, 99, 98]),
+        (1000, 2000, false, 10, vec![]),
+    ] {
+        let source = ScanSource::Table(table);
+        let scan = Scan { source, low: key(low), high: key(high), reverse, limit };
+        run_now(txn.scan(&scan, &mut rows)).expect("readable");
+        let found: Vec<i64> = rows.iter().map(|&row| txn.row(row).int(0)).collect();
+        assert_eq!(found, expected.into_iter().map(i64::from).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn secondary_indexes_follow_their_rows() {
+    let database = database();
+    for kind in [IndexKind::Tree, IndexKind::Hash] {
+        for storage in all_storages() {
+            let name = format!("{storage:?}{kind:?}");
+            let table = table(&database, &name, storage, vec![index("by_name", kind, false)]);
+            let by_name = database.index(&name, "by_name").expect("was made with the table");
+            fill(&database, table, 0..70);
+            let mut lane = run_now(database.lane()).expect("a lane");
+            let name_key = |name: &str| KeyBuilder::new().padded(name.as_bytes(), 8).key();
+            let mut rows = Vec::new();
+            let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            run_now(txn.lookup(by_name, &name_key("n3"), &mut rows)).expect("readable");
+            assert_eq!(rows.len(), 10, "{name}");
+            let moved = rows[0];
+            txn.update(moved).set_bytes(NAME, b"other");
+            run_now(txn.lookup(by_name, &name_key("other"), &mut rows)).expect("readable");
+            assert_eq!(rows, [moved]);
+            let gone = run_now(txn.read(table, &key(10))).expect("readable").expect("is there");
+            txn.delete(gone);
+            assert_eq!(run_now(txn.commit()), Outcome::Committed);
+            run_now(lane.collect_garbage()).expect("collects");
+            let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            run_now(txn.lookup(by_name, &name_key("n3"), &mut rows)).expect("readable");
+            assert_eq!(rows.len(), 8, "{name}");
+            run_now(txn.lookup(by_name, &name_key("other"), &mut rows)).expect("readable");
+            assert_eq!(rows.len(), 1, "{name}");
+        }
+    }
+    check(&database);
+}
+
+#[test]
+fn unique_indexes_refuse_a_second_row() {
+    let database = database();
+    for kind in [IndexKind::Tree, IndexKind::Hash] {
+        let name = format!("{kind:?}");
+        let table = table(&database, &name, Storage::HashInlined, vec![index("by_name", kind, true)]);
+        let mut lane = run_now(database.lane()).expect("a lane");
+        let mut insert = |id: i32, name: &str| {
+            let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            let row = run_now(txn.insert(table, &key(id))).expect("is free");
+            txn.update(row).set_bytes(NAME, name.as_bytes());
+            run_now(txn.commit())
+        };
+        assert_eq!(insert(1, "ada"), Outcome::Committed);
+        assert_eq!(insert(2, "ada"), Outcome::Aborted(Abort::UniqueViolation));
+        assert_eq!(insert(2, "bob"), Outcome::Committed);
+        let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+        let row = run_now(txn.read(table, &key(1))).expect("readable").expect("is there");
+        txn.delete(row);
+        assert_eq!(run_now(txn.commit()), Outcome::Committed);
+        let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+        let row = run_now(txn.insert(table, &key(3))).expect("is free");
+        txn.update(row).set_bytes(NAME, b"ada");
+        assert_eq!(run_now(txn.commit()), Outcome::Committed);
+    }
+    check(&database);
+}
+
+#[test]
+fn tables_and_indexes_come_and_go() {
+    let database = database();
+    let table = table(&database, "t", Storage::HashInlined, Vec::new());
+    fill(&database, table, 0..1000);
+    let made = run_now(database.create_index("t", index("late", IndexKind::Tree, false))).expect("made");
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    let mut rows = Vec::new();
+    let wanted = KeyBuilder::new().padded(b"n5", 8).key();
+    run_now(txn.lookup(made, &wanted, &mut rows)).expect("readable");
+    assert_eq!(rows.len(), (0..1000).filter(|n| n % 7 == 5).count());
+    assert_eq!(run_now(txn.commit()), Outcome::Committed);
+    drop(lane);
+    check(&database);
+    run_now(database.drop_index("t", "late")).expect("dropped");
+    let before = run_now(database.memory_usage()).expect("usage");
+    run_now(database.drop_table("t")).expect("dropped");
+    let after = run_now(database.memory_usage()).expect("usage");
+    assert!(before.len() > after.len() && database.table("t").is_none());
+    assert!(run_now(database.drop_table("t")).is_err());
+}

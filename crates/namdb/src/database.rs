@@ -7,7 +7,7 @@ use fabric::{LocalEnv, run_now};
 use layout::{IndexDesign, Schema};
 use std::sync::{Arc, Mutex};
 use txn::local::OpenConfig;
-use txn::{CatalogError, Database, IndexId, TableId, TableMemory, TableSpec};
+use txn::{CatalogError, Database, DatabaseConfig, IndexId, TableId, TableMemory, TableSpec};
 
 /// An open database. Clones are the same database; it ends with its last clone, and so does its data.
 #[derive(Clone)]
@@ -58,8 +58,12 @@ pub fn open(config: Config) -> Result<Db, OpenError> {
     let open_config = OpenConfig {
         servers: config.servers,
         server_bytes: config.server_bytes,
-        oracle: config.oracle,
         seed: config.seed,
+        database: DatabaseConfig {
+            oracle: config.oracle,
+            lanes: config.lanes,
+            ..DatabaseConfig::default()
+        },
     };
     let root =
         txn::local::open(&open_config).map_err(|error| OpenError::Start(error.to_string()))?;

@@ -1,0 +1,102 @@
+//! Loads a workload's tables on all threads.
+
+use super::LocalWorkload;
+use super::progress::Progress;
+use super::text;
+use anyhow::{Context, Result};
+use fabric::run_now;
+use namdb::host::{Moment, sleep_ms};
+use namdb::{Db, host};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use workload::WorkloadError;
+
+/// How often the progress is drawn.
+const DRAW_MS: u64 = 100;
+/// Parts per thread: enough for all to finish about together.
+const PARTS_PER_THREAD: u64 = 16;
+
+/// What loading took.
+#[derive(Clone, Copy, Debug)]
+pub struct Loaded {
+    /// Rows inserted.
+    pub rows: u64,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+/// Creates the tables and fills them.
+pub fn load<W: LocalWorkload>(
+    db: &Db,
+    workload: &W,
+    threads: u32,
+    stop: &AtomicBool,
+) -> Result<Loaded> {
+    let start = Moment::now();
+    run_now(workload.create_tables(&db.handle())).context("cannot create the tables")?;
+    let total = workload.load_rows();
+    let progress = Progress::begin("loading", total);
+    let next_part = AtomicU64::new(0);
+    let rows = AtomicU64::new(0);
+    let parts = workload
+        .load_parts()
+        .min(u64::from(threads) * PARTS_PER_THREAD);
+    let is_over = || next_part.load(Relaxed) >= parts || stop.load(Relaxed);
+    std::thread::scope(|scope| -> Result<()> {
+        let work = || load_parts(db, workload, &next_part, parts, &rows, stop);
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        while !is_over() || workers.iter().any(|worker| !worker.is_finished()) {
+            sleep_ms(DRAW_MS);
+            let done = rows.load(Relaxed);
+            let per_second = done as f64 / start.elapsed_s();
+            progress.show(done, &format!("{} rows/s", text::rate(per_second)));
+            if workers.iter().all(|worker| worker.is_finished()) {
+                break;
+            }
+        }
+        for worker in workers {
+            worker
+                .join()
+                .expect("a panic of a worker is a panic of the program")?;
+        }
+        Ok(())
+    })
+    .context("cannot load the tables")?;
+    let loaded = Loaded {
+        rows: rows.into_inner(),
+        seconds: start.elapsed_s(),
+    };
+    let size = text::bytes(host::resident_bytes());
+    progress.finish(&format!(
+        "{}, process size {size}",
+        text::counted(loaded.rows, "row")
+    ));
+    Ok(loaded)
+}
+
+fn load_parts<W: LocalWorkload>(
+    db: &Db,
+    workload: &W,
+    next_part: &AtomicU64,
+    parts: u64,
+    rows: &AtomicU64,
+    stop: &AtomicBool,
+) -> Result<(), WorkloadError> {
+    let database = db.handle();
+    let mut lane = run_now(database.lane())?;
+    let count = |inserted| {
+        rows.fetch_add(inserted, Relaxed);
+    };
+    while !stop.load(Relaxed) {
+        let part = next_part.fetch_add(1, Relaxed);
+        if part >= parts {
+            break;
+        }
+        let loaded = run_now(workload.load_part(&database, &mut lane, part, parts, &count));
+        if loaded.is_err() {
+            // The others need not go on.
+            next_part.store(parts, Relaxed);
+            return loaded;
+        }
+    }
+    Ok(())
+}

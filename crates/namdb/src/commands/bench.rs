@@ -1,0 +1,133 @@
+//! `namdb bench`: load, run, check, report.
+
+use super::choice::{Choice, Job};
+use super::{WorldArguments, catch_interrupts, interruption, parse_span};
+use crate::Verdict;
+use crate::bench::driver::{self, Run, RunPlan, Standing};
+use crate::bench::progress::Progress;
+use crate::bench::report::{Report, Subject};
+use crate::bench::{LocalWorkload, json, load, table, text, world};
+use anyhow::Result;
+use clap::Args;
+use namdb::Db;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  namdb bench tpcc --threads 4 --warehouses 4 --seconds 30
+  namdb bench tpcc --distribution 100           every new order touches another warehouse
+  namdb bench ycsb --workload C --uniform --records 1000000 --record-bytes 100
+  namdb bench ycsb --ops-per-txn 10 --read-share 0    transactions of ten updates
+  namdb bench smallbank --isolation serializable --oracle frozen
+  namdb bench bank --seconds 5 --json result.json
+
+Progress goes to the error stream, the result to the output. Ctrl-C ends the run early and still
+reports. The exit code is 0 if every check holds, 1 if one fails, 2 if there is no result.";
+
+/// Options of `bench`.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct BenchArguments {
+    #[command(subcommand)]
+    choice: Choice,
+    #[command(flatten)]
+    world: WorldArguments,
+    /// Seconds to measure
+    #[arg(long, global = true, default_value = "10", value_parser = parse_span)]
+    seconds: f64,
+    /// Seconds to run before measuring
+    #[arg(long, global = true, default_value = "1", value_parser = parse_span)]
+    warm_up: f64,
+    /// Also write the result as JSON
+    #[arg(long, global = true, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// Runs the benchmark.
+pub fn run(arguments: &BenchArguments) -> Result<Verdict> {
+    if let Some(path) = &arguments.json {
+        json::probe(path)?;
+    }
+    catch_interrupts()?;
+    let world = &arguments.world;
+    let job = Measure {
+        world,
+        seconds: arguments.seconds,
+        warm_up_s: arguments.warm_up,
+    };
+    let report = arguments.choice.run(
+        world.isolation.into(),
+        world.thread_count(),
+        world.seed,
+        job,
+    )?;
+    print!("{}", table::draw(&report));
+    if let Some(path) = &arguments.json {
+        json::write(&report, path)?;
+    }
+    Ok(if report.is_sound() {
+        Verdict::Sound
+    } else {
+        Verdict::Damaged
+    })
+}
+
+/// A run with one measured window.
+pub struct Measure<'a> {
+    /// Where it takes place.
+    pub world: &'a WorldArguments,
+    /// Seconds that count.
+    pub seconds: f64,
+    /// Seconds before.
+    pub warm_up_s: f64,
+}
+
+impl Job for Measure<'_> {
+    type Output = Report;
+
+    fn run<W: LocalWorkload>(self, workload: W, parameters: String) -> Result<Report> {
+        let threads = self.world.thread_count();
+        let db = world::open(&self.world.plan(), workload.memory_bytes())?;
+        let loaded = load::load(&db, &workload, threads, interruption())?;
+        let plan = RunPlan {
+            threads,
+            warm_up_s: self.warm_up_s,
+            window_s: self.seconds,
+            windows: 1,
+            seed: self.world.seed,
+        };
+        let run = run_with_progress(&db, &workload, &plan)?;
+        let isolation = self.world.isolation.into();
+        let subject = Subject {
+            parameters,
+            isolation,
+            threads,
+            seed: self.world.seed,
+        };
+        let progress = Progress::begin("checking", 1);
+        let report = Report::new(&db, &workload, &subject, loaded, &run)?;
+        progress.finish(&text::counted(report.checks.len() as u64, "check"));
+        Ok(report)
+    }
+}
+
+/// Runs the plan under a bar that tells rate and time left.
+pub fn run_with_progress<W: LocalWorkload>(db: &Db, workload: &W, plan: &RunPlan) -> Result<Run> {
+    let total_s = plan.window_s * plan.windows as f64;
+    let progress = Progress::begin("running", (total_s * 1e3) as u64);
+    let mut done = 0;
+    let run = driver::run(
+        db,
+        workload,
+        plan,
+        interruption(),
+        &mut |standing: &Standing| {
+            done = standing.transactions;
+            let per_second = standing.transactions as f64 / standing.seconds.max(1e-3);
+            let message = format!("{} transactions/s", text::rate(per_second));
+            progress.show((standing.seconds * 1e3) as u64, &message);
+        },
+    )?;
+    progress.finish(&text::counted(done, "transaction"));
+    Ok(run)
+}

@@ -1,0 +1,206 @@
+//! Which workload runs, with its parameters, and the same work on any of them.
+
+use crate::bench::LocalWorkload;
+use crate::bench::text::{counted, grouped};
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use namdb::Isolation;
+use workload::smallbank::SmallBankConfig;
+use workload::ycsb::{Distribution, Letter, Mix, YcsbConfig};
+use workload::{Bank, SmallBank, Tpcc, Ycsb, tpcc};
+
+/// A workload and its parameters.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Choice {
+    /// Orders of a wholesaler: five transactions on nine tables, the full mix
+    Tpcc(TpccArguments),
+    /// Customers' savings and checking accounts: six short transactions, most on few customers
+    Smallbank(SmallBankArguments),
+    /// Records read and updated by key, with a skew
+    Ycsb(YcsbArguments),
+    /// Transfers between accounts, and audits that must see every cent
+    Bank(BankArguments),
+}
+
+/// TPC-C.
+#[derive(Args, Clone, Debug)]
+pub struct TpccArguments {
+    /// Warehouses, about 100 MB each [default: one per thread]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(tpcc::WAREHOUSES_MAX)))]
+    pub warehouses: Option<u32>,
+    /// Percent of new orders that touch another warehouse [default: TPC-C's, about 10]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub distribution: Option<u32>,
+}
+
+/// SmallBank.
+#[derive(Args, Clone, Debug)]
+pub struct SmallBankArguments {
+    /// Customers
+    #[arg(long, default_value_t = 100_000)]
+    pub records: u64,
+    /// Hot customers among them [default: 4 in 100]
+    #[arg(long)]
+    pub hot: Option<u64>,
+    /// Percent of transactions on hot customers
+    #[arg(long, default_value_t = 90)]
+    pub hot_percent: u32,
+}
+
+/// YCSB.
+#[derive(Args, Clone, Debug)]
+pub struct YcsbArguments {
+    /// YCSB's mix: A and F half updates, B 5 % updates, C reads, D inserts and reads of the latest, E scans
+    #[arg(long, default_value = "A")]
+    pub workload: Letter,
+    /// Records
+    #[arg(long, default_value_t = 100_000)]
+    pub records: u64,
+    /// Bytes of a record's fields together
+    #[arg(long, default_value_t = workload::ycsb::config::RECORD_BYTES_DEFAULT)]
+    pub record_bytes: u32,
+    /// Operations of one transaction, on records that differ
+    #[arg(long, default_value_t = 1)]
+    pub ops_per_txn: u32,
+    /// Percent of reads, the rest updates, in place of the letter's mix
+    #[arg(long, value_parser = clap::value_parser!(u32).range(0..=100), conflicts_with = "workload")]
+    pub read_share: Option<u32>,
+    /// Skew: 0 is none, YCSB's is 0.99
+    #[arg(long, value_name = "THETA", default_value_t = workload::ycsb::config::THETA_DEFAULT)]
+    pub zipf: f64,
+    /// All records equally popular
+    #[arg(long, conflicts_with = "zipf")]
+    pub uniform: bool,
+}
+
+/// The bank.
+#[derive(Args, Clone, Debug)]
+pub struct BankArguments {
+    /// Accounts
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(i32).range(2..))]
+    pub records: i32,
+    /// Percent of transactions that read all accounts
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub audits: u32,
+}
+
+/// Work that can be done with any workload.
+pub trait Job {
+    /// What it gives.
+    type Output;
+
+    /// Does it. `parameters` describe the workload in words.
+    fn run<W: LocalWorkload>(self, workload: W, parameters: String) -> Result<Self::Output>;
+}
+
+impl Choice {
+    /// Makes the workload and does the work with it.
+    pub fn run<J: Job>(
+        &self,
+        isolation: Isolation,
+        threads: u32,
+        seed: u64,
+        job: J,
+    ) -> Result<J::Output> {
+        match self {
+            Self::Tpcc(arguments) => {
+                let config = arguments.config(isolation, threads, seed);
+                job.run(Tpcc::new(config)?, arguments.describe(threads))
+            }
+            Self::Smallbank(arguments) => {
+                let config = arguments.config(isolation);
+                let parameters = arguments.describe(&config);
+                job.run(SmallBank::new(config)?, parameters)
+            }
+            Self::Ycsb(arguments) => {
+                let config = arguments.config(isolation);
+                job.run(Ycsb::new(config)?, arguments.describe())
+            }
+            Self::Bank(arguments) => {
+                let mut bank = Bank::new(arguments.records)?;
+                bank.audit_percent = arguments.audits;
+                bank.isolation = isolation;
+                let accounts = counted(arguments.records as u64, "account");
+                job.run(bank, format!("{accounts}, {} % audits", arguments.audits))
+            }
+        }
+    }
+}
+
+impl TpccArguments {
+    fn config(&self, isolation: Isolation, threads: u32, seed: u64) -> tpcc::Config {
+        tpcc::Config {
+            distribution_percent: self.distribution,
+            isolation,
+            seed,
+            ..tpcc::Config::new(self.warehouses.unwrap_or(threads))
+        }
+    }
+
+    fn describe(&self, threads: u32) -> String {
+        let warehouses = counted(u64::from(self.warehouses.unwrap_or(threads)), "warehouse");
+        match self.distribution {
+            None => format!("{warehouses}, the full mix, no think times"),
+            Some(percent) => format!("{warehouses}, {percent} % of new orders distributed"),
+        }
+    }
+}
+
+impl SmallBankArguments {
+    fn config(&self, isolation: Isolation) -> SmallBankConfig {
+        SmallBankConfig {
+            customers: self.records,
+            hot_customers: self.hot.unwrap_or((self.records / 25).max(2)),
+            hot_percent: self.hot_percent,
+            isolation,
+        }
+    }
+
+    fn describe(&self, config: &SmallBankConfig) -> String {
+        let customers = counted(self.records, "customer");
+        let hot = grouped(config.hot_customers);
+        format!(
+            "{customers}, {} % of transactions on {hot} of them",
+            self.hot_percent
+        )
+    }
+}
+
+impl YcsbArguments {
+    fn config(&self, isolation: Isolation) -> YcsbConfig {
+        let distribution = match self.uniform {
+            true => Distribution::Uniform,
+            false => self.workload.distribution(self.zipf),
+        };
+        YcsbConfig {
+            records: self.records,
+            record_bytes: self.record_bytes,
+            mix: self
+                .read_share
+                .map_or(self.workload.mix(), Mix::reads_and_updates),
+            distribution,
+            operations_per_transaction: self.ops_per_txn,
+            isolation,
+        }
+    }
+
+    fn describe(&self) -> String {
+        let mix = match self.read_share {
+            Some(percent) => format!("{percent} % reads"),
+            None => format!("workload {:?}", self.workload),
+        };
+        let records = counted(self.records, "record");
+        let skew = match self.uniform {
+            true => "uniform".to_owned(),
+            false => format!("zipf {}", self.zipf),
+        };
+        let operations = match self.ops_per_txn {
+            1 => String::new(),
+            several => format!(", {several} operations a transaction"),
+        };
+        format!(
+            "{mix}, {records} of {} B, {skew}{operations}",
+            self.record_bytes
+        )
+    }
+}

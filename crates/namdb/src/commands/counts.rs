@@ -1,0 +1,215 @@
+//! `namdb counts`: the same transactions every time, so that instructions can be counted.
+
+use super::choice::Job;
+use crate::Verdict;
+use crate::bench::LocalWorkload;
+use crate::bench::measure::{Reading, Window};
+use crate::bench::world::{self, WorldPlan};
+use anyhow::{Result, ensure};
+use clap::{Args, ValueEnum};
+use fabric::{Fabric, run_now};
+use namdb::{Isolation, Oracle};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use workload::smallbank::SmallBankConfig;
+use workload::tpcc::{self, Scale};
+use workload::ycsb::{Distribution, Mix, YcsbConfig};
+use workload::{SmallBank, Tpcc, TransactionResult, Ycsb};
+
+const EXAMPLES: &str = "\
+Examples:
+  namdb counts --workload tpcc --transactions 1000
+  valgrind --tool=callgrind namdb counts --workload point-read --transactions 20000
+
+Prints one line of JSON with averages per transaction.";
+
+/// Options of `counts`.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct CountsArguments {
+    /// What to run
+    #[arg(long, value_enum)]
+    workload: CountsWorkload,
+    /// How many transactions
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    transactions: u64,
+}
+
+/// Small databases, quick to load under an instrument that makes everything fifty times slower.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum CountsWorkload {
+    /// TPC-C on one warehouse of a hundredth of the size
+    Tpcc,
+    /// YCSB, half updates
+    Ycsb,
+    /// SmallBank
+    Smallbank,
+    /// Reads of single small records
+    PointRead,
+}
+
+impl CountsWorkload {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tpcc => "tpcc",
+            Self::Ycsb => "ycsb",
+            Self::Smallbank => "smallbank",
+            Self::PointRead => "point-read",
+        }
+    }
+}
+
+const SEED: u64 = 1;
+const MEMORY_BYTES: u64 = 1 << 30;
+const RECORDS: u64 = 2_000;
+
+/// The line that is printed.
+#[derive(Serialize)]
+struct CountsReport {
+    workload: &'static str,
+    transactions: u64,
+    round_trips: f64,
+    verbs: f64,
+    bytes: f64,
+    types: BTreeMap<&'static str, TypeCounts>,
+}
+
+/// Averages of one type.
+#[derive(Serialize)]
+struct TypeCounts {
+    count: u64,
+    verbs: f64,
+    bytes: f64,
+    round_trips: f64,
+}
+
+/// Runs and prints.
+pub fn run(arguments: &CountsArguments) -> Result<Verdict> {
+    let workload = arguments.workload;
+    let job = Count {
+        name: workload.name(),
+        transactions: arguments.transactions,
+    };
+    let isolation = Isolation::Snapshot;
+    let report = match workload {
+        CountsWorkload::Tpcc => {
+            let config = tpcc::Config {
+                scale: Scale::SMALL,
+                ..tpcc::Config::new(1)
+            };
+            job.run(Tpcc::new(config)?, String::new())?
+        }
+        CountsWorkload::Smallbank => {
+            let config = SmallBankConfig {
+                customers: RECORDS,
+                hot_customers: RECORDS / 25,
+                hot_percent: 90,
+                isolation,
+            };
+            job.run(SmallBank::new(config)?, String::new())?
+        }
+        CountsWorkload::Ycsb => {
+            let config = YcsbConfig {
+                records: RECORDS,
+                isolation,
+                ..YcsbConfig::default()
+            };
+            job.run(Ycsb::new(config)?, String::new())?
+        }
+        CountsWorkload::PointRead => {
+            let config = YcsbConfig {
+                records: RECORDS,
+                record_bytes: 100,
+                mix: Mix::C,
+                distribution: Distribution::Uniform,
+                isolation,
+                ..YcsbConfig::default()
+            };
+            job.run(Ycsb::new(config)?, String::new())?
+        }
+    };
+    println!("{}", serde_json::to_string(&report)?);
+    Ok(Verdict::Sound)
+}
+
+struct Count {
+    name: &'static str,
+    transactions: u64,
+}
+
+impl Job for Count {
+    type Output = CountsReport;
+
+    fn run<W: LocalWorkload>(self, workload: W, _parameters: String) -> Result<CountsReport> {
+        let plan = WorldPlan {
+            servers: 1,
+            memory_bytes: Some(MEMORY_BYTES),
+            threads: 1,
+            oracle: Oracle::DoubleCollect,
+            seed: SEED,
+        };
+        let db = world::open(&plan, workload.memory_bytes())?;
+        let database = world::handle(&db);
+        run_now(workload.create_tables(&database))?;
+        let mut lane = run_now(database.lane())?;
+        run_now(workload.load_part(&database, &mut lane, 0, 1, &|_| ()))?;
+        let mut terminal = workload.terminal(&database, 0, 1, SEED)?;
+        let mut window = Window::new(workload.transaction_types().len());
+        for _ in 0..self.transactions {
+            let before = Reading::new(lane.env().counters().counts(), lane.statistics());
+            let finished = run_now(workload.run_one(&mut lane, &mut terminal))?;
+            let after = Reading::new(lane.env().counters().counts(), lane.statistics());
+            ensure!(
+                matches!(
+                    finished.result,
+                    TransactionResult::Committed | TransactionResult::RolledBack
+                ),
+                "a transaction without any other beside it ended as {:?}",
+                finished.result
+            );
+            window.add(&finished, 1, &before, &after);
+        }
+        Ok(CountsReport::new(
+            self.name,
+            self.transactions,
+            &window,
+            workload.transaction_types(),
+        ))
+    }
+}
+
+impl CountsReport {
+    fn new(
+        workload: &'static str,
+        transactions: u64,
+        window: &Window,
+        names: &[&'static str],
+    ) -> Self {
+        let mut sum = fabric::Counts::default();
+        let mut types = BTreeMap::new();
+        for (kind, &name) in window.kinds.iter().zip(names) {
+            let count = kind.latency_ns.len();
+            if count == 0 {
+                continue;
+            }
+            sum += kind.counts;
+            let average = |sum: u64| sum as f64 / count as f64;
+            let counts = TypeCounts {
+                count,
+                verbs: average(kind.counts.verbs),
+                bytes: average(kind.counts.bytes),
+                round_trips: average(kind.counts.round_trips),
+            };
+            types.insert(name, counts);
+        }
+        let average = |sum: u64| sum as f64 / transactions as f64;
+        Self {
+            workload,
+            transactions,
+            round_trips: average(sum.round_trips),
+            verbs: average(sum.verbs),
+            bytes: average(sum.bytes),
+            types,
+        }
+    }
+}

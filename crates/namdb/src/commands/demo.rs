@@ -1,0 +1,147 @@
+//! `namdb demo`: a database in this process at work, and the proof that it stayed consistent.
+
+use super::bench::Measure;
+use super::choice::{Choice, TpccArguments};
+use super::{IsolationName, OracleName, WorldArguments, catch_interrupts};
+use crate::Verdict;
+use crate::bench::report::Report;
+use crate::bench::{table, text, world};
+use anyhow::{Context, Result};
+use clap::Args;
+use fabric::run_now;
+use namdb::{Isolation, Oracle};
+use workload::Workload;
+use workload::smallbank::write_skew::{self, Observation};
+use workload::smallbank::{SmallBank, SmallBankConfig, Tables};
+
+const EXAMPLES: &str = "\
+Examples:
+  namdb demo
+  namdb demo --warehouses 8 --seconds 60 --threads 4";
+
+/// Options of `demo`.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct DemoArguments {
+    /// Seconds to run
+    #[arg(long, default_value = "10", value_parser = super::parse_span)]
+    seconds: f64,
+    /// Warehouses, about 100 MB each
+    #[arg(long, default_value_t = 2,
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(workload::tpcc::WAREHOUSES_MAX)))]
+    warehouses: u32,
+    /// Threads that run transactions [default: one per processor]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(world::THREADS_MAX)))]
+    threads: Option<u32>,
+}
+
+/// Memory servers of the demo.
+const SERVERS: u16 = 2;
+/// Memory for the play with three transactions.
+const PLAY_BYTES: u64 = 64 << 20;
+
+/// Runs the demo.
+pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
+    catch_interrupts()?;
+    let world = WorldArguments {
+        threads: arguments.threads,
+        servers: SERVERS,
+        memory: None,
+        oracle: OracleName::DoubleCollect,
+        isolation: IsolationName::Snapshot,
+        seed: 1,
+    };
+    let threads = text::counted(u64::from(world.thread_count()), "compute thread");
+    eprintln!("namdb: {SERVERS} memory servers and {threads} in this process, TPC-C with");
+    eprintln!(
+        "the full mix on {}.",
+        text::counted(u64::from(arguments.warehouses), "warehouse")
+    );
+    eprintln!();
+    let choice = Choice::Tpcc(TpccArguments {
+        warehouses: Some(arguments.warehouses),
+        distribution: None,
+    });
+    let job = Measure {
+        world: &world,
+        seconds: arguments.seconds,
+        warm_up_s: 1.0,
+    };
+    let report = choice.run(Isolation::Snapshot, world.thread_count(), world.seed, job)?;
+    eprintln!();
+    print!("{}", table::draw(&report));
+    println!();
+    print!("{}", play()?);
+    println!();
+    print!("{}", epilogue(&report));
+    Ok(if report.is_sound() {
+        Verdict::Sound
+    } else {
+        Verdict::Damaged
+    })
+}
+
+/// SmallBank's write skew under both isolation levels, told in a few lines.
+pub fn play() -> Result<String> {
+    let [snapshot, serializable] = [Isolation::Snapshot, Isolation::Serializable]
+        .map(|isolation| observe(isolation).context("cannot show the write skew"));
+    Ok(tell(&snapshot?, &serializable?))
+}
+
+fn observe(isolation: Isolation) -> Result<Observation> {
+    let config = namdb::Config {
+        server_bytes: PLAY_BYTES,
+        oracle: Oracle::DoubleCollect,
+        lanes: 2,
+        ..namdb::Config::default()
+    };
+    let db = namdb::open(config)?;
+    let database = world::handle(&db);
+    let bank = SmallBank::new(SmallBankConfig {
+        customers: 2,
+        hot_customers: 2,
+        hot_percent: 0,
+        isolation,
+    })?;
+    let mut slow = run_now(database.lane())?;
+    let mut quick = run_now(database.lane())?;
+    run_now(bank.create_tables(&database))?;
+    run_now(bank.load_part(&database, &mut slow, 0, 1, &|_| ()))?;
+    let tables = Tables::open(&database)?;
+    Ok(run_now(write_skew::run(
+        &mut slow, &mut quick, tables, 0, isolation,
+    ))?)
+}
+
+fn tell(snapshot: &Observation, serializable: &Observation) -> String {
+    let ending = |seen: &Observation| match (seen.is_serializable(), seen.was_prevented()) {
+        (false, _) => "all three committed; no order of them explains that",
+        (true, true) => "the check was refused, because what it had read has changed",
+        (true, false) => "some order of them explains what was seen",
+    };
+    format!(
+        "  What isolation means, on one customer's accounts: savings 4.00, checking 3.00.\n  \
+         A check over 5.00 reads both; meanwhile 4.00 leave savings, and a balance of\n  \
+         {}.00 is printed; then the check, still thinking itself covered, is charged.\n    \
+         snapshot      {}\n    \
+         serializable  {}\n",
+        snapshot.balance_seen / 100,
+        ending(snapshot),
+        ending(serializable)
+    )
+}
+
+fn epilogue(report: &Report) -> String {
+    let rows: u64 = report
+        .memory
+        .per_table
+        .values()
+        .map(|table| table.rows)
+        .sum();
+    format!(
+        "  The {} rows lived in this process and are gone with it.\n\n  \
+         Next:  namdb bench tpcc --help     measure it your way\n         \
+         namdb trace tpcc            what one transaction does\n",
+        text::grouped(rows)
+    )
+}

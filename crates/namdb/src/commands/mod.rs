@@ -1,0 +1,122 @@
+//! The subcommands, and the options they share.
+
+pub mod bench;
+pub mod choice;
+pub mod counts;
+pub mod demo;
+pub mod soak;
+pub mod trace;
+
+use crate::bench::text::parse_bytes;
+use crate::bench::world::{THREADS_MAX, WorldPlan};
+use clap::{Args, ValueEnum};
+use namdb::{Isolation, Oracle, host};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Most seconds of a run: longer ones are for `soak`.
+const SECONDS_MAX: f64 = 86_400.0;
+
+/// Isolation levels by their names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum IsolationName {
+    /// Snapshot isolation: first committer wins
+    Snapshot,
+    /// As if one transaction ran after another
+    Serializable,
+}
+
+impl From<IsolationName> for Isolation {
+    fn from(name: IsolationName) -> Self {
+        match name {
+            IsolationName::Snapshot => Self::Snapshot,
+            IsolationName::Serializable => Self::Serializable,
+        }
+    }
+}
+
+/// Ways of taking snapshots by their names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum OracleName {
+    /// Read the timestamp vector until two reads agree
+    DoubleCollect,
+    /// Read numbered vectors that are frozen one after another
+    Frozen,
+}
+
+impl From<OracleName> for Oracle {
+    fn from(name: OracleName) -> Self {
+        match name {
+            OracleName::DoubleCollect => Self::DoubleCollect,
+            OracleName::Frozen => Self::Frozen,
+        }
+    }
+}
+
+/// Where a run takes place.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "World")]
+pub struct WorldArguments {
+    /// Threads that run transactions, each busy all the time [default: one per processor]
+    #[arg(long, global = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(THREADS_MAX)))]
+    pub threads: Option<u32>,
+    /// Memory servers to spread the tables over
+    #[arg(long, global = true, default_value_t = 1,
+          value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub servers: u16,
+    /// Memory of all servers together, such as 4G [default: most of what is available]
+    #[arg(long, global = true, value_parser = parse_bytes)]
+    pub memory: Option<u64>,
+    /// How snapshots are taken
+    #[arg(long, global = true, value_enum, default_value = "double-collect")]
+    pub oracle: OracleName,
+    /// How strictly transactions are kept apart
+    #[arg(long, global = true, value_enum, default_value = "snapshot")]
+    pub isolation: IsolationName,
+    /// Seed of all randomness: equal seeds load equal data and draw equal inputs
+    #[arg(long, global = true, default_value_t = 1)]
+    pub seed: u64,
+}
+
+impl WorldArguments {
+    /// How many threads run.
+    pub fn thread_count(&self) -> u32 {
+        self.threads
+            .unwrap_or_else(|| (host::processor_count() as u32).min(THREADS_MAX))
+    }
+
+    /// How to open the database.
+    pub fn plan(&self) -> WorldPlan {
+        WorldPlan {
+            servers: self.servers,
+            memory_bytes: self.memory,
+            threads: self.thread_count(),
+            oracle: self.oracle.into(),
+            seed: self.seed,
+        }
+    }
+}
+
+/// Reads a number of seconds or minutes: positive, and at most a day of seconds.
+pub fn parse_span(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(span) if span > 0.0 && span <= SECONDS_MAX => Ok(span),
+        _ => Err(format!("a time is a number over 0 and up to {SECONDS_MAX}")),
+    }
+}
+
+/// Set once the user wants the run to end.
+pub fn interruption() -> &'static AtomicBool {
+    static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+    &INTERRUPTED
+}
+
+/// Lets Ctrl-C end the run instead of the program; a second one ends the program.
+pub fn catch_interrupts() -> anyhow::Result<()> {
+    ctrlc::set_handler(|| {
+        if interruption().swap(true, Relaxed) {
+            std::process::exit(130);
+        }
+        eprintln!("\n  ending the run; press Ctrl-C again to leave at once");
+    })?;
+    Ok(())
+}

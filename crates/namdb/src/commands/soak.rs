@@ -1,0 +1,221 @@
+//! `namdb soak`: TPC-C for long, sampled, to see whether memory, aborts or latency creep.
+
+use super::choice::{Choice, Job, TpccArguments};
+use super::{WorldArguments, catch_interrupts, interruption};
+use crate::Verdict;
+use crate::bench::driver::{self, RunPlan, Span};
+use crate::bench::progress::Progress;
+use crate::bench::report::{Report, Subject, quantile_us};
+use crate::bench::{LocalWorkload, json, load, table, text, world};
+use crate::plot;
+use anyhow::{Context, Result};
+use clap::Args;
+use namdb::{Db, host};
+use serde::Serialize;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  namdb soak --minutes 10
+  namdb soak --minutes 480 --warehouses 8 --sample 60 --json soak.json --plot soak.svg";
+
+/// Options of `soak`.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct SoakArguments {
+    /// Minutes to run
+    #[arg(long, default_value = "10", value_parser = super::parse_span)]
+    minutes: f64,
+    /// Seconds between two samples
+    #[arg(long, default_value = "5", value_parser = super::parse_span)]
+    sample: f64,
+    #[command(flatten)]
+    tpcc: TpccArguments,
+    #[command(flatten)]
+    world: WorldArguments,
+    /// Also write samples and report as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Also draw the samples
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+/// The run at one moment: what has happened since the sample before, and what memory is in use.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sample {
+    /// Seconds since the start.
+    pub at_s: f64,
+    /// Committed transactions per second.
+    pub txn_per_s: f64,
+    /// Aborted attempts per second.
+    pub aborts_per_s: f64,
+    /// Median latency of all types.
+    pub p50_us: f64,
+    /// 99 of 100 are faster.
+    pub p99_us: f64,
+    /// The slowest.
+    pub max_us: f64,
+    /// Memory handed out to tables.
+    pub used_bytes: u64,
+    /// Memory the process occupies.
+    pub process_bytes: u64,
+    /// Reads of old versions per second.
+    pub old_version_reads_per_s: f64,
+    /// Versions moved to the overflow region per second.
+    pub versions_moved_per_s: f64,
+    /// Version buffers given back per second.
+    pub buffers_collected_per_s: f64,
+}
+
+/// Samples and report in one file.
+#[derive(Serialize)]
+struct SoakReport {
+    samples: Vec<Sample>,
+    report: Report,
+}
+
+/// Runs the soak.
+pub fn run(arguments: &SoakArguments) -> Result<Verdict> {
+    for path in arguments.json.iter().chain(&arguments.plot) {
+        json::probe(path)?;
+    }
+    catch_interrupts()?;
+    let world = &arguments.world;
+    let choice = Choice::Tpcc(arguments.tpcc.clone());
+    let windows = (arguments.minutes * 60.0 / arguments.sample)
+        .ceil()
+        .max(1.0) as u64;
+    let job = Soak {
+        world,
+        sample_s: arguments.sample,
+        windows,
+    };
+    let soak = choice.run(
+        world.isolation.into(),
+        world.thread_count(),
+        world.seed,
+        job,
+    )?;
+    print!("{}", table::draw(&soak.report));
+    println!("\n{}", trend(&soak.samples));
+    if let Some(path) = &arguments.plot {
+        plot::draw(&soak.samples, path)
+            .with_context(|| format!("cannot draw {}", path.display()))?;
+    }
+    if let Some(path) = &arguments.json {
+        let text = serde_json::to_string_pretty(&soak).context("cannot write JSON")?;
+        std::fs::write(path, text + "\n")
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(if soak.report.is_sound() {
+        Verdict::Sound
+    } else {
+        Verdict::Damaged
+    })
+}
+
+struct Soak<'a> {
+    world: &'a WorldArguments,
+    sample_s: f64,
+    windows: u64,
+}
+
+impl Job for Soak<'_> {
+    type Output = SoakReport;
+
+    fn run<W: LocalWorkload>(self, workload: W, parameters: String) -> Result<SoakReport> {
+        let threads = self.world.thread_count();
+        let db = world::open(&self.world.plan(), workload.memory_bytes())?;
+        let loaded = load::load(&db, &workload, threads, interruption())?;
+        let plan = RunPlan {
+            threads,
+            warm_up_s: self.sample_s.min(5.0),
+            window_s: self.sample_s,
+            windows: self.windows,
+            seed: self.world.seed,
+        };
+        let progress = Progress::begin("running", (plan.window_s * plan.windows as f64) as u64);
+        let mut memory = Vec::new();
+        let run = driver::run(&db, &workload, &plan, interruption(), &mut |standing| {
+            if standing.is_new_window {
+                memory.push(memory_now(&db));
+            }
+            let process = text::bytes(host::resident_bytes());
+            let per_second = text::rate(standing.transactions as f64 / standing.seconds.max(1e-3));
+            progress.show(
+                standing.seconds as u64,
+                &format!("{per_second} txn/s, {process}"),
+            );
+        })?;
+        memory.push(memory_now(&db));
+        progress.finish(&text::counted(run.spans.len() as u64, "sample"));
+        let mut at_s = 0.0;
+        let samples = run.spans.iter().zip(&memory).map(|(span, &memory)| {
+            at_s += span.seconds;
+            sample(at_s, span, memory)
+        });
+        let samples = samples.collect();
+        let isolation = self.world.isolation.into();
+        let subject = Subject {
+            parameters,
+            isolation,
+            threads,
+            seed: self.world.seed,
+        };
+        let report = Report::new(&db, &workload, &subject, loaded, &run)?;
+        Ok(SoakReport { samples, report })
+    }
+}
+
+/// Memory of the tables and of the process. A failing look does not end a run of hours.
+fn memory_now(db: &Db) -> (u64, u64) {
+    let used = db
+        .memory_usage()
+        .map(|tables| tables.iter().map(|table| table.used_bytes).sum());
+    (used.unwrap_or(0), host::resident_bytes())
+}
+
+fn sample(at_s: f64, span: &Span, (used_bytes, process_bytes): (u64, u64)) -> Sample {
+    let latency_ns = span.window.latency_ns();
+    let per_s = |count: u64| count as f64 / span.seconds.max(1e-9);
+    let statistics = &span.window.statistics;
+    Sample {
+        at_s,
+        txn_per_s: per_s(span.window.totals.committed()),
+        aborts_per_s: per_s(span.window.totals.aborts().map(|(_, count)| count).sum()),
+        p50_us: quantile_us(&latency_ns, 0.5),
+        p99_us: quantile_us(&latency_ns, 0.99),
+        max_us: latency_ns.max() as f64 / 1e3,
+        used_bytes,
+        process_bytes,
+        old_version_reads_per_s: per_s(statistics.old_version_reads),
+        versions_moved_per_s: per_s(statistics.versions_moved),
+        buffers_collected_per_s: per_s(statistics.buffers_collected),
+    }
+}
+
+/// The first and the last fifth of the run side by side.
+fn trend(samples: &[Sample]) -> String {
+    let fifth = samples.len().div_ceil(5);
+    let mean = |part: &[Sample], field: fn(&Sample) -> f64| {
+        part.iter().map(field).sum::<f64>() / part.len().max(1) as f64
+    };
+    let (early, late) = (&samples[..fifth], &samples[samples.len() - fifth..]);
+    let both = |field: fn(&Sample) -> f64| [mean(early, field), mean(late, field)];
+    let [throughput, p99, memory] = [
+        both(|sample| sample.txn_per_s).map(text::rate),
+        both(|sample| sample.p99_us).map(text::duration_us),
+        both(|sample| sample.used_bytes as f64).map(|bytes| text::bytes(bytes as u64)),
+    ];
+    let line = |name, [early, late]: [String; 2]| format!("  {name:<26} {early:>16} {late:>16}\n");
+    format!(
+        "  {:<26} {:>16} {:>16}\n{}{}{}",
+        format!("over {}", text::counted(samples.len() as u64, "sample")),
+        "first fifth",
+        "last fifth",
+        line("transactions per second", throughput),
+        line("99 % faster than", p99),
+        line("memory of the tables", memory)
+    )
+}

@@ -1,0 +1,70 @@
+//! The program `namdb`: see the database at work, measure it, watch it for hours.
+#![forbid(unsafe_code)]
+
+mod bench;
+mod commands;
+mod plot;
+
+use clap::{Parser, Subcommand};
+use commands::{bench as bench_command, counts, demo, soak, trace};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  namdb demo                                 see it at work, in 20 seconds
+  namdb bench tpcc --warehouses 4            measure TPC-C, then check the database
+  namdb bench ycsb --workload B --records 1000000 --zipf 0.9
+  namdb bench smallbank --isolation serializable --json result.json
+  namdb soak --minutes 60 --plot soak.svg    memory and latency over an hour
+  namdb trace tpcc                           every verb of one transaction of each type
+
+Data lives in the memory of this process and ends with it.";
+
+/// A main-memory transactional database for fast networks
+#[derive(Parser)]
+#[command(name = "namdb", version, after_help = EXAMPLES, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run TPC-C for some seconds and prove the database consistent
+    Demo(demo::DemoArguments),
+    /// Measure a workload, then check the database
+    Bench(bench_command::BenchArguments),
+    /// Run TPC-C for long, and report memory, aborts and latency over time
+    Soak(soak::SoakArguments),
+    /// Run a fixed number of transactions on one thread, for counting instructions
+    Counts(counts::CountsArguments),
+    /// Print the verbs of one transaction of each type
+    Trace(trace::TraceArguments),
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Bench(arguments) => bench_command::run(&arguments),
+        Command::Soak(arguments) => soak::run(&arguments),
+        Command::Counts(arguments) => counts::run(&arguments),
+        Command::Trace(arguments) => trace::run(&arguments),
+    };
+    match result {
+        Ok(Verdict::Sound) => ExitCode::SUCCESS,
+        Ok(Verdict::Damaged) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("namdb: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// What the checks of a run say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    /// All hold.
+    Sound,
+    /// One does not.
+    Damaged,
+}

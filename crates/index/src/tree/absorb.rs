@@ -73,11 +73,23 @@ pub async fn absorb_right<E: Env>(
     env.reach(TreeStep::NeighboursLocked).await;
     let (batch, leaf) = take_over(env, batch, tree, &leaf, &right, timestamp).await?;
     env.reach(TreeStep::LeftTookOver).await;
-    // Before the leaf is unlocked: its changes must not pass by readers who still see the neighbour.
-    let batch = bury(env, batch, tree, &right, timestamp).await?;
+    // Dead before the leaf is unlocked: the leaf's changes must not pass by readers who still see the
+    // neighbour. Unlinked only then: whoever recovers from our death finds it through the leaf.
+    let late = env.mutant("tree::late_burial");
+    let batch = if late {
+        batch
+    } else {
+        bury(env, batch, tree, &right, timestamp).await?
+    };
     env.reach(TreeStep::RightDead).await;
-    let batch = unlock(env, batch, &leaf, timestamp).await?;
+    let after = right.view(&batch, tree).next();
+    let (batch, leaf) = unlink_and_unlock(env, batch, tree, &leaf, after, timestamp).await?;
     env.reach(TreeStep::LeftUnlocked).await;
+    let batch = if late {
+        bury(env, batch, tree, &right, timestamp).await?
+    } else {
+        batch
+    };
     cache.forget(bound.words(), right.ptr);
     cache.learn(leaf.ptr, &leaf.view(&batch, tree));
     settle_range(env, tree, bound, high).await?;
@@ -141,7 +153,6 @@ async fn take_over<E: Env>(
         insert: timestamp,
         version: next_version(left_head.version),
         collected: left_head.collected.max(right_head.collected),
-        next: right_head.next,
         high: right_head.high,
         ..left_head
     };
@@ -158,7 +169,7 @@ async fn take_over<E: Env>(
 }
 
 /// Marks a leaf whose range and entries another one took over, and unlocks it: readers start again, and the
-/// word keeps late swaps away.
+/// word keeps late swaps away. Fences and `next` stay, for those who come over the leaf before it.
 pub(super) async fn bury<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -178,12 +189,36 @@ pub(super) async fn bury<E: Env>(
     execute(env, batch).await
 }
 
-async fn unlock<E: Env>(
+/// Lets a leaf lead to `after`, past a buried neighbour, and unlocks it.
+pub(super) async fn unlink_and_unlock<E: Env>(
     env: &E,
     mut batch: Batch,
+    tree: &Tree,
     leaf: &LeafRead,
+    after: GlobalPtr,
     timestamp: VersionWord,
-) -> Result<Batch, IndexError> {
+) -> Result<(Batch, LeafRead), IndexError> {
+    let view = leaf.view(&batch, tree);
+    let (head, count) = (Head::of(&view), view.count());
+    assert!(head.next != after, "there is a neighbour to unlink");
+    let mut image = ImageBuilder::start(&mut batch, tree.layout);
+    image.copy(&mut batch, leaf.span, 0, count);
+    let head = Head {
+        insert: timestamp.timestamp(),
+        version: next_version(head.version),
+        next: after,
+        ..head
+    };
+    let span = image.finish(&mut batch, &head);
+    post_image(&mut batch, tree.layout, leaf.ptr, span);
     post_release(&mut batch, leaf.ptr, timestamp);
-    execute(env, batch).await
+    let batch = execute(env, batch).await?;
+    Ok((
+        batch,
+        LeafRead {
+            ptr: leaf.ptr,
+            span,
+            insert: timestamp,
+        },
+    ))
 }

@@ -62,6 +62,12 @@ impl LeafCache {
         self.leaves.len()
     }
 
+    /// The leaf that held `key` when it was last seen.
+    #[inline]
+    pub fn leaf_of(&mut self, key: &[u64]) -> Option<GlobalPtr> {
+        self.find(key).map(|place| place.ptr)
+    }
+
     /// Forgets everything: the tree was dropped.
     pub fn clear(&mut self) {
         self.leaves.clear();

@@ -1,6 +1,7 @@
 //! The full structural check of a tree.
 
 use super::Tree;
+use super::chain::is_taken_over;
 use super::descend::read_root;
 use super::node::read_node;
 use super::root::{TreeRoot, inner_layout};
@@ -130,8 +131,12 @@ async fn read_level<E: Env>(
             }
         }
         nodes.push(met(&node, ptr, level));
-        ptr = node.next();
-        match node.high_key() {
+        let (next, high, locked) = (node.next(), node.high_key(), node.insert_word().is_locked());
+        ptr = next;
+        if level == 0 && locked {
+            (batch, ptr) = past_taken_over(env, report, batch, layout, next, high).await?;
+        }
+        match high {
             Some(high) if high > bound => bound = high,
             Some(_) => {
                 report
@@ -155,6 +160,30 @@ async fn read_level<E: Env>(
             .push(format!("level {level} ends before the last key"));
     }
     Ok(nodes)
+}
+
+/// Where a locked leaf leads, past a neighbour whose owner died while he took it over.
+async fn past_taken_over<E: Env>(
+    env: &E,
+    report: &mut TreeReport,
+    batch: Batch,
+    layout: LeafLayout,
+    next: GlobalPtr,
+    high: Option<Key>,
+) -> Result<(Batch, GlobalPtr), IndexError> {
+    if next.is_null() {
+        return Ok((batch, next));
+    }
+    let (batch, span) = read_node(env, batch, layout, next).await?;
+    let right = LeafView::new(layout, batch.words(span));
+    if !is_taken_over(&right, high.as_ref().map(Key::words)) {
+        return Ok((batch, next));
+    }
+    report
+        .unsettled
+        .push(format!("{next:?} was taken over and is still linked"));
+    let after = right.next();
+    Ok((batch, after))
 }
 
 fn met(node: &LeafView<'_>, ptr: GlobalPtr, level: u8) -> Met {

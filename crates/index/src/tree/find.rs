@@ -1,9 +1,10 @@
 //! Finding the leaf that holds a key: by the cache in one round trip, else by a call and a read.
 
 use super::cache::LeafCache;
+use super::chain::read_behind;
 use super::message::{Answer, Request, TREE_SERVICE};
 use super::node::{back_off, read_node};
-use super::view::{generation, is_below};
+use super::view::{LeafView, generation, is_below};
 use super::{LeafRead, Tree};
 use crate::error::IndexError;
 use fabric::{Batch, Env, Span};
@@ -105,45 +106,47 @@ pub async fn find_leaf<E: Env>(
     Err(IndexError::Contended)
 }
 
-/// Follows `next` from the leaf at `ptr` to the one that covers `key`; `None` if this leads nowhere.
+/// Follows `next` from the leaf at `start` to the one that covers `key`; `None` if this leads nowhere.
 async fn walk_right<E: Env>(
     env: &E,
-    mut batch: Batch,
+    batch: Batch,
     tree: &Tree,
     cache: &mut LeafCache,
-    mut ptr: GlobalPtr,
-    mut expected: Option<u32>,
+    start: GlobalPtr,
+    expected: Option<u32>,
     key: &[u64],
 ) -> Result<(Batch, Option<LeafRead>), IndexError> {
-    for _ in 0..=HOP_COUNT_MAX {
-        let span;
-        (batch, span) = read_node(env, batch, tree.layout, ptr).await?;
-        let leaf = LeafRead {
-            ptr,
-            span,
-            insert: Default::default(),
-        };
-        let view = leaf.view(&batch, tree);
-        let other_life = expected.is_some_and(|expected| expected != generation(view.version()));
-        if !view.is_live(0) || other_life || is_below(key, view.low()) {
-            batch.truncate(span.at);
-            return Ok((batch, None));
-        }
-        cache.learn(ptr, &view);
-        if !view.ends_before(key) {
-            let insert = view.insert_word();
-            return Ok((batch, Some(LeafRead { insert, ..leaf })));
-        }
-        ptr = view.next();
-        if ptr.is_null() {
-            return Err(IndexError::Corrupt(
-                "a leaf with an upper fence has no right neighbour",
-            ));
-        }
-        expected = None;
+    let (mut batch, span) = read_node(env, batch, tree.layout, start).await?;
+    let (mut ptr, mut leaf) = (start, LeafView::new(tree.layout, batch.words(span)));
+    let other_life = expected.is_some_and(|expected| expected != generation(leaf.version()))
+        && !env.mutant("tree::any_life");
+    if !leaf.is_live(0) || other_life || is_below(key, leaf.low()) {
         batch.truncate(span.at);
+        return Ok((batch, None));
     }
-    Ok((batch, None))
+    let mut span = span;
+    for _ in 0..HOP_COUNT_MAX {
+        cache.learn(ptr, &leaf);
+        if !leaf.ends_before(key) {
+            break;
+        }
+        let (next, end) = (leaf.next(), Key::from_words(leaf.high()));
+        batch.truncate(span.at);
+        let behind;
+        (batch, behind) = read_behind(env, batch, tree.layout, next, end.words()).await?;
+        let Some(behind) = behind else {
+            return Ok((batch, None));
+        };
+        (ptr, span) = (behind.ptr, behind.span);
+        leaf = LeafView::new(tree.layout, batch.words(span));
+    }
+    if leaf.ends_before(key) {
+        batch.truncate(span.at);
+        return Ok((batch, None));
+    }
+    cache.learn(ptr, &leaf);
+    let insert = leaf.insert_word();
+    Ok((batch, Some(LeafRead { ptr, span, insert })))
 }
 
 #[cold]

@@ -31,14 +31,16 @@
 //!   node's version behind it ([`post_lock`]), so that nobody changes a leaf whose image is outdated.
 //!
 //! # Reading order
-//! [`root`], `view` and `image` are the nouns. Compute side: `create`, `find`, `scan`, `lock`, `write`,
-//! `split` (with `plan`), `absorb`, `recover`. Memory server: `service`, `descend`, `settle`, `inner`.
+//! [`root`], `view` and `image` are the nouns. Compute side: `create`, `find`, `chain`, `scan`, `lock`, `write`,
+//! `split` (with `plan`), `absorb`, `recover`. Memory server: `service`, `descend`, `settle`, `inner`,
+//! `rebuild`.
 //! [`check`] proves it all.
 //!
 //! [LY81] Lehman, Yao: Efficient locking for concurrent operations on B-trees.
 
 mod absorb;
 mod cache;
+mod chain;
 mod check;
 mod create;
 mod descend;
@@ -49,6 +51,7 @@ mod lock;
 mod message;
 mod node;
 mod plan;
+mod rebuild;
 mod recover;
 pub mod root;
 mod scan;
@@ -68,6 +71,7 @@ pub use create::{create_tree, open_tree};
 pub use find::{PostedLeaf, accept_leaf, find_leaf, post_leaf};
 pub use lock::{LeafLock, LockResult, lock_result, post_lock};
 pub use message::TREE_SERVICE;
+pub use rebuild::rebuild_inner_nodes;
 pub use recover::release_dead_owner;
 pub use scan::{next_leaf, previous_leaf};
 pub use service::{NodeAllocator, TreeService};

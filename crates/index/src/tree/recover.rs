@@ -1,23 +1,19 @@
 //! Releasing what somebody who died has left locked in a tree.
 
-use super::absorb::bury;
-use super::descend::{descend, read_root};
+use super::absorb::{bury, unlink_and_unlock};
+use super::chain::{is_taken_over, read_behind};
+use super::descend::read_root;
 use super::find::settle_range;
 use super::lock::post_release;
 use super::node::{back_off, execute, read_node};
-use super::root::inner_layout;
-use super::settle::separators;
+use super::settle::WALK_RETRY_COUNT_MAX;
 use super::view::LeafView;
 use super::{LeafRead, Tree};
 use crate::error::IndexError;
 use fabric::{Batch, Env};
 use layout::{GlobalPtr, Key, VersionWord};
-use std::collections::BTreeSet;
 
-/// How often the walk over all leaves starts again because others changed them under its feet.
-const WALK_RETRY_COUNT_MAX: u32 = 100;
-
-/// A leaf that the dead owner holds.
+/// A leaf that the dead owner holds, and where its range ends.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     ptr: GlobalPtr,
@@ -25,43 +21,31 @@ struct Held {
     high: Option<Key>,
 }
 
-/// Releases all leaves that are locked under `owner`'s number, whoever held it is fenced off, and finishes
-/// what was begun: a neighbour whose range was taken over already dies, everything else is unlocked as it
-/// is. Returns the dead leaves, for the caller to free like those of [`super::absorb_right`].
+/// Releases all leaves that are locked under `owner`'s number, after whoever held it was fenced off and all
+/// his writes came to an end, and finishes what he began: a neighbour whose range was taken over already
+/// dies, everything else is unlocked as it is. Returns the dead leaves, for the caller to free like those of
+/// [`super::absorb_right`].
 ///
-/// The owner's writes must have come to an end. A leaf that stays torn is beyond a tree's means, its
-/// entries stand nowhere else; it is reported as [`IndexError::Contended`].
+/// A leaf that stays torn is beyond a tree's means, because its entries stand nowhere else; it is reported
+/// as [`IndexError::Contended`].
 pub async fn release_dead_owner<E: Env>(
     env: &E,
     batch: Batch,
     tree: &Tree,
     owner: VersionWord,
 ) -> Result<(Batch, Vec<GlobalPtr>), IndexError> {
-    let (batch, linked, held) = walk_leaves(env, batch, tree, owner).await?;
-    let (mut batch, children) = unlinked_children(env, batch, tree, &linked).await?;
-    // Held and not linked: the left neighbour, held as well, has taken it over.
+    assert!(
+        owner == owner.timestamp(),
+        "an owner is a number without flags"
+    );
+    let (mut batch, held) = held_leaves(env, batch, tree, owner).await?;
     let mut dead = Vec::new();
-    for ptr in children {
-        let span;
-        (batch, span) = read_node(env, batch, tree.layout, ptr).await?;
-        let leaf = LeafRead {
-            ptr,
-            span,
-            insert: owner.locked(),
-        };
-        let view = leaf.view(&batch, tree);
-        if view.is_live(0) && view.insert_word() == owner.locked() {
-            batch = bury(env, batch, tree, &leaf, owner).await?;
-            dead.push(ptr);
-        }
-        batch.truncate(span.at);
-    }
-    // Only now: an unlocked left neighbour may change, and nobody may see the old state beside it.
     for leaf in &held {
-        post_release(&mut batch, leaf.ptr, owner);
-    }
-    if !batch.is_empty() {
-        batch = execute(env, batch).await?;
+        let mark = batch.arena_words() as u32;
+        let buried;
+        (batch, buried) = release_leaf(env, batch, tree, leaf, owner).await?;
+        dead.extend(buried);
+        batch.truncate(mark);
     }
     for leaf in &held {
         settle_range(env, tree, leaf.low, leaf.high).await?;
@@ -69,64 +53,89 @@ pub async fn release_dead_owner<E: Env>(
     Ok((batch, dead))
 }
 
-/// All leaves that are linked, and those among them that the owner holds. While he holds them nobody links
-/// or unlinks them, so that a walk without gap finds each, whatever happens to others.
-async fn walk_leaves<E: Env>(
+async fn release_leaf<E: Env>(
+    env: &E,
+    batch: Batch,
+    tree: &Tree,
+    held: &Held,
+    owner: VersionWord,
+) -> Result<(Batch, Option<GlobalPtr>), IndexError> {
+    let (mut batch, span) = read_node(env, batch, tree.layout, held.ptr).await?;
+    let leaf = LeafRead {
+        ptr: held.ptr,
+        span,
+        insert: owner.locked(),
+    };
+    let next = leaf.view(&batch, tree).next();
+    if !next.is_null() {
+        let span;
+        (batch, span) = read_node(env, batch, tree.layout, next).await?;
+        let right = LeafRead {
+            ptr: next,
+            span,
+            insert: owner.locked(),
+        };
+        let view = right.view(&batch, tree);
+        if is_taken_over(&view, held.high.as_ref().map(Key::words)) {
+            let after = view.next();
+            if view.is_live(0) {
+                batch = bury(env, batch, tree, &right, owner).await?;
+            }
+            (batch, _) = unlink_and_unlock(env, batch, tree, &leaf, after, owner).await?;
+            return Ok((batch, Some(next)));
+        }
+    }
+    post_release(&mut batch, held.ptr, owner);
+    Ok((execute(env, batch).await?, None))
+}
+
+/// The linked leaves that the owner holds. While he holds them nobody links or unlinks them, so that a walk
+/// without gap finds each, whatever happens to others.
+async fn held_leaves<E: Env>(
     env: &E,
     mut batch: Batch,
     tree: &Tree,
     owner: VersionWord,
-) -> Result<(Batch, BTreeSet<GlobalPtr>, Vec<Held>), IndexError> {
+) -> Result<(Batch, Vec<Held>), IndexError> {
     let block;
     (batch, block) = read_root(env, batch, tree.root).await?;
     for tried in 0..WALK_RETRY_COUNT_MAX {
-        let (mut linked, mut held) = (BTreeSet::new(), Vec::new());
-        let mut ptr = block.first_leaf;
-        let mut position = Some(Key::lowest(tree.layout.key_words));
-        while let Some(low) = position {
-            let span;
-            (batch, span) = read_node(env, batch, tree.layout, ptr).await?;
-            let leaf = LeafView::new(tree.layout, batch.words(span));
-            if !leaf.is_live(0) || leaf.low() != low.words() {
-                break;
-            }
-            linked.insert(ptr);
-            position = leaf.high_key();
-            if leaf.insert_word() == owner.locked() {
-                held.push(Held {
-                    ptr,
-                    low,
-                    high: position,
-                });
-            }
-            ptr = leaf.next();
-            batch.truncate(span.at);
-        }
-        if position.is_none() {
-            return Ok((batch, linked, held));
+        let found;
+        (batch, found) = walk_held(env, batch, tree, block.first_leaf, owner).await?;
+        if let Some(held) = found {
+            return Ok((batch, held));
         }
         back_off(env, tried).await;
     }
     Err(IndexError::Contended)
 }
 
-/// The leaves that inner nodes lead to though they are not linked.
-async fn unlinked_children<E: Env>(
+async fn walk_held<E: Env>(
     env: &E,
     mut batch: Batch,
     tree: &Tree,
-    linked: &BTreeSet<GlobalPtr>,
-) -> Result<(Batch, BTreeSet<GlobalPtr>), IndexError> {
-    let mut unlinked = BTreeSet::new();
-    let mut position = Some(Key::lowest(tree.layout.key_words));
-    while let Some(low) = position {
-        let node;
-        (batch, node) = descend(env, batch, tree.root, low.words(), 1).await?;
-        let view = node.view(&batch, inner_layout(tree.layout));
-        let children = separators(&view).into_iter().map(|entry| entry.child);
-        unlinked.extend(children.filter(|child| !linked.contains(child)));
-        position = view.high_key();
-        batch.truncate(node.span.at);
+    first_leaf: GlobalPtr,
+    owner: VersionWord,
+) -> Result<(Batch, Option<Vec<Held>>), IndexError> {
+    let mut held = Vec::new();
+    let mut ptr = first_leaf;
+    let mut span;
+    (batch, span) = read_node(env, batch, tree.layout, ptr).await?;
+    loop {
+        let leaf = LeafView::new(tree.layout, batch.words(span));
+        let (low, high, next) = (Key::from_words(leaf.low()), leaf.high_key(), leaf.next());
+        if leaf.insert_word() == owner.locked() {
+            held.push(Held { ptr, low, high });
+        }
+        batch.truncate(span.at);
+        let Some(end) = high else {
+            return Ok((batch, Some(held)));
+        };
+        let behind;
+        (batch, behind) = read_behind(env, batch, tree.layout, next, end.words()).await?;
+        let Some(behind) = behind else {
+            return Ok((batch, None));
+        };
+        (ptr, span) = (behind.ptr, behind.span);
     }
-    Ok((batch, unlinked))
 }

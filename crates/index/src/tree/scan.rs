@@ -5,9 +5,9 @@
 //! an entry is delivered once, whatever happens in between.
 
 use super::cache::LeafCache;
+use super::chain::read_behind;
 use super::find::find_leaf;
-use super::node::read_node;
-use super::view::predecessor;
+use super::view::{LeafView, predecessor};
 use super::{LeafRead, Tree};
 use crate::error::IndexError;
 use fabric::{Batch, Env};
@@ -25,21 +25,30 @@ pub async fn next_leaf<E: Env>(
     let (next, Some(bound)) = (view.next(), view.high_key()) else {
         return Ok((batch, None));
     };
-    let (mut batch, span) = read_node(env, batch, tree.layout, next).await?;
-    let mut found = LeafRead {
-        ptr: next,
-        span,
-        insert: Default::default(),
-    };
-    let view = found.view(&batch, tree);
-    if view.is_live(0) && view.covers(bound.words()) {
-        cache.learn(next, &view);
-        found.insert = view.insert_word();
-    } else {
-        batch.truncate(span.at);
-        (batch, found) = find_leaf(env, batch, tree, cache, bound.words()).await?;
+    let (batch, behind) = read_behind(env, batch, tree.layout, next, bound.words()).await?;
+    if let Some(behind) = behind {
+        let view = LeafView::new(tree.layout, batch.words(behind.span));
+        cache.learn(behind.ptr, &view);
+        let insert = view.insert_word();
+        return Ok((
+            batch,
+            Some((
+                LeafRead {
+                    ptr: behind.ptr,
+                    span: behind.span,
+                    insert,
+                },
+                0,
+            )),
+        ));
     }
-    let first = found.view(&batch, tree).lower_bound(bound.words());
+    let (batch, found) = find_leaf(env, batch, tree, cache, bound.words()).await?;
+    let whole = env.mutant("tree::whole_leaves");
+    let first = if whole {
+        0
+    } else {
+        found.view(&batch, tree).lower_bound(bound.words())
+    };
     Ok((batch, Some((found, first))))
 }
 

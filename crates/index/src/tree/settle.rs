@@ -10,6 +10,7 @@
 //! 3. A writes entries X, Y                 4. the client's settle takes the latch, walks Y, Z, adds Z
 //! ```
 
+use super::chain::read_behind;
 use super::descend::{InnerRead, check_key, descend, entry_for, read_root};
 use super::inner::{Inner, Separator};
 use super::node::{WAIT_COUNT_MAX, back_off, execute, read_node};
@@ -22,20 +23,20 @@ use fabric::{Batch, Env};
 use layout::{GlobalPtr, Key};
 
 /// How often the walk over the leaves starts again because one of them was absorbed under its feet.
-const WALK_RETRY_COUNT_MAX: u32 = 100;
-const UNLATCHED: u64 = 0;
+pub(super) const WALK_RETRY_COUNT_MAX: u32 = 100;
+pub(super) const UNLATCHED: u64 = 0;
 const LATCHED: u64 = 1;
 
 /// A leaf met on the walk.
 #[derive(Clone, Copy, Debug)]
-struct Link {
-    ptr: GlobalPtr,
-    low: Key,
+pub(super) struct Link {
+    pub ptr: GlobalPtr,
+    pub low: Key,
     high: Option<Key>,
 }
 
 impl Link {
-    fn of(ptr: GlobalPtr, leaf: &LeafView<'_>) -> Self {
+    pub fn of(ptr: GlobalPtr, leaf: &LeafView<'_>) -> Self {
         Self {
             ptr,
             low: Key::from_words(leaf.low()),
@@ -149,7 +150,7 @@ async fn walk<E: Env>(
     Err(IndexError::Contended)
 }
 
-async fn walk_from<E: Env>(
+pub(super) async fn walk_from<E: Env>(
     env: &E,
     mut batch: Batch,
     block: &TreeRoot,
@@ -164,17 +165,16 @@ async fn walk_from<E: Env>(
         if *low < end && high.is_some_and(|high| *high <= end) {
             break;
         }
-        let span;
-        (batch, span) = read_node(env, batch, block.layout, next).await?;
-        let leaf = LeafView::new(block.layout, batch.words(span));
-        if !leaf.is_live(0) || leaf.low() != end.words() {
-            batch.truncate(span.at);
+        let behind;
+        (batch, behind) = read_behind(env, batch, block.layout, next, end.words()).await?;
+        let Some(behind) = behind else {
             return Ok((batch, None));
-        }
-        last = Link::of(next, &leaf);
+        };
+        let leaf = LeafView::new(block.layout, batch.words(behind.span));
+        last = Link::of(behind.ptr, &leaf);
         next = leaf.next();
         links.push(last);
-        batch.truncate(span.at);
+        batch.truncate(behind.span.at);
     }
     Ok((batch, Some(links)))
 }

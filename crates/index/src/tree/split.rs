@@ -62,14 +62,27 @@ pub async fn make_room<E: Env>(
     let (batch, versions) = locked?;
     env.reach(TreeStep::LeafLocked).await;
 
-    let (batch, leaves) = write_rights(
-        env, batch, tree, &leaf, &parts, &rights, &versions, timestamp,
-    )
-    .await?;
+    let mut batch = batch;
+    let rights = build_rights(
+        &mut batch, tree, &leaf, &parts, &rights, versions, timestamp,
+    );
+    let late = env.mutant("tree::left_first");
+    let batch = if late {
+        batch
+    } else {
+        write_rights(env, batch, tree, &rights).await?
+    };
     env.reach(TreeStep::RightWritten).await;
-    let (batch, leaves) = rewrite_left(env, batch, tree, &leaf, &parts, leaves, timestamp).await?;
+    let (batch, left) =
+        rewrite_left(env, batch, tree, &leaf, &parts, rights[0].ptr, timestamp).await?;
     env.reach(TreeStep::LeftRewritten).await;
-    for part in leaves.iter().rev() {
+    let batch = if late {
+        write_rights(env, batch, tree, &rights).await?
+    } else {
+        batch
+    };
+    let leaves: Vec<LeafRead> = std::iter::once(left).chain(rights).collect();
+    for part in &leaves {
         cache.learn(part.ptr, &part.view(&batch, tree));
     }
     let high = leaf.view(&batch, tree).high_key();
@@ -129,53 +142,55 @@ async fn lock_leaf<E: Env>(
     }
 }
 
-/// Writes the new leaves into memory that nobody reaches yet. The insert word goes first: a reader with a
-/// pointer from the memory's former life must not find the new image beside the old word.
-#[allow(
-    clippy::too_many_arguments,
-    reason = "they are what a new leaf is made of"
-)]
-async fn write_rights<E: Env>(
-    env: &E,
-    mut batch: Batch,
+/// Builds the images of the new leaves.
+fn build_rights(
+    batch: &mut Batch,
     tree: &Tree,
     leaf: &LeafRead,
     parts: &[Part],
     rights: &[GlobalPtr],
-    versions: &Span,
+    versions: Span,
     timestamp: VersionWord,
-) -> Result<(Batch, Vec<LeafRead>), IndexError> {
-    let whole = Head::of(&leaf.view(&batch, tree));
-    let mut leaves = Vec::with_capacity(parts.len());
-    leaves.push(LeafRead {
-        insert: timestamp,
-        ..*leaf
-    });
-    for (index, part) in parts[1..].iter().enumerate() {
-        let mut image = ImageBuilder::start(&mut batch, tree.layout);
-        image.copy(&mut batch, leaf.span, part.entries.start, part.entries.end);
-        let after = parts.get(index + 2);
+) -> Vec<LeafRead> {
+    let whole = Head::of(&leaf.view(batch, tree));
+    let mut leaves = Vec::with_capacity(rights.len());
+    for (index, (part, ptr)) in parts[1..].iter().zip(rights).enumerate() {
+        let mut image = ImageBuilder::start(batch, tree.layout);
+        image.copy(batch, leaf.span, part.entries.start, part.entries.end);
         let head = Head {
             insert: timestamp,
             version: next_life(batch.word(versions.at + index as u32)),
             next: rights.get(index + 1).copied().unwrap_or(whole.next),
             low: part.low,
-            high: after.map_or(whole.high, |after| Some(after.low)),
+            high: parts
+                .get(index + 2)
+                .map_or(whole.high, |after| Some(after.low)),
             ..whole
         };
-        let span = image.finish(&mut batch, &head);
-        batch.write_word(
-            rights[index].add_words(u64::from(leaf::INSERT)),
-            timestamp.word(),
-        );
-        post_image(&mut batch, tree.layout, rights[index], span);
+        let span = image.finish(batch, &head);
         leaves.push(LeafRead {
-            ptr: rights[index],
+            ptr: *ptr,
             span,
             insert: timestamp,
         });
     }
-    Ok((execute(env, batch).await?, leaves))
+    leaves
+}
+
+/// Writes the new leaves into memory that nobody reaches yet. The insert word goes first: a reader with a
+/// pointer from the memory's former life must not find the new image beside the old word.
+async fn write_rights<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    tree: &Tree,
+    rights: &[LeafRead],
+) -> Result<Batch, IndexError> {
+    for right in rights {
+        let insert_word = right.ptr.add_words(u64::from(leaf::INSERT));
+        batch.write_word(insert_word, right.insert.word());
+        post_image(&mut batch, tree.layout, right.ptr, right.span);
+    }
+    execute(env, batch).await
 }
 
 /// Gives the upper part of the leaf's range to the new leaves, at once for every reader, and unlocks it.
@@ -185,21 +200,26 @@ async fn rewrite_left<E: Env>(
     tree: &Tree,
     leaf: &LeafRead,
     parts: &[Part],
-    mut leaves: Vec<LeafRead>,
+    next: GlobalPtr,
     timestamp: VersionWord,
-) -> Result<(Batch, Vec<LeafRead>), IndexError> {
+) -> Result<(Batch, LeafRead), IndexError> {
     let whole = Head::of(&leaf.view(&batch, tree));
     let mut image = ImageBuilder::start(&mut batch, tree.layout);
     image.copy(&mut batch, leaf.span, 0, parts[0].entries.end);
     let head = Head {
         insert: timestamp,
         version: next_version(whole.version),
-        next: leaves[1].ptr,
+        next,
         high: Some(parts[1].low),
         ..whole
     };
-    leaves[0].span = image.finish(&mut batch, &head);
-    post_image(&mut batch, tree.layout, leaf.ptr, leaves[0].span);
+    let span = image.finish(&mut batch, &head);
+    post_image(&mut batch, tree.layout, leaf.ptr, span);
     post_release(&mut batch, leaf.ptr, timestamp);
-    Ok((execute(env, batch).await?, leaves))
+    let left = LeafRead {
+        ptr: leaf.ptr,
+        span,
+        insert: timestamp,
+    };
+    Ok((execute(env, batch).await?, left))
 }

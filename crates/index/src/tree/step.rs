@@ -18,12 +18,12 @@ pub enum TreeStep {
     SeparatorsAdded,
     /// Absorb: leaf and right neighbour are locked.
     NeighboursLocked,
-    /// Absorb: the leaf holds its own and its neighbour's entries and ends where the neighbour ended. The
-    /// neighbour says the same as before and cannot change.
+    /// Absorb: the leaf holds its own and its neighbour's entries and ends where the neighbour ended, but
+    /// still leads to it. The neighbour says the same as before and cannot change.
     LeftTookOver,
     /// Absorb: the neighbour is DEAD and unlocked; the leaf is still locked.
     RightDead,
-    /// Absorb: the leaf is unlocked. Inner nodes may still lead to the neighbour, whose readers ask again.
+    /// Absorb: the leaf leads past the neighbour and is unlocked. Inner nodes may still lead to the neighbour, whose readers ask again.
     LeftUnlocked,
     /// Absorb: no inner node leads to the neighbour.
     SeparatorRemoved,

@@ -2,9 +2,11 @@
 
 use crate::error::IndexError;
 use crate::tree::*;
-use fabric::{Batch, Env, LocalEnv, LocalWorld, WorldConfig, run_now};
+use fabric::{Batch, CallError, Env, LocalEnv, LocalWorld, WorldConfig, run_now};
 use layout::{GlobalPtr, Key, LeafLayout, NodeId, RegionId, SlotId, VersionWord};
 use memory::{EXTENT_SERVICE, ExtentService, Extents, Label, Pool};
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 /// Small nodes, so that few keys make many of them.
@@ -91,7 +93,8 @@ pub struct Client<E: Env> {
     pub pool: Pool,
     batch: Option<Batch>,
     slot: SlotId,
-    counter: u64,
+    /// The number used last, for whoever recovers what this client has left.
+    pub counter: Rc<Cell<u64>>,
 }
 
 impl Client<LocalEnv> {
@@ -119,13 +122,13 @@ impl<E: Env> Client<E> {
             pool,
             batch: None,
             slot: SlotId(slot),
-            counter: 0,
+            counter: Rc::default(),
         }
     }
 
     pub fn timestamp(&mut self) -> VersionWord {
-        self.counter += 1;
-        VersionWord::new(self.slot, self.counter)
+        self.counter.set(self.counter.get() + 1);
+        VersionWord::new(self.slot, self.counter.get())
     }
 
     /// An empty batch; the one of the last operation, unless that failed.
@@ -323,5 +326,8 @@ pub fn value_of(number: u64) -> u64 {
 
 /// Whether an operation may simply be tried again.
 pub fn is_retryable(error: &IndexError) -> bool {
-    matches!(error, IndexError::Conflict | IndexError::Contended)
+    matches!(
+        error,
+        IndexError::Conflict | IndexError::Contended | IndexError::Call(CallError::Unreachable(_))
+    )
 }

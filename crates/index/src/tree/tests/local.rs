@@ -56,10 +56,10 @@ fn several_leaves_come_in_one_round_trip() {
     let mut batch = run_now(client.env.execute(batch)).expect("all of it exists");
     batch.clear_verbs();
     assert_eq!((client.env.counters().counts() - before).round_trips, 1);
-    for (key, posted) in keys.iter().zip(posted) {
+    for (wanted, posted) in keys.iter().zip(posted) {
         let posted = posted.expect("the cache saw every leaf");
-        let leaf = accept_leaf(&batch, &tree, posted, key.words()).expect("nobody changed it");
-        assert!(leaf.view(&batch, &tree).search(key.words()).is_ok());
+        let leaf = accept_leaf(&batch, &tree, posted, wanted.words()).expect("nobody changed it");
+        assert!(leaf.view(&batch, &tree).search(wanted.words()).is_ok());
         assert_eq!(accept_leaf(&batch, &tree, posted, key(250).words()), None);
     }
 }

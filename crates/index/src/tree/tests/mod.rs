@@ -3,3 +3,4 @@
 mod harness;
 mod local;
 mod model;
+mod simulated;

@@ -1,0 +1,119 @@
+//! Building all inner nodes anew from the leaves: what a memory server does for each of its trees before
+//! it answers calls again, if its handlers died while they held latches.
+//!
+//! Inner nodes hold nothing that the leaves do not say, so nothing of a half-done change has to be
+//! understood. Compute servers may go on changing leaves: whatever this walk does not see, the next lookup
+//! that loses time over it settles.
+
+use super::descend::read_root;
+use super::image::{Head, ImageBuilder, post_image};
+use super::inner::Separator;
+use super::node::{back_off, execute, read_node};
+use super::root::{TreeRoot, inner_layout, latch};
+use super::service::NodeAllocator;
+use super::settle::{Link, UNLATCHED, WALK_RETRY_COUNT_MAX, walk_from};
+use super::view::{LeafView, next_life};
+use crate::error::IndexError;
+use fabric::{Batch, Env};
+use layout::leaf;
+use layout::{GlobalPtr, Key, VersionWord};
+
+/// Share of each new inner node that is filled, in percent.
+const FILL_PERCENT: usize = 80;
+
+/// Makes new inner nodes for the tree at `root`, lets descents start there, and opens its latch. The old ones
+/// are left to the tree's memory as a whole. No handler may be at work on the tree.
+pub async fn rebuild_inner_nodes<E: Env>(
+    env: &E,
+    allocator: &dyn NodeAllocator,
+    root: GlobalPtr,
+) -> Result<(), IndexError> {
+    let (batch, mut block) = read_root(env, Batch::new(), root).await?;
+    let (mut batch, links) = walk_all(env, batch, &block).await?;
+    let mut level: Vec<Separator> = links
+        .iter()
+        .map(|link| Separator {
+            low: link.low,
+            child: link.ptr,
+        })
+        .collect();
+    (block.height, block.inner_count, block.spare) = (0, 0, GlobalPtr::NULL);
+    while level.len() > 1 || block.height == 0 {
+        block.height += 1;
+        (batch, level) = build_level(env, batch, allocator, &block, &level).await?;
+        block.inner_count += level.len() as u64;
+    }
+    block.top = level[0].child;
+    block.post_changes(&mut batch, root);
+    batch.write_word(latch(root), UNLATCHED);
+    execute(env, batch).await?;
+    Ok(())
+}
+
+async fn walk_all<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    block: &TreeRoot,
+) -> Result<(Batch, Vec<Link>), IndexError> {
+    let low = Key::lowest(block.layout.key_words);
+    for tried in 0..WALK_RETRY_COUNT_MAX {
+        let (span, links);
+        (batch, span) = read_node(env, batch, block.layout, block.first_leaf).await?;
+        let first = LeafView::new(block.layout, batch.words(span));
+        if !first.is_live(0) || first.low() != low.words() {
+            return Err(IndexError::Corrupt("the first leaf is gone"));
+        }
+        let start = (first.next(), Link::of(block.first_leaf, &first));
+        batch.truncate(span.at);
+        (batch, links) = walk_from(env, batch, block, start, &low, None).await?;
+        if let Some(links) = links {
+            return Ok((batch, links));
+        }
+        back_off(env, tried).await;
+    }
+    Err(IndexError::Contended)
+}
+
+/// Writes the nodes above `children` and returns the separators that lead to them.
+async fn build_level<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    allocator: &dyn NodeAllocator,
+    block: &TreeRoot,
+    children: &[Separator],
+) -> Result<(Batch, Vec<Separator>), IndexError> {
+    let layout = inner_layout(block.layout);
+    let size = (layout.entries as usize * FILL_PERCENT / 100).max(2);
+    let mut nodes = Vec::with_capacity(children.len().div_ceil(size));
+    let (mut next, mut high) = (GlobalPtr::NULL, None);
+    for group in children.chunks(size).rev() {
+        batch.reset();
+        let ptr = allocator
+            .allocate(layout.words())
+            .map_err(IndexError::OutOfMemory)?;
+        let version = batch.read(ptr.add_words(u64::from(leaf::VERSION)), 1);
+        batch = execute(env, batch).await?;
+        let low = group[0].low;
+        let head = Head {
+            insert: VersionWord::NONE,
+            version: next_life(batch.word(version.at)),
+            collected: 0,
+            next,
+            level: block.height as u8,
+            dead: false,
+            low,
+            high,
+        };
+        let mut image = ImageBuilder::start(&mut batch, layout);
+        for child in group {
+            image.push(&mut batch, child.low.words(), &[child.child.word()]);
+        }
+        let span = image.finish(&mut batch, &head);
+        post_image(&mut batch, layout, ptr, span);
+        batch = execute(env, batch).await?;
+        (next, high) = (ptr, Some(low));
+        nodes.push(Separator { low, child: ptr });
+    }
+    nodes.reverse();
+    Ok((batch, nodes))
+}

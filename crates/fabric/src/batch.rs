@@ -4,8 +4,8 @@ use crate::verb::{SlotGeometry, SlotRead, Verb};
 use layout::GlobalPtr;
 use layout::row::Cover;
 
-/// Words an arena starts with (256 KiB); it grows when a transaction needs more.
-const ARENA_WORDS: usize = 32 * 1024;
+/// Words an arena has at least once it is used; it grows when a transaction needs more, and never shrinks.
+const ARENA_WORDS_MIN: usize = 1024;
 /// Most words of an arena (2 GiB): offsets are 32 bits wide.
 pub const ARENA_WORDS_MAX: usize = 1 << 28;
 
@@ -47,10 +47,9 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// An empty batch with a fresh arena.
+    /// An empty batch; its arena grows with what is put there.
     pub fn new() -> Self {
-        let arena = vec![0; ARENA_WORDS];
-        Self(Box::new(Body { verbs: Vec::with_capacity(256), bytes: 0, fences: 0, arena, used: 0 }))
+        Self(Box::new(Body { verbs: Vec::new(), bytes: 0, fences: 0, arena: Vec::new(), used: 0 }))
     }
 
     /// Forgets verbs and arena contents: the next transaction starts.
@@ -82,7 +81,7 @@ impl Batch {
     #[cold]
     fn grow(&mut self) {
         assert!(self.0.used <= ARENA_WORDS_MAX, "a transaction's arena holds at most 2 GiB");
-        let words = self.0.used.next_power_of_two();
+        let words = self.0.used.next_power_of_two().max(ARENA_WORDS_MIN);
         self.0.arena.resize(words, 0);
     }
 

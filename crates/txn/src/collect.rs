@@ -278,7 +278,7 @@ impl<E: Env> LaneInner<E> {
         }
         let slots = self.shared.slots_in_use();
         let first = self.shared.oracle_layout.lane(self.shared.oracle, layout::SlotId(0));
-        let mut batch = std::mem::take(&mut self.scratch.batch);
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
         let lanes = batch.read(first, slots * LANE_WORDS);
         let batch = self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
@@ -287,7 +287,7 @@ impl<E: Env> LaneInner<E> {
             let active = batch.word(lanes.at + slot * LANE_WORDS + LANE_ACTIVE);
             slot == own || active == 0 || active >= stamp
         });
-        self.scratch.batch = batch;
+        self.scratch.batch = Some(batch);
         Ok(is_past)
     }
 
@@ -297,12 +297,12 @@ impl<E: Env> LaneInner<E> {
             let word = region::collected(RegionId(self.shared.servers[position].0));
             let mut expected = self.horizon.adopted.stamp;
             for _ in 0..RAISE_COUNT_MAX {
-                let mut batch = std::mem::take(&mut self.scratch.batch);
+                let mut batch = self.scratch.batch.take().unwrap_or_default();
                 batch.reset();
                 let swap = batch.compare_and_swap(word, expected, stamp);
                 let batch = self.env.execute(batch).await?;
                 let found = batch.found(swap);
-                self.scratch.batch = batch;
+                self.scratch.batch = Some(batch);
                 if found == expected || found >= stamp {
                     break;
                 }
@@ -318,7 +318,7 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         let timestamp = self.next_timestamp();
-        let mut batch = std::mem::take(&mut self.scratch.batch);
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
         let first = batch.arena_words() as u32;
         for (retired, buffer) in buffers.iter() {
@@ -349,7 +349,7 @@ impl<E: Env> LaneInner<E> {
         if !batch.is_empty() {
             batch = self.env.execute(batch).await?;
         }
-        self.scratch.batch = batch;
+        self.scratch.batch = Some(batch);
         Ok(())
     }
 
@@ -448,14 +448,14 @@ impl<E: Env> LaneInner<E> {
         let Some(insert) = self.lock_word(place.bucket, timestamp).await? else { return Ok(Removal::Busy) };
         let found = self.find_used_slot(hash, place.bucket, key).await?;
         let mut removal = Removal::Gone;
-        let mut batch = std::mem::take(&mut self.scratch.batch);
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.clear_verbs();
         if let Some((block, index, tags)) = found {
             let slot = block.add_words(u64::from(hash.layout.slot(index)));
-            self.scratch.batch = batch;
+            self.scratch.batch = Some(batch);
             let inlined = hash.rows.then_some(slot);
             removal = self.lock_garbage(owner, key, retired, inlined, timestamp).await?;
-            batch = std::mem::take(&mut self.scratch.batch);
+            batch = self.scratch.batch.take().unwrap_or_default();
             batch.clear_verbs();
             if removal == Removal::Done {
                 let stamp = self.horizon.stamp();
@@ -468,7 +468,7 @@ impl<E: Env> LaneInner<E> {
         // An insert word never goes back to an earlier value once something has changed.
         let unlocked = if removal == Removal::Done { timestamp.word() } else { insert };
         batch.write_word(place.bucket, unlocked);
-        self.scratch.batch = self.env.execute(batch).await?;
+        self.scratch.batch = Some(self.env.execute(batch).await?);
         Ok(removal)
     }
 
@@ -495,20 +495,20 @@ impl<E: Env> LaneInner<E> {
 
     /// Locks a word that serves as insert word; answers what it held.
     async fn lock_word(&mut self, word: GlobalPtr, owner: VersionWord) -> Result<Option<u64>, FabricError> {
-        let mut batch = std::mem::take(&mut self.scratch.batch);
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
         let held = batch.read(word, 1);
         let mut batch = self.env.execute(batch).await?;
         let held = batch.words(held)[0];
         if VersionWord::from_word(held).is_locked() {
-            self.scratch.batch = batch;
+            self.scratch.batch = Some(batch);
             return Ok(None);
         }
         batch.clear_verbs();
         let swap = batch.compare_and_swap(word, held, owner.locked().word());
         let batch = self.env.execute(batch).await?;
         let swapped = batch.swapped(swap);
-        self.scratch.batch = batch;
+        self.scratch.batch = Some(batch);
         Ok(swapped.then_some(held))
     }
 
@@ -521,7 +521,7 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<Option<(GlobalPtr, u32, u64)>, FabricError> {
         let (mut block, mut slots) = (bucket, hash.layout.slots);
         while !block.is_null() {
-            let mut batch = std::mem::take(&mut self.scratch.batch);
+            let mut batch = self.scratch.batch.take().unwrap_or_default();
             batch.clear_verbs();
             let span = batch.read(block, hash.layout.slot(slots));
             let batch = self.env.execute(batch).await?;
@@ -533,7 +533,7 @@ impl<E: Env> LaneInner<E> {
             };
             let index = (0..slots).find(holds);
             let link = GlobalPtr::from_word(words[bucket::LINK as usize]);
-            self.scratch.batch = batch;
+            self.scratch.batch = Some(batch);
             if let Some(index) = index {
                 return Ok(Some((block, index, tags)));
             }
@@ -558,7 +558,7 @@ impl<E: Env> LaneInner<E> {
             return Ok(self.judge_entry(index, key, retired).await);
         }
         let row = slot.unwrap_or(retired.row);
-        let mut batch = std::mem::take(&mut self.scratch.batch);
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.clear_verbs();
         let swap = batch.compare_and_swap(row, retired.successor.word(), timestamp.locked().word());
         let batch = self.env.execute(batch).await?;
@@ -568,7 +568,7 @@ impl<E: Env> LaneInner<E> {
             false if found.is_locked() && found != VersionWord::MOVED => Removal::Busy,
             false => Removal::Gone,
         };
-        self.scratch.batch = batch;
+        self.scratch.batch = Some(batch);
         Ok(removal)
     }
 
@@ -606,18 +606,18 @@ impl<E: Env> LaneInner<E> {
         retired: &Retired,
     ) -> Result<Removal, FabricError> {
         let tree = self.tree(owner);
-        let mut batch = std::mem::take(&mut self.scratch.batch);
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
         let env = self.env.clone();
         let found = index::tree::find_leaf(&env, batch, &tree, self.leaf_cache(owner), key.words()).await;
         let Ok((mut batch, leaf)) = found else { return Ok(Removal::Busy) };
         let view = LeafView::new(tree.layout, batch.words(leaf.span));
         let Ok(position) = view.search(key.words()) else {
-            self.scratch.batch = batch;
+            self.scratch.batch = Some(batch);
             return Ok(Removal::Gone);
         };
         if leaf.insert.is_locked() {
-            self.scratch.batch = batch;
+            self.scratch.batch = Some(batch);
             return Ok(Removal::Busy);
         }
         let count = view.count();
@@ -626,12 +626,12 @@ impl<E: Env> LaneInner<E> {
         let swap = batch.compare_and_swap(leaf.ptr, leaf.insert.word(), timestamp.locked().word());
         batch = self.env.execute(batch).await?;
         let held = batch.swapped(swap);
-        self.scratch.batch = batch;
+        self.scratch.batch = Some(batch);
         if !held {
             return Ok(Removal::Busy);
         }
         let removal = self.lock_garbage(owner, key, retired, None, timestamp).await?;
-        let mut batch = std::mem::take(&mut self.scratch.batch);
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.clear_verbs();
         if removal == Removal::Done {
             let stamp = self.horizon.stamp();
@@ -641,7 +641,7 @@ impl<E: Env> LaneInner<E> {
         } else {
             batch.write_word(leaf.ptr, leaf.insert.word());
         }
-        self.scratch.batch = self.env.execute(batch).await?;
+        self.scratch.batch = Some(self.env.execute(batch).await?);
         if removal == Removal::Done && count == 1 {
             self.absorb_neighbour(owner, key).await;
         }

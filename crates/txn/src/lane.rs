@@ -152,7 +152,7 @@ pub(crate) struct Scratch {
     pub sightings: Vec<crate::scan::Sighting>,
     pub buffers: Vec<(Retired, GlobalPtr)>,
     /// For upkeep, whose verbs are not the transaction's.
-    pub batch: Batch,
+    pub batch: Option<Batch>,
     /// Leaves that are locked though nothing goes into them.
     pub bare_leaves: Vec<u32>,
 }

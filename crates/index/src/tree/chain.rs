@@ -11,8 +11,6 @@ use layout::{GlobalPtr, LeafLayout};
 pub(super) struct Behind {
     pub ptr: GlobalPtr,
     pub span: Span,
-    /// The neighbour passed on the way, if its range was taken over and it is not unlinked yet.
-    pub passed: Option<GlobalPtr>,
 }
 
 /// Reads the leaf that begins at `end`, where a leaf that leads to `next` ends. `None` if there is none: the
@@ -28,21 +26,21 @@ pub(super) async fn read_behind<E: Env>(
     end: &[u64],
 ) -> Result<(Batch, Option<Behind>), IndexError> {
     let mut ptr = next;
-    let mut passed = None;
+    let mut passed = false;
     while !ptr.is_null() {
         let span;
         (batch, span) = read_node(env, batch, layout, ptr).await?;
         let leaf = LeafView::new(layout, batch.words(span));
         if leaf.is_live(0) && leaf.low() == end {
-            return Ok((batch, Some(Behind { ptr, span, passed })));
+            return Ok((batch, Some(Behind { ptr, span })));
         }
-        let was_taken_over = is_taken_over(&leaf, Some(end)) && passed.is_none();
+        let was_taken_over = is_taken_over(&leaf, Some(end)) && !passed;
         let after = leaf.next();
         batch.truncate(span.at);
         if !was_taken_over {
             break;
         }
-        passed = Some(ptr);
+        passed = true;
         ptr = after;
     }
     Ok((batch, None))

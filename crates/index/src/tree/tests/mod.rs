@@ -3,4 +3,3 @@
 mod harness;
 mod local;
 mod model;
-mod simulated;

@@ -1,46 +1,62 @@
 //! A soak as a picture: four curves over time, as SVG, without any font of this machine.
 
+use crate::bench::text::grouped;
 use crate::commands::soak::Sample;
 use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 use std::path::Path;
 
-/// A curve: what its panel is called, and the number that a sample contributes.
+/// A curve: its name, its colour, and the number that a sample contributes.
 type Curve = (&'static str, RGBColor, fn(&Sample) -> f64);
 
-/// The panels from top to bottom, each with its curves.
-const PANELS: [(&str, &[Curve]); 4] = [
-    (
-        "transactions per second",
-        &[("committed", BLUE, |sample| sample.txn_per_s)],
-    ),
-    (
-        "latency, microseconds",
-        &[
+/// One of the pictures below each other.
+struct Panel {
+    name: &'static str,
+    /// Latencies spread over powers of ten: what is drawn is the logarithm.
+    is_logarithmic: bool,
+    curves: &'static [Curve],
+}
+
+const PANELS: [Panel; 4] = [
+    Panel {
+        name: "transactions committed per second",
+        is_logarithmic: false,
+        curves: &[("committed", BLUE, |sample| sample.txn_per_s)],
+    },
+    Panel {
+        name: "latency in microseconds",
+        is_logarithmic: true,
+        curves: &[
+            ("slowest", BLACK, |sample| sample.max_us),
             ("99 %", RED, |sample| sample.p99_us),
             ("median", BLUE, |sample| sample.p50_us),
         ],
-    ),
-    (
-        "memory, MiB",
-        &[
+    },
+    Panel {
+        name: "memory in MiB",
+        is_logarithmic: false,
+        curves: &[
             ("process", RED, |sample| mebibytes(sample.process_bytes)),
             ("tables", BLUE, |sample| mebibytes(sample.used_bytes)),
         ],
-    ),
-    (
-        "per second",
-        &[
+    },
+    Panel {
+        name: "upkeep per second",
+        is_logarithmic: false,
+        curves: &[
             ("aborted attempts", RED, |sample| sample.aborts_per_s),
             ("versions moved", BLUE, |sample| sample.versions_moved_per_s),
-            ("buffers collected", BLACK, |sample| {
+            ("version buffers collected", BLACK, |sample| {
                 sample.buffers_collected_per_s
             }),
         ],
-    ),
+    },
 ];
 
 const SIZE: (u32, u32) = (900, 1100);
+
+/// The time axis goes on behind the curves, where their names stand.
+const LEGEND_ROOM: f64 = 1.25;
 
 fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
@@ -51,8 +67,8 @@ pub fn draw(samples: &[Sample], path: &Path) -> Result<()> {
     let area = SVGBackend::new(path, SIZE).into_drawing_area();
     area.fill(&WHITE).map_err(|error| anyhow!("{error}"))?;
     let panels = area.split_evenly((PANELS.len(), 1));
-    for (area, (name, curves)) in panels.iter().zip(PANELS) {
-        draw_panel(area, name, curves, samples).map_err(|error| anyhow!("{error}"))?;
+    for (area, panel) in panels.iter().zip(&PANELS) {
+        draw_panel(area, panel, samples).map_err(|error| anyhow!("{error}"))?;
     }
     area.present().map_err(|error| anyhow!("{error}"))
 }
@@ -61,39 +77,80 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
 fn draw_panel(
     area: &Area<'_>,
-    name: &str,
-    curves: &[Curve],
+    panel: &Panel,
     samples: &[Sample],
 ) -> Result<(), Box<dyn std::error::Error>> {
+    let drawn = |value: f64| {
+        if panel.is_logarithmic {
+            libm::log10(value.max(1.0))
+        } else {
+            value
+        }
+    };
     let end = samples.last().map_or(1.0, |sample| sample.at_s);
-    let values = curves
+    let values = panel
+        .curves
         .iter()
         .flat_map(|(_, _, value)| samples.iter().map(value));
-    let top = values.fold(0.0, f64::max);
-    let top = if top > 0.0 { top * 1.1 } else { 1.0 };
+    let top = drawn(values.fold(0.0, f64::max)).max(1.0) * 1.1;
     let mut chart = ChartBuilder::on(area)
         .margin(12)
-        .caption(name, ("sans-serif", 16))
-        .x_label_area_size(28)
+        .caption(panel.name, ("sans-serif", 16))
+        .x_label_area_size(32)
         .y_label_area_size(84)
-        .build_cartesian_2d(0.0..end, 0.0..top)?;
+        .build_cartesian_2d(0.0..end * LEGEND_ROOM, 0.0..top)?;
     chart
         .configure_mesh()
         .x_desc("seconds")
+        .x_label_formatter(&|seconds| grouped(*seconds as u64))
+        .y_label_formatter(&|value| match panel.is_logarithmic {
+            true => grouped(libm::pow(10.0, *value).round() as u64),
+            false => grouped(value.round() as u64),
+        })
+        .y_labels(6)
+        .bold_line_style(BLACK.mix(0.15))
         .light_line_style(WHITE)
         .draw()?;
-    for &(curve, colour, value) in curves {
-        let points = samples.iter().map(|sample| (sample.at_s, value(sample)));
+    for &(name, colour, value) in panel.curves {
+        let points = samples
+            .iter()
+            .map(|sample| (sample.at_s, drawn(value(sample))));
         chart
             .draw_series(LineSeries::new(points, colour.stroke_width(2)))?
-            .label(curve)
+            .label(name)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
     }
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::LowerRight)
+        .position(SeriesLabelPosition::MiddleRight)
         .background_style(WHITE.mix(0.8))
         .border_style(BLACK.mix(0.3))
         .draw()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_has_every_panel_and_curve() {
+        let sample = |at_s| Sample {
+            at_s,
+            txn_per_s: 1000.0,
+            max_us: 5e4,
+            ..Sample::default()
+        };
+        let folder = std::env::temp_dir().join(format!("namdb-plot-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("the folder is ours");
+        let path = folder.join("soak.svg");
+        draw(&[sample(1.0), sample(2.0), sample(3.0)], &path).expect("the folder can be written");
+        let picture = std::fs::read_to_string(&path).expect("written just now");
+        assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"));
+        for panel in &PANELS {
+            assert!(picture.contains(panel.name));
+            assert!(panel.curves.iter().all(|(name, ..)| picture.contains(name)));
+        }
+        std::fs::remove_dir_all(&folder).expect("the folder is ours");
+    }
 }

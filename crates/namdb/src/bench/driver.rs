@@ -10,7 +10,7 @@ use namdb::host::{Moment, process_cpu_s, sleep_ms};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use txn::Lane;
-use workload::WorkloadError;
+use workload::{RunTotals, WorkloadError};
 
 /// How long the driver sleeps at a time; it reacts to an interruption after that.
 const SLEEP_MS: u64 = 20;
@@ -35,9 +35,9 @@ pub struct RunPlan {
 /// A span of the run, summed over the threads.
 #[derive(Clone, Debug)]
 pub struct Span {
-    /// How long it was, and how much processor time all threads used in it.
+    /// How long it was.
     pub seconds: f64,
-    /// Processor time of the whole process.
+    /// Processor time of the whole process in it.
     pub cpu_seconds: f64,
     /// What was measured.
     pub window: Window,
@@ -46,12 +46,31 @@ pub struct Span {
 /// What came of a run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The windows that count, in order; fewer if the run was interrupted.
-    pub spans: Vec<Span>,
-    /// Everything that was run, warm-up and ending included.
-    pub all: Window,
+    /// The windows that count, all in one; less than planned if the run was interrupted.
+    pub measured: Span,
+    /// How everything ended that was run, warm-up and ending included.
+    pub totals: RunTotals,
     /// Whether the user ended it early.
     pub is_interrupted: bool,
+}
+
+/// Where the run stands, for whoever shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    /// Seconds since the first window that counts began.
+    pub seconds: f64,
+    /// Transactions finished since then.
+    pub transactions: u64,
+}
+
+/// Is told about the run as it goes, on the driver's thread.
+pub trait Watcher {
+    /// Many times a second.
+    fn show(&mut self, standing: &Standing);
+
+    /// At the end of each window that counts. What a transaction that was still running then adds goes
+    /// to the next one.
+    fn span(&mut self, span: &Span);
 }
 
 /// Shared by the driver and its workers.
@@ -68,128 +87,136 @@ struct Control {
 #[repr(align(128))]
 struct Counter(AtomicU64);
 
-/// Where the run stands, for whoever shows it.
-#[derive(Clone, Copy, Debug)]
-pub struct Standing {
-    /// Seconds since the first window that counts began; 0 before.
-    pub seconds: f64,
-    /// Transactions finished since then.
-    pub transactions: u64,
-    /// The window that has just become full, if one has.
-    pub is_new_window: bool,
-}
-
-/// Runs the workload. `show` is called again and again, on this thread.
+/// Runs the workload.
 pub fn run<W: LocalWorkload>(
     db: &Db,
     workload: &W,
     plan: &RunPlan,
     stop: &AtomicBool,
-    show: &mut dyn FnMut(&Standing),
+    watcher: &mut dyn Watcher,
 ) -> Result<Run> {
     let control = Control {
         window: AtomicU64::new(0),
         full: Mutex::default(),
         finished: (0..plan.threads).map(|_| Counter::default()).collect(),
     };
-    let times = std::thread::scope(|scope| -> Result<Vec<(f64, f64)>> {
+    let mut conductor = Conductor::new(plan, &control, workload.transaction_types().len());
+    std::thread::scope(|scope| -> Result<()> {
         let work = |thread| {
             let control = &control;
             scope.spawn(move || work(db, workload, plan, control, thread))
         };
         let workers: Vec<_> = (0..plan.threads).map(work).collect();
-        let is_failed = || workers.iter().any(|worker| worker.is_finished());
-        let times = conduct(plan, &control, stop, &is_failed, show);
+        let is_over = || stop.load(Relaxed) || workers.iter().any(|worker| worker.is_finished());
+        conductor.conduct(&is_over, watcher);
         control.window.store(STOP, Relaxed);
         for worker in workers {
             worker
                 .join()
                 .expect("a panic of a worker is a panic of the program")?;
         }
-        Ok(times)
+        Ok(())
     })
     .context("the run ended early")?;
-    let full = control.full.into_inner().expect("no worker panicked");
-    Ok(gather(
-        workload.transaction_types().len(),
-        times,
-        &full,
-        plan,
-    ))
+    conductor.close(watcher);
+    let planned_s = plan.window_s * plan.windows as f64;
+    let is_interrupted = conductor.measured.seconds < 0.99 * planned_s;
+    Ok(Run {
+        measured: conductor.measured,
+        totals: conductor.totals,
+        is_interrupted,
+    })
 }
 
-/// Moves from window to window until the last is over, the user stops, or a worker fails. Returns seconds
-/// and processor seconds of each window that counts.
-fn conduct(
-    plan: &RunPlan,
-    control: &Control,
-    stop: &AtomicBool,
-    is_failed: &dyn Fn() -> bool,
-    show: &mut dyn FnMut(&Standing),
-) -> Vec<(f64, f64)> {
-    let mut times = Vec::new();
-    let start = Moment::now();
-    let is_over = || stop.load(Relaxed) || is_failed();
-    while start.elapsed_s() < plan.warm_up_s && !is_over() {
-        sleep_ms(SLEEP_MS);
-    }
-    let transactions = || {
-        control
-            .finished
-            .iter()
-            .map(|counter| counter.0.load(Relaxed))
-            .sum::<u64>()
-    };
-    let (run_start, transactions_before) = (Moment::now(), transactions());
-    for number in 1..=plan.windows {
-        if is_over() {
-            break;
-        }
-        let (window_start, cpu_start) = (Moment::now(), process_cpu_s());
-        control.window.store(number, Relaxed);
-        let mut standing = Standing {
-            seconds: 0.0,
-            transactions: 0,
-            is_new_window: number > 1,
-        };
-        // The end is reckoned from the start of all windows, so that their lateness does not add up.
-        while run_start.elapsed_s() < plan.window_s * number as f64 && !is_over() {
-            sleep_ms(SLEEP_MS);
-            standing.seconds = run_start.elapsed_s();
-            standing.transactions = transactions() - transactions_before;
-            show(&standing);
-            standing.is_new_window = false;
-        }
-        times.push((window_start.elapsed_s(), process_cpu_s() - cpu_start));
-    }
-    times
-}
-
-fn gather(
+/// Moves the workers from window to window and adds up what they deliver, window by window, so that a
+/// long run takes no more memory than a short one.
+struct Conductor<'a> {
+    plan: &'a RunPlan,
+    control: &'a Control,
     kind_count: usize,
-    times: Vec<(f64, f64)>,
-    full: &[(u64, Window)],
-    plan: &RunPlan,
-) -> Run {
-    let mut all = Window::new(kind_count);
-    full.iter().for_each(|(_, window)| all.merge(window));
-    let is_interrupted = (times.len() as u64) < plan.windows
-        || times.iter().map(|&(seconds, _)| seconds).sum::<f64>()
-            < 0.99 * plan.window_s * plan.windows as f64;
-    let spans = (1..).zip(times).map(|(number, (seconds, cpu_seconds))| {
-        let mut window = Window::new(kind_count);
-        let parts = full.iter().filter(|&&(of, _)| of == number);
-        parts.for_each(|(_, part)| window.merge(part));
-        Span {
+    measured: Span,
+    totals: RunTotals,
+    /// Seconds and processor seconds of the window that is over but not closed.
+    over: Option<(f64, f64)>,
+}
+
+impl<'a> Conductor<'a> {
+    fn new(plan: &'a RunPlan, control: &'a Control, kind_count: usize) -> Self {
+        let window = Window::new(kind_count);
+        let measured = Span {
+            seconds: 0.0,
+            cpu_seconds: 0.0,
+            window,
+        };
+        let totals = RunTotals::new(kind_count);
+        Self {
+            plan,
+            control,
+            kind_count,
+            measured,
+            totals,
+            over: None,
+        }
+    }
+
+    /// Goes on until the last window is over, the user stops, or a worker fails.
+    fn conduct(&mut self, is_over: &dyn Fn() -> bool, watcher: &mut dyn Watcher) {
+        let (plan, control) = (self.plan, self.control);
+        let start = Moment::now();
+        while start.elapsed_s() < plan.warm_up_s && !is_over() {
+            sleep_ms(SLEEP_MS);
+        }
+        let transactions = || {
+            control
+                .finished
+                .iter()
+                .map(|counter| counter.0.load(Relaxed))
+                .sum::<u64>()
+        };
+        let (run_start, transactions_before) = (Moment::now(), transactions());
+        for number in 1..=plan.windows {
+            if is_over() {
+                break;
+            }
+            let (window_start, cpu_start) = (Moment::now(), process_cpu_s());
+            control.window.store(number, Relaxed);
+            // Reckoned from the start of all windows, so that their lateness does not add up.
+            while run_start.elapsed_s() < plan.window_s * number as f64 && !is_over() {
+                sleep_ms(SLEEP_MS);
+                // By now the workers have noticed that the window before is over.
+                self.close(watcher);
+                watcher.show(&Standing {
+                    seconds: run_start.elapsed_s(),
+                    transactions: transactions() - transactions_before,
+                });
+            }
+            self.close(watcher);
+            self.over = Some((window_start.elapsed_s(), process_cpu_s() - cpu_start));
+        }
+    }
+
+    /// Takes what the workers have delivered, and closes the window that is over, if one is.
+    fn close(&mut self, watcher: &mut dyn Watcher) {
+        let Some((seconds, cpu_seconds)) = self.over.take() else {
+            return;
+        };
+        let mut window = Window::new(self.kind_count);
+        let full = std::mem::take(&mut *self.control.full.lock().expect("no worker panicked"));
+        for (number, part) in full {
+            self.totals.merge(&part.totals);
+            if number > 0 {
+                window.merge(&part);
+            }
+        }
+        let span = Span {
             seconds,
             cpu_seconds,
             window,
-        }
-    });
-    Run {
-        spans: spans.collect(),
-        all,
-        is_interrupted,
+        };
+        self.measured.seconds += span.seconds;
+        self.measured.cpu_seconds += span.cpu_seconds;
+        self.measured.window.merge(&span.window);
+        watcher.span(&span);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::LocalWorkload;
 use super::progress::Progress;
 use super::text;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use fabric::run_now;
 use namdb::host::{Moment, sleep_ms};
 use namdb::{Db, host};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use workload::WorkloadError;
 
 /// How often the progress is drawn.
-const DRAW_MS: u64 = 100;
+const DRAW_MS: u64 = 20;
 /// Parts per thread: enough for all to finish about together.
 const PARTS_PER_THREAD: u64 = 16;
 
@@ -40,18 +40,14 @@ pub fn load<W: LocalWorkload>(
     let parts = workload
         .load_parts()
         .min(u64::from(threads) * PARTS_PER_THREAD);
-    let is_over = || next_part.load(Relaxed) >= parts || stop.load(Relaxed);
     std::thread::scope(|scope| -> Result<()> {
         let work = || load_parts(db, workload, &next_part, parts, &rows, stop);
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        while !is_over() || workers.iter().any(|worker| !worker.is_finished()) {
+        while workers.iter().any(|worker| !worker.is_finished()) {
             sleep_ms(DRAW_MS);
             let done = rows.load(Relaxed);
             let per_second = done as f64 / start.elapsed_s();
             progress.show(done, &format!("{} rows/s", text::rate(per_second)));
-            if workers.iter().all(|worker| worker.is_finished()) {
-                break;
-            }
         }
         for worker in workers {
             worker
@@ -61,6 +57,10 @@ pub fn load<W: LocalWorkload>(
         Ok(())
     })
     .context("cannot load the tables")?;
+    ensure!(
+        !stop.load(Relaxed),
+        "ended by the user before anything was measured"
+    );
     let loaded = Loaded {
         rows: rows.into_inner(),
         seconds: start.elapsed_s(),

@@ -4,6 +4,7 @@ use super::LocalWorkload;
 use super::driver::{Run, Span};
 use super::load::Loaded;
 use super::measure::{KindWindow, Window};
+use super::text::counted;
 use anyhow::{Context, Result};
 use fabric::run_now;
 use hdrhistogram::Histogram;
@@ -197,12 +198,11 @@ impl Report {
     ) -> Result<Self> {
         let memory = memory(db, workload).context("cannot measure the memory")?;
         let checks = check(db, workload, run).context("cannot check the database")?;
-        let span = sum(&run.spans, workload.transaction_types().len());
         let Span {
             seconds,
             cpu_seconds,
             window,
-        } = &span;
+        } = &run.measured;
         let totals = |field: fn(&KindTotals) -> u64| -> u64 {
             (0..window.kinds.len())
                 .map(|kind| field(&window.totals.kind(kind)))
@@ -257,16 +257,6 @@ impl Report {
     /// Whether every check holds.
     pub fn is_sound(&self) -> bool {
         self.checks.iter().all(|check| check.ok)
-    }
-}
-
-fn sum(spans: &[Span], kind_count: usize) -> Span {
-    let mut window = Window::new(kind_count);
-    spans.iter().for_each(|span| window.merge(&span.window));
-    Span {
-        seconds: spans.iter().map(|span| span.seconds).sum(),
-        cpu_seconds: spans.iter().map(|span| span.cpu_seconds).sum(),
-        window,
     }
 }
 
@@ -352,7 +342,7 @@ fn memory<W: LocalWorkload>(db: &Db, workload: &W) -> Result<MemoryReport> {
 pub fn check<W: LocalWorkload>(db: &Db, workload: &W, run: &Run) -> Result<Vec<CheckReport>> {
     let database = db.handle();
     let mut lane = run_now(database.lane())?;
-    let results = run_now(workload.check(&database, &mut lane, &run.all.totals, false))?;
+    let results = run_now(workload.check(&database, &mut lane, &run.totals, false))?;
     drop(lane);
     let mut checks: Vec<CheckReport> = results.into_iter().map(CheckReport::from).collect();
     let structure = run_now(database.check())?;
@@ -361,7 +351,7 @@ pub fn check<W: LocalWorkload>(db: &Db, workload: &W, run: &Run) -> Result<Vec<C
         name: "every table and index is well formed, nothing is left locked".to_owned(),
         ok: wrong.is_none(),
         detail: match wrong {
-            None => format!("{} structures", structure.lines.len()),
+            None => counted(structure.lines.len() as u64, "structure"),
             Some(wrong) => wrong.clone(),
         },
     });

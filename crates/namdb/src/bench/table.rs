@@ -221,13 +221,7 @@ fn checks(text: &mut String, report: &Report) {
     for check in &report.checks {
         let mark = if check.ok { "ok  " } else { "FAIL" };
         let detail = grouped_numbers(&check.detail);
-        if check.name.len() + detail.len() + 11 <= COLUMNS {
-            let room = COLUMNS - 9 - check.name.len();
-            line!(text, "  {mark} {}{detail:>room$}", check.name);
-        } else {
-            wrapped(text, mark, &check.name);
-            wrapped(text, "    ", &format!("  {detail}"));
-        }
+        verdict(text, mark, &check.name, &detail);
     }
     line!(text);
     let commit = report.commit;
@@ -239,7 +233,9 @@ fn checks(text: &mut String, report: &Report) {
 fn grouped_numbers(sentence: &str) -> String {
     let mut text = String::with_capacity(sentence.len());
     for part in sentence.split_inclusive(|character: char| !character.is_ascii_digit()) {
-        let end = part.trim_end_matches(|character: char| !character.is_ascii_digit()).len();
+        let end = part
+            .trim_end_matches(|character: char| !character.is_ascii_digit())
+            .len();
         match part[..end].parse() {
             Ok(number) if end > 4 => text.push_str(&grouped(number)),
             _ => text.push_str(&part[..end]),
@@ -253,18 +249,41 @@ fn rule(text: &mut String) {
     line!(text, "  {}", "-".repeat(COLUMNS - 4));
 }
 
-/// A sentence behind a mark, broken between words where the line ends.
-fn wrapped(text: &mut String, mark: &str, sentence: &str) {
-    let indent = sentence.len() - sentence.trim_start().len();
-    let mut line = format!("  {mark} {}", " ".repeat(indent));
-    let empty = " ".repeat(7 + indent);
-    for word in sentence.split_whitespace() {
-        if line.len() + word.len() >= COLUMNS && line.len() > empty.len() {
-            line!(text, "{}", line.trim_end());
-            line.clone_from(&empty);
-        }
-        line.push_str(word);
-        line.push(' ');
+/// A mark, a sentence that is broken between words where the line ends, and behind its end, to the right,
+/// the detail; a long detail gets lines of its own.
+fn verdict(text: &mut String, mark: &str, sentence: &str, detail: &str) {
+    let mut lines = broken(sentence, COLUMNS - 9);
+    let last = lines.last_mut().expect("a sentence has a line");
+    let room = COLUMNS - 9 - last.len();
+    if detail.len() + 2 <= room {
+        last.push_str(&format!("{detail:>room$}"));
+    } else if detail.len() <= COLUMNS - 9 {
+        lines.push(format!("{detail:>room$}", room = COLUMNS - 9));
+    } else {
+        lines.extend(
+            broken(detail, COLUMNS - 13)
+                .into_iter()
+                .map(|line| format!("    {line}")),
+        );
     }
-    line!(text, "{}", line.trim_end());
+    for (index, line) in lines.iter().enumerate() {
+        line!(text, "  {} {line}", if index == 0 { mark } else { "    " });
+    }
+}
+
+/// A sentence in lines of at most `columns`, unless a word is longer.
+fn broken(sentence: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in sentence.split_whitespace() {
+        let line = lines.last_mut().expect("there is always one");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.len() + 1 + word.len() <= columns {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
 }

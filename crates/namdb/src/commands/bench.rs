@@ -3,7 +3,7 @@
 use super::choice::{Choice, Job};
 use super::{WorldArguments, catch_interrupts, interruption, parse_span};
 use crate::Verdict;
-use crate::bench::driver::{self, Run, RunPlan, Standing};
+use crate::bench::driver::{self, Run, RunPlan, Span, Standing, Watcher};
 use crate::bench::progress::Progress;
 use crate::bench::report::{Report, Subject};
 use crate::bench::{LocalWorkload, json, load, table, text, world};
@@ -112,22 +112,23 @@ impl Job for Measure<'_> {
 }
 
 /// Runs the plan under a bar that tells rate and time left.
-pub fn run_with_progress<W: LocalWorkload>(db: &Db, workload: &W, plan: &RunPlan) -> Result<Run> {
+fn run_with_progress<W: LocalWorkload>(db: &Db, workload: &W, plan: &RunPlan) -> Result<Run> {
     let total_s = plan.window_s * plan.windows as f64;
     let progress = Progress::begin("running", (total_s * 1e3) as u64);
-    let mut done = 0;
-    let run = driver::run(
-        db,
-        workload,
-        plan,
-        interruption(),
-        &mut |standing: &Standing| {
-            done = standing.transactions;
-            let per_second = standing.transactions as f64 / standing.seconds.max(1e-3);
-            let message = format!("{} transactions/s", text::rate(per_second));
-            progress.show((standing.seconds * 1e3) as u64, &message);
-        },
-    )?;
-    progress.finish(&text::counted(done, "transaction"));
+    let run = driver::run(db, workload, plan, interruption(), &mut Bar(&progress))?;
+    let transactions = text::counted(run.totals.committed(), "transaction");
+    progress.finish(&format!("{transactions} committed, warm-up included"));
     Ok(run)
+}
+
+struct Bar<'a>(&'a Progress);
+
+impl Watcher for Bar<'_> {
+    fn show(&mut self, standing: &Standing) {
+        let per_second = standing.transactions as f64 / standing.seconds.max(1e-3);
+        let message = format!("{} transactions/s", text::rate(per_second));
+        self.0.show((standing.seconds * 1e3) as u64, &message);
+    }
+
+    fn span(&mut self, _span: &Span) {}
 }

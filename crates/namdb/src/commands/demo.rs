@@ -115,19 +115,23 @@ fn observe(isolation: Isolation) -> Result<Observation> {
 
 fn tell(snapshot: &Observation, serializable: &Observation) -> String {
     let ending = |seen: &Observation| match (seen.is_serializable(), seen.was_prevented()) {
-        (false, _) => "all three committed; no order of them explains that",
-        (true, true) => "the check was refused, because what it had read has changed",
+        (false, _) => "all three commit, though no order of them explains it",
+        (true, true) => "the check is refused: what it had read has changed",
         (true, false) => "some order of them explains what was seen",
     };
     format!(
-        "  What isolation means, on one customer's accounts: savings 4.00, checking 3.00.\n  \
-         A check over 5.00 reads both; meanwhile 4.00 leave savings, and a balance of\n  \
-         {}.00 is printed; then the check, still thinking itself covered, is charged.\n    \
-         snapshot      {}\n    \
+        "  Isolation, played on one customer with 4.00 in savings and 3.00 in checking\n  \
+         {rule}\n    \
+         a check over 5.00 looks at both: 7.00 cover it\n    \
+         a withdrawal takes 4.00 from savings, and commits\n    \
+         a statement adds both up to {seen}.00, and commits\n    \
+         the check is charged, without the penalty for checks that are not covered\n  \
+         snapshot      {}\n  \
          serializable  {}\n",
-        snapshot.balance_seen / 100,
         ending(snapshot),
-        ending(serializable)
+        ending(serializable),
+        rule = "-".repeat(76),
+        seen = snapshot.balance_seen / 100,
     )
 }
 

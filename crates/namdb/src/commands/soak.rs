@@ -3,7 +3,7 @@
 use super::choice::{Choice, Job, TpccArguments};
 use super::{WorldArguments, catch_interrupts, interruption};
 use crate::Verdict;
-use crate::bench::driver::{self, RunPlan, Span};
+use crate::bench::driver::{self, RunPlan, Span, Standing, Watcher};
 use crate::bench::progress::Progress;
 use crate::bench::report::{Report, Subject, quantile_us};
 use crate::bench::{LocalWorkload, json, load, table, text, world};
@@ -42,7 +42,7 @@ pub struct SoakArguments {
 }
 
 /// The run at one moment: what has happened since the sample before, and what memory is in use.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Sample {
     /// Seconds since the start.
     pub at_s: f64,
@@ -136,26 +136,14 @@ impl Job for Soak<'_> {
             seed: self.world.seed,
         };
         let progress = Progress::begin("running", (plan.window_s * plan.windows as f64) as u64);
-        let mut memory = Vec::new();
-        let run = driver::run(&db, &workload, &plan, interruption(), &mut |standing| {
-            if standing.is_new_window {
-                memory.push(memory_now(&db));
-            }
-            let process = text::bytes(host::resident_bytes());
-            let per_second = text::rate(standing.transactions as f64 / standing.seconds.max(1e-3));
-            progress.show(
-                standing.seconds as u64,
-                &format!("{per_second} txn/s, {process}"),
-            );
-        })?;
-        memory.push(memory_now(&db));
-        progress.finish(&text::counted(run.spans.len() as u64, "sample"));
-        let mut at_s = 0.0;
-        let samples = run.spans.iter().zip(&memory).map(|(span, &memory)| {
-            at_s += span.seconds;
-            sample(at_s, span, memory)
-        });
-        let samples = samples.collect();
+        let mut sampler = Sampler {
+            db: &db,
+            progress: &progress,
+            samples: Vec::new(),
+        };
+        let run = driver::run(&db, &workload, &plan, interruption(), &mut sampler)?;
+        let samples = sampler.samples;
+        progress.finish(&text::counted(samples.len() as u64, "sample"));
         let isolation = self.world.isolation.into();
         let subject = Subject {
             parameters,
@@ -165,6 +153,30 @@ impl Job for Soak<'_> {
         };
         let report = Report::new(&db, &workload, &subject, loaded, &run)?;
         Ok(SoakReport { samples, report })
+    }
+}
+
+/// Turns each window into a sample as soon as it is over.
+struct Sampler<'a> {
+    db: &'a Db,
+    progress: &'a Progress,
+    samples: Vec<Sample>,
+}
+
+impl Watcher for Sampler<'_> {
+    fn show(&mut self, standing: &Standing) {
+        let per_second = text::rate(standing.transactions as f64 / standing.seconds.max(1e-3));
+        let process = text::bytes(host::resident_bytes());
+        self.progress.show(
+            standing.seconds as u64,
+            &format!("{per_second} txn/s, {process}"),
+        );
+    }
+
+    fn span(&mut self, span: &Span) {
+        let before_s = self.samples.last().map_or(0.0, |sample| sample.at_s);
+        self.samples
+            .push(sample(before_s + span.seconds, span, memory_now(self.db)));
     }
 }
 

@@ -51,7 +51,7 @@ impl Default for SmallBankConfig {
 pub enum SmallBankConfigError {
     /// Payments need two customers.
     #[error(
-        "payments need two hot customers, and all customers at least the hot ones: {customers} customers with {hot} hot ones do not do"
+        "payments need two hot customers, all of them among the customers; {hot} of {customers} do not do"
     )]
     Customers {
         /// Customers asked for.

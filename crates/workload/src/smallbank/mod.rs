@@ -11,6 +11,8 @@ pub mod write_skew;
 
 mod check;
 mod ledger;
+#[cfg(test)]
+mod tests;
 
 use crate::driver::{CheckResult, Finished, RunTotals, Workload};
 use crate::error::WorkloadError;

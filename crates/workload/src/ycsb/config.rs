@@ -206,8 +206,7 @@ pub enum YcsbConfigError {
     Operations(u32),
     /// Too few records for the transactions.
     #[error(
-        "{operations} operations on records that differ need at least {} records, there are {records}",
-        2 * operations
+        "{records} records are too few to draw {operations} different ones for each transaction"
     )]
     Records {
         /// Records asked for.

@@ -13,6 +13,8 @@ pub mod zipf;
 
 mod check;
 mod tally;
+#[cfg(test)]
+mod tests;
 
 use crate::driver::{CheckResult, Finished, RunTotals, Workload};
 use crate::error::WorkloadError;

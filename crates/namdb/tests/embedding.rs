@@ -1,0 +1,301 @@
+//! The library in a program with threads: sessions, lanes lent and returned, outcomes.
+
+use namdb::{
+    Abort, AsyncSession, Column, ColumnType, Config, Db, Isolation, Key, KeyBuilder, KeyValueTable,
+    OpenError, Outcome, RecordTable, Retry, Schema, TableId, TableSpec, Text, TransactionError,
+    TxnError, asynchronous::block_on, host, record,
+};
+
+fn open(lanes: u32) -> Db {
+    let config = Config {
+        server_bytes: 64 << 20,
+        lanes,
+        ..Config::default()
+    };
+    namdb::open(config).expect("64 MiB can be had")
+}
+
+fn counters(db: &Db) -> TableId {
+    let columns = vec![
+        Column::new("id", ColumnType::Int8),
+        Column::new("n", ColumnType::Int8),
+    ];
+    let schema = Schema::new("counter", columns, &[0]).expect("the columns are fine");
+    let spec = TableSpec {
+        schema,
+        design: Default::default(),
+        indexes: Vec::new(),
+    };
+    db.create_table(spec).expect("the table is new")
+}
+
+fn key(id: i64) -> Key {
+    KeyBuilder::new().int8(id).key()
+}
+
+#[test]
+fn many_sessions_share_few_lanes_and_lose_no_update() {
+    const THREADS: i64 = 8;
+    const COUNTS: i64 = 200;
+    let db = open(2);
+    let table = counters(&db);
+    let retry = Retry::attempts(10_000);
+    db.session()
+        .transaction(Isolation::Snapshot, retry, |txn| {
+            txn.insert(table, &key(0)).map(drop)
+        })
+        .expect("the row is new");
+    let threads: Vec<_> = (0..THREADS)
+        .map(|_| {
+            let mut session = db.session();
+            let count = move || {
+                for _ in 0..COUNTS {
+                    let counted = session.transaction(Isolation::Snapshot, retry, |txn| {
+                        let row = txn.read(table, &key(0))?.expect("inserted above");
+                        let next = txn.row(row).int(1) + 1;
+                        txn.update(row).set_int(1, next);
+                        Ok(())
+                    });
+                    counted.expect("so many attempts suffice");
+                }
+            };
+            host::spawn("counter", count).expect("threads can be had")
+        })
+        .collect();
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().expect("no counter panics"));
+    let sum = db
+        .session()
+        .transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
+            let row = txn.read(table, &key(0))?.expect("inserted above");
+            Ok(txn.row(row).int(1))
+        });
+    assert_eq!(sum.expect("reads commit"), THREADS * COUNTS);
+}
+
+#[test]
+fn ten_thousand_sessions_fit_one_lane() {
+    let db = open(1);
+    let table = counters(&db);
+    let mut sessions: Vec<_> = (0..10_000).map(|_| db.session()).collect();
+    for (id, session) in sessions.iter_mut().enumerate() {
+        let inserted = session.transaction(Isolation::Snapshot, Retry::attempts(10), |txn| {
+            txn.insert(table, &key(id as i64)).map(drop)
+        });
+        inserted.expect("the rows are new");
+    }
+    let mut rows = 0;
+    let counted = sessions[0].transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
+        rows = 0;
+        txn.for_each(table, |_| rows += 1)
+    });
+    counted.expect("reads commit");
+    assert_eq!(rows, 10_000);
+}
+
+#[test]
+fn outcomes_are_told_apart() {
+    let db = open(4);
+    let table = counters(&db);
+    let (mut first, mut second) = (db.session(), db.session());
+    let insert = |txn: &mut namdb::Transaction<'_>| txn.insert(table, &key(1)).map(drop);
+    first
+        .transaction(Isolation::Snapshot, Retry::NEVER, insert)
+        .expect("the row is new");
+
+    // The same row again: the statement fails, the transaction leaves nothing.
+    let again = first.transaction(Isolation::Snapshot, Retry::attempts(5), insert);
+    assert!(
+        matches!(
+            again,
+            Err(TransactionError::Statement(TxnError::DuplicateKey { .. }))
+        ),
+        "{again:?}"
+    );
+
+    // Two writers of one row: the first committer wins.
+    let mut slow = first.begin(Isolation::Snapshot).expect("a lane is free");
+    let row = slow
+        .read(table, &key(1))
+        .expect("quiet")
+        .expect("inserted above");
+    second
+        .transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
+            let row = txn.read(table, &key(1))?.expect("inserted above");
+            txn.update(row).set_int(1, 7);
+            Ok(())
+        })
+        .expect("nobody has committed before");
+    slow.update(row).set_int(1, 8);
+    assert_eq!(slow.commit(), Outcome::Aborted(Abort::WriteConflict));
+
+    // A roll-back by the caller is not tried again.
+    let mut attempts = 0;
+    let result = second.transaction(Isolation::Serializable, Retry::attempts(5), |txn| {
+        attempts += 1;
+        let row = txn.read(table, &key(1))?.expect("inserted above");
+        txn.update(row).set_int(1, 9);
+        Err::<(), _>(Abort::User.into())
+    });
+    assert_eq!(
+        (result.expect_err("rolled back").abort(), attempts),
+        (Some(Abort::User), 1)
+    );
+    let left = second.transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
+        let row = txn.read(table, &key(1))?.expect("inserted above");
+        Ok(txn.row(row).int(1))
+    });
+    assert_eq!(left.expect("reads commit"), 7);
+}
+
+#[test]
+fn a_dropped_transaction_leaves_nothing() {
+    let db = open(1);
+    let table = KeyValueTable::create(&db, "kv", 20, 3000, Default::default()).expect("new");
+    let mut session = db.session();
+    let mut kv = session.key_value().expect("the lane is free");
+    kv.write(table, b"lost", b"value").expect("it fits");
+    drop(kv);
+    let mut kv = session.key_value().expect("the lane is free again");
+    assert_eq!(kv.read(table, b"lost"), Ok(None));
+    let long = vec![7; 3000];
+    kv.write(table, b"", &long).expect("it fits");
+    assert!(kv.write(table, b"k", &[0; 3001]).is_err());
+    assert!(kv.write(table, &[0; 21], b"v").is_err());
+    assert_eq!(kv.commit(), Outcome::Committed);
+    let mut kv = session.key_value().expect("the lane is free again");
+    assert_eq!(kv.read(table, b""), Ok(Some(long)));
+    assert_eq!(kv.delete(table, b""), Ok(true));
+    assert_eq!(kv.delete(table, b""), Ok(false));
+    assert_eq!(kv.commit(), Outcome::Committed);
+}
+
+record! {
+    /// A row with a name.
+    struct Person in "person" {
+        key { name: Text<20> }
+        age: Option<i16>,
+    }
+}
+
+#[test]
+fn typed_tables_find_themselves_again() {
+    let db = open(2);
+    assert!(RecordTable::<Person>::open(&db).is_none());
+    let people = RecordTable::<Person>::create(&db, Default::default()).expect("new");
+    assert_eq!(
+        RecordTable::<Person>::open(&db).map(|table| table.id()),
+        Some(people.id())
+    );
+    let mut session = db.session();
+    let removed = session.transaction(Isolation::Serializable, Retry::NEVER, |txn| {
+        txn.put(
+            people,
+            &Person {
+                name: "Ada".into(),
+                age: Some(36),
+            },
+        )?;
+        txn.put(
+            people,
+            &Person {
+                name: "Ada".into(),
+                age: None,
+            },
+        )?;
+        txn.put(
+            people,
+            &Person {
+                name: "Alan".into(),
+                age: Some(41),
+            },
+        )?;
+        txn.remove(people, Person::key("Alan"))
+    });
+    assert!(removed.expect("quiet"));
+    let read = session.transaction(Isolation::Serializable, Retry::NEVER, |txn| {
+        Ok((
+            txn.get(people, Person::key("Ada"))?,
+            txn.get(people, Person::key("Alan"))?,
+        ))
+    });
+    assert_eq!(
+        read.expect("quiet"),
+        (
+            Some(Person {
+                name: "Ada".into(),
+                age: None
+            }),
+            None
+        )
+    );
+}
+
+#[test]
+fn full_memory_is_an_error_and_not_a_crash() {
+    let config = Config {
+        server_bytes: 16 << 20,
+        ..Config::default()
+    };
+    let db = namdb::open(config).expect("16 MiB can be had");
+    let table = KeyValueTable::create(&db, "kv", 8, 4000, Default::default()).expect("new");
+    let mut session = db.session();
+    let full = (0..10_000_u64).find_map(|number| {
+        let written = session.transaction(Isolation::Snapshot, Retry::attempts(100), |txn| {
+            txn.write_value(table, &number.to_be_bytes(), &[1; 4000])
+        });
+        written.err()
+    });
+    let sentence = full.expect("16 MiB do not hold 40 MB").to_string();
+    assert!(
+        sentence.contains("full") || sentence.contains("memory"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn absurd_settings_are_refused() {
+    let open = |change: fn(&mut Config)| {
+        let mut config = Config {
+            server_bytes: 64 << 20,
+            ..Config::default()
+        };
+        change(&mut config);
+        namdb::open(config).map(drop)
+    };
+    assert!(matches!(
+        open(|config| config.servers = 0),
+        Err(OpenError::ServerCount(0))
+    ));
+    assert!(matches!(
+        open(|config| config.server_bytes = 7),
+        Err(OpenError::ServerBytes(7))
+    ));
+    assert!(matches!(
+        open(|config| config.lanes = 1000),
+        Err(OpenError::LaneCount(1000))
+    ));
+    assert!(matches!(
+        open(|config| config.server_bytes = 1 << 60),
+        Err(OpenError::Start(_))
+    ));
+}
+
+#[test]
+fn async_work_outlives_its_future() {
+    let db = open(2);
+    let table = KeyValueTable::create(&db, "kv", 8, 8, Default::default()).expect("new");
+    let session = AsyncSession::open(&db, 1).expect("threads can be had");
+    drop(
+        session.transaction(Isolation::Snapshot, Retry::NEVER, move |txn| {
+            txn.write_value(table, b"k", b"v")
+        }),
+    );
+    let value = block_on(
+        session.transaction(Isolation::Snapshot, Retry::NEVER, move |txn| {
+            txn.read_value(table, b"k")
+        }),
+    );
+    assert_eq!(value.expect("quiet"), Some(b"v".to_vec()));
+}

@@ -1,0 +1,263 @@
+//! The program as a user meets it: results, files, exit codes, and what it says to nonsense.
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn namdb(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_namdb"));
+    command
+        .args(arguments.split_whitespace())
+        .output()
+        .expect("the program was built")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("the program writes UTF-8")
+}
+
+/// A file name of this test run that nobody else uses.
+fn temporary(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("namdb-test-{}-{name}", std::process::id()))
+}
+
+/// Runs a benchmark for a moment and returns its report.
+fn bench(workload: &str) -> Value {
+    let path = temporary(&workload.replace(|letter: char| !letter.is_alphanumeric(), "-"));
+    let output = namdb(&format!(
+        "bench {workload} --seconds 0.3 --warm-up 0.05 --threads 2 --memory 1G --json {}",
+        path.display()
+    ));
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{workload}: {errors}");
+    let drawn = text(&output.stdout);
+    assert!(drawn.contains("The database is consistent"), "{drawn}");
+    assert!(
+        drawn.lines().all(|line| line.len() <= 80),
+        "a line is too long for a terminal:\n{drawn}"
+    );
+    let report = std::fs::read_to_string(&path).expect("the report was written");
+    std::fs::remove_file(&path).expect("the report is ours");
+    serde_json::from_str(&report).expect("the report is JSON")
+}
+
+fn number(report: &Value, pointer: &str) -> f64 {
+    let found = report.pointer(pointer).and_then(Value::as_f64);
+    found.unwrap_or_else(|| panic!("no number at {pointer} of {report:#}"))
+}
+
+#[test]
+fn the_report_has_everything_a_comparison_needs() {
+    let report = bench("ycsb --records 2000 --record-bytes 100 --servers 2");
+    for (pointer, value) in [
+        ("/workload", "ycsb"),
+        ("/fabric", "local"),
+        ("/isolation", "snapshot"),
+        ("/oracle", "double-collect"),
+    ] {
+        assert_eq!(report.pointer(pointer), Some(&Value::from(value)));
+    }
+    assert_eq!(
+        (number(&report, "/threads"), number(&report, "/servers")),
+        (2.0, 2.0)
+    );
+    assert_eq!(number(&report, "/seed"), 1.0);
+    let seconds = number(&report, "/seconds");
+    assert!((0.29..3.0).contains(&seconds), "{seconds} s instead of 0.3");
+    for pointer in [
+        "/cpu_seconds",
+        "/txn_per_s",
+        "/per_type/read/per_s",
+        "/per_type/read/count",
+        "/per_type/read/p50_us",
+        "/per_type/read/verbs",
+        "/per_type/read/bytes",
+        "/memory/raw_bytes",
+        "/memory/per_table/usertable/used_bytes",
+    ] {
+        assert!(number(&report, pointer) > 0.0, "{pointer}");
+    }
+    let quantiles = ["p50_us", "p99_us", "p999_us", "max_us"]
+        .map(|quantile| number(&report, &format!("/per_type/update/{quantile}")));
+    assert!(quantiles.is_sorted(), "{quantiles:?}");
+    assert_eq!(
+        number(&report, "/per_type/read/round_trips"),
+        1.0,
+        "a read is one round trip"
+    );
+    let used = number(&report, "/memory/used_bytes");
+    assert!(used > number(&report, "/memory/raw_bytes"));
+    let checks = report["checks"].as_array().expect("a list");
+    assert!(checks.len() >= 4 && checks.iter().all(|check| check["ok"] == true));
+    assert!(
+        checks
+            .iter()
+            .all(|check| check["name"].is_string() && check["detail"].is_string())
+    );
+    assert!(report["aborts"].is_object() && report["machine"].is_string());
+    assert!(report["commit"].is_string());
+}
+
+#[test]
+fn every_workload_runs_under_both_isolation_levels_and_oracles() {
+    for world in ["--isolation serializable", "--oracle frozen", ""] {
+        for workload in [
+            "bank --records 100",
+            "smallbank --records 1000",
+            "ycsb --workload E --records 500 --record-bytes 50",
+            "ycsb --ops-per-txn 4 --read-share 50 --uniform --records 500",
+        ] {
+            let report = bench(&format!("{workload} {world}"));
+            assert!(number(&report, "/committed") > 0.0, "{workload} {world}");
+        }
+    }
+}
+
+#[test]
+fn tpcc_reports_its_own_figure() {
+    let report = bench("tpcc --warehouses 1 --distribution 50");
+    assert!(number(&report, "/new_order_per_s") > 0.0);
+    assert_eq!(
+        report["per_type"].as_object().map(serde_json::Map::len),
+        Some(5)
+    );
+}
+
+#[test]
+fn counts_are_the_same_every_time() {
+    for workload in ["tpcc", "ycsb", "smallbank", "point-read"] {
+        let arguments = format!("counts --workload {workload} --transactions 200");
+        let (first, second) = (namdb(&arguments), namdb(&arguments));
+        assert!(first.status.success(), "{}", text(&first.stderr));
+        assert_eq!(text(&first.stdout), text(&second.stdout));
+        let line: Value = serde_json::from_slice(&first.stdout).expect("one line of JSON");
+        assert_eq!(
+            (&line["workload"], &line["transactions"]),
+            (&workload.into(), &200.into())
+        );
+        let types = line["types"].as_object().expect("a map");
+        let count: f64 = types
+            .keys()
+            .map(|kind| number(&line, &format!("/types/{kind}/count")))
+            .sum();
+        assert_eq!(count, 200.0);
+        assert!(number(&line, "/round_trips") > 0.0);
+    }
+}
+
+#[test]
+fn a_trace_shows_the_verbs_of_each_type() {
+    let output = namdb("trace smallbank --records 100 --memory 64M");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let traces = text(&output.stdout);
+    for kind in ["amalgamate", "balance", "send_payment", "write_check"] {
+        assert!(
+            traces.lines().any(|line| line == kind),
+            "no {kind} in\n{traces}"
+        );
+    }
+    assert!(traces.contains("round trip") && traces.contains("CompareAndSwap"));
+}
+
+#[test]
+fn a_soak_samples_draws_and_writes() {
+    let (json, plot) = (temporary("soak.json"), temporary("soak.svg"));
+    let output = namdb(&format!(
+        "soak --minutes 0.03 --sample 0.3 --warehouses 1 --threads 1 --memory 2G --json {} --plot {}",
+        json.display(),
+        plot.display()
+    ));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let soak: Value =
+        serde_json::from_slice(&std::fs::read(&json).expect("written")).expect("JSON");
+    assert_eq!(soak["samples"].as_array().map(Vec::len), Some(6));
+    assert!(number(&soak, "/samples/5/txn_per_s") > 0.0);
+    assert!(number(&soak, "/report/committed") > 0.0);
+    assert!(
+        std::fs::read_to_string(&plot)
+            .expect("written")
+            .starts_with("<svg")
+    );
+    std::fs::remove_file(json).expect("ours");
+    std::fs::remove_file(plot).expect("ours");
+}
+
+#[test]
+fn nonsense_is_answered_in_a_sentence() {
+    for (arguments, sentence) in [
+        ("bench tpcc --warehouses 0", "1..=32767"),
+        ("bench tpcc --threads 64", "1..=63"),
+        ("bench tpcc --seconds -3", "unexpected argument"),
+        ("bench tpcc --seconds 0", "a time is a number over 0"),
+        ("bench ycsb --workload G", "A, B, C, D, E and F"),
+        ("bench ycsb --records 1", "too few"),
+        ("bench ycsb --ops-per-txn 65", "1 to 64 operations"),
+        ("bench ycsb --record-bytes 100000", "1 to 7168 bytes"),
+        ("bench ycsb --zipf 3", "from 0 to 2"),
+        ("bench ycsb --uniform --zipf 0.5", "cannot be used with"),
+        ("bench ycsb --records 1000000000000", "make it smaller"),
+        ("bench ycsb --memory 1M", "make it smaller"),
+        ("bench ycsb --memory 4000T", "this machine has"),
+        ("bench ycsb --memory much", "such as 4G"),
+        ("bench smallbank --records 10 --hot 11", "two hot customers"),
+        (
+            "bench bank --json /no/such/folder/result.json",
+            "cannot write /no/such/folder",
+        ),
+        (
+            "counts --workload chess --transactions 1",
+            "possible values",
+        ),
+        ("soak --minutes 0", "a time is a number over 0"),
+        ("dance", "unrecognized subcommand"),
+    ] {
+        let output = namdb(arguments);
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {errors}");
+        assert!(
+            errors.contains(sentence),
+            "{arguments} is answered by: {errors}"
+        );
+        assert!(output.stdout.is_empty(), "{arguments} has a result");
+    }
+}
+
+#[test]
+fn help_teaches_by_example() {
+    for command in ["", "bench", "bench ycsb", "demo", "soak", "counts", "trace"] {
+        let output = namdb(&format!("{command} --help"));
+        assert!(output.status.success());
+        assert!(text(&output.stdout).contains("namdb "), "{command}");
+    }
+    assert!(text(&namdb("--help").stdout).contains("Examples:"));
+}
+
+/// Ctrl-C ends a run early, and what was measured until then is reported.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_still_reports() {
+    let path = temporary("interrupted.json");
+    let arguments = format!(
+        "bench bank --records 100 --seconds 600 --threads 1 --warm-up 0.05 --memory 64M --json {}",
+        path.display()
+    );
+    let mut command = Command::new(env!("CARGO_BIN_EXE_namdb"));
+    let child = command
+        .args(arguments.split_whitespace())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program was built");
+    namdb::host::sleep_ms(1500);
+    let process = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(process, rustix::process::Signal::INT).expect("it runs");
+    let output = child.wait_with_output().expect("it was started here");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("ended early by the user"));
+    let report: Value =
+        serde_json::from_slice(&std::fs::read(&path).expect("written")).expect("JSON");
+    assert_eq!(report["is_interrupted"], true);
+    let seconds = number(&report, "/seconds");
+    assert!((0.1..60.0).contains(&seconds), "{seconds}");
+    std::fs::remove_file(path).expect("ours");
+}

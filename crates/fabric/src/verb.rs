@@ -73,7 +73,8 @@ pub enum Verb {
         at: u32,
         /// Words of header and image together.
         words: u32,
-        /// The first word that differs from what is there; words before it (but the version) are kept.
+        /// The first word that differs from what is there. Words before it are kept, but for the version,
+        /// and with `Cover::All` the words from the link to a node's shape.
         first: u32,
         /// What the checksum covers; with `AllButLink` the link word is not written.
         cover: Cover,
@@ -144,6 +145,9 @@ impl SlotGeometry {
 }
 
 /// What [`Verb::FindSlot`] leaves in the arena.
+///
+/// On a miss the insert word is not newer than the slots that were seen, so that a swap from it proves the
+/// miss, and collected-up-to word and identity are not older. On a hit nothing is promised of these words.
 ///
 /// ```text
 /// word | field

@@ -44,18 +44,28 @@ impl Pool {
     /// A piece of `words` words, not zeroed if it was used before.
     #[inline]
     pub async fn allocate<E: Env>(&mut self, env: &E, words: u32) -> Result<GlobalPtr, AllocateError> {
+        if let Some(ptr) = self.take(words) {
+            return Ok(ptr);
+        }
+        self.refill(env, words).await?;
+        Ok(self.take(words).expect("an extent was just added for it"))
+    }
+
+    /// A piece of `words` words, if the pool has one without asking for an extent.
+    #[inline]
+    pub fn take(&mut self, words: u32) -> Option<GlobalPtr> {
         assert!(words > 0);
         self.select(words);
         if let Some(ptr) = self.recent.1.pop() {
-            return Ok(ptr);
+            return Some(ptr);
         }
         if self.bump_words < u64::from(words) {
-            self.refill(env, words).await?;
+            return None;
         }
         let ptr = self.bump;
         self.bump = ptr.add_words(u64::from(words));
         self.bump_words -= u64::from(words);
-        Ok(ptr)
+        Some(ptr)
     }
 
     /// Takes a piece of `words` words back.

@@ -65,11 +65,12 @@ enum Garbage {
 #[derive(Clone, Default)]
 pub struct Horizon {
     adopted: Snapshot,
-    candidate: Option<Box<Candidate>>,
+    candidate: Candidate,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Candidate {
+    is_set: bool,
     snapshot: Snapshot,
     since_ns: u64,
 }
@@ -239,21 +240,23 @@ impl<E: Env> LaneInner<E> {
     /// The clock is raised after the candidate's collect: a lane whose stamp is the raised value or more
     /// has read the vector after that, so it covers the candidate.
     pub(crate) async fn advance_horizon(&mut self) -> Result<(), Abort> {
-        if self.horizon.candidate.is_none() {
-            let snapshot = self.snapshot.clone();
-            if !snapshot.includes(&self.horizon.adopted) || snapshot.counters() == self.horizon.counters() {
+        if !self.horizon.candidate.is_set {
+            let adopted = &self.horizon.adopted;
+            if !self.snapshot.includes(adopted) || self.snapshot.counters() == adopted.counters() {
                 return Ok(());
             }
             let clock = self.shared.oracle.add_words(u64::from(CLOCK));
-            let mut batch = Batch::new();
+            let mut batch = self.scratch.batch.take().unwrap_or_default();
+            batch.reset();
             let tick = batch.fetch_and_add(clock, 1);
             let batch = self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
-            let mut snapshot = snapshot;
-            snapshot.stamp = batch.found(tick) + 1;
-            let since_ns = self.env.now_ns();
-            self.horizon.candidate = Some(Box::new(Candidate { snapshot, since_ns }));
+            let candidate = &mut self.horizon.candidate;
+            candidate.snapshot.set(self.snapshot.counters(), batch.found(tick) + 1);
+            self.scratch.batch = Some(batch);
+            candidate.since_ns = self.env.now_ns();
+            candidate.is_set = true;
         }
-        let stamp = self.horizon.candidate.as_ref().expect("it was made just now").snapshot.stamp;
+        let stamp = self.horizon.candidate.snapshot.stamp;
         if !self.everybody_is_past(stamp).await? {
             return Ok(());
         }
@@ -261,21 +264,17 @@ impl<E: Env> LaneInner<E> {
         if !skip {
             self.raise_collected(stamp).await.map_err(|_| Abort::Unreachable)?;
         }
-        let candidate = self.horizon.candidate.take().expect("it was there just now");
+        let Horizon { adopted, candidate } = &mut self.horizon;
+        candidate.is_set = false;
         if self.snapshot.includes(&candidate.snapshot) {
             // What is collected now is superseded by versions that this very snapshot covers.
             self.snapshot.stamp = self.snapshot.stamp.max(stamp);
         }
-        self.horizon.adopted = candidate.snapshot;
+        adopted.set(candidate.snapshot.counters(), stamp);
         Ok(())
     }
 
     async fn everybody_is_past(&mut self, stamp: u64) -> Result<bool, Abort> {
-        let candidate = self.horizon.candidate.as_ref().expect("the caller has one");
-        let age_ns = self.env.now_ns().saturating_sub(candidate.since_ns);
-        if age_ns > self.shared.config.transaction_time_max_ns {
-            return Ok(true);
-        }
         let slots = self.shared.slots_in_use();
         let first = self.shared.oracle_layout.lane(self.shared.oracle, layout::SlotId(0));
         let mut batch = self.scratch.batch.take().unwrap_or_default();
@@ -288,7 +287,11 @@ impl<E: Env> LaneInner<E> {
             slot == own || active == 0 || active >= stamp
         });
         self.scratch.batch = Some(batch);
-        Ok(is_past)
+        if is_past {
+            return Ok(true);
+        }
+        let age_ns = self.env.now_ns().saturating_sub(self.horizon.candidate.since_ns);
+        Ok(age_ns > self.shared.config.transaction_time_max_ns)
     }
 
     /// Raises the collected-up-to word of every region to at least `stamp`.

@@ -207,6 +207,22 @@ impl<E: Env> Database<E> {
         Self { env, shared: self.shared.clone() }
     }
 
+    /// A handle from another compute server: it shares nothing with this one but remote memory.
+    pub fn elsewhere(&self, env: E) -> Self {
+        let own = &*self.shared;
+        let shared = Shared {
+            oracle: own.oracle,
+            oracle_layout: own.oracle_layout,
+            servers: own.servers.clone(),
+            config: own.config.clone(),
+            slot_count: AtomicU32::new(0),
+            published: (0..SLOTS_MAX).map(|_| AtomicU64::new(0)).collect(),
+            catalog: Mutex::default(),
+            home: Mutex::new(Home { idle: Vec::new(), made: 0 }),
+        };
+        Self { env, shared: Arc::new(shared) }
+    }
+
     /// The endpoint of this handle.
     pub fn env(&self) -> &E {
         &self.env

@@ -61,6 +61,12 @@ impl<E: Env> Lane<E> {
         &self.inner.as_ref().expect("a lane between transactions has its inner part").statistics
     }
 
+    /// The version that the lane's last commit gave to its rows.
+    pub fn last_commit(&self) -> VersionWord {
+        let inner = self.inner.as_ref().expect("a lane between transactions has its inner part");
+        VersionWord::new(inner.slot, inner.shared.published(inner.slot))
+    }
+
     /// Collects what can be collected, without waiting for enough of it to pile up.
     pub async fn collect_garbage(&mut self) -> Result<(), Abort> {
         self.inner().collect_all().await
@@ -245,13 +251,16 @@ impl<E: Env> LaneInner<E> {
         self.catalog.tables[table as usize].as_ref().expect("accesses name tables of the lane's catalog")
     }
 
+    /// Whether the lane's part of a table is there and complete.
+    #[inline]
+    pub fn is_open(&self, table: u32) -> bool {
+        matches!(self.tables.get(table as usize), Some(Some(open)) if open.epoch == self.catalog.epoch)
+    }
+
     /// The lane's part of a table, made when it is first used.
     #[inline]
     pub async fn open_table(&mut self, table: u32) -> Result<(), TxnError> {
-        match self.tables.get(table as usize) {
-            Some(Some(open)) if open.epoch == self.catalog.epoch => Ok(()),
-            _ => self.open_table_slowly(table).await,
-        }
+        if self.is_open(table) { Ok(()) } else { self.open_table_slowly(table).await }
     }
 
     #[cold]

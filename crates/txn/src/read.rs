@@ -88,6 +88,12 @@ pub(crate) fn access_hash(table: u32, key: &[u64]) -> u64 {
     mixed ^ mixed >> 32
 }
 
+/// Whether two keys are the same; they have a few words, for which a call is too much.
+#[inline]
+pub(crate) fn same_words(one: &[u64], other: &[u64]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).fold(0, |diff, (a, b)| diff | (a ^ b)) == 0
+}
+
 impl<E: Env> LaneInner<E> {
     /// Finds or reads every key's row; `visit` gets the access of each, in order.
     #[inline]
@@ -120,8 +126,10 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<(), TxnError> {
         self.batch().clear_verbs();
         for (table, key) in keys {
-            self.open_table(table.0).await?;
-            let access = self.post_lookup(table.0, key, pending).await?;
+            if !self.is_open(table.0) {
+                self.open_table(table.0).await?;
+            }
+            let access = self.post_lookup(table.0, key, pending)?;
             order.push(Span { at: access, words: 0 });
         }
         self.settle_pending(pending).await
@@ -138,8 +146,8 @@ impl<E: Env> LaneInner<E> {
         }
         self.batch().clear_verbs();
         for place in pending.iter_mut() {
-            if !matches!(place.step, Step::Row(_)) {
-                self.advance(place).await?;
+            if !matches!(place.step, Step::Row(_)) && self.advance(place)? {
+                Box::pin(self.find_and_advance(place)).await?;
             }
         }
         if !self.batch().is_empty() {
@@ -158,31 +166,34 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// The access of a key; if it is new, posts the first verb of its lookup.
+    /// The access of a key; if it is new, posts the first verb of its lookup. The table is open.
     #[inline]
-    pub(crate) async fn post_lookup(
+    pub(crate) fn post_lookup(
         &mut self,
         table: u32,
         key: &Key,
         pending: &mut Vec<Pending>,
     ) -> Result<u32, TxnError> {
-        let hash = access_hash(table, key.words());
-        if let Some(access) = self.known_access(table, key.words(), hash) {
+        let map_hash = access_hash(table, key.words());
+        if let Some(access) = self.known_access(table, key.words(), map_hash) {
             return Ok(access);
         }
         let key_span = self.batch().put(key.words());
-        let access = self.add_access(table, hash, key_span.at)?;
-        let info = self.info(table).clone();
+        let access = self.add_access(table, map_hash, key_span.at)?;
+        let Self { catalog, tables, batch, .. } = self;
+        let info = catalog.tables[table as usize].as_ref().expect("the table is open");
         match &info.primary {
             Primary::Hash(hash) => {
-                let lane_table = self.tables[table as usize].as_mut().expect("the table is open");
+                let lane_table = tables[table as usize].as_ref().expect("the table is open");
                 let place = hash.locate(&lane_table.directory, key.words());
                 let geometry = SlotGeometry::bucket(&hash.layout, hash.rows, place.tag_hash);
-                let span = self.batch().find_slot(place.bucket, geometry, key_span);
+                let batch = batch.as_mut().expect("between round trips the batch is here");
+                let span = batch.find_slot(place.bucket, geometry, key_span);
                 pending.push(Pending { access, step: Step::Bucket(place), span });
             }
             Primary::Tree(tree) => {
-                let step = self.post_leaf(Owner::Table(table), tree, key.words(), pending);
+                let tree = *tree;
+                let step = self.post_leaf(Owner::Table(table), &tree, key.words(), pending);
                 pending.push(Pending { access, step, span: Span::default() });
             }
         }
@@ -196,7 +207,7 @@ impl<E: Env> LaneInner<E> {
         self.map.find(hash, |access| {
             let other = &self.accesses[access as usize];
             let words = Span { at: other.key_at, words: key.len() as u32 };
-            other.table == table && batch.words(words) == key
+            other.table == table && same_words(batch.words(words), key)
         })
     }
 
@@ -242,18 +253,29 @@ impl<E: Env> LaneInner<E> {
         self.leaves_seen.iter().rposition(covers)
     }
 
-    /// Looks at the first result and settles the access or posts the read of its row.
+    /// Looks at the first result and settles the access or posts the read of its row. Answers whether the
+    /// leaf has to be found by asking.
     #[inline]
-    async fn advance(&mut self, pending: &mut Pending) -> Result<(), TxnError> {
+    fn advance(&mut self, pending: &mut Pending) -> Result<bool, TxnError> {
         match pending.step {
-            Step::Bucket(place) => self.advance_bucket(pending, place),
-            Step::Leaf(posted) => {
-                let seen = self.settle_leaf(pending.access, posted).await?;
-                self.advance_leaf(pending, seen)
-            }
-            Step::Seen(seen) => self.advance_leaf(pending, seen as usize),
-            _ => Ok(()),
+            Step::Bucket(place) => self.advance_bucket(pending, place)?,
+            Step::Leaf(posted) => match self.accept_posted(pending.access, posted) {
+                Some(seen) => self.advance_leaf(pending, seen)?,
+                None => return Ok(true),
+            },
+            Step::Seen(seen) => self.advance_leaf(pending, seen as usize)?,
+            _ => {}
         }
+        Ok(false)
+    }
+
+    /// The slow way to a leaf.
+    #[cold]
+    async fn find_and_advance(&mut self, pending: &mut Pending) -> Result<(), TxnError> {
+        let entry = self.accesses[pending.access as usize];
+        let key = Span { at: entry.key_at, words: self.info(entry.table).row.key_words };
+        let seen = self.find_leaf(Owner::Table(entry.table), key).await?;
+        self.advance_leaf(pending, seen)
     }
 
     #[inline]
@@ -359,21 +381,17 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// The leaf that covers the access's key, among the leaves seen.
+    /// The leaf that was hoped to cover the access's key, if it does.
     #[inline]
-    async fn settle_leaf(&mut self, access: u32, posted: Option<PostedLeaf>) -> Result<usize, TxnError> {
+    fn accept_posted(&mut self, access: u32, posted: Option<PostedLeaf>) -> Option<usize> {
         let entry = self.accesses[access as usize];
         let owner = Owner::Table(entry.table);
         let key = Span { at: entry.key_at, words: self.info(entry.table).row.key_words };
-        if let Some(posted) = posted {
-            let tree = self.tree(owner);
-            let batch = self.batch.as_ref().expect("the batch came back");
-            if let Some(read) = index::tree::accept_leaf(batch, &tree, posted, batch.words(key)) {
-                let known = self.leaves_seen.iter().rposition(|seen| seen.span == read.span);
-                return Ok(known.unwrap_or_else(|| self.note_leaf(owner, &read)));
-            }
-        }
-        Box::pin(self.find_leaf(owner, key)).await
+        let tree = self.tree(owner);
+        let batch = self.batch.as_ref().expect("the batch came back");
+        let read = index::tree::accept_leaf(batch, &tree, posted?, batch.words(key))?;
+        let known = self.leaves_seen.iter().rposition(|seen| seen.span == read.span);
+        Some(known.unwrap_or_else(|| self.note_leaf(owner, &read)))
     }
 
     /// Asks the memory server for the leaf: the cache was empty or wrong. The verbs that are posted but
@@ -403,7 +421,7 @@ impl<E: Env> LaneInner<E> {
         let entry = self.accesses[access as usize];
         let words = self.info(entry.table).row.key_words;
         let own = batch.words(Span { at: entry.key_at, words });
-        let is_ours = batch.words(Span { at: image.at + KEY, words }) == own;
+        let is_ours = same_words(batch.words(Span { at: image.at + KEY, words }), own);
         let in_place = is_ours && !version.is_none() && version != VersionWord::TORN;
         if !(in_place && self.snapshot.covers(version)) {
             return false;

@@ -241,7 +241,7 @@ impl<E: Env> LaneInner<E> {
             true => None,
         };
         let last = high.and_then(|high| predecessor(&high)).unwrap_or(scan.high).min(scan.high);
-        if !self.written.is_empty() {
+        if self.may_add_own(range) {
             self.add_own(range, &low.max(scan.low), &last, sightings);
             sightings.sort_unstable_by_key(|sighting| sighting.key);
         }
@@ -251,12 +251,22 @@ impl<E: Env> LaneInner<E> {
         Ok(next)
     }
 
+    /// Whether the write set can hold a row of the range that no entry leads to.
+    fn may_add_own(&self, range: &Range) -> bool {
+        self.written.iter().any(|&access| {
+            let entry = &self.accesses[access as usize];
+            let is_moved = range.index.is_some() && entry.state == State::Updated;
+            entry.table == range.table && (entry.state == State::Inserted || is_moved)
+        })
+    }
+
     /// Adds the rows of the write set whose keys are in range and which no entry leads to yet.
     fn add_own(&mut self, range: &Range, low: &Key, high: &Key, sightings: &mut Vec<Sighting>) {
         for number in 0..self.written.len() {
             let access = self.written[number];
             let entry = self.accesses[access as usize];
-            if entry.table != range.table || entry.state == State::Deleted {
+            let is_old = entry.state == State::Updated && range.index.is_none();
+            if entry.table != range.table || entry.state == State::Deleted || is_old {
                 continue;
             }
             let key = match &range.index {
@@ -326,7 +336,7 @@ impl<E: Env> LaneInner<E> {
                 None => sighting.key,
             };
             let access = match sighting.row.is_null() {
-                true => self.post_lookup(range.table, &key, pending).await?,
+                true => self.post_lookup(range.table, &key, pending)?,
                 false => self.post_row(range.table, &key, sighting.row, pending)?,
             };
             order.push(access);
@@ -381,6 +391,10 @@ impl<E: Env> LaneInner<E> {
             let view = LeafView::new(tree.layout, batch.words(self.leaves_seen[seen].span));
             if view.collected() > self.snapshot.stamp {
                 return Err(Abort::SnapshotTooOld.into());
+            }
+            let LeafSeen { leaf, insert, .. } = self.leaves_seen[seen];
+            if self.serializable {
+                self.witnesses.push((leaf, insert.word()));
             }
             let entries: Vec<(Key, GlobalPtr)> = (0..view.count())
                 .map(|n| (Key::from_words(view.key(n)), GlobalPtr::from_word(view.value(n)[0])))
@@ -533,15 +547,21 @@ impl<E: Env> LaneInner<E> {
             let first = first.expect("a bucket has a first block");
             let batch: &Batch = self.batch.as_ref().expect("the batch came back");
             let same = |word: u32| batch.word(first.at + word) == batch.word(again.at + word);
+            let insert = batch.word(first.at + bucket::INSERT);
             let moved = |&(_, span): &(GlobalPtr, Span)| batch.word(span.at + VERSION) == 0;
             if batch.word(again.at + bucket::COLLECTED) > self.snapshot.stamp {
                 return Err(Abort::SnapshotTooOld.into());
             }
-            if same(bucket::IDENTITY) && !rows.iter().any(moved) {
+            let is_still = same(bucket::IDENTITY);
+            let is_whole = !rows.iter().any(moved);
+            if is_still && self.serializable {
+                self.witnesses.push((bucket, insert));
+            }
+            if is_still && is_whole {
                 let identity = self.batch().word(again.at + bucket::IDENTITY);
                 return Ok((Identity::from_word(identity).level, rows));
             }
-            if same(bucket::IDENTITY) {
+            if is_still {
                 // A slot is being filled or was emptied: its row is not part of any snapshot here.
                 let identity = self.batch().word(again.at + bucket::IDENTITY);
                 let batch: &Batch = self.batch();

@@ -51,6 +51,11 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         self.home.as_ref().expect("a transaction that has not committed has its lane")
     }
 
+    /// The world this transaction lives in.
+    pub fn env(&self) -> &E {
+        &self.lane_ref().env
+    }
+
     /// The transaction's snapshot.
     pub fn snapshot(&self) -> &Snapshot {
         &self.lane_ref().snapshot

@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::error::FabricError;
 use crate::local::world::LocalWorld;
-use crate::raw::prefetch_words;
+use crate::raw::{load_words, prefetch_words, store_words};
 use crate::verb::{SlotGeometry, SlotRead, Verb};
 use layout::bucket;
 use layout::row::{Cover, LINK, VERSION};
@@ -118,18 +118,14 @@ fn execute_verb(world: &LocalWorld, arena: &mut [u64], verb: &Verb) -> Result<()
 
 #[inline]
 fn load_all(from: &[AtomicU64], to: &mut [u64]) {
-    for (word, place) in from.iter().zip(to) {
-        *place = word.load(Relaxed);
-    }
+    load_words(from, to);
     fence(Acquire);
 }
 
 #[inline]
 fn store_all(to: &[AtomicU64], from: &[u64]) {
     fence(Release);
-    for (word, &value) in to.iter().zip(from) {
-        word.store(value, Relaxed);
-    }
+    store_words(to, from);
 }
 
 /// A seqlock on the version word: intact if it stood there, unlocked, before and after the copy.
@@ -138,9 +134,7 @@ fn read_row(row: &[AtomicU64], to: &mut [u64]) {
     let version = VERSION as usize;
     for _ in 0..TORN_RETRY_COUNT_MAX {
         let before = row[version].load(Acquire);
-        for (word, place) in row.iter().zip(to.iter_mut()) {
-            *place = word.load(Relaxed);
-        }
+        load_words(row, to);
         fence(Acquire);
         let after = row[version].load(Relaxed);
         if before == after && before != VersionWord::TORN.word() {
@@ -152,6 +146,10 @@ fn read_row(row: &[AtomicU64], to: &mut [u64]) {
     to[version] = VersionWord::TORN.word();
 }
 
+/// With [`Cover::All`] the words from the link to here are written whatever `first` says: a node's link,
+/// neighbour and shape.
+const ALWAYS_WRITTEN_END: usize = layout::leaf::LOW as usize;
+
 /// The other half of the seqlock: TORN, payload, version. The caller holds the lock that guards it.
 #[inline]
 fn write_row(row: &[AtomicU64], image: &[u64], first: u32, cover: Cover) {
@@ -160,12 +158,10 @@ fn write_row(row: &[AtomicU64], image: &[u64], first: u32, cover: Cover) {
     fence(Release);
     let link = LINK as usize;
     if cover == Cover::All {
-        row[link].store(image[link], Relaxed);
+        store_words(&row[link..], &image[link..ALWAYS_WRITTEN_END.min(image.len())]);
     }
     let first = (first as usize).max(link + 1);
-    for (word, &value) in row[first..].iter().zip(&image[first..]) {
-        word.store(value, Relaxed);
-    }
+    store_words(&row[first..], &image[first..]);
     row[version].store(image[version], Release);
 }
 
@@ -188,6 +184,8 @@ fn find_slot(
     let tags = header(bucket::TAGS);
     let key_words = usize::from(geometry.key_words);
     let slot_words = usize::from(geometry.slot_words);
+    let mut arena_key = [0; layout::KEY_WORDS_MAX];
+    arena_key[..key_words].copy_from_slice(&arena[key..key + key_words]);
     let mut found = SlotRead::MISSING;
     for index in 0..u32::from(geometry.slots) {
         if bucket::tag_of(tags, index) != geometry.tag {
@@ -195,11 +193,15 @@ fn find_slot(
         }
         let slot = &words[geometry.slot(index) as usize..][..slot_words];
         let key_at = usize::from(geometry.key_at);
-        let matches = (0..key_words).all(|n| slot[key_at + n].load(Relaxed) == arena[key + n]);
+        let matches = (0..key_words).all(|n| slot[key_at + n].load(Relaxed) == arena_key[n]);
         if matches {
             let target = &mut arena[at + SlotRead::SLOT as usize..][..slot_words];
             if geometry.rows {
                 read_row(slot, target);
+                // The slot may have changed hands between the look at the key and the copy.
+                if target[key_at..key_at + key_words] != arena_key[..key_words] {
+                    continue;
+                }
             } else {
                 load_all(slot, target);
             }

@@ -6,9 +6,12 @@
 //! 3. Addresses come from the network or from remote words, so every access is checked against the
 //!    region's size here, in [`Memory::words`], before a reference is made.
 //! 4. Prefetch hints never fault and carry no data.
+//! 5. Copies go through assembly that moves each aligned word whole, so that racing is defined.
 
+mod copy;
 mod memory;
 mod prefetch;
 
+pub use copy::{load_words, store_words};
 pub use memory::Memory;
 pub use prefetch::prefetch_words;

@@ -12,8 +12,8 @@ use crate::error::IndexError;
 use fabric::{Batch, Env};
 use layout::{GlobalPtr, VersionWord};
 
-/// Largest share of a leaf that two neighbours may fill together when one takes over the other, in percent.
-/// Half: as many inserts as there are entries must come before the leaf is split again.
+/// Largest share of a leaf that two neighbours may fill together when one takes over the other, in
+/// percent. Half: as many inserts as there are entries must come before the leaf is split again.
 const FILL_PERCENT_MAX: u32 = 50;
 
 /// A leaf that took over its right neighbour.
@@ -21,13 +21,14 @@ const FILL_PERCENT_MAX: u32 = 50;
 pub struct Absorbed {
     /// The leaf as it stands now.
     pub leaf: LeafRead,
-    /// The neighbour. No pointer of the tree leads to it, but readers may be on their way: the caller frees
-    /// it when no operation that began before now is still running, into a pool of this tree's leaves.
+    /// The neighbour. No pointer of the tree leads to it, but readers may be on their way: the
+    /// caller frees it when no operation that began before now is still running, into a pool of
+    /// this tree's leaves.
     pub dead: GlobalPtr,
 }
 
-/// If `leaf` or its right neighbour is empty, or both together fill a leaf to half, lets the leaf take over
-/// range and entries of the neighbour. `None` if there is no neighbour or too much in it.
+/// If `leaf` or its right neighbour is empty, or both together fill a leaf to half, lets the leaf
+/// take over range and entries of the neighbour. `None` if there is no neighbour or too much in it.
 ///
 /// `timestamp` as for [`super::make_room`].
 ///
@@ -73,8 +74,8 @@ pub async fn absorb_right<E: Env>(
     env.reach(TreeStep::NeighboursLocked).await;
     let (batch, leaf) = take_over(env, batch, tree, &leaf, &right, timestamp).await?;
     env.reach(TreeStep::LeftTookOver).await;
-    // Dead before the leaf is unlocked: the leaf's changes must not pass by readers who still see the
-    // neighbour. Unlinked only then: whoever recovers from our death finds it through the leaf.
+    // Dead before the leaf is unlocked: the leaf's changes must not pass by readers who still see
+    // the neighbour. Unlinked only then: whoever recovers from our death finds it through the leaf.
     let late = env.mutant("tree::late_burial");
     let batch = if late {
         batch
@@ -168,8 +169,9 @@ async fn take_over<E: Env>(
     ))
 }
 
-/// Marks a leaf whose range and entries another one took over, and unlocks it: readers start again, and the
-/// word keeps late swaps away. Fences and `next` stay, for those who come over the leaf before it.
+/// Marks a leaf whose range and entries another one took over, and unlocks it: readers start again,
+/// and the word keeps late swaps away. Fences and `next` stay, for those who come over the leaf
+/// before it.
 pub(super) async fn bury<E: Env>(
     env: &E,
     mut batch: Batch,

@@ -8,8 +8,8 @@ use std::ops::Bound::{Excluded, Included, Unbounded};
 /// Leaves that a cache keeps unless told otherwise; about 12 MiB.
 const LEAF_COUNT_MAX: usize = 1 << 16;
 
-/// What one endpoint remembers of one tree's leaves. Plain private memory: it may be outdated at any
-/// time, so whoever reads a leaf by it compares generation and fences with what was read.
+/// What one endpoint remembers of one tree's leaves. Plain private memory: it may be outdated at
+/// any time, so whoever reads a leaf by it compares generation and fences with what was read.
 #[derive(Debug)]
 pub struct LeafCache {
     leaves: BTreeMap<Key, Place>,
@@ -78,10 +78,10 @@ impl LeafCache {
     /// The leaf that covered `key` when it was last seen.
     #[inline]
     pub(super) fn find(&mut self, key: &[u64]) -> Option<Place> {
-        if let Some((low, place)) = &self.finger {
-            if !is_below(key, low.words()) && !place.ends_before(key) {
-                return Some(*place);
-            }
+        let covers =
+            |(low, place): &&(Key, Place)| !is_below(key, low.words()) && !place.ends_before(key);
+        if let Some((_, place)) = self.finger.as_ref().filter(covers) {
+            return Some(*place);
         }
         let bounds = (Unbounded, Included(Key::from_words(key)));
         let (low, place) = self.leaves.range(bounds).next_back()?;
@@ -141,7 +141,8 @@ impl LeafCache {
         }
     }
 
-    /// Sweeps over the keys in turn: no bookkeeping on the warm path, and no leaf stays unused for long.
+    /// Sweeps over the keys in turn: no bookkeeping on the warm path, and no leaf stays unused for
+    /// long.
     fn evict(&mut self, kept: &Key) {
         let behind = self.hand.and_then(|hand| {
             let mut behind = self.leaves.range((Excluded(hand), Unbounded));

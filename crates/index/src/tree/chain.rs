@@ -13,11 +13,12 @@ pub(super) struct Behind {
     pub span: Span,
 }
 
-/// Reads the leaf that begins at `end`, where a leaf that leads to `next` ends. `None` if there is none: the
-/// leaf was read too long ago.
+/// Reads the leaf that begins at `end`, where a leaf that leads to `next` ends. `None` if there is
+/// none: the leaf was read too long ago.
 ///
-/// While a leaf takes over its right neighbour it ends where the neighbour ended, but still leads to it, so
-/// that recovery finds both. Whoever comes by passes the neighbour, dead or alive, and goes on behind it.
+/// While a leaf takes over its right neighbour it ends where the neighbour ended, but still leads
+/// to it, so that recovery finds both. Whoever comes by passes the neighbour, dead or alive, and
+/// goes on behind it.
 pub(super) async fn read_behind<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -46,7 +47,8 @@ pub(super) async fn read_behind<E: Env>(
     Ok((batch, None))
 }
 
-/// Whether `right` is a neighbour whose range belongs to the leaf that leads to it and ends at `end`.
+/// Whether `right` is a neighbour whose range belongs to the leaf that leads to it and ends at
+/// `end`.
 pub(super) fn is_taken_over(right: &LeafView<'_>, end: Option<&[u64]>) -> bool {
     let same_end = match end {
         Some(end) => !right.shape().unbounded && right.high() == end,

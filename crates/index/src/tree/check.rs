@@ -24,8 +24,8 @@ pub struct TreeReport {
     pub entries: u64,
     /// Leaves found locked: what somebody holds, or a dead lane has left.
     pub locked: Vec<GlobalPtr>,
-    /// Inner nodes that do not know of a change of leaves: somebody died before telling. Readers get by,
-    /// and the first who loses time over it has it settled.
+    /// Inner nodes that do not know of a change of leaves: somebody died before telling. Readers
+    /// get by, and the first who loses time over it has it settled.
     pub unsettled: Vec<String>,
     /// What is wrong, in words.
     pub errors: Vec<String>,
@@ -53,9 +53,9 @@ impl Met {
     }
 }
 
-/// Reads every node and checks: fences meet, keys rise strictly between them, no node met is dead, each level
-/// reached over `next` is the one reached from the level above, counts fit. Meant for a tree at rest;
-/// under load it may report what is in motion.
+/// Reads every node and checks: fences meet, keys rise strictly between them, no node met is dead,
+/// each level reached over `next` is the one reached from the level above, counts fit. Meant for a
+/// tree at rest; under load it may report what is in motion.
 pub async fn check<E: Env>(env: &E, tree: &Tree) -> Result<TreeReport, IndexError> {
     let mut report = TreeReport::default();
     let (_, block) = read_root(env, Batch::new(), tree.root).await?;

@@ -7,8 +7,8 @@ use crate::error::IndexError;
 use fabric::{Batch, CallError, Env, Span};
 use layout::{GlobalPtr, Key, LeafLayout};
 
-/// How often a descent starts again before it gives up. It does when it meets a node that was absorbed
-/// between two reads, which is rare.
+/// How often a descent starts again before it gives up. It does when it meets a node that was
+/// absorbed between two reads, which is rare.
 const DESCENT_RETRY_COUNT_MAX: u32 = 100;
 
 /// An inner node that was read whole.
@@ -72,8 +72,8 @@ pub(super) fn check_key(block: &TreeRoot, key: &Key) -> Result<(), IndexError> {
     Ok(())
 }
 
-/// Reads the inner node on `level` that covers `key`. Needs no latch: each node is read whole and proves by
-/// level and fences that it is on the way.
+/// Reads the inner node on `level` that covers `key`. Needs no latch: each node is read whole and
+/// proves by level and fences that it is on the way.
 pub(super) async fn descend<E: Env>(
     env: &E,
     mut batch: Batch,

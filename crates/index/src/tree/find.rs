@@ -13,8 +13,8 @@ use layout::{GlobalPtr, Key};
 
 /// How often finding starts again before it gives up.
 const FIND_RETRY_COUNT_MAX: u32 = 100;
-/// Leaves passed on the way to the right before it is cheaper to ask. More of them behind an answer of the
-/// memory server mean that somebody died before it told of a split, so that settling pays.
+/// Leaves passed on the way to the right before it is cheaper to ask. More of them behind an answer
+/// of the memory server mean that somebody died before it told of a split, so that settling pays.
 const HOP_COUNT_MAX: u32 = 4;
 
 /// A read of a leaf that was pushed but need not have been posted yet.
@@ -27,8 +27,8 @@ pub struct PostedLeaf {
     generation: u32,
 }
 
-/// Pushes the read of the leaf that covered `key` when the cache saw it last; `None` if the cache knows
-/// none. For callers that put several leaves into one round trip.
+/// Pushes the read of the leaf that covered `key` when the cache saw it last; `None` if the cache
+/// knows none. For callers that put several leaves into one round trip.
 #[inline]
 pub fn post_leaf(
     batch: &mut Batch,
@@ -46,7 +46,8 @@ pub fn post_leaf(
     })
 }
 
-/// The leaf behind a completed read, if it is whole and covers `key`; else the caller goes to [`find_leaf`].
+/// The leaf behind a completed read, if it is whole and covers `key`; else the caller goes to
+/// [`find_leaf`].
 #[inline]
 pub fn accept_leaf(
     batch: &Batch,
@@ -70,8 +71,8 @@ pub fn accept_leaf(
 
 /// Reads the leaf that covers `key`, whole, to the end of the arena. `batch` must hold no verbs.
 ///
-/// One round trip if the cache is right; one more per split since it was; a call and a read if it knows
-/// nothing or names a leaf that is gone.
+/// One round trip if the cache is right; one more per split since it was; a call and a read if it
+/// knows nothing or names a leaf that is gone.
 pub async fn find_leaf<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -106,7 +107,8 @@ pub async fn find_leaf<E: Env>(
     Err(IndexError::Contended)
 }
 
-/// Follows `next` from the leaf at `start` to the one that covers `key`; `None` if this leads nowhere.
+/// Follows `next` from the leaf at `start` to the one that covers `key`; `None` if this leads
+/// nowhere.
 async fn walk_right<E: Env>(
     env: &E,
     batch: Batch,
@@ -178,8 +180,8 @@ async fn settle_key<E: Env>(env: &E, tree: &Tree, key: &[u64]) -> Result<GlobalP
     .await
 }
 
-/// Has the inner nodes brought into line with the leaves that cover `low..high`, and returns the leaf that
-/// covers `low`.
+/// Has the inner nodes brought into line with the leaves that cover `low..high`, and returns the
+/// leaf that covers `low`.
 pub(super) async fn settle_range<E: Env>(
     env: &E,
     tree: &Tree,

@@ -37,8 +37,8 @@ impl Head {
     }
 }
 
-/// A node under construction. Entries are appended in key order; nothing else may use the arena until
-/// [`ImageBuilder::finish`], because an image is one span.
+/// A node under construction. Entries are appended in key order; nothing else may use the arena
+/// until [`ImageBuilder::finish`], because an image is one span.
 pub(super) struct ImageBuilder {
     layout: LeafLayout,
     at: u32,

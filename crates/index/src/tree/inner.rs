@@ -38,8 +38,9 @@ impl<E: Env> Inner<'_, E> {
         inner_layout(self.block.layout)
     }
 
-    /// Gives `node` the entries `new` in place of `old`. If they are too many it is split, and so are its
-    /// ancestors as far as needed; if nothing but a loan is left, its left neighbour takes it over.
+    /// Gives `node` the entries `new` in place of `old`. If they are too many it is split, and so
+    /// are its ancestors as far as needed; if nothing but a loan is left, its left neighbour takes
+    /// it over.
     pub async fn replace(
         &mut self,
         mut batch: Batch,
@@ -99,8 +100,9 @@ impl<E: Env> Inner<'_, E> {
         post_image(batch, layout, ptr, span);
     }
 
-    /// A node's memory, and the version its next life begins with. Absorbed nodes come first: whoever still
-    /// descends through one sees by level and fences that it is no longer what he looked for.
+    /// A node's memory, and the version its next life begins with. Absorbed nodes come first:
+    /// whoever still descends through one sees by level and fences that it is no longer what he
+    /// looked for.
     async fn allocate(&mut self, mut batch: Batch) -> Result<(Batch, GlobalPtr, u64), IndexError> {
         let layout = self.layout();
         let spare = self.block.spare;
@@ -121,8 +123,8 @@ impl<E: Env> Inner<'_, E> {
         Ok((batch, ptr, version))
     }
 
-    /// Splits a node into `groups`: the new ones first, then the node itself, which from then on leads
-    /// to them. Returns the separators its parent lacks.
+    /// Splits a node into `groups`: the new ones first, then the node itself, which from then on
+    /// leads to them. Returns the separators its parent lacks.
     async fn split(
         &mut self,
         mut batch: Batch,
@@ -189,9 +191,10 @@ impl<E: Env> Inner<'_, E> {
         Ok(batch)
     }
 
-    /// Lets the left neighbour take over a node of level 1 that has nothing left but a loan, so that a
-    /// range that was emptied for good costs nothing. Not if the node is the first of its parent: then the
-    /// neighbour belongs to another parent, and one node per parent is a fair price for simplicity.
+    /// Lets the left neighbour take over a node of level 1 that has nothing left but a loan, so
+    /// that a range that was emptied for good costs nothing. Not if the node is the first of its
+    /// parent: then the neighbour belongs to another parent, and one node per parent is a fair
+    /// price for simplicity.
     async fn shrink(
         &mut self,
         batch: Batch,
@@ -283,8 +286,8 @@ fn merge(old: &[Separator], more: &[Separator]) -> Vec<Separator> {
     all
 }
 
-/// One group if the entries fit; full groups if all that is new comes behind the old, because then more
-/// will come there; else groups of equal size.
+/// One group if the entries fit; full groups if all that is new comes behind the old, because then
+/// more will come there; else groups of equal size.
 fn split_evenly_or_append<'a>(
     old: &[Separator],
     new: &'a [Separator],

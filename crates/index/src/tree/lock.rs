@@ -33,11 +33,12 @@ impl LockResult {
     }
 }
 
-/// Pushes the swap of `leaf`'s insert word to `timestamp` with the lock bit, and a look at the leaf's
-/// version behind it; the contract orders a read after an earlier atomic on the same server.
+/// Pushes the swap of `leaf`'s insert word to `timestamp` with the lock bit, and a look at the
+/// leaf's version behind it; the contract orders a read after an earlier atomic on the same server.
 ///
-/// The version closes two gaps that the insert word leaves. A word of a leaf and its image may have been
-/// read at different moments; and whoever changes a leaf twice under one number leaves the same word twice:
+/// The version closes two gaps that the insert word leaves. A word of a leaf and its image may have
+/// been read at different moments; and whoever changes a leaf twice under one number leaves the
+/// same word twice:
 ///
 /// ```text
 /// 1. transaction T splits the leaf under number 7: the word is 7
@@ -86,8 +87,8 @@ pub fn lock_result(batch: &Batch, lock: &LeafLock) -> LockResult {
     }
 }
 
-/// Pushes the release of a lock: the owner's number without the lock bit, so that no swap that expected an
-/// earlier word succeeds late.
+/// Pushes the release of a lock: the owner's number without the lock bit, so that no swap that
+/// expected an earlier word succeeds late.
 #[inline]
 pub(super) fn post_release(batch: &mut Batch, ptr: GlobalPtr, timestamp: VersionWord) {
     batch.write_word(

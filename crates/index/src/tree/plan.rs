@@ -13,7 +13,8 @@ pub(super) struct Part {
     pub entries: Range<u32>,
 }
 
-/// Share of a leaf that is filled when a split in the middle needs more than two leaves, in percent.
+/// Share of a leaf that is filled when a split in the middle needs more than two leaves, in
+/// percent.
 const FILL_PERCENT: usize = 90;
 
 /// A key of the leaf or of those to come, in order.
@@ -25,10 +26,10 @@ enum Item {
 
 /// The parts of a split after which `pending` (sorted) fits; `None` if it fits as it is.
 ///
-/// - *Append*: all new keys lie in one gap, and the gap is at the end, or gets several keys at once, or its
-///   keys rise by equal steps (the orders of one district, say, while the next district's follow). What is
-///   left of the gap's end is packed full, because nothing will come there any more; what is right of it
-///   keeps to itself.
+/// - *Append*: all new keys lie in one gap, and the gap is at the end, or gets several keys at
+///   once, or its keys rise by equal steps (the orders of one district, say, while the next
+///   district's follow). What is left of the gap's end is packed full, because nothing will come
+///   there any more; what is right of it keeps to itself.
 /// - *Middle* otherwise: all parts get equally many keys, old and new.
 pub(super) fn plan(leaf: &LeafView<'_>, capacity: u32, pending: &[Key]) -> Option<Vec<Part>> {
     let items = merge(leaf, pending);
@@ -209,7 +210,8 @@ mod tests {
             old in prop::collection::btree_set(0_u64..200, 0..=8),
             new in prop::collection::btree_set(0_u64..200, 0..60),
         ) {
-            let (old, new): (Vec<u64>, Vec<u64>) = (old.into_iter().collect(), new.into_iter().collect());
+            let old: Vec<u64> = old.into_iter().collect();
+            let new: Vec<u64> = new.into_iter().collect();
             let all: std::collections::BTreeSet<u64> = old.iter().chain(&new).copied().collect();
             let Some(parts) = split(&old, &new) else {
                 prop_assert!(all.len() <= 8);
@@ -222,8 +224,8 @@ mod tests {
                 prop_assert!(all.range(low..&high).count() <= 8);
                 let own = old.iter().filter(|key| (*low..high).contains(key)).count();
                 prop_assert_eq!(own, entries.len());
-                let next = parts.get(index + 1).map_or(old.len() as u32, |(_, entries)| entries.start);
-                prop_assert_eq!(entries.end, next);
+                let next = parts.get(index + 1).map(|(_, entries)| entries.start);
+                prop_assert_eq!(entries.end, next.unwrap_or(old.len() as u32));
             }
         }
     }

@@ -1,9 +1,9 @@
-//! Building all inner nodes anew from the leaves: what a memory server does for each of its trees before
-//! it answers calls again, if its handlers died while they held latches.
+//! Building all inner nodes anew from the leaves: what a memory server does for each of its trees
+//! before it answers calls again, if its handlers died while they held latches.
 //!
 //! Inner nodes hold nothing that the leaves do not say, so nothing of a half-done change has to be
-//! understood. Compute servers may go on changing leaves: whatever this walk does not see, the next lookup
-//! that loses time over it settles.
+//! understood. Compute servers may go on changing leaves: whatever this walk does not see, the next
+//! lookup that loses time over it settles.
 
 use super::descend::read_root;
 use super::image::{Head, ImageBuilder, post_image};
@@ -21,8 +21,8 @@ use layout::{GlobalPtr, Key, VersionWord};
 /// Share of each new inner node that is filled, in percent.
 const FILL_PERCENT: usize = 80;
 
-/// Makes new inner nodes for the tree at `root`, lets descents start there, and opens its latch. The old ones
-/// are left to the tree's memory as a whole. No handler may be at work on the tree.
+/// Makes new inner nodes for the tree at `root`, lets descents start there, and opens its latch.
+/// The old ones are left to the tree's memory as a whole. No handler may be at work on the tree.
 pub async fn rebuild_inner_nodes<E: Env>(
     env: &E,
     allocator: &dyn NodeAllocator,

@@ -21,13 +21,13 @@ struct Held {
     high: Option<Key>,
 }
 
-/// Releases all leaves that are locked under `owner`'s number, after whoever held it was fenced off and all
-/// his writes came to an end, and finishes what he began: a neighbour whose range was taken over already
-/// dies, everything else is unlocked as it is. Returns the dead leaves, for the caller to free like those of
-/// [`super::absorb_right`].
+/// Releases all leaves that are locked under `owner`'s number, after whoever held it was fenced off
+/// and all his writes came to an end, and finishes what he began: a neighbour whose range was taken
+/// over already dies, everything else is unlocked as it is. Returns the dead leaves, for the caller
+/// to free like those of [`super::absorb_right`].
 ///
-/// A leaf that stays torn is beyond a tree's means, because its entries stand nowhere else; it is reported
-/// as [`IndexError::Contended`].
+/// A leaf that stays torn is beyond a tree's means, because its entries stand nowhere else; it is
+/// reported as [`IndexError::Contended`].
 pub async fn release_dead_owner<E: Env>(
     env: &E,
     batch: Batch,
@@ -89,8 +89,8 @@ async fn release_leaf<E: Env>(
     Ok((execute(env, batch).await?, None))
 }
 
-/// The linked leaves that the owner holds. While he holds them nobody links or unlinks them, so that a walk
-/// without gap finds each, whatever happens to others.
+/// The linked leaves that the owner holds. While he holds them nobody links or unlinks them, so
+/// that a walk without gap finds each, whatever happens to others.
 async fn held_leaves<E: Env>(
     env: &E,
     mut batch: Batch,

@@ -9,19 +9,19 @@ use layout::{GlobalPtr, LeafLayout};
 /// ```text
 /// word | field      | written by                        | meaning
 ///    0 | magic      | write, once                       | "namdbBPT"
-///    1 | latch      | compare-and-swap, then write      | 1 while a handler changes inner nodes, else 0
+///    1 | latch      | compare-and-swap, then write      | 1 while inner nodes change, else 0
 ///    2 | shape      | write, once                       | the leaves' LeafLayout, packed
 ///    3 | first leaf | write, once                       | leftmost leaf; it is never absorbed
 ///    4 | top        | write, under the latch            | the inner node where a descent starts
 ///    5 | height     | write, under the latch            | levels of inner nodes, at least 1
 ///    6 | inner      | write, under the latch            | inner nodes in use
-///    7 | spare      | write, under the latch            | absorbed inner nodes for reuse, linked by `next`; or null
+///    7 | spare      | write, under the latch            | absorbed inner nodes, by `next`; or null
 /// ```
 ///
 /// # Invariants
 /// - Only handlers of the tree service on the block's own node change words 1 and 4..8.
-/// - `top` may be outdated when it is read: the node it names stays the leftmost of its level, and from
-///   there every other node of the level is reached through `next`.
+/// - `top` may be outdated when it is read: the node it names stays the leftmost of its level,
+///   and from there every other node of the level is reached through `next`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TreeRoot {
     /// The shape of the leaves.
@@ -136,7 +136,8 @@ impl TreeRoot {
         })
     }
 
-    /// Pushes the write of the words that change: all behind the first leaf. Each is read on its own.
+    /// Pushes the write of the words that change: all behind the first leaf. Each is read on its
+    /// own.
     pub(super) fn post_changes(&self, batch: &mut Batch, root: GlobalPtr) {
         let span = batch.put(&self.words()[TOP as usize..]);
         batch.write(root.add_words(u64::from(TOP)), span);

@@ -1,13 +1,14 @@
 //! Settling: bringing the inner nodes into line with the leaves.
 //!
-//! One idempotent operation serves split, absorption and repair. It believes leaves only: under the latch
-//! it walks the leaves of the range it was asked about, from one that surely begins where an entry says,
-//! and gives the inner nodes above exactly one entry per leaf. Every change of leaves is followed by a
-//! settling of its own that waits for the same latch, so what this one did not see yet the next one will:
+//! One idempotent operation serves split, absorption and repair. It believes leaves only: under the
+//! latch it walks the leaves of the range it was asked about, from one that surely begins where an
+//! entry says, and gives the inner nodes above exactly one entry per leaf. Every change of leaves
+//! is followed by a settling of its own that waits for the same latch, so what this one did not see
+//! yet the next one will:
 //!
 //! ```text
 //! 1. settle A walks leaves X, Y            2. a client splits Y into Y, Z
-//! 3. A writes entries X, Y                 4. the client's settle takes the latch, walks Y, Z, adds Z
+//! 3. A writes entries X, Y                 4. the client's settle walks Y, Z, adds Z
 //! ```
 
 use super::chain::read_behind;
@@ -49,8 +50,8 @@ impl Link {
     }
 }
 
-/// Brings the inner nodes into line with the leaves that cover `low..high` (`high` `None`: to the end), and
-/// answers the leaf that covers `low`.
+/// Brings the inner nodes into line with the leaves that cover `low..high` (`high` `None`: to the
+/// end), and answers the leaf that covers `low`.
 pub(super) async fn settle<E: Env>(
     env: &E,
     batch: Batch,
@@ -124,7 +125,8 @@ async fn settle_latched<E: Env>(
     Ok((batch, found))
 }
 
-/// The leaves from one that begins at or before `low` to the one where `high` is reached, without gap.
+/// The leaves from one that begins at or before `low` to the one where `high` is reached, without
+/// gap.
 async fn walk<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -179,9 +181,9 @@ pub(super) async fn walk_from<E: Env>(
     Ok((batch, Some(links)))
 }
 
-/// A leaf at or before `key` that is certainly one of the tree's, with its right neighbour: the nearest to
-/// the left of `key` that begins where its entry says. Entries that lead elsewhere are passed over; at the
-/// far left stands the first leaf, which lives as long as the tree.
+/// A leaf at or before `key` that is certainly one of the tree's, with its right neighbour: the
+/// nearest to the left of `key` that begins where its entry says. Entries that lead elsewhere are
+/// passed over; at the far left stands the first leaf, which lives as long as the tree.
 async fn trusted_leaf<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -208,8 +210,8 @@ async fn trusted_leaf<E: Env>(
     }
 }
 
-/// The last trustworthy child among entries `0..=last` of `node`. The first entry may be a loan, and is
-/// trusted if its leaf covers the entry's key.
+/// The last trustworthy child among entries `0..=last` of `node`. The first entry may be a loan,
+/// and is trusted if its leaf covers the entry's key.
 async fn trusted_child<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -268,8 +270,8 @@ pub(super) fn separators(node: &LeafView<'_>) -> Vec<Separator> {
         .collect()
 }
 
-/// The entries of `node` with those in the range of `links` replaced by one per leaf. If no leaf begins
-/// where the node begins, its first entry borrows the leaf that covers this key.
+/// The entries of `node` with those in the range of `links` replaced by one per leaf. If no leaf
+/// begins where the node begins, its first entry borrows the leaf that covers this key.
 fn aligned(node: &LeafView<'_>, links: &[Link]) -> Vec<Separator> {
     let (start, end) = (links[0].low, links[links.len() - 1].high);
     let old = separators(node);

@@ -15,16 +15,17 @@ use layout::leaf;
 use layout::{GlobalPtr, Key, VersionWord};
 use memory::Pool;
 
-/// Splits `leaf` until each of its parts has room for those of the keys in `pending` (sorted, all covered by
-/// the leaf) that fall into it, and returns the parts, left to right, as they now stand in memory. A leaf
-/// with enough room is returned as it is, without any verb.
+/// Splits `leaf` until each of its parts has room for those of the keys in `pending` (sorted, all
+/// covered by the leaf) that fall into it, and returns the parts, left to right, as they now stand
+/// in memory. A leaf with enough room is returned as it is, without any verb.
 ///
-/// `timestamp` is a number that the caller uses for nothing else. The insert words of all parts hold it
-/// afterwards, unlocked: others may use the room, and the caller's lock then misses.
+/// `timestamp` is a number that the caller uses for nothing else. The insert words of all parts
+/// hold it afterwards, unlocked: others may use the room, and the caller's lock then misses.
 ///
 /// # Errors
-/// [`IndexError::Conflict`] if somebody else holds the leaf or changed it since it was read. After an error
-/// of the last step, the call, the split is complete and correct, only the inner nodes do not know of it.
+/// [`IndexError::Conflict`] if somebody else holds the leaf or changed it since it was read. After
+/// an error of the last step, the call, the split is complete and correct, only the inner nodes do
+/// not know of it.
 #[allow(
     clippy::too_many_arguments,
     reason = "they are what a change of a tree takes"
@@ -111,8 +112,8 @@ async fn allocate<E: Env>(
     Ok(allocated)
 }
 
-/// Locks the leaf, and in the same round trip reads how far the versions of the new leaves' memory got in
-/// its former lives.
+/// Locks the leaf, and in the same round trip reads how far the versions of the new leaves' memory
+/// got in its former lives.
 async fn lock_leaf<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -177,8 +178,8 @@ fn build_rights(
     leaves
 }
 
-/// Writes the new leaves into memory that nobody reaches yet. The insert word goes first: a reader with a
-/// pointer from the memory's former life must not find the new image beside the old word.
+/// Writes the new leaves into memory that nobody reaches yet. The insert word goes first: a reader
+/// with a pointer from the memory's former life must not find the new image beside the old word.
 async fn write_rights<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -193,7 +194,8 @@ async fn write_rights<E: Env>(
     execute(env, batch).await
 }
 
-/// Gives the upper part of the leaf's range to the new leaves, at once for every reader, and unlocks it.
+/// Gives the upper part of the leaf's range to the new leaves, at once for every reader, and
+/// unlocks it.
 async fn rewrite_left<E: Env>(
     env: &E,
     mut batch: Batch,

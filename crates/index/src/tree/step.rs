@@ -9,21 +9,23 @@ pub enum TreeStep {
     FirstLeafWritten,
     /// Split: the leaf's insert word carries the splitter's timestamp and lock bit.
     LeafLocked,
-    /// Split: the new leaves are complete and lead to the old right neighbour; nothing leads to them.
+    /// Split: the new leaves are complete and lead to the old right neighbour; nothing leads to
+    /// them.
     RightWritten,
-    /// Split: the leaf ends at the first separator and leads to the new leaves; it is unlocked. Readers
-    /// that come through the inner nodes reach the new leaves over it.
+    /// Split: the leaf ends at the first separator and leads to the new leaves; it is unlocked.
+    /// Readers that come through the inner nodes reach the new leaves over it.
     LeftRewritten,
     /// Split: the inner nodes lead to the new leaves directly.
     SeparatorsAdded,
     /// Absorb: leaf and right neighbour are locked.
     NeighboursLocked,
-    /// Absorb: the leaf holds its own and its neighbour's entries and ends where the neighbour ended, but
-    /// still leads to it. The neighbour says the same as before and cannot change.
+    /// Absorb: the leaf holds its own and its neighbour's entries and ends where the neighbour
+    /// ended, but still leads to it. The neighbour says the same as before and cannot change.
     LeftTookOver,
     /// Absorb: the neighbour is DEAD and unlocked; the leaf is still locked.
     RightDead,
-    /// Absorb: the leaf leads past the neighbour and is unlocked. Inner nodes may still lead to the neighbour, whose readers ask again.
+    /// Absorb: the leaf leads past the neighbour and is unlocked. Inner nodes may still lead to the
+    /// neighbour, whose readers ask again.
     LeftUnlocked,
     /// Absorb: no inner node leads to the neighbour.
     SeparatorRemoved,

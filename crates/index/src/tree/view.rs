@@ -150,8 +150,9 @@ impl<'a> LeafView<'a> {
         !self.shape().unbounded && !is_below(key, self.high())
     }
 
-    /// Whether the node is whole, in use, on `level`, and no more than full: what a reader demands before
-    /// it looks at fences. Anything else is a node that was absorbed, reused, or is being written.
+    /// Whether the node is whole, in use, on `level`, and no more than full: what a reader demands
+    /// before it looks at fences. Anything else is a node that was absorbed, reused, or is being
+    /// written.
     #[inline]
     pub fn is_live(&self, level: u8) -> bool {
         let shape = self.shape();
@@ -174,8 +175,9 @@ pub(super) fn is_below(a: &[u64], b: &[u64]) -> bool {
 /// Bits of a version that count the rewrites of one life of a node.
 const GENERATION_SHIFT: u32 = 32;
 
-/// Which life of a node's memory this is: the upper half of the version. A pointer kept in a cache is good
-/// for one life only; fences alone do not tell, as a new leaf is written before it is linked.
+/// Which life of a node's memory this is: the upper half of the version. A pointer kept in a cache
+/// is good for one life only; fences alone do not tell, as a new leaf is written before it is
+/// linked.
 #[inline]
 pub fn generation(version: u64) -> u32 {
     (version >> GENERATION_SHIFT) as u32

@@ -6,11 +6,12 @@ use super::{LeafRead, Tree};
 use fabric::{Batch, Span};
 use layout::Key;
 
-/// Builds the image of `leaf` with `inserts` (sorted by key, strictly rising) and pushes its write. A key
-/// that stands in the leaf already gets the new value. Returns where the new image stands in the arena.
+/// Builds the image of `leaf` with `inserts` (sorted by key, strictly rising) and pushes its write.
+/// A key that stands in the leaf already gets the new value. Returns where the new image stands in
+/// the arena.
 ///
-/// The caller holds the leaf's lock with the image proved current, made sure that there is room, and pushes
-/// the write of the insert word afterwards.
+/// The caller holds the leaf's lock with the image proved current, made sure that there is room,
+/// and pushes the write of the insert word afterwards.
 pub fn write_leaf_with<V: AsRef<[u64]>>(
     batch: &mut Batch,
     tree: &Tree,
@@ -44,9 +45,10 @@ pub fn write_leaf_with<V: AsRef<[u64]>>(
     span
 }
 
-/// Builds the image of `leaf` without the entries at the indices in `remove` (rising), raises the leaf's
-/// stamp of collected entries to at least `collected`, and pushes its write. Readers see both at once: who
-/// misses an entry finds the stamp that says why. Locks as for [`write_leaf_with`].
+/// Builds the image of `leaf` without the entries at the indices in `remove` (rising), raises the
+/// leaf's stamp of collected entries to at least `collected`, and pushes its write. Readers see
+/// both at once: who misses an entry finds the stamp that says why. Locks as for
+/// [`write_leaf_with`].
 pub fn write_leaf_without(
     batch: &mut Batch,
     tree: &Tree,

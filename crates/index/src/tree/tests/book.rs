@@ -1,10 +1,12 @@
-//! What must be in a tree, told by its writers: each key is present, absent, or being changed right now.
+//! What must be in a tree, told by its writers: each key is present, absent, or being changed right
+//! now.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-/// What is known of a key at some moment; the number tells two equal states at different times apart.
+/// What is known of a key at some moment; the number tells two equal states at different times
+/// apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fact {
     Present(u64),
@@ -62,8 +64,8 @@ impl Book {
         Page(self.facts.borrow().clone())
     }
 
-    /// A read of `range` that began at `page` is over and found `found`: each key once, and all that was
-    /// true from its beginning to its end.
+    /// A read of `range` that began at `page` is over and found `found`: each key once, and all
+    /// that was true from its beginning to its end.
     pub fn check(&self, page: &Page, range: RangeInclusive<u64>, found: &[u64]) {
         let set: BTreeSet<u64> = found.iter().copied().collect();
         assert!(set.len() == found.len(), "a key came twice: {found:?}");

@@ -249,8 +249,8 @@ impl<E: Env> Client<E> {
         }
     }
 
-    /// Absorbs the right neighbour of the leaf of `number`, if it pays, and frees it at once: these clients
-    /// hold on to no pointer beyond an operation but in caches.
+    /// Absorbs the right neighbour of the leaf of `number`, if it pays, and frees it at once: these
+    /// clients hold on to no pointer beyond an operation but in caches.
     pub async fn absorb(&mut self, number: u64) -> Result<bool, IndexError> {
         let batch = self.batch();
         let (env, tree) = (self.env.clone(), self.tree);
@@ -308,7 +308,8 @@ impl<E: Env> Client<E> {
         Ok(found)
     }
 
-    /// A full check; any error and, unless `unsettled` is allowed, any unsettled entry fails the test.
+    /// A full check; any error and, unless `unsettled` is allowed, any unsettled entry fails the
+    /// test.
     pub async fn sound(&mut self, unsettled: bool) -> TreeReport {
         let report = check(&self.env, &self.tree)
             .await

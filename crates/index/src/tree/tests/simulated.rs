@@ -1,4 +1,5 @@
-//! Trees under simulated schedules: hostile order of every word, and clients that die at every step.
+//! Trees under simulated schedules: hostile order of every word, and clients that die at every
+//! step.
 
 use super::book::Book;
 use super::harness::{Client, ExtentAllocator, is_retryable, small_layout, value_of};
@@ -306,8 +307,8 @@ const SERVER_STEPS: &[TreeStep] = &[
     TreeStep::Settled,
 ];
 
-/// Kills whoever reaches `step` as the `nth`, recovers, and checks what the others see, meanwhile and at
-/// the end. Returns whether somebody reached it.
+/// Kills whoever reaches `step` as the `nth`, recovers, and checks what the others see, meanwhile
+/// and at the end. Returns whether somebody reached it.
 fn run_with_death<const COHERENT: bool>(config: SimConfig, step: TreeStep, nth: u64) -> bool {
     let name = format!("tree death at {} {nth}", step.name());
     let run = Run::<COHERENT>::start(config.named(name));
@@ -388,8 +389,9 @@ fn every_missing_guard_is_noticed() {
     }
 }
 
-/// A reader knows a leaf; the leaf is absorbed, and its memory becomes a new leaf with the same low fence, whose
-/// maker dies before he links it. Then the key moves on into another leaf. What does the reader find?
+/// A reader knows a leaf; the leaf is absorbed, and its memory becomes a new leaf with the same low
+/// fence, whose maker dies before he links it. Then the key moves on into another leaf. What does
+/// the reader find?
 fn lookup_by_a_pointer_from_a_former_life(config: SimConfig) -> Option<u64> {
     let (world, tree, _) = world::<false>(config.named("tree lives"));
     let client = |number| {

@@ -1,7 +1,7 @@
 //! Reading and writing the columns of a row that stands in words: no copy, no allocation for numbers.
 
 use crate::key::{KeyBuilder, read_signed, read_unsigned};
-use crate::schema::{ColumnType, Place, Schema, SchemaError, Value, int_fits, length_bytes};
+use crate::schema::{ColumnType, Place, Schema, SchemaError, SlotKind, Value, int_fits};
 use bytemuck::{cast_slice, cast_slice_mut};
 
 const _: () = assert!(cfg!(target_endian = "little"), "payload columns are little-endian, in place");
@@ -56,8 +56,8 @@ impl<'a> RecordRef<'a> {
         match self.schema.place(column) {
             Place::Key { at } => read_unsigned(self.key, at, 1) == 1,
             _ => {
-                let (byte, bit) = self.schema.null_bit(column);
-                self.payload_bytes()[byte] & bit != 0
+                let slot = self.schema.slot(column);
+                self.payload_bytes()[usize::from(slot.null_byte)] & slot.null_bit != 0
             }
         }
     }
@@ -65,19 +65,13 @@ impl<'a> RecordRef<'a> {
     /// An integer, date, timestamp, scaled decimal or bool (0 or 1). Meaningless where the column is null.
     #[inline]
     pub fn int(&self, column: usize) -> i64 {
-        let described = &self.schema.columns()[column];
-        let kind = described.column_type;
-        let width = kind.fixed_bytes().expect("the caller asks for an integer column");
-        match self.schema.place(column) {
-            Place::Key { at } => {
-                let at = at + u32::from(described.nullable);
-                if kind == ColumnType::Bool {
-                    return read_unsigned(self.key, at, 1) as i64;
-                }
-                read_signed(self.key, at, width)
-            }
-            Place::Payload { at } => read_fixed(self.payload_bytes(), at as usize, width),
-            Place::OutOfLine { .. } => unreachable!("fixed-width columns stay in the row"),
+        let slot = self.schema.slot(column);
+        debug_assert!(slot.width > 0, "the caller asks for an integer column");
+        match slot.kind {
+            SlotKind::Payload => read_fixed(self.payload_bytes(), slot.at as usize, slot.width),
+            SlotKind::Key => read_signed(self.key, slot.at, u32::from(slot.width)),
+            SlotKind::KeyBool => read_unsigned(self.key, slot.at, 1) as i64,
+            SlotKind::OutOfLine => unreachable!("fixed-width columns stay in the row"),
         }
     }
 
@@ -98,12 +92,12 @@ impl<'a> RecordRef<'a> {
     /// The bytes of an inline text or bytes column outside the key. Meaningless where it is null.
     #[inline]
     pub fn bytes(&self, column: usize) -> &'a [u8] {
-        let Place::Payload { at } = self.schema.place(column) else {
+        let slot = self.schema.slot(column);
+        if slot.kind != SlotKind::Payload || slot.width > 0 {
             return &[];
-        };
+        }
         let payload = self.payload_bytes();
-        let prefix = length_bytes(self.schema.columns()[column].column_type.length_max()) as usize;
-        let at = at as usize;
+        let (at, prefix) = (slot.at as usize, usize::from(slot.prefix));
         let length = match prefix {
             1 => usize::from(payload[at]),
             _ => usize::from(payload[at]) | usize::from(payload[at + 1]) << 8,
@@ -203,16 +197,19 @@ impl<'a> RecordMut<'a> {
     /// The value must fit the column; [`RecordMut::set`] checks and reports, this only asserts.
     #[inline]
     pub fn set_int(&mut self, column: usize, value: i64) {
-        let kind = self.schema.columns()[column].column_type;
-        let width = kind.fixed_bytes().expect("the caller sets an integer column");
-        debug_assert!(int_fits(value, width));
-        self.mark_null(column, false);
-        let Place::Payload { at } = self.schema.place(column) else {
-            panic!("a key column cannot be changed in place");
-        };
-        let (at, width) = (at as usize, width as usize);
+        let slot = self.schema.slot(column);
+        debug_assert!(int_fits(value, u32::from(slot.width)));
+        assert!(slot.kind == SlotKind::Payload, "a key column cannot be changed in place");
         let bytes = cast_slice_mut::<u64, u8>(self.payload);
-        bytes[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
+        bytes[usize::from(slot.null_byte)] &= !slot.null_bit;
+        let at = slot.at as usize;
+        match slot.width {
+            1 => bytes[at] = value as u8,
+            2 => bytes[at..at + 2].copy_from_slice(&(value as i16).to_le_bytes()),
+            4 => bytes[at..at + 4].copy_from_slice(&(value as i32).to_le_bytes()),
+            8 => bytes[at..at + 8].copy_from_slice(&value.to_le_bytes()),
+            _ => panic!("the caller sets an integer column"),
+        }
     }
 
     /// Sets a float.
@@ -224,15 +221,16 @@ impl<'a> RecordMut<'a> {
     /// Sets inline text or bytes. The length must fit the column.
     #[inline]
     pub fn set_bytes(&mut self, column: usize, value: &[u8]) {
-        let length_max = self.schema.columns()[column].column_type.length_max();
-        assert!(value.len() as u32 <= length_max, "the value is longer than its column");
-        self.mark_null(column, false);
-        let Place::Payload { at } = self.schema.place(column) else {
-            panic!("only inline columns outside the key are set in place");
-        };
-        let (at, prefix) = (at as usize, length_bytes(length_max) as usize);
+        let slot = self.schema.slot(column);
+        assert!(value.len() as u32 <= slot.length_max, "the value is longer than its column");
+        assert!(slot.kind == SlotKind::Payload, "only inline columns outside the key are set in place");
         let bytes = cast_slice_mut::<u64, u8>(self.payload);
-        bytes[at..at + prefix].copy_from_slice(&(value.len() as u64).to_le_bytes()[..prefix]);
+        bytes[usize::from(slot.null_byte)] &= !slot.null_bit;
+        let (at, prefix) = (slot.at as usize, usize::from(slot.prefix));
+        bytes[at] = value.len() as u8;
+        if prefix == 2 {
+            bytes[at + 1] = (value.len() >> 8) as u8;
+        }
         bytes[at + prefix..at + prefix + value.len()].copy_from_slice(value);
     }
 
@@ -254,12 +252,9 @@ impl<'a> RecordMut<'a> {
 
     #[inline]
     fn mark_null(&mut self, column: usize, null: bool) {
-        if !self.schema.columns()[column].nullable {
-            return;
-        }
-        let (byte, bit) = self.schema.null_bit(column);
-        let bytes = cast_slice_mut::<u64, u8>(self.payload);
-        bytes[byte] = if null { bytes[byte] | bit } else { bytes[byte] & !bit };
+        let slot = self.schema.slot(column);
+        let flags = &mut cast_slice_mut::<u64, u8>(self.payload)[usize::from(slot.null_byte)];
+        *flags = if null { *flags | slot.null_bit } else { *flags & !slot.null_bit };
     }
 
     /// Sets an inline column from a value, checking type and range.
@@ -298,7 +293,7 @@ impl<'a> RecordMut<'a> {
 }
 
 #[inline]
-fn read_fixed(bytes: &[u8], at: usize, width: u32) -> i64 {
+fn read_fixed(bytes: &[u8], at: usize, width: u8) -> i64 {
     match width {
         1 => i64::from(bytes[at]),
         2 => i64::from(i16::from_le_bytes([bytes[at], bytes[at + 1]])),

@@ -234,8 +234,7 @@ pub struct Schema {
     columns: Vec<Column>,
     key: Vec<usize>,
     places: Vec<Place>,
-    /// Byte in the payload and bit of each column's null flag; bit 0 where it has none.
-    null_bits: Vec<(u16, u8)>,
+    slots: Vec<Slot>,
     key_bytes: u32,
     payload_bytes: u32,
 }
@@ -259,8 +258,10 @@ impl Schema {
         if payload_bytes > PAYLOAD_BYTES_MAX {
             return Err(SchemaError::RowTooLong { table: name.to_owned(), bytes: payload_bytes });
         }
+        let slot = |index: usize| Slot::new(&columns[index], places[index], null_bits[index]);
+        let slots = (0..columns.len()).map(slot).collect();
         let (name, key) = (name.to_owned(), key.to_vec());
-        Ok(Self { name, columns, key, places, null_bits, key_bytes, payload_bytes })
+        Ok(Self { name, columns, key, places, slots, key_bytes, payload_bytes })
     }
 
     /// The table's name.
@@ -421,11 +422,62 @@ impl Schema {
         SchemaError::ValueCount { table: self.name.clone(), expected, found }
     }
 
-    /// Byte and bit of `column`'s null flag in the payload; only for nullable columns outside the key.
+    /// What reading and writing `column` takes.
     #[inline]
-    pub(crate) fn null_bit(&self, column: usize) -> (usize, u8) {
-        let (byte, bit) = self.null_bits[column];
-        (usize::from(byte), bit)
+    pub(crate) fn slot(&self, column: usize) -> Slot {
+        self.slots[column]
+    }
+}
+
+/// Everything that reading or writing a column takes, in a few bytes: the data path looks here only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Slot {
+    /// First byte in key or payload, behind a key's null byte.
+    pub at: u32,
+    /// Bytes of a fixed-width value, 0 for text and bytes.
+    pub width: u8,
+    /// Bytes of the length in front of text and bytes.
+    pub prefix: u8,
+    /// Bit of the null flag in the payload, 0 where there is none.
+    pub null_bit: u8,
+    /// Where the value stands.
+    pub kind: SlotKind,
+    /// Byte of the null flag in the payload.
+    pub null_byte: u16,
+    /// Largest length of text and bytes.
+    pub length_max: u32,
+}
+
+/// Where a column's value stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SlotKind {
+    Payload,
+    Key,
+    /// One byte of the key, without sign.
+    KeyBool,
+    OutOfLine,
+}
+
+impl Slot {
+    fn new(column: &Column, place: Place, (null_byte, null_bit): (u16, u8)) -> Self {
+        let (kind, at) = match place {
+            Place::Payload { at } => (SlotKind::Payload, at),
+            Place::OutOfLine { at } => (SlotKind::OutOfLine, at),
+            Place::Key { at } if column.column_type == ColumnType::Bool => {
+                (SlotKind::KeyBool, at + u32::from(column.nullable))
+            }
+            Place::Key { at } => (SlotKind::Key, at + u32::from(column.nullable)),
+        };
+        let length_max = column.column_type.length_max();
+        Self {
+            at,
+            width: column.column_type.fixed_bytes().unwrap_or(0) as u8,
+            prefix: length_bytes(length_max) as u8,
+            null_bit,
+            kind,
+            null_byte,
+            length_max,
+        }
     }
 }
 

@@ -58,7 +58,10 @@ impl<E: Env> LaneInner<E> {
         let server = self.shared.server_position(self.env.node_of(row.region()));
         let lane_table = self.tables[table as usize].as_mut().expect("the table is open");
         let pool = &mut lane_table.buffers[server];
-        let buffer = pool.allocate(&self.env, words).await.map_err(|_| Abort::OutOfMemory)?;
+        let buffer = match pool.take(words) {
+            Some(buffer) => buffer,
+            None => pool.allocate(&self.env, words).await.map_err(|_| Abort::OutOfMemory)?,
+        };
         let chain = ChainWord::new(buffer, 0);
         self.batch().set_word(image.at + LINK, chain.word());
         self.accesses[access as usize].has_new_buffer = true;
@@ -146,19 +149,21 @@ impl<E: Env> LaneInner<E> {
         batch.set_word(entry.fresh.at + HEADER, version.word());
         batch.set_word(entry.fresh.at + VERSION, version.word());
         batch.set_word(entry.fresh.at + LINK, 0);
-        let info = self.info(entry.table).clone();
-        let Primary::Hash(hash) = &info.primary else {
-            write_private(batch, entry.row, entry.fresh, E::COHERENT);
-            return;
+        let (layout, is_inlined) = match &self.info(entry.table).primary {
+            Primary::Hash(hash) => (hash.layout, hash.rows),
+            Primary::Tree(_) => {
+                write_private(batch, entry.row, entry.fresh, E::COHERENT);
+                return;
+            }
         };
-        let slot = self.slot_at(entry.place, &hash.layout);
-        if hash.rows {
+        let slot = self.slot_at(entry.place, &layout);
+        if is_inlined {
             batch.write_row(slot, entry.fresh, KEY, Cover::AllButLink);
             batch.write_word(slot, version.word());
             self.accesses[access as usize].row = slot;
         } else {
             write_private(batch, entry.row, entry.fresh, E::COHERENT);
-            let key = Span { at: entry.fresh.at + KEY, words: info.row.key_words };
+            let key = Span { at: entry.fresh.at + KEY, words: layout.key_words };
             let key = Key::from_words(batch.words(key));
             write_pointer(batch, slot, entry.row, &key);
         }

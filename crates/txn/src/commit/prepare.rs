@@ -47,16 +47,24 @@ impl<E: Env> LaneInner<E> {
     /// Outside rows get their memory; inlined rows a slot that will be free for them.
     async fn prepare_new_row(&mut self, access: u32) -> Result<(), TxnError> {
         let entry = self.accesses[access as usize];
-        let info = self.info(entry.table).clone();
+        let info = self.info(entry.table);
+        let words = info.row.words();
+        let key = Span { at: entry.key_at, words: info.row.key_words };
         let is_inlined = matches!(&info.primary, Primary::Hash(hash) if hash.rows);
+        let batch = self.batch.as_ref().expect("the batch is here");
+        let tag = match &info.primary {
+            Primary::Hash(hash) => Some(bucket::tag(hash.locator.hash(batch.words(key)).1)),
+            Primary::Tree(_) => None,
+        };
         if !is_inlined {
             let pool = &mut self.tables[entry.table as usize].as_mut().expect("it is open").pool;
-            let row = pool.allocate(&self.env, info.row.words()).await?;
+            let row = match pool.take(words) {
+                Some(row) => row,
+                None => pool.allocate(&self.env, words).await?,
+            };
             self.accesses[access as usize].row = row;
         }
-        if let Primary::Hash(hash) = &info.primary {
-            let key = Span { at: entry.key_at, words: info.row.key_words };
-            let tag = bucket::tag(hash.locator.hash(self.batch().words(key)).1);
+        if let Some(tag) = tag {
             let place = self.take_slot(Owner::Table(entry.table), entry.place, tag).await?;
             self.accesses[access as usize].place = place;
         }

@@ -22,7 +22,6 @@ impl<E: Env> LaneInner<E> {
         let words = self.info(table).row.words();
         let mut image = image;
         for round in 0..RETRY_COUNT_MAX {
-            let header = self.batch().word(image.at + HEADER);
             let version = VersionWord::from_word(self.batch().word(image.at + VERSION));
             let chain = ChainWord::from_word(self.batch().word(image.at + LINK));
             let is_ours = self.has_key(access, image);
@@ -55,7 +54,9 @@ impl<E: Env> LaneInner<E> {
                 return Err(Abort::SnapshotTooOld.into());
             }
             if stands_still {
-                self.witness(row, header);
+                // What stands here is later than the snapshot: others come before this transaction whom it
+                // did not see, so it cannot validate any more.
+                self.witness(row, VersionWord::NONE.locked().word());
                 let access = &mut self.accesses[access as usize];
                 access.state = State::Absent;
                 access.absence = Absence::Later;

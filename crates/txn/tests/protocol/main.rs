@@ -1,0 +1,10 @@
+//! The proof that the protocol is right, as far as running it under every kind of hostility can give one.
+//!
+//! [`litmus`] has the anomalies, one by one; [`random`] mixes everything; the other files take one part
+//! of the protocol each. [`mutants`] shows that these tests notice a missing guard.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod litmus;
+mod random;

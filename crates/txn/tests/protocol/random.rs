@@ -1,0 +1,117 @@
+//! Random transactions over a few rows, in hostile worlds; everything they saw is checked.
+
+use crate::support::cluster::Cluster;
+use crate::support::history::{Execution, cycle, violations};
+use crate::support::program::{KEY_MAX, Program, Step};
+use crate::support::{STORAGES, index, table};
+use layout::{IndexKind, Storage};
+use sim::SimConfig;
+use txn::{DatabaseConfig, Isolation, Oracle};
+
+/// What a run is made of, besides its seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Mix {
+    pub storage: Storage,
+    pub isolation: Isolation,
+    pub oracle: Oracle,
+    pub index: Option<IndexKind>,
+    pub sessions: usize,
+    pub transactions: usize,
+    pub keys: i32,
+}
+
+impl Mix {
+    pub fn new(storage: Storage, isolation: Isolation) -> Self {
+        let oracle = Oracle::DoubleCollect;
+        Self { storage, isolation, oracle, index: None, sessions: 3, transactions: 4, keys: 4 }
+    }
+}
+
+/// A generator of its own, so that programs do not depend on the world's.
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (self.0 >> 33) % limit
+    }
+}
+
+fn step(dice: &mut Dice, mix: &Mix) -> Step {
+    let id = dice.below(mix.keys as u64) as i32;
+    let group = dice.below(3) as i64;
+    let has_index = mix.index.is_some();
+    match dice.below(16) {
+        0..=2 => Step::Read(id),
+        3 => Step::ReadMany((0..mix.keys).collect()),
+        4 | 5 => Step::Scan(id.min(2), mix.keys - 1),
+        6 | 7 if has_index => Step::Lookup(group),
+        6..=9 => Step::Put(id),
+        10 | 11 if has_index => Step::PutInto(id, group),
+        10 | 11 => Step::Put(id),
+        12 => Step::Insert(id, group),
+        13 | 14 => Step::Delete(id),
+        _ => Step::Pause(4000),
+    }
+}
+
+pub fn programs(dice: &mut Dice, mix: &Mix) -> Vec<Vec<Program>> {
+    let session = |session: usize, dice: &mut Dice| {
+        let program = |number: usize, dice: &mut Dice| {
+            let steps = (0..=dice.below(4)).map(|_| step(dice, mix)).collect();
+            Program::new((session * 100 + number) as i64, mix.isolation, steps)
+        };
+        (0..mix.transactions).map(|number| program(number, dice)).collect()
+    };
+    (0..mix.sessions).map(|number| session(number, dice)).collect()
+}
+
+pub fn run<const COHERENT: bool>(config: SimConfig, mix: &Mix) -> (Vec<Execution>, Cluster<COHERENT>) {
+    let mut dice = Dice(config.seed ^ 0xd1ce);
+    let database = DatabaseConfig { oracle: mix.oracle, ..DatabaseConfig::default() };
+    let servers = 1 + (config.seed % 2) as u16;
+    let cluster = Cluster::<COHERENT>::new(config, servers, database);
+    let indexes = mix.index.map(|kind| index(kind, false)).into_iter().collect();
+    let tables = cluster.create(table("t", mix.storage, indexes));
+    let setup = Program::filling((0..mix.keys.min(KEY_MAX)).filter(|id| id % 3 != 2));
+    let history = cluster.run(tables, &setup, &programs(&mut dice, mix));
+    (history, cluster)
+}
+
+fn check<const COHERENT: bool>(seed: u64, mix: &Mix) {
+    let config = SimConfig::hostile(seed).named(format!("{mix:?}"));
+    let (history, cluster) = run::<COHERENT>(config, mix);
+    let identity = cluster.world.identity();
+    assert_eq!(violations(&history), Vec::<String>::new(), "{identity}");
+    if mix.isolation == Isolation::Serializable {
+        assert_eq!(cycle(&history), None, "{identity}");
+    }
+    cluster.check();
+}
+
+fn check_all(isolation: Isolation, oracle: Oracle, seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        let storage = STORAGES[(seed % 3) as usize];
+        let index = [None, Some(IndexKind::Hash), Some(IndexKind::Tree)][(seed / 3 % 3) as usize];
+        let mix = Mix { oracle, index, ..Mix::new(storage, isolation) };
+        match seed / 9 % 2 {
+            0 => check::<false>(seed, &mix),
+            _ => check::<true>(seed, &mix),
+        }
+    }
+}
+
+#[test]
+fn snapshots_are_snapshots() {
+    check_all(Isolation::Snapshot, Oracle::DoubleCollect, 0..1000);
+}
+
+#[test]
+fn serializable_transactions_have_an_order() {
+    check_all(Isolation::Serializable, Oracle::DoubleCollect, 0..1000);
+}
+
+#[test]
+fn frozen_vectors_are_snapshots() {
+    check_all(Isolation::Snapshot, Oracle::Frozen, 0..500);
+}

@@ -1,0 +1,115 @@
+//! A database in a simulated world: memory servers with their services, and compute nodes.
+
+use super::history::Execution;
+use super::program::{Program, Tables, execute, execute_all};
+use index::tree::{TREE_SERVICE, TreeService};
+use layout::NodeId;
+use memory::{CATALOG_SERVICE, CatalogService, EXTENT_SERVICE, ExtentService, Extents};
+use memory::{MOVER_SERVICE, MoverService};
+use sim::{Endpoint, SimConfig, World};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use txn::local::InnerNodes;
+use txn::{Database, DatabaseConfig, Lane, TableSpec};
+
+/// Words of each memory server.
+const SERVER_WORDS: u64 = 1 << 20;
+
+/// A simulated world with a database in it. One endpoint sets up and checks; the others work.
+pub struct Cluster<const COHERENT: bool> {
+    pub world: World<COHERENT>,
+    pub database: Database<Endpoint<COHERENT>>,
+    pub admin: Endpoint<COHERENT>,
+}
+
+impl<const COHERENT: bool> Cluster<COHERENT> {
+    /// A world with `servers` memory servers and an empty database on them.
+    pub fn new(config: SimConfig, servers: u16, database: DatabaseConfig) -> Self {
+        let world = World::new(config.with_servers(&vec![SERVER_WORDS; usize::from(servers)]));
+        let nodes: Vec<NodeId> = (0..servers).map(NodeId).collect();
+        for &node in &nodes {
+            start_server(&world, node);
+        }
+        let admin = world.endpoint(world.compute_node(0));
+        let database = world.block_on(&admin, Database::create(admin.clone(), nodes, database));
+        let database = database.unwrap_or_else(|error| panic!("{}: {error}", world.identity()));
+        Self { world, database, admin }
+    }
+
+    /// Runs `future` as the administrator.
+    pub fn admin<T>(&self, future: impl Future<Output = T>) -> T {
+        self.world.block_on(&self.admin, future)
+    }
+
+    /// A handle from another compute server, on an endpoint of its own.
+    pub fn compute(&self, index: u16) -> Database<Endpoint<COHERENT>> {
+        let node = self.world.compute_node(index % 4);
+        self.database.elsewhere(self.world.endpoint(node))
+    }
+
+    /// Makes a table.
+    pub fn create(&self, spec: TableSpec) -> Tables {
+        let storage = spec.design.storage;
+        let name = spec.schema.name().to_owned();
+        let created = self.admin(self.database.create_table(spec));
+        let table = created.unwrap_or_else(|error| panic!("{}: {error}", self.world.identity()));
+        let by_group = self.database.index(&name, "by_group");
+        Tables { table, by_group, storage }
+    }
+
+    /// Runs one transaction as the administrator.
+    pub fn run_one(&self, lane: &mut Lane<Endpoint<COHERENT>>, tables: Tables, program: &Program) -> Execution {
+        self.admin(execute(lane, tables, usize::MAX, program))
+    }
+
+    /// A lane of the administrator.
+    pub fn lane(&self) -> Lane<Endpoint<COHERENT>> {
+        self.admin(self.database.lane()).expect("there are slots")
+    }
+
+    /// Fills the table, runs each list of programs in a session of its own on a compute server of its
+    /// own, reads everything at the end; answers what all of them saw. Structures are checked.
+    pub fn run(&self, tables: Tables, setup: &Program, sessions: &[Vec<Program>]) -> Vec<Execution> {
+        let history = Rc::new(RefCell::new(Vec::new()));
+        let mut lane = self.lane();
+        let filled = self.run_one(&mut lane, tables, setup);
+        assert_eq!(filled.outcome, txn::Outcome::Committed, "{}", self.world.identity());
+        history.borrow_mut().push(filled);
+        for (session, programs) in sessions.iter().enumerate() {
+            let database = self.compute(session as u16);
+            let history = history.clone();
+            let programs = programs.clone();
+            self.world.spawn_on(&database.env().clone(), async move {
+                execute_all(&database, tables, session, &programs, &mut |execution| {
+                    history.borrow_mut().push(execution);
+                })
+                .await;
+            });
+        }
+        let waiting = self.world.run_until_idle();
+        assert_eq!(waiting, 0, "{}: tasks wait for ever", self.world.identity());
+        let last = self.run_one(&mut lane, tables, &Program::reading_all());
+        history.borrow_mut().push(last);
+        drop(lane);
+        history.take()
+    }
+
+    /// Refuses structural errors and locks that are still held.
+    pub fn check(&self) {
+        let report = self.admin(self.database.check());
+        let report = report.unwrap_or_else(|error| panic!("{}: {error}", self.world.identity()));
+        let nothing = Vec::<String>::new();
+        assert_eq!((&report.errors, &report.locked), (&nothing, &nothing), "{}", self.world.identity());
+    }
+}
+
+fn start_server<const COHERENT: bool>(world: &World<COHERENT>, node: NodeId) {
+    let region = layout::RegionId(node.0);
+    let extents = Arc::new(Extents::new(region, world.region_bytes(region)));
+    world.register(node, EXTENT_SERVICE, Arc::new(ExtentService(extents.clone())));
+    world.register(node, CATALOG_SERVICE, Arc::new(CatalogService::default()));
+    world.register(node, MOVER_SERVICE, Arc::new(MoverService::new(extents.clone())));
+    let inner = Arc::new(InnerNodes::new(extents));
+    world.register(node, TREE_SERVICE, Arc::new(TreeService::new(inner)));
+}

@@ -1,0 +1,328 @@
+//! Small transactions as data, and what runs them in any world.
+
+use super::history::{Cell, Execution, Observation};
+use super::{GROUP, VALUE, group_key, key};
+use fabric::Env;
+use layout::Storage;
+use std::collections::BTreeMap;
+use txn::{
+    Abort, Database, IndexId, Isolation, Lane, Outcome, RowId, Scan, ScanSource, TableId, Transaction,
+    TxnError,
+};
+
+/// Keys are 0 to here; whoever reads everything looks at all of them.
+pub const KEY_MAX: i32 = 11;
+
+/// The table that programs work on.
+#[derive(Clone, Copy, Debug)]
+pub struct Tables {
+    pub table: TableId,
+    pub by_group: Option<IndexId>,
+    pub storage: Storage,
+}
+
+/// One statement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Reads one row.
+    Read(i32),
+    /// Reads rows together.
+    ReadMany(Vec<i32>),
+    /// Reads a range; of a hash table the whole table.
+    Scan(i32, i32),
+    /// Reads all rows of a group through the index.
+    Lookup(i64),
+    /// Writes a new value; a row that is not there is inserted.
+    Put(i32),
+    /// As `Put`, and moves the row to a group.
+    PutInto(i32, i64),
+    /// Inserts without reading first.
+    Insert(i32, i64),
+    /// Deletes the row if it is there.
+    Delete(i32),
+    /// Lets others run for up to so many nanoseconds.
+    Pause(u64),
+}
+
+/// A transaction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Program {
+    /// Makes its values unique.
+    pub number: i64,
+    pub isolation: Isolation,
+    pub steps: Vec<Step>,
+    /// Times it is tried again after an abort.
+    pub retries: u32,
+}
+
+impl Program {
+    pub fn new(number: i64, isolation: Isolation, steps: Vec<Step>) -> Self {
+        Self { number, isolation, steps, retries: 0 }
+    }
+
+    /// Puts all of `keys`.
+    pub fn filling(keys: impl IntoIterator<Item = i32>) -> Self {
+        let steps = keys.into_iter().map(Step::Put).collect();
+        Self { retries: 1000, ..Self::new(900, Isolation::Snapshot, steps) }
+    }
+
+    /// Reads every row one by one.
+    pub fn reading_all() -> Self {
+        let steps = vec![Step::ReadMany((0..=KEY_MAX).collect()), Step::Scan(0, KEY_MAX)];
+        Self { retries: 1000, ..Self::new(990, Isolation::Snapshot, steps) }
+    }
+}
+
+/// Runs the programs one after another in one session.
+pub async fn execute_all<E: Env>(
+    database: &Database<E>,
+    tables: Tables,
+    session: usize,
+    programs: &[Program],
+    record: &mut impl FnMut(Execution),
+) {
+    let mut lane = database.lane().await.expect("there are slots");
+    for program in programs {
+        let pause = lane.env().random() % 8000;
+        lane.env().sleep_ns(pause).await;
+        for _ in 0..=program.retries {
+            let execution = execute(&mut lane, tables, session, program).await;
+            let outcome = execution.outcome;
+            record(execution);
+            match outcome {
+                Outcome::Aborted(abort) if abort.is_retryable() => lane.env().yield_now().await,
+                _ => break,
+            }
+        }
+    }
+}
+
+/// Runs one program once.
+pub async fn execute<E: Env>(
+    lane: &mut Lane<E>,
+    tables: Tables,
+    session: usize,
+    program: &Program,
+) -> Execution {
+    let mut execution = Execution::new(session, program);
+    let mut txn = match lane.begin(program.isolation).await {
+        Ok(txn) => txn,
+        Err(abort) => {
+            execution.outcome = Outcome::Aborted(abort);
+            return execution;
+        }
+    };
+    execution.snapshot = Some(txn.snapshot().clone());
+    let mut run = Run { tables, own: BTreeMap::new(), number: program.number, statements: 0 };
+    for step in &program.steps {
+        match run.step(&mut txn, step, &mut execution.observations).await {
+            Ok(()) => {}
+            Err(TxnError::DuplicateKey { .. }) => unreachable!("handled where it arises"),
+            Err(error) => {
+                let abort = error.abort().unwrap_or_else(|| panic!("{program:?}: {error}"));
+                execution.outcome = Outcome::Aborted(abort);
+                return execution;
+            }
+        }
+    }
+    execution.outcome = txn.commit().await;
+    if execution.outcome == Outcome::Committed && !run.own.is_empty() {
+        execution.version = lane.last_commit();
+    }
+    execution.writes = run.own;
+    execution
+}
+
+/// A program while it runs.
+struct Run {
+    tables: Tables,
+    /// What the transaction itself has written.
+    own: BTreeMap<i32, Option<Cell>>,
+    number: i64,
+    statements: i64,
+}
+
+impl Run {
+    async fn step<E: Env>(
+        &mut self,
+        txn: &mut Transaction<'_, E>,
+        step: &Step,
+        seen: &mut Vec<Observation>,
+    ) -> Result<(), TxnError> {
+        self.statements += 1;
+        match step {
+            Step::Read(id) => {
+                self.read(txn, *id, seen).await?;
+            }
+            Step::ReadMany(ids) => {
+                let reads: Vec<_> = ids.iter().map(|&id| (self.tables.table, key(id))).collect();
+                let mut found = Vec::new();
+                txn.read_many(&reads, &mut found).await?;
+                for (&id, row) in ids.iter().zip(found) {
+                    self.observe(id, row.map(|row| cell(txn, row)), seen);
+                }
+            }
+            Step::Scan(low, high) => self.scan(txn, *low, *high, seen).await?,
+            Step::Lookup(group) => self.lookup(txn, *group, seen).await?,
+            Step::Put(id) => self.put(txn, *id, None, seen).await?,
+            Step::PutInto(id, group) => self.put(txn, *id, Some(*group), seen).await?,
+            Step::Insert(id, group) => self.insert(txn, *id, *group, seen).await?,
+            Step::Delete(id) => {
+                if let Some(row) = self.read(txn, *id, seen).await? {
+                    txn.delete(row);
+                    self.own.insert(*id, None);
+                }
+            }
+            Step::Pause(up_to_ns) => {
+                let env = txn.env().clone();
+                env.sleep_ns(env.random() % up_to_ns).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what was seen of a row; of an own one, checks it.
+    fn observe(&self, id: i32, found: Option<Cell>, seen: &mut Vec<Observation>) {
+        match self.own.get(&id) {
+            Some(own) => assert_eq!(*own, found, "a transaction sees its own write of row {id}"),
+            None => seen.push(Observation::Row(id, found)),
+        }
+    }
+
+    async fn read<E: Env>(
+        &self,
+        txn: &mut Transaction<'_, E>,
+        id: i32,
+        seen: &mut Vec<Observation>,
+    ) -> Result<Option<RowId>, TxnError> {
+        let row = txn.read(self.tables.table, &key(id)).await?;
+        self.observe(id, row.map(|row| cell(txn, row)), seen);
+        Ok(row)
+    }
+
+    async fn scan<E: Env>(
+        &self,
+        txn: &mut Transaction<'_, E>,
+        low: i32,
+        high: i32,
+        seen: &mut Vec<Observation>,
+    ) -> Result<(), TxnError> {
+        let mut found = BTreeMap::new();
+        let mut twice = None;
+        if self.tables.storage == Storage::Tree {
+            let source = ScanSource::Table(self.tables.table);
+            let reverse = (low + high) % 2 == 1;
+            let (low, high) = (key(low), key(high));
+            let scan = Scan { source, low, high, reverse, limit: usize::MAX };
+            let mut rows = Vec::new();
+            txn.scan(&scan, &mut rows).await?;
+            for row in rows {
+                let id = txn.row(row).int(0) as i32;
+                twice = twice.or(found.insert(id, cell(txn, row)).map(|_| id));
+            }
+        } else if self.own.is_empty() {
+            let mut visit = |row: layout::RecordRef<'_>| {
+                let id = row.int(0) as i32;
+                let cell = Cell { value: row.int(VALUE), group: row.int(GROUP) };
+                twice = twice.or(found.insert(id, cell).map(|_| id));
+            };
+            txn.for_each(self.tables.table, &mut visit).await?;
+        } else {
+            return Ok(());
+        }
+        if let Some(id) = twice {
+            seen.push(Observation::Twice(id));
+        }
+        for id in low..=high {
+            self.observe(id, found.get(&id).copied(), seen);
+        }
+        Ok(())
+    }
+
+    async fn lookup<E: Env>(
+        &self,
+        txn: &mut Transaction<'_, E>,
+        group: i64,
+        seen: &mut Vec<Observation>,
+    ) -> Result<(), TxnError> {
+        let Some(index) = self.tables.by_group else { return Ok(()) };
+        let mut rows = Vec::new();
+        txn.lookup(index, &group_key(group), &mut rows).await?;
+        let mut found = BTreeMap::new();
+        for row in rows {
+            let (id, cell) = (txn.row(row).int(0) as i32, cell(txn, row));
+            if found.insert(id, cell).is_some() {
+                seen.push(Observation::Twice(id));
+            }
+        }
+        for (id, own) in &self.own {
+            let expected = own.filter(|cell| cell.group == group);
+            assert_eq!(found.remove(id), expected, "a lookup sees own writes, here of row {id}");
+        }
+        let own = self.own.keys().copied().collect();
+        seen.push(Observation::Group { group, found, own });
+        Ok(())
+    }
+
+    fn next_cell(&self, id: i32, group: i64) -> Cell {
+        Cell { value: self.number * 10_000 + self.statements * 100 + i64::from(id), group }
+    }
+
+    async fn put<E: Env>(
+        &mut self,
+        txn: &mut Transaction<'_, E>,
+        id: i32,
+        group: Option<i64>,
+        seen: &mut Vec<Observation>,
+    ) -> Result<(), TxnError> {
+        let Some(row) = self.read(txn, id, seen).await? else {
+            return self.insert(txn, id, group.unwrap_or(0), seen).await;
+        };
+        let next = self.next_cell(id, group.unwrap_or(txn.row(row).int(GROUP)));
+        self.write(txn, row, id, next);
+        Ok(())
+    }
+
+    async fn insert<E: Env>(
+        &mut self,
+        txn: &mut Transaction<'_, E>,
+        id: i32,
+        group: i64,
+        seen: &mut Vec<Observation>,
+    ) -> Result<(), TxnError> {
+        match txn.insert(self.tables.table, &key(id)).await {
+            Ok(row) => {
+                self.observe(id, None, seen);
+                let next = self.next_cell(id, group);
+                self.write(txn, row, id, next);
+                Ok(())
+            }
+            Err(TxnError::DuplicateKey { .. }) => {
+                let own = self.own.get(&id);
+                assert!(own.is_none_or(Option::is_some), "an own deletion makes room");
+                if own.is_none() {
+                    seen.push(Observation::Present(id));
+                }
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn write<E: Env>(&mut self, txn: &mut Transaction<'_, E>, row: RowId, id: i32, next: Cell) {
+        let mut record = txn.update(row);
+        record.set_int(VALUE, next.value);
+        record.set_int(GROUP, next.group);
+        self.own.insert(id, Some(next));
+    }
+}
+
+fn cell<E: Env>(txn: &Transaction<'_, E>, row: RowId) -> Cell {
+    let record = txn.row(row);
+    Cell { value: record.int(VALUE), group: record.int(GROUP) }
+}
+
+/// How many executions ended with this abort.
+pub fn aborted(history: &[Execution], abort: Abort) -> usize {
+    history.iter().filter(|execution| execution.outcome == Outcome::Aborted(abort)).count()
+}

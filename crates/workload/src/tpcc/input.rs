@@ -4,11 +4,26 @@ use super::Config;
 use super::nurand::NurandConstants;
 use super::text::{LAST_NAME_BYTES_MAX, Text, last_name};
 use crate::random::Random;
+use crate::ycsb::zipf::Zipf;
 
 /// Most lines of an order [TPC-C 2.4.1.3].
 pub const LINES_MAX: usize = 15;
 /// Fewest lines of an order.
 pub const LINES_MIN: usize = 5;
+
+/// How new-orders choose their items.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ItemChoice {
+    /// As the specification says: NURand [TPC-C 2.4.1.5].
+    Nurand,
+    /// All items alike [ZB17 7.4].
+    Uniform,
+    /// With probability proportional to rank^-theta [ZB17 7.4]: the contention experiment.
+    Zipf {
+        /// Theta in hundredths; the paper has 80, 90, 100 and 200.
+        theta_percent: u32,
+    },
+}
 
 /// Everything an input is drawn from.
 pub struct InputSource<'a> {
@@ -16,6 +31,8 @@ pub struct InputSource<'a> {
     pub config: &'a Config,
     /// The constants of this database and run.
     pub constants: &'a NurandConstants,
+    /// The distribution of items, if they are chosen by Zipf's law.
+    pub zipf: Option<&'a Zipf>,
     /// The terminal's generator.
     pub random: &'a mut Random,
 }
@@ -125,7 +142,7 @@ impl InputSource<'_> {
         let line_count = self.random.uniform(LINES_MIN as i64, LINES_MAX as i64) as usize;
         let mut lines = [LineInput::default(); LINES_MAX];
         for line in &mut lines[..line_count] {
-            line.item = self.constants.item(self.random, scale);
+            line.item = self.item();
             line.supply_warehouse = warehouse;
             line.quantity = self.random.uniform(1, 10) as i16;
         }
@@ -140,6 +157,15 @@ impl InputSource<'_> {
             customer,
             lines,
             line_count,
+        }
+    }
+
+    fn item(&mut self) -> i32 {
+        let scale = &self.config.scale;
+        match (self.config.item_choice, self.zipf) {
+            (ItemChoice::Zipf { .. }, Some(zipf)) => zipf.rank(self.random) as i32 + 1,
+            (ItemChoice::Uniform, _) => self.random.uniform(1, i64::from(scale.items)) as i32,
+            _ => self.constants.item(self.random, scale),
         }
     }
 
@@ -247,9 +273,11 @@ mod tests {
     fn with_source<T>(config: Config, draw: impl FnOnce(&mut InputSource<'_>) -> T) -> T {
         let constants = NurandConstants::new(3);
         let mut random = Random::new(4);
+        let zipf = config.zipf();
         draw(&mut InputSource {
             config: &config,
             constants: &constants,
+            zipf: zipf.as_ref(),
             random: &mut random,
         })
     }
@@ -340,5 +368,30 @@ mod tests {
                 assert_share(others[warehouse], 2.5);
             }
         });
+    }
+
+    #[test]
+    fn items_are_skewed_as_configured() {
+        let share_of_first = |item_choice| {
+            let config = Config {
+                item_choice,
+                ..config(1, None)
+            };
+            with_source(config, |source| {
+                let first = count(|| source.item() == 1);
+                assert!((0..1000).all(|_| (1..=100_000).contains(&source.item())));
+                first
+            })
+        };
+        assert!(share_of_first(ItemChoice::Uniform) < 15);
+        // 1 / zeta(2) of all draws, and 1 / (the 100000th harmonic number).
+        assert_share(
+            share_of_first(ItemChoice::Zipf { theta_percent: 200 }),
+            60.79,
+        );
+        assert_share(
+            share_of_first(ItemChoice::Zipf { theta_percent: 100 }),
+            8.27,
+        );
     }
 }

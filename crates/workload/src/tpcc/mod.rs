@@ -29,6 +29,7 @@ mod tests;
 mod text;
 
 pub use deck::{Mix, TRANSACTION_NAMES, TYPE_COUNT};
+pub use input::ItemChoice;
 pub use scale::Scale;
 pub use tables::TABLE_NAMES;
 pub use terminal::{Screen, Terminal};
@@ -36,6 +37,7 @@ pub use terminal::{Screen, Terminal};
 use crate::attempts::Attempts;
 use crate::driver::{CheckResult, Finished, RunTotals, TransactionResult, Workload};
 use crate::error::WorkloadError;
+use crate::ycsb::zipf::Zipf;
 use fabric::Env;
 use tables::Tables;
 use terminal::Input;
@@ -58,6 +60,8 @@ pub struct Config {
     /// The chance, in percent, that a new-order touches another warehouse; `None` is the
     /// specification's one line in a hundred, which is one order in ten.
     pub distribution_percent: Option<u32>,
+    /// How new-orders choose their items.
+    pub item_choice: ItemChoice,
     /// How much transactions are kept apart. Snapshot isolation suffices: TPC-C is serializable under it
     /// [Fekete et al. 2005].
     pub isolation: Isolation,
@@ -76,9 +80,21 @@ impl Config {
             scale: Scale::FULL,
             mix: Mix::STANDARD,
             distribution_percent: None,
+            item_choice: ItemChoice::Nurand,
             isolation: Isolation::Snapshot,
             remembers_deliveries: true,
             seed: 1,
+        }
+    }
+
+    /// The distribution of items, if they are chosen by Zipf's law.
+    fn zipf(&self) -> Option<Zipf> {
+        match self.item_choice {
+            ItemChoice::Zipf { theta_percent } => {
+                let items = self.scale.items as u64;
+                Some(Zipf::new(items, f64::from(theta_percent) / 100.0))
+            }
+            ItemChoice::Nurand | ItemChoice::Uniform => None,
         }
     }
 

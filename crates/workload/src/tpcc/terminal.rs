@@ -10,6 +10,7 @@ use super::nurand::NurandConstants;
 use super::tables::Tables;
 use crate::error::WorkloadError;
 use crate::random::Random;
+use crate::ycsb::zipf::Zipf;
 use layout::Key;
 use std::ops::Range;
 use txn::{RowId, TableId};
@@ -34,6 +35,7 @@ pub struct Terminal {
     warehouse_count: u64,
     deck: Deck,
     constants: NurandConstants,
+    zipf: Option<Zipf>,
     random: Random,
 }
 
@@ -156,6 +158,7 @@ impl Terminal {
             warehouse_count: u64::from(warehouse_count),
             deck: Deck::new(&config.mix),
             constants: NurandConstants::new(config.seed),
+            zipf: config.zipf(),
             random: Random::stream(seed, TERMINAL_STREAM, u64::from(thread)),
         })
     }
@@ -170,10 +173,12 @@ impl Terminal {
         let kind = self.deck.deal(&mut self.random);
         let warehouse = self.draw_warehouse();
         let (config, constants) = (&self.config, &self.constants);
+        let (zipf, random) = (self.zipf.as_ref(), &mut self.random);
         let mut source = InputSource {
             config,
             constants,
-            random: &mut self.random,
+            zipf,
+            random,
         };
         let input = match kind {
             TransactionType::NewOrder => Input::NewOrder(source.new_order(warehouse)),

@@ -2,6 +2,9 @@
 //!
 //! A lane is what runs a transaction, and every lane makes each snapshot a word longer. Sessions are many
 //! and mostly idle, so they borrow: ten thousand sessions do not make ten thousand lanes.
+//!
+//! With frozen vectors a lane is only sure to see its own commits, and a session must see what it has
+//! committed: there it waits for the lane it had before.
 
 use crate::error::TransactionError;
 use fabric::{LocalEnv, run_now};
@@ -20,9 +23,21 @@ pub(crate) struct LanePool {
 }
 
 struct State {
-    /// Lent in the order last returned, first lent: that one's memory is still in the caches.
-    idle: Vec<Lane<LocalEnv>>,
+    /// The last returned is the first to be lent: its memory is still in the caches.
+    idle: Vec<BorrowedLane>,
     lane_count: u32,
+}
+
+/// A lane with its number in the pool.
+pub(crate) struct BorrowedLane {
+    number: u32,
+    pub(crate) lane: Lane<LocalEnv>,
+}
+
+impl BorrowedLane {
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
 }
 
 impl LanePool {
@@ -39,20 +54,22 @@ impl LanePool {
         }
     }
 
-    /// A lane for one transaction, opened now if fewer than the most are; `database` gives a handle of
-    /// its own to a new one.
+    /// A lane for one transaction: the one with number `wanted`, else any; opened now if none is idle and
+    /// fewer than the most are there. `database` gives a handle of its own to a new one.
     pub(crate) fn borrow(
         &self,
+        wanted: Option<u32>,
         database: impl FnOnce() -> Database<LocalEnv>,
-    ) -> Result<Lane<LocalEnv>, TransactionError> {
+    ) -> Result<BorrowedLane, TransactionError> {
         let mut state = self.lock();
-        loop {
-            if let Some(lane) = state.idle.pop() {
-                return Ok(lane);
+        let number = loop {
+            let fits = |lane: &BorrowedLane| wanted.is_none_or(|wanted| wanted == lane.number);
+            if let Some(index) = state.idle.iter().rposition(fits) {
+                return Ok(state.idle.remove(index));
             }
-            if state.lane_count < self.lane_count_max {
+            if wanted.is_none() && state.lane_count < self.lane_count_max {
                 state.lane_count += 1;
-                break;
+                break state.lane_count;
             }
             let wait = Duration::from_millis(WAIT_MS_MAX);
             let (next, timeout) = self
@@ -60,35 +77,22 @@ impl LanePool {
                 .wait_timeout(state, wait)
                 .expect("no holder of the pool panics");
             state = next;
-            if timeout.timed_out() && state.idle.is_empty() {
+            if timeout.timed_out() && !state.idle.iter().any(fits) {
                 return Err(TransactionError::Busy {
                     waited_ms: WAIT_MS_MAX,
                 });
             }
-        }
+        };
         drop(state);
-        run_now(database().lane()).map_err(|error| {
-            self.forget();
-            TransactionError::Lane(error)
-        })
+        // One that cannot be opened stays counted: it would not open the next time either.
+        let lane = run_now(database().lane())?;
+        Ok(BorrowedLane { number, lane })
     }
 
     /// Takes a lane back.
-    pub(crate) fn give_back(&self, lane: Lane<LocalEnv>) {
+    pub(crate) fn give_back(&self, lane: BorrowedLane) {
         self.lock().idle.push(lane);
-        self.returned.notify_one();
-    }
-
-    /// A lane will not come back: it could not be opened, or its last transaction's outcome is unknown.
-    pub(crate) fn forget(&self) {
-        let mut state = self.lock();
-        assert!(
-            state.lane_count > 0,
-            "only lanes that were lent are forgotten"
-        );
-        state.lane_count -= 1;
-        drop(state);
-        self.returned.notify_one();
+        self.returned.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -3,19 +3,26 @@
 use crate::config::Retry;
 use crate::database::Db;
 use crate::error::TransactionError;
+use crate::lanes::BorrowedLane;
 use fabric::{Env, LocalEnv, run_now};
 use layout::{Key, RecordMut, RecordRef};
-use txn::{Abort, IndexId, Isolation, Lane, Outcome, RowId, Scan, TableId, TxnError};
+use txn::{Abort, IndexId, Isolation, Lane, Oracle, Outcome, RowId, Scan, TableId, TxnError};
 
 /// Runs transactions one after another. A session is `Send`, and threads have one each.
 pub struct Session {
     db: Db,
-    lane: Option<Lane<LocalEnv>>,
+    lane: Option<BorrowedLane>,
+    /// The lane it had last, where only that one is sure to see what it has committed.
+    wanted: Option<u32>,
 }
 
 impl Session {
     pub(crate) fn new(db: Db) -> Self {
-        Self { db, lane: None }
+        Self {
+            db,
+            lane: None,
+            wanted: None,
+        }
     }
 
     /// The database it belongs to.
@@ -71,17 +78,20 @@ impl Session {
     fn lane(&mut self) -> Result<&mut Lane<LocalEnv>, TransactionError> {
         let lane = match self.lane.take() {
             Some(lane) => lane,
-            None => self.db.lanes().borrow(|| self.db.handle())?,
+            None => self.db.lanes().borrow(self.wanted, || self.db.handle())?,
         };
-        Ok(self.lane.insert(lane))
+        if self.db.config().oracle == Oracle::Frozen {
+            self.wanted = Some(lane.number());
+        }
+        Ok(&mut self.lane.insert(lane).lane)
     }
 
-    fn release_lane(&mut self, undecided: bool) {
+    /// Gives the lane back, unless nobody has decided its last transaction: then it takes no other.
+    fn release_lane(&mut self, is_undecided: bool) {
         match self.lane.take() {
-            // Its slot must not pass the number of a transaction that nobody has decided.
-            Some(_) if undecided => self.db.lanes().forget(),
-            Some(lane) => self.db.lanes().give_back(lane),
-            None => {}
+            Some(lane) if !is_undecided => self.db.lanes().give_back(lane),
+            _ if is_undecided => self.wanted = None,
+            _ => {}
         }
     }
 }
@@ -97,7 +107,7 @@ fn begin(
     isolation: Isolation,
 ) -> Result<Transaction<'_>, TransactionError> {
     match run_now(lane.begin(isolation)) {
-        Ok(inner) => Ok(Transaction { inner }),
+        Ok(inner) => Ok(Transaction { inner: Some(inner) }),
         Err(reason) => Err(TransactionError::Aborted {
             reason,
             attempts: 1,
@@ -140,14 +150,16 @@ fn back_off(env: &LocalEnv, bound_ns: u64) {
 }
 
 /// A running transaction. Its methods are those of [`txn::Transaction`], for code that does not await.
+/// Dropped before its end, it is rolled back.
 pub struct Transaction<'lane> {
-    inner: txn::Transaction<'lane, LocalEnv>,
+    /// There until the transaction ends.
+    inner: Option<txn::Transaction<'lane, LocalEnv>>,
 }
 
-impl Transaction<'_> {
+impl<'lane> Transaction<'lane> {
     /// The row with this key, if there is one.
     pub fn read(&mut self, table: TableId, key: &Key) -> Result<Option<RowId>, TxnError> {
-        run_now(self.inner.read(table, key))
+        run_now(self.open().read(table, key))
     }
 
     /// Independent reads at once. `found` gets one entry for each.
@@ -156,22 +168,22 @@ impl Transaction<'_> {
         reads: &[(TableId, Key)],
         found: &mut Vec<Option<RowId>>,
     ) -> Result<(), TxnError> {
-        run_now(self.inner.read_many(reads, found))
+        run_now(self.open().read_many(reads, found))
     }
 
     /// A row's columns, own writes included.
     pub fn row(&self, row: RowId) -> RecordRef<'_> {
-        self.inner.row(row)
+        self.inner.as_ref().expect(ENDED_ONCE).row(row)
     }
 
     /// Marks a row as updated and gives access to its columns.
     pub fn update(&mut self, row: RowId) -> RecordMut<'_> {
-        self.inner.update(row)
+        self.open().update(row)
     }
 
     /// Adds a row, to be filled through [`Transaction::update`].
     pub fn insert(&mut self, table: TableId, key: &Key) -> Result<RowId, TxnError> {
-        run_now(self.inner.insert(table, key))
+        run_now(self.open().insert(table, key))
     }
 
     /// Adds rows at once. `rows` gets one entry for each.
@@ -180,17 +192,17 @@ impl Transaction<'_> {
         inserts: &[(TableId, Key)],
         rows: &mut Vec<RowId>,
     ) -> Result<(), TxnError> {
-        run_now(self.inner.insert_many(inserts, rows))
+        run_now(self.open().insert_many(inserts, rows))
     }
 
     /// Deletes a row.
     pub fn delete(&mut self, row: RowId) {
-        self.inner.delete(row);
+        self.open().delete(row);
     }
 
     /// The rows of a range, in key order, own writes included.
     pub fn scan(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
-        run_now(self.inner.scan(scan, rows))
+        run_now(self.open().scan(scan, rows))
     }
 
     /// The rows of a secondary key.
@@ -200,7 +212,7 @@ impl Transaction<'_> {
         key: &Key,
         rows: &mut Vec<RowId>,
     ) -> Result<(), TxnError> {
-        run_now(self.inner.lookup(index, key, rows))
+        run_now(self.open().lookup(index, key, rows))
     }
 
     /// Every row of a table, without keeping any of them.
@@ -209,17 +221,38 @@ impl Transaction<'_> {
         table: TableId,
         mut visit: impl FnMut(RecordRef<'_>),
     ) -> Result<(), TxnError> {
-        run_now(self.inner.for_each(table, &mut visit))
+        run_now(self.open().for_each(table, &mut visit))
     }
 
     /// Commits.
-    pub fn commit(self) -> Outcome {
-        run_now(self.inner.commit())
+    pub fn commit(mut self) -> Outcome {
+        run_now(self.inner.take().expect(ENDED_ONCE).commit())
     }
 
     /// Rolls back; counted as [`Abort::User`].
-    pub fn abort(self) {
-        run_now(self.inner.abort());
+    pub fn abort(mut self) {
+        self.roll_back();
+    }
+
+    #[inline]
+    fn open(&mut self) -> &mut txn::Transaction<'lane, LocalEnv> {
+        self.inner.as_mut().expect(ENDED_ONCE)
+    }
+
+    fn roll_back(&mut self) {
+        self.inner
+            .take()
+            .into_iter()
+            .for_each(|inner| run_now(inner.abort()));
+    }
+}
+
+const ENDED_ONCE: &str = "a transaction ends by being consumed";
+
+impl Drop for Transaction<'_> {
+    /// Also ends what the lane has announced, so that nothing is kept for a snapshot nobody reads.
+    fn drop(&mut self) {
+        self.roll_back();
     }
 }
 

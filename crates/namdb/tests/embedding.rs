@@ -2,8 +2,8 @@
 
 use namdb::{
     Abort, AsyncSession, Column, ColumnType, Config, Db, Isolation, Key, KeyBuilder, KeyValueTable,
-    OpenError, Outcome, RecordTable, Retry, Schema, TableId, TableSpec, Text, TransactionError,
-    TxnError, asynchronous::block_on, host, record,
+    OpenError, Oracle, Outcome, RecordTable, Retry, Schema, TableId, TableSpec, Text,
+    TransactionError, TxnError, asynchronous::block_on, host, record,
 };
 
 fn open(lanes: u32) -> Db {
@@ -72,6 +72,40 @@ fn many_sessions_share_few_lanes_and_lose_no_update() {
             Ok(txn.row(row).int(1))
         });
     assert_eq!(sum.expect("reads commit"), THREADS * COUNTS);
+}
+
+/// Two sessions that take turns on two lanes, so that each would meet the other's lane if it could.
+#[test]
+fn a_session_sees_what_it_has_committed_under_either_oracle() {
+    for oracle in [Oracle::DoubleCollect, Oracle::Frozen] {
+        let config = Config {
+            server_bytes: 64 << 20,
+            lanes: 2,
+            oracle,
+            ..Config::default()
+        };
+        let db = namdb::open(config).expect("64 MiB can be had");
+        let table = counters(&db);
+        let (mut holder, mut counter) = (db.session(), db.session());
+        for round in 0..20 {
+            let held = holder.begin(Isolation::Snapshot).expect("a lane is free");
+            let seen = counter.transaction(Isolation::Snapshot, Retry::attempts(100), |txn| {
+                let row = match txn.read(table, &key(1))? {
+                    Some(row) => row,
+                    None => txn.insert(table, &key(1))?,
+                };
+                let seen = txn.row(row).int(1);
+                txn.update(row).set_int(1, seen + 1);
+                Ok(seen)
+            });
+            assert_eq!(seen.expect("quiet"), round, "under {oracle:?}");
+            held.abort();
+            // The holder's lane is now the last returned, and so the first to be lent.
+            holder
+                .transaction(Isolation::Snapshot, Retry::NEVER, |_| Ok(()))
+                .expect("quiet");
+        }
+    }
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn types(text: &mut String, report: &Report) {
     let snapshot = snapshot / f64::max(ended, 1.0);
     line!(
         text,
-        "  Times from first attempt to end. Trips: round trips; {snapshot:.2} more for the snapshot."
+        "  Times include retries. Trips: round trips; {snapshot:.2} more for the snapshot."
     );
     line!(text);
 }
@@ -237,7 +237,7 @@ fn grouped_numbers(sentence: &str) -> String {
             .trim_end_matches(|character: char| !character.is_ascii_digit())
             .len();
         match part[..end].parse() {
-            Ok(number) if end > 4 => text.push_str(&grouped(number)),
+            Ok(number) if end >= 4 => text.push_str(&grouped(number)),
             _ => text.push_str(&part[..end]),
         }
         text.push_str(&part[end..]);

@@ -9,6 +9,13 @@ use workload::smallbank::SmallBankConfig;
 use workload::ycsb::{Distribution, Letter, Mix, YcsbConfig};
 use workload::{Bank, SmallBank, Tpcc, Ycsb, tpcc};
 
+const YCSB_EXAMPLES: &str = "\
+Examples:
+  ycsb --workload B --records 1000000           95 % reads, skewed
+  ycsb --read-share 80 --uniform                80 % reads, 20 % updates, no skew
+  ycsb --ops-per-txn 10 --read-share 0          transactions of ten updates
+  ycsb --workload C --record-bytes 100          small records";
+
 /// A workload and its parameters.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Choice {
@@ -49,8 +56,10 @@ pub struct SmallBankArguments {
 
 /// YCSB.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = YCSB_EXAMPLES)]
 pub struct YcsbArguments {
-    /// YCSB's mix: A and F half updates, B 5 % updates, C reads, D inserts and reads of the latest, E scans
+    /// YCSB's mix: A and F half updates, B 5 % updates, C reads, D reads of the latest and inserts,
+    /// E scans and inserts
     #[arg(long, default_value = "A")]
     pub workload: Letter,
     /// Records

@@ -203,7 +203,7 @@ fn a_database_has_a_number_of_tables_at_most() {
     let database = database();
     for number in 0..TABLES_MAX {
         run_now(database.create_table(spec(&format!("t{number}")))).expect("there is room");
-        // Numbers of dropped tables do not come back; few tables at a time keep the catalog quick.
+        // Numbers count on while the newest table stands; few tables at a time keep the catalog quick.
         if number > 0 {
             run_now(database.drop_table(&format!("t{}", number - 1))).expect("it is there");
         }

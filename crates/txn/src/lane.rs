@@ -8,7 +8,7 @@ use crate::database::Shared;
 use crate::snapshot::Snapshot;
 use crate::statistics::LaneStatistics;
 use crate::transaction::{Isolation, Transaction};
-use crate::write::{BucketInsert, BucketSeen, EntryInsert, InsertBlock, LeafInsert, LeafSeen, Owner};
+use crate::write::{BucketInsert, BucketSeen, EntryInsert, InsertBlock, LeafInsert, LeafSeen, LeafWitness, Owner};
 use fabric::{Batch, Env, Span};
 use index::hash::Directory;
 use index::tree::LeafCache;
@@ -137,6 +137,8 @@ pub(crate) struct LaneInner<E: Env> {
     pub leaves_seen: Vec<LeafSeen>,
     /// Words that must not change before a serializable commit, with what they held.
     pub witnesses: Vec<(GlobalPtr, u64)>,
+    /// Leaves whose entries must not change before a serializable commit.
+    pub leaf_witnesses: Vec<LeafWitness>,
     /// Rows read one by one; a single one needs no validation.
     pub read_count: u32,
     pub serializable: bool,
@@ -190,6 +192,7 @@ impl<E: Env> LaneInner<E> {
             wants_growth: None,
             leaves_seen: Vec::new(),
             witnesses: Vec::new(),
+            leaf_witnesses: Vec::new(),
             read_count: 0,
             serializable: false,
             filling: None,
@@ -220,6 +223,7 @@ impl<E: Env> LaneInner<E> {
         self.entry_inserts.clear();
         self.leaves_seen.clear();
         self.witnesses.clear();
+        self.leaf_witnesses.clear();
         self.read_count = 0;
         self.filling = None;
     }

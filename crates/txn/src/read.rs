@@ -371,10 +371,7 @@ impl<E: Env> LaneInner<E> {
         if collected > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
             return Err(Abort::SnapshotTooOld.into());
         }
-        let LeafSeen { leaf, insert, .. } = self.leaves_seen[seen];
-        if self.serializable {
-            self.witnesses.push((leaf, insert.word()));
-        }
+        self.witness_leaf(seen);
         let access = &mut self.accesses[access as usize];
         access.place = seen as u32;
         access.absence = Absence::NoEntry;

@@ -216,10 +216,8 @@ impl<E: Env> LaneInner<E> {
         sightings: &mut Vec<Sighting>,
     ) -> Result<Option<Key>, TxnError> {
         sightings.clear();
-        let LeafSeen { leaf, span, insert, .. } = self.leaves_seen[seen];
-        if self.serializable {
-            self.witnesses.push((leaf, insert.word()));
-        }
+        self.witness_leaf(seen);
+        let span = self.leaves_seen[seen].span;
         let tree = self.tree(range.owner);
         let batch = self.batch.as_ref().expect("the batch is here");
         let view = LeafView::new(tree.layout, batch.words(span));
@@ -392,14 +390,11 @@ impl<E: Env> LaneInner<E> {
             if view.collected() > self.snapshot.stamp {
                 return Err(Abort::SnapshotTooOld.into());
             }
-            let LeafSeen { leaf, insert, .. } = self.leaves_seen[seen];
-            if self.serializable {
-                self.witnesses.push((leaf, insert.word()));
-            }
             let entries: Vec<(Key, GlobalPtr)> = (0..view.count())
                 .map(|n| (Key::from_words(view.key(n)), GlobalPtr::from_word(view.value(n)[0])))
                 .collect();
             let next = view.high_key();
+            self.witness_leaf(seen);
             self.visit_rows(table, &entries, visit).await?;
             self.leaves_seen.truncate(leaves);
             self.batch().clear_verbs();

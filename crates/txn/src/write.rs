@@ -10,7 +10,7 @@ use fabric::{Env, Span};
 use index::hash::HashTable;
 use index::tree::{LeafCache, Tree};
 use layout::row::KEY;
-use layout::{GlobalPtr, Key, VersionWord};
+use layout::{GlobalPtr, Key, VersionWord, leaf};
 
 /// Most rows that one transaction may write.
 pub const WRITES_MAX: usize = 1 << 16;
@@ -106,6 +106,18 @@ pub struct LeafSeen {
     pub insert: VersionWord,
 }
 
+/// A leaf that stands for the absence of keys. Its insert word may have been read later than its entries,
+/// so the rewrite counter, which was read with them, has to be the same, too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LeafWitness {
+    /// The leaf.
+    pub leaf: GlobalPtr,
+    /// Its insert word.
+    pub insert: u64,
+    /// Its rewrite counter.
+    pub version: u64,
+}
+
 impl<E: Env> Transaction<'_, E> {
     /// Adds a row with this key; fill its columns with [`Transaction::update`]. Until then numbers are
     /// zero and texts empty.
@@ -195,6 +207,16 @@ impl<E: Env> LaneInner<E> {
             batch.set_word(fresh.at + KEY + word, value);
         }
         self.accesses[access as usize].fresh = fresh;
+    }
+
+    /// Serializable: what was concluded from this leaf has to hold until the commit.
+    pub(crate) fn witness_leaf(&mut self, seen: usize) {
+        if !self.serializable {
+            return;
+        }
+        let LeafSeen { leaf, span, insert, .. } = self.leaves_seen[seen];
+        let version = self.batch().word(span.at + leaf::VERSION);
+        self.leaf_witnesses.push(LeafWitness { leaf, insert: insert.word(), version });
     }
 
     /// Notes where the new row's entry goes: its bucket or its leaf.

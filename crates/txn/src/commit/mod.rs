@@ -73,7 +73,8 @@ impl<E: Env> LaneInner<E> {
     /// Reads need no commit under snapshot isolation. A serializable reader of several rows validates
     /// after its last read: then all of them were current at one moment.
     async fn commit_read_only(&mut self) -> Outcome {
-        if !self.serializable || (self.witnesses.len() <= 1 && self.read_count <= 1) {
+        let is_single = self.witnesses.len() + self.leaf_witnesses.len() <= 1 && self.read_count <= 1;
+        if !self.serializable || is_single {
             return Outcome::Committed;
         }
         match self.validate_reads(VersionWord::NONE).await {

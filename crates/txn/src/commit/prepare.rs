@@ -5,7 +5,7 @@ use crate::abort::{Abort, TxnError};
 use crate::access::State;
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
-use crate::write::{InsertBlock, Owner};
+use crate::write::{InsertBlock, LeafSeen, LeafWitness, Owner};
 use fabric::{Env, Span};
 use index::tree::LeafRead;
 use layout::{GlobalPtr, Key, bucket};
@@ -151,6 +151,7 @@ impl<E: Env> LaneInner<E> {
         let made = index::tree::make_room(&self.env, batch, &tree, cache, pool, leaf, &keys, timestamp);
         let (batch, leaves) = made.await?;
         self.batch = Some(batch);
+        self.renew_witnesses(&seen, &leaves, &tree);
         let mut first = first;
         let end = first + count;
         for read in leaves {
@@ -167,6 +168,22 @@ impl<E: Env> LaneInner<E> {
         }
         assert!(first == end, "the parts of a leaf cover all of its keys");
         Ok(())
+    }
+
+    /// An own split has proved that the leaf was still as it was read: its parts bear witness from now on.
+    fn renew_witnesses(&mut self, seen: &LeafSeen, parts: &[LeafRead], tree: &index::tree::Tree) {
+        let version = self.batch().word(seen.span.at + layout::leaf::VERSION);
+        let before = self.leaf_witnesses.len();
+        self.leaf_witnesses.retain(|witness| witness.leaf != seen.leaf || witness.version != version);
+        if self.leaf_witnesses.len() == before {
+            return;
+        }
+        let batch = self.batch.as_ref().expect("the batch is here");
+        for part in parts {
+            let version = part.view(batch, tree).version();
+            let (leaf, insert) = (part.ptr, part.insert.word());
+            self.leaf_witnesses.push(LeafWitness { leaf, insert, version });
+        }
     }
 
     /// Notes that a leaf is locked though nothing goes into it.

@@ -2,15 +2,20 @@
 
 use crate::abort::Abort;
 use crate::lane::LaneInner;
+use crate::write::LeafWitness;
 use fabric::Env;
-use layout::VersionWord;
+use layout::{GlobalPtr, VersionWord, leaf};
+
+/// Words of a leaf that validation reads: insert word and rewrite counter.
+const LEAF_WORDS: u32 = 2;
+const _: () = assert!(leaf::INSERT == 0 && leaf::VERSION == 1);
 
 impl<E: Env> LaneInner<E> {
     /// [design §5.3] Reads every witness word again: headers of rows reached (visible or not), insert
     /// words of buckets and leaves. Each must hold what it held when it was read, or our own lock, whose
     /// swap has proved the same.
     pub(super) async fn validate_reads(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
-        if self.witnesses.is_empty() {
+        if self.witnesses.is_empty() && self.leaf_witnesses.is_empty() {
             return Ok(());
         }
         let mut batch = self.batch.take().unwrap_or_default();
@@ -19,18 +24,37 @@ impl<E: Env> LaneInner<E> {
         for &(word, _) in &self.witnesses {
             batch.read(word, 1);
         }
+        let first_leaf = batch.arena_words() as u32;
+        for witness in &self.leaf_witnesses {
+            batch.read(witness.leaf, LEAF_WORDS);
+        }
         self.batch = Some(batch);
         self.execute().await.map_err(|_| Abort::Unreachable)?;
         let batch = self.batch.as_ref().expect("the batch came back");
         let own = timestamp.locked().word();
-        let holds = |(index, &(_, expected)): (usize, &(layout::GlobalPtr, u64))| {
+        let holds = |(index, &(word, expected)): (usize, &(GlobalPtr, u64))| {
             let found = batch.word(first + index as u32);
             let is_unlocked = !VersionWord::from_word(expected).is_locked();
-            (found == expected && is_unlocked) || (found == own && !timestamp.is_none())
+            (found == expected && is_unlocked)
+                || (found == own && !timestamp.is_none() && self.is_proved(word, expected))
         };
-        match self.witnesses.iter().enumerate().all(holds) {
-            true => Ok(()),
-            false => Err(Abort::ReadValidation),
-        }
+        let leaf_holds = |(index, witness): (usize, &LeafWitness)| {
+            let at = first_leaf + index as u32 * LEAF_WORDS;
+            let insert = batch.word(at + leaf::INSERT);
+            let is_unlocked = !VersionWord::from_word(insert).is_locked();
+            let is_ours = insert == own && !timestamp.is_none();
+            let is_still = batch.word(at + leaf::VERSION) == witness.version;
+            is_still && (is_ours || (insert == witness.insert && is_unlocked))
+        };
+        let rows = self.witnesses.iter().enumerate().all(holds);
+        let leaves = self.leaf_witnesses.iter().enumerate().all(leaf_holds);
+        if rows && leaves { Ok(()) } else { Err(Abort::ReadValidation) }
+    }
+
+    /// Whether an own lock was taken over what a witness expects. A row is read once; a bucket may have
+    /// been read twice, before and after somebody else's insert.
+    fn is_proved(&self, word: GlobalPtr, expected: u64) -> bool {
+        let insert = self.bucket_inserts.iter().find(|insert| insert.bucket == word);
+        insert.is_none_or(|insert| insert.insert == expected)
     }
 }

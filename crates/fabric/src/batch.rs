@@ -36,6 +36,8 @@ struct Body {
     verbs: Vec<Verb>,
     bytes: u64,
     fences: u32,
+    /// Reads among the verbs: whether looking ahead pays.
+    reads: u32,
     arena: Vec<u64>,
     used: usize,
 }
@@ -49,7 +51,8 @@ impl Default for Batch {
 impl Batch {
     /// An empty batch; its arena grows with what is put there.
     pub fn new() -> Self {
-        Self(Box::new(Body { verbs: Vec::new(), bytes: 0, fences: 0, arena: Vec::new(), used: 0 }))
+        let (verbs, arena) = (Vec::new(), Vec::new());
+        Self(Box::new(Body { verbs, bytes: 0, fences: 0, reads: 0, arena, used: 0 }))
     }
 
     /// Forgets verbs and arena contents: the next transaction starts.
@@ -65,6 +68,7 @@ impl Batch {
         self.0.verbs.clear();
         self.0.bytes = 0;
         self.0.fences = 0;
+        self.0.reads = 0;
     }
 
     /// Takes `words` words of the arena. Their content is whatever stood there before.
@@ -149,6 +153,7 @@ impl Batch {
     #[inline]
     pub fn read(&mut self, from: GlobalPtr, words: u32) -> Span {
         let span = self.reserve(words);
+        self.0.reads += 1;
         self.push(Verb::Read { from, at: span.at, words });
         span
     }
@@ -199,6 +204,7 @@ impl Batch {
     #[inline]
     pub fn read_row(&mut self, from: GlobalPtr, words: u32, cover: Cover) -> Span {
         let span = self.reserve(words);
+        self.0.reads += 1;
         self.push(Verb::ReadRow { from, at: span.at, words, cover });
         span
     }
@@ -217,6 +223,7 @@ impl Batch {
     pub fn find_slot(&mut self, bucket: GlobalPtr, geometry: SlotGeometry, key: Span) -> Span {
         debug_assert_eq!(key.words, u32::from(geometry.key_words));
         let span = self.reserve(SlotRead::SLOT + u32::from(geometry.slot_words));
+        self.0.reads += 1;
         self.push(Verb::FindSlot { bucket, geometry, key: key.at, at: span.at });
         span
     }
@@ -270,6 +277,12 @@ impl Batch {
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.0.bytes
+    }
+
+    /// How many of the verbs read more than a word.
+    #[inline]
+    pub fn reads(&self) -> u32 {
+        self.0.reads
     }
 
     /// Round trips the batch costs: one, and one more per fence.

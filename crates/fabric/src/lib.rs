@@ -32,4 +32,4 @@ pub use env::{Env, Fabric, FailurePoint, Mutant};
 pub use error::{CallError, FabricError};
 pub use local::{LocalEnv, LocalWorld, WorldConfig, run_now};
 pub use service::{CallId, Reply, Service, ServiceId};
-pub use verb::{SlotGeometry, SlotRead, Verb};
+pub use verb::{ALWAYS_WRITTEN_END, SlotGeometry, SlotRead, Verb};

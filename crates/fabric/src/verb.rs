@@ -4,6 +4,10 @@ use layout::GlobalPtr;
 use layout::bucket::{self, BucketLayout};
 use layout::row::Cover;
 
+/// With [`Cover::All`], a `WriteRow` writes the words from the link to this one whatever its `first` says:
+/// they are a node's collected-up-to stamp, neighbour and shape.
+pub const ALWAYS_WRITTEN_END: u32 = layout::leaf::LOW;
+
 /// One operation on remote memory. `at` and `from_arena` are word offsets in the batch's arena.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Verb {

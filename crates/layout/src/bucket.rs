@@ -156,6 +156,27 @@ pub const fn with_tag(tags: u64, index: u32, tag: u8) -> u64 {
     tags & !(0xff << shift) | (tag as u64) << shift
 }
 
+/// The slots whose tag is `tag`, in order. Tags of slots that a block does not have are 0, so they never
+/// match.
+#[inline]
+pub fn matching_slots(tags: u64, tag: u8) -> impl Iterator<Item = u32> {
+    debug_assert!(tag != 0);
+    let mut differing = tags ^ u64::from(tag).wrapping_mul(LOW_BITS);
+    std::iter::from_fn(move || {
+        // The lowest byte that is zero has its high bit set here; higher bits may be wrong.
+        let zeros = differing.wrapping_sub(LOW_BITS) & !differing & HIGH_BITS;
+        if zeros == 0 {
+            return None;
+        }
+        let index = zeros.trailing_zeros() / 8;
+        differing |= 1 << (8 * index);
+        Some(index)
+    })
+}
+
+const LOW_BITS: u64 = 0x0101_0101_0101_0101;
+const HIGH_BITS: u64 = LOW_BITS << 7;
+
 /// The first of `slots` slots that is empty.
 #[inline]
 pub fn empty_slot(tags: u64, slots: u32) -> Option<u32> {
@@ -173,6 +194,16 @@ mod tests {
         assert_ne!(tag(0), 0);
         assert_eq!(empty_slot(with_tag(tags, 2, 0), 8), Some(2));
         assert_eq!(empty_slot(with_tag(tags, 2, 0), 2), None);
+    }
+
+    #[test]
+    fn every_slot_with_the_tag_is_found_once_in_order() {
+        for pattern in 0..256_u64 {
+            let place = |tags, n| with_tag(tags, n, if pattern >> n & 1 == 1 { 7 } else { 6 + 2 * (n as u8 % 2) });
+            let tags = (0..8).fold(0, place);
+            let expected: Vec<u32> = (0..8).filter(|&n| pattern >> n & 1 == 1).collect();
+            assert_eq!(matching_slots(tags, 7).collect::<Vec<_>>(), expected);
+        }
     }
 
     #[test]

@@ -422,6 +422,25 @@ impl Schema {
         SchemaError::ValueCount { table: self.name.clone(), expected, found }
     }
 
+    /// The bytes of the payload, from and to, that `columns` take, null flags included.
+    pub fn payload_ranges(&self, columns: &[usize]) -> Vec<(u32, u32)> {
+        let mut ranges = Vec::new();
+        for &column in columns {
+            let slot = self.slot(column);
+            let bytes = match slot.kind {
+                SlotKind::Payload if slot.width > 0 => u32::from(slot.width),
+                SlotKind::Payload => u32::from(slot.prefix) + slot.length_max,
+                SlotKind::OutOfLine => 16,
+                SlotKind::Key | SlotKind::KeyBool => continue,
+            };
+            ranges.push((slot.at, slot.at + bytes));
+            if slot.null_bit != 0 {
+                ranges.push((u32::from(slot.null_byte), u32::from(slot.null_byte) + 1));
+            }
+        }
+        ranges
+    }
+
     /// What reading and writing `column` takes.
     #[inline]
     pub(crate) fn slot(&self, column: usize) -> Slot {

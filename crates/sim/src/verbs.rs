@@ -5,7 +5,7 @@ use crate::config::Interval;
 use crate::flight::{Flight, Phase, VerbState};
 use crate::scheduler::Happening;
 use crate::state::Core;
-use fabric::{FabricError, Verb};
+use fabric::{ALWAYS_WRITTEN_END, FabricError, Verb};
 use layout::row::{Cover, LINK, VERSION, checksum};
 use layout::{GlobalPtr, NodeId, VersionWord, bucket};
 use std::ops::Range;
@@ -211,11 +211,13 @@ impl Core {
         };
         state.remaining += 2;
         self.queue.push(start_ns, word(MARK_TORN));
-        let mut end_ns = start_ns;
+        let (mut end_ns, mut first) = (start_ns, first.max(LINK + 1));
         if link == NONE_LEFT_OUT {
-            end_ns = self.spread(place, state, index, LINK..LINK + 1, NONE_LEFT_OUT, start_ns);
+            let always = LINK..words.min(ALWAYS_WRITTEN_END);
+            first = first.max(always.end);
+            end_ns = self.spread(place, state, index, always, NONE_LEFT_OUT, start_ns);
         }
-        let rest = first.max(LINK + 1)..words;
+        let rest = first..words;
         end_ns = end_ns.max(self.spread(place, state, index, rest, NONE_LEFT_OUT, start_ns));
         self.queue.push(end_ns, word(VERSION));
         end_ns

@@ -174,6 +174,8 @@ pub struct IndexInfo {
     pub column_bytes: u32,
     /// Words of an entry's key: indexed columns, then primary key.
     pub key_words: u32,
+    /// Bytes of the payload, from and to, that the indexed columns take: if none differs, no key does.
+    pub payload_ranges: Vec<(u32, u32)>,
     /// Where its entries are.
     pub storage: Secondary,
     /// Transactions may read it; before, they only keep it up to date.
@@ -257,6 +259,7 @@ impl Catalog {
             design: index.design.clone(),
             column_bytes,
             key_words,
+            payload_ranges: schema.payload_ranges(&index.design.columns),
             storage,
             is_readable: index.is_readable,
         };

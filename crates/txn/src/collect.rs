@@ -120,14 +120,17 @@ impl<E: Env> LaneInner<E> {
 
     /// Lists the index entries that the newest version does not have any more.
     fn retire_entries(&mut self, entry: &crate::access::Access, successor: VersionWord) {
-        let info = self.info(entry.table).clone();
-        for &index in &info.indexes {
+        let old_span = match (entry.state, entry.is_new()) {
+            (State::Deleted, true) => entry.fresh,
+            (State::Inserted, _) | (_, true) => return,
+            _ => entry.image,
+        };
+        for position in 0..self.info(entry.table).indexes.len() {
+            let index = self.info(entry.table).indexes[position];
+            if entry.state == State::Updated && self.keeps_key(index, entry) {
+                continue;
+            }
             let index_info = self.index_info(index).clone();
-            let old_span = match (entry.state, entry.is_new()) {
-                (State::Deleted, true) => entry.fresh,
-                (State::Inserted, _) | (_, true) => continue,
-                _ => entry.image,
-            };
             let old = self.entry_key(&index_info, old_span);
             if entry.state == State::Updated && self.entry_key(&index_info, entry.fresh) == old {
                 continue;

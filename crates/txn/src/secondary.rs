@@ -4,7 +4,7 @@
 //! until no snapshot needs it; whoever follows it checks the row it leads to.
 
 use crate::abort::{Abort, TxnError};
-use crate::access::{Absence, State};
+use crate::access::{Absence, Access, State};
 use crate::catalog::{IndexInfo, Primary, Secondary};
 use crate::lane::LaneInner;
 use crate::write::{BucketSeen, EntryInsert, Owner};
@@ -45,6 +45,22 @@ impl<E: Env> LaneInner<E> {
         copy_key_bytes(builder, record.key(), 0, primary_bytes).key()
     }
 
+    /// Whether an update left the bytes of all indexed columns as they were.
+    #[inline]
+    pub(crate) fn keeps_key(&self, index: u32, entry: &Access) -> bool {
+        let shape = self.info(entry.table).row;
+        let payload = |span: Span| {
+            let words = Span { at: span.at + shape.payload(), words: shape.payload_words };
+            self.batch.as_ref().expect("the batch is here").words(words)
+        };
+        let (old, new) = (payload(entry.image), payload(entry.fresh));
+        self.index_info(index).payload_ranges.iter().all(|&(from, to)| {
+            let (first, last) = ((from / 8) as usize, to.div_ceil(8) as usize);
+            let differs = |n: usize| (old[n] ^ new[n]) & byte_mask(n, from, to) != 0;
+            !(first..last).any(differs)
+        })
+    }
+
     /// The primary key at the end of an entry's key.
     pub(crate) fn primary_key(&self, index: &IndexInfo, entry: &[u64]) -> Key {
         let schema = &self.info(index.table).schema;
@@ -71,13 +87,16 @@ impl<E: Env> LaneInner<E> {
             if entry.state == State::Deleted {
                 continue;
             }
-            let info = self.info(entry.table).clone();
-            for &index in &info.indexes {
+            for position in 0..self.info(entry.table).indexes.len() {
+                let index = self.info(entry.table).indexes[position];
+                let existed = entry.state == State::Updated && entry.absence == Absence::None;
+                let must_stand = existed && self.filling != Some(index);
+                if must_stand && self.keeps_key(index, &entry) {
+                    continue;
+                }
                 let index_info = self.index_info(index).clone();
                 let key = self.entry_key(&index_info, entry.fresh);
-                let existed = entry.state == State::Updated && entry.absence == Absence::None;
-                let is_filled = self.filling == Some(index);
-                if existed && !is_filled && self.entry_key(&index_info, entry.image) == key {
+                if must_stand && self.entry_key(&index_info, entry.image) == key {
                     continue;
                 }
                 entries.push(Entry { index, access, key });
@@ -314,6 +333,15 @@ impl<E: Env> LaneInner<E> {
             self.indexes[index as usize].as_mut().expect("it is open").directory = directory;
         }
     }
+}
+
+/// The bits of word `n` that belong to bytes `from..to` of a payload.
+#[inline]
+fn byte_mask(n: usize, from: u32, to: u32) -> u64 {
+    let start = n as u32 * 8;
+    let low = from.saturating_sub(start) * 8;
+    let high = (to - start).min(8) * 8;
+    (u64::MAX >> (64 - high)) & (u64::MAX << low)
 }
 
 /// The smallest and the largest entry key with the same indexed columns.

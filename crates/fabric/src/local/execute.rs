@@ -4,7 +4,7 @@ use crate::batch::Batch;
 use crate::error::FabricError;
 use crate::local::world::LocalWorld;
 use crate::raw::{load_words, prefetch_words, store_words};
-use crate::verb::{SlotGeometry, SlotRead, Verb};
+use crate::verb::{ALWAYS_WRITTEN_END, SlotGeometry, SlotRead, Verb};
 use layout::bucket;
 use layout::row::{Cover, LINK, VERSION};
 use layout::{GlobalPtr, VersionWord};
@@ -19,8 +19,9 @@ const TORN_RETRY_COUNT_MAX: u32 = 64;
 /// contract: stores in posting order, atomics as full barriers, reads never ahead of earlier atomics.
 #[inline]
 pub fn execute(world: &LocalWorld, batch: &mut Batch) -> Result<(), FabricError> {
+    let reads = batch.reads();
     let (verbs, arena) = batch.parts_mut();
-    if verbs.len() > 1 {
+    if reads > 1 {
         prefetch(world, verbs)?;
     }
     let mut stored = false;
@@ -73,9 +74,7 @@ fn prefetch_slots(world: &LocalWorld, verbs: &[Verb]) -> Result<(), FabricError>
         let Verb::FindSlot { bucket, geometry, .. } = *verb else { continue };
         let words = world.words(bucket, geometry.words())?;
         let tags = words[bucket::TAGS as usize].load(Relaxed);
-        let wanted = (0..u32::from(geometry.slots))
-            .find(|&index| bucket::tag_of(tags, index) == geometry.tag);
-        if let Some(index) = wanted {
+        if let Some(index) = bucket::matching_slots(tags, geometry.tag).next() {
             let at = geometry.slot(index) as usize;
             prefetch_words(&words[at..at + usize::from(geometry.slot_words)]);
         }
@@ -146,10 +145,6 @@ fn read_row(row: &[AtomicU64], to: &mut [u64]) {
     to[version] = VersionWord::TORN.word();
 }
 
-/// With [`Cover::All`] the words from the link to here are written whatever `first` says: a node's link,
-/// neighbour and shape.
-const ALWAYS_WRITTEN_END: usize = layout::leaf::LOW as usize;
-
 /// The other half of the seqlock: TORN, payload, version. The caller holds the lock that guards it.
 #[inline]
 fn write_row(row: &[AtomicU64], image: &[u64], first: u32, cover: Cover) {
@@ -157,10 +152,12 @@ fn write_row(row: &[AtomicU64], image: &[u64], first: u32, cover: Cover) {
     row[version].store(VersionWord::TORN.word(), Relaxed);
     fence(Release);
     let link = LINK as usize;
+    let mut first = (first as usize).max(link + 1);
     if cover == Cover::All {
-        store_words(&row[link..], &image[link..ALWAYS_WRITTEN_END.min(image.len())]);
+        let end = image.len().min(ALWAYS_WRITTEN_END as usize);
+        store_words(&row[link..], &image[link..end]);
+        first = first.max(end);
     }
-    let first = (first as usize).max(link + 1);
     store_words(&row[first..], &image[first..]);
     row[version].store(image[version], Release);
 }
@@ -187,10 +184,7 @@ fn find_slot(
     let mut arena_key = [0; layout::KEY_WORDS_MAX];
     arena_key[..key_words].copy_from_slice(&arena[key..key + key_words]);
     let mut found = SlotRead::MISSING;
-    for index in 0..u32::from(geometry.slots) {
-        if bucket::tag_of(tags, index) != geometry.tag {
-            continue;
-        }
+    for index in bucket::matching_slots(tags, geometry.tag) {
         let slot = &words[geometry.slot(index) as usize..][..slot_words];
         let key_at = usize::from(geometry.key_at);
         let matches = (0..key_words).all(|n| slot[key_at + n].load(Relaxed) == arena_key[n]);

@@ -76,15 +76,22 @@ impl LocalWorld {
         services.get(&(node, id)).cloned().ok_or(CallError::NoSuchService(node, id))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn words(&self, at: GlobalPtr, words: u32) -> Result<&[AtomicU64], FabricError> {
         let memory = self.regions.get(usize::from(at.region().0));
-        let words_found = memory.and_then(|memory| memory.words(at.offset(), u64::from(words)));
-        words_found.ok_or(FabricError::OutOfRange { at, words })
+        match memory.and_then(|memory| memory.words(at.offset(), u64::from(words))) {
+            Some(found) => Ok(found),
+            None => Err(out_of_range(at, words)),
+        }
     }
 
     #[inline]
     pub(crate) fn elapsed_ns(&self) -> u64 {
         self.start.elapsed().as_nanos() as u64
     }
+}
+
+#[cold]
+fn out_of_range(at: GlobalPtr, words: u32) -> FabricError {
+    FabricError::OutOfRange { at, words }
 }

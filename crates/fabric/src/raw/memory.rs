@@ -33,15 +33,16 @@ impl Memory {
         self.words
     }
 
-    /// `count` words from byte `offset` on, or `None` if they leave the region or are misaligned.
-    #[inline]
+    /// `count` words from the word that holds byte `offset` on, or `None` if they leave the region.
+    #[inline(always)]
     pub fn words(&self, offset: u64, count: u64) -> Option<&[AtomicU64]> {
         let first = offset / 8;
-        if !offset.is_multiple_of(8) || first + count > self.words {
+        if first + count > self.words {
             return None;
         }
-        // SAFETY: the range was checked against the mapping just now, the mapping lives as long as
-        // `self`, is aligned to pages, and is only ever accessed as atomic words (rule 2).
+        // SAFETY: the range was checked against the mapping just now (an offset has 48 bits, a count 32, so
+        // the sum does not wrap), the mapping lives as long as `self`, is aligned to pages, and is only
+        // ever accessed as atomic words (rule 2).
         Some(unsafe { std::slice::from_raw_parts(self.base.add(first as usize), count as usize) })
     }
 }

@@ -125,6 +125,18 @@ impl ImageBuilder {
 /// Pushes the write of a whole image; the insert word in it is not written.
 #[inline]
 pub(super) fn post_image(batch: &mut Batch, layout: LeafLayout, to: GlobalPtr, span: Span) {
+    post_image_from(batch, layout, to, span, leaf::COLLECTED);
+}
+
+/// As [`post_image`], where all entries before word `first`, and the fences, stand there already.
+#[inline]
+pub(super) fn post_image_from(
+    batch: &mut Batch,
+    layout: LeafLayout,
+    to: GlobalPtr,
+    span: Span,
+    first: u32,
+) {
     assert!(span.words == layout.words());
     let count = Shape::from_word(batch.word(span.at + leaf::SHAPE)).count;
     // Words behind the last entry need not travel; only a checksum makes an image a fixed length.
@@ -134,5 +146,5 @@ pub(super) fn post_image(batch: &mut Batch, layout: LeafLayout, to: GlobalPtr, s
         layout.entry(count)
     };
     let cover = layout::row::Cover::All;
-    batch.write_row(to, Span { at: span.at, words }, leaf::COLLECTED, cover);
+    batch.write_row(to, Span { at: span.at, words }, first.min(words), cover);
 }

@@ -1,6 +1,6 @@
 //! Rewriting a leaf that the caller has locked.
 
-use super::image::{Head, ImageBuilder, post_image};
+use super::image::{Head, ImageBuilder, post_image_from};
 use super::view::next_version;
 use super::{LeafRead, Tree};
 use fabric::{Batch, Span};
@@ -27,13 +27,14 @@ pub fn write_leaf_with<V: AsRef<[u64]>>(
     );
     let (mut head, count) = (Head::of(&view), view.count());
     let mut image = ImageBuilder::start(batch, tree.layout);
-    let mut copied = 0;
+    let (mut copied, mut unchanged) = (0, u32::MAX);
     for (key, value) in inserts {
         let found = leaf.view(batch, tree).search(key.words());
         let (before, after) = match found {
             Ok(index) => (index, index + 1),
             Err(index) => (index, index),
         };
+        unchanged = unchanged.min(before);
         image.copy(batch, leaf.span, copied, before);
         image.push(batch, key.words(), value.as_ref());
         copied = after;
@@ -41,7 +42,7 @@ pub fn write_leaf_with<V: AsRef<[u64]>>(
     image.copy(batch, leaf.span, copied, count);
     head.version = next_version(head.version);
     let span = image.finish(batch, &head);
-    post_image(batch, tree.layout, leaf.ptr, span);
+    post_image_from(batch, tree.layout, leaf.ptr, span, tree.layout.entry(unchanged.min(count)));
     span
 }
 
@@ -71,6 +72,7 @@ pub fn write_leaf_without(
     head.version = next_version(head.version);
     head.collected = head.collected.max(collected);
     let span = image.finish(batch, &head);
-    post_image(batch, tree.layout, leaf.ptr, span);
+    let unchanged = remove.first().copied().unwrap_or(count);
+    post_image_from(batch, tree.layout, leaf.ptr, span, tree.layout.entry(unchanged));
     span
 }

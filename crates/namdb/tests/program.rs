@@ -103,7 +103,7 @@ fn the_report_has_everything_a_comparison_needs() {
 fn every_workload_runs_under_both_isolation_levels_and_oracles() {
     for world in [
         "--isolation serializable --threads 2",
-        "--oracle frozen --threads 2",
+        "--oracle frozen --threads 1",
     ] {
         for workload in [
             "bank --records 100",

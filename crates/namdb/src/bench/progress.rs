@@ -3,6 +3,7 @@
 use super::text;
 use indicatif::{ProgressBar, ProgressStyle};
 use namdb::host::Moment;
+use std::cell::OnceCell;
 use std::io::IsTerminal;
 
 /// The progress of one phase. The thread that owns it draws it; there is no thread behind it.
@@ -10,6 +11,8 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     name: &'static str,
     start: Moment,
+    /// When it was first shown, and at which step: the time left follows from the pace since.
+    first_shown: OnceCell<(Moment, u64)>,
 }
 
 impl Progress {
@@ -26,6 +29,7 @@ impl Progress {
             bar,
             name,
             start: Moment::now(),
+            first_shown: OnceCell::new(),
         }
     }
 
@@ -38,11 +42,12 @@ impl Progress {
     }
 
     fn time_left(&self, bar: &ProgressBar, step: u64) -> String {
+        let (since, first_step) = *self.first_shown.get_or_init(|| (Moment::now(), step));
         let length = bar.length().unwrap_or(0);
-        if step == 0 || step >= length {
+        if step <= first_step || step >= length {
             return String::new();
         }
-        let left = self.start.elapsed_s() * (length - step) as f64 / step as f64;
+        let left = since.elapsed_s() * (length - step) as f64 / (step - first_step) as f64;
         format!(", {:.0} s left", left.ceil())
     }
 

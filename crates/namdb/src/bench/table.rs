@@ -13,6 +13,7 @@ pub fn draw(report: &Report) -> String {
     throughput(&mut text, report);
     types(&mut text, report);
     aborts(&mut text, report);
+    upkeep(&mut text, report);
     memory(&mut text, report);
     checks(&mut text, report);
     text
@@ -155,6 +156,22 @@ fn aborts(text: &mut String, report: &Report) {
             grouped(report.unknown)
         );
     }
+    line!(text);
+}
+
+/// What keeping old versions has cost, if there were any.
+fn upkeep(text: &mut String, report: &Report) {
+    let engine = &report.engine;
+    if engine.versions_moved + engine.buffers_collected + engine.old_version_reads == 0 {
+        return;
+    }
+    line!(
+        text,
+        "  Old versions: {} read, {} moved away, {} buffers collected",
+        grouped(engine.old_version_reads),
+        grouped(engine.versions_moved),
+        grouped(engine.buffers_collected)
+    );
     line!(text);
 }
 

@@ -4,6 +4,7 @@
 //! never changes, whatever snapshot one looks at.
 
 use crate::attempts::{Attempts, result_of};
+use crate::catch_up::catch_up;
 use crate::driver::{CheckResult, Finished, RunTotals, TransactionResult, Workload};
 use crate::error::WorkloadError;
 use crate::loading::{self, chunks, share};
@@ -202,6 +203,7 @@ impl<E: Env> Workload<E> for Bank {
         _after_load: bool,
     ) -> Result<Vec<CheckResult>, WorkloadError> {
         let table = find_table(database)?;
+        catch_up(lane, (table, &key(1)), TABLE).await?;
         let mut attempts = Attempts::new();
         loop {
             let mut seen = Seen::default();

@@ -9,6 +9,7 @@
 
 pub mod attempts;
 pub mod bank;
+pub mod catch_up;
 pub mod driver;
 pub mod error;
 pub mod loading;

@@ -7,6 +7,7 @@ use super::*;
 use crate::driver::KindTotals;
 use fabric::{LocalEnv, run_now};
 use txn::local::{OpenConfig, open};
+use txn::{DatabaseConfig, Oracle};
 
 /// Warehouses of most tests: enough for remote lines and payments.
 const WAREHOUSES: u32 = 3;
@@ -22,7 +23,10 @@ fn small(warehouses: u32) -> Tpcc {
 
 /// A database with the tables of `tpcc` and all parts loaded.
 fn loaded(tpcc: &Tpcc) -> Database<LocalEnv> {
-    let database = open_empty();
+    load_into(open_empty(), tpcc)
+}
+
+fn load_into(database: Database<LocalEnv>, tpcc: &Tpcc) -> Database<LocalEnv> {
     run_now(tpcc.create_tables(&database)).expect("the tables are new");
     let mut lane = run_now(database.lane()).expect("lanes are free");
     let parts = Workload::<LocalEnv>::load_parts(tpcc);
@@ -122,6 +126,24 @@ fn two_threads_in_one_warehouse_conflict_and_keep_every_check() {
     let tpcc = small(1);
     let database = loaded(&tpcc);
     let totals = run_on_threads(&tpcc, &database, 2, 20_000);
+    assert_all_hold(&check(&tpcc, &database, &totals, false));
+}
+
+#[test]
+fn two_threads_with_frozen_snapshots_on_three_servers_keep_every_check() {
+    let tpcc = small(1);
+    let database = DatabaseConfig {
+        oracle: Oracle::Frozen,
+        ..DatabaseConfig::default()
+    };
+    let config = OpenConfig {
+        servers: 3,
+        server_bytes: 256 << 20,
+        database,
+        ..OpenConfig::default()
+    };
+    let database = load_into(open(&config).expect("memory can be mapped"), &tpcc);
+    let totals = run_on_threads(&tpcc, &database, 2, 10_000);
     assert_all_hold(&check(&tpcc, &database, &totals, false));
 }
 

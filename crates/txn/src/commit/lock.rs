@@ -24,7 +24,42 @@ impl<E: Env> LaneInner<E> {
             self.is_lost = true;
             Abort::Unreachable
         })?;
-        self.all_held()
+        self.all_held()?;
+        if !self.env.mutant("commit::chain_before_lock") {
+            self.adopt_chains().await?;
+        }
+        Ok(())
+    }
+
+    /// Takes over the chains as they are under the locks. The version that a swap finds does not vouch for
+    /// the chain that was read with it: collection may have detached the buffer in between, and put the
+    /// same header back. A chain that leads elsewhere means one more round trip.
+    #[inline]
+    async fn adopt_chains(&mut self) -> Result<(), Abort> {
+        let mut batch = self.batch.take().unwrap_or_default();
+        batch.clear_verbs();
+        for lock in &mut self.scratch.locks.rows {
+            let access = &self.accesses[lock.access as usize];
+            let (link, chain) = (access.image.at + LINK, batch.word(lock.chain.at));
+            if batch.word(link) == chain {
+                continue;
+            }
+            batch.set_word(link, chain);
+            lock.ring = Span::default();
+            let chain = ChainWord::from_word(chain);
+            if !chain.buffer().is_null() {
+                let table = self.catalog.tables[access.table as usize].as_ref();
+                let shape = table.expect("accesses name tables of the lane's catalog").buffer;
+                let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
+                lock.ring = batch.read(slot, RING_WORDS);
+            }
+        }
+        let is_complete = batch.is_empty();
+        self.batch = Some(batch);
+        if is_complete {
+            return Ok(());
+        }
+        self.execute().await.map_err(|_| Abort::Unreachable)
     }
 
     #[inline]
@@ -38,6 +73,7 @@ impl<E: Env> LaneInner<E> {
                 continue;
             }
             let swap = batch.compare_and_swap(access.row, access.version.word(), locked);
+            let chain_span = batch.read(access.row.add_words(u64::from(LINK)), 1);
             let chain = ChainWord::from_word(batch.word(access.image.at + LINK));
             let mut ring = Span::default();
             if !chain.buffer().is_null() {
@@ -45,7 +81,7 @@ impl<E: Env> LaneInner<E> {
                 let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
                 ring = batch.read(slot, RING_WORDS);
             }
-            locks.rows.push(RowLock { access: number, swap, ring });
+            locks.rows.push(RowLock { access: number, swap, chain: chain_span, ring });
         }
         for insert in &self.bucket_inserts {
             let skipped = self.env.mutant("commit::skip_insert_word");

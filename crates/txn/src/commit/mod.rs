@@ -21,6 +21,8 @@ use std::rc::Rc;
 pub struct RowLock {
     access: u32,
     swap: Swap,
+    /// The chain word, read after the swap.
+    chain: Span,
     ring: Span,
 }
 
@@ -141,8 +143,13 @@ impl<E: Env> LaneInner<E> {
     /// Gives back what batch 1 took. Rows get their version again; insert words the own timestamp, since
     /// an old value must never come back to a word that others swap.
     async fn release(&mut self, timestamp: VersionWord, abort: Abort) -> Outcome {
+        let Some(mut batch) = self.batch.take() else {
+            // What became of the swaps was lost with the batch: the locks may be held, and only recovery
+            // can tell. No write was installed, and none will be.
+            self.is_lost = true;
+            return Outcome::Aborted(abort);
+        };
         let locks = std::mem::take(&mut self.scratch.locks);
-        let mut batch = self.batch.take().unwrap_or_default();
         batch.clear_verbs();
         for lock in &locks.rows {
             if batch.swapped(lock.swap) {

@@ -13,6 +13,7 @@
 use crate::abort::Abort;
 use crate::access::State;
 use crate::catalog::{Primary, Secondary};
+use crate::database::Oracle;
 use crate::lane::LaneInner;
 use crate::snapshot::Snapshot;
 use crate::write::Owner;
@@ -248,14 +249,9 @@ impl<E: Env> LaneInner<E> {
             if !self.snapshot.includes(adopted) || self.snapshot.counters() == adopted.counters() {
                 return Ok(());
             }
-            let clock = self.shared.oracle.add_words(u64::from(CLOCK));
-            let mut batch = self.scratch.batch.take().unwrap_or_default();
-            batch.reset();
-            let tick = batch.fetch_and_add(clock, 1);
-            let batch = self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
+            let stamp = self.candidate_stamp().await?;
             let candidate = &mut self.horizon.candidate;
-            candidate.snapshot.set(self.snapshot.counters(), batch.found(tick) + 1);
-            self.scratch.batch = Some(batch);
+            candidate.snapshot.set(self.snapshot.counters(), stamp);
             candidate.since_ns = self.env.now_ns();
             candidate.is_set = true;
         }
@@ -275,6 +271,22 @@ impl<E: Env> LaneInner<E> {
         }
         adopted.set(candidate.snapshot.counters(), stamp);
         Ok(())
+    }
+
+    /// A stamp such that a snapshot with this one or a later one covers the candidate. The number of a
+    /// frozen vector is one; for a double collect the clock is raised.
+    async fn candidate_stamp(&mut self) -> Result<u64, Abort> {
+        if self.shared.config.oracle == Oracle::Frozen {
+            return Ok(self.snapshot.stamp);
+        }
+        let clock = self.shared.oracle.add_words(u64::from(CLOCK));
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
+        batch.reset();
+        let tick = batch.fetch_and_add(clock, 1);
+        let batch = self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
+        let stamp = batch.found(tick) + 1;
+        self.scratch.batch = Some(batch);
+        Ok(stamp)
     }
 
     async fn everybody_is_past(&mut self, stamp: u64) -> Result<bool, Abort> {

@@ -123,6 +123,9 @@ fn overlay(base: &Key, key: &Key) -> Key {
     Key::from_words(&words[..count])
 }
 
+/// A row that a full scan reads: its address, its words, and the key that its bucket has for it.
+type Posted = (GlobalPtr, Span, u32);
+
 /// What a scan works on.
 struct Range {
     owner: Owner,
@@ -198,7 +201,11 @@ impl<E: Env> LaneInner<E> {
         let mut from = if scan.reverse { scan.high } else { scan.low };
         loop {
             let seen = self.leaf_for(range.owner, &from).await?;
-            let next = self.sight_leaf(scan, range, seen, sightings)?;
+            let part = match scan.reverse {
+                false => Scan { low: from.max(scan.low), ..*scan },
+                true => Scan { high: from.min(scan.high), ..*scan },
+            };
+            let next = self.sight_leaf(&part, range, seen, sightings)?;
             self.read_sightings(range, sightings, scan.limit, rows).await?;
             match next {
                 Some(next) if rows.len() < scan.limit => from = next,
@@ -208,6 +215,8 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Lists the entries of a leaf that are in range, own ones included; answers where the scan goes on.
+    /// The range starts where the last leaf ended: a leaf that the transaction read before a split may
+    /// reach over keys that were sighted already.
     fn sight_leaf(
         &mut self,
         scan: &Scan,
@@ -498,8 +507,8 @@ impl<E: Env> LaneInner<E> {
                     numbers.push(child);
                 }
             }
-            for (row, span) in rows {
-                let access = self.add_passing_access(table, span.at + KEY);
+            for (row, span, key_at) in rows {
+                let access = self.add_passing_access(table, key_at);
                 if !self.finish_row(access, row, span) {
                     Box::pin(self.settle_old(access, row, span)).await?;
                 }
@@ -518,7 +527,7 @@ impl<E: Env> LaneInner<E> {
         table: u32,
         hash: &index::hash::HashTable,
         number: u64,
-    ) -> Result<(u32, Vec<(GlobalPtr, Span)>), TxnError> {
+    ) -> Result<(u32, Vec<Posted>), TxnError> {
         loop {
             let directory = &self.lane_table(table).directory;
             if number >> hash.segment_shift >= directory.segments.len() as u64 {
@@ -543,26 +552,26 @@ impl<E: Env> LaneInner<E> {
             let batch: &Batch = self.batch.as_ref().expect("the batch came back");
             let same = |word: u32| batch.word(first.at + word) == batch.word(again.at + word);
             let insert = batch.word(first.at + bucket::INSERT);
-            let moved = |&(_, span): &(GlobalPtr, Span)| batch.word(span.at + VERSION) == 0;
             if batch.word(again.at + bucket::COLLECTED) > self.snapshot.stamp {
                 return Err(Abort::SnapshotTooOld.into());
             }
-            let is_still = same(bucket::IDENTITY);
-            let is_whole = !rows.iter().any(moved);
-            if is_still && self.serializable {
+            if !same(bucket::IDENTITY) {
+                continue;
+            }
+            let identity = Identity::from_word(batch.word(again.at + bucket::IDENTITY));
+            let modulus = hash.initial_buckets << identity.level;
+            let words = hash.layout.key_words;
+            rows.retain(|&(_, span, at)| {
+                // A slot without version is being filled or was emptied: its row is not part of any
+                // snapshot here. A row that a split has copied already is visited where it is now.
+                let key = batch.words(Span { at, words });
+                let is_here = hash.locator.hash(key).0 % modulus == number;
+                is_here && batch.word(span.at + VERSION) != 0
+            });
+            if self.serializable {
                 self.witnesses.push((bucket, insert));
             }
-            if is_still && is_whole {
-                let identity = self.batch().word(again.at + bucket::IDENTITY);
-                return Ok((Identity::from_word(identity).level, rows));
-            }
-            if is_still {
-                // A slot is being filled or was emptied: its row is not part of any snapshot here.
-                let identity = self.batch().word(again.at + bucket::IDENTITY);
-                let batch: &Batch = self.batch();
-                rows.retain(|&(_, span)| batch.word(span.at + VERSION) != 0);
-                return Ok((Identity::from_word(identity).level, rows));
-            }
+            return Ok((identity.level, rows));
         }
     }
 
@@ -581,7 +590,7 @@ impl<E: Env> LaneInner<E> {
         block: GlobalPtr,
         slots: u32,
         tags: u64,
-        rows: &mut Vec<(GlobalPtr, Span)>,
+        rows: &mut Vec<Posted>,
     ) -> Result<(), TxnError> {
         let first = rows.len();
         let words = self.info(table).row.words();
@@ -592,7 +601,8 @@ impl<E: Env> LaneInner<E> {
                 true => self.batch().read_row(slot, words, Cover::AllButLink),
                 false => self.batch().read(slot, hash.layout.slot_words),
             };
-            rows.push((slot, span));
+            let key_at = span.at + if hash.rows { KEY } else { 1 };
+            rows.push((slot, span, key_at));
         }
         if rows.len() == first {
             return Ok(());
@@ -602,7 +612,7 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         self.batch().clear_verbs();
-        for (row, span) in &mut rows[first..] {
+        for (row, span, _) in &mut rows[first..] {
             *row = GlobalPtr::from_word(self.batch().word(span.at));
             *span = self.batch().read_row(*row, words, Cover::AllButLink);
         }

@@ -18,13 +18,8 @@ pub struct Mix {
     pub sessions: usize,
     pub transactions: usize,
     pub keys: i32,
-}
-
-impl Mix {
-    pub fn new(storage: Storage, isolation: Isolation) -> Self {
-        let oracle = Oracle::DoubleCollect;
-        Self { storage, isolation, oracle, index: None, sessions: 3, transactions: 4, keys: 4 }
-    }
+    /// Small buckets and leaves, much collection, a time limit that transactions exceed.
+    pub is_tight: bool,
 }
 
 /// A generator of its own, so that programs do not depend on the world's.
@@ -59,7 +54,9 @@ pub fn programs(dice: &mut Dice, mix: &Mix) -> Vec<Vec<Program>> {
     let session = |session: usize, dice: &mut Dice| {
         let program = |number: usize, dice: &mut Dice| {
             let steps = (0..=dice.below(4)).map(|_| step(dice, mix)).collect();
-            Program::new((session * 100 + number) as i64, mix.isolation, steps)
+            let collects = mix.is_tight && dice.below(3) == 0;
+            let program = Program::new((session * 100 + number) as i64, mix.isolation, steps);
+            Program { collects, ..program }
         };
         (0..mix.transactions).map(|number| program(number, dice)).collect()
     };
@@ -68,11 +65,20 @@ pub fn programs(dice: &mut Dice, mix: &Mix) -> Vec<Vec<Program>> {
 
 pub fn run<const COHERENT: bool>(config: SimConfig, mix: &Mix) -> (Vec<Execution>, Cluster<COHERENT>) {
     let mut dice = Dice(config.seed ^ 0xd1ce);
-    let database = DatabaseConfig { oracle: mix.oracle, ..DatabaseConfig::default() };
+    let mut database = DatabaseConfig { oracle: mix.oracle, ..DatabaseConfig::default() };
+    if mix.is_tight {
+        database.transaction_time_max_ns = 2000 << dice.below(14);
+    }
     let servers = 1 + (config.seed % 2) as u16;
     let cluster = Cluster::<COHERENT>::new(config, servers, database);
     let indexes = mix.index.map(|kind| index(kind, false)).into_iter().collect();
-    let tables = cluster.create(table("t", mix.storage, indexes));
+    let mut spec = table("t", mix.storage, indexes);
+    spec.design.versions_beside = 1 + dice.below(3) as u32;
+    if mix.is_tight {
+        spec.design.neighbourhood = 1 + dice.below(2) as u32;
+        spec.design.size_hint = 1;
+    }
+    let tables = cluster.create(spec);
     let setup = Program::filling((0..mix.keys.min(KEY_MAX)).filter(|id| id % 3 != 2));
     let history = cluster.run(tables, &setup, &programs(&mut dice, mix));
     (history, cluster)
@@ -89,11 +95,13 @@ fn check<const COHERENT: bool>(seed: u64, mix: &Mix) {
     cluster.check();
 }
 
-fn check_all(isolation: Isolation, oracle: Oracle, seeds: std::ops::Range<u64>) {
-    for seed in seeds {
+fn check_all(base: Mix, seeds: std::ops::Range<u64>) {
+    let offset: u64 = std::env::var("PROTOCOL_SEED").map_or(0, |seed| seed.parse().expect("a number"));
+    let factor: u64 = std::env::var("PROTOCOL_FACTOR").map_or(1, |factor| factor.parse().expect("a number"));
+    for seed in seeds.start + offset..offset + seeds.end * factor {
         let storage = STORAGES[(seed % 3) as usize];
         let index = [None, Some(IndexKind::Hash), Some(IndexKind::Tree)][(seed / 3 % 3) as usize];
-        let mix = Mix { oracle, index, ..Mix::new(storage, isolation) };
+        let mix = Mix { storage, index, ..base };
         match seed / 9 % 2 {
             0 => check::<false>(seed, &mix),
             _ => check::<true>(seed, &mix),
@@ -101,17 +109,49 @@ fn check_all(isolation: Isolation, oracle: Oracle, seeds: std::ops::Range<u64>) 
     }
 }
 
+const SNAPSHOT: Mix = Mix {
+    storage: Storage::Tree,
+    isolation: Isolation::Snapshot,
+    oracle: Oracle::DoubleCollect,
+    index: None,
+    sessions: 3,
+    transactions: 4,
+    keys: 4,
+    is_tight: false,
+};
+const TIGHT: Mix = Mix { transactions: 12, keys: KEY_MAX + 1, is_tight: true, ..SNAPSHOT };
+
 #[test]
 fn snapshots_are_snapshots() {
-    check_all(Isolation::Snapshot, Oracle::DoubleCollect, 0..1000);
+    check_all(SNAPSHOT, 0..1000);
 }
 
 #[test]
 fn serializable_transactions_have_an_order() {
-    check_all(Isolation::Serializable, Oracle::DoubleCollect, 0..1000);
+    check_all(Mix { isolation: Isolation::Serializable, ..SNAPSHOT }, 0..1000);
 }
 
 #[test]
 fn frozen_vectors_are_snapshots() {
-    check_all(Isolation::Snapshot, Oracle::Frozen, 0..500);
+    check_all(Mix { oracle: Oracle::Frozen, ..SNAPSHOT }, 0..500);
+}
+
+#[test]
+fn growth_and_collection_hide_nothing() {
+    check_all(TIGHT, 0..500);
+}
+
+#[test]
+fn growth_and_collection_hide_nothing_on_hot_rows() {
+    check_all(Mix { keys: 3, ..TIGHT }, 0..500);
+}
+
+#[test]
+fn growth_and_collection_keep_an_order() {
+    check_all(Mix { isolation: Isolation::Serializable, ..TIGHT }, 0..500);
+}
+
+#[test]
+fn growth_and_collection_under_frozen_vectors() {
+    check_all(Mix { oracle: Oracle::Frozen, ..TIGHT }, 0..500);
 }

@@ -53,11 +53,13 @@ pub struct Program {
     pub steps: Vec<Step>,
     /// Times it is tried again after an abort.
     pub retries: u32,
+    /// The session collects garbage afterwards.
+    pub collects: bool,
 }
 
 impl Program {
     pub fn new(number: i64, isolation: Isolation, steps: Vec<Step>) -> Self {
-        Self { number, isolation, steps, retries: 0 }
+        Self { number, isolation, steps, retries: 0, collects: false }
     }
 
     /// Puts all of `keys`.
@@ -93,6 +95,10 @@ pub async fn execute_all<E: Env>(
                 Outcome::Aborted(abort) if abort.is_retryable() => lane.env().yield_now().await,
                 _ => break,
             }
+        }
+        if program.collects {
+            // What cannot be collected now is collected later.
+            let _ = lane.collect_garbage().await;
         }
     }
 }

@@ -174,6 +174,9 @@ impl<E: Env> LaneInner<E> {
                 }
                 let (tags, link) = (word(bucket::TAGS), GlobalPtr::from_word(word(bucket::LINK)));
                 if link.is_null() {
+                    if block != place.bucket && !self.is_chain_complete(hash, &place).await? {
+                        break;
+                    }
                     let insert = seen.expect("the first block was read");
                     let block_slots = u32::from(geometry.slots);
                     let owner = Owner::Table(entry.table);
@@ -189,6 +192,23 @@ impl<E: Env> LaneInner<E> {
             self.lane_table(entry.table).directory = directory;
         }
         Err(Abort::Contended.into())
+    }
+
+    /// Looks at a bucket's header again, after its whole chain was read: whether no split has taken slots
+    /// out of the later blocks since the first was read. Collection must not have either.
+    pub(crate) async fn is_chain_complete(
+        &mut self,
+        hash: &index::hash::HashTable,
+        place: &index::hash::Place,
+    ) -> Result<bool, TxnError> {
+        self.batch().clear_verbs();
+        let header = self.batch().read(place.bucket, bucket::SLOTS);
+        self.execute().await?;
+        let word = |n: u32| self.batch.as_ref().expect("it came back").word(header.at + n);
+        if word(bucket::COLLECTED) > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
+            return Err(Abort::SnapshotTooOld.into());
+        }
+        Ok(hash.is_current(place, word(bucket::IDENTITY)))
     }
 
     /// The key was found in a block of the chain.

@@ -316,9 +316,13 @@ impl<E: Env> LaneInner<E> {
                     }
                 }
                 let link = GlobalPtr::from_word(header[bucket::LINK as usize]);
-                if link.is_null() || !is_current {
+                if !is_current {
+                    break;
+                }
+                if link.is_null() {
                     let (owner, bucket) = (Owner::Index(index), place.bucket);
                     let seen = BucketSeen { owner, bucket, insert, block, block_slots: slots, tags };
+                    is_current = block == bucket || self.is_chain_complete(hash, &place).await?;
                     if is_current {
                         return Ok(seen);
                     }

@@ -376,6 +376,11 @@ async fn retire_slots<E: Env>(
             batch.write_word(slot.from.add_words(u64::from(VERSION)), 0);
             batch.write_word(slot.from.add_words(u64::from(LINK)), 0);
             batch.write_word(slot.from, VersionWord::MOVED.word());
+        } else {
+            // Whoever reads the whole neighbourhood goes by keys, and would follow an outdated pointer.
+            let zeros = batch.reserve(slot.span.words);
+            batch.words_mut(zeros).fill(0);
+            batch.write(slot.from, zeros);
         }
         let tags_at = blocks[slot.block].span.at + bucket::TAGS;
         let tags = bucket::with_tag(batch.word(tags_at), slot.index, 0);

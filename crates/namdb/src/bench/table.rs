@@ -28,12 +28,10 @@ macro_rules! line {
 
 fn heading(text: &mut String, report: &Report) {
     line!(text, "{}", "=".repeat(COLUMNS));
-    line!(
-        text,
-        " {}: {}",
-        report.workload.to_uppercase(),
-        report.parameters
-    );
+    let subject = format!("{}: {}", report.workload.to_uppercase(), report.parameters);
+    for part in broken(&subject, COLUMNS - 2) {
+        line!(text, " {part}");
+    }
     let servers = counted(u64::from(report.servers), "server");
     let threads = counted(u64::from(report.threads), "thread");
     line!(

@@ -3,6 +3,7 @@
 use super::config::YcsbConfig;
 use super::record;
 use super::tally::Writes;
+use crate::catch_up::catch_up;
 use crate::driver::CheckResult;
 use crate::error::WorkloadError;
 use fabric::Env;
@@ -29,6 +30,7 @@ pub(super) async fn check<E: Env>(
     config: &YcsbConfig,
     writes: &Writes,
 ) -> Result<Vec<CheckResult>, WorkloadError> {
+    catch_up(lane, (table, &record::key(0)), record::TABLE).await?;
     let mut found = Found::default();
     let mut transaction = lane.begin(Isolation::Snapshot).await?;
     let visit = &mut |record: layout::RecordRef<'_>| {

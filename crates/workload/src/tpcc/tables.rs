@@ -33,9 +33,9 @@ const ORDER_CUSTOMER: &str = "order_customer";
 
 /// Slots per bucket of the tables that are found by counting.
 const DENSE_NEIGHBOURHOOD: u32 = 1;
-/// Old versions beside rows that every transaction of a warehouse meets. Snapshots lag by a few commits
-/// there, and a reader that finds its version beside the row needs one round trip fewer.
-const VERSIONS_BESIDE_HOT: u32 = 4;
+/// Old versions beside rows that every transaction of a warehouse meets: as many as there can be. They
+/// change faster than the horizon of collection moves, and each change beyond calls the version mover.
+const VERSIONS_BESIDE_HOT: u32 = 8;
 /// Old versions beside all other rows.
 const VERSIONS_BESIDE_COLD: u32 = 1;
 /// Bytes of a tree node: about thirty entries of an order line.

@@ -307,6 +307,11 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         let row = GlobalPtr::from_word(batch.word(slot_at));
+        if row.is_null() {
+            // A split or the collector empties the slot at this moment.
+            pending.step = Step::Chain;
+            return Ok(());
+        }
         let words = info.row.words();
         pending.span = self.batch().read_row(row, words, Cover::AllButLink);
         pending.step = Step::Row(row);

@@ -474,13 +474,14 @@ impl<E: Env> LaneInner<E> {
         let info = self.info(table).clone();
         let Primary::Hash(hash) = &info.primary else { unreachable!("the caller knows it is hashed") };
         let directory = index::hash::read_directory(&self.env, hash).await?;
-        let count = hash.bucket_count(&directory);
+        // Rows that moved are looked up by newer directories; the scan keeps to the one it began with.
+        let (count, level) = (hash.bucket_count(&directory), directory.level);
         self.lane_table(table).directory = directory;
         let mut number = 0;
         while number < count {
             let end = (number + CHUNK_BUCKETS).min(count);
             for bucket in number..end {
-                self.visit_bucket(table, hash, count, bucket, visit).await?;
+                self.visit_bucket(table, hash, (count, level), bucket, visit).await?;
             }
             number = end;
         }
@@ -492,7 +493,7 @@ impl<E: Env> LaneInner<E> {
         &mut self,
         table: u32,
         hash: &index::hash::HashTable,
-        count: u64,
+        (count, level_before): (u64, u32),
         number: u64,
         visit: &mut dyn FnMut(RecordRef<'_>),
     ) -> Result<(), TxnError> {
@@ -500,7 +501,6 @@ impl<E: Env> LaneInner<E> {
         while let Some(number) = numbers.pop() {
             let (arena, accesses) = (self.batch().arena_words() as u32, self.accesses.len());
             let (level, rows) = self.read_bucket(table, hash, number).await?;
-            let level_before = self.lane_table(table).directory.level;
             for level in level_before..level {
                 let child = number + (hash.initial_buckets << level);
                 if child >= count && child % (hash.initial_buckets << level) == number {

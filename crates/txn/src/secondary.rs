@@ -17,6 +17,9 @@ use layout::{GlobalPtr, Key, KeyBuilder, RecordRef, VersionWord, bucket};
 /// Most blocks of an index bucket's chain that are followed.
 const CHAIN_BLOCKS_MAX: u32 = 10_000;
 
+/// Lookups of a row's newest version that a growing table may turn away.
+const LOOKUP_COUNT_MAX: u32 = 1000;
+
 /// An entry that the write set needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -213,25 +216,10 @@ impl<E: Env> LaneInner<E> {
         let span = self.batch().put(key.words());
         self.batch().clear_verbs();
         let image = match &info.primary {
-            Primary::Hash(hash) if hash.rows => {
-                let place = hash.locate(&self.lane_table(table).directory, key.words());
-                let mut block = place.bucket;
-                let mut geometry = SlotGeometry::bucket(&hash.layout, true, place.tag_hash);
-                loop {
-                    self.batch().clear_verbs();
-                    let found = self.batch().find_slot(block, geometry, span);
-                    self.execute().await?;
-                    let batch = self.batch();
-                    if batch.word(found.at + SlotRead::INDEX) != SlotRead::MISSING {
-                        break Span { at: found.at + SlotRead::SLOT, words: hash.layout.slot_words };
-                    }
-                    block = GlobalPtr::from_word(batch.word(found.at + bucket::LINK));
-                    geometry = SlotGeometry::overflow(&hash.layout, true, place.tag_hash);
-                    if block.is_null() {
-                        return Ok(None);
-                    }
-                }
-            }
+            Primary::Hash(hash) if hash.rows => match self.find_newest(table, hash, span).await? {
+                Some(image) => image,
+                None => return Ok(None),
+            },
             _ => {
                 let image = self.batch().read_row(row, info.row.words(), Cover::AllButLink);
                 self.execute().await?;
@@ -241,6 +229,52 @@ impl<E: Env> LaneInner<E> {
         let batch = self.batch();
         let same = batch.words(Span { at: image.at + KEY, words: span.words }) == batch.words(span);
         Ok(same.then_some(image))
+    }
+
+    /// The slot of a bucket that holds the key in `span`, looked up again while the table grows.
+    async fn find_newest(
+        &mut self,
+        table: u32,
+        hash: &index::hash::HashTable,
+        key: Span,
+    ) -> Result<Option<Span>, TxnError> {
+        for _ in 0..LOOKUP_COUNT_MAX {
+            let place = {
+                let words = self.batch.as_ref().expect("the batch is here").words(key);
+                let open = self.tables[table as usize].as_ref().expect("the table is open");
+                hash.locate(&open.directory, words)
+            };
+            let mut block = place.bucket;
+            let mut geometry = SlotGeometry::bucket(&hash.layout, true, place.tag_hash);
+            while !block.is_null() {
+                self.batch().clear_verbs();
+                let found = self.batch().find_slot(block, geometry, key);
+                self.execute().await?;
+                let batch = self.batch();
+                if batch.word(found.at + SlotRead::INDEX) != SlotRead::MISSING {
+                    let slot = Span { at: found.at + SlotRead::SLOT, words: hash.layout.slot_words };
+                    if !VersionWord::from_word(batch.word(slot.at + VERSION)).is_none() {
+                        return Ok(Some(slot));
+                    }
+                    // A split has moved the row, or it was collected: the bucket's header tells.
+                    break;
+                }
+                block = GlobalPtr::from_word(batch.word(found.at + bucket::LINK));
+                geometry = SlotGeometry::overflow(&hash.layout, true, place.tag_hash);
+            }
+            self.batch().clear_verbs();
+            let identity = place.bucket.add_words(u64::from(bucket::IDENTITY));
+            let identity = self.batch().read(identity, 1);
+            self.execute().await?;
+            let identity = self.batch().word(identity.at);
+            if block.is_null() && hash.is_current(&place, identity) {
+                return Ok(None);
+            }
+            self.env.yield_now().await;
+            let directory = index::hash::read_directory(&self.env, hash).await?;
+            self.lane_table(table).directory = directory;
+        }
+        Err(Abort::Contended.into())
     }
 
     /// Reads the bucket of an entry of a hash index: it stands there already, or goes into a free slot.

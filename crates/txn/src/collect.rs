@@ -18,7 +18,7 @@ use crate::lane::LaneInner;
 use crate::snapshot::Snapshot;
 use crate::write::Owner;
 use fabric::{Batch, Env, FabricError, Span};
-use index::tree::{LeafRead, LeafView};
+use index::tree::{LeafRead, LeafView, LockResult};
 use layout::bucket;
 use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS};
 use layout::row::{HEADER, LINK, OVERFLOW_HEAD, VERSION};
@@ -641,11 +641,17 @@ impl<E: Env> LaneInner<E> {
         let count = view.count();
         let timestamp = self.next_timestamp();
         batch.clear_verbs();
-        let swap = batch.compare_and_swap(leaf.ptr, leaf.insert.word(), timestamp.locked().word());
+        let lock = index::tree::post_lock(&mut batch, &tree, &leaf, timestamp);
         batch = self.env.execute(batch).await?;
-        let held = batch.swapped(swap);
+        let result = index::tree::lock_result(&batch, &lock);
+        if result == LockResult::Outdated {
+            // The entries were read before the insert word: another round reads them again.
+            batch.clear_verbs();
+            batch.write_word(leaf.ptr, timestamp.word());
+            batch = self.env.execute(batch).await?;
+        }
         self.scratch.batch = Some(batch);
-        if !held {
+        if result != LockResult::Held {
             return Ok(Removal::Busy);
         }
         let removal = self.lock_garbage(owner, key, retired, None, timestamp).await?;

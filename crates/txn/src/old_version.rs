@@ -10,6 +10,14 @@ use layout::row::{ChainWord, Cover, HEADER, KEY, LINK, OVERFLOW_HEAD, VERSION};
 use layout::{GlobalPtr, VersionWord, bucket, region};
 use memory::mover::OVERFLOW_COUNT_MAX;
 
+/// What came of looking for a version at an address.
+enum Search {
+    /// The access is settled: with a version, or as absent.
+    Settled,
+    /// The row is not at this address any more.
+    Moved,
+}
+
 /// Tries to find a row's version, and blocks of a chain that are followed.
 const RETRY_COUNT_MAX: u32 = 1000;
 
@@ -17,25 +25,42 @@ impl<E: Env> LaneInner<E> {
     /// [design §4: a lock hides nothing] Looks for the newest version that the snapshot covers: in place,
     /// in the buffer, in the overflow region; else reads everything again, bounded.
     pub(crate) async fn settle_old(&mut self, access: u32, row: GlobalPtr, image: Span) -> Result<(), TxnError> {
+        match self.search_versions(access, row, image).await? {
+            Search::Settled => Ok(()),
+            Search::Moved => self.settle_bucket(access).await,
+        }
+    }
+
+    async fn search_versions(
+        &mut self,
+        access: u32,
+        row: GlobalPtr,
+        image: Span,
+    ) -> Result<Search, TxnError> {
         self.statistics.old_version_reads += 1;
         let table = self.accesses[access as usize].table;
         let words = self.info(table).row.words();
+        let is_inlined = matches!(&self.info(table).primary, Primary::Hash(hash) if hash.rows);
         let mut image = image;
         for round in 0..RETRY_COUNT_MAX {
             let version = VersionWord::from_word(self.batch().word(image.at + VERSION));
             let chain = ChainWord::from_word(self.batch().word(image.at + LINK));
             let is_ours = self.has_key(access, image);
+            if is_inlined && version != VersionWord::TORN && (!is_ours || !is_settled(version)) {
+                // A split has moved the row to another bucket, or the slot changed hands.
+                return Ok(Search::Moved);
+            }
             if is_ours && is_settled(version) && self.snapshot.covers(version) {
                 self.witness(row, version.word());
                 self.accept(access, row, image, version, false);
-                return Ok(());
+                return Ok(Search::Settled);
             }
             if is_ours && !chain.buffer().is_null() {
                 if let Some(old) = self.search_buffer(access, chain.buffer()).await? {
                     let version = VersionWord::from_word(self.batch().word(old.at + VERSION));
                     self.witness(row, VersionWord::NONE.locked().word());
                     self.accept(access, row, old, version, true);
-                    return Ok(());
+                    return Ok(Search::Settled);
                 }
             }
             // Read the row again, and after everything else what was collected.
@@ -61,7 +86,7 @@ impl<E: Env> LaneInner<E> {
                 access.state = State::Absent;
                 access.absence = Absence::Later;
                 access.row = row;
-                return Ok(());
+                return Ok(Search::Settled);
             }
             image = again;
             if round > 2 {
@@ -160,7 +185,10 @@ impl<E: Env> LaneInner<E> {
                 let word = |n: u32| self.batch.as_ref().expect("it came back").word(span.at + n);
                 let found = word(SlotRead::INDEX);
                 if found != SlotRead::MISSING {
-                    return self.settle_slot(access, block, &geometry, span).await;
+                    match self.settle_slot(access, block, &geometry, span).await? {
+                        Search::Settled => return Ok(()),
+                        Search::Moved => break,
+                    }
                 }
                 if seen.is_none() {
                     if !hash.is_current(&place, word(bucket::IDENTITY)) {
@@ -218,7 +246,7 @@ impl<E: Env> LaneInner<E> {
         block: GlobalPtr,
         geometry: &SlotGeometry,
         span: Span,
-    ) -> Result<(), TxnError> {
+    ) -> Result<Search, TxnError> {
         let index = self.batch().word(span.at + SlotRead::INDEX) as u32;
         let slot = Span { at: span.at + SlotRead::SLOT, words: u32::from(geometry.slot_words) };
         if geometry.rows {
@@ -233,11 +261,16 @@ impl<E: Env> LaneInner<E> {
         self.finish_or_settle(access, row, image).await
     }
 
-    async fn finish_or_settle(&mut self, access: u32, row: GlobalPtr, image: Span) -> Result<(), TxnError> {
+    async fn finish_or_settle(
+        &mut self,
+        access: u32,
+        row: GlobalPtr,
+        image: Span,
+    ) -> Result<Search, TxnError> {
         if self.finish_row(access, row, image) {
-            return Ok(());
+            return Ok(Search::Settled);
         }
-        self.settle_old(access, row, image).await
+        self.search_versions(access, row, image).await
     }
 }
 

@@ -126,15 +126,21 @@ impl<E: Env> LaneInner<E> {
         // A deletion keeps the payload; its image is copied before the link becomes the successor.
         let fresh = if is_deleted { batch.duplicate(entry.image) } else { entry.fresh };
         batch.set_word(entry.image.at + LINK, version.word());
+        batch.set_word(fresh.at + VERSION, version.word());
+        let first = if is_deleted { shape.row.words() } else { shape.row.payload() };
+        let is_early = self.env.mutant("commit::payload_before_old_version");
+        if is_early {
+            batch.write_row(entry.row, fresh, first, Cover::AllButLink);
+        }
         batch.write_word(slot, 0);
         batch.write_row(slot, entry.image, LINK, Cover::All);
         let after = ChainWord::new(chain.buffer(), shape.after(chain.next()));
         if entry.has_new_buffer || shape.slots > 1 {
             batch.write_word(entry.row.add_words(u64::from(LINK)), after.word());
         }
-        batch.set_word(fresh.at + VERSION, version.word());
-        let first = if is_deleted { shape.row.words() } else { shape.row.payload() };
-        batch.write_row(entry.row, fresh, first, Cover::AllButLink);
+        if !is_early {
+            batch.write_row(entry.row, fresh, first, Cover::AllButLink);
+        }
         batch.write_word(entry.row, version.word());
         let access = &mut self.accesses[access as usize];
         access.buffer = chain.buffer();

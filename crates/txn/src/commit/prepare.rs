@@ -19,10 +19,16 @@ impl<E: Env> LaneInner<E> {
             return Err(Abort::WriteConflict);
         }
         let prepared = self.prepare_all().await;
-        prepared.map_err(|error| error.abort().unwrap_or(Abort::UniqueViolation))
+        prepared.map_err(|error| error.abort().unwrap_or(match error {
+            TxnError::TooLarge(_) => Abort::TooLarge,
+            _ => Abort::UniqueViolation,
+        }))
     }
 
     async fn prepare_all(&mut self) -> Result<(), TxnError> {
+        if self.written.len() > crate::write::WRITES_MAX {
+            return Err(TxnError::TooLarge("it writes more than 65,536 rows; use several transactions"));
+        }
         self.scratch.locks.leaves.clear();
         self.scratch.bare_leaves.clear();
         let mut has_indexes = false;
@@ -188,7 +194,9 @@ impl<E: Env> LaneInner<E> {
 
     /// Notes that a leaf is locked though nothing goes into it.
     pub(crate) fn note_bare_leaf_lock(&mut self, seen: u32) {
-        self.scratch.bare_leaves.push(seen);
+        if !self.env.mutant("commit::skip_unique_lock") {
+            self.scratch.bare_leaves.push(seen);
+        }
     }
 
     /// Adds the leaves that are only locked, unless something goes into them anyway.

@@ -7,4 +7,5 @@
 mod support;
 
 mod litmus;
+mod mutants;
 mod random;

@@ -2,7 +2,7 @@
 
 use crate::support::cluster::Cluster;
 use crate::support::history::{Execution, cycle, violations};
-use crate::support::program::{KEY_MAX, Program, Step};
+use crate::support::program::{KEY_MAX, Program, Step, Tables};
 use crate::support::{STORAGES, index, table};
 use layout::{IndexKind, Storage};
 use sim::SimConfig;
@@ -63,24 +63,41 @@ pub fn programs(dice: &mut Dice, mix: &Mix) -> Vec<Vec<Program>> {
     (0..mix.sessions).map(|number| session(number, dice)).collect()
 }
 
+impl Mix {
+    /// A world with this mix's table in it.
+    pub fn open<const COHERENT: bool>(
+        &self,
+        config: SimConfig,
+        servers: u16,
+        dice: &mut Dice,
+    ) -> (Cluster<COHERENT>, Tables) {
+        let mut database = DatabaseConfig { oracle: self.oracle, ..DatabaseConfig::default() };
+        if self.is_tight {
+            database.transaction_time_max_ns = 2000 << dice.below(14);
+        }
+        let cluster = Cluster::<COHERENT>::new(config, servers, database);
+        let indexes = self.index.map(|kind| index(kind, false)).into_iter().collect();
+        let mut spec = table("t", self.storage, indexes);
+        spec.design.versions_beside = 1 + dice.below(3) as u32;
+        if self.is_tight {
+            spec.design.neighbourhood = 1 + dice.below(2) as u32;
+            spec.design.size_hint = 1;
+        }
+        let tables = cluster.create(spec);
+        (cluster, tables)
+    }
+
+    /// The transaction that fills the table: two rows of three.
+    pub fn setup(&self) -> Program {
+        Program::filling((0..self.keys.min(KEY_MAX)).filter(|id| id % 3 != 2))
+    }
+}
+
 pub fn run<const COHERENT: bool>(config: SimConfig, mix: &Mix) -> (Vec<Execution>, Cluster<COHERENT>) {
     let mut dice = Dice(config.seed ^ 0xd1ce);
-    let mut database = DatabaseConfig { oracle: mix.oracle, ..DatabaseConfig::default() };
-    if mix.is_tight {
-        database.transaction_time_max_ns = 2000 << dice.below(14);
-    }
     let servers = 1 + (config.seed % 2) as u16;
-    let cluster = Cluster::<COHERENT>::new(config, servers, database);
-    let indexes = mix.index.map(|kind| index(kind, false)).into_iter().collect();
-    let mut spec = table("t", mix.storage, indexes);
-    spec.design.versions_beside = 1 + dice.below(3) as u32;
-    if mix.is_tight {
-        spec.design.neighbourhood = 1 + dice.below(2) as u32;
-        spec.design.size_hint = 1;
-    }
-    let tables = cluster.create(spec);
-    let setup = Program::filling((0..mix.keys.min(KEY_MAX)).filter(|id| id % 3 != 2));
-    let history = cluster.run(tables, &setup, &programs(&mut dice, mix));
+    let (cluster, tables) = mix.open::<COHERENT>(config, servers, &mut dice);
+    let history = cluster.run(tables, &mix.setup(), &programs(&mut dice, mix));
     (history, cluster)
 }
 
@@ -109,7 +126,8 @@ fn check_all(base: Mix, seeds: std::ops::Range<u64>) {
     }
 }
 
-const SNAPSHOT: Mix = Mix {
+/// Snapshot isolation in a roomy table.
+pub const SNAPSHOT: Mix = Mix {
     storage: Storage::Tree,
     isolation: Isolation::Snapshot,
     oracle: Oracle::DoubleCollect,
@@ -119,7 +137,8 @@ const SNAPSHOT: Mix = Mix {
     keys: 4,
     is_tight: false,
 };
-const TIGHT: Mix = Mix { transactions: 12, keys: KEY_MAX + 1, is_tight: true, ..SNAPSHOT };
+/// Growth and collection all the time.
+pub const TIGHT: Mix = Mix { transactions: 12, keys: KEY_MAX + 1, is_tight: true, ..SNAPSHOT };
 
 #[test]
 fn snapshots_are_snapshots() {

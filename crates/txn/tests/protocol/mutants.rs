@@ -1,0 +1,234 @@
+//! Mutants: each guard of the protocol is removed once, and the tests must notice. A checker that has not
+//! caught a planted bug proves nothing.
+//!
+//! Every test here shows three things: the guard was asked for, some world within a bounded number of
+//! seeds goes wrong without it, and the same worlds are right with it.
+
+use crate::random::{Dice, Mix, SNAPSHOT, TIGHT, programs};
+use crate::support::cluster::Cluster;
+use crate::support::history::{cycle, shared_groups, violations};
+use crate::support::program::{KEY_MAX, Program, Step, Tables};
+use crate::support::{index, table};
+use layout::{IndexKind, Storage};
+use sim::SimConfig;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use txn::{DatabaseConfig, Isolation};
+
+/// A run of a scenario in a world: what is wrong with it, and how often the guard was asked for.
+type Scenario<'a> = &'a dyn Fn(SimConfig, &str) -> (Vec<String>, u64);
+
+/// Shows that the scenario notices when one of `mutants` is removed (all of them are), within `seeds`.
+fn is_caught(mutants: &[&'static str], seeds: u64, scenario: Scenario<'_>) {
+    let first = mutants[0];
+    let mut asked = 0;
+    let mut caught = None;
+    for seed in 0..seeds {
+        let hostile = || SimConfig::hostile(seed).named(format!("{mutants:?}"));
+        let (wrong, _) = scenario(hostile(), first);
+        assert_eq!(wrong, Vec::<String>::new(), "seed {seed}, {mutants:?} present");
+        if caught.is_some() {
+            continue;
+        }
+        let config = mutants.iter().fold(hostile(), |config, &mutant| config.with_mutant(mutant));
+        // Without its guards the protocol may run into its own assertions: that is noticed, too.
+        let run = catch_unwind(AssertUnwindSafe(|| scenario(config, first)));
+        let (wrong, times) = run.unwrap_or_else(|_| (vec!["an assertion failed".to_owned()], 1));
+        asked += times;
+        caught = wrong.first().map(|wrong| (seed, wrong.clone()));
+    }
+    assert!(asked > 0, "{first} is never asked for");
+    let (seed, wrong) = caught.unwrap_or_else(|| panic!("{mutants:?} is not caught in {seeds} seeds"));
+    eprintln!("{mutants:?}: caught by seed {seed}: {}", &wrong[..wrong.len().min(160)]);
+}
+
+/// Everything that is wrong after the sessions ran.
+fn judge<const COHERENT: bool>(
+    cluster: &Cluster<COHERENT>,
+    tables: Tables,
+    setup: &Program,
+    sessions: &[Vec<Program>],
+    is_unique: bool,
+) -> Vec<String> {
+    let history = cluster.run(tables, setup, sessions);
+    let mut wrong = violations(&history);
+    if wrong.is_empty() && sessions[0][0].isolation == Isolation::Serializable {
+        wrong.extend(cycle(&history).map(|cycle| format!("not serializable: {cycle:?}")));
+    }
+    if wrong.is_empty() && is_unique {
+        wrong.extend(shared_groups(&history));
+    }
+    let report = cluster.admin(cluster.database.check()).expect("nobody is dead");
+    wrong.extend(report.errors);
+    wrong.extend(report.locked);
+    wrong
+}
+
+/// Random transactions.
+fn random<const COHERENT: bool>(mix: Mix) -> impl Fn(SimConfig, &str) -> (Vec<String>, u64) {
+    move |config, mutant| {
+        let mut dice = Dice(config.seed ^ 0xd1ce);
+        let servers = 1 + (config.seed % 2) as u16;
+        let (cluster, tables) = mix.open::<COHERENT>(config, servers, &mut dice);
+        let sessions = programs(&mut dice, &mix);
+        let wrong = judge(&cluster, tables, &mix.setup(), &sessions, false);
+        (wrong, cluster.world.mutant_asked(mutant))
+    }
+}
+
+/// Given transactions, each in a session of its own.
+fn fixed<const COHERENT: bool>(
+    storage: Storage,
+    isolation: Isolation,
+    unique: Option<IndexKind>,
+    setup: Vec<Vec<Step>>,
+    sessions: Vec<Vec<Step>>,
+) -> impl Fn(SimConfig, &str) -> (Vec<String>, u64) {
+    move |config, mutant| {
+        let cluster = Cluster::<COHERENT>::new(config, 1, DatabaseConfig::default());
+        let indexes = unique.map(|kind| index(kind, true)).into_iter().collect();
+        let tables = cluster.create(table("t", storage, indexes));
+        let mut lane = cluster.lane();
+        let program = |number: usize, steps: &Vec<Step>| Program::new(number as i64, isolation, steps.clone());
+        let mut setup: Vec<Program> = setup.iter().map(|steps| program(900, steps)).collect();
+        let last = setup.pop().expect("there is a setup");
+        let mut before = Vec::new();
+        for (number, program) in setup.iter_mut().enumerate() {
+            program.number = 901 + number as i64;
+            before.push(cluster.run_one(&mut lane, tables, program));
+        }
+        drop(lane);
+        let sessions: Vec<_> =
+            sessions.iter().enumerate().map(|(number, steps)| vec![program(number, steps)]).collect();
+        let mut history = before;
+        history.extend(cluster.run(tables, &last, &sessions));
+        let mut wrong = violations(&history);
+        if wrong.is_empty() && isolation == Isolation::Serializable {
+            wrong.extend(cycle(&history).map(|cycle| format!("not serializable: {cycle:?}")));
+        }
+        if wrong.is_empty() && unique.is_some() {
+            // The setup itself may pass through states that share a group.
+            wrong.extend(shared_groups(&history));
+        }
+        (wrong, cluster.world.mutant_asked(mutant))
+    }
+}
+
+const SERIALIZABLE: Mix = Mix { isolation: Isolation::Serializable, ..SNAPSHOT };
+
+#[test]
+fn validating_before_locking() {
+    let steps = |id| vec![Step::ReadMany(vec![0, 1]), Step::Put(id)];
+    let skew = vec![steps(0), steps(1)];
+    let setup = vec![vec![Step::Put(0), Step::Put(1)]];
+    let scenario = fixed::<false>(Storage::HashInlined, Isolation::Serializable, None, setup, skew);
+    is_caught(&["commit::validate_before_locks"], 300, &scenario);
+}
+
+#[test]
+fn inserting_without_the_insert_word() {
+    let insert = || vec![Step::Insert(5, 0)];
+    let setup = vec![vec![Step::Put(0)]];
+    let sessions = vec![insert(), insert(), insert()];
+    let scenario = fixed::<false>(Storage::HashOutside, Isolation::Snapshot, None, setup, sessions);
+    is_caught(&["commit::skip_insert_word"], 300, &scenario);
+}
+
+#[test]
+fn reading_an_old_version_without_its_successor() {
+    let mix = Mix { storage: Storage::HashInlined, keys: 2, transactions: 12, ..SNAPSHOT };
+    is_caught(&["read::successor_unchecked"], 300, &random::<false>(mix));
+}
+
+#[test]
+fn collecting_without_saying_so() {
+    let mix = Mix { storage: Storage::HashInlined, keys: 3, ..TIGHT };
+    is_caught(&["collect::skip_collected_word"], 600, &random::<false>(mix));
+}
+
+#[test]
+fn ignoring_what_was_collected() {
+    let mix = Mix { storage: Storage::Tree, keys: 3, ..TIGHT };
+    is_caught(&["read::skip_collected"], 600, &random::<false>(mix));
+}
+
+#[test]
+fn a_horizon_that_ignores_active_lanes() {
+    let mix = Mix { storage: Storage::HashOutside, keys: 3, ..TIGHT };
+    let mutants = ["collect::ignore_lanes", "collect::skip_collected_word"];
+    is_caught(&mutants, 300, &random::<true>(mix));
+}
+
+#[test]
+fn publishing_before_installing() {
+    let mix = Mix { storage: Storage::HashInlined, ..SNAPSHOT };
+    is_caught(&["commit::publish_before_install"], 300, &random::<false>(mix));
+}
+
+#[test]
+fn collecting_the_vector_once() {
+    let mix = Mix { storage: Storage::HashInlined, sessions: 6, transactions: 8, keys: 8, ..SNAPSHOT };
+    is_caught(&["oracle::single_collect"], 600, &random::<false>(mix));
+}
+
+#[test]
+fn overwriting_what_the_snapshot_does_not_cover() {
+    let mix = Mix { storage: Storage::HashInlined, keys: 2, ..SNAPSHOT };
+    is_caught(&["commit::skip_snapshot_check"], 600, &random::<false>(mix));
+}
+
+#[test]
+fn trusting_a_chain_read_before_the_lock() {
+    let mix = Mix { storage: Storage::HashInlined, keys: 3, ..TIGHT };
+    is_caught(&["commit::chain_before_lock"], 600, &random::<false>(mix));
+}
+
+#[test]
+fn writing_the_payload_before_the_old_version() {
+    let mix = Mix { storage: Storage::HashInlined, keys: 2, transactions: 12, ..SNAPSHOT };
+    is_caught(&["commit::payload_before_old_version"], 600, &random::<false>(mix));
+}
+
+#[test]
+fn leaving_a_moved_row_unlocked() {
+    let mix = Mix { storage: Storage::HashInlined, keys: KEY_MAX + 1, ..TIGHT };
+    is_caught(&["hash::moved_row_unlocked"], 600, &random::<false>(mix));
+}
+
+#[test]
+fn trusting_an_emptied_slot() {
+    let mix = Mix { storage: Storage::HashInlined, keys: KEY_MAX + 1, ..TIGHT };
+    is_caught(&["read::trust_emptied_slot"], 600, &random::<false>(mix));
+}
+
+#[test]
+fn giving_a_standing_unique_key_without_its_lock() {
+    let setup = vec![
+        vec![Step::PutInto(0, 7), Step::PutInto(1, 101)],
+        vec![Step::PutInto(0, 100)],
+    ];
+    let sessions = vec![vec![Step::PutInto(0, 7)], vec![Step::Insert(5, 7)], vec![Step::PutInto(1, 7)]];
+    let scenario =
+        fixed::<false>(Storage::HashInlined, Isolation::Snapshot, Some(IndexKind::Tree), setup, sessions);
+    is_caught(&["commit::skip_unique_lock"], 600, &scenario);
+}
+
+#[test]
+fn locking_a_leaf_without_its_rewrite_counter() {
+    let mix = Mix { storage: Storage::Tree, keys: KEY_MAX + 1, ..TIGHT };
+    is_caught(&["commit::skip_leaf_version"], 1000, &random::<false>(mix));
+}
+
+#[test]
+fn validating_a_bucket_by_a_lock_over_something_else() {
+    let steps = |read, insert| vec![Step::Read(read), Step::Pause(5000), Step::Insert(insert, 0)];
+    let setup = vec![vec![Step::Put(0)]];
+    let sessions = vec![steps(5, 6), steps(6, 5), steps(7, 5)];
+    let scenario = fixed::<true>(Storage::HashInlined, Isolation::Serializable, None, setup, sessions);
+    is_caught(&["commit::trust_own_bucket_lock"], 1000, &scenario);
+}
+
+#[test]
+fn validating_a_leaf_by_its_insert_word_alone() {
+    let mix = Mix { storage: Storage::Tree, keys: KEY_MAX + 1, sessions: 4, ..SERIALIZABLE };
+    is_caught(&["commit::trust_leaf_insert_word"], 1500, &random::<false>(mix));
+}

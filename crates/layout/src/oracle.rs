@@ -12,6 +12,8 @@ use crate::version::SlotId;
 ///    2       | slots     | fetch-and-add             | how many slots are handed out
 ///    3       | freezer   | compare-and-swap, write   | try-lock of whoever freezes a vector
 ///    4       | newest    | write, under the try-lock | number of the newest frozen vector
+///    5       | tables    | fetch-and-add             | tables made so far; a number is never used twice
+///    6       | indexes   | fetch-and-add             | indexes made so far
 ///    8       | vector    | write, by the slot's lane | N counters: the paper's T_R
 ///    8+N     | lanes     | write, by the slot's lane | 8 words per lane: see below
 ///    8+9N    | ring      | write, under the try-lock | 8 frozen vectors: number, epoch, N counters, checksum
@@ -35,6 +37,10 @@ pub const SLOT_COUNT: u32 = 2;
 pub const FREEZER: u32 = 3;
 /// Word of the newest frozen vector's number.
 pub const NEWEST: u32 = 4;
+/// Word of the number of tables made.
+pub const TABLES: u32 = 5;
+/// Word of the number of indexes made.
+pub const INDEXES: u32 = 6;
 /// First word of the vector.
 pub const VECTOR: u32 = 8;
 /// Words of a lane.

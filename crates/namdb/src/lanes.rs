@@ -90,7 +90,10 @@ impl LanePool {
     }
 
     /// Takes a lane back.
-    pub(crate) fn give_back(&self, lane: BorrowedLane) {
+    pub(crate) fn give_back(&self, mut lane: BorrowedLane) {
+        // Changes of the catalog and the collection of old versions wait for lanes that are not at rest. One
+        // that cannot say so is not waited for longer than a transaction may take.
+        let _ = run_now(lane.lane.rest());
         self.lock().idle.push(lane);
         self.returned.notify_all();
     }

@@ -43,6 +43,8 @@ pub enum Abort {
     Unreachable,
     /// A unique index holds an entry for another row with the same key.
     UniqueViolation,
+    /// The transaction writes more rows than a transaction may.
+    TooLarge,
     /// The caller rolled back.
     User,
 }
@@ -61,6 +63,7 @@ impl Abort {
         Self::OutOfMemory,
         Self::Unreachable,
         Self::UniqueViolation,
+        Self::TooLarge,
         Self::User,
     ];
 
@@ -78,13 +81,17 @@ impl Abort {
             Self::OutOfMemory => "out_of_memory",
             Self::Unreachable => "unreachable",
             Self::UniqueViolation => "unique_violation",
+            Self::TooLarge => "too_large",
             Self::User => "user",
         }
     }
 
     /// Whether the same transaction may well succeed if it is run again.
     pub const fn is_retryable(self) -> bool {
-        !matches!(self, Self::User | Self::OutOfMemory | Self::Unreachable | Self::UniqueViolation)
+        !matches!(
+            self,
+            Self::User | Self::OutOfMemory | Self::Unreachable | Self::UniqueViolation | Self::TooLarge
+        )
     }
 
     /// The reason's place in [`Abort::ALL`].
@@ -107,6 +114,7 @@ impl std::fmt::Display for Abort {
             Self::OutOfMemory => "the memory servers are full",
             Self::Unreachable => "a memory server cannot be reached",
             Self::UniqueViolation => "another row has the same key in a unique index",
+            Self::TooLarge => "it writes more than 65,536 rows; use several transactions",
             Self::User => "rolled back by the caller",
         })
     }

@@ -4,7 +4,7 @@
 use crate::catalog::{
     Catalog, CatalogError, INDEXES_MAX, IndexId, TABLES_MAX, TableId, TableSpec, check_design, check_index,
 };
-use crate::database::Database;
+use crate::database::{Database, Oracle};
 use crate::definition::{
     ENTRY_SLOTS, HashRoot, IndexDefinition, IndexStorage, TableDefinition, TableStorage, TreeRoot,
     bucket_layout,
@@ -13,7 +13,7 @@ use crate::transaction::Isolation;
 use crate::{Abort, Outcome};
 use fabric::{Batch, Env};
 use index::hash::Locator;
-use layout::oracle::{EPOCH, LANE_ACKNOWLEDGED, LANE_ACTIVE, LANE_WORDS};
+use layout::oracle::{EPOCH, INDEXES, LANE_ACKNOWLEDGED, LANE_ACTIVE, LANE_WORDS, TABLES};
 use layout::{
     BucketLayout, IndexDesign, IndexKind, LeafLayout, Placement, RowLayout, Schema, SlotId, Storage,
 };
@@ -38,20 +38,21 @@ impl<E: Env> Database<E> {
         if catalog.table(&name).is_some() {
             return Err(CatalogError::Exists(format!("table {name}")));
         }
-        if catalog.tables.len() >= TABLES_MAX {
+        if catalog.names().count() >= TABLES_MAX {
             return Err(CatalogError::Limit(format!("a database has at most {TABLES_MAX} tables")));
         }
-        let number = catalog.tables.len() as u32;
+        let number = self.draw_number(TABLES, 1).await?;
         let label = Label(u64::from(number) + 1);
         let row = spec.schema.row_layout(!E::COHERENT);
         let storage = self.create_primary(&spec, row, label).await?;
+        let first_index = self.draw_number(INDEXES, spec.indexes.len() as u64).await?;
         let mut indexes = Vec::new();
         for (position, design) in spec.indexes.iter().enumerate() {
             if indexes.iter().any(|other: &IndexDefinition| other.design.name == design.name) {
                 return Err(CatalogError::Exists(format!("index {}", design.name)));
             }
             let storage = self.create_entries(&spec.schema, design, label).await?;
-            let number = catalog.indexes.len() as u32 + position as u32;
+            let number = first_index + position as u32;
             indexes.push(IndexDefinition { number, design: design.clone(), storage, is_readable: true });
         }
         let definition = TableDefinition {
@@ -65,6 +66,14 @@ impl<E: Env> Database<E> {
         };
         self.store(&definition).await?;
         Ok(TableId(number))
+    }
+
+    /// Numbers that no table or index has had before: lanes may still know of those that were dropped.
+    async fn draw_number(&self, word: u32, count: u64) -> Result<u32, CatalogError> {
+        let mut batch = Batch::new();
+        let drawn = batch.fetch_and_add(self.shared.oracle.add_words(u64::from(word)), count);
+        let batch = self.env.execute(batch).await?;
+        u32::try_from(batch.found(drawn)).map_err(|_| CatalogError::Limit("numbers are used up".to_owned()))
     }
 
     async fn create_primary(
@@ -156,6 +165,12 @@ impl<E: Env> Database<E> {
         let batch = self.env.execute(batch).await?;
         let epoch = batch.found(epoch) + 1;
         let catalog = self.shared.catalog_at_least(&self.env, epoch).await?;
+        if self.shared.config.oracle == Oracle::Frozen {
+            let lane = self.lane().await;
+            let mut lane = lane.map_err(|error| CatalogError::Limit(error.to_string()))?;
+            let frozen = lane.inner().freeze_epoch(epoch).await;
+            frozen.map_err(|abort| CatalogError::Unreachable(abort.to_string()))?;
+        }
         self.wait_for_lanes(epoch).await?;
         Ok(catalog)
     }
@@ -213,7 +228,6 @@ impl<E: Env> Database<E> {
     /// Makes an index over a table in use: first transactions keep it up to date, then it is filled from a
     /// snapshot taken after all of them do, then it can be read.
     pub async fn create_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
-        let catalog = self.refresh().await?;
         let mut definition = self.definition(table).await?;
         if definition.indexes.iter().any(|index| index.design.name == design.name) {
             return Err(CatalogError::Exists(format!("index {}", design.name)));
@@ -223,7 +237,7 @@ impl<E: Env> Database<E> {
         }
         let label = Label(u64::from(definition.number) + 1);
         let storage = self.create_entries(&definition.schema()?, &design, label).await?;
-        let number = catalog.indexes.len() as u32;
+        let number = self.draw_number(INDEXES, 1).await?;
         let name = design.name.clone();
         definition.indexes.push(IndexDefinition { number, design, storage, is_readable: false });
         self.store(&definition).await?;

@@ -163,7 +163,8 @@ impl<E: Env> Shared<E> {
         if inner.is_lost {
             return;
         }
-        if E::IMMEDIATE {
+        if E::IMMEDIATE && inner.is_announced {
+            inner.is_announced = false;
             let word = self.oracle_layout.lane(self.oracle, inner.slot).add_words(u64::from(LANE_ACTIVE));
             let mut batch = Batch::new();
             batch.write_word(word, 0);
@@ -246,23 +247,13 @@ impl<E: Env> Database<E> {
             }
             home.made += 1;
         }
-        let slot = self.take_slot().await.map_err(|_| LaneError::Unreachable)?;
+        let slot = take_slot(&self.env, &self.shared).await.map_err(|_| LaneError::Unreachable)?;
         if u32::from(slot.0) >= SLOTS_MAX as u32 {
             return Err(LaneError::Exhausted(limit));
         }
         let first = self.shared.config.first_counter;
         let inner = LaneInner::new(self.env.clone(), self.shared.clone(), slot, first);
         Ok(Lane::new(Box::new(inner)))
-    }
-
-    /// A slot of the vector that nobody has used before.
-    async fn take_slot(&self) -> Result<SlotId, fabric::FabricError> {
-        let mut batch = Batch::new();
-        let count = batch.fetch_and_add(self.shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
-        let batch = self.env.execute(batch).await?;
-        let slot = batch.found(count);
-        self.shared.note_slots(slot as u32 + 1);
-        Ok(SlotId(slot as u16))
     }
 
     /// Brings the cached catalog up to date.
@@ -354,6 +345,16 @@ impl<E: Env> Database<E> {
         let batch = self.env.execute(batch).await?;
         Ok(batch.words(words)[VECTOR as usize..].to_vec())
     }
+}
+
+/// A slot of the vector that nobody has used before.
+pub(crate) async fn take_slot<E: Env>(env: &E, shared: &Shared<E>) -> Result<SlotId, fabric::FabricError> {
+    let mut batch = Batch::new();
+    let count = batch.fetch_and_add(shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
+    let batch = env.execute(batch).await?;
+    let slot = batch.found(count);
+    shared.note_slots(slot as u32 + 1);
+    Ok(SlotId(slot as u16))
 }
 
 /// What the structural checks found.

@@ -12,10 +12,14 @@ use crate::write::{BucketInsert, BucketSeen, EntryInsert, InsertBlock, LeafInser
 use fabric::{Batch, Env, Span};
 use index::hash::Directory;
 use index::tree::LeafCache;
+use layout::oracle::LANE_ACTIVE;
 use layout::{GlobalPtr, NodeId, SlotId, VersionWord};
 use memory::Pool;
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// Number at which a slot is given up: one transaction never draws as many as are left.
+const COUNTER_LIMIT: u64 = layout::version::COUNTER_MAX - (1 << 24);
 
 /// Why no lane was given.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -67,6 +71,12 @@ impl<E: Env> Lane<E> {
         VersionWord::new(inner.slot, inner.shared.published(inner.slot))
     }
 
+    /// Withdraws the announcement of the last snapshot: nobody waits for a lane at rest. A lane that will
+    /// begin again soon need not; one that is kept aside should. Dropping a lane does it, too.
+    pub async fn rest(&mut self) -> Result<(), Abort> {
+        self.inner().rest().await
+    }
+
     /// Collects what can be collected, without waiting for enough of it to pile up.
     pub async fn collect_garbage(&mut self) -> Result<(), Abort> {
         self.inner().collect_all().await
@@ -112,6 +122,8 @@ pub(crate) struct LaneInner<E: Env> {
     pub slot: SlotId,
     /// The last number used, committed or not.
     pub counter: u64,
+    /// The lane's announcement stands: horizons and catalog changes wait for it.
+    pub is_announced: bool,
     /// A commit's outcome is unknown: the lane takes no more transactions.
     pub is_lost: bool,
     pub catalog: Arc<Catalog>,
@@ -172,6 +184,7 @@ impl<E: Env> LaneInner<E> {
             shared,
             slot,
             counter,
+            is_announced: false,
             is_lost: false,
             catalog: Arc::default(),
             tables: Vec::new(),
@@ -200,14 +213,46 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
+    /// Withdraws the announcement, if it stands.
+    pub(crate) async fn rest(&mut self) -> Result<(), Abort> {
+        if !self.is_announced {
+            return Ok(());
+        }
+        let lane = self.shared.oracle_layout.lane(self.shared.oracle, self.slot);
+        let mut batch = Batch::new();
+        batch.write_word(lane.add_words(u64::from(LANE_ACTIVE)), 0);
+        self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
+        self.is_announced = false;
+        Ok(())
+    }
+
     /// Forgets the last transaction, takes a snapshot, and takes note of catalog changes.
     #[inline]
     async fn begin(&mut self) -> Result<(), Abort> {
         if self.is_lost {
             return Err(Abort::Unreachable);
         }
+        if self.counter >= COUNTER_LIMIT {
+            self.take_new_slot().await?;
+        }
         self.reset();
+        self.is_announced = true;
         self.take_snapshot().await
+    }
+
+    /// Near its last number a slot is given up for a new one. The old one keeps its final number in the
+    /// vector for as long as versions carry it.
+    #[cold]
+    async fn take_new_slot(&mut self) -> Result<(), Abort> {
+        self.rest().await?;
+        let slot = crate::database::take_slot(&self.env, &self.shared).await;
+        let slot = slot.map_err(|_| Abort::Unreachable)?;
+        if usize::from(slot.0) >= crate::snapshot::SLOTS_MAX {
+            return Err(Abort::SnapshotUnavailable);
+        }
+        self.slot = slot;
+        self.counter = 0;
+        Ok(())
     }
 
     #[inline]

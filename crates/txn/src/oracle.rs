@@ -14,6 +14,7 @@ use crate::database::Oracle;
 use crate::lane::LaneInner;
 use crate::snapshot::SLOTS_MAX;
 use fabric::Env;
+use layout::SlotId;
 use layout::oracle::{CLOCK, EPOCH, FREEZER, LANE_ACKNOWLEDGED, NEWEST, SLOT_COUNT, VECTOR};
 use layout::row::{Cover, checksum};
 
@@ -126,13 +127,29 @@ impl<E: Env> LaneInner<E> {
         let Some(newest) = intact.max_by_key(|vector| vector[0]) else { return Ok(None) };
         let counters = &newest[2..newest.len() - 1];
         let number = newest[0];
-        let covers_own = counters[usize::from(self.slot.0)] >= self.shared.published(self.slot);
-        if number < self.snapshot.stamp || !covers_own {
+        // What anybody on this compute server has committed is seen by whoever begins here afterwards.
+        let covers_published = (0..self.shared.slots_in_use() as u16).all(|slot| {
+            counters[usize::from(slot)] >= self.shared.published(SlotId(slot))
+        });
+        if number < self.snapshot.stamp || !covers_published {
             return Ok(None);
         }
         let epoch = newest[1];
         self.snapshot.set(counters, number);
         Ok(Some(epoch))
+    }
+
+    /// Sees to it that the newest frozen vector carries at least `epoch`: whoever begins from now on knows of
+    /// the change.
+    pub(crate) async fn freeze_epoch(&mut self, epoch: u64) -> Result<(), Abort> {
+        for _ in 0..FREEZE_COUNT_MAX {
+            self.batch().reset();
+            if self.read_frozen().await?.is_some_and(|frozen| frozen >= epoch) {
+                return Ok(());
+            }
+            self.freeze().await?;
+        }
+        Err(Abort::SnapshotUnavailable)
     }
 
     /// Freezes a vector if nobody else is at it.

@@ -19,6 +19,9 @@ use layout::{GlobalPtr, Key, VersionWord, bucket};
 /// Most rows in one transaction's access set.
 pub const ACCESSES_MAX: usize = 1 << 20;
 
+/// Most words of rows that a transaction may hold (512 MiB); the batch's own limit is far beyond it.
+pub const ARENA_WORDS_MAX: usize = 64 << 20;
+
 /// A read on its way.
 #[derive(Clone, Copy, Debug)]
 pub struct Pending {
@@ -215,6 +218,9 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     pub(crate) fn add_access(&mut self, table: u32, hash: u64, key_at: u32) -> Result<u32, TxnError> {
         let access = self.accesses.len() as u32;
+        if self.batch().arena_words() > ARENA_WORDS_MAX {
+            return Err(TxnError::TooLarge("it holds more than 512 MiB of rows; use for_each or several transactions"));
+        }
         if self.accesses.len() == ACCESSES_MAX {
             return Err(TxnError::TooLarge("it touches more than 1,048,576 rows; use for_each or several transactions"));
         }

@@ -3,6 +3,7 @@
 use crate::lane::LaneInner;
 use fabric::{Env, FabricError};
 use layout::VersionWord;
+use layout::oracle::LANE_ACTIVE;
 
 impl<E: Env> LaneInner<E> {
     /// Writes the slot. Only the lane writes it and its numbers rise, so a plain write does; it goes out
@@ -10,10 +11,14 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     pub(super) async fn publish(&mut self, timestamp: VersionWord) -> Result<(), FabricError> {
         let slot = self.shared.oracle_layout.slot(self.shared.oracle, self.slot);
+        let lane = self.shared.oracle_layout.lane(self.shared.oracle, self.slot);
         let batch = self.batch();
         batch.clear_verbs();
         batch.write_word(slot, timestamp.counter());
+        // With the same message the lane is at rest: nobody waits for its snapshot any more.
+        batch.write_word(lane.add_words(u64::from(LANE_ACTIVE)), 0);
         self.execute().await?;
+        self.is_announced = false;
         self.shared.note_published(self.slot, timestamp.counter());
         Ok(())
     }

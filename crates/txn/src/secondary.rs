@@ -296,7 +296,7 @@ impl<E: Env> LaneInner<E> {
         if VersionWord::from_word(seen.insert).is_locked() {
             return Err(Abort::InsertConflict.into());
         }
-        let place = self.bucket_insert(&seen);
+        let place = self.bucket_insert(&seen)?;
         if !stands {
             let Secondary::Hash(hash) = &info.storage else { unreachable!("a hash index") };
             let tag = bucket::tag(hash.locator.hash(entry.key.words()).1);

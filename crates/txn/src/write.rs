@@ -228,7 +228,7 @@ impl<E: Env> LaneInner<E> {
                 if VersionWord::from_word(seen.insert).is_locked() {
                     return Err(Abort::InsertConflict.into());
                 }
-                self.accesses[access as usize].place = self.bucket_insert(&seen);
+                self.accesses[access as usize].place = self.bucket_insert(&seen)?;
             }
             Primary::Tree(_) => {
                 let row = self.info(entry.table).row;
@@ -255,11 +255,16 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// The transaction's note of a bucket it inserts into; the first reading of the bucket counts.
-    pub(crate) fn bucket_insert(&mut self, seen: &BucketSeen) -> u32 {
+    /// The transaction's note of a bucket it inserts into. Two keys may have been looked for at different
+    /// times: one swap proves both absent only if the insert word was the same.
+    pub(crate) fn bucket_insert(&mut self, seen: &BucketSeen) -> Result<u32, TxnError> {
         let known = self.bucket_inserts.iter().position(|other| other.bucket == seen.bucket);
         if let Some(known) = known {
-            return known as u32;
+            let is_same = self.bucket_inserts[known].insert == seen.insert;
+            if !is_same && !self.env.mutant("write::mix_bucket_readings") {
+                return Err(Abort::InsertConflict.into());
+            }
+            return Ok(known as u32);
         }
         let block = InsertBlock {
             block: seen.block,
@@ -274,7 +279,7 @@ impl<E: Env> LaneInner<E> {
             block: self.insert_blocks.len() as u32 - 1,
             owner: seen.owner,
         });
-        self.bucket_inserts.len() as u32 - 1
+        Ok(self.bucket_inserts.len() as u32 - 1)
     }
 
     /// The hash table of a table or index.

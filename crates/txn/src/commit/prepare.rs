@@ -46,7 +46,7 @@ impl<E: Env> LaneInner<E> {
         if !self.leaf_inserts.is_empty() {
             self.prepare_leaves().await?;
         }
-        self.lock_bare_leaves();
+        self.lock_bare_leaves()?;
         Ok(())
     }
 
@@ -124,10 +124,23 @@ impl<E: Env> LaneInner<E> {
                 other.owner == insert.owner && self.leaves_seen[other.seen as usize].leaf == leaf
             };
             let count = self.leaf_inserts[first..].iter().take_while(|other| same(other)).count();
+            let inserts = &self.leaf_inserts[first..first + count];
+            if !inserts.iter().all(|other| self.is_same_reading(other.seen, insert.seen)) {
+                return Err(Abort::InsertConflict.into());
+            }
             self.prepare_leaf(first, count).await?;
             first += count;
         }
         Ok(())
+    }
+
+    /// Whether one lock proves both readings of a leaf current.
+    fn is_same_reading(&self, one: u32, other: u32) -> bool {
+        let version = |seen: &LeafSeen| {
+            self.batch.as_ref().expect("the batch is here").word(seen.span.at + layout::leaf::VERSION)
+        };
+        let (one, other) = (&self.leaves_seen[one as usize], &self.leaves_seen[other as usize]);
+        one.insert == other.insert && version(one) == version(other)
     }
 
     async fn prepare_leaf(&mut self, first: usize, count: usize) -> Result<(), TxnError> {
@@ -200,16 +213,18 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Adds the leaves that are only locked, unless something goes into them anyway.
-    fn lock_bare_leaves(&mut self) {
-        let mut bare = std::mem::take(&mut self.scratch.bare_leaves);
-        for seen in bare.drain(..) {
+    fn lock_bare_leaves(&mut self) -> Result<(), TxnError> {
+        for number in 0..self.scratch.bare_leaves.len() {
+            let seen = self.scratch.bare_leaves[number];
             let leaf = |seen: u32| self.leaves_seen[seen as usize].leaf;
-            let is_known = self.scratch.locks.leaves.iter().any(|lock| leaf(lock.seen) == leaf(seen));
-            if !is_known {
-                self.scratch.locks.leaves.push(LeafLock::bare(seen));
+            let known = self.scratch.locks.leaves.iter().find(|lock| leaf(lock.seen) == leaf(seen));
+            match known {
+                None => self.scratch.locks.leaves.push(LeafLock::bare(seen)),
+                Some(known) if self.is_same_reading(known.seen, seen) => {}
+                Some(_) => return Err(Abort::InsertConflict.into()),
             }
         }
-        self.scratch.bare_leaves = bare;
+        Ok(())
     }
 
     fn lock_leaf(&mut self, seen: u32, first: usize, count: usize) {

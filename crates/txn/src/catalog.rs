@@ -11,8 +11,8 @@ use memory::{AllocateError, Label};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Most tables of a database.
-pub const TABLES_MAX: usize = 4096;
+/// Most tables of a database at a time.
+pub const TABLES_MAX: usize = 1024;
 /// Most secondary indexes of a table.
 pub const INDEXES_MAX: usize = 16;
 

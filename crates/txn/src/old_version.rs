@@ -10,6 +10,9 @@ use layout::row::{ChainWord, Cover, HEADER, KEY, LINK, OVERFLOW_HEAD, VERSION};
 use layout::{GlobalPtr, VersionWord, bucket, region};
 use memory::mover::OVERFLOW_COUNT_MAX;
 
+/// How often a slot may lead to a row that is not there before that is taken for its state.
+const MOVED_COUNT_MAX: u32 = 16;
+
 /// What came of looking for a version at an address.
 enum Search {
     /// The access is settled: with a version, or as absent.
@@ -40,15 +43,16 @@ impl<E: Env> LaneInner<E> {
         self.statistics.old_version_reads += 1;
         let table = self.accesses[access as usize].table;
         let words = self.info(table).row.words();
-        let is_inlined = matches!(&self.info(table).primary, Primary::Hash(hash) if hash.rows);
+        let is_hashed = matches!(self.info(table).primary, Primary::Hash(_));
         let mut image = image;
         for round in 0..RETRY_COUNT_MAX {
             let version = VersionWord::from_word(self.batch().word(image.at + VERSION));
             let chain = ChainWord::from_word(self.batch().word(image.at + LINK));
             let is_ours = self.has_key(access, image);
             let trusts = self.env.mutant("read::trust_emptied_slot");
-            if is_inlined && !trusts && version != VersionWord::TORN && (!is_ours || !is_settled(version)) {
-                // A split has moved the row to another bucket, or the slot changed hands.
+            if is_hashed && !trusts && version != VersionWord::TORN && (!is_ours || !is_settled(version)) {
+                // A split has moved the row to another bucket, or slot or row changed hands while they were
+                // read.
                 return Ok(Search::Moved);
             }
             if is_ours && is_settled(version) && self.snapshot.covers(version) {
@@ -170,6 +174,7 @@ impl<E: Env> LaneInner<E> {
         let info = self.info(entry.table).clone();
         let Primary::Hash(hash) = &info.primary else { unreachable!("buckets belong to hash tables") };
         let key = Span { at: entry.key_at, words: info.row.key_words };
+        let mut moved_count = 0;
         for _ in 0..RETRY_COUNT_MAX {
             let directory = &self.tables[entry.table as usize].as_ref().expect("it is open").directory;
             let place = {
@@ -188,8 +193,12 @@ impl<E: Env> LaneInner<E> {
                 if found != SlotRead::MISSING {
                     match self.settle_slot(access, block, &geometry, span).await? {
                         Search::Settled => return Ok(()),
-                        Search::Moved => break,
+                        Search::Moved => moved_count += 1,
                     }
+                    if moved_count == MOVED_COUNT_MAX {
+                        return self.settle_unfinished(access, block).await;
+                    }
+                    break;
                 }
                 if seen.is_none() {
                     if !hash.is_current(&place, word(bucket::IDENTITY)) {
@@ -221,6 +230,20 @@ impl<E: Env> LaneInner<E> {
             self.lane_table(entry.table).directory = directory;
         }
         Err(Abort::Contended.into())
+    }
+
+    /// A slot leads to a row that is never there: whoever was putting it in place has not finished, or is
+    /// dead. It has not published, so the row is later than the snapshot.
+    async fn settle_unfinished(&mut self, access: u32, block: GlobalPtr) -> Result<(), TxnError> {
+        self.batch().clear_verbs();
+        let collected = self.batch().read(region::collected(block.region()), 1);
+        self.execute().await?;
+        if self.batch().words(collected)[0] > self.snapshot.stamp {
+            return Err(Abort::SnapshotTooOld.into());
+        }
+        self.witness(block, VersionWord::NONE.locked().word());
+        self.accesses[access as usize].absence = Absence::Later;
+        Ok(())
     }
 
     /// Looks at a bucket's header again, after its whole chain was read: whether no split has taken slots

@@ -193,14 +193,21 @@ impl<E: Env> LaneInner<E> {
             }
         }
         let image = self.read_newest(table, &primary, row).await?;
-        let Some(image) = image else { return Ok(()) };
+        // An entry without its row: the row was collected and the entry will be, or the row is being put in
+        // place on another server, whose writes this one's do not wait for. Only time can tell.
+        let Some(image) = image else { return Err(Abort::WriteConflict.into()) };
         let batch = self.batch.as_ref().expect("the batch is here");
         let header = VersionWord::from_word(batch.word(image.at + HEADER));
         let version = VersionWord::from_word(batch.word(image.at + VERSION));
         if header.is_locked() || version == VersionWord::TORN {
             return Err(Abort::WriteConflict.into());
         }
-        if version.is_none() || version.is_deleted() || self.entry_key(info, image) != *entry {
+        // A version after the snapshot may be installed and not yet published: whoever gave the key up may
+        // become visible after us, and both rows would be seen with it.
+        if version.is_none() || !self.snapshot.covers(version) {
+            return Err(Abort::WriteConflict.into());
+        }
+        if version.is_deleted() || self.entry_key(info, image) != *entry {
             return Ok(());
         }
         Err(self.duplicate(table))

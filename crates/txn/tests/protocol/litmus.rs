@@ -36,8 +36,13 @@ impl Litmus {
         let tables = cluster.create(table("t", storage, indexes));
         let setup = Program { retries: 100, ..Program::new(900, Isolation::Snapshot, self.setup.clone()) };
         let program = |(number, steps): (usize, &Vec<Step>)| {
+            // A pause at the start is a transaction of its own, so that the session begins later.
+            let late = usize::from(matches!(steps.first(), Some(Step::Pause(_))));
+            let (pause, steps) = steps.split_at(late);
+            let waiting = Program::new(700 + number as i64, isolation, pause.to_vec());
             let retries = self.retries;
-            vec![Program { retries, ..Program::new(number as i64, isolation, steps.clone()) }]
+            let program = Program { retries, ..Program::new(number as i64, isolation, steps.to_vec()) };
+            if late > 0 { vec![waiting, program] } else { vec![program] }
         };
         let sessions: Vec<_> = self.sessions.iter().enumerate().map(program).collect();
         let history = cluster.run(tables, &setup, &sessions);
@@ -179,7 +184,9 @@ fn write_skew() {
 
 #[test]
 fn long_fork() {
-    let readers = [vec![Step::Read(0), Step::Read(1)], vec![Step::Read(1), Step::Read(0)]];
+    let late = Step::Pause(6000);
+    let forward = vec![late.clone(), Step::Read(0), Step::Read(1)];
+    let readers = [forward, vec![late, Step::Read(1), Step::Read(0)]];
     let writers = [vec![Step::Put(0)], vec![Step::Put(1)]];
     let litmus = Litmus::new("long fork", &[0, 1], [writers, readers].concat());
     litmus.holds(|history| {

@@ -9,10 +9,7 @@ fn main() {
         println!("cargo:rerun-if-changed={log}");
     }
     let commit = git(&["rev-parse", "--short=12", "HEAD"]);
-    println!(
-        "cargo:rustc-env=NAMDB_COMMIT={}",
-        commit.as_deref().unwrap_or("unknown")
-    );
+    println!("cargo:rustc-env=NAMDB_COMMIT={}", commit.as_deref().unwrap_or("unknown"));
 }
 
 /// What git answers; none without git, or outside a repository.

@@ -40,25 +40,12 @@ enum Step {
     Counts,
 }
 
-const STEPS: [Step; 6] = [
-    Step::Fmt,
-    Step::Clippy,
-    Step::Tidy,
-    Step::Tests,
-    Step::Doc,
-    Step::Counts,
-];
+const STEPS: [Step; 6] =
+    [Step::Fmt, Step::Clippy, Step::Tidy, Step::Tests, Step::Doc, Step::Counts];
 
 const FMT: &[&str] = &["fmt", "--all", "--check"];
-const CLIPPY: &[&str] = &[
-    "clippy",
-    "--release",
-    "--workspace",
-    "--all-targets",
-    "--",
-    "-D",
-    "warnings",
-];
+const CLIPPY: &[&str] =
+    &["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"];
 const TESTS: &[&str] = &["test", "--release", "--workspace"];
 const DOC: &[&str] = &["doc", "--release", "--workspace", "--no-deps"];
 
@@ -140,15 +127,10 @@ fn run_step(root: &Path, step: Step, results: &mut Option<TestResults>) -> Resul
         Step::Clippy => process::run(&mut process::cargo(root, CLIPPY)),
         Step::Tidy => tidy::run(root),
         Step::Tests => {
-            let output = process::tee(
-                &mut process::cargo(root, TESTS),
-                &mut std::io::stdout().lock(),
-            )?;
+            let output =
+                process::tee(&mut process::cargo(root, TESTS), &mut std::io::stdout().lock())?;
             let sum = TestResults::read(&output);
-            ensure!(
-                sum.failed == 0,
-                "{sum}, though cargo test itself reported success"
-            );
+            ensure!(sum.failed == 0, "{sum}, though cargo test itself reported success");
             ensure!(sum.passed > 0, "no test ran, so nothing is known to work");
             *results = Some(sum);
             Ok(())
@@ -168,10 +150,7 @@ fn print_times(times: &[(Step, Duration)]) {
     eprintln!("{:<8} {:>10.1}", "total", total.as_secs_f64());
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tooling measures real time; there is no Env here"
-)]
+#[expect(clippy::disallowed_methods, reason = "tooling measures real time; there is no Env here")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -181,22 +160,12 @@ mod tests {
     use super::*;
 
     fn names(only: Option<Step>, from: Option<Step>) -> Vec<&'static str> {
-        chosen(&Options {
-            list: false,
-            only,
-            from,
-        })
-        .into_iter()
-        .map(Step::name)
-        .collect()
+        chosen(&Options { list: false, only, from }).into_iter().map(Step::name).collect()
     }
 
     #[test]
     fn all_steps_run_in_order_unless_chosen() {
-        assert_eq!(
-            names(None, None),
-            ["fmt", "clippy", "tidy", "tests", "doc", "counts"]
-        );
+        assert_eq!(names(None, None), ["fmt", "clippy", "tidy", "tests", "doc", "counts"]);
         assert_eq!(names(Some(Step::Tidy), None), ["tidy"]);
         assert_eq!(names(None, Some(Step::Tests)), ["tests", "doc", "counts"]);
     }

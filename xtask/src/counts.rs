@@ -26,12 +26,8 @@ pub struct Options {
 
 /// The workloads, and the transactions N of each: enough that loading and chance weigh little, few
 /// enough that callgrind, some fifty times slower than the machine, is done within a minute.
-const WORKLOADS: [(&str, u64); 4] = [
-    ("tpcc", 1_000),
-    ("ycsb", 10_000),
-    ("smallbank", 10_000),
-    ("point-read", 20_000),
-];
+const WORKLOADS: [(&str, u64); 4] =
+    [("tpcc", 1_000), ("ycsb", 10_000), ("smallbank", 10_000), ("point-read", 20_000)];
 
 /// Measures all workloads, then compares or records.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
@@ -54,10 +50,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         return skip("the program namdb does not know `counts` yet", must_measure);
     }
     let recorded = recorded.unwrap_or_default();
-    let mut measured = Record {
-        rustc: measure::rustc_version()?,
-        ..Record::default()
-    };
+    let mut measured = Record { rustc: measure::rustc_version()?, ..Record::default() };
     for (workload, transactions) in WORKLOADS {
         match measure::measure(root, &binary, workload, transactions)? {
             Measurement::Counts(counts) => {
@@ -71,10 +64,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     }
     if options.bless {
         measured.write(root)?;
-        eprintln!(
-            "counts: {} workloads recorded in {RECORD}",
-            measured.workloads.len()
-        );
+        eprintln!("counts: {} workloads recorded in {RECORD}", measured.workloads.len());
         return Ok(());
     }
     compare::compare(&recorded, &measured)

@@ -44,13 +44,10 @@ pub fn tee(command: &mut Command, sink: &mut impl Write) -> Result<String> {
             break;
         }
         seen.extend_from_slice(&chunk[..length]);
-        sink.write_all(&chunk[..length])
-            .context("pass the child's output on")?;
+        sink.write_all(&chunk[..length]).context("pass the child's output on")?;
         sink.flush().context("pass the child's output on")?;
     }
-    let status = child
-        .wait()
-        .with_context(|| format!("wait for `{}`", describe(command)))?;
+    let status = child.wait().with_context(|| format!("wait for `{}`", describe(command)))?;
     if !status.success() {
         bail!("`{}` ended with {status}", describe(command));
     }
@@ -65,12 +62,7 @@ pub fn capture(command: &mut Command) -> Result<String> {
         .with_context(|| format!("start `{}`", describe(command)))?;
     if !output.status.success() {
         let errors = String::from_utf8_lossy(&output.stderr);
-        bail!(
-            "`{}` ended with {}: {}",
-            describe(command),
-            output.status,
-            errors.trim()
-        );
+        bail!("`{}` ended with {}: {}", describe(command), output.status, errors.trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -80,11 +72,7 @@ pub fn describe(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let name = program.file_name().unwrap_or(program.as_os_str());
     let mut words = vec![name.to_string_lossy().into_owned()];
-    words.extend(
-        command
-            .get_args()
-            .map(|word| word.to_string_lossy().into_owned()),
-    );
+    words.extend(command.get_args().map(|word| word.to_string_lossy().into_owned()));
     words.join(" ")
 }
 

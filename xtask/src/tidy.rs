@@ -35,11 +35,7 @@ pub struct Violation {
 impl Violation {
     fn new(path: &str, line: usize, what: impl Into<String>) -> Violation {
         assert!(line > 0, "lines count from 1");
-        Violation {
-            path: path.to_string(),
-            line,
-            what: what.into(),
-        }
+        Violation { path: path.to_string(), line, what: what.into() }
     }
 }
 
@@ -73,11 +69,7 @@ pub fn run(root: &Path) -> Result<()> {
         eprintln!("{violation}");
     }
     if !violations.is_empty() {
-        bail!(
-            "tidy found {} violations in {} files",
-            violations.len(),
-            tree.files().len()
-        );
+        bail!("tidy found {} violations in {} files", violations.len(), tree.files().len());
     }
     eprintln!("tidy: {} files are in order", tree.files().len());
     Ok(())
@@ -90,10 +82,7 @@ mod tests {
     #[test]
     fn a_violation_reads_as_path_line_and_sentence() {
         let violation = Violation::new("crates/txn/src/lib.rs", 3, "this is wrong, mend it");
-        assert_eq!(
-            violation.to_string(),
-            "crates/txn/src/lib.rs:3: this is wrong, mend it"
-        );
+        assert_eq!(violation.to_string(), "crates/txn/src/lib.rs:3: this is wrong, mend it");
     }
 
     #[test]

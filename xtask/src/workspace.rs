@@ -12,9 +12,7 @@ use crate::process;
 pub fn root() -> Result<PathBuf> {
     let root = match std::env::var_os("CARGO_MANIFEST_DIR") {
         Some(package) => {
-            let parent = Path::new(&package)
-                .parent()
-                .context("xtask lies in the workspace")?;
+            let parent = Path::new(&package).parent().context("xtask lies in the workspace")?;
             parent.to_path_buf()
         }
         None => std::env::current_dir().context("read the current directory")?,

@@ -255,7 +255,8 @@ impl Batch {
                     | Verb::CompareAndSwap { .. }
                     | Verb::FetchAndAdd { .. }
             );
-            let (start, end) = (verb.target(), verb.target().add_words(u64::from(verb.target_words())));
+            let (start, end) =
+                (verb.target(), verb.target().add_words(u64::from(verb.target_words())));
             let overlap = start < to.add_words(u64::from(words)) && to < end;
             assert!(!(unordered && overlap), "a write after {verb:?} needs a fence to be ordered");
         }

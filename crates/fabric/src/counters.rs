@@ -120,7 +120,8 @@ impl Counters {
     #[cold]
     pub fn trace_batch(&self, batch: &Batch) {
         let mut trace = self.trace.lock().expect("no holder of the trace panics");
-        let _ = writeln!(trace, "round trip ({} verbs, {} bytes)", batch.verbs().len(), batch.bytes());
+        let _ =
+            writeln!(trace, "round trip ({} verbs, {} bytes)", batch.verbs().len(), batch.bytes());
         for verb in batch.verbs() {
             let _ = write!(trace, "   {verb:?}");
             match *verb {
@@ -132,7 +133,12 @@ impl Counters {
                     let _ = writeln!(trace, " -> {:#x}", batch.word(at));
                 }
                 Verb::ReadRow { at, .. } => {
-                    let _ = writeln!(trace, " -> header {:#x} version {:#x}", batch.word(at), batch.word(at + 1));
+                    let _ = writeln!(
+                        trace,
+                        " -> header {:#x} version {:#x}",
+                        batch.word(at),
+                        batch.word(at + 1)
+                    );
                 }
                 _ => {
                     let _ = writeln!(trace);

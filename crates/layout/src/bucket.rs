@@ -199,7 +199,9 @@ mod tests {
     #[test]
     fn every_slot_with_the_tag_is_found_once_in_order() {
         for pattern in 0..256_u64 {
-            let place = |tags, n| with_tag(tags, n, if pattern >> n & 1 == 1 { 7 } else { 6 + 2 * (n as u8 % 2) });
+            let place = |tags, n| {
+                with_tag(tags, n, if pattern >> n & 1 == 1 { 7 } else { 6 + 2 * (n as u8 % 2) })
+            };
             let tags = (0..8).fold(0, place);
             let expected: Vec<u32> = (0..8).filter(|&n| pattern >> n & 1 == 1).collect();
             assert_eq!(matching_slots(tags, 7).collect::<Vec<_>>(), expected);

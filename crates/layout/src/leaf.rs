@@ -50,7 +50,12 @@ pub const LOW: u32 = 5;
 
 impl LeafLayout {
     /// The largest node of at most `node_bytes` bytes, but never with fewer than 4 entries.
-    pub const fn within(node_bytes: u32, key_words: u32, value_words: u32, checksummed: bool) -> Self {
+    pub const fn within(
+        node_bytes: u32,
+        key_words: u32,
+        value_words: u32,
+        checksummed: bool,
+    ) -> Self {
         let fixed = LOW + 2 * key_words + checksummed as u32;
         let room = (node_bytes / WORD_BYTES as u32).saturating_sub(fixed);
         let entries = room / (key_words + value_words);

@@ -4,7 +4,8 @@ use crate::key::{KeyBuilder, read_signed, read_unsigned};
 use crate::schema::{ColumnType, Place, Schema, SchemaError, SlotKind, Value, int_fits};
 use bytemuck::{cast_slice, cast_slice_mut};
 
-const _: () = assert!(cfg!(target_endian = "little"), "payload columns are little-endian, in place");
+const _: () =
+    assert!(cfg!(target_endian = "little"), "payload columns are little-endian, in place");
 
 /// Pointer and length of a value kept out of line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,7 +161,9 @@ impl<'a> RecordRef<'a> {
         }
         match self.schema.columns()[column].column_type {
             ColumnType::Float8 => Value::Float(self.float(column)),
-            ColumnType::Char(_) | ColumnType::Varchar(_) => Value::Text(self.text(column).to_owned()),
+            ColumnType::Char(_) | ColumnType::Varchar(_) => {
+                Value::Text(self.text(column).to_owned())
+            }
             ColumnType::Bytes(_) => Value::Bytes(self.bytes(column).to_vec()),
             _ => Value::Int(self.int(column)),
         }
@@ -223,7 +226,10 @@ impl<'a> RecordMut<'a> {
     pub fn set_bytes(&mut self, column: usize, value: &[u8]) {
         let slot = self.schema.slot(column);
         assert!(value.len() as u32 <= slot.length_max, "the value is longer than its column");
-        assert!(slot.kind == SlotKind::Payload, "only inline columns outside the key are set in place");
+        assert!(
+            slot.kind == SlotKind::Payload,
+            "only inline columns outside the key are set in place"
+        );
         let bytes = cast_slice_mut::<u64, u8>(self.payload);
         bytes[usize::from(slot.null_byte)] &= !slot.null_bit;
         let (at, prefix) = (slot.at as usize, usize::from(slot.prefix));
@@ -280,7 +286,9 @@ impl<'a> RecordMut<'a> {
                 }
                 self.set_bytes(column, bytes);
             }
-            (Value::Int(value), _) if kind.fixed_bytes().is_some() && kind != ColumnType::Float8 => {
+            (Value::Int(value), _)
+                if kind.fixed_bytes().is_some() && kind != ColumnType::Float8 =>
+            {
                 if !int_fits(*value, kind.fixed_bytes().expect("checked just now")) {
                     return refuse("out of the type's range");
                 }

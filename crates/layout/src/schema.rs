@@ -167,7 +167,9 @@ pub enum SchemaError {
         column: String,
     },
     /// The key names a column that is not there, or none.
-    #[error("a key of table {table} must name at least one of its columns, each once, none out of line")]
+    #[error(
+        "a key of table {table} must name at least one of its columns, each once, none out of line"
+    )]
     KeyColumns {
         /// Table name.
         table: String,
@@ -312,9 +314,10 @@ impl Schema {
         if values.len() != columns.len() {
             return Err(self.value_count(columns.len(), values.len()));
         }
-        let builder = columns.iter().zip(values).try_fold(KeyBuilder::new(), |key, (&column, value)| {
-            self.append_key_part(key, column, value)
-        })?;
+        let builder =
+            columns.iter().zip(values).try_fold(KeyBuilder::new(), |key, (&column, value)| {
+                self.append_key_part(key, column, value)
+            })?;
         Ok(builder.key())
     }
 
@@ -328,14 +331,18 @@ impl Schema {
         let Column { column_type, nullable, .. } = &self.columns[column];
         let builder = match (nullable, value) {
             (true, Value::Null) => {
-                return Ok(builder.unsigned(1, 1).padded(&[], key_width(&self.columns[column]) - 1));
+                return Ok(builder
+                    .unsigned(1, 1)
+                    .padded(&[], key_width(&self.columns[column]) - 1));
             }
             (true, _) => builder.unsigned(0, 1),
             (false, _) => builder,
         };
         let fixed = column_type.fixed_bytes();
         match (value, column_type) {
-            (Value::Int(value @ (0 | 1)), ColumnType::Bool) => Ok(builder.unsigned(*value as u64, 1)),
+            (Value::Int(value @ (0 | 1)), ColumnType::Bool) => {
+                Ok(builder.unsigned(*value as u64, 1))
+            }
             (Value::Float(value), ColumnType::Float8) => Ok(builder.float8(*value)),
             (Value::Int(_), ColumnType::Float8 | ColumnType::Bool) => {
                 Err(self.value_error(column, "the value has another type"))

@@ -49,7 +49,8 @@ impl CatalogService {
 
 /// The shard that a name lives on.
 pub fn shard_of(name: &str, server_count: u16) -> NodeId {
-    let sum = name.bytes().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    let sum =
+        name.bytes().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
     NodeId((sum % u64::from(server_count)) as u16)
 }
 

@@ -104,7 +104,10 @@ impl Extents {
     /// Bytes handed out per label.
     pub fn usage(&self) -> Vec<Usage> {
         let state = self.lock();
-        let sum = |(label, held): (&Label, &BTreeMap<u64, u64>)| Usage { label: *label, bytes: held.values().sum() };
+        let sum = |(label, held): (&Label, &BTreeMap<u64, u64>)| Usage {
+            label: *label,
+            bytes: held.values().sum(),
+        };
         state.used.iter().map(sum).collect()
     }
 }
@@ -154,7 +157,12 @@ impl ExtentService {
         match self.0.allocate(bytes, label) {
             Ok(ptr) => Ok(Writer::new().number(ptr.word()).finish()),
             Err(AllocateError::Full { wanted_bytes, free_bytes, region_bytes }) => {
-                Ok(Writer::new().number(0).number(wanted_bytes).number(free_bytes).number(region_bytes).finish())
+                Ok(Writer::new()
+                    .number(0)
+                    .number(wanted_bytes)
+                    .number(free_bytes)
+                    .number(region_bytes)
+                    .finish())
             }
             Err(AllocateError::Call(error)) => Err(error),
         }
@@ -162,7 +170,10 @@ impl ExtentService {
 
     async fn free<E: Env>(&self, env: &E, offset: u64, label: Label) -> Result<Vec<u8>, CallError> {
         let Some(bytes) = self.0.forget(offset, label) else {
-            return Err(CallError::Refused(format!("no extent of label {} starts at {offset:#x}", label.0)));
+            return Err(CallError::Refused(format!(
+                "no extent of label {} starts at {offset:#x}",
+                label.0
+            )));
         };
         zero(env, GlobalPtr::new(self.0.region, offset), bytes).await?;
         self.0.recycle(offset, bytes);
@@ -171,7 +182,10 @@ impl ExtentService {
 
     fn usage(&self) -> Vec<u8> {
         let usage = self.0.usage();
-        usage.iter().fold(Writer::new(), |writer, part| writer.number(part.label.0).number(part.bytes)).finish()
+        usage
+            .iter()
+            .fold(Writer::new(), |writer, part| writer.number(part.label.0).number(part.bytes))
+            .finish()
     }
 }
 
@@ -206,7 +220,11 @@ pub async fn allocate_extent<E: Env>(
     let ptr = GlobalPtr::from_word(reader.number()?);
     if ptr.is_null() {
         let (wanted_bytes, free_bytes) = (reader.number()?, reader.number()?);
-        return Err(AllocateError::Full { wanted_bytes, free_bytes, region_bytes: reader.number()? });
+        return Err(AllocateError::Full {
+            wanted_bytes,
+            free_bytes,
+            region_bytes: reader.number()?,
+        });
     }
     Ok(ptr)
 }
@@ -241,7 +259,8 @@ mod tests {
 
     #[test]
     fn extents_come_back_zeroed_and_full_memory_is_a_sentence() {
-        let world = LocalWorld::new(&WorldConfig { server_bytes: vec![1 << 20], seed: 1 }).expect("memory");
+        let world =
+            LocalWorld::new(&WorldConfig { server_bytes: vec![1 << 20], seed: 1 }).expect("memory");
         let extents = Arc::new(Extents::new(RegionId(0), 1 << 20));
         world.register(NodeId(0), EXTENT_SERVICE, Arc::new(ExtentService(extents)));
         let env = world.endpoint();

@@ -93,10 +93,13 @@ impl MoverService {
         batch = execute(env, batch).await?;
         let version = VersionWord::from_word(batch.words(image)[1]);
         if version == VersionWord::TORN {
-            return Err(CallError::Refused("the slot is being written by somebody else".to_owned()));
+            return Err(CallError::Refused(
+                "the slot is being written by somebody else".to_owned(),
+            ));
         }
         let old_head = batch.words(head_word)[0];
-        let (kept, dropped) = self.trim(env, &mut batch, request, GlobalPtr::from_word(old_head)).await?;
+        let (kept, dropped) =
+            self.trim(env, &mut batch, request, GlobalPtr::from_word(old_head)).await?;
         if kept >= OVERFLOW_COUNT_MAX {
             return Err(CallError::Refused("the overflow list of this row is full".to_owned()));
         }
@@ -144,9 +147,12 @@ impl MoverService {
             let mut step = Batch::new();
             let header = step.read(entry, 3);
             step = execute(env, step).await?;
-            let [next, _version, successor] = *step.words(header) else { unreachable!("three words") };
+            let [next, _version, successor] = *step.words(header) else {
+                unreachable!("three words")
+            };
             let successor = VersionWord::from_word(successor);
-            let counter = request.horizon.get(usize::from(successor.slot().0)).copied().unwrap_or(0);
+            let counter =
+                request.horizon.get(usize::from(successor.slot().0)).copied().unwrap_or(0);
             if dropped > 0 || successor.counter() <= counter {
                 if dropped == 0 && !previous.is_null() {
                     batch.clear_verbs();
@@ -212,7 +218,11 @@ fn decode(message: &[u8]) -> Result<(u64, MoveRequest), CallError> {
     let slot = reader.number()? as u32;
     let label = Label(reader.number()?);
     let horizon = reader.words()?;
-    if !(MOVE..=DROP).contains(&what) || slot >= slots || slots > layout::row::BUFFER_SLOTS_MAX || key_words > 8 {
+    if !(MOVE..=DROP).contains(&what)
+        || slot >= slots
+        || slots > layout::row::BUFFER_SLOTS_MAX
+        || key_words > 8
+    {
         return Err(CallError::Malformed("the version mover"));
     }
     let row = RowLayout { key_words, payload_words, checksummed };

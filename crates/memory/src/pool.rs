@@ -43,7 +43,11 @@ impl Pool {
 
     /// A piece of `words` words, not zeroed if it was used before.
     #[inline]
-    pub async fn allocate<E: Env>(&mut self, env: &E, words: u32) -> Result<GlobalPtr, AllocateError> {
+    pub async fn allocate<E: Env>(
+        &mut self,
+        env: &E,
+        words: u32,
+    ) -> Result<GlobalPtr, AllocateError> {
         if let Some(ptr) = self.take(words) {
             return Ok(ptr);
         }

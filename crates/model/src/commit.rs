@@ -56,11 +56,7 @@ fn read_header(config: &Config, state: &mut State, index: usize, row: usize) {
     // The published header keeps the version while locked; ours names the owner, and a swap from
     // there could never succeed.
     let is_version = !header.locked || !config.guards.version_beside_payload;
-    writer.expected[row] = Some(if is_version {
-        header.version
-    } else {
-        writer.version_read[row]
-    });
+    writer.expected[row] = Some(if is_version { header.version } else { writer.version_read[row] });
     if written_rows(config, index).all(|row| writer.expected[row].is_some()) {
         writer.phase = Phase::At(CommitStep::Started);
     }
@@ -71,11 +67,7 @@ fn swap(config: &Config, state: &mut State, index: usize, row: usize) {
     let own = own_version(index, writer.counter);
     let expected = writer.expected[row].expect("known before the commit starts");
     if state.rows[row].header == Header::unlocked(expected) {
-        let in_header = if config.guards.version_beside_payload {
-            own
-        } else {
-            expected
-        };
+        let in_header = if config.guards.version_beside_payload { own } else { expected };
         state.rows[row].header = Header::locked(in_header);
         state.rows[row].append_to_order(own);
         writer.progress[row] = Progress::Held(Install::START);
@@ -84,10 +76,7 @@ fn swap(config: &Config, state: &mut State, index: usize, row: usize) {
     }
     // Every swap of the batch completes before any is judged: a lock taken late would stay.
     let mut rows = written_rows(config, index);
-    if rows
-        .clone()
-        .any(|row| writer.progress[row] == Progress::Untouched)
-    {
+    if rows.clone().any(|row| writer.progress[row] == Progress::Untouched) {
         return;
     }
     match rows.find(|row| writer.progress[*row] == Progress::Refused) {
@@ -120,12 +109,7 @@ fn install(config: &Config, state: &mut State, index: usize, row: usize, word: u
     let Progress::Held(install) = &mut writer.progress[row] else {
         unreachable!("a row is installed under its lock");
     };
-    install.write(
-        config,
-        &mut state.rows[row],
-        Displacement { new: own, old },
-        word,
-    );
+    install.write(config, &mut state.rows[row], Displacement { new: own, old }, word);
     let is_complete = |row: usize| match writer.progress[row] {
         Progress::Held(install) => install.is_complete(config),
         Progress::Untouched | Progress::Refused => false,
@@ -153,9 +137,7 @@ fn release(config: &Config, state: &mut State, index: usize, row: usize) {
     state.rows[row].header = Header::unlocked(expected);
     state.rows[row].drop_from_order(own_version(index, writer.counter));
     writer.progress[row] = Progress::Untouched;
-    let Phase::Aborting { row } = writer.phase else {
-        unreachable!("only aborts release")
-    };
+    let Phase::Aborting { row } = writer.phase else { unreachable!("only aborts release") };
     abort(config, state, index, row);
 }
 
@@ -167,10 +149,7 @@ fn abort(config: &Config, state: &mut State, index: usize, row: usize) {
         writer.phase = Phase::Aborting { row };
     } else if writer.counter < config.attempt_count_max {
         let next = Writer::initial(config, index);
-        *writer = Writer {
-            counter: writer.counter + 1,
-            ..next
-        };
+        *writer = Writer { counter: writer.counter + 1, ..next };
     } else {
         writer.phase = Phase::Aborted { row };
     }

@@ -26,10 +26,7 @@ pub struct Transaction {
 impl Transaction {
     /// A transaction that overwrites these rows and reads no others.
     pub const fn writing(writes: RowSet) -> Transaction {
-        Transaction {
-            reads: NO_ROW,
-            writes,
-        }
+        Transaction { reads: NO_ROW, writes }
     }
 }
 
@@ -124,11 +121,8 @@ impl Guards {
     };
 
     /// Our protocol, serializable.
-    pub const SERIALIZABLE: Guards = Guards {
-        writers_validate: true,
-        readers_validate: true,
-        ..Guards::OURS
-    };
+    pub const SERIALIZABLE: Guards =
+        Guards { writers_validate: true, readers_validate: true, ..Guards::OURS };
 
     /// The published protocol. [ZB17 §3.1 listing 1, §4.1, §5.1]
     ///
@@ -187,11 +181,7 @@ impl Config {
 
     /// The published protocol on two writers that overwrite these rows.
     pub const fn published(first: RowSet, second: RowSet) -> Config {
-        Config {
-            guards: Guards::PUBLISHED,
-            left_to_right: true,
-            ..Config::ours(first, second)
-        }
+        Config { guards: Guards::PUBLISHED, left_to_right: true, ..Config::ours(first, second) }
     }
 
     /// The way in which the process with this index, reader or writer, takes its snapshots.

@@ -34,16 +34,13 @@ use InstallWord::{
     Version as NewVersion, WholeRow,
 };
 
-const HEADER_LAST: &[InstallWord] = &[
-    OldInvalid, OldPayload, OldVersion, Chain, Invalid, Payload, NewVersion, NewHeader,
-];
+const HEADER_LAST: &[InstallWord] =
+    &[OldInvalid, OldPayload, OldVersion, Chain, Invalid, Payload, NewVersion, NewHeader];
 const SINGLE_WRITE: &[InstallWord] = &[OldInvalid, OldPayload, OldVersion, Chain, WholeRow];
-const PAYLOAD_FIRST: &[InstallWord] = &[
-    Invalid, Payload, NewVersion, OldInvalid, OldPayload, OldVersion, Chain, NewHeader,
-];
-const UNLOCK_FIRST_TO_NEW: &[InstallWord] = &[
-    NewHeader, OldInvalid, OldPayload, OldVersion, Chain, Invalid, Payload, NewVersion,
-];
+const PAYLOAD_FIRST: &[InstallWord] =
+    &[Invalid, Payload, NewVersion, OldInvalid, OldPayload, OldVersion, Chain, NewHeader];
+const UNLOCK_FIRST_TO_NEW: &[InstallWord] =
+    &[NewHeader, OldInvalid, OldPayload, OldVersion, Chain, Invalid, Payload, NewVersion];
 const UNLOCK_FIRST_TO_OLD: &[InstallWord] = &[
     HeaderAsRead,
     OldInvalid,
@@ -89,10 +86,7 @@ pub struct Displacement {
 
 impl Install {
     /// Nothing written.
-    pub const START: Install = Install {
-        written_count: 0,
-        words: [false; WRITE_WORD_COUNT_MAX],
-    };
+    pub const START: Install = Install { written_count: 0, words: [false; WRITE_WORD_COUNT_MAX] };
 
     /// Whether every word has been written.
     pub fn is_complete(self, config: &Config) -> bool {
@@ -119,10 +113,7 @@ impl Install {
         let unwritten = (0..word_count).filter(|word| !self.words[*word]);
         let choice_count = if config.left_to_right { 1 } else { word_count };
         let entry = plan(config.guards.install)[usize::from(self.written_count)];
-        unwritten
-            .take(choice_count)
-            .map(|word| (entry, word))
-            .collect()
+        unwritten.take(choice_count).map(|word| (entry, word)).collect()
     }
 
     /// How many steps the entry of the plan that is under way takes.
@@ -151,10 +142,7 @@ impl Install {
         }
         self.words[word] = true;
         if self.words[..word_count].iter().all(|written| *written) {
-            *self = Install {
-                written_count: self.written_count + 1,
-                ..Install::START
-            };
+            *self = Install { written_count: self.written_count + 1, ..Install::START };
         }
     }
 }

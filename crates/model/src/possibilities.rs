@@ -24,58 +24,41 @@ pub fn possibilities(config: &Config) -> Vec<Property<Protocol>> {
                 _ => false,
             })
         }),
-        Property::sometimes(
-            "an old version is read while the new one is installed",
-            |_, state| {
-                reads(state).any(|(row, read, snapshot)| {
-                    let is_old = matches!(read, RowRead::Old { .. });
-                    is_old && row.body.version.is_none() && row.is_readable_at(snapshot)
-                })
-            },
-        ),
+        Property::sometimes("an old version is read while the new one is installed", |_, state| {
+            reads(state).any(|(row, read, snapshot)| {
+                let is_old = matches!(read, RowRead::Old { .. });
+                is_old && row.body.version.is_none() && row.is_readable_at(snapshot)
+            })
+        }),
     ];
     if config.writers[0].writes == config.writers[1].writes {
-        possibilities.push(Property::sometimes(
-            "a writer is refused",
-            |_, state: &State| {
-                state
-                    .writers
-                    .iter()
-                    .any(|writer| matches!(writer.phase, Phase::Aborted { .. }))
-            },
-        ));
+        possibilities.push(Property::sometimes("a writer is refused", |_, state: &State| {
+            state.writers.iter().any(|writer| matches!(writer.phase, Phase::Aborted { .. }))
+        }));
     }
     if config.crashes {
         possibilities.extend(deaths());
     }
     if config.crashes && config.guards.writers_validate {
-        possibilities.push(Property::sometimes(
-            "a writer dies at ReadsValidated",
-            |p, s| dies_at(p, s, CommitStep::ReadsValidated),
-        ));
+        possibilities.push(Property::sometimes("a writer dies at ReadsValidated", |p, s| {
+            dies_at(p, s, CommitStep::ReadsValidated)
+        }));
     }
     possibilities
 }
 
 fn reads(state: &State) -> impl Iterator<Item = (&Row, RowRead, Counters)> {
-    state
-        .readers
-        .iter()
-        .filter_map(|reader| match reader.phase {
-            reader::Phase::Reading { row, read } => {
-                Some((&state.rows[row], read, reader.snapshot?))
-            }
-            _ => None,
-        })
+    state.readers.iter().filter_map(|reader| match reader.phase {
+        reader::Phase::Reading { row, read } => Some((&state.rows[row], read, reader.snapshot?)),
+        _ => None,
+    })
 }
 
 fn deaths() -> Vec<Property<Protocol>> {
     use CommitStep::*;
     vec![
         Property::sometimes("a writer dies at Started", |p, s| dies_at(p, s, Started)),
-        Property::sometimes("a writer dies at LocksHeld", |p, s| {
-            dies_at(p, s, LocksHeld)
-        }),
+        Property::sometimes("a writer dies at LocksHeld", |p, s| dies_at(p, s, LocksHeld)),
         Property::sometimes("a writer dies at JournalWritten", |p, s| {
             dies_at(p, s, JournalWritten)
         }),
@@ -85,28 +68,18 @@ fn deaths() -> Vec<Property<Protocol>> {
         Property::sometimes("a writer dies at PayloadWritten", |p, s| {
             dies_at(p, s, PayloadWritten)
         }),
-        Property::sometimes("a writer dies at HeaderWritten", |p, s| {
-            dies_at(p, s, HeaderWritten)
-        }),
+        Property::sometimes("a writer dies at HeaderWritten", |p, s| dies_at(p, s, HeaderWritten)),
         Property::sometimes("a writer dies at VersionsInstalled", |p, s| {
             dies_at(p, s, VersionsInstalled)
         }),
         Property::sometimes("a writer dies at TimestampPublished", |p, s| {
             dies_at(p, s, TimestampPublished)
         }),
-        Property::sometimes(
-            "a writer dies while it gives its locks back",
-            |_, state: &State| {
-                let aborting = |phase| matches!(phase, Phase::Aborting { .. });
-                state
-                    .writers
-                    .iter()
-                    .any(|writer| writer.crashed && aborting(writer.phase))
-            },
-        ),
-        Property::sometimes("a writer dies at LocksReleased", |p, s| {
-            dies_at(p, s, LocksReleased)
+        Property::sometimes("a writer dies while it gives its locks back", |_, state: &State| {
+            let aborting = |phase| matches!(phase, Phase::Aborting { .. });
+            state.writers.iter().any(|writer| writer.crashed && aborting(writer.phase))
         }),
+        Property::sometimes("a writer dies at LocksReleased", |p, s| dies_at(p, s, LocksReleased)),
     ]
 }
 

@@ -68,9 +68,7 @@ fn all() -> Vec<Property<Protocol>> {
             readings(state).all(|(row, got, seen)| got.version == row.newest_covered_by(seen))
         }),
         Property::always(NO_LONG_FORK, |_, state| no_long_fork(state)),
-        Property::always(SNAPSHOTS_COMPARABLE, |_, state| {
-            snapshots_are_comparable(state)
-        }),
+        Property::always(SNAPSHOTS_COMPARABLE, |_, state| snapshots_are_comparable(state)),
         Property::always(NO_LOST_UPDATE, no_lost_update),
         Property::always(SERIALIZABLE, is_serializable),
         Property::always(OWN_COMMITS_SEEN, |_, state| own_commits_are_seen(state)),
@@ -142,27 +140,21 @@ fn no_lost_update(protocol: &Protocol, state: &State) -> bool {
         };
         let committed = writer.is_beyond_return();
         let writes = protocol.config.writers[index].writes;
-        !committed
-            || (0..ROW_COUNT)
-                .filter(|row| writes[*row])
-                .all(follows_what_it_read)
+        !committed || (0..ROW_COUNT).filter(|row| writes[*row]).all(follows_what_it_read)
     })
 }
 
 fn own_commits_are_seen(state: &State) -> bool {
-    state.readers.iter().all(|reader| {
-        reader
-            .snapshot
-            .is_none_or(|snapshot| reader.floor.is_reached_by(snapshot))
-    })
+    state
+        .readers
+        .iter()
+        .all(|reader| reader.snapshot.is_none_or(|snapshot| reader.floor.is_reached_by(snapshot)))
 }
 
 fn is_readable_by_all(state: &State) -> bool {
     let takeable_now = [state.slots, state.frozen.newest];
     let reading = state.readers.iter().filter(|reader| !reader.is_finished());
-    let snapshots = takeable_now
-        .into_iter()
-        .chain(reading.filter_map(|reader| reader.snapshot));
+    let snapshots = takeable_now.into_iter().chain(reading.filter_map(|reader| reader.snapshot));
     let readable = |snapshot| state.rows.iter().all(|row| row.is_readable_at(snapshot));
     snapshots.into_iter().all(readable)
 }
@@ -174,9 +166,7 @@ fn conflicts_have_cause(protocol: &Protocol, state: &State) -> bool {
         };
         let other_index = 1 - index;
         let other = &state.writers[other_index];
-        let has_taken = state.rows[row]
-            .place_of(own_version(other_index, other.counter))
-            .is_some();
+        let has_taken = state.rows[row].place_of(own_version(other_index, other.counter)).is_some();
         let was_refused = matches!(other.phase, Phase::Aborting { .. } | Phase::Aborted { .. });
         protocol.config.writers[other_index].writes[row]
             && (has_taken || was_refused || other.counter > 1)

@@ -85,11 +85,7 @@ impl Reader {
     pub fn initial(config: &Config, index: usize) -> Reader {
         let start = Phase::Taking(Taking::start(config.snapshot_way(index)));
         Reader {
-            phase: if index < config.reader_count {
-                start
-            } else {
-                Phase::Absent
-            },
+            phase: if index < config.reader_count { start } else { Phase::Absent },
             snapshot: None,
             floor: Floor::NONE,
             got: [None; ROW_COUNT],
@@ -98,18 +94,12 @@ impl Reader {
 
     /// Whether it has come to its end.
     pub fn is_finished(&self) -> bool {
-        matches!(
-            self.phase,
-            Phase::Absent | Phase::Finished | Phase::Refused { .. }
-        )
+        matches!(self.phase, Phase::Absent | Phase::Finished | Phase::Refused { .. })
     }
 
     fn begin_on(&mut self, snapshot: Counters) {
         self.snapshot = Some(snapshot);
-        self.phase = Phase::Reading {
-            row: 0,
-            read: RowRead::Start,
-        };
+        self.phase = Phase::Reading { row: 0, read: RowRead::Start };
     }
 
     /// Takes these words as the row's payload, and goes on to the next row.
@@ -119,16 +109,11 @@ impl Reader {
         version: Version,
         words: [Option<Version>; WORD_COUNT],
     ) {
-        let Phase::Reading { row, .. } = self.phase else {
-            unreachable!("accepts what it reads")
-        };
+        let Phase::Reading { row, .. } = self.phase else { unreachable!("accepts what it reads") };
         let foreign = words.into_iter().flatten().find(|word| *word != version);
         self.got[row] = Some(Reading { version, foreign });
         self.phase = match row + 1 < ROW_COUNT {
-            true => Phase::Reading {
-                row: row + 1,
-                read: RowRead::Start,
-            },
+            true => Phase::Reading { row: row + 1, read: RowRead::Start },
             false if config.guards.readers_validate => Phase::Validating { row: 0 },
             false => Phase::Finished,
         };
@@ -193,15 +178,8 @@ fn take(config: &Config, state: &mut State, index: usize, take_move: TakeMove) {
 /// What the session of a reader has committed so far: the slot of the writer with its index.
 fn session_floor(config: &Config, state: &State, index: usize) -> Floor {
     let has_committed = config.sessions && state.is_published(index);
-    let counter = if has_committed {
-        state.writers[index].counter
-    } else {
-        0
-    };
-    Floor {
-        slot: index,
-        counter,
-    }
+    let counter = if has_committed { state.writers[index].counter } else { 0 };
+    Floor { slot: index, counter }
 }
 
 fn begin(config: &Config, state: &mut State, index: usize) {

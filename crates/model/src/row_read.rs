@@ -41,11 +41,7 @@ pub enum RowRead {
 
 /// Adds the steps of reading a row that are possible from here.
 pub fn moves(config: &Config, read: RowRead, moves: &mut Vec<ReaderMove>) {
-    let choice_count = if config.left_to_right {
-        1
-    } else {
-        WORD_COUNT + 1
-    };
+    let choice_count = if config.left_to_right { 1 } else { WORD_COUNT + 1 };
     match read {
         RowRead::Start => moves.push(ReaderMove::ReadVersion),
         RowRead::InPlace { words, .. } => {
@@ -63,9 +59,7 @@ pub fn moves(config: &Config, read: RowRead, moves: &mut Vec<ReaderMove>) {
                 false => moves.extend(untried.map(ReaderMove::ReadOld)),
             }
         }
-        RowRead::OldWords {
-            successor, words, ..
-        } => {
+        RowRead::OldWords { successor, words, .. } => {
             let unread = (0..WORD_COUNT).filter(|word| words[*word].is_none());
             moves.extend(unread.map(ReaderMove::ReadOldWord));
             if successor.is_none() {
@@ -84,15 +78,10 @@ pub fn step(config: &Config, reader: &mut Reader, row: &Row, read: RowRead, step
     match (read, step) {
         (RowRead::Start, ReaderMove::ReadVersion) => match version_in_place(config, row) {
             Some(version) if version.is_covered_by(snapshot) => {
-                reader.go_on(RowRead::InPlace {
-                    version,
-                    words: [None; WORD_COUNT],
-                });
+                reader.go_on(RowRead::InPlace { version, words: [None; WORD_COUNT] });
             }
             // A lock hides nothing; an invalid or uncovered version sends the reader to the buffer.
-            _ => reader.go_on(RowRead::Old {
-                tried: [false; BUFFER_SLOT_COUNT],
-            }),
+            _ => reader.go_on(RowRead::Old { tried: [false; BUFFER_SLOT_COUNT] }),
         },
         (RowRead::InPlace { version, mut words }, ReaderMove::ReadWord(word)) => {
             words[word] = Some(row.body.payload[word]);
@@ -105,9 +94,7 @@ pub fn step(config: &Config, reader: &mut Reader, row: &Row, read: RowRead, step
         (RowRead::InPlace { version, words }, ReaderMove::ReadVersionAgain) => {
             match version_in_place(config, row) == Some(version) {
                 true => reader.accept(config, version, words),
-                false => reader.go_on(RowRead::Old {
-                    tried: [false; BUFFER_SLOT_COUNT],
-                }),
+                false => reader.go_on(RowRead::Old { tried: [false; BUFFER_SLOT_COUNT] }),
             }
         }
         (RowRead::Old { tried }, ReaderMove::ReadOld(slot)) => {
@@ -138,24 +125,14 @@ fn read_old(
     slot: usize,
 ) {
     let snapshot = reader.snapshot.expect("taken before the first row");
-    let Record {
-        version,
-        successor,
-        payload,
-    } = row.buffer[slot];
+    let Record { version, successor, payload } = row.buffer[slot];
     if !row.has_chain {
         return reader.go_on(RowRead::Start);
     }
     match (version, config.buffer) {
         (Some(version), BufferKind::Reused) if version.is_covered_by(snapshot) => {
             let words = [None; WORD_COUNT];
-            reader.go_on(RowRead::OldWords {
-                tried,
-                slot,
-                version,
-                successor: None,
-                words,
-            });
+            reader.go_on(RowRead::OldWords { tried, slot, version, successor: None, words });
         }
         // A slot that is written once no longer changes when its version word stands, so reading
         // the rest word by word would show the same.
@@ -174,14 +151,7 @@ fn read_old_words(
     step: ReaderMove,
 ) {
     let snapshot = reader.snapshot.expect("taken before the first row");
-    let RowRead::OldWords {
-        tried,
-        slot,
-        version,
-        mut successor,
-        mut words,
-    } = read
-    else {
+    let RowRead::OldWords { tried, slot, version, mut successor, mut words } = read else {
         unreachable!("only a slot under way is gone on with");
     };
     match step {
@@ -198,13 +168,7 @@ fn read_old_words(
         }
         step => unreachable!("{step:?} in {read:?}"),
     }
-    reader.go_on(RowRead::OldWords {
-        tried,
-        slot,
-        version,
-        successor,
-        words,
-    });
+    reader.go_on(RowRead::OldWords { tried, slot, version, successor, words });
 }
 
 /// Whether an old version is the one that the snapshot shows.

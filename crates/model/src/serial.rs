@@ -56,9 +56,7 @@ fn add_dependencies(
     graph: &mut Graph,
 ) {
     let order = &state.rows[row].order;
-    let place = state.rows[row]
-        .place_of(version)
-        .expect("only versions in the order are read");
+    let place = state.rows[row].place_of(version).expect("only versions in the order are read");
     if let Some(writer) = committed_writer(state, version) {
         graph[writer][transaction] = true;
     }

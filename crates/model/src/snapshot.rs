@@ -44,10 +44,9 @@ impl Taking {
     /// The start of taking a snapshot.
     pub fn start(way: SnapshotWay) -> Taking {
         match way {
-            SnapshotWay::SingleCollect | SnapshotWay::DoubleCollect => Taking::Collecting {
-                previous: None,
-                seen: NOTHING_SEEN,
-            },
+            SnapshotWay::SingleCollect | SnapshotWay::DoubleCollect => {
+                Taking::Collecting { previous: None, seen: NOTHING_SEEN }
+            }
             SnapshotWay::Frozen => Taking::Choosing,
             SnapshotWay::Mixed => unreachable!("a process takes all its snapshots in one way"),
         }
@@ -96,10 +95,7 @@ impl Taking {
             }
             (Taking::Freezing { seen }, TakeMove::WriteFrozen) => {
                 let vector = complete(seen).expect("every slot has been read");
-                *frozen = Frozen {
-                    newest: vector,
-                    locked: false,
-                };
+                *frozen = Frozen { newest: vector, locked: false };
                 Some(vector)
             }
             (taking, take_move) => unreachable!("{take_move:?} in {taking:?}"),
@@ -117,10 +113,7 @@ impl Taking {
         }
         // A collect that disagrees with the one before is the first of the next pair. Here this
         // needs no bound: disagreement means that somebody has published in between.
-        *self = Taking::Collecting {
-            previous: Some(vector),
-            seen: NOTHING_SEEN,
-        };
+        *self = Taking::Collecting { previous: Some(vector), seen: NOTHING_SEEN };
         None
     }
 }
@@ -136,10 +129,7 @@ pub struct Floor {
 
 impl Floor {
     /// The floor of a session that has committed nothing.
-    pub const NONE: Floor = Floor {
-        slot: 0,
-        counter: 0,
-    };
+    pub const NONE: Floor = Floor { slot: 0, counter: 0 };
 
     /// Whether the session may use this snapshot.
     pub fn is_reached_by(self, snapshot: Counters) -> bool {

@@ -41,10 +41,7 @@ pub struct Version {
 
 impl Version {
     /// What every row holds at first; each vector covers it.
-    pub const INITIAL: Version = Version {
-        slot: 0,
-        counter: 0,
-    };
+    pub const INITIAL: Version = Version { slot: 0, counter: 0 };
 
     /// Whether a snapshot shows this version. [ZB17 §4.1]
     pub fn is_covered_by(self, snapshot: Counters) -> bool {
@@ -67,18 +64,12 @@ pub struct Header {
 impl Header {
     /// The header of a row nobody holds.
     pub fn unlocked(version: Version) -> Header {
-        Header {
-            version,
-            locked: false,
-        }
+        Header { version, locked: false }
     }
 
     /// The header of a row somebody holds.
     pub fn locked(version: Version) -> Header {
-        Header {
-            version,
-            locked: true,
-        }
+        Header { version, locked: true }
     }
 }
 
@@ -112,18 +103,12 @@ pub struct Row {
 
 impl Row {
     fn initial() -> Row {
-        let empty = Record {
-            version: None,
-            successor: None,
-            payload: [Version::INITIAL; WORD_COUNT],
-        };
+        let empty =
+            Record { version: None, successor: None, payload: [Version::INITIAL; WORD_COUNT] };
         Row {
             header: Header::unlocked(Version::INITIAL),
             has_chain: false,
-            body: Record {
-                version: Some(Version::INITIAL),
-                ..empty
-            },
+            body: Record { version: Some(Version::INITIAL), ..empty },
             buffer: [empty; BUFFER_SLOT_COUNT],
             displaced_count: 0,
             order: [Some(Version::INITIAL), None, None],
@@ -146,11 +131,7 @@ impl Row {
     pub fn drop_from_order(&mut self, version: Version) {
         let place = self.order.iter_mut().rfind(|place| place.is_some());
         let place = place.expect("the initial version never goes");
-        assert_eq!(
-            *place,
-            Some(version),
-            "only the holder of the lock can abort"
-        );
+        assert_eq!(*place, Some(version), "only the holder of the lock can abort");
         *place = None;
     }
 
@@ -162,11 +143,7 @@ impl Row {
     /// What a transaction with this snapshot has to see.
     pub fn newest_covered_by(&self, snapshot: Counters) -> Version {
         let covered = |version: &Version| version.is_covered_by(snapshot);
-        let newest = self
-            .order
-            .iter()
-            .flatten()
-            .rfind(|version| covered(version));
+        let newest = self.order.iter().flatten().rfind(|version| covered(version));
         *newest.expect("every snapshot covers the initial version")
     }
 
@@ -185,16 +162,11 @@ impl Hash for Row {
         let mut push = |byte: u8| packed = packed << 8 | u128::from(byte);
         push(code(Some(self.header.version)) << 1 | u8::from(self.header.locked));
         push(self.displaced_count << 1 | u8::from(self.has_chain));
-        self.order[1..]
-            .iter()
-            .for_each(|version| push(code(*version)));
+        self.order[1..].iter().for_each(|version| push(code(*version)));
         for record in [self.body, self.buffer[0], self.buffer[1]] {
             push(code(record.version));
             push(code(record.successor));
-            record
-                .payload
-                .iter()
-                .for_each(|word| push(code(Some(*word))));
+            record.payload.iter().for_each(|word| push(code(Some(*word))));
         }
         hasher.write_u128(packed);
     }
@@ -244,10 +216,7 @@ impl State {
         State {
             rows: [Row::initial(); ROW_COUNT],
             slots: [0; SLOT_COUNT],
-            frozen: Frozen {
-                newest: [0; SLOT_COUNT],
-                locked: false,
-            },
+            frozen: Frozen { newest: [0; SLOT_COUNT], locked: false },
             writers,
             readers,
         }

@@ -179,11 +179,7 @@ pub fn moves(config: &Config, state: &State, index: usize, moves: &mut Vec<Write
         }
         Phase::At(CommitStep::Started) => {
             let untouched = |row: &usize| writer.progress[*row] == Progress::Untouched;
-            moves.extend(
-                written_rows(config, index)
-                    .filter(untouched)
-                    .map(WriterMove::Swap),
-            );
+            moves.extend(written_rows(config, index).filter(untouched).map(WriterMove::Swap));
         }
         Phase::At(CommitStep::LocksHeld) if config.guards.writers_validate => {
             let unvalidated = read_rows(config, index).filter(|row| !writer.validated[*row]);
@@ -196,11 +192,7 @@ pub fn moves(config: &Config, state: &State, index: usize, moves: &mut Vec<Write
         Phase::At(_) => install_or_publish(config, state, index, moves),
         Phase::Aborting { .. } => {
             let held = |row: &usize| matches!(writer.progress[*row], Progress::Held(_));
-            moves.extend(
-                written_rows(config, index)
-                    .filter(held)
-                    .map(WriterMove::Release),
-            );
+            moves.extend(written_rows(config, index).filter(held).map(WriterMove::Release));
         }
     }
     if may_crash(config, state, index) {
@@ -227,10 +219,7 @@ fn install_or_publish(config: &Config, state: &State, index: usize, moves: &mut 
 }
 
 fn may_crash(config: &Config, state: &State, index: usize) -> bool {
-    let is_freezing = matches!(
-        state.writers[index].phase,
-        Phase::Taking(Taking::Freezing { .. })
-    );
+    let is_freezing = matches!(state.writers[index].phase, Phase::Taking(Taking::Freezing { .. }));
     let is_first = state.writers.iter().all(|writer| !writer.crashed);
     config.crashes && is_first && (config.freezer_crashes || !is_freezing)
 }
@@ -238,10 +227,7 @@ fn may_crash(config: &Config, state: &State, index: usize) -> bool {
 /// The commit timestamp of a writer's attempt.
 pub fn own_version(index: usize, counter: u8) -> Version {
     assert!(index < SLOT_COUNT);
-    Version {
-        slot: u8::try_from(index).expect("slots are few"),
-        counter,
-    }
+    Version { slot: u8::try_from(index).expect("slots are few"), counter }
 }
 
 /// The rows that a writer writes.

@@ -68,14 +68,10 @@ impl AsyncSession {
     pub fn open(db: &Db, threads: usize) -> std::io::Result<Self> {
         let queue = Arc::new(Queue::default());
         // Made first, so that threads already started end if a later one cannot be.
-        let engine = Arc::new(Engine {
-            queue: queue.clone(),
-        });
+        let engine = Arc::new(Engine { queue: queue.clone() });
         for index in 0..threads.max(1) {
             let (db, queue) = (db.clone(), queue.clone());
-            host::spawn(&format!("namdb-engine-{index}"), move || {
-                run_engine(&db, &queue)
-            })?;
+            host::spawn(&format!("namdb-engine-{index}"), move || run_engine(&db, &queue))?;
         }
         Ok(Self { engine })
     }
@@ -103,17 +99,10 @@ impl AsyncSession {
         F: FnOnce(&mut Session) -> T + Send + 'static,
     {
         let shared = Arc::new(Mutex::new(AnswerState::Waiting(None)));
-        let promise = Promise {
-            shared: shared.clone(),
-        };
+        let promise = Promise { shared: shared.clone() };
         let job: Job = Box::new(move |session| promise.keep(work(session)));
         let queue = &self.engine.queue;
-        queue
-            .state
-            .lock()
-            .expect("no holder of the queue panics")
-            .jobs
-            .push_back(job);
+        queue.state.lock().expect("no holder of the queue panics").jobs.push_back(job);
         queue.changed.notify_one();
         Answer { shared }
     }
@@ -121,11 +110,7 @@ impl AsyncSession {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.queue
-            .state
-            .lock()
-            .expect("no holder of the queue panics")
-            .is_closed = true;
+        self.queue.state.lock().expect("no holder of the queue panics").is_closed = true;
         self.queue.changed.notify_all();
     }
 }
@@ -151,10 +136,7 @@ impl Queue {
             if state.is_closed {
                 return None;
             }
-            state = self
-                .changed
-                .wait(state)
-                .expect("no holder of the queue panics");
+            state = self.changed.wait(state).expect("no holder of the queue panics");
         }
     }
 }
@@ -240,10 +222,7 @@ mod tests {
     use crate::key_value::KeyValueTable;
 
     fn open() -> (AsyncSession, KeyValueTable) {
-        let db = crate::open(Config {
-            server_bytes: 64 << 20,
-            ..Config::default()
-        });
+        let db = crate::open(Config { server_bytes: 64 << 20, ..Config::default() });
         let db = db.expect("64 MiB can be had");
         let table = KeyValueTable::create(&db, "t", 8, 8, Default::default());
         let session = AsyncSession::open(&db, 2).expect("threads can be had");
@@ -263,9 +242,8 @@ mod tests {
         for counted in all {
             block_on(counted).expect("a thousand attempts suffice");
         }
-        let read = session.transaction(Isolation::Snapshot, Retry::NEVER, move |txn| {
-            txn.read_value(table, b"n")
-        });
+        let read = session
+            .transaction(Isolation::Snapshot, Retry::NEVER, move |txn| txn.read_value(table, b"n"));
         assert_eq!(block_on(read).expect("reads commit"), Some(vec![100]));
     }
 

@@ -5,10 +5,7 @@ use txn::Oracle;
 
 /// Least memory of a memory server: less would not hold the catalog and one extent per lane.
 pub const SERVER_BYTES_MIN: u64 = 16 << 20;
-const _: () = assert!(
-    SERVER_BYTES_MIN == 16 << 20,
-    "the message below says 16 MiB"
-);
+const _: () = assert!(SERVER_BYTES_MIN == 16 << 20, "the message below says 16 MiB");
 /// Most memory servers of one process.
 pub const SERVER_COUNT_MAX: u16 = 64;
 /// Most transactions at a time: as many as a snapshot by double collect may have slots.
@@ -40,13 +37,7 @@ impl Default for Config {
     fn default() -> Self {
         let half = host::available_memory_bytes() / 2;
         let server_bytes = half.clamp(SERVER_BYTES_MIN, 64 << 30);
-        Self {
-            servers: 1,
-            server_bytes,
-            lanes: 48,
-            oracle: Oracle::DoubleCollect,
-            seed: 1,
-        }
+        Self { servers: 1, server_bytes, lanes: 48, oracle: Oracle::DoubleCollect, seed: 1 }
     }
 }
 
@@ -101,20 +92,12 @@ pub struct Retry {
 
 impl Retry {
     /// One attempt only.
-    pub const NEVER: Self = Self {
-        attempts: 1,
-        wait_first_us: 0,
-        wait_max_us: 0,
-    };
+    pub const NEVER: Self = Self { attempts: 1, wait_first_us: 0, wait_max_us: 0 };
 
     /// This many attempts in all, with waits from 2 microseconds to a millisecond.
     pub const fn attempts(attempts: u32) -> Self {
         assert!(attempts > 0, "a transaction is tried at least once");
-        Self {
-            attempts,
-            wait_first_us: 2,
-            wait_max_us: 1000,
-        }
+        Self { attempts, wait_first_us: 2, wait_max_us: 1000 }
     }
 
     /// The bound of the wait after `failed` attempts, in nanoseconds.
@@ -131,41 +114,19 @@ mod tests {
     #[test]
     fn what_cannot_be_opened_is_refused_in_a_sentence() {
         let refusal = |config: Config| config.validate().expect_err("refused").to_string();
-        let config = Config {
-            server_bytes: 64 << 20,
-            ..Config::default()
-        };
+        let config = Config { server_bytes: 64 << 20, ..Config::default() };
         assert!(config.validate().is_ok());
         assert!(
-            refusal(Config {
-                servers: 0,
-                ..config.clone()
-            })
-            .contains("1 to 64 memory servers")
+            refusal(Config { servers: 0, ..config.clone() }).contains("1 to 64 memory servers")
         );
-        assert!(
-            refusal(Config {
-                server_bytes: 1000,
-                ..config.clone()
-            })
-            .contains("16 MiB")
-        );
-        assert!(
-            refusal(Config {
-                lanes: 65,
-                ..config
-            })
-            .contains("1 to 64 transactions")
-        );
+        assert!(refusal(Config { server_bytes: 1000, ..config.clone() }).contains("16 MiB"));
+        assert!(refusal(Config { lanes: 65, ..config }).contains("1 to 64 transactions"));
     }
 
     #[test]
     fn waits_double_up_to_their_bound() {
         let retry = Retry::attempts(10);
-        assert_eq!(
-            [1, 2, 3].map(|failed| retry.wait_bound_ns(failed)),
-            [2_000, 4_000, 8_000]
-        );
+        assert_eq!([1, 2, 3].map(|failed| retry.wait_bound_ns(failed)), [2_000, 4_000, 8_000]);
         assert_eq!(retry.wait_bound_ns(40), 1_000_000);
         assert_eq!(Retry::NEVER.wait_bound_ns(1), 0);
     }

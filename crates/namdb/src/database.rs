@@ -68,13 +68,7 @@ pub fn open(config: Config) -> Result<Db, OpenError> {
     let root =
         txn::local::open(&open_config).map_err(|error| OpenError::Start(error.to_string()))?;
     let lanes = LanePool::new(config.lanes);
-    Ok(Db {
-        shared: Arc::new(Shared {
-            root: Mutex::new(root),
-            lanes,
-            config,
-        }),
-    })
+    Ok(Db { shared: Arc::new(Shared { root: Mutex::new(root), lanes, config }) })
 }
 
 impl Db {
@@ -90,11 +84,7 @@ impl Db {
 
     /// The engine's own handle, with an endpoint of its own, for programs that run lanes themselves.
     pub fn handle(&self) -> Database<LocalEnv> {
-        self.shared
-            .root
-            .lock()
-            .expect("begetting a handle does not panic")
-            .for_thread()
+        self.shared.root.lock().expect("begetting a handle does not panic").for_thread()
     }
 
     /// Creates a table, with its indexes, while sessions run.

@@ -2,10 +2,7 @@
 //!
 //! Everything below the library gets time and threads from its environment, so that a simulator can own
 //! them. Here, at the edge, they come from the operating system; no other file of this crate asks it.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "this is where the real world enters"
-)]
+#![allow(clippy::disallowed_methods, reason = "this is where the real world enters")]
 
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -38,9 +35,7 @@ pub fn spawn<T: Send + 'static>(
     name: &str,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> std::io::Result<JoinHandle<T>> {
-    std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(body)
+    std::thread::Builder::new().name(name.to_owned()).spawn(body)
 }
 
 /// Lets this thread rest.
@@ -79,12 +74,8 @@ fn memory_line(path: &str, name: &str) -> Option<u64> {
 /// Processor, number of processors and operating system, in a line.
 pub fn machine() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = text
-        .lines()
-        .find_map(|line| line.strip_prefix("model name"));
-    let model = model
-        .and_then(|line| line.split_once(':'))
-        .map(|(_, name)| name.trim());
+    let model = text.lines().find_map(|line| line.strip_prefix("model name"));
+    let model = model.and_then(|line| line.split_once(':')).map(|(_, name)| name.trim());
     let system = rustix::system::uname();
     format!(
         "{}, {} processors, {} {}",

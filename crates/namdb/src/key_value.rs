@@ -38,22 +38,11 @@ impl KeyValueTable {
         let pieces = value_bytes_max.div_ceil(PIECE_BYTES).max(1);
         for index in 0..pieces {
             let bytes = (value_bytes_max - index * PIECE_BYTES).min(PIECE_BYTES);
-            columns.push(Column::new(
-                &format!("value{index}"),
-                ColumnType::Bytes(bytes),
-            ));
+            columns.push(Column::new(&format!("value{index}"), ColumnType::Bytes(bytes)));
         }
         let schema = Schema::new(name, columns, &[0])?;
-        let id = db.create_table(TableSpec {
-            schema,
-            design,
-            indexes: Vec::new(),
-        })?;
-        Ok(Self {
-            id,
-            key_bytes_max,
-            value_bytes_max,
-        })
+        let id = db.create_table(TableSpec { schema, design, indexes: Vec::new() })?;
+        Ok(Self { id, key_bytes_max, value_bytes_max })
     }
 
     /// The table.
@@ -65,10 +54,7 @@ impl KeyValueTable {
     fn key(&self, key: &[u8]) -> Option<Key> {
         let fits = key.len() <= self.key_bytes_max as usize;
         fits.then(|| {
-            KeyBuilder::new()
-                .padded(key, self.key_bytes_max)
-                .unsigned(key.len() as u64, 2)
-                .key()
+            KeyBuilder::new().padded(key, self.key_bytes_max).unsigned(key.len() as u64, 2).key()
         })
     }
 
@@ -109,9 +95,7 @@ pub struct KeyValue<'session> {
 impl Session {
     /// Begins a serializable transaction on tables of bytes. Dropping it rolls it back.
     pub fn key_value(&mut self) -> Result<KeyValue<'_>, TransactionError> {
-        Ok(KeyValue {
-            transaction: self.begin(Isolation::Serializable)?,
-        })
+        Ok(KeyValue { transaction: self.begin(Isolation::Serializable)? })
     }
 }
 
@@ -163,12 +147,7 @@ impl Transaction<'_> {
         };
         let row = self.row(row);
         let pieces = 1..row.schema().columns().len();
-        Ok(Some(
-            pieces
-                .flat_map(|column| row.bytes(column))
-                .copied()
-                .collect(),
-        ))
+        Ok(Some(pieces.flat_map(|column| row.bytes(column)).copied().collect()))
     }
 
     /// Puts a value under a key of a table of bytes.

@@ -43,15 +43,8 @@ impl BorrowedLane {
 impl LanePool {
     pub(crate) fn new(lane_count_max: u32) -> Self {
         assert!(lane_count_max > 0, "somebody has to run the transactions");
-        let state = State {
-            idle: Vec::new(),
-            lane_count: 0,
-        };
-        Self {
-            state: Mutex::new(state),
-            returned: Condvar::new(),
-            lane_count_max,
-        }
+        let state = State { idle: Vec::new(), lane_count: 0 };
+        Self { state: Mutex::new(state), returned: Condvar::new(), lane_count_max }
     }
 
     /// A lane for one transaction: the one with number `wanted`, else any; opened now if none is idle and
@@ -72,15 +65,11 @@ impl LanePool {
                 break state.lane_count;
             }
             let wait = Duration::from_millis(WAIT_MS_MAX);
-            let (next, timeout) = self
-                .returned
-                .wait_timeout(state, wait)
-                .expect("no holder of the pool panics");
+            let (next, timeout) =
+                self.returned.wait_timeout(state, wait).expect("no holder of the pool panics");
             state = next;
             if timeout.timed_out() && !state.idle.iter().any(fits) {
-                return Err(TransactionError::Busy {
-                    waited_ms: WAIT_MS_MAX,
-                });
+                return Err(TransactionError::Busy { waited_ms: WAIT_MS_MAX });
             }
         };
         drop(state);

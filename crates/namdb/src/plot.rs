@@ -46,9 +46,7 @@ const PANELS: [Panel; 4] = [
         curves: &[
             ("aborted attempts", RED, |sample| sample.aborts_per_s),
             ("versions moved", BLUE, |sample| sample.versions_moved_per_s),
-            ("version buffers collected", BLACK, |sample| {
-                sample.buffers_collected_per_s
-            }),
+            ("version buffers collected", BLACK, |sample| sample.buffers_collected_per_s),
         ],
     },
 ];
@@ -81,17 +79,10 @@ fn draw_panel(
     samples: &[Sample],
 ) -> Result<(), Box<dyn std::error::Error>> {
     let drawn = |value: f64| {
-        if panel.is_logarithmic {
-            libm::log10(value.max(1.0))
-        } else {
-            value
-        }
+        if panel.is_logarithmic { libm::log10(value.max(1.0)) } else { value }
     };
     let end = samples.last().map_or(1.0, |sample| sample.at_s);
-    let values = panel
-        .curves
-        .iter()
-        .flat_map(|(_, _, value)| samples.iter().map(value));
+    let values = panel.curves.iter().flat_map(|(_, _, value)| samples.iter().map(value));
     let top = drawn(values.fold(0.0, f64::max)).max(1.0) * 1.1;
     let mut chart = ChartBuilder::on(area)
         .margin(12)
@@ -112,9 +103,7 @@ fn draw_panel(
         .light_line_style(WHITE)
         .draw()?;
     for &(name, colour, value) in panel.curves {
-        let points = samples
-            .iter()
-            .map(|sample| (sample.at_s, drawn(value(sample))));
+        let points = samples.iter().map(|sample| (sample.at_s, drawn(value(sample))));
         chart
             .draw_series(LineSeries::new(points, colour.stroke_width(2)))?
             .label(name)
@@ -135,12 +124,7 @@ mod tests {
 
     #[test]
     fn a_picture_has_every_panel_and_curve() {
-        let sample = |at_s| Sample {
-            at_s,
-            txn_per_s: 1000.0,
-            max_us: 5e4,
-            ..Sample::default()
-        };
+        let sample = |at_s| Sample { at_s, txn_per_s: 1000.0, max_us: 5e4, ..Sample::default() };
         let folder = std::env::temp_dir().join(format!("namdb-plot-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("the folder is ours");
         let path = folder.join("soak.svg");

@@ -39,10 +39,7 @@ pub struct RecordKey<R> {
 impl<R> RecordKey<R> {
     #[doc(hidden)]
     pub fn build(builder: Option<KeyBuilder>) -> Self {
-        Self {
-            key: builder.map(|builder| builder.key()),
-            record: PhantomData,
-        }
+        Self { key: builder.map(|builder| builder.key()), record: PhantomData }
     }
 }
 
@@ -65,25 +62,15 @@ impl<R: Record> RecordTable<R> {
     /// Creates the records' table.
     pub fn create(db: &Db, design: PhysicalDesign) -> Result<Self, CatalogError> {
         let schema = R::schema()?;
-        let spec = TableSpec {
-            schema,
-            design,
-            indexes: Vec::new(),
-        };
-        Ok(Self {
-            id: db.create_table(spec)?,
-            record: PhantomData,
-        })
+        let spec = TableSpec { schema, design, indexes: Vec::new() };
+        Ok(Self { id: db.create_table(spec)?, record: PhantomData })
     }
 
     /// The records' table, if it was created with these very columns.
     pub fn open(db: &Db) -> Option<Self> {
         let id = db.table(R::TABLE)?;
         let fits = R::schema().is_ok_and(|schema| schema == *db.schema(id));
-        fits.then_some(Self {
-            id,
-            record: PhantomData,
-        })
+        fits.then_some(Self { id, record: PhantomData })
     }
 
     /// The table.
@@ -147,10 +134,7 @@ pub trait Field: Sized {
     /// The column of this type.
     fn column(name: &str) -> Column {
         let column = Column::new(name, Self::COLUMN_TYPE);
-        Column {
-            nullable: Self::NULLABLE,
-            ..column
-        }
+        Column { nullable: Self::NULLABLE, ..column }
     }
 
     /// Reads the column.
@@ -483,21 +467,14 @@ mod tests {
     fn every_field_comes_back() {
         let record = sample();
         assert_eq!(written(&record), Ok(record.clone()));
-        let noted = Sample {
-            note: Some("twelve chars".into()),
-            ..record
-        };
+        let noted = Sample { note: Some("twelve chars".into()), ..record };
         assert_eq!(written(&noted), Ok(noted.clone()));
     }
 
     #[test]
     fn keys_are_those_of_the_schema() {
         let schema = Sample::schema().expect("the columns are fine");
-        let values = [
-            Value::Int(-3),
-            Value::Text("Ada".to_owned()),
-            Value::Bytes(vec![0, 1]),
-        ];
+        let values = [Value::Int(-3), Value::Text("Ada".to_owned()), Value::Bytes(vec![0, 1])];
         let key = Sample::key(-3_i16, "Ada", &[0, 1][..]).key;
         assert_eq!(key, schema.encode_key(&values).ok());
         assert_eq!(key, sample().own_key().key);
@@ -505,16 +482,8 @@ mod tests {
 
     #[test]
     fn values_that_do_not_fit_are_refused() {
-        let long = Sample {
-            note: Some("thirteen char".into()),
-            ..sample()
-        };
-        assert!(
-            written(&long)
-                .expect_err("too long")
-                .to_string()
-                .contains("column note")
-        );
+        let long = Sample { note: Some("thirteen char".into()), ..sample() };
+        assert!(written(&long).expect_err("too long").to_string().contains("column note"));
         assert_eq!(Sample::key(1_i16, "nine char", &[][..]).key, None);
     }
 }

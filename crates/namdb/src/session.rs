@@ -18,11 +18,7 @@ pub struct Session {
 
 impl Session {
     pub(crate) fn new(db: Db) -> Self {
-        Self {
-            db,
-            lane: None,
-            wanted: None,
-        }
+        Self { db, lane: None, wanted: None }
     }
 
     /// The database it belongs to.
@@ -108,10 +104,7 @@ fn begin(
 ) -> Result<Transaction<'_>, TransactionError> {
     match run_now(lane.begin(isolation)) {
         Ok(inner) => Ok(Transaction { inner: Some(inner) }),
-        Err(reason) => Err(TransactionError::Aborted {
-            reason,
-            attempts: 1,
-        }),
+        Err(reason) => Err(TransactionError::Aborted { reason, attempts: 1 }),
     }
 }
 
@@ -124,19 +117,13 @@ fn attempt<T>(
     match body(&mut transaction) {
         Ok(value) => match transaction.commit() {
             Outcome::Committed => Ok(value),
-            Outcome::Aborted(reason) => Err(TransactionError::Aborted {
-                reason,
-                attempts: 1,
-            }),
+            Outcome::Aborted(reason) => Err(TransactionError::Aborted { reason, attempts: 1 }),
             Outcome::Unknown => Err(TransactionError::Unknown),
         },
         Err(error) => {
             transaction.abort();
             match error {
-                TxnError::Abort(reason) => Err(TransactionError::Aborted {
-                    reason,
-                    attempts: 1,
-                }),
+                TxnError::Abort(reason) => Err(TransactionError::Aborted { reason, attempts: 1 }),
                 error => Err(TransactionError::Statement(error)),
             }
         }
@@ -240,10 +227,7 @@ impl<'lane> Transaction<'lane> {
     }
 
     fn roll_back(&mut self) {
-        self.inner
-            .take()
-            .into_iter()
-            .for_each(|inner| run_now(inner.abort()));
+        self.inner.take().into_iter().for_each(|inner| run_now(inner.abort()));
     }
 }
 

@@ -7,25 +7,14 @@ use namdb::{
 };
 
 fn open(lanes: u32) -> Db {
-    let config = Config {
-        server_bytes: 64 << 20,
-        lanes,
-        ..Config::default()
-    };
+    let config = Config { server_bytes: 64 << 20, lanes, ..Config::default() };
     namdb::open(config).expect("64 MiB can be had")
 }
 
 fn counters(db: &Db) -> TableId {
-    let columns = vec![
-        Column::new("id", ColumnType::Int8),
-        Column::new("n", ColumnType::Int8),
-    ];
+    let columns = vec![Column::new("id", ColumnType::Int8), Column::new("n", ColumnType::Int8)];
     let schema = Schema::new("counter", columns, &[0]).expect("the columns are fine");
-    let spec = TableSpec {
-        schema,
-        design: Default::default(),
-        indexes: Vec::new(),
-    };
+    let spec = TableSpec { schema, design: Default::default(), indexes: Vec::new() };
     db.create_table(spec).expect("the table is new")
 }
 
@@ -41,9 +30,7 @@ fn many_sessions_share_few_lanes_and_lose_no_update() {
     let table = counters(&db);
     let retry = Retry::attempts(10_000);
     db.session()
-        .transaction(Isolation::Snapshot, retry, |txn| {
-            txn.insert(table, &key(0)).map(drop)
-        })
+        .transaction(Isolation::Snapshot, retry, |txn| txn.insert(table, &key(0)).map(drop))
         .expect("the row is new");
     let threads: Vec<_> = (0..THREADS)
         .map(|_| {
@@ -62,15 +49,11 @@ fn many_sessions_share_few_lanes_and_lose_no_update() {
             host::spawn("counter", count).expect("threads can be had")
         })
         .collect();
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().expect("no counter panics"));
-    let sum = db
-        .session()
-        .transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
-            let row = txn.read(table, &key(0))?.expect("inserted above");
-            Ok(txn.row(row).int(1))
-        });
+    threads.into_iter().for_each(|thread| thread.join().expect("no counter panics"));
+    let sum = db.session().transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
+        let row = txn.read(table, &key(0))?.expect("inserted above");
+        Ok(txn.row(row).int(1))
+    });
     assert_eq!(sum.expect("reads commit"), THREADS * COUNTS);
 }
 
@@ -78,12 +61,7 @@ fn many_sessions_share_few_lanes_and_lose_no_update() {
 #[test]
 fn a_session_sees_what_it_has_committed_under_either_oracle() {
     for oracle in [Oracle::DoubleCollect, Oracle::Frozen] {
-        let config = Config {
-            server_bytes: 64 << 20,
-            lanes: 2,
-            oracle,
-            ..Config::default()
-        };
+        let config = Config { server_bytes: 64 << 20, lanes: 2, oracle, ..Config::default() };
         let db = namdb::open(config).expect("64 MiB can be had");
         let table = counters(&db);
         let (mut holder, mut counter) = (db.session(), db.session());
@@ -101,9 +79,7 @@ fn a_session_sees_what_it_has_committed_under_either_oracle() {
             assert_eq!(seen.expect("quiet"), round, "under {oracle:?}");
             held.abort();
             // The holder's lane is now the last returned, and so the first to be lent.
-            holder
-                .transaction(Isolation::Snapshot, Retry::NEVER, |_| Ok(()))
-                .expect("quiet");
+            holder.transaction(Isolation::Snapshot, Retry::NEVER, |_| Ok(())).expect("quiet");
         }
     }
 }
@@ -134,26 +110,18 @@ fn outcomes_are_told_apart() {
     let table = counters(&db);
     let (mut first, mut second) = (db.session(), db.session());
     let insert = |txn: &mut namdb::Transaction<'_>| txn.insert(table, &key(1)).map(drop);
-    first
-        .transaction(Isolation::Snapshot, Retry::NEVER, insert)
-        .expect("the row is new");
+    first.transaction(Isolation::Snapshot, Retry::NEVER, insert).expect("the row is new");
 
     // The same row again: the statement fails, the transaction leaves nothing.
     let again = first.transaction(Isolation::Snapshot, Retry::attempts(5), insert);
     assert!(
-        matches!(
-            again,
-            Err(TransactionError::Statement(TxnError::DuplicateKey { .. }))
-        ),
+        matches!(again, Err(TransactionError::Statement(TxnError::DuplicateKey { .. }))),
         "{again:?}"
     );
 
     // Two writers of one row: the first committer wins.
     let mut slow = first.begin(Isolation::Snapshot).expect("a lane is free");
-    let row = slow
-        .read(table, &key(1))
-        .expect("quiet")
-        .expect("inserted above");
+    let row = slow.read(table, &key(1)).expect("quiet").expect("inserted above");
     second
         .transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
             let row = txn.read(table, &key(1))?.expect("inserted above");
@@ -172,10 +140,7 @@ fn outcomes_are_told_apart() {
         txn.update(row).set_int(1, 9);
         Err::<(), _>(Abort::User.into())
     });
-    assert_eq!(
-        (result.expect_err("rolled back").abort(), attempts),
-        (Some(Abort::User), 1)
-    );
+    assert_eq!((result.expect_err("rolled back").abort(), attempts), (Some(Abort::User), 1));
     let left = second.transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
         let row = txn.read(table, &key(1))?.expect("inserted above");
         Ok(txn.row(row).int(1))
@@ -218,60 +183,24 @@ fn typed_tables_find_themselves_again() {
     let db = open(2);
     assert!(RecordTable::<Person>::open(&db).is_none());
     let people = RecordTable::<Person>::create(&db, Default::default()).expect("new");
-    assert_eq!(
-        RecordTable::<Person>::open(&db).map(|table| table.id()),
-        Some(people.id())
-    );
+    assert_eq!(RecordTable::<Person>::open(&db).map(|table| table.id()), Some(people.id()));
     let mut session = db.session();
     let removed = session.transaction(Isolation::Serializable, Retry::NEVER, |txn| {
-        txn.put(
-            people,
-            &Person {
-                name: "Ada".into(),
-                age: Some(36),
-            },
-        )?;
-        txn.put(
-            people,
-            &Person {
-                name: "Ada".into(),
-                age: None,
-            },
-        )?;
-        txn.put(
-            people,
-            &Person {
-                name: "Alan".into(),
-                age: Some(41),
-            },
-        )?;
+        txn.put(people, &Person { name: "Ada".into(), age: Some(36) })?;
+        txn.put(people, &Person { name: "Ada".into(), age: None })?;
+        txn.put(people, &Person { name: "Alan".into(), age: Some(41) })?;
         txn.remove(people, Person::key("Alan"))
     });
     assert!(removed.expect("quiet"));
     let read = session.transaction(Isolation::Serializable, Retry::NEVER, |txn| {
-        Ok((
-            txn.get(people, Person::key("Ada"))?,
-            txn.get(people, Person::key("Alan"))?,
-        ))
+        Ok((txn.get(people, Person::key("Ada"))?, txn.get(people, Person::key("Alan"))?))
     });
-    assert_eq!(
-        read.expect("quiet"),
-        (
-            Some(Person {
-                name: "Ada".into(),
-                age: None
-            }),
-            None
-        )
-    );
+    assert_eq!(read.expect("quiet"), (Some(Person { name: "Ada".into(), age: None }), None));
 }
 
 #[test]
 fn full_memory_is_an_error_and_not_a_crash() {
-    let config = Config {
-        server_bytes: 16 << 20,
-        ..Config::default()
-    };
+    let config = Config { server_bytes: 16 << 20, ..Config::default() };
     let db = namdb::open(config).expect("16 MiB can be had");
     let table = KeyValueTable::create(&db, "kv", 8, 4000, Default::default()).expect("new");
     let mut session = db.session();
@@ -282,38 +211,20 @@ fn full_memory_is_an_error_and_not_a_crash() {
         written.err()
     });
     let sentence = full.expect("16 MiB do not hold 40 MB").to_string();
-    assert!(
-        sentence.contains("full") || sentence.contains("memory"),
-        "{sentence}"
-    );
+    assert!(sentence.contains("full") || sentence.contains("memory"), "{sentence}");
 }
 
 #[test]
 fn absurd_settings_are_refused() {
     let open = |change: fn(&mut Config)| {
-        let mut config = Config {
-            server_bytes: 64 << 20,
-            ..Config::default()
-        };
+        let mut config = Config { server_bytes: 64 << 20, ..Config::default() };
         change(&mut config);
         namdb::open(config).map(drop)
     };
-    assert!(matches!(
-        open(|config| config.servers = 0),
-        Err(OpenError::ServerCount(0))
-    ));
-    assert!(matches!(
-        open(|config| config.server_bytes = 7),
-        Err(OpenError::ServerBytes(7))
-    ));
-    assert!(matches!(
-        open(|config| config.lanes = 1000),
-        Err(OpenError::LaneCount(1000))
-    ));
-    assert!(matches!(
-        open(|config| config.server_bytes = 1 << 60),
-        Err(OpenError::Start(_))
-    ));
+    assert!(matches!(open(|config| config.servers = 0), Err(OpenError::ServerCount(0))));
+    assert!(matches!(open(|config| config.server_bytes = 7), Err(OpenError::ServerBytes(7))));
+    assert!(matches!(open(|config| config.lanes = 1000), Err(OpenError::LaneCount(1000))));
+    assert!(matches!(open(|config| config.server_bytes = 1 << 60), Err(OpenError::Start(_))));
 }
 
 #[test]
@@ -321,15 +232,12 @@ fn async_work_outlives_its_future() {
     let db = open(2);
     let table = KeyValueTable::create(&db, "kv", 8, 8, Default::default()).expect("new");
     let session = AsyncSession::open(&db, 1).expect("threads can be had");
-    drop(
-        session.transaction(Isolation::Snapshot, Retry::NEVER, move |txn| {
-            txn.write_value(table, b"k", b"v")
-        }),
-    );
-    let value = block_on(
-        session.transaction(Isolation::Snapshot, Retry::NEVER, move |txn| {
+    drop(session.transaction(Isolation::Snapshot, Retry::NEVER, move |txn| {
+        txn.write_value(table, b"k", b"v")
+    }));
+    let value =
+        block_on(session.transaction(Isolation::Snapshot, Retry::NEVER, move |txn| {
             txn.read_value(table, b"k")
-        }),
-    );
+        }));
     assert_eq!(value.expect("quiet"), Some(b"v".to_vec()));
 }

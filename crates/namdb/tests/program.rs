@@ -6,10 +6,7 @@ use std::process::{Command, Output};
 
 fn namdb(arguments: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_namdb"));
-    command
-        .args(arguments.split_whitespace())
-        .output()
-        .expect("the program was built")
+    command.args(arguments.split_whitespace()).output().expect("the program was built")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -57,10 +54,7 @@ fn the_report_has_everything_a_comparison_needs() {
     ] {
         assert_eq!(report.pointer(pointer), Some(&Value::from(value)));
     }
-    assert_eq!(
-        (number(&report, "/threads"), number(&report, "/servers")),
-        (2.0, 2.0)
-    );
+    assert_eq!((number(&report, "/threads"), number(&report, "/servers")), (2.0, 2.0));
     assert_eq!(number(&report, "/seed"), 1.0);
     let seconds = number(&report, "/seconds");
     assert!((0.29..3.0).contains(&seconds), "{seconds} s instead of 0.3");
@@ -82,29 +76,19 @@ fn the_report_has_everything_a_comparison_needs() {
     assert!(quantiles.is_sorted(), "{quantiles:?}");
     // A read is one round trip, and a further one where it meets a row that is being written.
     let round_trips = number(&report, "/per_type/read/round_trips");
-    assert!(
-        (1.0..1.1).contains(&round_trips),
-        "{round_trips} round trips for a read"
-    );
+    assert!((1.0..1.1).contains(&round_trips), "{round_trips} round trips for a read");
     let used = number(&report, "/memory/used_bytes");
     assert!(used > number(&report, "/memory/raw_bytes"));
     let checks = report["checks"].as_array().expect("a list");
     assert!(checks.len() >= 4 && checks.iter().all(|check| check["ok"] == true));
-    assert!(
-        checks
-            .iter()
-            .all(|check| check["name"].is_string() && check["detail"].is_string())
-    );
+    assert!(checks.iter().all(|check| check["name"].is_string() && check["detail"].is_string()));
     assert!(report["aborts"].is_object() && report["machine"].is_string());
     assert!(report["commit"].is_string());
 }
 
 #[test]
 fn every_workload_runs_under_both_isolation_levels_and_oracles() {
-    for world in [
-        "--isolation serializable --threads 2",
-        "--oracle frozen --threads 1",
-    ] {
+    for world in ["--isolation serializable --threads 2", "--oracle frozen --threads 1"] {
         for workload in [
             "bank --records 100",
             "smallbank --records 1000",
@@ -121,10 +105,7 @@ fn every_workload_runs_under_both_isolation_levels_and_oracles() {
 fn tpcc_reports_its_own_figure() {
     let report = bench("tpcc --warehouses 2 --distribution 50 --threads 2");
     assert!(number(&report, "/new_order_per_s") > 0.0);
-    assert_eq!(
-        report["per_type"].as_object().map(serde_json::Map::len),
-        Some(5)
-    );
+    assert_eq!(report["per_type"].as_object().map(serde_json::Map::len), Some(5));
 }
 
 #[test]
@@ -135,15 +116,10 @@ fn counts_are_the_same_every_time() {
         assert!(first.status.success(), "{}", text(&first.stderr));
         assert_eq!(text(&first.stdout), text(&second.stdout));
         let line: Value = serde_json::from_slice(&first.stdout).expect("one line of JSON");
-        assert_eq!(
-            (&line["workload"], &line["transactions"]),
-            (&workload.into(), &200.into())
-        );
+        assert_eq!((&line["workload"], &line["transactions"]), (&workload.into(), &200.into()));
         let types = line["types"].as_object().expect("a map");
-        let count: f64 = types
-            .keys()
-            .map(|kind| number(&line, &format!("/types/{kind}/count")))
-            .sum();
+        let count: f64 =
+            types.keys().map(|kind| number(&line, &format!("/types/{kind}/count"))).sum();
         assert_eq!(count, 200.0);
         assert!(number(&line, "/round_trips") > 0.0);
     }
@@ -155,10 +131,7 @@ fn a_trace_shows_the_verbs_of_each_type() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let traces = text(&output.stdout);
     for kind in ["amalgamate", "balance", "send_payment", "write_check"] {
-        assert!(
-            traces.lines().any(|line| line == kind),
-            "no {kind} in\n{traces}"
-        );
+        assert!(traces.lines().any(|line| line == kind), "no {kind} in\n{traces}");
     }
     assert!(traces.contains("round trip") && traces.contains("CompareAndSwap"));
 }
@@ -177,11 +150,7 @@ fn a_soak_samples_draws_and_writes() {
     assert_eq!(soak["samples"].as_array().map(Vec::len), Some(6));
     assert!(number(&soak, "/samples/5/txn_per_s") > 0.0);
     assert!(number(&soak, "/report/committed") > 0.0);
-    assert!(
-        std::fs::read_to_string(&plot)
-            .expect("written")
-            .starts_with("<svg")
-    );
+    assert!(std::fs::read_to_string(&plot).expect("written").starts_with("<svg"));
     std::fs::remove_file(json).expect("ours");
     std::fs::remove_file(plot).expect("ours");
 }
@@ -204,24 +173,15 @@ fn nonsense_is_answered_in_a_sentence() {
         ("bench ycsb --memory 4000T", "this machine has"),
         ("bench ycsb --memory much", "such as 4G"),
         ("bench smallbank --records 10 --hot 11", "two hot customers"),
-        (
-            "bench bank --json /no/such/folder/result.json",
-            "cannot write /no/such/folder",
-        ),
-        (
-            "counts --workload chess --transactions 1",
-            "possible values",
-        ),
+        ("bench bank --json /no/such/folder/result.json", "cannot write /no/such/folder"),
+        ("counts --workload chess --transactions 1", "possible values"),
         ("soak --minutes 0", "a time is a number over 0"),
         ("dance", "unrecognized subcommand"),
     ] {
         let output = namdb(arguments);
         let errors = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments}: {errors}");
-        assert!(
-            errors.contains(sentence),
-            "{arguments} is answered by: {errors}"
-        );
+        assert!(errors.contains(sentence), "{arguments} is answered by: {errors}");
         assert!(output.stdout.is_empty(), "{arguments} has a result");
     }
 }

@@ -18,12 +18,7 @@ fn main() {
                 batch.reset();
                 let row = |number| GlobalPtr::new(RegionId(0), 4096 + 8 * 16 * (number % 1024));
                 let image = batch.put(&[round; ROW_WORDS as usize]);
-                batch.write_row(
-                    row(u64::from(index) * 256 + round % 256),
-                    image,
-                    0,
-                    Cover::All,
-                );
+                batch.write_row(row(u64::from(index) * 256 + round % 256), image, 0, Cover::All);
                 for _ in 0..4 {
                     batch.read_row(row(env.random()), ROW_WORDS, Cover::All);
                 }
@@ -32,16 +27,10 @@ fn main() {
             }
         });
     }
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "this measures the simulator, it is not in it"
-    )]
+    #[allow(clippy::disallowed_methods, reason = "this measures the simulator, it is not in it")]
     let start = std::time::Instant::now();
     world.run_until_idle();
     let seconds = start.elapsed().as_secs_f64();
     let events = world.word_events();
-    println!(
-        "{events} word events, {:.2} million per second",
-        events as f64 / seconds / 1e6
-    );
+    println!("{events} word events, {:.2} million per second", events as f64 / seconds / 1e6);
 }

@@ -61,14 +61,7 @@ impl Core {
         let state = &mut flight.verbs[index as usize];
         state.slot += 1;
         if let Some(&word) = HEADER_ORDER.get(state.slot as usize) {
-            self.next_phase(
-                place,
-                flight,
-                index,
-                Phase::Header,
-                word..word + 1,
-                pause_ns,
-            );
+            self.next_phase(place, flight, index, Phase::Header, word..word + 1, pause_ns);
             return false;
         }
         state.phase = Phase::Slots;
@@ -132,13 +125,7 @@ impl Core {
         }
         state.is_again = true;
         state.insert = flight.landing[(state.landing + bucket::INSERT) as usize];
-        self.next_wave(
-            place,
-            flight,
-            index,
-            Phase::Words,
-            0..search.geometry.words(),
-        );
+        self.next_wave(place, flight, index, Phase::Words, 0..search.geometry.words());
         false
     }
 
@@ -180,10 +167,7 @@ impl Search {
         } else {
             words.iter().any(|&word| word != 0)
         };
-        let key = Span {
-            at: self.key,
-            words: u32::from(self.geometry.key_words),
-        };
+        let key = Span { at: self.key, words: u32::from(self.geometry.key_words) };
         let key_at = usize::from(self.geometry.key_at);
         is_used && words[key_at..][..key.words as usize] == *flight.batch().words(key)
     }
@@ -201,12 +185,7 @@ impl Search {
         let landing = &flight.landing[state.landing as usize..];
         let batch = flight.batch.as_mut().expect("a flight carries its batch");
         let put = |batch: &mut Batch, at: u32, words: &[u64]| {
-            batch
-                .words_mut(Span {
-                    at,
-                    words: words.len() as u32,
-                })
-                .copy_from_slice(words);
+            batch.words_mut(Span { at, words: words.len() as u32 }).copy_from_slice(words);
         };
         put(batch, self.at, &landing[..bucket::SLOTS as usize]);
         batch.set_word(self.at + SlotRead::INDEX, state.found);

@@ -65,10 +65,7 @@ impl Calls {
 
     /// Number of calls that somebody waits for.
     pub(crate) fn count(&self) -> usize {
-        self.calls
-            .values()
-            .filter(|call| !call.is_abandoned && call.outcome.is_none())
-            .count()
+        self.calls.values().filter(|call| !call.is_abandoned && call.outcome.is_none()).count()
     }
 
     /// Forgets a call when nobody waits for it and no message is under way.
@@ -80,9 +77,7 @@ impl Calls {
     }
 
     fn get(&mut self, number: u64) -> &mut Call {
-        self.calls
-            .get_mut(&number)
-            .expect("a call stays while messages about it are under way")
+        self.calls.get_mut(&number).expect("a call stays while messages about it are under way")
     }
 }
 
@@ -101,8 +96,7 @@ impl Core {
         let pending = 1 + u32::from(self.random.one_in(self.config.duplicate_call_one_in));
         for _ in 0..pending {
             let time_ns = self.now_ns + self.config.call_ns.draw(&mut self.random);
-            self.queue
-                .push(time_ns, Happening::Request { call: number });
+            self.queue.push(time_ns, Happening::Request { call: number });
         }
         let call = Call {
             id,
@@ -142,11 +136,7 @@ impl Core {
             Arrival::Handle if self.calls.handled.insert((target, id)) => {
                 let call = self.calls.get(number);
                 let request = call.request.clone();
-                return Some(Request {
-                    target,
-                    service: call.service,
-                    request,
-                });
+                return Some(Request { target, service: call.service, request });
             }
             Arrival::Repeat(answer) => self.send_answer(number, answer),
             Arrival::Handle | Arrival::Stale => {}
@@ -199,8 +189,7 @@ impl Core {
         self.trace.event(self.now_ns, "unanswered call", number);
         let call = self.calls.get(number);
         let target = call.target;
-        call.outcome
-            .get_or_insert(Err(CallError::Unreachable(target)));
+        call.outcome.get_or_insert(Err(CallError::Unreachable(target)));
         if let Some(waker) = call.waker.take() {
             waker.wake();
         }
@@ -210,10 +199,7 @@ impl Core {
     fn plan_giving_up(&mut self, number: u64) {
         if let Some(after_ns) = self.config.unreachable_after_ns {
             self.calls.get(number).pending += 1;
-            self.queue.push(
-                self.now_ns + after_ns,
-                Happening::Unanswered { call: number },
-            );
+            self.queue.push(self.now_ns + after_ns, Happening::Unanswered { call: number });
         }
     }
 
@@ -241,12 +227,7 @@ impl Core {
 
     /// The callers died: their requests may still arrive.
     pub(crate) fn cut_calls(&mut self, group: u32) {
-        for call in self
-            .calls
-            .calls
-            .values_mut()
-            .filter(|call| call.group == group)
-        {
+        for call in self.calls.calls.values_mut().filter(|call| call.group == group) {
             call.is_cut = self.random.one_in(2);
         }
     }

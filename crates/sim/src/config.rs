@@ -126,20 +126,14 @@ impl Default for SimConfig {
 impl SimConfig {
     /// A quiet world with this seed.
     pub fn new(seed: u64) -> Self {
-        Self {
-            seed,
-            ..Self::default()
-        }
+        Self { seed, ..Self::default() }
     }
 
     /// A world as hostile as the contract allows without faults. Each kind of hostility is on or off
     /// by the seed, so that runs differ in kind and not only in noise.
     pub fn hostile(seed: u64) -> Self {
         let mut random = Random::new(seed, 0x0b5e);
-        let mut config = Self {
-            scenario: String::from("hostile"),
-            ..Self::new(seed)
-        };
+        let mut config = Self { scenario: String::from("hostile"), ..Self::new(seed) };
         let slowest_ns = 1000 << random.up_to(5);
         config.read_ns = Interval::new(1, 1000 + random.up_to(slowest_ns));
         config.write_ns = Interval::new(1, 1000 + random.up_to(slowest_ns));
@@ -164,18 +158,12 @@ impl SimConfig {
 
     /// The same run under another name.
     pub fn named(self, scenario: impl Into<String>) -> Self {
-        Self {
-            scenario: scenario.into(),
-            ..self
-        }
+        Self { scenario: scenario.into(), ..self }
     }
 
     /// The same run with memory servers of `words` words each.
     pub fn with_servers(self, words: &[u64]) -> Self {
-        Self {
-            server_words: words.to_vec(),
-            ..self
-        }
+        Self { server_words: words.to_vec(), ..self }
     }
 
     /// The same run with a guard removed.

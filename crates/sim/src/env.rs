@@ -34,13 +34,7 @@ impl<const COHERENT: bool> Clone for Endpoint<COHERENT> {
 impl<const COHERENT: bool> Endpoint<COHERENT> {
     pub(crate) fn new(shared: Rc<Shared<COHERENT>>, node: NodeId, group: u32) -> Self {
         let idle_sessions = RefCell::default();
-        Self(Rc::new(Own {
-            shared,
-            counters: Counters::default(),
-            node,
-            group,
-            idle_sessions,
-        }))
+        Self(Rc::new(Own { shared, counters: Counters::default(), node, group, idle_sessions }))
     }
 
     /// The node this endpoint is bound to.
@@ -65,12 +59,8 @@ impl<const COHERENT: bool> Endpoint<COHERENT> {
         let mut core = self.0.shared.core.borrow_mut();
         let timer = core.timers.add();
         let time_ns = core.now_ns.saturating_add(duration_ns);
-        core.queue
-            .push(time_ns, crate::scheduler::Happening::Timer { timer });
-        Sleep {
-            shared: &self.0.shared,
-            timer,
-        }
+        core.queue.push(time_ns, crate::scheduler::Happening::Timer { timer });
+        Sleep { shared: &self.0.shared, timer }
     }
 
     fn post_call(
@@ -81,17 +71,10 @@ impl<const COHERENT: bool> Endpoint<COHERENT> {
     ) -> Answered<'_, COHERENT> {
         let idle = self.0.idle_sessions.borrow_mut().pop();
         let mut core = self.0.shared.core.borrow_mut();
-        let mut id = idle.unwrap_or_else(|| CallId {
-            session: core.calls.session(),
-            sequence: 0,
-        });
+        let mut id = idle.unwrap_or_else(|| CallId { session: core.calls.session(), sequence: 0 });
         id.sequence += 1;
         let number = core.post_call(id, self.0.group, node, service, request);
-        Answered {
-            own: &self.0,
-            id,
-            number,
-        }
+        Answered { own: &self.0, id, number }
     }
 
     /// Waits for ever if the endpoint was killed: somebody outside its group uses it.
@@ -110,15 +93,8 @@ impl<const COHERENT: bool> Fabric for Endpoint<COHERENT> {
         self.die_if_killed().await;
         self.0.counters.count_batch(&batch);
         let shared = &*self.0.shared;
-        let flight = shared
-            .core
-            .borrow_mut()
-            .post(batch, self.0.node, self.0.group);
-        let completion = Completion {
-            shared,
-            counters: &self.0.counters,
-            flight: Some(flight),
-        };
+        let flight = shared.core.borrow_mut().post(batch, self.0.node, self.0.group);
+        let completion = Completion { shared, counters: &self.0.counters, flight: Some(flight) };
         let batch = completion.await?;
         if self.0.counters.is_tracing() {
             self.0.counters.trace_batch(&batch);
@@ -136,9 +112,7 @@ impl<const COHERENT: bool> Fabric for Endpoint<COHERENT> {
         let request_bytes = request.len();
         let answer = self.post_call(node, service, request).await;
         let answer_bytes = answer.as_ref().map_or(0, Vec::len);
-        self.0
-            .counters
-            .count_call((request_bytes + answer_bytes) as u64);
+        self.0.counters.count_call((request_bytes + answer_bytes) as u64);
         answer
     }
 
@@ -171,9 +145,7 @@ impl<const COHERENT: bool> Env for Endpoint<COHERENT> {
     }
 
     fn random(&self) -> u64 {
-        self.0.shared.core.borrow_mut().nodes[usize::from(self.0.node.0)]
-            .random
-            .next()
+        self.0.shared.core.borrow_mut().nodes[usize::from(self.0.node.0)].random.next()
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + 'static) {
@@ -185,8 +157,7 @@ impl<const COHERENT: bool> Env for Endpoint<COHERENT> {
         let verdict = {
             let core = &mut *self.0.shared.core.borrow_mut();
             core.trace.point(core.now_ns, self.0.node, point.name());
-            core.faults
-                .arrive(point.name(), &core.config, &mut core.random)
+            core.faults.arrive(point.name(), &core.config, &mut core.random)
         };
         match verdict {
             Verdict::Pass => {}
@@ -216,11 +187,7 @@ impl<const COHERENT: bool> Future for Completion<'_, COHERENT> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let flight = self.flight.expect("a completed future is not polled");
         let mut extra = self.shared.extra.borrow_mut();
-        let result = self
-            .shared
-            .core
-            .borrow_mut()
-            .poll_flight(flight, context.waker(), &mut extra);
+        let result = self.shared.core.borrow_mut().poll_flight(flight, context.waker(), &mut extra);
         let Some(result) = result else {
             return Poll::Pending;
         };
@@ -252,12 +219,7 @@ impl<const COHERENT: bool> Future for Answered<'_, COHERENT> {
     type Output = Result<Vec<u8>, CallError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let answer = self
-            .own
-            .shared
-            .core
-            .borrow_mut()
-            .poll_call(self.number, context.waker());
+        let answer = self.own.shared.core.borrow_mut().poll_call(self.number, context.waker());
         answer.map_or(Poll::Pending, Poll::Ready)
     }
 }
@@ -279,17 +241,8 @@ impl<const COHERENT: bool> Future for Sleep<'_, COHERENT> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let is_over = self
-            .shared
-            .core
-            .borrow_mut()
-            .timers
-            .poll(self.timer, context.waker());
-        if is_over {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
+        let is_over = self.shared.core.borrow_mut().timers.poll(self.timer, context.waker());
+        if is_over { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 

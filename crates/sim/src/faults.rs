@@ -37,17 +37,12 @@ impl Faults {
     ) -> Verdict {
         let count = self.reached.entry(point).or_insert(0);
         *count += 1;
-        let planned = self
-            .plan
-            .iter()
-            .find(|(name, nth, _)| name == point && nth == count);
+        let planned = self.plan.iter().find(|(name, nth, _)| name == point && nth == count);
         if let Some((_, _, verdict)) = planned {
             return *verdict;
         }
         if random.one_in(config.reach_delay_one_in) {
-            return Verdict::Hold {
-                duration_ns: config.reach_delay_ns.draw(random),
-            };
+            return Verdict::Hold { duration_ns: config.reach_delay_ns.draw(random) };
         }
         Verdict::Pass
     }

@@ -106,16 +106,12 @@ impl Flight {
 
     #[inline]
     pub(crate) fn batch(&self) -> &Batch {
-        self.batch
-            .as_ref()
-            .expect("a flight carries its batch until it is taken")
+        self.batch.as_ref().expect("a flight carries its batch until it is taken")
     }
 
     #[inline]
     pub(crate) fn batch_mut(&mut self) -> &mut Batch {
-        self.batch
-            .as_mut()
-            .expect("a flight carries its batch until it is taken")
+        self.batch.as_mut().expect("a flight carries its batch until it is taken")
     }
 }
 
@@ -129,9 +125,7 @@ pub(crate) struct Flights {
 impl Flights {
     #[inline]
     pub(crate) fn take(&mut self, flight: u32) -> Box<Flight> {
-        self.places[flight as usize]
-            .take()
-            .expect("nobody else works on this flight")
+        self.places[flight as usize].take().expect("nobody else works on this flight")
     }
 
     #[inline]
@@ -140,9 +134,7 @@ impl Flights {
     }
 
     fn get(&mut self, flight: u32) -> &mut Flight {
-        self.places[flight as usize]
-            .as_mut()
-            .expect("nobody else works on this flight")
+        self.places[flight as usize].as_mut().expect("nobody else works on this flight")
     }
 
     /// A place and an empty flight for it, with the room of an earlier one.
@@ -152,17 +144,11 @@ impl Flights {
             return ((self.places.len() - 1) as u32, Box::new(Flight::new()));
         };
         let mut flight = self.take(place);
-        let (mut verbs, mut landing) = (
-            std::mem::take(&mut flight.verbs),
-            std::mem::take(&mut flight.landing),
-        );
+        let (mut verbs, mut landing) =
+            (std::mem::take(&mut flight.verbs), std::mem::take(&mut flight.landing));
         verbs.clear();
         landing.clear();
-        *flight = Flight {
-            verbs,
-            landing,
-            ..Flight::new()
-        };
+        *flight = Flight { verbs, landing, ..Flight::new() };
         (place, flight)
     }
 
@@ -181,20 +167,14 @@ impl Core {
     /// Posts a batch. Nobody but the flight touches it until it completes.
     pub(crate) fn post(&mut self, batch: Batch, node: NodeId, group: u32) -> u32 {
         let (place, mut flight) = self.flights.begin();
-        flight
-            .verbs
-            .resize(batch.verbs().len(), VerbState::default());
+        flight.verbs.resize(batch.verbs().len(), VerbState::default());
         flight.batch = Some(batch);
         flight.node = node;
         flight.group = group;
         flight.posted_ns = self.now_ns;
         if self.random.one_in(self.config.lost_batch_one_in) {
             flight.cut_ns = self.draw_cut_ns();
-            let target = flight
-                .batch()
-                .verbs()
-                .first()
-                .map_or(GlobalPtr::NULL, Verb::target);
+            let target = flight.batch().verbs().first().map_or(GlobalPtr::NULL, Verb::target);
             flight.failure = Some(FabricError::Unreachable(NodeId(target.region().0)));
         }
         self.flights.put(place, flight);
@@ -225,11 +205,9 @@ impl Core {
             }
         }
         if flight.failure.is_some() || flight.next_verb == verb_count {
-            self.queue
-                .push(time_ns, Happening::Complete { flight: place });
+            self.queue.push(time_ns, Happening::Complete { flight: place });
         } else {
-            self.queue
-                .push(time_ns, Happening::Segment { flight: place });
+            self.queue.push(time_ns, Happening::Segment { flight: place });
         }
     }
 
@@ -242,8 +220,7 @@ impl Core {
         if let Some(waker) = flight.waker.take() {
             waker.wake();
         }
-        self.trace
-            .event(self.now_ns, "completed flight", u64::from(place));
+        self.trace.event(self.now_ns, "completed flight", u64::from(place));
         if is_abandoned {
             self.flights.end(place);
         }
@@ -262,10 +239,7 @@ impl Core {
             flight.waker = Some(waker.clone());
             return None;
         }
-        let batch = flight
-            .batch
-            .take()
-            .expect("a completed batch is taken once");
+        let batch = flight.batch.take().expect("a completed batch is taken once");
         let result = flight.failure.take().map_or(Ok(batch), Err);
         extra.reset();
         for wave in 1..flight.extra_waves {

@@ -19,9 +19,7 @@ impl Memory {
             memory[..header.len()].copy_from_slice(&header);
             memory
         };
-        Self {
-            regions: server_words.iter().map(make).collect(),
-        }
+        Self { regions: server_words.iter().map(make).collect() }
     }
 
     pub(crate) fn region_count(&self) -> usize {

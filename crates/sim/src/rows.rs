@@ -22,23 +22,19 @@ impl Core {
         verb: Verb,
     ) -> bool {
         match verb {
-            Verb::ReadRow {
-                at, words, cover, ..
-            } => {
+            Verb::ReadRow { at, words, cover, .. } => {
                 if !self.row_ended(place, flight, index, 0..words, cover) {
                     return false;
                 }
                 let landing = flight.verbs[index as usize].landing as usize;
                 let batch = flight.batch.as_mut().expect("a flight carries its batch");
                 let span = fabric::Span { at, words };
-                batch
-                    .words_mut(span)
-                    .copy_from_slice(&flight.landing[landing..][..words as usize]);
+                batch.words_mut(span).copy_from_slice(&flight.landing[landing..][..words as usize]);
                 true
             }
-            Verb::FindSlot {
-                geometry, key, at, ..
-            } => self.search_step(place, flight, index, Search { geometry, key, at }),
+            Verb::FindSlot { geometry, key, at, .. } => {
+                self.search_step(place, flight, index, Search { geometry, key, at })
+            }
             _ => true,
         }
     }
@@ -73,10 +69,7 @@ impl Core {
         let wave = flight.verbs[index as usize].wave + 1;
         flight.verbs[index as usize].wave = wave;
         flight.extra_waves = flight.extra_waves.max(wave);
-        let first = flight
-            .verb(index)
-            .target()
-            .add_words(u64::from(words.start));
+        let first = flight.verb(index).target().add_words(u64::from(words.start));
         flight.extra_reads.push((first, words.len() as u32));
         let back_ns = self.config.answer_ns.draw(&mut self.random);
         let forth_ns = self.config.read_ns.draw(&mut self.random);
@@ -140,8 +133,5 @@ pub(crate) fn is_intact(row: &[u64], cover: Cover) -> bool {
     }
     let link = (LINK - VERSION) as usize;
     let is_covered = |index: usize| cover == Cover::All || index != link;
-    image
-        .iter()
-        .enumerate()
-        .all(|(index, &word)| word == 0 || !is_covered(index))
+    image.iter().enumerate().all(|(index, &word)| word == 0 || !is_covered(index))
 }

@@ -82,11 +82,7 @@ impl Queue {
     #[inline]
     pub(crate) fn push(&mut self, time_ns: u64, what: Happening) {
         self.planned += 1;
-        self.heap.push(Event {
-            time_ns,
-            order: self.planned,
-            what,
-        });
+        self.heap.push(Event { time_ns, order: self.planned, what });
     }
 
     /// The next happening at or before `deadline_ns`.
@@ -137,11 +133,7 @@ pub(crate) struct TaskWaker {
 
 impl TaskWaker {
     pub(crate) fn new(task: TaskId, woken: &Arc<WokenTasks>) -> Arc<Self> {
-        Arc::new(Self {
-            task,
-            is_woken: AtomicBool::new(false),
-            woken: woken.clone(),
-        })
+        Arc::new(Self { task, is_woken: AtomicBool::new(false), woken: woken.clone() })
     }
 
     /// The task runs now: from here on it can be woken again.
@@ -183,23 +175,12 @@ impl Tasks {
     /// Keeps a task of `group`, woken for its first run.
     pub(crate) fn add(&mut self, group: u32, future: TaskFuture, woken: &Arc<WokenTasks>) {
         let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Task {
-                generation: 0,
-                group,
-                waker: None,
-                future: None,
-            });
+            self.places.push(Task { generation: 0, group, waker: None, future: None });
             (self.places.len() - 1) as u32
         });
         let task = &mut self.places[place as usize];
         assert!(task.future.is_none());
-        let waker = TaskWaker::new(
-            TaskId {
-                place,
-                generation: task.generation,
-            },
-            woken,
-        );
+        let waker = TaskWaker::new(TaskId { place, generation: task.generation }, woken);
         waker.wake_by_ref();
         task.group = group;
         task.waker = Some(waker);
@@ -257,9 +238,7 @@ impl Tasks {
     /// Ends all tasks.
     pub(crate) fn kill_all(&mut self) -> Vec<TaskFuture> {
         let places = 0..self.places.len() as u32;
-        places
-            .filter_map(|place| self.places[place as usize].future.take())
-            .collect()
+        places.filter_map(|place| self.places[place as usize].future.take()).collect()
     }
 
     /// Number of tasks that have not ended.
@@ -288,11 +267,7 @@ impl Timers {
             self.places.push(Timer::default());
             (self.places.len() - 1) as u32
         });
-        self.places[place as usize] = Timer {
-            waker: None,
-            is_awaited: true,
-            is_over: false,
-        };
+        self.places[place as usize] = Timer { waker: None, is_awaited: true, is_over: false };
         place
     }
 

@@ -72,10 +72,7 @@ impl Core {
             services: u32::from(number),
             random: Random::new(config.seed, 1 + u64::from(number)),
         };
-        let group = |number: u16| Group {
-            node: NodeId(number),
-            is_dead: false,
-        };
+        let group = |number: u16| Group { node: NodeId(number), is_dead: false };
         Self {
             coherent,
             now_ns: 0,
@@ -104,11 +101,7 @@ impl Core {
         self.plan_woken();
         loop {
             let Some((time_ns, what)) = self.queue.pop(deadline_ns) else {
-                return if self.queue.is_empty() {
-                    Outside::Idle
-                } else {
-                    Outside::Deadline
-                };
+                return if self.queue.is_empty() { Outside::Idle } else { Outside::Deadline };
             };
             if let Happening::Timer { timer } = what
                 && !self.timers.is_awaited(timer)
@@ -152,21 +145,13 @@ impl Core {
 
     fn plan_woken(&mut self) {
         let wake = self.config.wake_ns;
-        self.woken
-            .plan(&mut self.queue, self.now_ns, wake, &mut self.random);
+        self.woken.plan(&mut self.queue, self.now_ns, wake, &mut self.random);
     }
 
     /// A new group of tasks on `node`.
     pub(crate) fn add_group(&mut self, node: NodeId) -> u32 {
-        assert!(
-            usize::from(node.0) < self.nodes.len(),
-            "there is no node {}",
-            node.0
-        );
-        self.groups.push(Group {
-            node,
-            is_dead: false,
-        });
+        assert!(usize::from(node.0) < self.nodes.len(), "there is no node {}", node.0);
+        self.groups.push(Group { node, is_dead: false });
         (self.groups.len() - 1) as u32
     }
 
@@ -176,9 +161,7 @@ impl Core {
 
     /// Whether verbs to `node` are never carried out.
     pub(crate) fn memory_is_dead(&self, node: NodeId) -> bool {
-        self.nodes
-            .get(usize::from(node.0))
-            .is_none_or(|node| node.memory_is_dead)
+        self.nodes.get(usize::from(node.0)).is_none_or(|node| node.memory_is_dead)
     }
 
     /// Kills a group: its tasks never run again. What it has posted may still happen, in part.
@@ -187,8 +170,7 @@ impl Core {
             return;
         }
         self.groups[group as usize].is_dead = true;
-        self.trace
-            .event(self.now_ns, "killed group", u64::from(group));
+        self.trace.event(self.now_ns, "killed group", u64::from(group));
         self.tasks.kill(group, &mut self.graveyard);
         self.cut_flights(group);
         self.cut_calls(group);
@@ -200,8 +182,7 @@ impl Core {
 
     /// Kills a node: all its groups, and its memory.
     pub(crate) fn kill_node(&mut self, node: NodeId) {
-        self.trace
-            .event(self.now_ns, "killed node", u64::from(node.0));
+        self.trace.event(self.now_ns, "killed node", u64::from(node.0));
         self.nodes[usize::from(node.0)].memory_is_dead = true;
         for group in 0..self.groups.len() as u32 {
             if self.groups[group as usize].node == node {

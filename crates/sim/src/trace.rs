@@ -15,10 +15,7 @@ const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 impl Trace {
     pub(crate) fn new(written: bool) -> Self {
-        Self {
-            fingerprint: 0xcbf2_9ce4_8422_2325,
-            text: written.then(String::new),
-        }
+        Self { fingerprint: 0xcbf2_9ce4_8422_2325, text: written.then(String::new) }
     }
 
     /// Notes one access to one word.
@@ -34,10 +31,7 @@ impl Trace {
         self.mix(time_ns.rotate_left(32) ^ at.word());
         self.mix(value);
         if self.text.is_some() {
-            self.line(
-                time_ns,
-                format_args!("node {} {access} {at:?} {value:#x}", node.0),
-            );
+            self.line(time_ns, format_args!("node {} {access} {at:?} {value:#x}", node.0));
         }
     }
 
@@ -59,9 +53,7 @@ impl Trace {
 
     #[inline]
     fn mix(&mut self, value: u64) {
-        self.fingerprint = (self.fingerprint ^ value)
-            .wrapping_mul(PRIME)
-            .rotate_left(23);
+        self.fingerprint = (self.fingerprint ^ value).wrapping_mul(PRIME).rotate_left(23);
     }
 
     #[cold]

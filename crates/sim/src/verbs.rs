@@ -58,16 +58,9 @@ impl Core {
             return;
         }
         let barrier = self.barriers[usize::from(node.0)];
-        let writes_ns = if self.config.broken.write_before_later {
-            0
-        } else {
-            barrier.writes_ns
-        };
-        let atomics_ns = if self.config.broken.atomic_before_later {
-            0
-        } else {
-            barrier.atomics_ns
-        };
+        let writes_ns = if self.config.broken.write_before_later { 0 } else { barrier.writes_ns };
+        let atomics_ns =
+            if self.config.broken.atomic_before_later { 0 } else { barrier.atomics_ns };
         flight.busy += 1;
         match verb {
             Verb::Write { .. } | Verb::WriteWord { .. } | Verb::WriteRow { .. } => {
@@ -77,27 +70,14 @@ impl Core {
                 barrier.writes_ns = barrier.writes_ns.max(end_ns);
             }
             Verb::CompareAndSwap { .. } | Verb::FetchAndAdd { .. } => {
-                let start_ns = self
-                    .arrival(self.config.atomic_ns)
-                    .max(writes_ns)
-                    .max(atomics_ns);
+                let start_ns = self.arrival(self.config.atomic_ns).max(writes_ns).max(atomics_ns);
                 flight.verbs[index as usize].remaining = 1;
-                self.queue.push(
-                    start_ns,
-                    Happening::Word {
-                        flight: place,
-                        verb: index,
-                        word: 0,
-                    },
-                );
+                self.queue.push(start_ns, Happening::Word { flight: place, verb: index, word: 0 });
                 let barrier = &mut self.barriers[usize::from(node.0)];
                 barrier.atomics_ns = barrier.atomics_ns.max(start_ns);
             }
             _ => {
-                let start_ns = self
-                    .arrival(self.config.read_ns)
-                    .max(writes_ns)
-                    .max(atomics_ns);
+                let start_ns = self.arrival(self.config.read_ns).max(writes_ns).max(atomics_ns);
                 self.start_read(place, flight, index, verb, start_ns);
             }
         }
@@ -111,11 +91,7 @@ impl Core {
     fn stretch_ns(&mut self, words: u32) -> u64 {
         let usual_ns = self.random.up_to(u64::from(words) * self.config.word_ns);
         let is_slow = self.random.one_in(self.config.slow_verb_one_in);
-        if is_slow {
-            usual_ns * self.config.slow_verb_factor
-        } else {
-            usual_ns
-        }
+        if is_slow { usual_ns * self.config.slow_verb_factor } else { usual_ns }
     }
 
     /// Plans an access to each of `words` but `left_out`, in any order, from `start_ns` on; returns the
@@ -135,14 +111,7 @@ impl Core {
             let time_ns = start_ns + self.random.up_to(stretch_ns);
             end_ns = end_ns.max(time_ns);
             state.remaining += 1;
-            self.queue.push(
-                time_ns,
-                Happening::Word {
-                    flight: place,
-                    verb: index,
-                    word,
-                },
-            );
+            self.queue.push(time_ns, Happening::Word { flight: place, verb: index, word });
         }
         end_ns
     }
@@ -157,19 +126,9 @@ impl Core {
     ) -> u64 {
         let mut state = flight.verbs[index as usize];
         let end_ns = match verb {
-            Verb::WriteRow {
-                at,
-                words,
-                first,
-                cover,
-                ..
-            } => {
+            Verb::WriteRow { at, words, first, cover, .. } => {
                 assert!(words > LINK, "a row has a header, a version and a link");
-                let link = if cover == Cover::All {
-                    NONE_LEFT_OUT
-                } else {
-                    LINK
-                };
+                let link = if cover == Cover::All { NONE_LEFT_OUT } else { LINK };
                 if self.coherent {
                     self.start_coherent_row(place, &mut state, index, words, first, link, start_ns)
                 } else {
@@ -190,10 +149,7 @@ impl Core {
     }
 
     /// A seqlock's writer: TORN, then the words in any order, then the version.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the parts of one verb, already taken apart"
-    )]
+    #[allow(clippy::too_many_arguments, reason = "the parts of one verb, already taken apart")]
     fn start_coherent_row(
         &mut self,
         place: u32,
@@ -204,11 +160,7 @@ impl Core {
         link: u32,
         start_ns: u64,
     ) -> u64 {
-        let word = |word| Happening::Word {
-            flight: place,
-            verb: index,
-            word,
-        };
+        let word = |word| Happening::Word { flight: place, verb: index, word };
         state.remaining += 2;
         self.queue.push(start_ns, word(MARK_TORN));
         let (mut end_ns, mut first) = (start_ns, first.max(LINK + 1));
@@ -236,9 +188,7 @@ impl Core {
         let mut planned = 0..words;
         if !matches!(verb, Verb::Read { .. }) {
             state.landing = flight.landing.len() as u32;
-            flight
-                .landing
-                .resize(flight.landing.len() + words as usize, 0);
+            flight.landing.resize(flight.landing.len() + words as usize, 0);
             (state.phase, planned) = match (verb, self.coherent) {
                 (Verb::ReadRow { .. }, true) => (Phase::RowBefore, VERSION..VERSION + 1),
                 (Verb::ReadRow { .. }, false) => (Phase::Row, planned),
@@ -307,12 +257,7 @@ impl Core {
                 };
                 self.store(flight, "writes", to.add_words(u64::from(word)), value);
             }
-            Verb::CompareAndSwap {
-                word,
-                expected,
-                desired,
-                at,
-            } => {
+            Verb::CompareAndSwap { word, expected, desired, at } => {
                 let found = self.load(flight, "swaps", word);
                 if found == expected {
                     self.store(flight, "swaps in", word, desired);
@@ -344,10 +289,7 @@ impl Core {
 
 /// Closes the image that stands in the arena with its checksum.
 fn seal(flight: &mut Flight, at: u32, words: u32, cover: Cover) {
-    let image = fabric::Span {
-        at: at + VERSION,
-        words: words - VERSION - 1,
-    };
+    let image = fabric::Span { at: at + VERSION, words: words - VERSION - 1 };
     let sum = checksum(flight.batch().words(image), cover);
     flight.batch_mut().set_word(at + words - 1, sum);
 }

@@ -60,10 +60,7 @@ struct Driving<'a>(&'a Cell<bool>);
 
 impl<'a> Driving<'a> {
     fn start(is_driven: &'a Cell<bool>) -> Self {
-        assert!(
-            !is_driven.replace(true),
-            "a world is driven from outside, not by its own tasks"
-        );
+        assert!(!is_driven.replace(true), "a world is driven from outside, not by its own tasks");
         Self(is_driven)
     }
 }
@@ -85,9 +82,7 @@ impl<const COHERENT: bool> World<COHERENT> {
             blocks: Cell::new(0),
             is_driven: Cell::new(false),
         };
-        Self {
-            shared: Rc::new(shared),
-        }
+        Self { shared: Rc::new(shared) }
     }
 
     fn core<T>(&self, look: impl FnOnce(&mut Core) -> T) -> T {
@@ -107,12 +102,7 @@ impl<const COHERENT: bool> World<COHERENT> {
     /// Compute node `index`, counted from 0.
     pub fn compute_node(&self, index: u16) -> NodeId {
         let node = NodeId(self.server_count() + index);
-        self.core(|core| {
-            assert!(
-                usize::from(node.0) < core.nodes.len(),
-                "no such compute node"
-            )
-        });
+        self.core(|core| assert!(usize::from(node.0) < core.nodes.len(), "no such compute node"));
         node
     }
 
@@ -135,18 +125,12 @@ impl<const COHERENT: bool> World<COHERENT> {
         id: ServiceId,
         service: Arc<dyn Service<Endpoint<COHERENT>>>,
     ) {
-        self.shared
-            .services
-            .borrow_mut()
-            .insert((node, id), service);
+        self.shared.services.borrow_mut().insert((node, id), service);
     }
 
     /// Starts a task in the kill group of `env`.
     pub fn spawn_on(&self, env: &Endpoint<COHERENT>, task: impl Future<Output = ()> + 'static) {
-        assert!(
-            env.belongs_to(&self.shared),
-            "the endpoint is of another world"
-        );
+        assert!(env.belongs_to(&self.shared), "the endpoint is of another world");
         self.shared.spawn(env.group(), Box::pin(task));
     }
 
@@ -156,23 +140,16 @@ impl<const COHERENT: bool> World<COHERENT> {
     /// When `env` is killed before; and on deadlock, at the limits, and when any task panics, with seed,
     /// scenario and virtual time.
     pub fn block_on<T>(&self, env: &Endpoint<COHERENT>, future: impl Future<Output = T>) -> T {
-        self.run(env, future)
-            .unwrap_or_else(|| self.fail("the endpoint of block_on was killed"))
+        self.run(env, future).unwrap_or_else(|| self.fail("the endpoint of block_on was killed"))
     }
 
     /// As [`World::block_on`], but `None` when `env` is killed before the future is ready.
     pub fn run<T>(&self, env: &Endpoint<COHERENT>, future: impl Future<Output = T>) -> Option<T> {
-        assert!(
-            env.belongs_to(&self.shared),
-            "the endpoint is of another world"
-        );
+        assert!(env.belongs_to(&self.shared), "the endpoint is of another world");
         let _driving = Driving::start(&self.shared.is_driven);
         let generation = self.shared.blocks.get();
         self.shared.blocks.set(generation + 1);
-        let task = TaskId {
-            place: MAIN,
-            generation,
-        };
+        let task = TaskId { place: MAIN, generation };
         let task_waker = self.core(|core| TaskWaker::new(task, &core.woken));
         let waker = Waker::from(task_waker.clone());
         let mut future = pin!(future);
@@ -309,10 +286,7 @@ impl<const COHERENT: bool> World<COHERENT> {
     pub fn identity(&self) -> String {
         self.core(|core| {
             let (seed, scenario) = (core.config.seed, &core.config.scenario);
-            format!(
-                "seed {seed}, scenario {scenario:?}, virtual time {} ns",
-                core.now_ns
-            )
+            format!("seed {seed}, scenario {scenario:?}, virtual time {} ns", core.now_ns)
         })
     }
 
@@ -328,11 +302,7 @@ impl<const COHERENT: bool> World<COHERENT> {
 
     /// `words` words of memory, now.
     pub fn peek_words(&self, at: GlobalPtr, words: u64) -> Vec<u64> {
-        self.core(|core| {
-            (0..words)
-                .map(|word| core.memory.load(at.add_words(word)))
-                .collect()
-        })
+        self.core(|core| (0..words).map(|word| core.memory.load(at.add_words(word))).collect())
     }
 
     /// Sets a word of memory, now.
@@ -427,9 +397,7 @@ impl<const COHERENT: bool> Drop for World<COHERENT> {
     fn drop(&mut self) {
         let tasks = self.core(|core| {
             // A task that is spawned by the end of another one must not start.
-            core.groups
-                .iter_mut()
-                .for_each(|group| group.is_dead = true);
+            core.groups.iter_mut().for_each(|group| group.is_dead = true);
             core.tasks.kill_all()
         });
         drop(tasks);

@@ -90,7 +90,11 @@ impl Abort {
     pub const fn is_retryable(self) -> bool {
         !matches!(
             self,
-            Self::User | Self::OutOfMemory | Self::Unreachable | Self::UniqueViolation | Self::TooLarge
+            Self::User
+                | Self::OutOfMemory
+                | Self::Unreachable
+                | Self::UniqueViolation
+                | Self::TooLarge
         )
     }
 
@@ -106,7 +110,9 @@ impl std::fmt::Display for Abort {
             Self::WriteConflict => "another transaction wrote the same row first",
             Self::InsertConflict => "another transaction inserts into the same place",
             Self::ReadValidation => "a row that was read has changed since",
-            Self::SnapshotTooOld => "the snapshot is older than what is kept; run shorter transactions",
+            Self::SnapshotTooOld => {
+                "the snapshot is older than what is kept; run shorter transactions"
+            }
             Self::SnapshotUnavailable => "no consistent snapshot could be read",
             Self::VersionBufferFull => "a row has too many versions that are still needed",
             Self::Contended => "too many retries inside the engine",

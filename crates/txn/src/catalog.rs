@@ -81,7 +81,9 @@ pub enum CatalogError {
     #[error("the catalog cannot be reached: {0}")]
     Unreachable(String),
     /// Lanes did not take note of a change in time.
-    #[error("some transactions still run that do not know of the change; try again when they have ended")]
+    #[error(
+        "some transactions still run that do not know of the change; try again when they have ended"
+    )]
     Unacknowledged,
     /// A unique index was to be made over rows that share a key.
     #[error("the rows of table {table} share a key of unique index {index}")]
@@ -218,9 +220,7 @@ impl Catalog {
             self.add_index(definition, &schema, index, checksummed);
         }
         let primary = match &definition.storage {
-            TableStorage::Hash(hash) => {
-                Primary::Hash(hash.table(&schema, &design, row))
-            }
+            TableStorage::Hash(hash) => Primary::Hash(hash.table(&schema, &design, row)),
             TableStorage::Tree(tree) => Primary::Tree(tree.tree(row.key_words, checksummed)),
         };
         let info = TableInfo {
@@ -247,7 +247,8 @@ impl Catalog {
         index: &IndexDefinition,
         checksummed: bool,
     ) {
-        let bytes = |columns: &[usize]| columns.iter().map(|&c| schema.key_part_bytes(c)).sum::<u32>();
+        let bytes =
+            |columns: &[usize]| columns.iter().map(|&c| schema.key_part_bytes(c)).sum::<u32>();
         let column_bytes = bytes(&index.design.columns);
         let key_words = (column_bytes + bytes(schema.key())).div_ceil(8);
         let storage = match &index.storage {
@@ -305,9 +306,8 @@ impl Catalog {
 /// Refuses designs that cannot be laid out.
 pub fn check_design(spec: &TableSpec) -> Result<(), CatalogError> {
     let design = &spec.design;
-    let refuse = |reason: String| {
-        Err(CatalogError::Design { table: spec.schema.name().to_owned(), reason })
-    };
+    let refuse =
+        |reason: String| Err(CatalogError::Design { table: spec.schema.name().to_owned(), reason });
     if !(1..=layout::bucket::SLOTS_MAX).contains(&design.neighbourhood) {
         return refuse(format!("neighbourhood is {}; 1 to 8 is allowed", design.neighbourhood));
     }
@@ -337,11 +337,15 @@ pub fn check_design(spec: &TableSpec) -> Result<(), CatalogError> {
             kind.fixed_bytes().is_some() && !column.nullable && !float
         };
         if !spec.schema.key().iter().all(is_integer) {
-            return refuse("a dense placement needs a key of integer columns that are never null".to_owned());
+            return refuse(
+                "a dense placement needs a key of integer columns that are never null".to_owned(),
+            );
         }
     }
     if spec.indexes.len() > INDEXES_MAX {
-        return Err(CatalogError::Limit(format!("a table has at most {INDEXES_MAX} secondary indexes")));
+        return Err(CatalogError::Limit(format!(
+            "a table has at most {INDEXES_MAX} secondary indexes"
+        )));
     }
     spec.indexes.iter().try_for_each(|index| check_index(&spec.schema, index))
 }

@@ -2,7 +2,8 @@
 //! waits until every lane has taken note of it [design §4].
 
 use crate::catalog::{
-    Catalog, CatalogError, INDEXES_MAX, IndexId, TABLES_MAX, TableId, TableSpec, check_design, check_index,
+    Catalog, CatalogError, INDEXES_MAX, IndexId, TABLES_MAX, TableId, TableSpec, check_design,
+    check_index,
 };
 use crate::database::{Database, Oracle};
 use crate::definition::{
@@ -53,7 +54,12 @@ impl<E: Env> Database<E> {
             }
             let storage = self.create_entries(&spec.schema, design, label).await?;
             let number = first_index + position as u32;
-            indexes.push(IndexDefinition { number, design: design.clone(), storage, is_readable: true });
+            indexes.push(IndexDefinition {
+                number,
+                design: design.clone(),
+                storage,
+                is_readable: true,
+            });
         }
         let definition = TableDefinition {
             number,
@@ -73,7 +79,8 @@ impl<E: Env> Database<E> {
         let mut batch = Batch::new();
         let drawn = batch.fetch_and_add(self.shared.oracle.add_words(u64::from(word)), count);
         let batch = self.env.execute(batch).await?;
-        u32::try_from(batch.found(drawn)).map_err(|_| CatalogError::Limit("numbers are used up".to_owned()))
+        u32::try_from(batch.found(drawn))
+            .map_err(|_| CatalogError::Limit("numbers are used up".to_owned()))
     }
 
     async fn create_primary(
@@ -94,7 +101,9 @@ impl<E: Env> Database<E> {
                 (design.size_hint * 100).div_ceil(slots * u64::from(*load_percent))
             }
             Placement::Dense { columns } => {
-                let rows = columns.iter().fold(1_u64, |product, &(_, count)| product.saturating_mul(count));
+                let rows = columns
+                    .iter()
+                    .fold(1_u64, |product, &(_, count)| product.saturating_mul(count));
                 rows.div_ceil(slots)
             }
         };
@@ -112,12 +121,18 @@ impl<E: Env> Database<E> {
         label: Label,
     ) -> Result<HashRoot, CatalogError> {
         let nodes = self.shared.nodes(label);
-        let table = index::hash::create(&self.env, &nodes, label, layout, rows, locator, buckets).await?;
+        let table =
+            index::hash::create(&self.env, &nodes, label, layout, rows, locator, buckets).await?;
         let index::hash::HashTable { root, initial_buckets, segment_shift, .. } = table;
         Ok(HashRoot { root, initial_buckets, segment_shift })
     }
 
-    async fn create_tree(&self, key_words: u32, node_bytes: u32, label: Label) -> Result<TreeRoot, CatalogError> {
+    async fn create_tree(
+        &self,
+        key_words: u32,
+        node_bytes: u32,
+        label: Label,
+    ) -> Result<TreeRoot, CatalogError> {
         let nodes = self.shared.nodes(label);
         let node = nodes[0];
         let layout = LeafLayout::within(node_bytes, key_words, 1, !E::COHERENT);
@@ -133,7 +148,8 @@ impl<E: Env> Database<E> {
         label: Label,
     ) -> Result<IndexStorage, CatalogError> {
         check_index(schema, design)?;
-        let bytes = |columns: &[usize]| columns.iter().map(|&c| schema.key_part_bytes(c)).sum::<u32>();
+        let bytes =
+            |columns: &[usize]| columns.iter().map(|&c| schema.key_part_bytes(c)).sum::<u32>();
         let column_bytes = bytes(&design.columns);
         let key_words = (column_bytes + bytes(schema.key())).div_ceil(8);
         match design.kind {
@@ -227,13 +243,19 @@ impl<E: Env> Database<E> {
 
     /// Makes an index over a table in use: first transactions keep it up to date, then it is filled from a
     /// snapshot taken after all of them do, then it can be read.
-    pub async fn create_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
+    pub async fn create_index(
+        &self,
+        table: &str,
+        design: IndexDesign,
+    ) -> Result<IndexId, CatalogError> {
         let mut definition = self.definition(table).await?;
         if definition.indexes.iter().any(|index| index.design.name == design.name) {
             return Err(CatalogError::Exists(format!("index {}", design.name)));
         }
         if definition.indexes.len() == INDEXES_MAX {
-            return Err(CatalogError::Limit(format!("a table has at most {INDEXES_MAX} secondary indexes")));
+            return Err(CatalogError::Limit(format!(
+                "a table has at most {INDEXES_MAX} secondary indexes"
+            )));
         }
         let label = Label(u64::from(definition.number) + 1);
         let storage = self.create_entries(&definition.schema()?, &design, label).await?;
@@ -241,7 +263,8 @@ impl<E: Env> Database<E> {
         let name = design.name.clone();
         definition.indexes.push(IndexDefinition { number, design, storage, is_readable: false });
         self.store(&definition).await?;
-        if let Err(error) = self.fill_index(TableId(definition.number), number, table, &name).await {
+        if let Err(error) = self.fill_index(TableId(definition.number), number, table, &name).await
+        {
             definition.indexes.pop();
             self.store(&definition).await?;
             return Err(error);
@@ -256,7 +279,8 @@ impl<E: Env> Database<E> {
     pub async fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
         let mut definition = self.definition(table).await?;
         let position = definition.indexes.iter().position(|other| other.design.name == index);
-        let position = position.ok_or_else(|| CatalogError::NoIndex(format!("{index} on {table}")))?;
+        let position =
+            position.ok_or_else(|| CatalogError::NoIndex(format!("{index} on {table}")))?;
         definition.indexes[position].is_readable = false;
         self.store(&definition).await?;
         definition.indexes.remove(position);
@@ -265,14 +289,21 @@ impl<E: Env> Database<E> {
     }
 
     /// Adds an entry for every row of a snapshot, a few hundred rows per transaction.
-    async fn fill_index(&self, table: TableId, index: u32, name: &str, index_name: &str) -> Result<(), CatalogError> {
+    async fn fill_index(
+        &self,
+        table: TableId,
+        index: u32,
+        name: &str,
+        index_name: &str,
+    ) -> Result<(), CatalogError> {
         let mut lane = self.lane().await.map_err(|error| CatalogError::Limit(error.to_string()))?;
         let mut keys = Vec::new();
         for attempt in 0..FILL_TRIES_MAX {
             keys.clear();
             let txn = lane.begin(Isolation::Snapshot).await;
             let Ok(mut txn) = txn else { continue };
-            let mut note = |row: layout::RecordRef<'_>| keys.push(layout::Key::from_words(row.key()));
+            let mut note =
+                |row: layout::RecordRef<'_>| keys.push(layout::Key::from_words(row.key()));
             match txn.for_each(table, &mut note).await {
                 Ok(()) => break,
                 Err(error) if attempt + 1 == FILL_TRIES_MAX => {
@@ -318,6 +349,8 @@ impl<E: Env> Database<E> {
                 _ => self.env.yield_now().await,
             }
         }
-        Err(CatalogError::Unreachable(format!("index {index_name} could not be filled under this load")))
+        Err(CatalogError::Unreachable(format!(
+            "index {index_name} could not be filled under this load"
+        )))
     }
 }

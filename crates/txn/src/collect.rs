@@ -144,7 +144,8 @@ impl<E: Env> LaneInner<E> {
     /// Upkeep after a commit: growth that was asked for, and a round of collection now and then.
     #[inline]
     pub(crate) async fn keep_up(&mut self) {
-        if self.wants_growth.is_none() && self.statistics.commits % COMMITS_PER_ROUND != 0 {
+        if self.wants_growth.is_none() && !self.statistics.commits.is_multiple_of(COMMITS_PER_ROUND)
+        {
             return;
         }
         self.keep_up_now().await;
@@ -175,8 +176,12 @@ impl<E: Env> LaneInner<E> {
         };
         let nodes = self.shared.nodes(label);
         let pool = match owner {
-            Owner::Table(table) => &mut self.tables[table as usize].as_mut().expect("it is open").pool,
-            Owner::Index(index) => &mut self.indexes[index as usize].as_mut().expect("it is open").pool,
+            Owner::Table(table) => {
+                &mut self.tables[table as usize].as_mut().expect("it is open").pool
+            }
+            Owner::Index(index) => {
+                &mut self.indexes[index as usize].as_mut().expect("it is open").pool
+            }
         };
         let grown = index::hash::grow(&self.env, &hash, pool, &nodes, label, timestamp).await;
         if grown.map_err(|_| Abort::OutOfMemory)? == index::hash::Growth::Grown {
@@ -334,7 +339,10 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Gives version buffers back: locks each row that has not changed since, clears its chain, unlocks.
-    async fn detach_buffers(&mut self, buffers: &mut Vec<(Retired, GlobalPtr)>) -> Result<(), FabricError> {
+    async fn detach_buffers(
+        &mut self,
+        buffers: &mut Vec<(Retired, GlobalPtr)>,
+    ) -> Result<(), FabricError> {
         if buffers.is_empty() {
             return Ok(());
         }
@@ -392,8 +400,12 @@ impl<E: Env> LaneInner<E> {
     fn free_leaf(&mut self, owner: Owner, leaf: GlobalPtr) {
         let words = self.tree(owner).layout.words();
         let pool = match owner {
-            Owner::Table(table) => self.tables[table as usize].as_mut().map(|table| &mut table.nodes),
-            Owner::Index(index) => self.indexes[index as usize].as_mut().map(|index| &mut index.pool),
+            Owner::Table(table) => {
+                self.tables[table as usize].as_mut().map(|table| &mut table.nodes)
+            }
+            Owner::Index(index) => {
+                self.indexes[index as usize].as_mut().map(|index| &mut index.pool)
+            }
         };
         if let Some(pool) = pool {
             pool.free(leaf, words);
@@ -426,7 +438,12 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Removes an index entry, unless the newest version of its row has it again.
-    async fn collect_entry(&mut self, retired: &Retired, index: u32, key: &Key) -> Result<(), FabricError> {
+    async fn collect_entry(
+        &mut self,
+        retired: &Retired,
+        index: u32,
+        key: &Key,
+    ) -> Result<(), FabricError> {
         let info = self.index_info(index).clone();
         let removal = match &info.storage {
             Secondary::Tree(_) => self.remove_leaf_entry(Owner::Index(index), key, retired).await?,
@@ -460,13 +477,19 @@ impl<E: Env> LaneInner<E> {
         retired: &Retired,
     ) -> Result<Removal, FabricError> {
         let directory = match owner {
-            Owner::Table(table) => self.tables[table as usize].as_ref().map(|table| &table.directory),
-            Owner::Index(index) => self.indexes[index as usize].as_ref().map(|index| &index.directory),
+            Owner::Table(table) => {
+                self.tables[table as usize].as_ref().map(|table| &table.directory)
+            }
+            Owner::Index(index) => {
+                self.indexes[index as usize].as_ref().map(|index| &index.directory)
+            }
         };
         let Some(directory) = directory else { return Ok(Removal::Gone) };
         let place = hash.locate(directory, key.words());
         let timestamp = self.next_timestamp();
-        let Some(insert) = self.lock_word(place.bucket, timestamp).await? else { return Ok(Removal::Busy) };
+        let Some(insert) = self.lock_word(place.bucket, timestamp).await? else {
+            return Ok(Removal::Busy);
+        };
         let found = self.find_used_slot(hash, place.bucket, key).await?;
         let mut removal = Removal::Gone;
         let mut batch = self.scratch.batch.take().unwrap_or_default();
@@ -515,7 +538,11 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Locks a word that serves as insert word; answers what it held.
-    async fn lock_word(&mut self, word: GlobalPtr, owner: VersionWord) -> Result<Option<u64>, FabricError> {
+    async fn lock_word(
+        &mut self,
+        word: GlobalPtr,
+        owner: VersionWord,
+    ) -> Result<Option<u64>, FabricError> {
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
         let held = batch.read(word, 1);
@@ -621,7 +648,8 @@ impl<E: Env> LaneInner<E> {
             // The row may have had the key again since this entry was listed, for snapshots that still run.
             return Removal::Busy;
         }
-        let has_key = !version.is_none() && !version.is_deleted() && self.entry_key(&info, image) == *key;
+        let has_key =
+            !version.is_none() && !version.is_deleted() && self.entry_key(&info, image) == *key;
         if has_key { Removal::Gone } else { Removal::Done }
     }
 
@@ -647,7 +675,8 @@ impl<E: Env> LaneInner<E> {
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
         let env = self.env.clone();
-        let found = index::tree::find_leaf(&env, batch, &tree, self.leaf_cache(owner), key.words()).await;
+        let found =
+            index::tree::find_leaf(&env, batch, &tree, self.leaf_cache(owner), key.words()).await;
         let Ok((mut batch, leaf)) = found else { return Ok(Removal::Busy) };
         let view = LeafView::new(tree.layout, batch.words(leaf.span));
         let Ok(position) = view.search(key.words()) else {
@@ -698,7 +727,8 @@ impl<E: Env> LaneInner<E> {
         let timestamp = self.next_timestamp();
         let batch = Batch::new();
         let env = self.env.clone();
-        let found = index::tree::find_leaf(&env, batch, &tree, self.leaf_cache(owner), key.words()).await;
+        let found =
+            index::tree::find_leaf(&env, batch, &tree, self.leaf_cache(owner), key.words()).await;
         let Ok((batch, leaf)) = found else { return };
         let leaf: LeafRead = leaf;
         let cache = self.leaf_cache(owner);
@@ -714,4 +744,3 @@ impl<E: Env> LaneInner<E> {
         }
     }
 }
-

@@ -1,8 +1,6 @@
 //! A database: what its lanes share.
 
-use crate::catalog::{
-    Catalog, CatalogError, IndexId, Primary, Secondary, TableId, TableMemory,
-};
+use crate::catalog::{Catalog, CatalogError, IndexId, Primary, Secondary, TableId, TableMemory};
 use crate::definition::TableDefinition;
 use crate::lane::{Lane, LaneError, LaneInner};
 use crate::snapshot::SLOTS_MAX;
@@ -132,7 +130,11 @@ impl<E: Env> Shared<E> {
     }
 
     /// The catalog of `epoch` or a later one.
-    pub async fn catalog_at_least(&self, env: &E, epoch: u64) -> Result<Arc<Catalog>, CatalogError> {
+    pub async fn catalog_at_least(
+        &self,
+        env: &E,
+        epoch: u64,
+    ) -> Result<Arc<Catalog>, CatalogError> {
         let cached = self.cached_catalog();
         if cached.epoch >= epoch {
             return Ok(cached);
@@ -165,7 +167,8 @@ impl<E: Env> Shared<E> {
         }
         if E::IMMEDIATE && inner.is_announced {
             inner.is_announced = false;
-            let word = self.oracle_layout.lane(self.oracle, inner.slot).add_words(u64::from(LANE_ACTIVE));
+            let word =
+                self.oracle_layout.lane(self.oracle, inner.slot).add_words(u64::from(LANE_ACTIVE));
             let mut batch = Batch::new();
             batch.write_word(word, 0);
             let env = inner.env.clone();
@@ -180,7 +183,11 @@ impl<E: Env> Shared<E> {
 
 impl<E: Env> Database<E> {
     /// Makes a database on memory servers that hold none yet: allocates the oracle's area on the first.
-    pub async fn create(env: E, servers: Vec<NodeId>, config: DatabaseConfig) -> Result<Self, CatalogError> {
+    pub async fn create(
+        env: E,
+        servers: Vec<NodeId>,
+        config: DatabaseConfig,
+    ) -> Result<Self, CatalogError> {
         assert!((1..=SLOTS_MAX as u32).contains(&config.lanes), "a database has 1 to 64 lanes");
         assert!(!servers.is_empty());
         let oracle_layout = OracleLayout { slots: SLOTS_MAX as u32 };
@@ -348,7 +355,10 @@ impl<E: Env> Database<E> {
 }
 
 /// A slot of the vector that nobody has used before.
-pub(crate) async fn take_slot<E: Env>(env: &E, shared: &Shared<E>) -> Result<SlotId, fabric::FabricError> {
+pub(crate) async fn take_slot<E: Env>(
+    env: &E,
+    shared: &Shared<E>,
+) -> Result<SlotId, fabric::FabricError> {
     let mut batch = Batch::new();
     let count = batch.fetch_and_add(shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
     let batch = env.execute(batch).await?;

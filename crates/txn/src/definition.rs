@@ -4,8 +4,8 @@ use crate::catalog::CatalogError;
 use index::hash::{HashTable, Locator};
 use index::tree::Tree;
 use layout::{
-    BucketLayout, Column, GlobalPtr, IndexDesign, LeafLayout, NodeId, PhysicalDesign, RowLayout, Schema,
-    Storage,
+    BucketLayout, Column, GlobalPtr, IndexDesign, LeafLayout, NodeId, PhysicalDesign, RowLayout,
+    Schema, Storage,
 };
 use serde::{Deserialize, Serialize};
 

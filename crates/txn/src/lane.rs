@@ -8,7 +8,9 @@ use crate::database::Shared;
 use crate::snapshot::Snapshot;
 use crate::statistics::LaneStatistics;
 use crate::transaction::{Isolation, Transaction};
-use crate::write::{BucketInsert, BucketSeen, EntryInsert, InsertBlock, LeafInsert, LeafSeen, LeafWitness, Owner};
+use crate::write::{
+    BucketInsert, BucketSeen, EntryInsert, InsertBlock, LeafInsert, LeafSeen, LeafWitness, Owner,
+};
 use fabric::{Batch, Env, Span};
 use index::hash::Directory;
 use index::tree::LeafCache;
@@ -297,7 +299,9 @@ impl<E: Env> LaneInner<E> {
     /// The table at a position that the catalog is known to hold.
     #[inline]
     pub fn info(&self, table: u32) -> &Arc<TableInfo> {
-        self.catalog.tables[table as usize].as_ref().expect("accesses name tables of the lane's catalog")
+        self.catalog.tables[table as usize]
+            .as_ref()
+            .expect("accesses name tables of the lane's catalog")
     }
 
     /// Whether the lane's part of a table is there and complete.
@@ -370,7 +374,9 @@ impl<E: Env> LaneInner<E> {
     /// The index at a position that the catalog is known to hold.
     #[inline]
     pub fn index_info(&self, index: u32) -> &Arc<IndexInfo> {
-        self.catalog.indexes[index as usize].as_ref().expect("tables name indexes of the lane's catalog")
+        self.catalog.indexes[index as usize]
+            .as_ref()
+            .expect("tables name indexes of the lane's catalog")
     }
 
     /// The lane's part of a table that [`Self::open_table`] has opened.

@@ -56,7 +56,8 @@ pub const SERVER_BYTES_MIN: u64 = 16 << 20;
 /// Starts memory servers in this process and makes an empty database on them.
 pub fn open(config: &OpenConfig) -> Result<Database<LocalEnv>, OpenError> {
     if config.servers == 0 || config.servers > 64 {
-        let sentence = format!("{} memory servers were asked for; 1 to 64 are possible", config.servers);
+        let sentence =
+            format!("{} memory servers were asked for; 1 to 64 are possible", config.servers);
         return Err(OpenError::Setting(sentence));
     }
     if config.server_bytes < SERVER_BYTES_MIN {
@@ -67,13 +68,16 @@ pub fn open(config: &OpenConfig) -> Result<Database<LocalEnv>, OpenError> {
         return Err(OpenError::Setting(sentence));
     }
     if !(1..=64).contains(&config.database.lanes) {
-        let sentence = format!("{} lanes were asked for; 1 to 64 are possible", config.database.lanes);
+        let sentence =
+            format!("{} lanes were asked for; 1 to 64 are possible", config.database.lanes);
         return Err(OpenError::Setting(sentence));
     }
     let server_bytes = vec![config.server_bytes; usize::from(config.servers)];
     let world = LocalWorld::new(&WorldConfig { server_bytes, seed: config.seed });
-    let world = world.map_err(|error| {
-        OpenError::Memory { server: 0, bytes: config.server_bytes, error }
+    let world = world.map_err(|error| OpenError::Memory {
+        server: 0,
+        bytes: config.server_bytes,
+        error,
     })?;
     let servers: Vec<NodeId> = (0..config.servers).map(NodeId).collect();
     for &server in &servers {
@@ -113,7 +117,8 @@ impl NodeAllocator for InnerNodes {
         let mut bump = self.bump.lock().expect("no holder panics");
         if bump.1 < u64::from(words) {
             let bytes = NODE_EXTENT_BYTES.max(u64::from(words) * WORD_BYTES);
-            let extent = self.extents.allocate(bytes, Label(0)).map_err(|error| error.to_string())?;
+            let extent =
+                self.extents.allocate(bytes, Label(0)).map_err(|error| error.to_string())?;
             *bump = (extent, bytes / WORD_BYTES);
         }
         let ptr = bump.0;

@@ -27,7 +27,12 @@ const RETRY_COUNT_MAX: u32 = 1000;
 impl<E: Env> LaneInner<E> {
     /// [design §4: a lock hides nothing] Looks for the newest version that the snapshot covers: in place,
     /// in the buffer, in the overflow region; else reads everything again, bounded.
-    pub(crate) async fn settle_old(&mut self, access: u32, row: GlobalPtr, image: Span) -> Result<(), TxnError> {
+    pub(crate) async fn settle_old(
+        &mut self,
+        access: u32,
+        row: GlobalPtr,
+        image: Span,
+    ) -> Result<(), TxnError> {
         match self.search_versions(access, row, image).await? {
             Search::Settled => Ok(()),
             Search::Moved => self.settle_bucket(access).await,
@@ -50,7 +55,11 @@ impl<E: Env> LaneInner<E> {
             let chain = ChainWord::from_word(self.batch().word(image.at + LINK));
             let is_ours = self.has_key(access, image);
             let trusts = self.env.mutant("read::trust_emptied_slot");
-            if is_hashed && !trusts && version != VersionWord::TORN && (!is_ours || !is_settled(version)) {
+            if is_hashed
+                && !trusts
+                && version != VersionWord::TORN
+                && (!is_ours || !is_settled(version))
+            {
                 // A split has moved the row to another bucket, or slot or row changed hands while they were
                 // read.
                 return Ok(Search::Moved);
@@ -60,13 +69,14 @@ impl<E: Env> LaneInner<E> {
                 self.accept(access, row, image, version, false);
                 return Ok(Search::Settled);
             }
-            if is_ours && !chain.buffer().is_null() {
-                if let Some(old) = self.search_buffer(access, chain.buffer()).await? {
-                    let version = VersionWord::from_word(self.batch().word(old.at + VERSION));
-                    self.witness(row, VersionWord::NONE.locked().word());
-                    self.accept(access, row, old, version, true);
-                    return Ok(Search::Settled);
-                }
+            if is_ours
+                && !chain.buffer().is_null()
+                && let Some(old) = self.search_buffer(access, chain.buffer()).await?
+            {
+                let version = VersionWord::from_word(self.batch().word(old.at + VERSION));
+                self.witness(row, VersionWord::NONE.locked().word());
+                self.accept(access, row, old, version, true);
+                return Ok(Search::Settled);
             }
             // Read the row again, and after everything else what was collected.
             self.batch().clear_verbs();
@@ -75,22 +85,21 @@ impl<E: Env> LaneInner<E> {
             self.batch().clear_verbs();
             let collected = self.batch().read(region::collected(row.region()), 1);
             self.execute().await?;
-            let same = |word: u32| self.batch.as_ref().is_some_and(|batch| {
-                batch.word(again.at + word) == batch.word(image.at + word)
-            });
+            let same = |word: u32| {
+                self.batch
+                    .as_ref()
+                    .is_some_and(|batch| batch.word(again.at + word) == batch.word(image.at + word))
+            };
             let stands_still = version != VersionWord::TORN && same(VERSION) && same(LINK);
             let collected = self.batch().words(collected)[0];
-            if stands_still && collected > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
+            if stands_still
+                && collected > self.snapshot.stamp
+                && !self.env.mutant("read::skip_collected")
+            {
                 return Err(Abort::SnapshotTooOld.into());
             }
             if stands_still {
-                // What stands here is later than the snapshot: others come before this transaction whom it
-                // did not see, so it cannot validate any more.
-                self.witness(row, VersionWord::NONE.locked().word());
-                let access = &mut self.accesses[access as usize];
-                access.state = State::Absent;
-                access.absence = Absence::Later;
-                access.row = row;
+                self.settle_later(access, row);
                 return Ok(Search::Settled);
             }
             image = again;
@@ -99,6 +108,16 @@ impl<E: Env> LaneInner<E> {
             }
         }
         Err(Abort::Contended.into())
+    }
+
+    /// What stands here is later than the snapshot: others come before this transaction whom it did not
+    /// see, so it cannot validate any more.
+    fn settle_later(&mut self, access: u32, row: GlobalPtr) {
+        self.witness(row, VersionWord::NONE.locked().word());
+        let access = &mut self.accesses[access as usize];
+        access.state = State::Absent;
+        access.absence = Absence::Later;
+        access.row = row;
     }
 
     fn witness(&mut self, word: GlobalPtr, value: u64) {
@@ -116,7 +135,11 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Reads all slots of a version buffer in one round trip, then the overflow list entry by entry.
-    async fn search_buffer(&mut self, access: u32, buffer: GlobalPtr) -> Result<Option<Span>, TxnError> {
+    async fn search_buffer(
+        &mut self,
+        access: u32,
+        buffer: GlobalPtr,
+    ) -> Result<Option<Span>, TxnError> {
         let shape = self.info(self.accesses[access as usize].table).buffer;
         let words = shape.row.words();
         let batch = self.batch();
@@ -172,11 +195,14 @@ impl<E: Env> LaneInner<E> {
     pub(crate) async fn settle_bucket(&mut self, access: u32) -> Result<(), TxnError> {
         let entry = self.accesses[access as usize];
         let info = self.info(entry.table).clone();
-        let Primary::Hash(hash) = &info.primary else { unreachable!("buckets belong to hash tables") };
+        let Primary::Hash(hash) = &info.primary else {
+            unreachable!("buckets belong to hash tables")
+        };
         let key = Span { at: entry.key_at, words: info.row.key_words };
         let mut moved_count = 0;
         for _ in 0..RETRY_COUNT_MAX {
-            let directory = &self.tables[entry.table as usize].as_ref().expect("it is open").directory;
+            let directory =
+                &self.tables[entry.table as usize].as_ref().expect("it is open").directory;
             let place = {
                 let words = self.batch.as_ref().expect("the batch is here").words(key);
                 hash.locate(directory, words)
@@ -219,7 +245,10 @@ impl<E: Env> LaneInner<E> {
                     let block_slots = u32::from(geometry.slots);
                     let owner = Owner::Table(entry.table);
                     let bucket = place.bucket;
-                    self.note_bucket(access, BucketSeen { owner, bucket, insert, block, block_slots, tags });
+                    self.note_bucket(
+                        access,
+                        BucketSeen { owner, bucket, insert, block, block_slots, tags },
+                    );
                     return Ok(());
                 }
                 block = link;
@@ -241,8 +270,7 @@ impl<E: Env> LaneInner<E> {
         if self.batch().words(collected)[0] > self.snapshot.stamp {
             return Err(Abort::SnapshotTooOld.into());
         }
-        self.witness(block, VersionWord::NONE.locked().word());
-        self.accesses[access as usize].absence = Absence::Later;
+        self.settle_later(access, block);
         Ok(())
     }
 
@@ -257,7 +285,8 @@ impl<E: Env> LaneInner<E> {
         let header = self.batch().read(place.bucket, bucket::SLOTS);
         self.execute().await?;
         let word = |n: u32| self.batch.as_ref().expect("it came back").word(header.at + n);
-        if word(bucket::COLLECTED) > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
+        if word(bucket::COLLECTED) > self.snapshot.stamp && !self.env.mutant("read::skip_collected")
+        {
             return Err(Abort::SnapshotTooOld.into());
         }
         Ok(hash.is_current(place, word(bucket::IDENTITY)))

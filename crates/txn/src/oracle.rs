@@ -128,9 +128,8 @@ impl<E: Env> LaneInner<E> {
         let counters = &newest[2..newest.len() - 1];
         let number = newest[0];
         // What anybody on this compute server has committed is seen by whoever begins here afterwards.
-        let covers_published = (0..self.shared.slots_in_use() as u16).all(|slot| {
-            counters[usize::from(slot)] >= self.shared.published(SlotId(slot))
-        });
+        let covers_published = (0..self.shared.slots_in_use() as u16)
+            .all(|slot| counters[usize::from(slot)] >= self.shared.published(SlotId(slot)));
         if number < self.snapshot.stamp || !covers_published {
             return Ok(None);
         }

@@ -216,13 +216,22 @@ impl<E: Env> LaneInner<E> {
 
     /// A new access; what it holds is settled later.
     #[inline]
-    pub(crate) fn add_access(&mut self, table: u32, hash: u64, key_at: u32) -> Result<u32, TxnError> {
+    pub(crate) fn add_access(
+        &mut self,
+        table: u32,
+        hash: u64,
+        key_at: u32,
+    ) -> Result<u32, TxnError> {
         let access = self.accesses.len() as u32;
         if self.batch().arena_words() > ARENA_WORDS_MAX {
-            return Err(TxnError::TooLarge("it holds more than 512 MiB of rows; use for_each or several transactions"));
+            return Err(TxnError::TooLarge(
+                "it holds more than 512 MiB of rows; use for_each or several transactions",
+            ));
         }
         if self.accesses.len() == ACCESSES_MAX {
-            return Err(TxnError::TooLarge("it touches more than 1,048,576 rows; use for_each or several transactions"));
+            return Err(TxnError::TooLarge(
+                "it touches more than 1,048,576 rows; use for_each or several transactions",
+            ));
         }
         self.accesses.push(Access::absent(table, key_at, hash));
         self.map.insert(hash, access);
@@ -288,7 +297,9 @@ impl<E: Env> LaneInner<E> {
     fn advance_bucket(&mut self, pending: &mut Pending, place: Place) -> Result<(), TxnError> {
         let table = self.accesses[pending.access as usize].table;
         let info = self.info(table);
-        let Primary::Hash(hash) = &info.primary else { unreachable!("buckets belong to hash tables") };
+        let Primary::Hash(hash) = &info.primary else {
+            unreachable!("buckets belong to hash tables")
+        };
         let (rows, slot) = (hash.rows, hash.layout.slot(0));
         let batch = self.batch.as_ref().expect("the batch came back");
         let at = pending.span.at;
@@ -326,7 +337,12 @@ impl<E: Env> LaneInner<E> {
 
     /// Nothing in the bucket has this key.
     #[inline]
-    pub(crate) fn settle_missing(&mut self, access: u32, bucket: GlobalPtr, at: u32) -> Result<(), TxnError> {
+    pub(crate) fn settle_missing(
+        &mut self,
+        access: u32,
+        bucket: GlobalPtr,
+        at: u32,
+    ) -> Result<(), TxnError> {
         let batch = self.batch.as_ref().expect("the batch came back");
         let insert = batch.word(at + bucket::INSERT);
         let collected = batch.word(at + bucket::COLLECTED);
@@ -335,7 +351,9 @@ impl<E: Env> LaneInner<E> {
             return Err(Abort::SnapshotTooOld.into());
         }
         let table = self.accesses[access as usize].table;
-        let Primary::Hash(hash) = &self.info(table).primary else { unreachable!("it is a hash table") };
+        let Primary::Hash(hash) = &self.info(table).primary else {
+            unreachable!("it is a hash table")
+        };
         let slots = hash.layout.slots;
         let owner = Owner::Table(table);
         let seen = BucketSeen { owner, bucket, insert, block: bucket, block_slots: slots, tags };
@@ -378,7 +396,12 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// No entry of the leaf has this key.
-    fn settle_no_entry(&mut self, access: u32, seen: usize, collected: u64) -> Result<(), TxnError> {
+    fn settle_no_entry(
+        &mut self,
+        access: u32,
+        seen: usize,
+        collected: u64,
+    ) -> Result<(), TxnError> {
         if collected > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
             return Err(Abort::SnapshotTooOld.into());
         }

@@ -68,7 +68,12 @@ impl<E: Env> Transaction<'_, E> {
     }
 
     /// Reads all rows whose indexed columns have the values encoded in `key`.
-    pub async fn lookup(&mut self, index: IndexId, key: &Key, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
+    pub async fn lookup(
+        &mut self,
+        index: IndexId,
+        key: &Key,
+        rows: &mut Vec<RowId>,
+    ) -> Result<(), TxnError> {
         rows.clear();
         let lane = self.lane();
         lane.read_count += 2;
@@ -77,7 +82,8 @@ impl<E: Env> Transaction<'_, E> {
         let mut prefix = Key::lowest(info.key_words);
         prefix = overlay(&prefix, key);
         let (low, high) = column_range(&prefix, &info);
-        let range = Range { owner: Owner::Index(index.0), table: info.table, index: Some(info.clone()) };
+        let range =
+            Range { owner: Owner::Index(index.0), table: info.table, index: Some(info.clone()) };
         match &info.storage {
             Secondary::Tree(_) => {
                 let (reverse, limit) = (false, usize::MAX);
@@ -184,7 +190,12 @@ impl<E: Env> LaneInner<E> {
         self.leaves_seen.len() - 1
     }
 
-    async fn scan_leaves(&mut self, scan: &Scan, range: &Range, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
+    async fn scan_leaves(
+        &mut self,
+        scan: &Scan,
+        range: &Range,
+        rows: &mut Vec<RowId>,
+    ) -> Result<(), TxnError> {
         let mut sightings = std::mem::take(&mut self.scratch.sightings);
         let result = self.scan_all_leaves(scan, range, &mut sightings, rows).await;
         self.scratch.sightings = sightings;
@@ -238,7 +249,11 @@ impl<E: Env> LaneInner<E> {
             if key > scan.high {
                 break;
             }
-            sightings.push(Sighting { key, row: GlobalPtr::from_word(view.value(n)[0]), own: None });
+            sightings.push(Sighting {
+                key,
+                row: GlobalPtr::from_word(view.value(n)[0]),
+                own: None,
+            });
         }
         let low = Key::from_words(view.low());
         let high = view.high_key();
@@ -472,7 +487,9 @@ impl<E: Env> LaneInner<E> {
         visit: &mut dyn FnMut(RecordRef<'_>),
     ) -> Result<(), TxnError> {
         let info = self.info(table).clone();
-        let Primary::Hash(hash) = &info.primary else { unreachable!("the caller knows it is hashed") };
+        let Primary::Hash(hash) = &info.primary else {
+            unreachable!("the caller knows it is hashed")
+        };
         let directory = index::hash::read_directory(&self.env, hash).await?;
         // Rows that moved are looked up by newer directories; the scan keeps to the one it began with.
         let (count, level) = (hash.bucket_count(&directory), directory.level);
@@ -634,4 +651,3 @@ fn predecessor(key: &Key) -> Option<Key> {
     }
     None
 }
-

@@ -42,7 +42,8 @@ impl<E: Env> LaneInner<E> {
     pub(crate) fn entry_key(&self, index: &IndexInfo, span: Span) -> Key {
         let record = self.record(index.table, span);
         let columns = index.design.columns.iter();
-        let builder = columns.fold(KeyBuilder::new(), |key, &column| record.append_to_key(key, column));
+        let builder =
+            columns.fold(KeyBuilder::new(), |key, &column| record.append_to_key(key, column));
         let schema = &self.info(index.table).schema;
         let primary_bytes = schema.key().iter().map(|&column| schema.key_part_bytes(column)).sum();
         copy_key_bytes(builder, record.key(), 0, primary_bytes).key()
@@ -123,7 +124,11 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    async fn prepare_tree_entry(&mut self, entry: &Entry, info: &IndexInfo) -> Result<(), TxnError> {
+    async fn prepare_tree_entry(
+        &mut self,
+        entry: &Entry,
+        info: &IndexInfo,
+    ) -> Result<(), TxnError> {
         let owner = Owner::Index(entry.index);
         let seen = self.leaf_for(owner, &entry.key).await?;
         let tree = self.tree(owner);
@@ -154,7 +159,11 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Every entry with the same columns must lead to a row that is gone or has other columns now.
-    async fn check_unique_in_leaves(&mut self, entry: &Entry, info: &IndexInfo) -> Result<(), TxnError> {
+    async fn check_unique_in_leaves(
+        &mut self,
+        entry: &Entry,
+        info: &IndexInfo,
+    ) -> Result<(), TxnError> {
         let (low, high) = column_range(&entry.key, info);
         let owner = Owner::Index(entry.index);
         let mut from = low;
@@ -181,14 +190,20 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Looks at the newest version of a row that an entry with the same columns leads to.
-    async fn check_other_row(&mut self, info: &IndexInfo, entry: &Key, row: GlobalPtr) -> Result<(), TxnError> {
+    async fn check_other_row(
+        &mut self,
+        info: &IndexInfo,
+        entry: &Key,
+        row: GlobalPtr,
+    ) -> Result<(), TxnError> {
         let table = info.table;
         let primary = self.primary_key(info, entry.words());
         let hash = crate::read::access_hash(table, primary.words());
         if let Some(own) = self.known_access(table, primary.words(), hash) {
             let own = self.accesses[own as usize];
             if own.is_written() {
-                let gone = own.state == State::Deleted || self.entry_key(info, own.current()) != *entry;
+                let gone =
+                    own.state == State::Deleted || self.entry_key(info, own.current()) != *entry;
                 return if gone { Ok(()) } else { Err(self.duplicate(table)) };
             }
         }
@@ -218,7 +233,12 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// The row with this key in its newest version, whatever the snapshot says.
-    pub(crate) async fn read_newest(&mut self, table: u32, key: &Key, row: GlobalPtr) -> Result<Option<Span>, TxnError> {
+    pub(crate) async fn read_newest(
+        &mut self,
+        table: u32,
+        key: &Key,
+        row: GlobalPtr,
+    ) -> Result<Option<Span>, TxnError> {
         let info = self.info(table).clone();
         let span = self.batch().put(key.words());
         self.batch().clear_verbs();
@@ -259,7 +279,8 @@ impl<E: Env> LaneInner<E> {
                 self.execute().await?;
                 let batch = self.batch();
                 if batch.word(found.at + SlotRead::INDEX) != SlotRead::MISSING {
-                    let slot = Span { at: found.at + SlotRead::SLOT, words: hash.layout.slot_words };
+                    let slot =
+                        Span { at: found.at + SlotRead::SLOT, words: hash.layout.slot_words };
                     if !VersionWord::from_word(batch.word(slot.at + VERSION)).is_none() {
                         return Ok(Some(slot));
                     }
@@ -285,7 +306,11 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Reads the bucket of an entry of a hash index: it stands there already, or goes into a free slot.
-    async fn prepare_hash_entry(&mut self, entry: &Entry, info: &IndexInfo) -> Result<(), TxnError> {
+    async fn prepare_hash_entry(
+        &mut self,
+        entry: &Entry,
+        info: &IndexInfo,
+    ) -> Result<(), TxnError> {
         let mut found = Vec::new();
         let seen = self.read_entries(entry.index, info, &entry.key, &mut found).await?;
         if info.design.unique {
@@ -323,7 +348,9 @@ impl<E: Env> LaneInner<E> {
         key: &Key,
         found: &mut Vec<(Key, GlobalPtr)>,
     ) -> Result<BucketSeen, TxnError> {
-        let Secondary::Hash(hash) = &info.storage else { unreachable!("the caller has a hash index") };
+        let Secondary::Hash(hash) = &info.storage else {
+            unreachable!("the caller has a hash index")
+        };
         loop {
             found.clear();
             let lane_index = self.indexes[index as usize].as_ref().expect("it is open");
@@ -349,8 +376,11 @@ impl<E: Env> LaneInner<E> {
                     }
                 }
                 let tags = words[bucket::TAGS as usize];
-                for n in (0..slots).filter(|&n| bucket::tag_of(tags, n) == bucket::tag(place.tag_hash)) {
-                    let slot = &words[hash.layout.slot(n) as usize..][..hash.layout.slot_words as usize];
+                for n in
+                    (0..slots).filter(|&n| bucket::tag_of(tags, n) == bucket::tag(place.tag_hash))
+                {
+                    let slot =
+                        &words[hash.layout.slot(n) as usize..][..hash.layout.slot_words as usize];
                     let other = Key::from_words(&slot[1..]);
                     if same_columns(&other, key, info) {
                         found.push((other, GlobalPtr::from_word(slot[0])));
@@ -362,7 +392,8 @@ impl<E: Env> LaneInner<E> {
                 }
                 if link.is_null() {
                     let (owner, bucket) = (Owner::Index(index), place.bucket);
-                    let seen = BucketSeen { owner, bucket, insert, block, block_slots: slots, tags };
+                    let seen =
+                        BucketSeen { owner, bucket, insert, block, block_slots: slots, tags };
                     is_current = block == bucket || self.is_chain_complete(hash, &place).await?;
                     if is_current {
                         return Ok(seen);

@@ -53,9 +53,11 @@ impl Snapshot {
 
     /// Whether every version that `earlier` covers is covered here too.
     pub fn includes(&self, earlier: &Self) -> bool {
-        earlier.counters().iter().enumerate().all(|(slot, &counter)| {
-            counter <= self.counter(SlotId(slot as u16))
-        })
+        earlier
+            .counters()
+            .iter()
+            .enumerate()
+            .all(|(slot, &counter)| counter <= self.counter(SlotId(slot as u16)))
     }
 }
 

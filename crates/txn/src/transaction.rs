@@ -81,7 +81,8 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         let lane = self.lane();
         let payload = lane.make_fresh(row);
         let table = lane.accesses[row.0 as usize].table;
-        let info = lane.catalog.tables[table as usize].as_ref().expect("the access names its table");
+        let info =
+            lane.catalog.tables[table as usize].as_ref().expect("the access names its table");
         let batch = lane.batch.as_mut().expect("between round trips the batch is here");
         RecordMut::new(&info.schema, batch.words_mut(payload))
     }

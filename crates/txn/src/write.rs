@@ -184,7 +184,9 @@ impl<E: Env> LaneInner<E> {
             (State::Absent, _) => {}
         }
         if self.written.len() == WRITES_MAX {
-            return Err(TxnError::TooLarge("it writes more than 65,536 rows; use several transactions"));
+            return Err(TxnError::TooLarge(
+                "it writes more than 65,536 rows; use several transactions",
+            ));
         }
         if entry.absence == Absence::NoEntry {
             self.reserve_place(access)?;
@@ -329,6 +331,8 @@ impl<E: Env> LaneInner<E> {
         index: IndexId,
     ) -> Result<std::sync::Arc<crate::catalog::IndexInfo>, TxnError> {
         let info = self.catalog.index_info(index).filter(|info| info.is_readable).cloned();
-        info.ok_or_else(|| crate::catalog::CatalogError::NoIndex(format!("number {}", index.0)).into())
+        info.ok_or_else(|| {
+            crate::catalog::CatalogError::NoIndex(format!("number {}", index.0)).into()
+        })
     }
 }

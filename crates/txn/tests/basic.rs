@@ -2,7 +2,8 @@
 
 use fabric::{LocalEnv, run_now};
 use layout::{
-    Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PhysicalDesign, Placement, Schema, Storage,
+    Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PhysicalDesign, Placement, Schema,
+    Storage,
 };
 use txn::local::{OpenConfig, open};
 use txn::{Abort, Database, Isolation, Outcome, Scan, ScanSource, TableId, TableSpec, TxnError};
@@ -11,14 +12,20 @@ const BALANCE: usize = 1;
 const NAME: usize = 2;
 
 fn database() -> Database<LocalEnv> {
-    open(&OpenConfig { servers: 2, server_bytes: 64 << 20, ..OpenConfig::default() }).expect("memory")
+    open(&OpenConfig { servers: 2, server_bytes: 64 << 20, ..OpenConfig::default() })
+        .expect("memory")
 }
 
 fn key(id: i32) -> Key {
     KeyBuilder::new().int4(id).key()
 }
 
-fn table(database: &Database<LocalEnv>, name: &str, storage: Storage, indexes: Vec<IndexDesign>) -> TableId {
+fn table(
+    database: &Database<LocalEnv>,
+    name: &str,
+    storage: Storage,
+    indexes: Vec<IndexDesign>,
+) -> TableId {
     let columns = vec![
         Column::new("id", ColumnType::Int4),
         Column::new("balance", ColumnType::Int8),
@@ -225,7 +232,8 @@ fn unique_indexes_refuse_a_second_row() {
     let database = database();
     for kind in [IndexKind::Tree, IndexKind::Hash] {
         let name = format!("{kind:?}");
-        let table = table(&database, &name, Storage::HashInlined, vec![index("by_name", kind, true)]);
+        let table =
+            table(&database, &name, Storage::HashInlined, vec![index("by_name", kind, true)]);
         let mut lane = run_now(database.lane()).expect("a lane");
         let mut insert = |id: i32, name: &str| {
             let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
@@ -253,7 +261,8 @@ fn tables_and_indexes_come_and_go() {
     let database = database();
     let table = table(&database, "t", Storage::HashInlined, Vec::new());
     fill(&database, table, 0..1000);
-    let made = run_now(database.create_index("t", index("late", IndexKind::Tree, false))).expect("made");
+    let made =
+        run_now(database.create_index("t", index("late", IndexKind::Tree, false))).expect("made");
     let mut lane = run_now(database.lane()).expect("a lane");
     let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
     let mut rows = Vec::new();

@@ -17,10 +17,7 @@ use txn::{
 const VALUE: usize = 1;
 
 fn config(server_bytes: u64) -> OpenConfig {
-    OpenConfig {
-        server_bytes,
-        ..OpenConfig::default()
-    }
+    OpenConfig { server_bytes, ..OpenConfig::default() }
 }
 
 fn database() -> Database<LocalEnv> {
@@ -28,19 +25,12 @@ fn database() -> Database<LocalEnv> {
 }
 
 fn columns() -> Vec<Column> {
-    vec![
-        Column::new("id", ColumnType::Int8),
-        Column::new("value", ColumnType::Int8),
-    ]
+    vec![Column::new("id", ColumnType::Int8), Column::new("value", ColumnType::Int8)]
 }
 
 fn spec(name: &str) -> TableSpec {
     let schema = Schema::new(name, columns(), &[0]).expect("a valid schema");
-    TableSpec {
-        schema,
-        design: PhysicalDesign::default(),
-        indexes: Vec::new(),
-    }
+    TableSpec { schema, design: PhysicalDesign::default(), indexes: Vec::new() }
 }
 
 fn tree_table(database: &Database<LocalEnv>) -> TableId {
@@ -71,25 +61,15 @@ fn keys(table: TableId, ids: std::ops::Range<i64>) -> Vec<(TableId, Key)> {
 
 /// The sentence with which `spec` is refused.
 fn refusal(spec: TableSpec) -> String {
-    run_now(database().create_table(spec))
-        .expect_err("it is over a limit")
-        .to_string()
+    run_now(database().create_table(spec)).expect_err("it is over a limit").to_string()
 }
 
 #[test]
 fn schemas_are_refused_with_the_limit_they_exceed() {
-    let refusal = |columns| {
-        Schema::new("t", columns, &[0])
-            .expect_err("over a limit")
-            .to_string()
-    };
-    let many: Vec<Column> = (0..257)
-        .map(|n| Column::new(&format!("c{n}"), ColumnType::Int2))
-        .collect();
-    assert_eq!(
-        refusal(many),
-        "table t has 257 columns; a table has 1 to 256"
-    );
+    let refusal = |columns| Schema::new("t", columns, &[0]).expect_err("over a limit").to_string();
+    let many: Vec<Column> =
+        (0..257).map(|n| Column::new(&format!("c{n}"), ColumnType::Int2)).collect();
+    assert_eq!(refusal(many), "table t has 257 columns; a table has 1 to 256");
     let long_key = vec![Column::new("k", ColumnType::Varchar(65))];
     assert_eq!(
         refusal(long_key),
@@ -103,10 +83,7 @@ fn schemas_are_refused_with_the_limit_they_exceed() {
         "{sentence}"
     );
     for length in [0, 512 * 1024 + 1] {
-        let sentence = refusal(vec![
-            id.clone(),
-            Column::new("b", ColumnType::Bytes(length)),
-        ]);
+        let sentence = refusal(vec![id.clone(), Column::new("b", ColumnType::Bytes(length))]);
         let expected =
             format!("column b of table t has maximal length {length}; 1 to 524288 is allowed");
         assert_eq!(sentence, expected);
@@ -118,15 +95,8 @@ fn the_key_of_an_index_entry_holds_the_primary_key_too() {
     let mut columns = columns();
     columns.push(Column::new("name", ColumnType::Varchar(57)));
     let schema = Schema::new("t", columns, &[0]).expect("a valid schema");
-    let indexes = vec![IndexDesign {
-        columns: vec![2],
-        ..index("by_name")
-    }];
-    let sentence = refusal(TableSpec {
-        schema,
-        design: PhysicalDesign::default(),
-        indexes,
-    });
+    let indexes = vec![IndexDesign { columns: vec![2], ..index("by_name") }];
+    let sentence = refusal(TableSpec { schema, design: PhysicalDesign::default(), indexes });
     assert_eq!(
         sentence,
         "a key of table t takes 65 bytes; at most 64 fit, so shorten its text columns"
@@ -140,59 +110,25 @@ fn designs_are_refused_with_the_values_allowed() {
         change(&mut spec.design);
         assert_eq!(refusal(spec), format!("table t: {reason}"));
     };
-    refused(
-        |design| design.neighbourhood = 0,
-        "neighbourhood is 0; 1 to 8 is allowed",
-    );
-    refused(
-        |design| design.neighbourhood = 9,
-        "neighbourhood is 9; 1 to 8 is allowed",
-    );
-    refused(
-        |design| design.versions_beside = 0,
-        "versions_beside is 0; 1 to 8 is allowed",
-    );
-    refused(
-        |design| design.versions_beside = 9,
-        "versions_beside is 9; 1 to 8 is allowed",
-    );
-    refused(
-        |design| design.node_bytes = 255,
-        "node_bytes is 255; 256 to 16384 is allowed",
-    );
-    refused(
-        |design| design.node_bytes = 16_385,
-        "node_bytes is 16385; 256 to 16384 is allowed",
-    );
+    refused(|design| design.neighbourhood = 0, "neighbourhood is 0; 1 to 8 is allowed");
+    refused(|design| design.neighbourhood = 9, "neighbourhood is 9; 1 to 8 is allowed");
+    refused(|design| design.versions_beside = 0, "versions_beside is 0; 1 to 8 is allowed");
+    refused(|design| design.versions_beside = 9, "versions_beside is 9; 1 to 8 is allowed");
+    refused(|design| design.node_bytes = 255, "node_bytes is 255; 256 to 16384 is allowed");
+    refused(|design| design.node_bytes = 16_385, "node_bytes is 16385; 256 to 16384 is allowed");
     let hashed = |load_percent| Placement::Hashed { load_percent };
     let mut spec = spec("t");
     spec.design.placement = hashed(101);
-    assert_eq!(
-        refusal(spec),
-        "table t: load_percent is 101; 1 to 100 is allowed"
-    );
+    assert_eq!(refusal(spec), "table t: load_percent is 101; 1 to 100 is allowed");
 }
 
 #[test]
 fn a_table_has_a_number_of_indexes_at_most() {
-    let names = |count: usize| {
-        (0..count)
-            .map(|n| index(&format!("i{n}")))
-            .collect::<Vec<_>>()
-    };
+    let names = |count: usize| (0..count).map(|n| index(&format!("i{n}"))).collect::<Vec<_>>();
     let sentence = "a table has at most 16 secondary indexes";
-    assert_eq!(
-        refusal(TableSpec {
-            indexes: names(INDEXES_MAX + 1),
-            ..spec("t")
-        }),
-        sentence
-    );
+    assert_eq!(refusal(TableSpec { indexes: names(INDEXES_MAX + 1), ..spec("t") }), sentence);
     let database = database();
-    let full = TableSpec {
-        indexes: names(INDEXES_MAX),
-        ..spec("t")
-    };
+    let full = TableSpec { indexes: names(INDEXES_MAX), ..spec("t") };
     run_now(database.create_table(full)).expect("as many as there may be");
     let refused = run_now(database.create_index("t", index("one more"))).expect_err("one too many");
     assert_eq!(refused.to_string(), sentence);
@@ -225,15 +161,9 @@ fn a_local_world_has_bounds_that_it_names() {
         );
     }
     for lanes in [0, 65] {
-        let database = DatabaseConfig {
-            lanes,
-            ..DatabaseConfig::default()
-        };
+        let database = DatabaseConfig { lanes, ..DatabaseConfig::default() };
         let sentence = refusal(OpenConfig { database, ..base() });
-        assert_eq!(
-            sentence,
-            format!("{lanes} lanes were asked for; 1 to 64 are possible")
-        );
+        assert_eq!(sentence, format!("{lanes} lanes were asked for; 1 to 64 are possible"));
     }
     assert_eq!(
         refusal(config(SERVER_BYTES_MIN - 1)),
@@ -244,20 +174,11 @@ fn a_local_world_has_bounds_that_it_names() {
 #[test]
 fn lanes_run_out_and_come_back() {
     let lanes = 2;
-    let database = DatabaseConfig {
-        lanes,
-        ..DatabaseConfig::default()
-    };
-    let database = open(&OpenConfig {
-        database,
-        ..config(64 << 20)
-    })
-    .expect("memory");
+    let database = DatabaseConfig { lanes, ..DatabaseConfig::default() };
+    let database = open(&OpenConfig { database, ..config(64 << 20) }).expect("memory");
     let first = run_now(database.lane()).expect("the first");
     let _second = run_now(database.lane()).expect("the second");
-    let refused = run_now(database.lane())
-        .map(drop)
-        .expect_err("there are two");
+    let refused = run_now(database.lane()).map(drop).expect_err("there are two");
     assert_eq!(
         refused.to_string(),
         "all 2 lanes are in use; end a session, or open the database with more lanes"
@@ -281,16 +202,8 @@ fn a_transaction_inserts_a_number_of_rows_at_most() {
     // Only the statement failed.
     assert_eq!(run_now(txn.commit()), Outcome::Committed);
     let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
-    assert!(
-        run_now(txn.read(table, &key(WRITES_MAX as i64 - 1)))
-            .expect("readable")
-            .is_some()
-    );
-    assert!(
-        run_now(txn.read(table, &key(WRITES_MAX as i64)))
-            .expect("readable")
-            .is_none()
-    );
+    assert!(run_now(txn.read(table, &key(WRITES_MAX as i64 - 1))).expect("readable").is_some());
+    assert!(run_now(txn.read(table, &key(WRITES_MAX as i64))).expect("readable").is_none());
 }
 
 #[test]
@@ -326,16 +239,9 @@ fn full_memory_servers_abort_the_transaction_and_keep_what_they_hold() {
     let mut columns = columns();
     columns.push(Column::new("text", ColumnType::Char(1000)));
     let schema = Schema::new("t", columns, &[0]).expect("a valid schema");
-    let design = PhysicalDesign {
-        storage: Storage::HashOutside,
-        size_hint: 64,
-        ..Default::default()
-    };
-    let spec = TableSpec {
-        schema,
-        design,
-        indexes: Vec::new(),
-    };
+    let design =
+        PhysicalDesign { storage: Storage::HashOutside, size_hint: 64, ..Default::default() };
+    let spec = TableSpec { schema, design, indexes: Vec::new() };
     let table = run_now(database.create_table(spec)).expect("there is room");
     let mut lane = run_now(database.lane()).expect("a lane");
     let mut count = 0;
@@ -346,55 +252,28 @@ fn full_memory_servers_abort_the_transaction_and_keep_what_they_hold() {
             Outcome::Committed => count += 1,
             other => break other,
         }
-        assert!(
-            count < 100_000,
-            "16 MiB hold no 100,000 rows of 1,000 bytes"
-        );
+        assert!(count < 100_000, "16 MiB hold no 100,000 rows of 1,000 bytes");
     };
     assert_eq!(ended, Outcome::Aborted(Abort::OutOfMemory));
-    assert_eq!(
-        Abort::OutOfMemory.to_string(),
-        "the memory servers are full"
-    );
+    assert_eq!(Abort::OutOfMemory.to_string(), "the memory servers are full");
     let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
     let mut seen = 0;
     run_now(txn.for_each(table, &mut |_| seen += 1)).expect("readable");
-    assert!(
-        seen == count && count > 1000,
-        "{seen} of {count} rows are there"
-    );
+    assert!(seen == count && count > 1000, "{seen} of {count} rows are there");
     let huge = TableSpec {
-        design: PhysicalDesign {
-            size_hint: 10_000_000,
-            ..Default::default()
-        },
+        design: PhysicalDesign { size_hint: 10_000_000, ..Default::default() },
         ..self::spec("huge")
     };
-    let refused = run_now(database.create_table(huge))
-        .expect_err("it does not fit")
-        .to_string();
-    assert!(
-        refused.starts_with("memory servers are full: "),
-        "{refused}"
-    );
-    assert!(
-        refused.ends_with("give the servers more memory or drop tables"),
-        "{refused}"
-    );
+    let refused = run_now(database.create_table(huge)).expect_err("it does not fit").to_string();
+    assert!(refused.starts_with("memory servers are full: "), "{refused}");
+    assert!(refused.ends_with("give the servers more memory or drop tables"), "{refused}");
 }
 
 #[test]
 fn a_transaction_that_outlives_its_time_learns_that_its_snapshot_is_too_old() {
     let transaction_time_max_ns = 1_000_000;
-    let database = DatabaseConfig {
-        transaction_time_max_ns,
-        ..DatabaseConfig::default()
-    };
-    let database = open(&OpenConfig {
-        database,
-        ..config(64 << 20)
-    })
-    .expect("memory");
+    let database = DatabaseConfig { transaction_time_max_ns, ..DatabaseConfig::default() };
+    let database = open(&OpenConfig { database, ..config(64 << 20) }).expect("memory");
     let table = run_now(database.create_table(spec("t"))).expect("created");
     let mut writer = run_now(database.lane()).expect("a lane");
     let mut write = |value: i64| {
@@ -412,10 +291,7 @@ fn a_transaction_that_outlives_its_time_learns_that_its_snapshot_is_too_old() {
     let mut old = run_now(reader.begin(Isolation::Snapshot)).expect("begins");
     for value in 1..10 {
         write(value);
-        run_now(fabric::Env::sleep_ns(
-            database.env(),
-            transaction_time_max_ns,
-        ));
+        run_now(fabric::Env::sleep_ns(database.env(), transaction_time_max_ns));
     }
     let refused = run_now(old.read(table, &key(7))).expect_err("what it needs was collected");
     assert_eq!(refused, TxnError::Abort(Abort::SnapshotTooOld));
@@ -428,15 +304,8 @@ fn a_transaction_that_outlives_its_time_learns_that_its_snapshot_is_too_old() {
 #[test]
 fn a_row_has_a_number_of_old_versions_at_most() {
     let transaction_time_max_ns = u64::MAX;
-    let database = DatabaseConfig {
-        transaction_time_max_ns,
-        ..DatabaseConfig::default()
-    };
-    let database = open(&OpenConfig {
-        database,
-        ..config(64 << 20)
-    })
-    .expect("memory");
+    let database = DatabaseConfig { transaction_time_max_ns, ..DatabaseConfig::default() };
+    let database = open(&OpenConfig { database, ..config(64 << 20) }).expect("memory");
     let table = run_now(database.create_table(spec("t"))).expect("created");
     let mut writer = run_now(database.lane()).expect("a lane");
     let mut txn = run_now(writer.begin(Isolation::Snapshot)).expect("begins");
@@ -446,9 +315,7 @@ fn a_row_has_a_number_of_old_versions_at_most() {
     let mut old = run_now(reader.begin(Isolation::Snapshot)).expect("begins");
     let mut update = |value: i64| {
         let mut txn = run_now(writer.begin(Isolation::Snapshot)).expect("begins");
-        let row = run_now(txn.read(table, &key(7)))
-            .expect("readable")
-            .expect("is there");
+        let row = run_now(txn.read(table, &key(7))).expect("readable").expect("is there");
         txn.update(row).set_int(VALUE, value);
         run_now(txn.commit())
     };
@@ -462,17 +329,11 @@ fn a_row_has_a_number_of_old_versions_at_most() {
         Abort::VersionBufferFull.to_string(),
         "a row has too many versions that are still needed"
     );
-    let row = run_now(old.read(table, &key(7)))
-        .expect("readable")
-        .expect("is there");
+    let row = run_now(old.read(table, &key(7))).expect("readable").expect("is there");
     assert_eq!(old.row(row).int(VALUE), 0);
     drop(old);
     drop(reader);
-    assert_eq!(
-        update(-1),
-        Outcome::Committed,
-        "nobody needs the old versions any more"
-    );
+    assert_eq!(update(-1), Outcome::Committed, "nobody needs the old versions any more");
 }
 
 #[test]
@@ -487,13 +348,8 @@ fn a_scan_is_as_long_as_its_limit() {
     let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
     for limit in [0, 1, 99, 100, usize::MAX] {
         let source = txn::ScanSource::Table(table);
-        let scan = txn::Scan {
-            source,
-            low: Key::lowest(1),
-            high: Key::highest(1),
-            reverse: false,
-            limit,
-        };
+        let scan =
+            txn::Scan { source, low: Key::lowest(1), high: Key::highest(1), reverse: false, limit };
         run_now(txn.scan(&scan, &mut rows)).expect("readable");
         assert_eq!(rows.len(), limit.min(100));
     }

@@ -61,20 +61,13 @@ impl Attempts {
         let doublings = (self.retries - RETRIES_AT_ONCE).min(u64::BITS / 2);
         let wait_ns = (WAIT_NS << doublings).min(WAIT_NS_MAX);
         // A random half keeps two losers from meeting again and again.
-        env.sleep_ns(wait_ns / 2 + env.random() % (wait_ns / 2))
-            .await;
+        env.sleep_ns(wait_ns / 2 + env.random() % (wait_ns / 2)).await;
     }
 
     /// The finished transaction.
     #[inline]
     pub fn finish(self, kind: usize, result: TransactionResult, skipped: u32) -> Finished {
-        Finished {
-            kind,
-            result,
-            retries: self.retries,
-            skipped,
-            aborts: self.aborts,
-        }
+        Finished { kind, result, retries: self.retries, skipped, aborts: self.aborts }
     }
 }
 

@@ -54,11 +54,7 @@ impl Bank {
             let sentence = format!("{accounts} accounts: a transfer needs two at least");
             return Err(WorkloadError::Configuration(sentence));
         }
-        Ok(Self {
-            accounts,
-            audit_percent: 1,
-            isolation: Isolation::Snapshot,
-        })
+        Ok(Self { accounts, audit_percent: 1, isolation: Isolation::Snapshot })
     }
 
     fn sum(&self) -> i64 {
@@ -111,26 +107,16 @@ impl<E: Env> Workload<E> for Bank {
     }
 
     async fn create_tables(&self, database: &Database<E>) -> Result<(), WorkloadError> {
-        let columns = vec![
-            Column::new("a_id", ColumnType::Int4),
-            Column::new("a_balance", ColumnType::Int8),
-        ];
+        let columns =
+            vec![Column::new("a_id", ColumnType::Int4), Column::new("a_balance", ColumnType::Int8)];
         let schema = Schema::new(TABLE, columns, &[A_ID])?;
         let design = PhysicalDesign {
             storage: Storage::HashInlined,
             size_hint: self.accounts as u64,
-            placement: Placement::Dense {
-                columns: vec![(1, self.accounts as u64)],
-            },
+            placement: Placement::Dense { columns: vec![(1, self.accounts as u64)] },
             ..PhysicalDesign::default()
         };
-        database
-            .create_table(TableSpec {
-                schema,
-                design,
-                indexes: vec![],
-            })
-            .await?;
+        database.create_table(TableSpec { schema, design, indexes: vec![] }).await?;
         Ok(())
     }
 
@@ -144,10 +130,8 @@ impl<E: Env> Workload<E> for Bank {
     ) -> Result<(), WorkloadError> {
         let table = find_table(database)?;
         for batch in chunks(share(self.accounts as u64, part, parts), LOAD_BATCH) {
-            let inserts: Vec<_> = batch
-                .clone()
-                .map(|index| (table, key(index as i32 + 1)))
-                .collect();
+            let inserts: Vec<_> =
+                batch.clone().map(|index| (table, key(index as i32 + 1))).collect();
             let mut open =
                 |_: usize, row: &mut RecordMut<'_>| row.set_int(A_BALANCE, FIRST_BALANCE);
             loading::insert(lane, &inserts, &mut open).await?;
@@ -164,12 +148,7 @@ impl<E: Env> Workload<E> for Bank {
         seed: u64,
     ) -> Result<Terminal, WorkloadError> {
         let random = Random::stream(seed, TERMINAL_STREAM, u64::from(thread));
-        Ok(Terminal {
-            table: find_table(database)?,
-            random,
-            reads: Vec::new(),
-            found: Vec::new(),
-        })
+        Ok(Terminal { table: find_table(database)?, random, reads: Vec::new(), found: Vec::new() })
     }
 
     async fn run_one(
@@ -224,11 +203,7 @@ impl Bank {
             false => CheckResult::fails(name, format!("{found}, not {expected}")),
         };
         vec![
-            compare(
-                "all accounts are there",
-                seen.accounts,
-                i64::from(self.accounts),
-            ),
+            compare("all accounts are there", seen.accounts, i64::from(self.accounts)),
             compare("no money was made or lost", seen.sum, self.sum()),
             compare("no account is overdrawn", seen.overdrawn, 0),
         ]
@@ -248,11 +223,7 @@ fn draw_transfer(random: &mut Random, accounts: i32) -> Transfer {
     let from = random.uniform(1, i64::from(accounts)) as i32;
     let other = random.uniform(1, i64::from(accounts) - 1) as i32;
     let to = if other >= from { other + 1 } else { other };
-    Transfer {
-        from,
-        to,
-        amount: random.uniform(1, TRANSFER_MAX),
-    }
+    Transfer { from, to, amount: random.uniform(1, TRANSFER_MAX) }
 }
 
 /// Moves money, unless that would overdraw the account it comes from.
@@ -262,12 +233,7 @@ async fn transfer<E: Env>(
     terminal: &mut Terminal,
     transfer: Transfer,
 ) -> Result<TransactionResult, WorkloadError> {
-    let Terminal {
-        table,
-        reads,
-        found,
-        ..
-    } = terminal;
+    let Terminal { table, reads, found, .. } = terminal;
     let mut txn = lane.begin(isolation).await?;
     reads.clear();
     reads.extend([(*table, key(transfer.from)), (*table, key(transfer.to))]);
@@ -342,11 +308,7 @@ mod tests {
     const ACCOUNTS: i32 = 600;
 
     fn loaded(bank: &Bank) -> Database<LocalEnv> {
-        let config = OpenConfig {
-            servers: 1,
-            server_bytes: 128 << 20,
-            ..OpenConfig::default()
-        };
+        let config = OpenConfig { servers: 1, server_bytes: 128 << 20, ..OpenConfig::default() };
         let database = open(&config).expect("memory can be mapped");
         run_now(bank.create_tables(&database)).expect("the table is new");
         let mut lane = run_now(database.lane()).expect("lanes are free");
@@ -364,9 +326,7 @@ mod tests {
 
     fn run(bank: &Bank, database: &Database<LocalEnv>, thread: u32) -> RunTotals {
         let mut lane = run_now(database.lane()).expect("lanes are free");
-        let mut terminal = bank
-            .terminal(database, thread, 2, 1)
-            .expect("the table is there");
+        let mut terminal = bank.terminal(database, thread, 2, 1).expect("the table is there");
         let mut totals = RunTotals::new(TRANSACTION_NAMES.len());
         for _ in 0..3000 {
             totals.add(&run_now(bank.run_one(&mut lane, &mut terminal)).expect("money is kept"));
@@ -375,15 +335,9 @@ mod tests {
     }
 
     #[test]
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "the local world is one of threads"
-    )]
+    #[allow(clippy::disallowed_methods, reason = "the local world is one of threads")]
     fn two_threads_of_transfers_and_audits_keep_the_sum() {
-        let bank = Bank {
-            audit_percent: 5,
-            ..Bank::new(ACCOUNTS).expect("two accounts suffice")
-        };
+        let bank = Bank { audit_percent: 5, ..Bank::new(ACCOUNTS).expect("two accounts suffice") };
         let database = loaded(&bank);
         let start = |thread| {
             let database = database.for_thread();
@@ -395,14 +349,9 @@ mod tests {
             totals.merge(&thread.join().expect("the thread did not panic"));
         }
         let (transfers, audits) = (totals.kind(TRANSFER), totals.kind(AUDIT));
-        assert!(
-            transfers.committed > 5000 && audits.committed > 100,
-            "{totals:?}"
-        );
-        let failed: Vec<_> = check(&bank, &database)
-            .into_iter()
-            .filter(|check| !check.ok)
-            .collect();
+        assert!(transfers.committed > 5000 && audits.committed > 100, "{totals:?}");
+        let failed: Vec<_> =
+            check(&bank, &database).into_iter().filter(|check| !check.ok).collect();
         assert_eq!(failed, []);
     }
 
@@ -412,29 +361,20 @@ mod tests {
         let mut lane = run_now(database.lane()).expect("lanes are free");
         let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("nobody is in the way");
         let row = run_now(txn.read(table, &key(7))).expect("nobody is in the way");
-        txn.update(row.expect("the account is there"))
-            .set_int(A_BALANCE, balance);
+        txn.update(row.expect("the account is there")).set_int(A_BALANCE, balance);
         assert_eq!(run_now(txn.commit()), txn::Outcome::Committed);
     }
 
     #[test]
     fn made_and_lost_money_is_noticed() {
-        let bank = Bank {
-            audit_percent: 100,
-            ..Bank::new(ACCOUNTS).expect("two suffice")
-        };
+        let bank = Bank { audit_percent: 100, ..Bank::new(ACCOUNTS).expect("two suffice") };
         for (balance, failures) in [(1001, 1), (-1, 2)] {
             let database = loaded(&bank);
             counterfeit(&database, balance);
-            let failed = check(&bank, &database)
-                .iter()
-                .filter(|check| !check.ok)
-                .count();
+            let failed = check(&bank, &database).iter().filter(|check| !check.ok).count();
             assert_eq!(failed, failures);
             let mut lane = run_now(database.lane()).expect("lanes are free");
-            let mut terminal = bank
-                .terminal(&database, 0, 1, 1)
-                .expect("the table is there");
+            let mut terminal = bank.terminal(&database, 0, 1, 1).expect("the table is there");
             let error =
                 run_now(bank.run_one(&mut lane, &mut terminal)).expect_err("an audit sees it");
             assert!(matches!(error, WorkloadError::Inconsistent(_)), "{error}");
@@ -444,14 +384,9 @@ mod tests {
     #[test]
     fn a_lost_account_is_noticed() {
         let bank = Bank::new(ACCOUNTS).expect("two accounts suffice");
-        let larger = Bank {
-            accounts: ACCOUNTS + 1,
-            ..bank
-        };
-        let failed: Vec<_> = check(&larger, &loaded(&bank))
-            .into_iter()
-            .filter(|check| !check.ok)
-            .collect();
+        let larger = Bank { accounts: ACCOUNTS + 1, ..bank };
+        let failed: Vec<_> =
+            check(&larger, &loaded(&bank)).into_iter().filter(|check| !check.ok).collect();
         assert_eq!(failed.len(), 2, "{failed:?}");
         assert_eq!(failed[0].name, "all accounts are there");
     }
@@ -467,10 +402,7 @@ mod tests {
         for (from, to) in [(1, 1), (2, 2), (3, 3)] {
             assert_eq!(pairs[from][to], 0);
         }
-        assert!(
-            pairs[1][2] > 1500 && pairs[3][1] > 1500 && pairs[2][3] > 1500,
-            "{pairs:?}"
-        );
+        assert!(pairs[1][2] > 1500 && pairs[3][1] > 1500 && pairs[2][3] > 1500, "{pairs:?}");
     }
 
     #[test]

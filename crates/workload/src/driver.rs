@@ -167,10 +167,7 @@ pub struct RunTotals {
 impl RunTotals {
     /// No transactions yet, of `kind_count` types.
     pub fn new(kind_count: usize) -> Self {
-        Self {
-            kinds: vec![KindTotals::default(); kind_count],
-            aborts: [0; REASON_COUNT],
-        }
+        Self { kinds: vec![KindTotals::default(); kind_count], aborts: [0; REASON_COUNT] }
     }
 
     /// Adds one finished transaction.
@@ -194,11 +191,7 @@ impl RunTotals {
 
     /// Adds the totals of another thread.
     pub fn merge(&mut self, other: &Self) {
-        assert_eq!(
-            self.kinds.len(),
-            other.kinds.len(),
-            "both count the same workload"
-        );
+        assert_eq!(self.kinds.len(), other.kinds.len(), "both count the same workload");
         for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
             mine.committed += theirs.committed;
             mine.rolled_back += theirs.rolled_back;
@@ -250,19 +243,11 @@ pub struct CheckResult {
 impl CheckResult {
     /// A check that holds.
     pub fn holds(name: &'static str, detail: String) -> Self {
-        Self {
-            name,
-            ok: true,
-            detail,
-        }
+        Self { name, ok: true, detail }
     }
 
     /// A check that fails.
     pub fn fails(name: &'static str, detail: String) -> Self {
-        Self {
-            name,
-            ok: false,
-            detail,
-        }
+        Self { name, ok: false, detail }
     }
 }

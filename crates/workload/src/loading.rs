@@ -18,9 +18,7 @@ pub fn share(rows: u64, part: u64, parts: u64) -> Range<u64> {
 /// Cuts a range into chunks of `size`, the last one shorter.
 pub fn chunks(range: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> {
     let end = range.end;
-    range
-        .step_by(size as usize)
-        .map(move |first| first..(first + size).min(end))
+    range.step_by(size as usize).map(move |first| first..(first + size).min(end))
 }
 
 /// Inserts rows in one transaction, in one round trip, and fills each by its position in `keys`.

@@ -13,9 +13,7 @@ impl Random {
     /// The generator of a seed.
     pub fn new(seed: u64) -> Self {
         let mut seed = seed;
-        Self {
-            state: std::array::from_fn(|_| split_mix(&mut seed)),
-        }
+        Self { state: std::array::from_fn(|_| split_mix(&mut seed)) }
     }
 
     /// The generator of one of many independent streams of a seed, such as one row of one table. A row
@@ -107,22 +105,10 @@ mod tests {
     #[test]
     fn equal_seeds_give_equal_numbers_and_streams_differ() {
         let first = |mut random: Random| random.word();
-        assert_eq!(
-            first(Random::stream(7, 1, 2)),
-            first(Random::stream(7, 1, 2))
-        );
-        assert_ne!(
-            first(Random::stream(7, 1, 2)),
-            first(Random::stream(7, 1, 3))
-        );
-        assert_ne!(
-            first(Random::stream(7, 1, 2)),
-            first(Random::stream(7, 2, 2))
-        );
-        assert_ne!(
-            first(Random::stream(7, 1, 2)),
-            first(Random::stream(8, 1, 2))
-        );
+        assert_eq!(first(Random::stream(7, 1, 2)), first(Random::stream(7, 1, 2)));
+        assert_ne!(first(Random::stream(7, 1, 2)), first(Random::stream(7, 1, 3)));
+        assert_ne!(first(Random::stream(7, 1, 2)), first(Random::stream(7, 2, 2)));
+        assert_ne!(first(Random::stream(7, 1, 2)), first(Random::stream(8, 1, 2)));
     }
 
     #[test]
@@ -133,10 +119,7 @@ mod tests {
             counts[(random.uniform(-3, 3) + 3) as usize] += 1;
         }
         // Six standard deviations of a binomial with n = 70000, p = 1/7.
-        assert!(
-            counts.iter().all(|&count| count.abs_diff(10_000) < 560),
-            "{counts:?}"
-        );
+        assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 560), "{counts:?}");
     }
 
     #[test]
@@ -145,11 +128,7 @@ mod tests {
         let mut text = [0; 10_001];
         random.fill_alphanumeric(&mut text);
         assert!(text.iter().all(u8::is_ascii_alphanumeric));
-        assert!(
-            LETTERS_AND_DIGITS
-                .iter()
-                .all(|letter| text.contains(letter))
-        );
+        assert!(LETTERS_AND_DIGITS.iter().all(|letter| text.contains(letter)));
         random.fill_numeric(&mut text);
         assert!(text.iter().all(u8::is_ascii_digit));
     }
@@ -160,11 +139,6 @@ mod tests {
         Random::new(3).shuffle(&mut numbers);
         assert_ne!(numbers[..8], [0, 1, 2, 3, 4, 5, 6, 7]);
         numbers.sort_unstable();
-        assert!(
-            numbers
-                .iter()
-                .enumerate()
-                .all(|(index, &number)| index == number as usize)
-        );
+        assert!(numbers.iter().enumerate().all(|(index, &number)| index == number as usize));
     }
 }

@@ -36,11 +36,7 @@ fn count(line: &str, label: &str) -> u64 {
     let Some((before, _)) = line.split_once(label) else {
         return 0;
     };
-    before
-        .rsplit(' ')
-        .next()
-        .and_then(|number| number.parse().ok())
-        .unwrap_or(0)
+    before.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -54,13 +50,7 @@ mod tests {
             passed failed\n\
             test result: FAILED. 40 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out\n";
         let sum = TestResults::read(output);
-        assert_eq!(
-            sum,
-            TestResults {
-                passed: 42,
-                failed: 3
-            }
-        );
+        assert_eq!(sum, TestResults { passed: 42, failed: 3 });
         assert_eq!(sum.to_string(), "42 passed, 3 failed");
     }
 }

@@ -29,10 +29,7 @@ pub fn compare(recorded: &Record, measured: &Record) -> Result<()> {
         return Ok(());
     }
     if recorded.rustc != measured.rustc {
-        eprintln!(
-            "counts: recorded with {}, measured with {}",
-            recorded.rustc, measured.rustc
-        );
+        eprintln!("counts: recorded with {}, measured with {}", recorded.rustc, measured.rustc);
     }
     bail!(
         "counts: {} of them differ from {RECORD}; find the cause, or accept it with \
@@ -60,9 +57,7 @@ fn print(workload: &str, before: &Counts, now: &Counts) {
 fn judge(workload: &str, before: &Counts, now: &Counts) -> Vec<String> {
     if before.transactions != now.transactions {
         let (before, now) = (before.transactions, now.transactions);
-        return vec![format!(
-            "{workload} was recorded with {before} transactions, not {now}"
-        )];
+        return vec![format!("{workload} was recorded with {before} transactions, not {now}")];
     }
     let mut failures = Vec::new();
     let mut hold = |name: String, before: f64, now: f64, growth_max: f64| {
@@ -76,28 +71,13 @@ fn judge(workload: &str, before: &Counts, now: &Counts) -> Vec<String> {
         }
     };
     let instructions = format!("{workload} instructions");
-    hold(
-        instructions,
-        before.instructions,
-        now.instructions,
-        INSTRUCTIONS_GROWTH_MAX,
-    );
+    hold(instructions, before.instructions, now.instructions, INSTRUCTIONS_GROWTH_MAX);
     let round_trips = format!("{workload} round trips");
-    hold(
-        round_trips,
-        before.round_trips,
-        now.round_trips,
-        ROUND_TRIPS_GROWTH_MAX,
-    );
+    hold(round_trips, before.round_trips, now.round_trips, ROUND_TRIPS_GROWTH_MAX);
     for (kind, now) in &now.types {
         if let Some(before) = before.types.get(kind) {
             let name = format!("{workload} {kind} round trips");
-            hold(
-                name,
-                before.round_trips,
-                now.round_trips,
-                ROUND_TRIPS_GROWTH_MAX,
-            );
+            hold(name, before.round_trips, now.round_trips, ROUND_TRIPS_GROWTH_MAX);
         }
     }
     let kinds = || before.types.keys().chain(now.types.keys());
@@ -113,11 +93,7 @@ fn judge(workload: &str, before: &Counts, now: &Counts) -> Vec<String> {
 
 /// By which part of the former value the new one is larger.
 fn growth(before: f64, now: f64) -> f64 {
-    if before == now {
-        0.0
-    } else {
-        (now - before) / before
-    }
+    if before == now { 0.0 } else { (now - before) / before }
 }
 
 #[cfg(test)]
@@ -128,12 +104,7 @@ mod tests {
     use super::*;
 
     fn counts(instructions: f64, round_trips: f64) -> Counts {
-        let kind = TypeCounts {
-            count: 10.0,
-            round_trips,
-            verbs: 4.0,
-            bytes: 64.0,
-        };
+        let kind = TypeCounts { count: 10.0, round_trips, verbs: 4.0, bytes: 64.0 };
         Counts {
             transactions: 100,
             instructions,
@@ -158,32 +129,14 @@ mod tests {
     fn more_instructions_or_round_trips_are_caught() {
         assert_eq!(failures(&counts(1031.0, 2.0)), 1);
         assert_eq!(failures(&counts(1000.0, 2.02)), 1);
-        assert_eq!(
-            failures(&Counts {
-                round_trips: 2.02,
-                ..counts(1000.0, 2.0)
-            }),
-            1
-        );
+        assert_eq!(failures(&Counts { round_trips: 2.02, ..counts(1000.0, 2.0) }), 1);
         assert_eq!(failures(&counts(f64::NAN, 2.0)), 1);
     }
 
     #[test]
     fn what_cannot_be_compared_is_caught() {
-        assert_eq!(
-            failures(&Counts {
-                transactions: 99,
-                ..counts(1000.0, 2.0)
-            }),
-            1
-        );
-        assert_eq!(
-            failures(&Counts {
-                types: BTreeMap::new(),
-                ..counts(1000.0, 2.0)
-            }),
-            1
-        );
+        assert_eq!(failures(&Counts { transactions: 99, ..counts(1000.0, 2.0) }), 1);
+        assert_eq!(failures(&Counts { types: BTreeMap::new(), ..counts(1000.0, 2.0) }), 1);
         let measured = Record {
             workloads: BTreeMap::from([("tpcc".to_string(), counts(1000.0, 2.0))]),
             ..Record::default()

@@ -41,9 +41,7 @@ pub fn has_valgrind() -> bool {
 }
 
 pub fn rustc_version() -> Result<String> {
-    Ok(process::capture(Command::new("rustc").arg("--version"))?
-        .trim()
-        .to_string())
+    Ok(process::capture(Command::new("rustc").arg("--version"))?.trim().to_string())
 }
 
 /// Builds the program and tells where it is; none if the workspace has no such program.
@@ -54,9 +52,7 @@ pub fn build(root: &Path) -> Result<Option<PathBuf>> {
     }
     let build = ["build", "--release", "-p", "namdb", "--bin", "namdb"];
     process::run(&mut process::cargo(root, &build))?;
-    Ok(Some(
-        workspace::target_directory(root)?.join("release/namdb"),
-    ))
+    Ok(Some(workspace::target_directory(root)?.join("release/namdb")))
 }
 
 /// Whether the program has the subcommand at all.
@@ -65,10 +61,7 @@ pub fn knows_counts(binary: &Path) -> bool {
 }
 
 fn succeeds(command: &mut Command) -> bool {
-    let silent = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     silent.status().is_ok_and(|status| status.success())
 }
 
@@ -83,10 +76,7 @@ pub fn measure(
     if let Err(error) = process::capture(&mut counts(binary, workload, 1)) {
         return Ok(Measurement::Unknown(format!("{error:#}")));
     }
-    eprintln!(
-        "counts: {workload} runs {transactions} and {} transactions",
-        2 * transactions
-    );
+    eprintln!("counts: {workload} runs {transactions} and {} transactions", 2 * transactions);
     let single = run(root, binary, workload, transactions)?;
     let double = run(root, binary, workload, 2 * transactions)?;
     ensure!(
@@ -126,22 +116,14 @@ fn run(root: &Path, binary: &Path, workload: &str, transactions: u64) -> Result<
     command.arg(binary).args(inner.get_args());
     let output = process::capture(&mut command)?;
     let profile = fs::read_to_string(&out).context("read callgrind's result")?;
-    Ok(Run {
-        instructions: total(&profile)?,
-        report: report(&output, workload, transactions)?,
-    })
+    Ok(Run { instructions: total(&profile)?, report: report(&output, workload, transactions)? })
 }
 
 /// The total of a callgrind file: `totals: N`, in a line of its own near the end.
 fn total(profile: &str) -> Result<u64> {
-    let totals = profile
-        .lines()
-        .rev()
-        .find_map(|line| line.strip_prefix("totals: "));
+    let totals = profile.lines().rev().find_map(|line| line.strip_prefix("totals: "));
     let first = totals.and_then(|totals| totals.split_whitespace().next());
-    first
-        .and_then(|number| number.parse().ok())
-        .context("callgrind's result has no totals")
+    first.and_then(|number| number.parse().ok()).context("callgrind's result has no totals")
 }
 
 /// The report among the lines of the program's output, checked to be the one asked for.

@@ -48,9 +48,7 @@ impl Record {
     /// Reads the record; none if the file does not exist.
     pub fn read(root: &Path) -> Result<Option<Record>> {
         match fs::read_to_string(root.join(RECORD)) {
-            Ok(text) => Ok(Some(
-                toml::from_str(&text).with_context(|| format!("parse {RECORD}"))?,
-            )),
+            Ok(text) => Ok(Some(toml::from_str(&text).with_context(|| format!("parse {RECORD}"))?)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).with_context(|| format!("read {RECORD}")),
         }
@@ -62,10 +60,7 @@ impl Record {
     }
 
     fn text(&self) -> Result<String> {
-        let mut rounded = Record {
-            rustc: self.rustc.clone(),
-            workloads: BTreeMap::new(),
-        };
+        let mut rounded = Record { rustc: self.rustc.clone(), workloads: BTreeMap::new() };
         for (name, counts) in &self.workloads {
             rounded.workloads.insert(name.clone(), counts.rounded());
         }
@@ -76,10 +71,7 @@ impl Record {
 
 impl Counts {
     fn rounded(&self) -> Counts {
-        let types = self
-            .types
-            .iter()
-            .map(|(name, counts)| (name.clone(), counts.rounded()));
+        let types = self.types.iter().map(|(name, counts)| (name.clone(), counts.rounded()));
         Counts {
             transactions: self.transactions,
             instructions: self.instructions.round(),
@@ -112,12 +104,7 @@ mod tests {
 
     #[test]
     fn a_record_survives_its_file() {
-        let new_order = TypeCounts {
-            count: 45.0,
-            round_trips: 3.123_456,
-            verbs: 40.0,
-            bytes: 9.5,
-        };
+        let new_order = TypeCounts { count: 45.0, round_trips: 3.123_456, verbs: 40.0, bytes: 9.5 };
         let tpcc = Counts {
             transactions: 100,
             instructions: 12_345.6,
@@ -134,10 +121,6 @@ mod tests {
         let read: Record = toml::from_str(&text).expect("what was written can be read");
         assert_eq!(read.workloads["tpcc"].instructions, 12_346.0);
         assert_eq!(read.workloads["tpcc"].types["new_order"].round_trips, 3.123);
-        assert_eq!(
-            read.text().expect("still plain data"),
-            text,
-            "rounding twice changes nothing"
-        );
+        assert_eq!(read.text().expect("still plain data"), text, "rounding twice changes nothing");
     }
 }

@@ -8,11 +8,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (file, views) in tree.rust() {
         let mut last = 0;
-        for (offset, character) in views
-            .uncommented
-            .char_indices()
-            .filter(|(_, c)| !c.is_ascii())
-        {
+        for (offset, character) in views.uncommented.char_indices().filter(|(_, c)| !c.is_ascii()) {
             let line = line_of(&file.text, offset);
             if line > last {
                 let escape = character.escape_unicode();

@@ -13,10 +13,7 @@ const DECISIONS: &str = "docs/decisions.md";
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let decisions = tree.file(DECISIONS).map_or("", |file| &file.text);
     let (manifests, _) = manifest::crates(tree);
-    let ours: BTreeSet<&str> = manifests
-        .iter()
-        .map(|manifest| &*manifest.package)
-        .collect();
+    let ours: BTreeSet<&str> = manifests.iter().map(|manifest| &*manifest.package).collect();
     let mut uses = Vec::new();
     let root = tree.file("Cargo.toml").map_or("", |file| &file.text);
     for (key, value) in &manifest::workspace_dependencies(tree) {
@@ -28,11 +25,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     }
     for manifest in &manifests {
         for dependency in &manifest.dependencies {
-            uses.push((
-                dependency.package.clone(),
-                &manifest.file.path,
-                dependency.line,
-            ));
+            uses.push((dependency.package.clone(), &manifest.file.path, dependency.line));
         }
     }
     let mut asked = BTreeSet::new();
@@ -59,18 +52,12 @@ mod tests {
         let tree = Tree::of(&[("Cargo.toml", ROOT), (DECISIONS, "- `clap`: arguments.\n")]);
         let violations = check(&tree);
         assert_eq!(violations.len(), 1);
-        assert_eq!(
-            (&*violations[0].path, violations[0].line),
-            ("Cargo.toml", 4)
-        );
+        assert_eq!((&*violations[0].path, violations[0].line), ("Cargo.toml", 4));
     }
 
     #[test]
     fn reasons_for_all_satisfy() {
-        let tree = Tree::of(&[
-            ("Cargo.toml", ROOT),
-            (DECISIONS, "`clap`, `crc32fast`: good.\n"),
-        ]);
+        let tree = Tree::of(&[("Cargo.toml", ROOT), (DECISIONS, "`clap`, `crc32fast`: good.\n")]);
         assert_eq!(check(&tree), []);
     }
 

@@ -9,10 +9,7 @@ const WIDTHS: [&str; 2] = ["usize", "isize"];
 /// Searches the `#[repr(C)]` structures of the crate `layout`.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut violations = Vec::new();
-    for (file, views) in tree
-        .rust()
-        .filter(|(file, _)| file.path.starts_with(FOLDER))
-    {
+    for (file, views) in tree.rust().filter(|(file, _)| file.path.starts_with(FOLDER)) {
         let code = &views.code;
         for (start, end) in structures(code) {
             for width in WIDTHS {
@@ -44,9 +41,7 @@ fn structures(code: &str) -> Vec<(usize, usize)> {
         }
         // Named fields open a brace, tuple fields a parenthesis; generics and bounds in between
         // hold no parenthesis except that of a visibility, which stands before the keyword.
-        let keyword = words(&code[end..], "struct")
-            .next()
-            .map(|offset| end + offset);
+        let keyword = words(&code[end..], "struct").next().map(|offset| end + offset);
         let open = keyword.and_then(|at| code[at..].find(['{', '(', ';']).map(|to| at + to));
         found.extend(open.and_then(|open| Some((open, closing(code, open)?))));
     }
@@ -60,10 +55,7 @@ mod tests {
     const NONE: [usize; 0] = [];
 
     fn found(path: &str, text: &str) -> Vec<usize> {
-        check(&Tree::of(&[(path, text)]))
-            .iter()
-            .map(|violation| violation.line)
-            .collect()
+        check(&Tree::of(&[(path, text)])).iter().map(|violation| violation.line).collect()
     }
 
     const PATH: &str = "crates/layout/src/row.rs";
@@ -79,22 +71,10 @@ mod tests {
     #[test]
     fn everything_else_may_use_them() {
         assert_eq!(
-            found(
-                PATH,
-                "struct A { b: usize }\n#[repr(transparent)]\nstruct C(usize);\n"
-            ),
+            found(PATH, "struct A { b: usize }\n#[repr(transparent)]\nstruct C(usize);\n"),
             NONE
         );
-        assert_eq!(
-            found(
-                PATH,
-                "#[repr(C)]\nstruct A { b: [u8; N as usize] } // usize\n"
-            ),
-            NONE
-        );
-        assert_eq!(
-            found("crates/txn/src/a.rs", "#[repr(C)]\nstruct A { b: usize }\n"),
-            NONE
-        );
+        assert_eq!(found(PATH, "#[repr(C)]\nstruct A { b: [u8; N as usize] } // usize\n"), NONE);
+        assert_eq!(found("crates/txn/src/a.rs", "#[repr(C)]\nstruct A { b: usize }\n"), NONE);
     }
 }

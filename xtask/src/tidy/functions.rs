@@ -15,9 +15,7 @@ pub struct Function {
 
 /// All functions with a body, those inside other functions too; the text must be code alone.
 pub fn functions(code: &str) -> Vec<Function> {
-    words(code, "fn")
-        .filter_map(|offset| function(code, offset))
-        .collect()
+    words(code, "fn").filter_map(|offset| function(code, offset)).collect()
 }
 
 fn function(code: &str, offset: usize) -> Option<Function> {
@@ -39,11 +37,7 @@ fn function(code: &str, offset: usize) -> Option<Function> {
     let open = body(code, signature)?;
     let close = closing(code, open)?;
     let line = line_of(code, offset);
-    Some(Function {
-        name,
-        line,
-        lines: line_of(code, close) - line + 1,
-    })
+    Some(Function { name, line, lines: line_of(code, close) - line + 1 })
 }
 
 /// The offset of the brace that opens the body, none if the declaration ends without one. Braces
@@ -75,19 +69,13 @@ mod tests {
 
     fn found(text: &str) -> Vec<(String, usize, usize)> {
         let functions = functions(&split(text).code);
-        functions
-            .into_iter()
-            .map(|found| (found.name, found.line, found.lines))
-            .collect()
+        functions.into_iter().map(|found| (found.name, found.line, found.lines)).collect()
     }
 
     #[test]
     fn length_reaches_from_the_keyword_to_the_last_brace() {
         let text = "/// Doc.\npub async fn f(\n    a: u8,\n) -> u8 {\n    a\n}\n\nfn g() {}\n";
-        assert_eq!(
-            found(text),
-            [("f".to_string(), 2, 5), ("g".to_string(), 8, 1)]
-        );
+        assert_eq!(found(text), [("f".to_string(), 2, 5), ("g".to_string(), 8, 1)]);
     }
 
     #[test]
@@ -105,14 +93,8 @@ mod tests {
 
     #[test]
     fn declarations_and_types_have_no_body() {
-        assert_eq!(
-            found("trait T { fn f(&self) -> u8; }\nstruct S { g: fn(u8) }\n"),
-            []
-        );
-        assert_eq!(
-            found("trait T {\nfn f(&self);\nfn g(&self) {\n}\n}")[0].0,
-            "g"
-        );
+        assert_eq!(found("trait T { fn f(&self) -> u8; }\nstruct S { g: fn(u8) }\n"), []);
+        assert_eq!(found("trait T {\nfn f(&self);\nfn g(&self) {\n}\n}")[0].0, "g");
     }
 
     #[test]

@@ -5,11 +5,7 @@ use super::lexer::is_word;
 use super::tree::{Tree, line_of};
 
 /// The beginnings of home directories, in pieces lest this file accuse itself.
-const HOMES: [&str; 3] = [
-    concat!("/ho", "me/"),
-    concat!("/Us", "ers/"),
-    concat!("/ro", "ot/"),
-];
+const HOMES: [&str; 3] = [concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("/ro", "ot/")];
 
 /// Searches every text file, literals and comments included.
 pub fn check(tree: &Tree) -> Vec<Violation> {
@@ -46,19 +42,10 @@ mod tests {
     #[test]
     fn home_directories_are_caught_in_any_text() {
         for home in HOMES {
-            assert_eq!(
-                found(
-                    "crates/txn/src/lib.rs",
-                    &format!("f(\"{home}ada/data\");\n")
-                ),
-                1
-            );
+            assert_eq!(found("crates/txn/src/lib.rs", &format!("f(\"{home}ada/data\");\n")), 1);
             assert_eq!(found("README.md", &format!("See {home}ada.\n")), 1);
             assert_eq!(found(".ci/run", &format!("cd {home}ada\n")), 1);
-            assert_eq!(
-                found("README.md", &format!("https://example.org{home}ada\n")),
-                0
-            );
+            assert_eq!(found("README.md", &format!("https://example.org{home}ada\n")), 0);
             assert_eq!(found("README.md", &format!("${{PREFIX}}{home}ada\n")), 0);
         }
     }

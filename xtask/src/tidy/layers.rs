@@ -27,10 +27,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
             continue;
         }
         for dependency in &manifest.dependencies {
-            let used = match manifests
-                .iter()
-                .find(|used| used.package == dependency.package)
-            {
+            let used = match manifests.iter().find(|used| used.package == dependency.package) {
                 Some(used) => used.folder,
                 None if dependency.package == "xtask" => "xtask",
                 None => continue,
@@ -51,18 +48,14 @@ fn layer(folder: &str) -> Option<usize> {
 fn refusal(user: &Manifest<'_>, dependency: &Dependency, used: &str) -> Option<String> {
     let user = user.folder;
     if used == "xtask" {
-        return Some(format!(
-            "`{user}` may not use the tooling, remove the dependency"
-        ));
+        return Some(format!("`{user}` may not use the tooling, remove the dependency"));
     }
     // Tests of everything above the fabric run in the simulator, those of the judges too.
     if dependency.is_dev && used == "sim" && layer(user) > layer("fabric") && user != "sim" {
         return None;
     }
     if INDEPENDENT.contains(&user) {
-        return Some(format!(
-            "`{user}` may use no crate of ours, remove `{used}`"
-        ));
+        return Some(format!("`{user}` may use no crate of ours, remove `{used}`"));
     }
     if layer(used) < layer(user) {
         return None;
@@ -80,11 +73,7 @@ fn check_xtask(tree: &Tree, manifests: &[Manifest<'_>]) -> Vec<Violation> {
     };
     let names = manifests.iter().map(|manifest| &manifest.package);
     names
-        .filter(|name| {
-            file.text
-                .parse::<toml::Table>()
-                .is_ok_and(|table| uses(&table, name))
-        })
+        .filter(|name| file.text.parse::<toml::Table>().is_ok_and(|table| uses(&table, name)))
         .map(|name| {
             let what = format!("xtask may use no crate of ours, remove `{name}`");
             Violation::new(&file.path, manifest::line_of_key(&file.text, name), what)
@@ -93,12 +82,10 @@ fn check_xtask(tree: &Tree, manifests: &[Manifest<'_>]) -> Vec<Violation> {
 }
 
 fn uses(table: &toml::Table, name: &str) -> bool {
-    ["dependencies", "dev-dependencies", "build-dependencies"]
-        .iter()
-        .any(|section| {
-            let section = table.get(*section).and_then(toml::Value::as_table);
-            section.is_some_and(|section| section.contains_key(name))
-        })
+    ["dependencies", "dev-dependencies", "build-dependencies"].iter().any(|section| {
+        let section = table.get(*section).and_then(toml::Value::as_table);
+        section.is_some_and(|section| section.contains_key(name))
+    })
 }
 
 #[cfg(test)]
@@ -124,85 +111,36 @@ mod tests {
         let lines = "[package]\nname = \"memory\"\n[dependencies]\ntxn = { workspace = true }\n";
         let violations = found("memory", lines, "txn");
         assert_eq!(violations.len(), 1);
-        assert_eq!(
-            (&*violations[0].path, violations[0].line),
-            ("crates/memory/Cargo.toml", 4)
-        );
+        assert_eq!((&*violations[0].path, violations[0].line), ("crates/memory/Cargo.toml", 4));
     }
 
     #[test]
     fn development_dependencies_obey_except_for_the_simulator() {
-        assert_eq!(
-            found(
-                "memory",
-                "[dev-dependencies]\ntxn.workspace = true\n",
-                "txn"
-            )
-            .len(),
-            1
-        );
-        assert_eq!(
-            found("check", "[dev-dependencies]\nsim.workspace = true\n", "sim"),
-            []
-        );
-        assert_eq!(
-            found(
-                "fabric",
-                "[dev-dependencies]\nsim.workspace = true\n",
-                "sim"
-            )
-            .len(),
-            1
-        );
+        assert_eq!(found("memory", "[dev-dependencies]\ntxn.workspace = true\n", "txn").len(), 1);
+        assert_eq!(found("check", "[dev-dependencies]\nsim.workspace = true\n", "sim"), []);
+        assert_eq!(found("fabric", "[dev-dependencies]\nsim.workspace = true\n", "sim").len(), 1);
     }
 
     #[test]
     fn judges_are_independent() {
-        assert_eq!(
-            found(
-                "check",
-                "[dependencies]\nlayout.workspace = true\n",
-                "layout"
-            )
-            .len(),
-            1
-        );
-        assert_eq!(
-            found(
-                "model",
-                "[dependencies]\nlayout.workspace = true\n",
-                "layout"
-            )
-            .len(),
-            1
-        );
+        assert_eq!(found("check", "[dependencies]\nlayout.workspace = true\n", "layout").len(), 1);
+        assert_eq!(found("model", "[dependencies]\nlayout.workspace = true\n", "layout").len(), 1);
     }
 
     #[test]
     fn an_unknown_crate_needs_a_layer() {
-        assert_eq!(
-            found("gateway", "[package]\nname = \"gateway\"\n", "layout").len(),
-            1
-        );
+        assert_eq!(found("gateway", "[package]\nname = \"gateway\"\n", "layout").len(), 1);
     }
 
     #[test]
     fn the_tooling_stands_apart() {
         assert_eq!(
-            found(
-                "txn",
-                "[dependencies]\nxtask = { path = \"../../xtask\" }\n",
-                "sql"
-            )
-            .len(),
+            found("txn", "[dependencies]\nxtask = { path = \"../../xtask\" }\n", "sql").len(),
             1
         );
         let tree = Tree::of(&[
             ("crates/txn/Cargo.toml", "[package]\nname = \"txn\"\n"),
-            (
-                "xtask/Cargo.toml",
-                "[dependencies]\ntxn = { workspace = true }\n",
-            ),
+            ("xtask/Cargo.toml", "[dependencies]\ntxn = { workspace = true }\n"),
         ]);
         assert_eq!(check(&tree).len(), 1);
     }

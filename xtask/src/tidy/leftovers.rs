@@ -11,12 +11,8 @@ const STUBS: [&str; 3] = ["todo", "unimplemented", "dbg"];
 const PRINTS: [&str; 4] = ["println", "eprintln", "print", "eprint"];
 
 /// Words by which a comment admits it, and whether their case matters.
-const NOTES: [(&str, bool); 4] = [
-    ("FIXME", true),
-    ("XXX", true),
-    ("for now", false),
-    ("placeholder", false),
-];
+const NOTES: [(&str, bool); 4] =
+    [("FIXME", true), ("XXX", true), ("for now", false), ("placeholder", false)];
 
 /// Searches code and comments, each for its own kind.
 pub fn check(tree: &Tree) -> Vec<Violation> {
@@ -24,11 +20,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     let binary = BinaryModules::read(tree);
     for (file, views) in tree.rust() {
         let mut add = |offset: usize, what: String| {
-            violations.push(Violation::new(
-                &file.path,
-                line_of(&file.text, offset),
-                what,
-            ));
+            violations.push(Violation::new(&file.path, line_of(&file.text, offset), what));
         };
         for name in STUBS {
             for offset in macro_calls(&views.code, name) {
@@ -39,23 +31,14 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
             let tests = test_modules(&views.code);
             for name in PRINTS {
                 for offset in macro_calls(&views.code, name) {
-                    if !tests
-                        .iter()
-                        .any(|(start, end)| (*start..*end).contains(&offset))
-                    {
-                        add(
-                            offset,
-                            format!("a library does not `{name}!`, return or trace it"),
-                        );
+                    if !tests.iter().any(|(start, end)| (*start..*end).contains(&offset)) {
+                        add(offset, format!("a library does not `{name}!`, return or trace it"));
                     }
                 }
             }
         }
         for offset in attributes(views) {
-            add(
-                offset,
-                "a skipped test or dead code, mend it or remove it".to_string(),
-            );
+            add(offset, "a skipped test or dead code, mend it or remove it".to_string());
         }
         for (note, case_matters) in NOTES {
             for offset in notes(&views.comments, note, case_matters) {
@@ -88,11 +71,7 @@ fn attributes(views: &Views) -> Vec<usize> {
 
 fn notes(comments: &str, note: &str, case_matters: bool) -> Vec<usize> {
     // Lower-casing ASCII alone keeps the offsets.
-    let lowered = if case_matters {
-        comments.to_string()
-    } else {
-        comments.to_ascii_lowercase()
-    };
+    let lowered = if case_matters { comments.to_string() } else { comments.to_ascii_lowercase() };
     // A word before a parenthesis names a function.
     let is_prose = |offset: &usize| !lowered[offset + note.len()..].starts_with('(');
     words(&lowered, note).filter(is_prose).collect()
@@ -116,10 +95,7 @@ fn test_modules(code: &str) -> Vec<(usize, usize)> {
 }
 
 fn is_library(file: &File) -> bool {
-    let source = file
-        .path
-        .strip_prefix("crates/")
-        .and_then(|path| path.split_once('/'));
+    let source = file.path.strip_prefix("crates/").and_then(|path| path.split_once('/'));
     source.is_some_and(|(_, path)| path.starts_with("src/"))
 }
 
@@ -148,9 +124,7 @@ impl BinaryModules {
     }
 
     fn contains(&self, file: &File) -> bool {
-        self.prefixes
-            .iter()
-            .any(|prefix| file.path.starts_with(prefix))
+        self.prefixes.iter().any(|prefix| file.path.starts_with(prefix))
     }
 }
 
@@ -161,10 +135,7 @@ mod tests {
     const NONE: [usize; 0] = [];
 
     fn found(path: &str, text: &str) -> Vec<usize> {
-        check(&Tree::of(&[(path, text)]))
-            .iter()
-            .map(|violation| violation.line)
-            .collect()
+        check(&Tree::of(&[(path, text)])).iter().map(|violation| violation.line).collect()
     }
 
     const LIBRARY: &str = "crates/txn/src/commit.rs";
@@ -172,15 +143,9 @@ mod tests {
     #[test]
     fn stubs_are_caught_everywhere() {
         assert_eq!(found(LIBRARY, "fn f() {\n    todo!()\n}\n"), [2]);
-        assert_eq!(
-            found("xtask/src/main.rs", "fn f() { unimplemented!(\"a\") }\n"),
-            [1]
-        );
+        assert_eq!(found("xtask/src/main.rs", "fn f() { unimplemented!(\"a\") }\n"), [1]);
         assert_eq!(found("crates/txn/tests/a.rs", "fn f() { dbg!(1); }\n"), [1]);
-        assert_eq!(
-            found(LIBRARY, "// todo!()\nf(\"dbg!(1)\"); my_todo!();\n"),
-            NONE
-        );
+        assert_eq!(found(LIBRARY, "// todo!()\nf(\"dbg!(1)\"); my_todo!();\n"), NONE);
     }
 
     #[test]
@@ -192,17 +157,11 @@ mod tests {
         assert_eq!(found("crates/namdb/src/main.rs", text), NONE);
         assert_eq!(found("crates/namdb/src/session.rs", text), [1, 1]);
         assert_eq!(
-            found(
-                LIBRARY,
-                "#[cfg(test)]\nmod tests { fn f() { println!(\"a\"); } }\n"
-            ),
+            found(LIBRARY, "#[cfg(test)]\nmod tests { fn f() { println!(\"a\"); } }\n"),
             NONE
         );
         assert_eq!(
-            found(
-                LIBRARY,
-                "#[cfg(not(test))]\nmod a { fn f() { println!(\"a\"); } }\n"
-            ),
+            found(LIBRARY, "#[cfg(not(test))]\nmod a { fn f() { println!(\"a\"); } }\n"),
             [2]
         );
     }
@@ -211,42 +170,27 @@ mod tests {
     fn modules_of_the_program_may_print() {
         let tree = Tree::of(&[
             ("crates/namdb/src/main.rs", "mod commands;\nfn main() {}\n"),
-            (
-                "crates/namdb/src/commands/load.rs",
-                "fn f() { println!(\"a\"); }\n",
-            ),
+            ("crates/namdb/src/commands/load.rs", "fn f() { println!(\"a\"); }\n"),
         ]);
         assert_eq!(check(&tree), []);
     }
 
     #[test]
     fn hiding_attributes_are_caught() {
-        assert_eq!(
-            found(LIBRARY, "#[test]\n#[ignore = \"slow\"]\nfn f() {}\n"),
-            [2]
-        );
+        assert_eq!(found(LIBRARY, "#[test]\n#[ignore = \"slow\"]\nfn f() {}\n"), [2]);
         assert_eq!(found(LIBRARY, "#![allow(unused, dead_code)]\n"), [1]);
-        assert_eq!(
-            found(LIBRARY, "#[allow(unused_imports)]\n// #[ignore]\n"),
-            NONE
-        );
+        assert_eq!(found(LIBRARY, "#[allow(unused_imports)]\n// #[ignore]\n"), NONE);
     }
 
     #[test]
     fn notes_are_caught_in_comments() {
         assert_eq!(
-            found(
-                LIBRARY,
-                "// FIXME: later\n/* XXX */\n/// This is enough For now.\n"
-            ),
+            found(LIBRARY, "// FIXME: later\n/* XXX */\n/// This is enough For now.\n"),
             [1, 2, 3]
         );
         assert_eq!(found(LIBRARY, "//! A Placeholder.\n"), [1]);
         assert_eq!(
-            found(
-                LIBRARY,
-                "// wait for nowhere, for now()\nlet placeholder = \"XXX\";\n"
-            ),
+            found(LIBRARY, "// wait for nowhere, for now()\nlet placeholder = \"XXX\";\n"),
             NONE
         );
     }

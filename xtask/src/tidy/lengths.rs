@@ -24,10 +24,7 @@ struct Ratchet {
 /// Measures every Rust file and function.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut violations = check_files(tree);
-    let ratchet = match tree
-        .file(RATCHET)
-        .map(|file| toml::from_str::<Ratchet>(&file.text))
-    {
+    let ratchet = match tree.file(RATCHET).map(|file| toml::from_str::<Ratchet>(&file.text)) {
         None => Ratchet::default(),
         Some(Ok(ratchet)) => ratchet,
         Some(Err(error)) => {
@@ -40,9 +37,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     for (file, views) in tree.rust() {
         for function in functions(&views.code) {
             let place = (function.lines, file.path.as_str(), function.line);
-            let entry = longest
-                .entry(format!("{}::{}", file.path, function.name))
-                .or_insert(place);
+            let entry = longest.entry(format!("{}::{}", file.path, function.name)).or_insert(place);
             *entry = place.max(*entry);
         }
     }
@@ -52,11 +47,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
             violations.push(Violation::new(path, line, what));
         }
     }
-    for name in ratchet
-        .functions
-        .keys()
-        .filter(|name| !longest.contains_key(*name))
-    {
+    for name in ratchet.functions.keys().filter(|name| !longest.contains_key(*name)) {
         let what = format!("the function `{name}` is gone, remove its entry");
         violations.push(Violation::new(RATCHET, 1, what));
     }
@@ -64,9 +55,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
 }
 
 fn check_files(tree: &Tree) -> Vec<Violation> {
-    let files = tree
-        .rust()
-        .map(|(file, _)| (&file.path, file.text.lines().count()));
+    let files = tree.rust().map(|(file, _)| (&file.path, file.text.lines().count()));
     files
         .filter(|(_, lines)| *lines > FILE_LINES_MAX)
         .map(|(path, lines)| {
@@ -87,9 +76,9 @@ fn judge(name: &str, lines: usize, recorded: Option<usize>) -> Option<String> {
             "the function has {lines} lines, take parts out until it has at most \
              {FUNCTION_LINES_MAX}"
         )),
-        Some(_) if !is_long => Some(format!(
-            "the function fits now, remove `{name}` from {RATCHET}"
-        )),
+        Some(_) if !is_long => {
+            Some(format!("the function fits now, remove `{name}` from {RATCHET}"))
+        }
         Some(recorded) if lines > recorded => Some(format!(
             "the function grew from {recorded} to {lines} lines, take parts out until it has \
              {recorded} again"

@@ -46,13 +46,7 @@ fn keep(bytes: &[u8], kinds: &[Kind], kept: &[Kind]) -> String {
     let blanked = bytes
         .iter()
         .zip(kinds)
-        .map(|(&byte, kind)| {
-            if kept.contains(kind) || byte == b'\n' {
-                byte
-            } else {
-                b' '
-            }
-        })
+        .map(|(&byte, kind)| if kept.contains(kind) || byte == b'\n' { byte } else { b' ' })
         .collect();
     String::from_utf8(blanked).expect("tokens begin and end at whole characters")
 }
@@ -75,10 +69,7 @@ fn token(bytes: &[u8], start: usize) -> (Kind, usize) {
 
 /// A word, or the literal it is the prefix of: `b"…"`, `c"…"`, `b'…'`, `r#"…"#`, `br"…"`, `cr"…"`.
 fn word(bytes: &[u8], start: usize) -> (Kind, usize) {
-    let length = bytes[start..]
-        .iter()
-        .take_while(|&&byte| is_word(byte))
-        .count();
+    let length = bytes[start..].iter().take_while(|&&byte| is_word(byte)).count();
     let end = start + length;
     let rest = &bytes[end..];
     let next = rest.first();
@@ -99,9 +90,7 @@ pub fn is_word(byte: u8) -> bool {
 }
 
 fn until(rest: &[u8], end: u8) -> usize {
-    rest.iter()
-        .position(|&byte| byte == end)
-        .unwrap_or(rest.len())
+    rest.iter().position(|&byte| byte == end).unwrap_or(rest.len())
 }
 
 fn block_comment(rest: &[u8]) -> usize {
@@ -170,30 +159,21 @@ mod tests {
     fn comments_and_literals_are_blank_in_code() {
         assert_eq!(code("a // unsafe\nb"), "a b");
         assert_eq!(code("a /* x /* unsafe */ y */ b"), "a b");
-        assert_eq!(
-            code(r#"a("un\"safe{", 'x', b'{', b"{", c"{")"#),
-            "a( , , , , )"
-        );
+        assert_eq!(code(r#"a("un\"safe{", 'x', b'{', b"{", c"{")"#), "a( , , , , )");
         assert_eq!(code("a r#\"{\"}\"# b br\"\\\" c r##\"\"#\"## d"), "a b c d");
     }
 
     #[test]
     fn lifetimes_labels_and_raw_identifiers_stay_code() {
         assert_eq!(code("fn f<'a>(x: &'a str) {}"), "fn f<'a>(x: &'a str) {}");
-        assert_eq!(
-            code("'outer: loop { break 'outer; }"),
-            "'outer: loop { break 'outer; }"
-        );
+        assert_eq!(code("'outer: loop { break 'outer; }"), "'outer: loop { break 'outer; }");
         assert_eq!(code("r#type + number"), "r#type + number");
         assert_eq!(code("for r in x {}"), "for r in x {}");
     }
 
     #[test]
     fn difficult_characters_end_where_they_should() {
-        assert_eq!(
-            code(r"a('\'', '\\', '\u{7b}', '{', '}') b"),
-            "a( , , , , ) b"
-        );
+        assert_eq!(code(r"a('\'', '\\', '\u{7b}', '{', '}') b"), "a( , , , , ) b");
         assert_eq!(code("a('\u{e4}', '\u{1f600}', '\"') b"), "a( , , ) b");
         assert_eq!(code("match x { 'a'..='z' => 'b' }"), "match x { ..= => }");
     }

@@ -46,25 +46,14 @@ pub fn crates(tree: &Tree) -> (Vec<Manifest<'_>>, Vec<Violation>) {
 
 /// `[workspace.dependencies]` of the root manifest; empty if there is none.
 pub fn workspace_dependencies(tree: &Tree) -> Table {
-    let table = tree
-        .file("Cargo.toml")
-        .and_then(|file| file.text.parse::<Table>().ok());
-    let section = table
-        .as_ref()
-        .and_then(|table| table.get("workspace")?.get("dependencies"));
-    section
-        .and_then(Value::as_table)
-        .cloned()
-        .unwrap_or_default()
+    let table = tree.file("Cargo.toml").and_then(|file| file.text.parse::<Table>().ok());
+    let section = table.as_ref().and_then(|table| table.get("workspace")?.get("dependencies"));
+    section.and_then(Value::as_table).cloned().unwrap_or_default()
 }
 
 /// The package behind a key of a dependency table.
 pub fn package_of(key: &str, value: &Value) -> String {
-    value
-        .get("package")
-        .and_then(Value::as_str)
-        .unwrap_or(key)
-        .to_string()
+    value.get("package").and_then(Value::as_str).unwrap_or(key).to_string()
 }
 
 /// The line where a key of a dependency stands, 1 when it is written in some unusual way.
@@ -72,15 +61,12 @@ pub fn line_of_key(text: &str, key: &str) -> usize {
     let mut offset = 0;
     for line in text.split_inclusive('\n') {
         let start = line.trim_start().trim_start_matches('"');
-        let header = start
-            .strip_prefix('[')
-            .and_then(|header| header.trim_end().rsplit('.').next());
+        let header =
+            start.strip_prefix('[').and_then(|header| header.trim_end().rsplit('.').next());
         let is_header = header.is_some_and(|header| header.trim_end_matches(']') == key);
-        let is_key = start.strip_prefix(key).is_some_and(|rest| {
-            rest.trim_start_matches('"')
-                .trim_start()
-                .starts_with(['=', '.'])
-        });
+        let is_key = start
+            .strip_prefix(key)
+            .is_some_and(|rest| rest.trim_start_matches('"').trim_start().starts_with(['=', '.']));
         if is_header || is_key {
             return line_of(text, offset);
         }
@@ -100,40 +86,22 @@ fn read<'a>(folder: &'a str, file: &'a File, table: &Table, workspace: &Table) -
     let mut dependencies = Vec::new();
     // Targets have dependency tables of their own, `[target.'cfg(unix)'.dependencies]`.
     let targets = table.get("target").and_then(Value::as_table);
-    let nested = targets
-        .into_iter()
-        .flatten()
-        .filter_map(|(_, value)| value.as_table());
+    let nested = targets.into_iter().flatten().filter_map(|(_, value)| value.as_table());
     for table in std::iter::once(table).chain(nested) {
-        for (section, is_dev) in [
-            ("dependencies", false),
-            ("build-dependencies", false),
-            ("dev-dependencies", true),
-        ] {
+        for (section, is_dev) in
+            [("dependencies", false), ("build-dependencies", false), ("dev-dependencies", true)]
+        {
             let section = table.get(section).and_then(Value::as_table);
             for (key, value) in section.into_iter().flatten() {
                 let inherits = value.get("workspace").and_then(Value::as_bool) == Some(true);
-                let source = if inherits {
-                    workspace.get(key)
-                } else {
-                    Some(value)
-                };
+                let source = if inherits { workspace.get(key) } else { Some(value) };
                 let package = source.map_or_else(|| key.clone(), |value| package_of(key, value));
                 let line = line_of_key(&file.text, key);
-                dependencies.push(Dependency {
-                    package,
-                    is_dev,
-                    line,
-                });
+                dependencies.push(Dependency { package, is_dev, line });
             }
         }
     }
-    Manifest {
-        folder,
-        file,
-        package,
-        dependencies,
-    }
+    Manifest { folder, file, package, dependencies }
 }
 
 #[cfg(test)]
@@ -163,12 +131,8 @@ mod tests {
             .map(|dependency| (&*dependency.package, dependency.is_dev, dependency.line))
             .collect();
         found.sort();
-        let expected = [
-            ("fabric", false, 4),
-            ("index", false, 9),
-            ("sim", true, 6),
-            ("sql", false, 8),
-        ];
+        let expected =
+            [("fabric", false, 4), ("index", false, 9), ("sim", true, 6), ("sql", false, 8)];
         assert_eq!(found, expected);
     }
 

@@ -14,9 +14,7 @@ const DENYING_CRATES: [&str; 1] = ["crates/fabric/"];
 pub fn check_tokens(tree: &Tree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (file, views) in tree.rust() {
-        let is_allowed = UNSAFE_FOLDERS
-            .iter()
-            .any(|folder| file.path.starts_with(folder));
+        let is_allowed = UNSAFE_FOLDERS.iter().any(|folder| file.path.starts_with(folder));
         for offset in words(&views.code, "unsafe") {
             let line = line_of(&file.text, offset);
             if !is_allowed {
@@ -67,9 +65,7 @@ pub fn check_attributes(tree: &Tree) -> Vec<Violation> {
         if !is_crate_root(file) {
             continue;
         }
-        let denies = DENYING_CRATES
-            .iter()
-            .any(|folder| file.path.starts_with(folder));
+        let denies = DENYING_CRATES.iter().any(|folder| file.path.starts_with(folder));
         let level = if denies { "deny" } else { "forbid" };
         let code: String = views.code.split_whitespace().collect();
         if !code.contains(&format!("#![{level}(unsafe_code)]")) {
@@ -102,10 +98,7 @@ mod tests {
     const NONE: [usize; 0] = [];
 
     fn tokens(path: &str, text: &str) -> Vec<usize> {
-        check_tokens(&Tree::of(&[(path, text)]))
-            .iter()
-            .map(|violation| violation.line)
-            .collect()
+        check_tokens(&Tree::of(&[(path, text)])).iter().map(|violation| violation.line).collect()
     }
 
     const RAW: &str = "crates/fabric/src/raw/words.rs";
@@ -116,46 +109,28 @@ mod tests {
         assert_eq!(tokens("crates/txn/src/lib.rs", text), [2]);
         assert_eq!(tokens("crates/txn/tests/a.rs", text), [2]);
         assert_eq!(tokens(RAW, text), NONE);
-        assert_eq!(
-            tokens("crates/txn/src/lib.rs", "// unsafe\n\"unsafe\" unsafe_code"),
-            NONE
-        );
+        assert_eq!(tokens("crates/txn/src/lib.rs", "// unsafe\n\"unsafe\" unsafe_code"), NONE);
     }
 
     #[test]
     fn a_block_without_its_argument_is_caught() {
         assert_eq!(tokens(RAW, "fn f() {\n    unsafe { g() }\n}\n"), [2]);
-        assert_eq!(
-            tokens(RAW, "// SAFETY: far away.\n\nlet a = 1;\nunsafe { g() }\n"),
-            [4]
-        );
+        assert_eq!(tokens(RAW, "// SAFETY: far away.\n\nlet a = 1;\nunsafe { g() }\n"), [4]);
         assert_eq!(tokens(RAW, "unsafe impl Send for A {}\n"), [1]);
         assert_eq!(tokens(RAW, "f(\"SAFETY:\");\nunsafe { g() }\n"), [2]);
         // One argument does not serve two statements.
-        assert_eq!(
-            tokens(RAW, "// SAFETY: a.\nunsafe { g() };\nunsafe { h() };\n"),
-            [3]
-        );
+        assert_eq!(tokens(RAW, "// SAFETY: a.\nunsafe { g() };\nunsafe { h() };\n"), [3]);
     }
 
     #[test]
     fn an_argument_above_the_statement_is_seen() {
         assert_eq!(
-            tokens(
-                RAW,
-                "// SAFETY: a\n// and b.\nlet x = y\n    .z(unsafe { g() });\n"
-            ),
+            tokens(RAW, "// SAFETY: a\n// and b.\nlet x = y\n    .z(unsafe { g() });\n"),
             NONE
         );
-        assert_eq!(
-            tokens(RAW, "// SAFETY: a.\n#[inline]\nunsafe impl Send for A {}\n"),
-            NONE
-        );
+        assert_eq!(tokens(RAW, "// SAFETY: a.\n#[inline]\nunsafe impl Send for A {}\n"), NONE);
         assert_eq!(tokens(RAW, "f(/* SAFETY: a. */ unsafe { g() });\n"), NONE);
-        assert_eq!(
-            tokens(RAW, "unsafe fn f() {}\nunsafe extern \"C\" {}\n"),
-            NONE
-        );
+        assert_eq!(tokens(RAW, "unsafe fn f() {}\nunsafe extern \"C\" {}\n"), NONE);
     }
 
     fn attributes(path: &str, text: &str) -> usize {
@@ -165,22 +140,10 @@ mod tests {
     #[test]
     fn crate_roots_need_the_attribute() {
         assert_eq!(attributes("crates/txn/src/lib.rs", "//! A.\n"), 1);
-        assert_eq!(
-            attributes("crates/txn/src/lib.rs", "//! #![forbid(unsafe_code)]\n"),
-            1
-        );
-        assert_eq!(
-            attributes("crates/txn/src/lib.rs", "#![deny(unsafe_code)]\n"),
-            1
-        );
-        assert_eq!(
-            attributes("crates/txn/src/lib.rs", "#![forbid(unsafe_code)]\n"),
-            0
-        );
-        assert_eq!(
-            attributes("crates/fabric/src/lib.rs", "#![deny(unsafe_code)]\n"),
-            0
-        );
+        assert_eq!(attributes("crates/txn/src/lib.rs", "//! #![forbid(unsafe_code)]\n"), 1);
+        assert_eq!(attributes("crates/txn/src/lib.rs", "#![deny(unsafe_code)]\n"), 1);
+        assert_eq!(attributes("crates/txn/src/lib.rs", "#![forbid(unsafe_code)]\n"), 0);
+        assert_eq!(attributes("crates/fabric/src/lib.rs", "#![deny(unsafe_code)]\n"), 0);
         assert_eq!(attributes("crates/namdb/src/main.rs", "fn main() {}\n"), 1);
         assert_eq!(attributes("crates/namdb/src/bin/a.rs", "fn main() {}\n"), 1);
         assert_eq!(attributes("crates/txn/src/commit.rs", "//! A.\n"), 0);

@@ -12,9 +12,7 @@ use super::lexer::{self, Views, is_word};
 const SKIPPED: [&str; 3] = [".git", "papers", "node_modules"];
 
 /// What is read, by the end of the name. `run` is the script of the continuous integration.
-const READ: [&str; 9] = [
-    ".rs", ".toml", ".md", ".sh", ".sql", ".slt", ".yml", ".yaml", ".ci/run",
-];
+const READ: [&str; 9] = [".rs", ".toml", ".md", ".sh", ".sql", ".slt", ".yml", ".yaml", ".ci/run"];
 
 /// All text files, sorted by path.
 pub struct Tree {
@@ -42,14 +40,9 @@ impl Tree {
             for entry in entries {
                 let entry = entry.with_context(|| format!("read {folder:?}"))?;
                 let name = entry.file_name().to_string_lossy().into_owned();
-                let kind = entry
-                    .file_type()
-                    .with_context(|| format!("look at {name:?}"))?;
-                let child = if folder.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{folder}/{name}")
-                };
+                let kind = entry.file_type().with_context(|| format!("look at {name:?}"))?;
+                let child =
+                    if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
                 let is_cache = entry.path().join("CACHEDIR.TAG").exists();
                 if kind.is_dir() && !is_cache && !SKIPPED.contains(&name.as_str()) {
                     pending.push(child);
@@ -66,12 +59,7 @@ impl Tree {
     /// A tree of the given paths and texts.
     #[cfg(test)]
     pub fn of(files: &[(&str, &str)]) -> Tree {
-        Tree {
-            files: files
-                .iter()
-                .map(|(path, text)| File::new(path, text))
-                .collect(),
-        }
+        Tree { files: files.iter().map(|(path, text)| File::new(path, text)).collect() }
     }
 
     pub fn files(&self) -> &[File] {
@@ -84,41 +72,30 @@ impl Tree {
 
     /// The Rust files, each with its views.
     pub fn rust(&self) -> impl Iterator<Item = (&File, &Views)> {
-        self.files
-            .iter()
-            .filter_map(|file| file.rust.as_ref().map(|views| (file, views)))
+        self.files.iter().filter_map(|file| file.rust.as_ref().map(|views| (file, views)))
     }
 }
 
 impl File {
     fn new(path: &str, text: &str) -> File {
         let rust = path.ends_with(".rs").then(|| lexer::split(text));
-        File {
-            path: path.to_string(),
-            text: text.to_string(),
-            rust,
-        }
+        File { path: path.to_string(), text: text.to_string(), rust }
     }
 }
 
 /// The line of a byte offset, from 1.
 pub fn line_of(text: &str, offset: usize) -> usize {
-    1 + text.as_bytes()[..offset]
-        .iter()
-        .filter(|&&byte| byte == b'\n')
-        .count()
+    1 + text.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count()
 }
 
 /// The offsets where `word` stands alone, not as part of a longer word.
 pub fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let bytes = text.as_bytes();
-    text.match_indices(word)
-        .map(|(offset, _)| offset)
-        .filter(move |&offset| {
-            let before = offset.checked_sub(1).map(|index| bytes[index]);
-            let after = bytes.get(offset + word.len()).copied();
-            !before.is_some_and(is_word) && !after.is_some_and(is_word)
-        })
+    text.match_indices(word).map(|(offset, _)| offset).filter(move |&offset| {
+        let before = offset.checked_sub(1).map(|index| bytes[index]);
+        let after = bytes.get(offset + word.len()).copied();
+        !before.is_some_and(is_word) && !after.is_some_and(is_word)
+    })
 }
 
 /// The offset of the bracket that closes the one at `open`; the text must be code alone.

@@ -20,10 +20,13 @@ pub struct WorldConfig {
     pub seed: u64,
 }
 
+/// Every node's services by name.
+type Services = BTreeMap<(NodeId, ServiceId), Arc<dyn Service<LocalEnv>>>;
+
 /// Threads of one process, their memory servers' regions, and the services those offer.
 pub struct LocalWorld {
     regions: Vec<Memory>,
-    services: RwLock<BTreeMap<(NodeId, ServiceId), Arc<dyn Service<LocalEnv>>>>,
+    services: RwLock<Services>,
     start: Instant,
     seed: u64,
     endpoints: AtomicU64,

@@ -61,13 +61,21 @@ pub async fn check<E: Env>(env: &E, table: &HashTable) -> Result<HashReport, Ind
     Ok(report)
 }
 
-fn check_header(table: &HashTable, report: &mut HashReport, at: GlobalPtr, number: u64, words: &[u64]) {
+fn check_header(
+    table: &HashTable,
+    report: &mut HashReport,
+    at: GlobalPtr,
+    number: u64,
+    words: &[u64],
+) {
     if VersionWord::from_word(words[bucket::INSERT as usize]).is_locked() {
         report.locked.push(at);
     }
     let identity = words[bucket::IDENTITY as usize];
     if identity != 0 && Identity::from_word(identity).bucket != number {
-        report.errors.push(format!("bucket {number} says it is {}", Identity::from_word(identity).bucket));
+        report
+            .errors
+            .push(format!("bucket {number} says it is {}", Identity::from_word(identity).bucket));
     }
     if number >= table.initial_buckets && identity == 0 {
         report.errors.push(format!("bucket {number} was never split off"));
@@ -91,7 +99,9 @@ fn check_slots(
         let key = &slot[table.layout.key_at as usize..][..table.layout.key_words as usize];
         let (hash, tag_hash) = table.locator.hash(key);
         if bucket::tag(tag_hash) != bucket::tag_of(tags, index) {
-            report.errors.push(format!("slot {index} of bucket {number} has a tag that is not its key's"));
+            report
+                .errors
+                .push(format!("slot {index} of bucket {number} has a tag that is not its key's"));
         }
         if level > 0 && hash % (table.initial_buckets << level) != number {
             report.errors.push(format!("slot {index} of bucket {number} belongs elsewhere"));
@@ -104,7 +114,9 @@ fn check_slots(
             if header.is_locked() {
                 report.locked.push(block.add_words(u64::from(table.layout.slot(index))));
             } else if header != VersionWord::from_word(slot[VERSION as usize]) {
-                report.errors.push(format!("row {index} of bucket {number}: header and version differ"));
+                report
+                    .errors
+                    .push(format!("row {index} of bucket {number}: header and version differ"));
             }
         }
     }

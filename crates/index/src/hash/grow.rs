@@ -93,7 +93,11 @@ pub async fn grow<E: Env>(
     result
 }
 
-async fn lock_root<E: Env>(env: &E, table: &HashTable, owner: VersionWord) -> Result<bool, IndexError> {
+async fn lock_root<E: Env>(
+    env: &E,
+    table: &HashTable,
+    owner: VersionWord,
+) -> Result<bool, IndexError> {
     let mut batch = Batch::new();
     let swap = batch.compare_and_swap(table.root.add_words(root::GROW), 0, owner.locked().word());
     let batch = env.execute(batch).await?;
@@ -153,7 +157,8 @@ async fn split<E: Env>(
     };
     env.reach(HashStep::RowsLocked).await;
     let level = directory.level + 1;
-    let batch = write_new_bucket(env, batch, table, pool, new, &moving, target, level, timestamp).await?;
+    let batch =
+        write_new_bucket(env, batch, table, pool, new, &moving, target, level, timestamp).await?;
     env.reach(HashStep::NewBucketWritten).await;
     let batch = redirect(env, batch, old, directory.split, level).await?;
     env.reach(HashStep::OldBucketRedirected).await;
@@ -232,13 +237,23 @@ fn slots_that_move(
         for index in 0..block.slots {
             let tag = bucket::tag_of(tags, index);
             let at = table.layout.slot(index);
-            let key = Span { at: block.span.at + at + table.layout.key_at, words: table.layout.key_words };
+            let key = Span {
+                at: block.span.at + at + table.layout.key_at,
+                words: table.layout.key_words,
+            };
             if tag == 0 || table.locator.hash(batch.words(key)).0 % modulus != target {
                 continue;
             }
             let span = Span { at: block.span.at + at, words: table.layout.slot_words };
             let from = block.ptr.add_words(u64::from(at));
-            moving.push(Moving { block: number, index, from, span, tag, to: GlobalPtr::NULL.into() });
+            moving.push(Moving {
+                block: number,
+                index,
+                from,
+                span,
+                tag,
+                to: GlobalPtr::NULL.into(),
+            });
         }
     }
     moving
@@ -376,7 +391,11 @@ async fn retire_slots<E: Env>(
             batch.write_word(slot.from.add_words(u64::from(VERSION)), 0);
             batch.write_word(slot.from.add_words(u64::from(LINK)), 0);
             let unlocked = env.mutant("hash::moved_row_unlocked");
-            let header = if unlocked { batch.word(slot.span.at + HEADER) } else { VersionWord::MOVED.word() };
+            let header = if unlocked {
+                batch.word(slot.span.at + HEADER)
+            } else {
+                VersionWord::MOVED.word()
+            };
             batch.write_word(slot.from, header);
         } else {
             // Whoever reads the whole neighbourhood goes by keys, and would follow an outdated pointer.

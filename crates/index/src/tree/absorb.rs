@@ -48,25 +48,14 @@ pub async fn absorb_right<E: Env>(
         return Ok((batch, None));
     };
     let (batch, span) = read_node(env, batch, tree.layout, right_ptr).await?;
-    let right = LeafRead {
-        ptr: right_ptr,
-        span,
-        insert: VersionWord::NONE,
-    };
+    let right = LeafRead { ptr: right_ptr, span, insert: VersionWord::NONE };
     let right_view = right.view(&batch, tree);
-    let right = LeafRead {
-        insert: right_view.insert_word(),
-        ..right
-    };
+    let right = LeafRead { insert: right_view.insert_word(), ..right };
     let meets = right_view.is_live(0) && right_view.low() == bound.words();
     if !meets || leaf.insert.is_locked() || right.insert.is_locked() {
         return Err(IndexError::Conflict);
     }
-    if !is_worth_it(
-        leaf.view(&batch, tree).count(),
-        right_view.count(),
-        tree.layout.entries,
-    ) {
+    if !is_worth_it(leaf.view(&batch, tree).count(), right_view.count(), tree.layout.entries) {
         return Ok((batch, None));
     }
     let high = right_view.high_key();
@@ -77,31 +66,17 @@ pub async fn absorb_right<E: Env>(
     // Dead before the leaf is unlocked: the leaf's changes must not pass by readers who still see
     // the neighbour. Unlinked only then: whoever recovers from our death finds it through the leaf.
     let late = env.mutant("tree::late_burial");
-    let batch = if late {
-        batch
-    } else {
-        bury(env, batch, tree, &right, timestamp).await?
-    };
+    let batch = if late { batch } else { bury(env, batch, tree, &right, timestamp).await? };
     env.reach(TreeStep::RightDead).await;
     let after = right.view(&batch, tree).next();
     let (batch, leaf) = unlink_and_unlock(env, batch, tree, &leaf, after, timestamp).await?;
     env.reach(TreeStep::LeftUnlocked).await;
-    let batch = if late {
-        bury(env, batch, tree, &right, timestamp).await?
-    } else {
-        batch
-    };
+    let batch = if late { bury(env, batch, tree, &right, timestamp).await? } else { batch };
     cache.forget(bound.words(), right.ptr);
     cache.learn(leaf.ptr, &leaf.view(&batch, tree));
     settle_range(env, tree, bound, high).await?;
     env.reach(TreeStep::SeparatorRemoved).await;
-    Ok((
-        batch,
-        Some(Absorbed {
-            leaf,
-            dead: right.ptr,
-        }),
-    ))
+    Ok((batch, Some(Absorbed { leaf, dead: right.ptr })))
 }
 
 fn is_worth_it(left: u32, right: u32, capacity: u32) -> bool {
@@ -120,10 +95,7 @@ async fn lock_both<E: Env>(
     let locks = [leaf, right].map(|leaf| post_lock(&mut batch, tree, leaf, timestamp));
     batch = execute(env, batch).await?;
     let results = locks.map(|lock| (lock.ptr(), lock_result(&batch, &lock)));
-    if results
-        .iter()
-        .all(|(_, result)| *result == LockResult::Held)
-    {
+    if results.iter().all(|(_, result)| *result == LockResult::Held) {
         return Ok(batch);
     }
     for (ptr, _) in results.iter().filter(|(_, result)| result.must_release()) {
@@ -159,14 +131,7 @@ async fn take_over<E: Env>(
     };
     let span = image.finish(&mut batch, &head);
     post_image(&mut batch, tree.layout, leaf.ptr, span);
-    Ok((
-        execute(env, batch).await?,
-        LeafRead {
-            ptr: leaf.ptr,
-            span,
-            insert: timestamp,
-        },
-    ))
+    Ok((execute(env, batch).await?, LeafRead { ptr: leaf.ptr, span, insert: timestamp }))
 }
 
 /// Marks a leaf whose range and entries another one took over, and unlocks it: readers start again,
@@ -180,11 +145,7 @@ pub(super) async fn bury<E: Env>(
     timestamp: VersionWord,
 ) -> Result<Batch, IndexError> {
     let head = Head::of(&leaf.view(&batch, tree));
-    let head = Head {
-        version: next_version(head.version),
-        dead: true,
-        ..head
-    };
+    let head = Head { version: next_version(head.version), dead: true, ..head };
     let span = ImageBuilder::start(&mut batch, tree.layout).finish(&mut batch, &head);
     post_image(&mut batch, tree.layout, leaf.ptr, span);
     post_release(&mut batch, leaf.ptr, timestamp);
@@ -215,12 +176,5 @@ pub(super) async fn unlink_and_unlock<E: Env>(
     post_image(&mut batch, tree.layout, leaf.ptr, span);
     post_release(&mut batch, leaf.ptr, timestamp);
     let batch = execute(env, batch).await?;
-    Ok((
-        batch,
-        LeafRead {
-            ptr: leaf.ptr,
-            span,
-            insert: timestamp,
-        },
-    ))
+    Ok((batch, LeafRead { ptr: leaf.ptr, span, insert: timestamp }))
 }

@@ -33,9 +33,7 @@ pub(super) struct Place {
 impl Place {
     #[inline]
     fn ends_before(&self, key: &[u64]) -> bool {
-        self.high
-            .as_ref()
-            .is_some_and(|high| !is_below(key, high.words()))
+        self.high.as_ref().is_some_and(|high| !is_below(key, high.words()))
     }
 }
 
@@ -49,12 +47,7 @@ impl LeafCache {
     /// An empty cache for at most `leaf_count_max` leaves.
     pub fn new(leaf_count_max: usize) -> Self {
         assert!(leaf_count_max > 0);
-        Self {
-            leaves: BTreeMap::new(),
-            leaf_count_max,
-            finger: None,
-            hand: None,
-        }
+        Self { leaves: BTreeMap::new(), leaf_count_max, finger: None, hand: None }
     }
 
     /// Leaves remembered.
@@ -111,11 +104,7 @@ impl LeafCache {
     #[cold]
     fn learn_new(&mut self, ptr: GlobalPtr, leaf: &LeafView<'_>) {
         let low = Key::from_words(leaf.low());
-        let place = Place {
-            ptr,
-            generation: generation(leaf.version()),
-            high: leaf.high_key(),
-        };
+        let place = Place { ptr, generation: generation(leaf.version()), high: leaf.high_key() };
         self.finger = Some((low, place));
         if self.leaves.insert(low, place).is_none() && self.leaves.len() > self.leaf_count_max {
             self.evict(&low);
@@ -124,19 +113,12 @@ impl LeafCache {
 
     /// Forgets whatever leads from `key` to `ptr`.
     pub(super) fn forget(&mut self, key: &[u64], ptr: GlobalPtr) {
-        if self
-            .finger
-            .as_ref()
-            .is_some_and(|(_, place)| place.ptr == ptr)
-        {
+        if self.finger.as_ref().is_some_and(|(_, place)| place.ptr == ptr) {
             self.finger = None;
         }
         let bounds = (Unbounded, Included(Key::from_words(key)));
         let found = self.leaves.range(bounds).next_back();
-        if let Some(low) = found
-            .filter(|(_, place)| place.ptr == ptr)
-            .map(|(low, _)| *low)
-        {
+        if let Some(low) = found.filter(|(_, place)| place.ptr == ptr).map(|(low, _)| *low) {
             self.leaves.remove(&low);
         }
     }
@@ -162,20 +144,12 @@ mod tests {
     use layout::RegionId;
     use layout::leaf::{LeafLayout, Shape};
 
-    const LAYOUT: LeafLayout = LeafLayout {
-        key_words: 1,
-        value_words: 1,
-        entries: 4,
-        checksummed: false,
-    };
+    const LAYOUT: LeafLayout =
+        LeafLayout { key_words: 1, value_words: 1, entries: 4, checksummed: false };
 
     fn leaf(low: u64, high: u64) -> [u64; 15] {
         let unbounded = high == u64::MAX;
-        let shape = Shape {
-            unbounded,
-            ..Shape::default()
-        }
-        .word();
+        let shape = Shape { unbounded, ..Shape::default() }.word();
         [0, 1 << 32, 0, 0, shape, low, high, 0, 0, 0, 0, 0, 0, 0, 0]
     }
 

@@ -60,9 +60,7 @@ pub async fn check<E: Env>(env: &E, tree: &Tree) -> Result<TreeReport, IndexErro
     let mut report = TreeReport::default();
     let (_, block) = read_root(env, Batch::new(), tree.root).await?;
     if block.layout != tree.layout {
-        report
-            .errors
-            .push("the root block describes leaves of another shape".to_owned());
+        report.errors.push("the root block describes leaves of another shape".to_owned());
         return Ok(report);
     }
     report.height = block.height as u32;
@@ -86,9 +84,7 @@ pub async fn check<E: Env>(env: &E, tree: &Tree) -> Result<TreeReport, IndexErro
         above = Some(nodes);
     }
     if first != block.first_leaf {
-        report
-            .errors
-            .push("the inner nodes do not lead to the first leaf".to_owned());
+        report.errors.push("the inner nodes do not lead to the first leaf".to_owned());
     }
     check_leaf_entries(&mut report, above.as_deref().unwrap_or(&[]), &leaves);
     check_spare_nodes(env, &mut report, &block).await?;
@@ -112,15 +108,13 @@ async fn read_level<E: Env>(
         (batch, span) = read_node(env, batch, layout, ptr).await?;
         let node = LeafView::new(layout, batch.words(span));
         if !node.is_live(level) {
-            report.errors.push(format!(
-                "the node at {ptr:?} is no live node of level {level}"
-            ));
+            report.errors.push(format!("the node at {ptr:?} is no live node of level {level}"));
             break;
         }
         if node.low() != bound.words() {
-            report.errors.push(format!(
-                "the node at {ptr:?} does not begin where its neighbour ends"
-            ));
+            report
+                .errors
+                .push(format!("the node at {ptr:?} does not begin where its neighbour ends"));
             break;
         }
         check_entries(report, &node, ptr);
@@ -139,15 +133,11 @@ async fn read_level<E: Env>(
         match high {
             Some(high) if high > bound => bound = high,
             Some(_) => {
-                report
-                    .errors
-                    .push(format!("fences do not rise before {ptr:?}"));
+                report.errors.push(format!("fences do not rise before {ptr:?}"));
                 break;
             }
             None if !ptr.is_null() => {
-                report
-                    .errors
-                    .push(format!("a node without upper fence leads on to {ptr:?}"));
+                report.errors.push(format!("a node without upper fence leads on to {ptr:?}"));
                 break;
             }
             None => {}
@@ -155,9 +145,7 @@ async fn read_level<E: Env>(
         batch.reset();
     }
     if nodes.last().is_none_or(|node| node.high.is_some()) {
-        report
-            .errors
-            .push(format!("level {level} ends before the last key"));
+        report.errors.push(format!("level {level} ends before the last key"));
     }
     Ok(nodes)
 }
@@ -179,26 +167,15 @@ async fn past_taken_over<E: Env>(
     if !is_taken_over(&right, high.as_ref().map(Key::words)) {
         return Ok((batch, next));
     }
-    report
-        .unsettled
-        .push(format!("{next:?} was taken over and is still linked"));
+    report.unsettled.push(format!("{next:?} was taken over and is still linked"));
     let after = right.next();
     Ok((batch, after))
 }
 
 fn met(node: &LeafView<'_>, ptr: GlobalPtr, level: u8) -> Met {
     let entry = |index| (Key::from_words(node.key(index)), node.child(index));
-    let children = if level == 0 {
-        Vec::new()
-    } else {
-        (0..node.count()).map(entry).collect()
-    };
-    Met {
-        ptr,
-        low: Key::from_words(node.low()),
-        high: node.high_key(),
-        children,
-    }
+    let children = if level == 0 { Vec::new() } else { (0..node.count()).map(entry).collect() };
+    Met { ptr, low: Key::from_words(node.low()), high: node.high_key(), children }
 }
 
 fn check_entries(report: &mut TreeReport, node: &LeafView<'_>, ptr: GlobalPtr) {
@@ -207,39 +184,27 @@ fn check_entries(report: &mut TreeReport, node: &LeafView<'_>, ptr: GlobalPtr) {
         report.errors.push(format!("keys do not rise in {ptr:?}"));
     }
     if !(0..count).all(|index| node.covers(node.key(index))) {
-        report
-            .errors
-            .push(format!("a key in {ptr:?} lies outside its fences"));
+        report.errors.push(format!("a key in {ptr:?} lies outside its fences"));
     }
     if node.shape().level > 0 && (count == 0 || node.key(0) != node.low()) {
-        report.errors.push(format!(
-            "the inner node {ptr:?} does not begin with its low fence"
-        ));
+        report.errors.push(format!("the inner node {ptr:?} does not begin with its low fence"));
     }
 }
 
 /// Above level 1 every entry names the node that begins at its key.
 fn check_inner_children(report: &mut TreeReport, above: &[Met], nodes: &[Met]) {
-    let entries: BTreeMap<Key, GlobalPtr> = above
-        .iter()
-        .flat_map(|node| node.children.iter().copied())
-        .collect();
+    let entries: BTreeMap<Key, GlobalPtr> =
+        above.iter().flat_map(|node| node.children.iter().copied()).collect();
     for node in nodes {
         match entries.get(&node.low) {
             Some(ptr) if *ptr == node.ptr => {}
-            Some(_) => report
-                .errors
-                .push(format!("an entry leads past inner node {:?}", node.ptr)),
-            None => report
-                .unsettled
-                .push(format!("no entry leads to inner node {:?}", node.ptr)),
+            Some(_) => report.errors.push(format!("an entry leads past inner node {:?}", node.ptr)),
+            None => report.unsettled.push(format!("no entry leads to inner node {:?}", node.ptr)),
         }
     }
     let lows: BTreeSet<Key> = nodes.iter().map(|node| node.low).collect();
     for (key, ptr) in entries.iter().filter(|(key, _)| !lows.contains(key)) {
-        report.errors.push(format!(
-            "no inner node begins at {key:?}, where {ptr:?} is said to be"
-        ));
+        report.errors.push(format!("no inner node begins at {key:?}, where {ptr:?} is said to be"));
     }
 }
 
@@ -264,9 +229,7 @@ fn check_leaf_entries(report: &mut TreeReport, level_one: &[Met], leaves: &[Met]
         }
     }
     for leaf in leaves.iter().filter(|leaf| !reached.contains(&leaf.low)) {
-        report
-            .unsettled
-            .push(format!("no entry leads to leaf {:?}", leaf.ptr));
+        report.unsettled.push(format!("no entry leads to leaf {:?}", leaf.ptr));
     }
 }
 
@@ -277,10 +240,7 @@ async fn check_spare_nodes<E: Env>(
 ) -> Result<(), IndexError> {
     if block.inner_count != report.inner_nodes {
         let counted = report.inner_nodes;
-        report.errors.push(format!(
-            "{counted} inner nodes, the root says {}",
-            block.inner_count
-        ));
+        report.errors.push(format!("{counted} inner nodes, the root says {}", block.inner_count));
     }
     let layout = inner_layout(block.layout);
     let mut batch = Batch::new();
@@ -291,9 +251,7 @@ async fn check_spare_nodes<E: Env>(
         (batch, span) = read_node(env, batch, layout, ptr).await?;
         let node = LeafView::new(layout, batch.words(span));
         if !seen.insert(ptr) || !node.shape().dead {
-            report
-                .errors
-                .push(format!("the spare node {ptr:?} is in use or linked twice"));
+            report.errors.push(format!("the spare node {ptr:?} is in use or linked twice"));
             break;
         }
         ptr = node.next();

@@ -22,10 +22,7 @@ pub async fn create_tree<E: Env>(
     layout: LeafLayout,
 ) -> Result<Tree, IndexError> {
     assert!((1..=layout::KEY_WORDS_MAX).contains(&(layout.key_words as usize)));
-    assert!(
-        layout.entries >= 4,
-        "LeafLayout::within never makes smaller nodes"
-    );
+    assert!(layout.entries >= 4, "LeafLayout::within never makes smaller nodes");
     let first_leaf = pool.allocate(env, layout.words()).await?;
     let mut batch = Batch::new();
     let version = batch.read(first_leaf.add_words(u64::from(leaf::VERSION)), 1);
@@ -42,18 +39,11 @@ pub async fn create_tree<E: Env>(
     };
     let span = ImageBuilder::start(&mut batch, layout).finish(&mut batch, &head);
     assert!(LeafView::new(layout, batch.words(span)).is_live(0));
-    batch.write_word(
-        first_leaf.add_words(u64::from(leaf::INSERT)),
-        head.insert.word(),
-    );
+    batch.write_word(first_leaf.add_words(u64::from(leaf::INSERT)), head.insert.word());
     post_image(&mut batch, layout, first_leaf, span);
     execute(env, batch).await?;
     env.reach(TreeStep::FirstLeafWritten).await;
-    let nowhere = Tree {
-        root: GlobalPtr::NULL,
-        node,
-        layout,
-    };
+    let nowhere = Tree { root: GlobalPtr::NULL, node, layout };
     let root = ask(env, &nowhere, Request::Create { layout, first_leaf }).await?;
     Ok(Tree { root, node, layout })
 }
@@ -61,9 +51,5 @@ pub async fn create_tree<E: Env>(
 /// The tree whose root block is at `root`.
 pub async fn open_tree<E: Env>(env: &E, root: GlobalPtr) -> Result<Tree, IndexError> {
     let (_, block) = read_root(env, Batch::new(), root).await?;
-    Ok(Tree {
-        root,
-        node: env.node_of(root.region()),
-        layout: block.layout,
-    })
+    Ok(Tree { root, node: env.node_of(root.region()), layout: block.layout })
 }

@@ -42,9 +42,7 @@ pub(super) async fn read_root<E: Env>(
 pub(super) fn entry_for(node: &LeafView<'_>, key: &[u64]) -> Result<u32, IndexError> {
     match node.search(key) {
         Ok(index) => Ok(index),
-        Err(0) => Err(IndexError::Corrupt(
-            "an inner node does not begin with its low fence",
-        )),
+        Err(0) => Err(IndexError::Corrupt("an inner node does not begin with its low fence")),
         Err(index) => Ok(index - 1),
     }
 }

@@ -39,11 +39,7 @@ pub fn post_leaf(
     assert!(key.len() == tree.layout.key_words as usize);
     let place = cache.find(key)?;
     let span = batch.read_row(place.ptr, tree.layout.words(), Cover::All);
-    Some(PostedLeaf {
-        ptr: place.ptr,
-        span,
-        generation: place.generation,
-    })
+    Some(PostedLeaf { ptr: place.ptr, span, generation: place.generation })
 }
 
 /// The leaf behind a completed read, if it is whole and covers `key`; else the caller goes to
@@ -55,18 +51,11 @@ pub fn accept_leaf(
     posted: PostedLeaf,
     key: &[u64],
 ) -> Option<LeafRead> {
-    let leaf = LeafRead {
-        ptr: posted.ptr,
-        span: posted.span,
-        insert: Default::default(),
-    };
+    let leaf = LeafRead { ptr: posted.ptr, span: posted.span, insert: Default::default() };
     let view = leaf.view(batch, tree);
     let same_life = generation(view.version()) == posted.generation;
     let accepted = view.is_live(0) && same_life && view.covers(key);
-    accepted.then_some(LeafRead {
-        insert: view.insert_word(),
-        ..leaf
-    })
+    accepted.then_some(LeafRead { insert: view.insert_word(), ..leaf })
 }
 
 /// Reads the leaf that covers `key`, whole, to the end of the arena. `batch` must hold no verbs.
@@ -153,31 +142,14 @@ async fn walk_right<E: Env>(
 
 #[cold]
 async fn ask_for_leaf<E: Env>(env: &E, tree: &Tree, key: &[u64]) -> Result<GlobalPtr, IndexError> {
-    ask(
-        env,
-        tree,
-        Request::Find {
-            root: tree.root,
-            key: Key::from_words(key),
-        },
-    )
-    .await
+    ask(env, tree, Request::Find { root: tree.root, key: Key::from_words(key) }).await
 }
 
 /// Has the inner nodes around `key` brought into line: the last answer led to a leaf that is gone.
 #[cold]
 async fn settle_key<E: Env>(env: &E, tree: &Tree, key: &[u64]) -> Result<GlobalPtr, IndexError> {
     let key = Key::from_words(key);
-    ask(
-        env,
-        tree,
-        Request::Settle {
-            root: tree.root,
-            low: key,
-            high: Some(key),
-        },
-    )
-    .await
+    ask(env, tree, Request::Settle { root: tree.root, low: key, high: Some(key) }).await
 }
 
 /// Has the inner nodes brought into line with the leaves that cover `low..high`, and returns the
@@ -188,16 +160,7 @@ pub(super) async fn settle_range<E: Env>(
     low: Key,
     high: Option<Key>,
 ) -> Result<GlobalPtr, IndexError> {
-    ask(
-        env,
-        tree,
-        Request::Settle {
-            root: tree.root,
-            low,
-            high,
-        },
-    )
-    .await
+    ask(env, tree, Request::Settle { root: tree.root, low, high }).await
 }
 
 pub(super) async fn ask<E: Env>(

@@ -50,11 +50,7 @@ impl ImageBuilder {
     #[inline]
     pub fn start(batch: &mut Batch, layout: LeafLayout) -> Self {
         let fixed = batch.reserve(layout.entry(0));
-        Self {
-            layout,
-            at: fixed.at,
-            count: 0,
-        }
+        Self { layout, at: fixed.at, count: 0 }
     }
 
     /// Appends entries `from..to` of the node in `source`.
@@ -63,10 +59,7 @@ impl ImageBuilder {
         assert!(from <= to && to <= self.layout.entries);
         if from < to {
             let at = source.at + self.layout.entry(from);
-            batch.duplicate(Span {
-                at,
-                words: (to - from) * self.layout.entry_words(),
-            });
+            batch.duplicate(Span { at, words: (to - from) * self.layout.entry_words() });
             self.count += to - from;
         }
     }
@@ -85,26 +78,13 @@ impl ImageBuilder {
     #[inline]
     pub fn finish(self, batch: &mut Batch, head: &Head) -> Span {
         let Self { layout, at, count } = self;
-        assert!(
-            count <= layout.entries,
-            "a node holds no more entries than its layout allows"
-        );
-        assert!(
-            batch.arena_words() == (at + layout.entry(count)) as usize,
-            "an image is one span"
-        );
+        assert!(count <= layout.entries, "a node holds no more entries than its layout allows");
+        assert!(batch.arena_words() == (at + layout.entry(count)) as usize, "an image is one span");
         let rest = batch.reserve(layout.words() - layout.entry(count));
         batch.words_mut(rest).fill(0);
-        let span = Span {
-            at,
-            words: layout.words(),
-        };
-        let shape = Shape {
-            count,
-            level: head.level,
-            unbounded: head.high.is_none(),
-            dead: head.dead,
-        };
+        let span = Span { at, words: layout.words() };
+        let shape =
+            Shape { count, level: head.level, unbounded: head.high.is_none(), dead: head.dead };
         let key_words = layout.key_words as usize;
         let words = batch.words_mut(span);
         words[leaf::INSERT as usize] = head.insert.word();
@@ -140,11 +120,7 @@ pub(super) fn post_image_from(
     assert!(span.words == layout.words());
     let count = Shape::from_word(batch.word(span.at + leaf::SHAPE)).count;
     // Words behind the last entry need not travel; only a checksum makes an image a fixed length.
-    let words = if layout.checksummed {
-        span.words
-    } else {
-        layout.entry(count)
-    };
+    let words = if layout.checksummed { span.words } else { layout.entry(count) };
     let cover = layout::row::Cover::All;
     batch.write_row(to, Span { at: span.at, words }, first.min(words), cover);
 }

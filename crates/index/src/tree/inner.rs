@@ -80,10 +80,7 @@ impl<E: Env> Inner<'_, E> {
         head: &Head,
         entries: &[Separator],
     ) -> Result<Batch, IndexError> {
-        let head = Head {
-            version: next_version(head.version),
-            ..*head
-        };
+        let head = Head { version: next_version(head.version), ..*head };
         self.post(&mut batch, ptr, &head, entries);
         execute(self.env, batch).await
     }
@@ -107,9 +104,7 @@ impl<E: Env> Inner<'_, E> {
         let layout = self.layout();
         let spare = self.block.spare;
         let ptr = if spare.is_null() {
-            self.allocator
-                .allocate(layout.words())
-                .map_err(IndexError::OutOfMemory)?
+            self.allocator.allocate(layout.words()).map_err(IndexError::OutOfMemory)?
         } else {
             let span;
             (batch, span) = read_node(self.env, batch, layout, spare).await?;
@@ -138,13 +133,7 @@ impl<E: Env> Inner<'_, E> {
             let (right, version);
             (batch, right, version) = self.allocate(batch).await?;
             let low = group[0].low;
-            let right_head = Head {
-                version,
-                next: after.0,
-                low,
-                high: after.1,
-                ..*head
-            };
+            let right_head = Head { version, next: after.0, low, high: after.1, ..*head };
             self.post(&mut batch, right, &right_head, group);
             self.block.post_changes(&mut batch, self.root);
             batch = execute(self.env, batch).await?;
@@ -153,11 +142,7 @@ impl<E: Env> Inner<'_, E> {
         }
         rights.reverse();
         self.env.reach(TreeStep::InnerRightWritten).await;
-        let left_head = Head {
-            next: after.0,
-            high: after.1,
-            ..*head
-        };
+        let left_head = Head { next: after.0, high: after.1, ..*head };
         batch = self.rewrite(batch, ptr, &left_head, groups[0]).await?;
         self.env.reach(TreeStep::InnerLeftWritten).await;
         Ok((batch, rights))
@@ -172,16 +157,8 @@ impl<E: Env> Inner<'_, E> {
     ) -> Result<Batch, IndexError> {
         assert!(head.high.is_none(), "the top was alone on its level");
         let (mut batch, top, version) = self.allocate(batch).await?;
-        let entry = Separator {
-            low: head.low,
-            child: old_top,
-        };
-        let top_head = Head {
-            version,
-            level: head.level + 1,
-            next: GlobalPtr::NULL,
-            ..*head
-        };
+        let entry = Separator { low: head.low, child: old_top };
+        let top_head = Head { version, level: head.level + 1, next: GlobalPtr::NULL, ..*head };
         self.post(&mut batch, top, &top_head, &[entry]);
         self.block.top = top;
         self.block.height += 1;
@@ -224,16 +201,9 @@ impl<E: Env> Inner<'_, E> {
         let (batch, left) = descend(self.env, batch, self.root, before.words(), 1).await?;
         let left_view = left.view(&batch, layout);
         let left_head = Head::of(&left_view);
-        assert!(
-            left_head.high == Some(head.low) && left_head.next == ptr,
-            "neighbours meet"
-        );
+        assert!(left_head.high == Some(head.low) && left_head.next == ptr, "neighbours meet");
         let entries = separators(&left_view);
-        let wider = Head {
-            high: head.high,
-            next: head.next,
-            ..left_head
-        };
+        let wider = Head { high: head.high, next: head.next, ..left_head };
         let batch = self.rewrite(batch, left.ptr, &wider, &entries).await?;
         self.env.reach(TreeStep::InnerTookOver).await;
         self.bury(batch, ptr, head, &parent, index).await
@@ -261,18 +231,11 @@ impl<E: Env> Inner<'_, E> {
         entries.remove(index as usize);
         // The node was rewritten once since `head` was read.
         let version = next_version(next_version(head.version));
-        let dead = Head {
-            version,
-            dead: true,
-            next: self.block.spare,
-            ..*head
-        };
+        let dead = Head { version, dead: true, next: self.block.spare, ..*head };
         self.post(&mut batch, ptr, &dead, &[]);
         batch = execute(self.env, batch).await?;
         self.env.reach(TreeStep::InnerDead).await;
-        batch = self
-            .rewrite(batch, parent.ptr, &parent_head, &entries)
-            .await?;
+        batch = self.rewrite(batch, parent.ptr, &parent_head, &entries).await?;
         self.block.spare = ptr;
         self.block.inner_count -= 1;
         self.block.post_changes(&mut batch, self.root);
@@ -310,20 +273,14 @@ mod tests {
     use super::*;
 
     fn entries(keys: impl IntoIterator<Item = u64>) -> Vec<Separator> {
-        let entry = |key| Separator {
-            low: Key::from_words(&[key]),
-            child: GlobalPtr::NULL,
-        };
+        let entry = |key| Separator { low: Key::from_words(&[key]), child: GlobalPtr::NULL };
         keys.into_iter().map(entry).collect()
     }
 
     #[test]
     fn appended_separators_leave_full_nodes_behind() {
         let sizes = |old: &[Separator], new: &[Separator]| -> Vec<usize> {
-            split_evenly_or_append(old, new, 8)
-                .iter()
-                .map(|group| group.len())
-                .collect()
+            split_evenly_or_append(old, new, 8).iter().map(|group| group.len()).collect()
         };
         assert_eq!(sizes(&entries(0..5), &entries(0..8)), [8]);
         assert_eq!(sizes(&entries(0..8), &entries(0..9)), [8, 1]);

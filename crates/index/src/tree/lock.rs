@@ -55,24 +55,13 @@ pub fn post_lock(
     leaf: &LeafRead,
     timestamp: VersionWord,
 ) -> LeafLock {
-    assert!(
-        !leaf.insert.is_locked(),
-        "a locked leaf is a conflict before any swap"
-    );
-    assert!(
-        timestamp == timestamp.timestamp(),
-        "a lock's owner is a number without flags"
-    );
+    assert!(!leaf.insert.is_locked(), "a locked leaf is a conflict before any swap");
+    assert!(timestamp == timestamp.timestamp(), "a lock's owner is a number without flags");
     let expected_version = leaf.view(batch, tree).version();
     let word = leaf.ptr.add_words(u64::from(leaf::INSERT));
     let swap = batch.compare_and_swap(word, leaf.insert.word(), timestamp.locked().word());
     let version = batch.read(leaf.ptr.add_words(u64::from(leaf::VERSION)), 1);
-    LeafLock {
-        ptr: leaf.ptr,
-        swap,
-        version,
-        expected_version,
-    }
+    LeafLock { ptr: leaf.ptr, swap, version, expected_version }
 }
 
 /// What a completed lock attempt brought.
@@ -91,10 +80,7 @@ pub fn lock_result(batch: &Batch, lock: &LeafLock) -> LockResult {
 /// expected an earlier word succeeds late.
 #[inline]
 pub(super) fn post_release(batch: &mut Batch, ptr: GlobalPtr, timestamp: VersionWord) {
-    batch.write_word(
-        ptr.add_words(u64::from(leaf::INSERT)),
-        timestamp.timestamp().word(),
-    );
+    batch.write_word(ptr.add_words(u64::from(leaf::INSERT)), timestamp.timestamp().word());
 }
 
 impl LeafLock {

@@ -18,18 +18,11 @@ const NAME: &str = "the tree service";
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Request {
     /// Makes root block and top node of a tree whose first leaf was written already.
-    Create {
-        layout: LeafLayout,
-        first_leaf: GlobalPtr,
-    },
+    Create { layout: LeafLayout, first_leaf: GlobalPtr },
     /// Which leaf holds `key`?
     Find { root: GlobalPtr, key: Key },
     /// The leaves between `low` and `high` changed: bring the inner nodes into line with them.
-    Settle {
-        root: GlobalPtr,
-        low: Key,
-        high: Option<Key>,
-    },
+    Settle { root: GlobalPtr, low: Key, high: Option<Key> },
 }
 
 /// What the tree service answers.
@@ -48,16 +41,11 @@ impl Request {
                 let writer = Writer::new().number(CREATE).number(pack_layout(*layout));
                 writer.number(first_leaf.word()).finish()
             }
-            Self::Find { root, key } => Writer::new()
-                .number(FIND)
-                .number(root.word())
-                .words(key.words())
-                .finish(),
+            Self::Find { root, key } => {
+                Writer::new().number(FIND).number(root.word()).words(key.words()).finish()
+            }
             Self::Settle { root, low, high } => {
-                let writer = Writer::new()
-                    .number(SETTLE)
-                    .number(root.word())
-                    .words(low.words());
+                let writer = Writer::new().number(SETTLE).number(root.word()).words(low.words());
                 writer.words(high.as_ref().map_or(&[], Key::words)).finish()
             }
         }
@@ -68,15 +56,11 @@ impl Request {
         let request = match reader.number()? {
             CREATE => {
                 let layout = unpack_layout(reader.number()?).ok_or(CallError::Malformed(NAME))?;
-                Self::Create {
-                    layout,
-                    first_leaf: GlobalPtr::from_word(reader.number()?),
-                }
+                Self::Create { layout, first_leaf: GlobalPtr::from_word(reader.number()?) }
             }
-            FIND => Self::Find {
-                root: GlobalPtr::from_word(reader.number()?),
-                key: key(&mut reader)?,
-            },
+            FIND => {
+                Self::Find { root: GlobalPtr::from_word(reader.number()?), key: key(&mut reader)? }
+            }
             SETTLE => {
                 let root = GlobalPtr::from_word(reader.number()?);
                 let low = key(&mut reader)?;
@@ -88,11 +72,7 @@ impl Request {
             }
             _ => return Err(CallError::Malformed(NAME)),
         };
-        if reader.is_empty() {
-            Ok(request)
-        } else {
-            Err(CallError::Malformed(NAME))
-        }
+        if reader.is_empty() { Ok(request) } else { Err(CallError::Malformed(NAME)) }
     }
 }
 
@@ -116,11 +96,7 @@ impl Answer {
     pub fn decode(message: &[u8]) -> Result<Self, CallError> {
         let ptr =
             GlobalPtr::from_word(Reader::new(message, "an answer of the tree service").number()?);
-        Ok(if ptr.is_null() {
-            Self::Contended
-        } else {
-            Self::Found(ptr)
-        })
+        Ok(if ptr.is_null() { Self::Contended } else { Self::Found(ptr) })
     }
 }
 
@@ -135,21 +111,10 @@ mod tests {
         let (low, high) = (Key::from_words(&[1, 2]), Key::from_words(&[3, 4]));
         let layout = LeafLayout::within(512, 2, 1, false);
         for request in [
-            Request::Create {
-                layout,
-                first_leaf: root,
-            },
+            Request::Create { layout, first_leaf: root },
             Request::Find { root, key: low },
-            Request::Settle {
-                root,
-                low,
-                high: Some(high),
-            },
-            Request::Settle {
-                root,
-                low,
-                high: None,
-            },
+            Request::Settle { root, low, high: Some(high) },
+            Request::Settle { root, low, high: None },
         ] {
             assert_eq!(Request::decode(&request.encode()), Ok(request));
         }
@@ -164,18 +129,11 @@ mod tests {
         let (low, high) = (Key::from_words(&[1, 2]), Some(Key::from_words(&[3, 4])));
         let mut message = Request::Settle { root, low, high }.encode();
         for length in 0..message.len() {
-            assert_eq!(
-                Request::decode(&message[..length]),
-                Err(CallError::Malformed(NAME))
-            );
+            assert_eq!(Request::decode(&message[..length]), Err(CallError::Malformed(NAME)));
         }
         message.push(0);
         assert_eq!(Request::decode(&message), Err(CallError::Malformed(NAME)));
-        let unequal = Request::Settle {
-            root,
-            low,
-            high: Some(Key::from_words(&[9])),
-        };
+        let unequal = Request::Settle { root, low, high: Some(Key::from_words(&[9])) };
         assert!(Request::decode(&unequal.encode()).is_err());
         assert!(Request::decode(&Writer::new().number(99).finish()).is_err());
         let long = Writer::new().number(FIND).number(8).words(&[0; 9]).finish();

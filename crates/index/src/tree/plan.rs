@@ -106,9 +106,7 @@ fn append_ends(count: usize, end: usize, capacity: usize) -> Vec<usize> {
 
 fn middle_ends(count: usize, capacity: usize) -> Vec<usize> {
     let part_count = (count * 100).div_ceil(capacity * FILL_PERCENT).max(2);
-    (1..=part_count)
-        .map(|part| count * part / part_count)
-        .collect()
+    (1..=part_count).map(|part| count * part / part_count).collect()
 }
 
 fn parts(leaf: &LeafView<'_>, pending: &[Key], items: &[Item], ends: &[usize]) -> Vec<Part> {
@@ -121,15 +119,9 @@ fn parts(leaf: &LeafView<'_>, pending: &[Key], items: &[Item], ends: &[usize]) -
     let mut parts = Vec::with_capacity(ends.len());
     for &end in ends {
         assert!(start < end, "every part gets a key");
-        let low = if start == 0 {
-            Key::from_words(leaf.low())
-        } else {
-            key(&items[start])
-        };
-        let old_count = items[start..end]
-            .iter()
-            .filter(|item| matches!(item, Item::Old(_)))
-            .count();
+        let low = if start == 0 { Key::from_words(leaf.low()) } else { key(&items[start]) };
+        let old_count =
+            items[start..end].iter().filter(|item| matches!(item, Item::Old(_))).count();
         let entries = old..old + old_count as u32;
         old = entries.end;
         parts.push(Part { low, entries });
@@ -145,19 +137,11 @@ mod tests {
     use layout::leaf::{LeafLayout, Shape};
     use proptest::prelude::*;
 
-    const LAYOUT: LeafLayout = LeafLayout {
-        key_words: 1,
-        value_words: 1,
-        entries: 8,
-        checksummed: false,
-    };
+    const LAYOUT: LeafLayout =
+        LeafLayout { key_words: 1, value_words: 1, entries: 8, checksummed: false };
 
     fn node(keys: &[u64]) -> Vec<u64> {
-        let shape = Shape {
-            count: keys.len() as u32,
-            unbounded: true,
-            ..Shape::default()
-        };
+        let shape = Shape { count: keys.len() as u32, unbounded: true, ..Shape::default() };
         let mut words = vec![0, 1, 0, 0, shape.word(), 0, u64::MAX];
         keys.iter().for_each(|&key| words.extend([key, 0]));
         words.resize(LAYOUT.words() as usize, 0);
@@ -168,12 +152,7 @@ mod tests {
         let words = node(old);
         let pending: Vec<Key> = new.iter().map(|&key| Key::from_words(&[key])).collect();
         let parts = plan(&LeafView::new(LAYOUT, &words), LAYOUT.entries, &pending)?;
-        Some(
-            parts
-                .into_iter()
-                .map(|part| (part.low.words()[0], part.entries))
-                .collect(),
-        )
+        Some(parts.into_iter().map(|part| (part.low.words()[0], part.entries)).collect())
     }
 
     #[test]
@@ -198,10 +177,7 @@ mod tests {
         assert_eq!(split(&old, &[14]), Some(vec![(0, 0..4), (500, 4..8)]));
         assert_eq!(split(&old, &[20, 21]), Some(vec![(0, 0..4), (500, 4..8)]));
         assert_eq!(split(&old, &[90]), Some(vec![(0, 0..4), (90, 4..8)]));
-        assert_eq!(
-            split(&[1, 5, 9, 40, 41, 42, 43, 44], &[2]),
-            Some(vec![(0, 0..3), (40, 3..8)])
-        );
+        assert_eq!(split(&[1, 5, 9, 40, 41, 42, 43, 44], &[2]), Some(vec![(0, 0..3), (40, 3..8)]));
     }
 
     proptest! {

@@ -30,13 +30,8 @@ pub async fn rebuild_inner_nodes<E: Env>(
 ) -> Result<(), IndexError> {
     let (batch, mut block) = read_root(env, Batch::new(), root).await?;
     let (mut batch, links) = walk_all(env, batch, &block).await?;
-    let mut level: Vec<Separator> = links
-        .iter()
-        .map(|link| Separator {
-            low: link.low,
-            child: link.ptr,
-        })
-        .collect();
+    let mut level: Vec<Separator> =
+        links.iter().map(|link| Separator { low: link.low, child: link.ptr }).collect();
     (block.height, block.inner_count, block.spare) = (0, 0, GlobalPtr::NULL);
     while level.len() > 1 || block.height == 0 {
         block.height += 1;
@@ -88,9 +83,7 @@ async fn build_level<E: Env>(
     let (mut next, mut high) = (GlobalPtr::NULL, None);
     for group in children.chunks(size).rev() {
         batch.reset();
-        let ptr = allocator
-            .allocate(layout.words())
-            .map_err(IndexError::OutOfMemory)?;
+        let ptr = allocator.allocate(layout.words()).map_err(IndexError::OutOfMemory)?;
         let version = batch.read(ptr.add_words(u64::from(leaf::VERSION)), 1);
         batch = execute(env, batch).await?;
         let low = group[0].low;

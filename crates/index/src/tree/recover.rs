@@ -34,10 +34,7 @@ pub async fn release_dead_owner<E: Env>(
     tree: &Tree,
     owner: VersionWord,
 ) -> Result<(Batch, Vec<GlobalPtr>), IndexError> {
-    assert!(
-        owner == owner.timestamp(),
-        "an owner is a number without flags"
-    );
+    assert!(owner == owner.timestamp(), "an owner is a number without flags");
     let (mut batch, held) = held_leaves(env, batch, tree, owner).await?;
     let mut dead = Vec::new();
     for leaf in &held {
@@ -61,20 +58,12 @@ async fn release_leaf<E: Env>(
     owner: VersionWord,
 ) -> Result<(Batch, Option<GlobalPtr>), IndexError> {
     let (mut batch, span) = read_node(env, batch, tree.layout, held.ptr).await?;
-    let leaf = LeafRead {
-        ptr: held.ptr,
-        span,
-        insert: owner.locked(),
-    };
+    let leaf = LeafRead { ptr: held.ptr, span, insert: owner.locked() };
     let next = leaf.view(&batch, tree).next();
     if !next.is_null() {
         let span;
         (batch, span) = read_node(env, batch, tree.layout, next).await?;
-        let right = LeafRead {
-            ptr: next,
-            span,
-            insert: owner.locked(),
-        };
+        let right = LeafRead { ptr: next, span, insert: owner.locked() };
         let view = right.view(&batch, tree);
         if is_taken_over(&view, held.high.as_ref().map(Key::words)) {
             let after = view.next();

@@ -125,9 +125,8 @@ impl TreeRoot {
         }
         let layout = unpack_layout(words[SHAPE as usize]);
         Ok(Self {
-            layout: layout.ok_or(IndexError::Corrupt(
-                "a tree's root block has no sensible shape",
-            ))?,
+            layout: layout
+                .ok_or(IndexError::Corrupt("a tree's root block has no sensible shape"))?,
             first_leaf: GlobalPtr::from_word(words[FIRST_LEAF as usize]),
             top: GlobalPtr::from_word(words[TOP as usize]),
             height: words[HEIGHT as usize],
@@ -159,14 +158,7 @@ mod tests {
         let layout = LeafLayout::within(512, 2, 3, true);
         let ptr = |offset| GlobalPtr::new(RegionId(2), offset);
         let (first_leaf, top, spare) = (ptr(64), ptr(128), GlobalPtr::NULL);
-        let root = TreeRoot {
-            layout,
-            first_leaf,
-            top,
-            height: 3,
-            inner_count: 17,
-            spare,
-        };
+        let root = TreeRoot { layout, first_leaf, top, height: 3, inner_count: 17, spare };
         assert_eq!(TreeRoot::from_words(&root.words()), Ok(root));
         assert!(TreeRoot::from_words(&[0; 8]).is_err());
         let mut damaged = root.words();

@@ -31,25 +31,11 @@ pub async fn next_leaf<E: Env>(
         let view = LeafView::new(tree.layout, batch.words(behind.span));
         cache.learn(behind.ptr, &view);
         let insert = view.insert_word();
-        return Ok((
-            batch,
-            Some((
-                LeafRead {
-                    ptr: behind.ptr,
-                    span: behind.span,
-                    insert,
-                },
-                0,
-            )),
-        ));
+        return Ok((batch, Some((LeafRead { ptr: behind.ptr, span: behind.span, insert }, 0))));
     }
     let (batch, found) = find_leaf(env, batch, tree, cache, bound.words()).await?;
     let whole = env.mutant("tree::whole_leaves");
-    let first = if whole {
-        0
-    } else {
-        found.view(&batch, tree).lower_bound(bound.words())
-    };
+    let first = if whole { 0 } else { found.view(&batch, tree).lower_bound(bound.words()) };
     Ok((batch, Some((found, first))))
 }
 

@@ -29,18 +29,11 @@ pub struct TreeService {
 impl TreeService {
     /// A service that makes its nodes out of memory from `allocator`.
     pub fn new(allocator: Arc<dyn NodeAllocator>) -> Self {
-        Self {
-            allocator,
-            batches: Mutex::default(),
-        }
+        Self { allocator, batches: Mutex::default() }
     }
 
     fn take_batch(&self) -> Batch {
-        self.batches
-            .lock()
-            .expect("no holder panics")
-            .pop()
-            .unwrap_or_default()
+        self.batches.lock().expect("no holder panics").pop().unwrap_or_default()
     }
 
     fn put_back(&self, mut batch: Batch) {
@@ -93,12 +86,8 @@ async fn create<E: Env>(
     first_leaf: GlobalPtr,
 ) -> Result<(Batch, GlobalPtr), IndexError> {
     let inner = inner_layout(layout);
-    let top = allocator
-        .allocate(inner.words())
-        .map_err(IndexError::OutOfMemory)?;
-    let root = allocator
-        .allocate(ROOT_WORDS)
-        .map_err(IndexError::OutOfMemory)?;
+    let top = allocator.allocate(inner.words()).map_err(IndexError::OutOfMemory)?;
+    let root = allocator.allocate(ROOT_WORDS).map_err(IndexError::OutOfMemory)?;
     let version = batch.read(top.add_words(u64::from(leaf::VERSION)), 1);
     batch = execute(env, batch).await?;
     let low = Key::lowest(layout.key_words);
@@ -116,14 +105,8 @@ async fn create<E: Env>(
     };
     let span = image.finish(&mut batch, &head);
     post_image(&mut batch, inner, top, span);
-    let block = TreeRoot {
-        layout,
-        first_leaf,
-        top,
-        height: 1,
-        inner_count: 1,
-        spare: GlobalPtr::NULL,
-    };
+    let block =
+        TreeRoot { layout, first_leaf, top, height: 1, inner_count: 1, spare: GlobalPtr::NULL };
     let block = batch.put(&block.words());
     batch.write(root, block);
     Ok((execute(env, batch).await?, root))

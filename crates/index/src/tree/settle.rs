@@ -38,11 +38,7 @@ pub(super) struct Link {
 
 impl Link {
     pub fn of(ptr: GlobalPtr, leaf: &LeafView<'_>) -> Self {
-        Self {
-            ptr,
-            low: Key::from_words(leaf.low()),
-            high: leaf.high_key(),
-        }
+        Self { ptr, low: Key::from_words(leaf.low()), high: leaf.high_key() }
     }
 
     fn covers(&self, key: &Key) -> bool {
@@ -110,17 +106,9 @@ async fn settle_latched<E: Env>(
     // Under the latch the root block is ours: what we read stays true until we change it.
     let (batch, block) = read_root(env, batch, root).await?;
     let (batch, links) = walk(env, batch, root, &block, low, high).await?;
-    let found = links
-        .iter()
-        .find(|link| link.covers(&low))
-        .expect("the walk passes the low key")
-        .ptr;
-    let mut inner = Inner {
-        env,
-        allocator,
-        root,
-        block,
-    };
+    let found =
+        links.iter().find(|link| link.covers(&low)).expect("the walk passes the low key").ptr;
+    let mut inner = Inner { env, allocator, root, block };
     let batch = align(&mut inner, batch, &links).await?;
     Ok((batch, found))
 }
@@ -140,11 +128,7 @@ async fn walk<E: Env>(
         (batch, start) = trusted_leaf(env, batch, root, block, &low).await?;
         (batch, links) = walk_from(env, batch, block, start, &low, high.as_ref()).await?;
         if let Some(links) = links {
-            assert!(
-                links
-                    .windows(2)
-                    .all(|pair| pair[0].high == Some(pair[1].low))
-            );
+            assert!(links.windows(2).all(|pair| pair[0].high == Some(pair[1].low)));
             return Ok((batch, links));
         }
         back_off(env, tried).await;
@@ -263,10 +247,7 @@ async fn align<E: Env>(
 
 pub(super) fn separators(node: &LeafView<'_>) -> Vec<Separator> {
     (0..node.count())
-        .map(|index| Separator {
-            low: Key::from_words(node.key(index)),
-            child: node.child(index),
-        })
+        .map(|index| Separator { low: Key::from_words(node.key(index)), child: node.child(index) })
         .collect()
 }
 
@@ -278,26 +259,16 @@ fn aligned(node: &LeafView<'_>, links: &[Link]) -> Vec<Separator> {
     let low = Key::from_words(node.low());
     let mut new: Vec<Separator> = old.iter().copied().filter(|old| old.low < start).collect();
     if start <= low {
-        let first = links
-            .iter()
-            .find(|link| link.covers(&low))
-            .expect("the leaves meet");
+        let first = links.iter().find(|link| link.covers(&low)).expect("the leaves meet");
         if first.low != low {
-            new.push(Separator {
-                low,
-                child: first.ptr,
-            });
+            new.push(Separator { low, child: first.ptr });
         }
     }
     let inside = |link: &&Link| low <= link.low && !node.ends_before(link.low.words());
-    new.extend(links.iter().filter(inside).map(|link| Separator {
-        low: link.low,
-        child: link.ptr,
-    }));
     new.extend(
-        old.into_iter()
-            .filter(|old| end.is_some_and(|end| end <= old.low)),
+        links.iter().filter(inside).map(|link| Separator { low: link.low, child: link.ptr }),
     );
+    new.extend(old.into_iter().filter(|old| end.is_some_and(|end| end <= old.low)));
     assert!(!is_below(new[0].low.words(), low.words()));
     assert!(new[0].low == low, "an inner node begins with its low fence");
     new

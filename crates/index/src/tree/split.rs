@@ -26,10 +26,7 @@ use memory::Pool;
 /// [`IndexError::Conflict`] if somebody else holds the leaf or changed it since it was read. After
 /// an error of the last step, the call, the split is complete and correct, only the inner nodes do
 /// not know of it.
-#[allow(
-    clippy::too_many_arguments,
-    reason = "they are what a change of a tree takes"
-)]
+#[allow(clippy::too_many_arguments, reason = "they are what a change of a tree takes")]
 pub async fn make_room<E: Env>(
     env: &E,
     batch: Batch,
@@ -43,10 +40,7 @@ pub async fn make_room<E: Env>(
     let view = leaf.view(&batch, tree);
     assert!(view.is_live(0), "only a leaf in use is split");
     assert!(pending.is_sorted());
-    assert!(
-        pending.iter().all(|key| view.covers(key.words())),
-        "pending keys fall into the leaf"
-    );
+    assert!(pending.iter().all(|key| view.covers(key.words())), "pending keys fall into the leaf");
     let Some(parts) = plan(&view, tree.layout.entries, pending) else {
         return Ok((batch, vec![leaf]));
     };
@@ -56,32 +50,20 @@ pub async fn make_room<E: Env>(
     let rights = allocate(env, tree, pool, parts.len() - 1).await?;
     let locked = lock_leaf(env, batch, tree, &leaf, &rights, timestamp).await;
     if let Err(IndexError::Conflict) = locked {
-        rights
-            .iter()
-            .for_each(|&ptr| pool.free(ptr, tree.layout.words()));
+        rights.iter().for_each(|&ptr| pool.free(ptr, tree.layout.words()));
     }
     let (batch, versions) = locked?;
     env.reach(TreeStep::LeafLocked).await;
 
     let mut batch = batch;
-    let rights = build_rights(
-        &mut batch, tree, &leaf, &parts, &rights, versions, timestamp,
-    );
+    let rights = build_rights(&mut batch, tree, &leaf, &parts, &rights, versions, timestamp);
     let late = env.mutant("tree::left_first");
-    let batch = if late {
-        batch
-    } else {
-        write_rights(env, batch, tree, &rights).await?
-    };
+    let batch = if late { batch } else { write_rights(env, batch, tree, &rights).await? };
     env.reach(TreeStep::RightWritten).await;
     let (batch, left) =
         rewrite_left(env, batch, tree, &leaf, &parts, rights[0].ptr, timestamp).await?;
     env.reach(TreeStep::LeftRewritten).await;
-    let batch = if late {
-        write_rights(env, batch, tree, &rights).await?
-    } else {
-        batch
-    };
+    let batch = if late { write_rights(env, batch, tree, &rights).await? } else { batch };
     let leaves: Vec<LeafRead> = std::iter::once(left).chain(rights).collect();
     for part in &leaves {
         cache.learn(part.ptr, &part.view(&batch, tree));
@@ -127,10 +109,7 @@ async fn lock_leaf<E: Env>(
     for right in rights {
         batch.read(right.add_words(u64::from(leaf::VERSION)), 1);
     }
-    let versions = Span {
-        at,
-        words: rights.len() as u32,
-    };
+    let versions = Span { at, words: rights.len() as u32 };
     batch = execute(env, batch).await?;
     match lock_result(&batch, &lock) {
         LockResult::Held => Ok((batch, versions)),
@@ -163,17 +142,11 @@ fn build_rights(
             version: next_life(batch.word(versions.at + index as u32)),
             next: rights.get(index + 1).copied().unwrap_or(whole.next),
             low: part.low,
-            high: parts
-                .get(index + 2)
-                .map_or(whole.high, |after| Some(after.low)),
+            high: parts.get(index + 2).map_or(whole.high, |after| Some(after.low)),
             ..whole
         };
         let span = image.finish(batch, &head);
-        leaves.push(LeafRead {
-            ptr: *ptr,
-            span,
-            insert: timestamp,
-        });
+        leaves.push(LeafRead { ptr: *ptr, span, insert: timestamp });
     }
     leaves
 }
@@ -218,10 +191,6 @@ async fn rewrite_left<E: Env>(
     let span = image.finish(&mut batch, &head);
     post_image(&mut batch, tree.layout, leaf.ptr, span);
     post_release(&mut batch, leaf.ptr, timestamp);
-    let left = LeafRead {
-        ptr: leaf.ptr,
-        span,
-        insert: timestamp,
-    };
+    let left = LeafRead { ptr: leaf.ptr, span, insert: timestamp };
     Ok((execute(env, batch).await?, left))
 }

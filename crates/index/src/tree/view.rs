@@ -99,10 +99,7 @@ impl<'a> LeafView<'a> {
     #[inline]
     pub fn value(&self, index: u32) -> &'a [u64] {
         debug_assert!(index < self.count());
-        self.slice(
-            self.layout.entry(index) + self.layout.key_words,
-            self.layout.value_words,
-        )
+        self.slice(self.layout.entry(index) + self.layout.key_words, self.layout.value_words)
     }
 
     /// The child behind entry `index` of an inner node.
@@ -131,11 +128,7 @@ impl<'a> LeafView<'a> {
     #[inline]
     pub fn search(&self, key: &[u64]) -> Result<u32, u32> {
         let index = self.lower_bound(key);
-        if index < self.count() && self.key(index) == key {
-            Ok(index)
-        } else {
-            Err(index)
-        }
+        if index < self.count() && self.key(index) == key { Ok(index) } else { Err(index) }
     }
 
     /// Whether `key` lies between the node's fences.
@@ -221,10 +214,7 @@ mod tests {
     #[test]
     fn predecessor_borrows() {
         let key = Key::from_words(&[2, 0]);
-        assert_eq!(
-            predecessor(key.words()),
-            Some(Key::from_words(&[1, u64::MAX]))
-        );
+        assert_eq!(predecessor(key.words()), Some(Key::from_words(&[1, u64::MAX])));
         assert_eq!(predecessor(&[0, 0]), None);
     }
 
@@ -240,17 +230,8 @@ mod tests {
 
     #[test]
     fn search_finds_entries_and_gaps() {
-        let layout = LeafLayout {
-            key_words: 1,
-            value_words: 1,
-            entries: 4,
-            checksummed: false,
-        };
-        let shape = Shape {
-            count: 2,
-            ..Shape::default()
-        }
-        .word();
+        let layout = LeafLayout { key_words: 1, value_words: 1, entries: 4, checksummed: false };
+        let shape = Shape { count: 2, ..Shape::default() }.word();
         let words = [0, 1, 0, 0, shape, 5, 50, 10, 1, 20, 2, 0, 0, 0, 0];
         let view = LeafView::new(layout, &words);
         assert_eq!((view.search(&[10]), view.search(&[20])), (Ok(0), Ok(1)));

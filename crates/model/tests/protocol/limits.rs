@@ -13,17 +13,9 @@ use model::state::Version;
 /// installs. The header still comes last, so that a row under way names its owner.
 #[test]
 fn unlocking_early_with_the_new_version_is_harmless() {
-    let guards = Guards {
-        install: InstallOrder::UnlockFirstToNew,
-        ..Guards::OURS
-    };
+    let guards = Guards { install: InstallOrder::UnlockFirstToNew, ..Guards::OURS };
     let ours = Config::ours(BOTH_ROWS, BOTH_ROWS);
-    let config = Config {
-        guards,
-        crashes: true,
-        reader_count: 1,
-        ..ours
-    };
+    let config = Config { guards, crashes: true, reader_count: 1, ..ours };
     assert_promises("unlock first with the new version", config);
 }
 
@@ -32,17 +24,9 @@ fn unlocking_early_with_the_new_version_is_harmless() {
 /// of the fabric grants no such order.
 #[test]
 fn single_write_in_address_order_is_harmless() {
-    let guards = Guards {
-        install: InstallOrder::SingleWrite,
-        ..Guards::OURS
-    };
+    let guards = Guards { install: InstallOrder::SingleWrite, ..Guards::OURS };
     let ours = Config::ours(BOTH_ROWS, BOTH_ROWS);
-    let config = Config {
-        guards,
-        left_to_right: true,
-        reader_count: 1,
-        ..ours
-    };
+    let config = Config { guards, left_to_right: true, reader_count: 1, ..ours };
     assert_all("single write in address order", config, promises(&config));
 }
 
@@ -50,18 +34,9 @@ fn single_write_in_address_order_is_harmless() {
 /// its own commit waits for ever. The lock must therefore end with its holder.
 #[test]
 fn a_freezer_that_dies_stops_sessions_that_need_a_newer_vector() {
-    let guards = Guards {
-        snapshot: SnapshotWay::Frozen,
-        ..Guards::OURS
-    };
+    let guards = Guards { snapshot: SnapshotWay::Frozen, ..Guards::OURS };
     let ours = Config::ours(FIRST_ROW, SECOND_ROW);
-    let config = Config {
-        guards,
-        sessions: true,
-        crashes: true,
-        freezer_crashes: true,
-        ..ours
-    };
+    let config = Config { guards, sessions: true, crashes: true, freezer_crashes: true, ..ours };
     let end = counterexample("dead freezer", config, ALONE_ENDS);
     assert!(end.frozen.locked);
 }
@@ -71,17 +46,9 @@ fn a_freezer_that_dies_stops_sessions_that_need_a_newer_vector() {
 #[test]
 fn reused_buffer_slots_lose_versions() {
     let ours = Config::ours(FIRST_ROW, FIRST_ROW);
-    let config = Config {
-        reader_count: 1,
-        buffer: BufferKind::Reused,
-        ..ours
-    };
+    let config = Config { reader_count: 1, buffer: BufferKind::Reused, ..ours };
     let end = counterexample("reused buffer slots", config, ALWAYS_READABLE);
     let slot = end.rows[0].buffer[0];
-    assert_ne!(
-        slot.version,
-        Some(Version::INITIAL),
-        "what the first update put there is gone"
-    );
+    assert_ne!(slot.version, Some(Version::INITIAL), "what the first update put there is gone");
     assert!(end.rows[0].displaced_count > 0);
 }

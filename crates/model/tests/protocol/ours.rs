@@ -5,47 +5,24 @@ use model::config::{
     BOTH_ROWS, BufferKind, Config, FIRST_ROW, Guards, SECOND_ROW, SnapshotWay, Transaction,
 };
 
-const FROZEN: Guards = Guards {
-    snapshot: SnapshotWay::Frozen,
-    ..Guards::OURS
-};
+const FROZEN: Guards = Guards { snapshot: SnapshotWay::Frozen, ..Guards::OURS };
 
 /// Each reads the row that the other writes.
 const SKEWED: [Transaction; 2] = [
-    Transaction {
-        reads: SECOND_ROW,
-        writes: FIRST_ROW,
-    },
-    Transaction {
-        reads: FIRST_ROW,
-        writes: SECOND_ROW,
-    },
+    Transaction { reads: SECOND_ROW, writes: FIRST_ROW },
+    Transaction { reads: FIRST_ROW, writes: SECOND_ROW },
 ];
 
 /// Two writers that have a serial order alone, and none together with a reader between them.
-const READ_ONLY_ANOMALY: [Transaction; 2] = [
-    Transaction {
-        reads: SECOND_ROW,
-        writes: FIRST_ROW,
-    },
-    Transaction::writing(SECOND_ROW),
-];
+const READ_ONLY_ANOMALY: [Transaction; 2] =
+    [Transaction { reads: SECOND_ROW, writes: FIRST_ROW }, Transaction::writing(SECOND_ROW)];
 
 fn snapshot_isolation(name: &str, guards: Guards) {
-    let separate = Config {
-        guards,
-        ..Config::ours(FIRST_ROW, SECOND_ROW)
-    };
+    let separate = Config { guards, ..Config::ours(FIRST_ROW, SECOND_ROW) };
     assert_promises(&format!("{name}, one row each"), separate);
-    let overlapping = Config {
-        guards,
-        ..Config::ours(BOTH_ROWS, SECOND_ROW)
-    };
+    let overlapping = Config { guards, ..Config::ours(BOTH_ROWS, SECOND_ROW) };
     assert_promises(&format!("{name}, one row in common"), overlapping);
-    let equal = Config {
-        guards,
-        ..Config::ours(BOTH_ROWS, BOTH_ROWS)
-    };
+    let equal = Config { guards, ..Config::ours(BOTH_ROWS, BOTH_ROWS) };
     assert_promises(&format!("{name}, both rows each"), equal);
 }
 
@@ -62,10 +39,7 @@ fn frozen_vectors_give_snapshot_isolation() {
 /// Survivors read everything, end, and are refused only rows that the dead writer had locked.
 #[test]
 fn survivors_of_a_crash_at_any_step_go_on() {
-    let config = Config {
-        crashes: true,
-        ..Config::ours(BOTH_ROWS, SECOND_ROW)
-    };
+    let config = Config { crashes: true, ..Config::ours(BOTH_ROWS, SECOND_ROW) };
     assert_promises("double collect, crash, one row in common", config);
 }
 
@@ -74,13 +48,8 @@ fn survivors_of_a_crash_at_any_step_go_on() {
 fn survivors_of_a_crash_at_any_step_of_any_attempt_go_on() {
     for (name, guards) in [("double collect", Guards::OURS), ("frozen", FROZEN)] {
         let ours = Config::ours(BOTH_ROWS, BOTH_ROWS);
-        let config = Config {
-            guards,
-            crashes: true,
-            reader_count: 1,
-            attempt_count_max: 2,
-            ..ours
-        };
+        let config =
+            Config { guards, crashes: true, reader_count: 1, attempt_count_max: 2, ..ours };
         assert_promises(&format!("{name}, crash, two attempts"), config);
     }
 }
@@ -88,11 +57,7 @@ fn survivors_of_a_crash_at_any_step_of_any_attempt_go_on() {
 #[test]
 fn sessions_see_their_own_commits_in_comparable_snapshots() {
     for (name, guards) in [("double collect", Guards::OURS), ("frozen", FROZEN)] {
-        let config = Config {
-            guards,
-            sessions: true,
-            ..Config::ours(FIRST_ROW, SECOND_ROW)
-        };
+        let config = Config { guards, sessions: true, ..Config::ours(FIRST_ROW, SECOND_ROW) };
         assert_promises(&format!("{name}, sessions"), config);
     }
 }
@@ -102,48 +67,29 @@ fn sessions_see_their_own_commits_in_comparable_snapshots() {
 #[test]
 fn reused_buffer_slots_are_never_read_torn() {
     let ours = Config::ours(BOTH_ROWS, BOTH_ROWS);
-    let config = Config {
-        reader_count: 1,
-        buffer: BufferKind::Reused,
-        ..ours
-    };
+    let config = Config { reader_count: 1, buffer: BufferKind::Reused, ..ours };
     assert_promises("double collect, reused buffer slots", config);
 }
 
 #[test]
 fn validation_gives_serializability() {
-    let frozen = Guards {
-        snapshot: SnapshotWay::Frozen,
-        ..Guards::SERIALIZABLE
-    };
+    let frozen = Guards { snapshot: SnapshotWay::Frozen, ..Guards::SERIALIZABLE };
     for (name, guards) in [("double collect", Guards::SERIALIZABLE), ("frozen", frozen)] {
-        let ours = Config {
-            guards,
-            ..Config::ours(FIRST_ROW, SECOND_ROW)
-        };
+        let ours = Config { guards, ..Config::ours(FIRST_ROW, SECOND_ROW) };
         assert_promises(
             &format!("{name}, serializable, skewed writers"),
-            Config {
-                writers: SKEWED,
-                ..ours
-            },
+            Config { writers: SKEWED, ..ours },
         );
         assert_promises(
             &format!("{name}, serializable, reader between writers"),
-            Config {
-                writers: READ_ONLY_ANOMALY,
-                ..ours
-            },
+            Config { writers: READ_ONLY_ANOMALY, ..ours },
         );
     }
 }
 
 #[test]
 fn survivors_of_a_crash_go_on_when_serializable() {
-    let reads_one = Transaction {
-        reads: SECOND_ROW,
-        writes: FIRST_ROW,
-    };
+    let reads_one = Transaction { reads: SECOND_ROW, writes: FIRST_ROW };
     let config = Config {
         guards: Guards::SERIALIZABLE,
         writers: [reads_one, Transaction::writing(BOTH_ROWS)],

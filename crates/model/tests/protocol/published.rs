@@ -9,39 +9,20 @@ use model::properties::{
 };
 use model::state::Version;
 
-const FIRST_WRITE: Version = Version {
-    slot: 0,
-    counter: 1,
-};
-const SECOND_WRITE: Version = Version {
-    slot: 1,
-    counter: 1,
-};
+const FIRST_WRITE: Version = Version { slot: 0, counter: 1 };
+const SECOND_WRITE: Version = Version { slot: 1, counter: 1 };
 
 fn without_publish_wait(config: Config) -> Config {
-    Config {
-        guards: Guards {
-            publish_waits: false,
-            ..Guards::PUBLISHED
-        },
-        ..config
-    }
+    Config { guards: Guards { publish_waits: false, ..Guards::PUBLISHED }, ..config }
 }
 
 /// The reader has the old header and then words of the new payload, because nothing makes it look
 /// at the header again.
 #[test]
 fn published_protocol_has_torn_reads() {
-    let config = Config {
-        reader_count: 1,
-        ..Config::published(FIRST_ROW, NO_ROW)
-    };
+    let config = Config { reader_count: 1, ..Config::published(FIRST_ROW, NO_ROW) };
     let end = counterexample("published, torn read", config, NO_TORN_READ);
-    let got = end
-        .readers
-        .iter()
-        .find_map(|reader| reader.got[0])
-        .expect("the first row was read");
+    let got = end.readers.iter().find_map(|reader| reader.got[0]).expect("the first row was read");
     assert_eq!(got.version, Version::INITIAL);
     assert_eq!(got.foreign, Some(FIRST_WRITE));
 }
@@ -50,20 +31,10 @@ fn published_protocol_has_torn_reads() {
 /// and write it while the payload of the first is still on its way: the row stays a mixture.
 #[test]
 fn published_protocol_shows_new_header_on_old_payload() {
-    let config = Config {
-        reader_count: 1,
-        ..Config::published(FIRST_ROW, FIRST_ROW)
-    };
-    let end = counterexample(
-        "published, new header, old payload",
-        config,
-        NO_NEW_HEADER_ON_OLD_PAYLOAD,
-    );
-    let got = end
-        .readers
-        .iter()
-        .find_map(|reader| reader.got[0])
-        .expect("the first row was read");
+    let config = Config { reader_count: 1, ..Config::published(FIRST_ROW, FIRST_ROW) };
+    let end =
+        counterexample("published, new header, old payload", config, NO_NEW_HEADER_ON_OLD_PAYLOAD);
+    let got = end.readers.iter().find_map(|reader| reader.got[0]).expect("the first row was read");
     let place = |version| end.rows[0].place_of(version);
     assert!(place(got.version) > place(got.foreign.expect("a word of another version")));
     assert!(!end.rows[0].header.locked);
@@ -73,21 +44,14 @@ fn published_protocol_shows_new_header_on_old_payload() {
 /// that covers the new version takes the payload before it has arrived.
 #[test]
 fn published_protocol_without_publish_wait_shows_it_with_one_writer() {
-    let one_reader = Config {
-        reader_count: 1,
-        ..Config::published(FIRST_ROW, NO_ROW)
-    };
+    let one_reader = Config { reader_count: 1, ..Config::published(FIRST_ROW, NO_ROW) };
     let config = without_publish_wait(one_reader);
     let end = counterexample(
         "published, no publish wait, new header, old payload",
         config,
         NO_NEW_HEADER_ON_OLD_PAYLOAD,
     );
-    let got = end
-        .readers
-        .iter()
-        .find_map(|reader| reader.got[0])
-        .expect("the first row was read");
+    let got = end.readers.iter().find_map(|reader| reader.got[0]).expect("the first row was read");
     assert_eq!(got.version, FIRST_WRITE);
     assert_eq!(got.foreign, Some(Version::INITIAL));
 }
@@ -96,21 +60,11 @@ fn published_protocol_without_publish_wait_shows_it_with_one_writer() {
 /// this direction of the tear is gone even with the header in front; the other one remains.
 #[test]
 fn publish_wait_and_snapshot_check_keep_new_header_and_old_payload_apart() {
-    let guards = Guards {
-        swap_from_version_read: true,
-        ..Guards::PUBLISHED
-    };
-    let config = Config {
-        guards,
-        ..Config::published(FIRST_ROW, FIRST_ROW)
-    };
+    let guards = Guards { swap_from_version_read: true, ..Guards::PUBLISHED };
+    let config = Config { guards, ..Config::published(FIRST_ROW, FIRST_ROW) };
     let properties = vec![named(NO_NEW_HEADER_ON_OLD_PAYLOAD)];
     assert_all("published, with snapshot check at lock", config, properties);
-    counterexample(
-        "published, with snapshot check at lock",
-        config,
-        NO_TORN_READ,
-    );
+    counterexample("published, with snapshot check at lock", config, NO_TORN_READ);
 }
 
 /// A vector is not read at one moment, even from left to right: the slow reader has the first slot
@@ -119,9 +73,7 @@ fn publish_wait_and_snapshot_check_keep_new_header_and_old_payload_apart() {
 fn published_protocol_has_long_forks() {
     let config = Config::published(FIRST_ROW, SECOND_ROW);
     let end = counterexample("published, long fork", config, NO_LONG_FORK);
-    let mut seen = end
-        .readers
-        .map(|reader| reader.got.map(|got| got.map(|got| got.version)));
+    let mut seen = end.readers.map(|reader| reader.got.map(|got| got.map(|got| got.version)));
     seen.sort_unstable();
     let only_second = [Some(Version::INITIAL), Some(SECOND_WRITE)];
     let only_first = [Some(FIRST_WRITE), Some(Version::INITIAL)];
@@ -144,15 +96,8 @@ fn published_protocol_without_publish_wait_has_fractured_reads() {
 /// it: the second writer has read the version before, and overwrites the newer one.
 #[test]
 fn published_protocol_loses_updates() {
-    let config = Config {
-        reader_count: 0,
-        ..Config::published(FIRST_ROW, FIRST_ROW)
-    };
+    let config = Config { reader_count: 0, ..Config::published(FIRST_ROW, FIRST_ROW) };
     let end = counterexample("published, lost update", config, NO_LOST_UPDATE);
     assert!(end.writers.iter().all(|writer| writer.is_beyond_return()));
-    assert!(
-        end.writers
-            .iter()
-            .all(|writer| writer.version_read[0] == Version::INITIAL)
-    );
+    assert!(end.writers.iter().all(|writer| writer.version_read[0] == Version::INITIAL));
 }

@@ -17,35 +17,20 @@ pub fn assert_promises(name: &str, config: Config) {
 
 /// Visits every state, and asserts these properties.
 pub fn assert_all(name: &str, config: Config, properties: Vec<Property<Protocol>>) {
-    let checker = Protocol::new(config, properties)
-        .checker()
-        .spawn_bfs()
-        .join();
-    println!(
-        "{name}: {} states, depth {}",
-        checker.unique_state_count(),
-        checker.max_depth()
-    );
+    let checker = Protocol::new(config, properties).checker().spawn_bfs().join();
+    println!("{name}: {} states, depth {}", checker.unique_state_count(), checker.max_depth());
     assert!(checker.is_done());
     checker.assert_properties();
 }
 
 /// Finds a shortest run after which the property does not hold, prints it, and returns its end.
 pub fn counterexample(name: &str, config: Config, property: &'static str) -> State {
-    let checker = Protocol::new(config, vec![named(property)])
-        .checker()
-        .spawn_bfs()
-        .join();
+    let checker = Protocol::new(config, vec![named(property)]).checker().spawn_bfs().join();
     let state_count = checker.unique_state_count();
-    let path = checker
-        .discovery(property)
-        .expect("the anomaly is reachable");
+    let path = checker.discovery(property).expect("the anomaly is reachable");
     let end = *path.last_state();
     let actions: Vec<Action> = path.into_actions();
-    println!(
-        "{name}: not \"{property}\" after {} steps, {state_count} states",
-        actions.len()
-    );
+    println!("{name}: not \"{property}\" after {} steps, {state_count} states", actions.len());
     for action in actions {
         println!("    {action:?}");
     }

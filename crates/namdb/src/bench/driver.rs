@@ -111,9 +111,7 @@ pub fn run<W: LocalWorkload>(
         conductor.conduct(&is_over, watcher);
         control.window.store(STOP, Relaxed);
         for worker in workers {
-            worker
-                .join()
-                .expect("a panic of a worker is a panic of the program")?;
+            worker.join().expect("a panic of a worker is a panic of the program")?;
         }
         Ok(())
     })
@@ -121,11 +119,7 @@ pub fn run<W: LocalWorkload>(
     conductor.close(watcher);
     let planned_s = plan.window_s * plan.windows as f64;
     let is_interrupted = conductor.measured.seconds < 0.99 * planned_s;
-    Ok(Run {
-        measured: conductor.measured,
-        totals: conductor.totals,
-        is_interrupted,
-    })
+    Ok(Run { measured: conductor.measured, totals: conductor.totals, is_interrupted })
 }
 
 /// Moves the workers from window to window and adds up what they deliver, window by window, so that a
@@ -143,20 +137,9 @@ struct Conductor<'a> {
 impl<'a> Conductor<'a> {
     fn new(plan: &'a RunPlan, control: &'a Control, kind_count: usize) -> Self {
         let window = Window::new(kind_count);
-        let measured = Span {
-            seconds: 0.0,
-            cpu_seconds: 0.0,
-            window,
-        };
+        let measured = Span { seconds: 0.0, cpu_seconds: 0.0, window };
         let totals = RunTotals::new(kind_count);
-        Self {
-            plan,
-            control,
-            kind_count,
-            measured,
-            totals,
-            over: None,
-        }
+        Self { plan, control, kind_count, measured, totals, over: None }
     }
 
     /// Goes on until the last window is over, the user stops, or a worker fails.
@@ -166,13 +149,8 @@ impl<'a> Conductor<'a> {
         while start.elapsed_s() < plan.warm_up_s && !is_over() {
             sleep_ms(SLEEP_MS);
         }
-        let transactions = || {
-            control
-                .finished
-                .iter()
-                .map(|counter| counter.0.load(Relaxed))
-                .sum::<u64>()
-        };
+        let transactions =
+            || control.finished.iter().map(|counter| counter.0.load(Relaxed)).sum::<u64>();
         let (run_start, transactions_before) = (Moment::now(), transactions());
         for number in 1..=plan.windows {
             if is_over() {
@@ -208,11 +186,7 @@ impl<'a> Conductor<'a> {
                 window.merge(&part);
             }
         }
-        let span = Span {
-            seconds,
-            cpu_seconds,
-            window,
-        };
+        let span = Span { seconds, cpu_seconds, window };
         self.measured.seconds += span.seconds;
         self.measured.cpu_seconds += span.cpu_seconds;
         self.measured.window.merge(&span.window);
@@ -244,19 +218,13 @@ fn work<W: LocalWorkload>(
         window.add(&finished, now.since_ns(time), &before, &after);
         (before, time) = (after, now);
         finished_count += 1;
-        control.finished[thread as usize]
-            .0
-            .store(finished_count, Relaxed);
+        control.finished[thread as usize].0.store(finished_count, Relaxed);
         let current = control.window.load(Relaxed);
         if current != number {
             add_statistics(&mut window.statistics, &window_start, lane.statistics());
             window_start = *lane.statistics();
             let full = std::mem::replace(&mut window, Window::new(kind_count));
-            control
-                .full
-                .lock()
-                .expect("no worker panics here")
-                .push((number, full));
+            control.full.lock().expect("no worker panics here").push((number, full));
             number = current;
             time = Moment::now();
         }

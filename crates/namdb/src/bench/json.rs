@@ -14,6 +14,5 @@ pub fn write(report: &Report, path: &Path) -> Result<()> {
 pub fn probe(path: &Path) -> Result<()> {
     let mut options = std::fs::OpenOptions::new();
     let file = options.create(true).append(true).open(path);
-    file.map(drop)
-        .with_context(|| format!("cannot write {}", path.display()))
+    file.map(drop).with_context(|| format!("cannot write {}", path.display()))
 }

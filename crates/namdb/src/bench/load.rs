@@ -37,9 +37,7 @@ pub fn load<W: LocalWorkload>(
     let progress = Progress::begin("loading", total);
     let next_part = AtomicU64::new(0);
     let rows = AtomicU64::new(0);
-    let parts = workload
-        .load_parts()
-        .min(u64::from(threads) * PARTS_PER_THREAD);
+    let parts = workload.load_parts().min(u64::from(threads) * PARTS_PER_THREAD);
     std::thread::scope(|scope| -> Result<()> {
         let work = || load_parts(db, workload, &next_part, parts, &rows, stop);
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
@@ -50,26 +48,15 @@ pub fn load<W: LocalWorkload>(
             progress.show(done, &format!("{} rows/s", text::rate(per_second)));
         }
         for worker in workers {
-            worker
-                .join()
-                .expect("a panic of a worker is a panic of the program")?;
+            worker.join().expect("a panic of a worker is a panic of the program")?;
         }
         Ok(())
     })
     .context("cannot load the tables")?;
-    ensure!(
-        !stop.load(Relaxed),
-        "ended by the user before anything was measured"
-    );
-    let loaded = Loaded {
-        rows: rows.into_inner(),
-        seconds: start.elapsed_s(),
-    };
+    ensure!(!stop.load(Relaxed), "ended by the user before anything was measured");
+    let loaded = Loaded { rows: rows.into_inner(), seconds: start.elapsed_s() };
     let size = text::bytes(host::resident_bytes());
-    progress.finish(&format!(
-        "{}, process size {size}",
-        text::counted(loaded.rows, "row")
-    ));
+    progress.finish(&format!("{}, process size {size}", text::counted(loaded.rows, "row")));
     Ok(loaded)
 }
 

@@ -26,11 +26,7 @@ impl KindWindow {
     fn new() -> Self {
         let latency_ns =
             Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS).expect("the bounds are in order");
-        Self {
-            latency_ns,
-            counts: Counts::default(),
-            snapshot_round_trips: 0,
-        }
+        Self { latency_ns, counts: Counts::default(), snapshot_round_trips: 0 }
     }
 }
 
@@ -63,11 +59,7 @@ impl Reading {
             round_trips: statistics.upkeep_round_trips,
             calls: 0,
         };
-        Self {
-            counts,
-            upkeep,
-            snapshot_round_trips: statistics.snapshot_round_trips,
-        }
+        Self { counts, upkeep, snapshot_round_trips: statistics.snapshot_round_trips }
     }
 }
 
@@ -86,10 +78,7 @@ impl Window {
     pub fn add(&mut self, finished: &Finished, latency_ns: u64, before: &Reading, after: &Reading) {
         self.totals.add(finished);
         let kind = &mut self.kinds[finished.kind];
-        if matches!(
-            finished.result,
-            TransactionResult::Committed | TransactionResult::RolledBack
-        ) {
+        if matches!(finished.result, TransactionResult::Committed | TransactionResult::RolledBack) {
             kind.latency_ns.saturating_record(latency_ns);
         }
         kind.counts += (after.counts - before.counts) - (after.upkeep - before.upkeep);
@@ -100,9 +89,7 @@ impl Window {
     pub fn merge(&mut self, other: &Self) {
         self.totals.merge(&other.totals);
         for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
-            mine.latency_ns
-                .add(&theirs.latency_ns)
-                .expect("all have the same bounds");
+            mine.latency_ns.add(&theirs.latency_ns).expect("all have the same bounds");
             mine.counts += theirs.counts;
             mine.snapshot_round_trips += theirs.snapshot_round_trips;
         }
@@ -166,24 +153,13 @@ mod tests {
     use workload::AbortCounts;
 
     fn finished(kind: usize, result: TransactionResult) -> Finished {
-        Finished {
-            kind,
-            result,
-            retries: 1,
-            skipped: 0,
-            aborts: AbortCounts::default(),
-        }
+        Finished { kind, result, retries: 1, skipped: 0, aborts: AbortCounts::default() }
     }
 
     #[test]
     fn upkeep_is_not_the_transactions_and_windows_add_up() {
         let before = Reading::default();
-        let counts = Counts {
-            verbs: 10,
-            bytes: 1000,
-            round_trips: 5,
-            calls: 0,
-        };
+        let counts = Counts { verbs: 10, bytes: 1000, round_trips: 5, calls: 0 };
         let statistics = LaneStatistics {
             snapshot_round_trips: 2,
             upkeep_verbs: 3,
@@ -193,40 +169,18 @@ mod tests {
         };
         let after = Reading::new(counts, &statistics);
         let mut first = Window::new(2);
-        first.add(
-            &finished(1, TransactionResult::Committed),
-            5000,
-            &before,
-            &after,
-        );
+        first.add(&finished(1, TransactionResult::Committed), 5000, &before, &after);
         assert_eq!(
             first.kinds[1].counts,
-            Counts {
-                verbs: 7,
-                bytes: 900,
-                round_trips: 4,
-                calls: 0
-            }
+            Counts { verbs: 7, bytes: 900, round_trips: 4, calls: 0 }
         );
         let mut second = Window::new(2);
-        second.add(
-            &finished(1, TransactionResult::RolledBack),
-            7000,
-            &before,
-            &after,
-        );
-        add_statistics(
-            &mut second.statistics,
-            &LaneStatistics::default(),
-            &statistics,
-        );
+        second.add(&finished(1, TransactionResult::RolledBack), 7000, &before, &after);
+        add_statistics(&mut second.statistics, &LaneStatistics::default(), &statistics);
         first.merge(&second);
         assert_eq!(first.totals.committed(), 1);
         assert_eq!(first.kinds[1].snapshot_round_trips, 4);
         assert_eq!(first.statistics.upkeep_verbs, 3);
-        assert_eq!(
-            (first.latency_ns().len(), first.latency_ns().max() / 100),
-            (2, 70)
-        );
+        assert_eq!((first.latency_ns().len(), first.latency_ns().max() / 100), (2, 70));
     }
 }

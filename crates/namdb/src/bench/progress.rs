@@ -25,12 +25,7 @@ impl Progress {
             let bar = ProgressBar::new(length).with_style(style.progress_chars("=> "));
             bar.with_prefix(name)
         });
-        Self {
-            bar,
-            name,
-            start: Moment::now(),
-            first_shown: OnceCell::new(),
-        }
+        Self { bar, name, start: Moment::now(), first_shown: OnceCell::new() }
     }
 
     /// Moves to a step, with what there is to say.

@@ -166,11 +166,7 @@ pub struct CheckReport {
 
 impl From<CheckResult> for CheckReport {
     fn from(check: CheckResult) -> Self {
-        Self {
-            name: check.name.to_owned(),
-            ok: check.ok,
-            detail: check.detail,
-        }
+        Self { name: check.name.to_owned(), ok: check.ok, detail: check.detail }
     }
 }
 
@@ -199,15 +195,9 @@ impl Report {
         let checks = check(db, workload, run).context("cannot check the database")?;
         // After the checks: they catch up with the run, and leave a lane that has.
         let memory = memory(db, workload).context("cannot measure the memory")?;
-        let Span {
-            seconds,
-            cpu_seconds,
-            window,
-        } = &run.measured;
+        let Span { seconds, cpu_seconds, window } = &run.measured;
         let totals = |field: fn(&KindTotals) -> u64| -> u64 {
-            (0..window.kinds.len())
-                .map(|kind| field(&window.totals.kind(kind)))
-                .sum()
+            (0..window.kinds.len()).map(|kind| field(&window.totals.kind(kind))).sum()
         };
         let per_s = |count: u64| count as f64 / seconds.max(1e-9);
         let names = workload.transaction_types();
@@ -222,10 +212,7 @@ impl Report {
             oracle: db.config().oracle.name(),
             threads: subject.threads,
             servers: db.config().servers,
-            load: LoadReport {
-                rows: loaded.rows,
-                seconds: loaded.seconds,
-            },
+            load: LoadReport { rows: loaded.rows, seconds: loaded.seconds },
             seconds: *seconds,
             cpu_seconds: *cpu_seconds,
             is_interrupted: run.is_interrupted,
@@ -263,11 +250,7 @@ impl Report {
 
 fn type_report(window: &Window, kind: usize, seconds: f64) -> TypeReport {
     let totals = window.totals.kind(kind);
-    let KindWindow {
-        latency_ns,
-        counts,
-        snapshot_round_trips,
-    } = &window.kinds[kind];
+    let KindWindow { latency_ns, counts, snapshot_round_trips } = &window.kinds[kind];
     let ended = totals.committed + totals.rolled_back + totals.aborted + totals.unknown;
     let average = |sum: u64| sum as f64 / ended.max(1) as f64;
     TypeReport {
@@ -305,16 +288,11 @@ fn engine(window: &Window) -> EngineReport {
 
 fn memory<W: LocalWorkload>(db: &Db, workload: &W) -> Result<MemoryReport> {
     let mut per_table = BTreeMap::new();
-    let used: BTreeMap<String, u64> = db
-        .memory_usage()?
-        .into_iter()
-        .map(|table| (table.name, table.used_bytes))
-        .collect();
+    let used: BTreeMap<String, u64> =
+        db.memory_usage()?.into_iter().map(|table| (table.name, table.used_bytes)).collect();
     let mut lane = run_now(db.handle().lane())?;
     for &name in workload.table_names() {
-        let table = db
-            .table(name)
-            .with_context(|| format!("there is no table {name}"))?;
+        let table = db.table(name).with_context(|| format!("there is no table {name}"))?;
         let mut rows = 0;
         let mut transaction = run_now(lane.begin(Isolation::Snapshot))
             .map_err(|abort| anyhow::anyhow!("no snapshot to count with: {abort}"))?;
@@ -322,14 +300,7 @@ fn memory<W: LocalWorkload>(db: &Db, workload: &W) -> Result<MemoryReport> {
         run_now(transaction.abort());
         let raw_bytes = rows * db.schema(table).raw_bytes();
         let used_bytes = used.get(name).copied().unwrap_or(0);
-        per_table.insert(
-            name.to_owned(),
-            TableReport {
-                rows,
-                raw_bytes,
-                used_bytes,
-            },
-        );
+        per_table.insert(name.to_owned(), TableReport { rows, raw_bytes, used_bytes });
     }
     Ok(MemoryReport {
         raw_bytes: per_table.values().map(|table| table.raw_bytes).sum(),

@@ -42,10 +42,7 @@ fn heading(text: &mut String, report: &Report) {
         report.seconds
     );
     if report.is_interrupted {
-        line!(
-            text,
-            " ended early by the user; what follows is of the time until then"
-        );
+        line!(text, " ended early by the user; what follows is of the time until then");
     }
     line!(text, "{}", "=".repeat(COLUMNS));
     line!(text);
@@ -57,24 +54,15 @@ fn throughput(text: &mut String, report: &Report) {
     if let Some(new_orders) = report.new_order_per_s {
         let per_minute = grouped((new_orders * 60.0).round() as u64);
         let new_orders = rate(new_orders);
-        line!(
-            text,
-            "  {new_orders:>12}  new orders per second, {per_minute} per minute"
-        );
+        line!(text, "  {new_orders:>12}  new orders per second, {per_minute} per minute");
     }
     let busy = report.cpu_seconds / report.seconds.max(1e-9);
     let cost_us = report.cpu_seconds * 1e6 / (report.committed.max(1)) as f64;
     let cost = duration_us(cost_us);
-    line!(
-        text,
-        "  {cost:>12}  of processor time per transaction, {busy:.2} processors busy"
-    );
+    line!(text, "  {cost:>12}  of processor time per transaction, {busy:.2} processors busy");
     if report.rolled_back > 0 {
         let rolled_back = grouped(report.rolled_back);
-        line!(
-            text,
-            "  {rolled_back:>12}  more rolled back as the workload's rules want"
-        );
+        line!(text, "  {rolled_back:>12}  more rolled back as the workload's rules want");
     }
     line!(text);
 }
@@ -100,10 +88,7 @@ fn types(text: &mut String, report: &Report) {
     let per_type = report.per_type.values();
     let (ended, snapshot) = per_type.fold((0.0, 0.0), |(ended, snapshot), kind| {
         let weight = (kind.count + kind.rolled_back) as f64;
-        (
-            ended + weight,
-            snapshot + weight * kind.snapshot_round_trips,
-        )
+        (ended + weight, snapshot + weight * kind.snapshot_round_trips)
     });
     let snapshot = snapshot / f64::max(ended, 1.0);
     line!(
@@ -141,18 +126,10 @@ fn aborts(text: &mut String, report: &Report) {
         line!(text, "    {reason:<22} {:>12}", grouped(count));
     }
     if report.given_up > 0 {
-        line!(
-            text,
-            "    given up for good      {:>12}",
-            grouped(report.given_up)
-        );
+        line!(text, "    given up for good      {:>12}", grouped(report.given_up));
     }
     if report.unknown > 0 {
-        line!(
-            text,
-            "    outcome unknown        {:>12}",
-            grouped(report.unknown)
-        );
+        line!(text, "    outcome unknown        {:>12}", grouped(report.unknown));
     }
     line!(text);
 }
@@ -199,12 +176,7 @@ fn memory(text: &mut String, report: &Report) {
         );
     }
     rule(text);
-    let rows = report
-        .memory
-        .per_table
-        .values()
-        .map(|table| table.rows)
-        .sum();
+    let rows = report.memory.per_table.values().map(|table| table.rows).sum();
     let (raw, used) = (report.memory.raw_bytes, report.memory.used_bytes);
     line!(
         text,
@@ -221,10 +193,7 @@ fn memory(text: &mut String, report: &Report) {
 fn checks(text: &mut String, report: &Report) {
     let held = report.checks.iter().filter(|check| check.ok).count();
     match report.is_sound() {
-        true => line!(
-            text,
-            "  The database is consistent: all {held} checks hold."
-        ),
+        true => line!(text, "  The database is consistent: all {held} checks hold."),
         false => line!(
             text,
             "  THE DATABASE IS DAMAGED: {} of {} checks fail.",
@@ -248,9 +217,7 @@ fn checks(text: &mut String, report: &Report) {
 fn grouped_numbers(sentence: &str) -> String {
     let mut text = String::with_capacity(sentence.len());
     for part in sentence.split_inclusive(|character: char| !character.is_ascii_digit()) {
-        let end = part
-            .trim_end_matches(|character: char| !character.is_ascii_digit())
-            .len();
+        let end = part.trim_end_matches(|character: char| !character.is_ascii_digit()).len();
         match part[..end].parse() {
             Ok(number) if end >= 4 => text.push_str(&grouped(number)),
             _ => text.push_str(&part[..end]),
@@ -275,11 +242,7 @@ fn verdict(text: &mut String, mark: &str, sentence: &str, detail: &str) {
     } else if detail.len() <= COLUMNS - 9 {
         lines.push(format!("{detail:>room$}", room = COLUMNS - 9));
     } else {
-        lines.extend(
-            broken(detail, COLUMNS - 13)
-                .into_iter()
-                .map(|line| format!("    {line}")),
-        );
+        lines.extend(broken(detail, COLUMNS - 13).into_iter().map(|line| format!("    {line}")));
     }
     for (index, line) in lines.iter().enumerate() {
         line!(text, "  {} {line}", if index == 0 { mark } else { "    " });

@@ -65,9 +65,7 @@ pub fn counted(count: u64, noun: &str) -> String {
 
 /// Reads a size such as `512M`, `4G`, `4GiB` or plain bytes.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let digits = text
-        .find(|character: char| !character.is_ascii_digit())
-        .unwrap_or(text.len());
+    let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let shift = match unit.trim().to_ascii_uppercase().as_str() {
         "" | "B" => 0,
@@ -77,12 +75,9 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         "T" | "TIB" => 40,
         _ => return Err("a size is a number with K, M, G or T behind it, such as 4G".to_owned()),
     };
-    let number: u64 = number
-        .parse()
-        .map_err(|_| "a size begins with a whole number, as in 4G".to_owned())?;
-    number
-        .checked_mul(1 << shift)
-        .ok_or_else(|| "no machine has that much memory".to_owned())
+    let number: u64 =
+        number.parse().map_err(|_| "a size begins with a whole number, as in 4G".to_owned())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "no machine has that much memory".to_owned())
 }
 
 #[cfg(test)]
@@ -91,23 +86,12 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_and_rounded() {
-        assert_eq!(
-            [0, 999, 1000, 1_234_567].map(grouped),
-            ["0", "999", "1,000", "1,234,567"]
-        );
-        assert_eq!(
-            [0.04, 99.9, 99.96, 61_234.4].map(rate),
-            ["0.0", "99.9", "100", "61,234"]
-        );
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([0.04, 99.9, 99.96, 61_234.4].map(rate), ["0.0", "99.9", "100", "61,234"]);
         let durations = [0.5, 9.996, 12.34, 123.4, 999.7, 1234.0, 2_500_000.0].map(duration_us);
-        let expected = [
-            "0.50 us", "10.0 us", "12.3 us", "123 us", "1.00 ms", "1.23 ms", "2.50 s",
-        ];
+        let expected = ["0.50 us", "10.0 us", "12.3 us", "123 us", "1.00 ms", "1.23 ms", "2.50 s"];
         assert_eq!(durations, expected);
-        assert_eq!(
-            [999, 1 << 20, 1536 << 20].map(bytes),
-            ["999 B", "1.00 MiB", "1.50 GiB"]
-        );
+        assert_eq!([999, 1 << 20, 1536 << 20].map(bytes), ["999 B", "1.00 MiB", "1.50 GiB"]);
         assert_eq!(
             (counted(1, "thread"), counted(2, "thread")),
             ("1 thread".into(), "2 threads".into())

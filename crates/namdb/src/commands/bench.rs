@@ -50,26 +50,14 @@ pub fn run(arguments: &BenchArguments) -> Result<Verdict> {
     }
     catch_interrupts()?;
     let world = &arguments.world;
-    let job = Measure {
-        world,
-        seconds: arguments.seconds,
-        warm_up_s: arguments.warm_up,
-    };
-    let report = arguments.choice.run(
-        world.isolation.into(),
-        world.thread_count(),
-        world.seed,
-        job,
-    )?;
+    let job = Measure { world, seconds: arguments.seconds, warm_up_s: arguments.warm_up };
+    let report =
+        arguments.choice.run(world.isolation.into(), world.thread_count(), world.seed, job)?;
     print!("{}", table::draw(&report));
     if let Some(path) = &arguments.json {
         json::write(&report, path)?;
     }
-    Ok(if report.is_sound() {
-        Verdict::Sound
-    } else {
-        Verdict::Damaged
-    })
+    Ok(if report.is_sound() { Verdict::Sound } else { Verdict::Damaged })
 }
 
 /// A run with one measured window.
@@ -98,12 +86,7 @@ impl Job for Measure<'_> {
         };
         let run = run_with_progress(&db, &workload, &plan)?;
         let isolation = self.world.isolation.into();
-        let subject = Subject {
-            parameters,
-            isolation,
-            threads,
-            seed: self.world.seed,
-        };
+        let subject = Subject { parameters, isolation, threads, seed: self.world.seed };
         let progress = Progress::begin("checking", 1);
         let report = Report::new(&db, &workload, &subject, loaded, &run)?;
         progress.finish(&text::counted(report.checks.len() as u64, "check"));

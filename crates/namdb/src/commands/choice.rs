@@ -168,10 +168,7 @@ impl SmallBankArguments {
     fn describe(&self, config: &SmallBankConfig) -> String {
         let customers = counted(self.records, "customer");
         let hot = grouped(config.hot_customers);
-        format!(
-            "{customers}, {} % of transactions on {hot} of them",
-            self.hot_percent
-        )
+        format!("{customers}, {} % of transactions on {hot} of them", self.hot_percent)
     }
 }
 
@@ -184,9 +181,7 @@ impl YcsbArguments {
         YcsbConfig {
             records: self.records,
             record_bytes: self.record_bytes,
-            mix: self
-                .read_share
-                .map_or(self.workload.mix(), Mix::reads_and_updates),
+            mix: self.read_share.map_or(self.workload.mix(), Mix::reads_and_updates),
             distribution,
             operations_per_transaction: self.ops_per_txn,
             isolation,
@@ -207,9 +202,6 @@ impl YcsbArguments {
             1 => String::new(),
             several => format!(", {several} operations a transaction"),
         };
-        format!(
-            "{mix}, {records} of {} B, {skew}{operations}",
-            self.record_bytes
-        )
+        format!("{mix}, {records} of {} B, {skew}{operations}", self.record_bytes)
     }
 }

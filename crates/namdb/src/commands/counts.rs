@@ -86,17 +86,11 @@ struct TypeCounts {
 /// Runs and prints.
 pub fn run(arguments: &CountsArguments) -> Result<Verdict> {
     let workload = arguments.workload;
-    let job = Count {
-        name: workload.name(),
-        transactions: arguments.transactions,
-    };
+    let job = Count { name: workload.name(), transactions: arguments.transactions };
     let isolation = Isolation::Snapshot;
     let report = match workload {
         CountsWorkload::Tpcc => {
-            let config = tpcc::Config {
-                scale: Scale::SMALL,
-                ..tpcc::Config::new(1)
-            };
+            let config = tpcc::Config { scale: Scale::SMALL, ..tpcc::Config::new(1) };
             job.run(Tpcc::new(config)?, String::new())?
         }
         CountsWorkload::Smallbank => {
@@ -109,11 +103,7 @@ pub fn run(arguments: &CountsArguments) -> Result<Verdict> {
             job.run(SmallBank::new(config)?, String::new())?
         }
         CountsWorkload::Ycsb => {
-            let config = YcsbConfig {
-                records: RECORDS,
-                isolation,
-                ..YcsbConfig::default()
-            };
+            let config = YcsbConfig { records: RECORDS, isolation, ..YcsbConfig::default() };
             job.run(Ycsb::new(config)?, String::new())?
         }
         CountsWorkload::PointRead => {
@@ -169,12 +159,7 @@ impl Job for Count {
             );
             window.add(&finished, 1, &before, &after);
         }
-        Ok(CountsReport::new(
-            self.name,
-            self.transactions,
-            &window,
-            workload.transaction_types(),
-        ))
+        Ok(CountsReport::new(self.name, self.transactions, &window, workload.transaction_types()))
     }
 }
 

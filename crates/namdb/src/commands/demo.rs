@@ -53,20 +53,11 @@ pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
     };
     let threads = text::counted(u64::from(world.thread_count()), "compute thread");
     eprintln!("namdb: {SERVERS} memory servers and {threads} in this process, TPC-C with");
-    eprintln!(
-        "the full mix on {}.",
-        text::counted(u64::from(arguments.warehouses), "warehouse")
-    );
+    eprintln!("the full mix on {}.", text::counted(u64::from(arguments.warehouses), "warehouse"));
     eprintln!();
-    let choice = Choice::Tpcc(TpccArguments {
-        warehouses: Some(arguments.warehouses),
-        distribution: None,
-    });
-    let job = Measure {
-        world: &world,
-        seconds: arguments.seconds,
-        warm_up_s: 1.0,
-    };
+    let choice =
+        Choice::Tpcc(TpccArguments { warehouses: Some(arguments.warehouses), distribution: None });
+    let job = Measure { world: &world, seconds: arguments.seconds, warm_up_s: 1.0 };
     let report = choice.run(Isolation::Snapshot, world.thread_count(), world.seed, job)?;
     eprintln!();
     print!("{}", table::draw(&report));
@@ -74,11 +65,7 @@ pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
     print!("{}", play()?);
     println!();
     print!("{}", epilogue(&report));
-    Ok(if report.is_sound() {
-        Verdict::Sound
-    } else {
-        Verdict::Damaged
-    })
+    Ok(if report.is_sound() { Verdict::Sound } else { Verdict::Damaged })
 }
 
 /// SmallBank's write skew under both isolation levels, told in a few lines.
@@ -108,9 +95,7 @@ fn observe(isolation: Isolation) -> Result<Observation> {
     run_now(bank.create_tables(&database))?;
     run_now(bank.load_part(&database, &mut slow, 0, 1, &|_| ()))?;
     let tables = Tables::open(&database)?;
-    Ok(run_now(write_skew::run(
-        &mut slow, &mut quick, tables, 0, isolation,
-    ))?)
+    Ok(run_now(write_skew::run(&mut slow, &mut quick, tables, 0, isolation))?)
 }
 
 fn tell(snapshot: &Observation, serializable: &Observation) -> String {
@@ -136,12 +121,7 @@ fn tell(snapshot: &Observation, serializable: &Observation) -> String {
 }
 
 fn epilogue(report: &Report) -> String {
-    let rows: u64 = report
-        .memory
-        .per_table
-        .values()
-        .map(|table| table.rows)
-        .sum();
+    let rows: u64 = report.memory.per_table.values().map(|table| table.rows).sum();
     format!(
         "  The {} rows lived in this process and are gone with it.\n\n  \
          Next:  namdb bench tpcc --help     measure it your way\n         \

@@ -80,8 +80,7 @@ pub struct WorldArguments {
 impl WorldArguments {
     /// How many threads run.
     pub fn thread_count(&self) -> u32 {
-        self.threads
-            .unwrap_or_else(|| (host::processor_count() as u32).min(THREADS_MAX))
+        self.threads.unwrap_or_else(|| (host::processor_count() as u32).min(THREADS_MAX))
     }
 
     /// How to open the database.

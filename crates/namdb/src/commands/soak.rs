@@ -83,20 +83,9 @@ pub fn run(arguments: &SoakArguments) -> Result<Verdict> {
     catch_interrupts()?;
     let world = &arguments.world;
     let choice = Choice::Tpcc(arguments.tpcc.clone());
-    let windows = (arguments.minutes * 60.0 / arguments.sample)
-        .ceil()
-        .max(1.0) as u64;
-    let job = Soak {
-        world,
-        sample_s: arguments.sample,
-        windows,
-    };
-    let soak = choice.run(
-        world.isolation.into(),
-        world.thread_count(),
-        world.seed,
-        job,
-    )?;
+    let windows = (arguments.minutes * 60.0 / arguments.sample).ceil().max(1.0) as u64;
+    let job = Soak { world, sample_s: arguments.sample, windows };
+    let soak = choice.run(world.isolation.into(), world.thread_count(), world.seed, job)?;
     print!("{}", table::draw(&soak.report));
     println!("\n{}", trend(&soak.samples));
     if let Some(path) = &arguments.plot {
@@ -108,11 +97,7 @@ pub fn run(arguments: &SoakArguments) -> Result<Verdict> {
         std::fs::write(path, text + "\n")
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(if soak.report.is_sound() {
-        Verdict::Sound
-    } else {
-        Verdict::Damaged
-    })
+    Ok(if soak.report.is_sound() { Verdict::Sound } else { Verdict::Damaged })
 }
 
 struct Soak<'a> {
@@ -136,21 +121,12 @@ impl Job for Soak<'_> {
             seed: self.world.seed,
         };
         let progress = Progress::begin("running", (plan.window_s * plan.windows as f64) as u64);
-        let mut sampler = Sampler {
-            db: &db,
-            progress: &progress,
-            samples: Vec::new(),
-        };
+        let mut sampler = Sampler { db: &db, progress: &progress, samples: Vec::new() };
         let run = driver::run(&db, &workload, &plan, interruption(), &mut sampler)?;
         let samples = sampler.samples;
         progress.finish(&text::counted(samples.len() as u64, "sample"));
         let isolation = self.world.isolation.into();
-        let subject = Subject {
-            parameters,
-            isolation,
-            threads,
-            seed: self.world.seed,
-        };
+        let subject = Subject { parameters, isolation, threads, seed: self.world.seed };
         let report = Report::new(&db, &workload, &subject, loaded, &run)?;
         Ok(SoakReport { samples, report })
     }
@@ -167,24 +143,18 @@ impl Watcher for Sampler<'_> {
     fn show(&mut self, standing: &Standing) {
         let per_second = text::rate(standing.transactions as f64 / standing.seconds.max(1e-3));
         let process = text::bytes(host::resident_bytes());
-        self.progress.show(
-            standing.seconds as u64,
-            &format!("{per_second} txn/s, {process}"),
-        );
+        self.progress.show(standing.seconds as u64, &format!("{per_second} txn/s, {process}"));
     }
 
     fn span(&mut self, span: &Span) {
         let before_s = self.samples.last().map_or(0.0, |sample| sample.at_s);
-        self.samples
-            .push(sample(before_s + span.seconds, span, memory_now(self.db)));
+        self.samples.push(sample(before_s + span.seconds, span, memory_now(self.db)));
     }
 }
 
 /// Memory of the tables and of the process. A failing look does not end a run of hours.
 fn memory_now(db: &Db) -> (u64, u64) {
-    let used = db
-        .memory_usage()
-        .map(|tables| tables.iter().map(|table| table.used_bytes).sum());
+    let used = db.memory_usage().map(|tables| tables.iter().map(|table| table.used_bytes).sum());
     (used.unwrap_or(0), host::resident_bytes())
 }
 

@@ -37,15 +37,8 @@ pub struct TraceArguments {
 /// Runs until every type was seen once, and prints the traces.
 pub fn run(arguments: &TraceArguments) -> Result<Verdict> {
     let world = &arguments.world;
-    let job = Trace {
-        plan: WorldPlan {
-            threads: 1,
-            ..world.plan()
-        },
-    };
-    let traces = arguments
-        .choice
-        .run(world.isolation.into(), 1, world.seed, job)?;
+    let job = Trace { plan: WorldPlan { threads: 1, ..world.plan() } };
+    let traces = arguments.choice.run(world.isolation.into(), 1, world.seed, job)?;
     for (name, trace) in traces {
         println!("{name}");
         for line in trace.lines() {
@@ -95,9 +88,6 @@ impl Job for Trace {
                 break;
             }
         }
-        Ok(traces
-            .into_iter()
-            .map(|(kind, trace)| (names[kind], trace))
-            .collect())
+        Ok(traces.into_iter().map(|(kind, trace)| (names[kind], trace)).collect())
     }
 }

@@ -47,12 +47,7 @@ fn no_addition_is_lost() {
             world.spawn_on(&env.clone(), add(env));
         }
         assert_eq!(world.run_until_idle(), 0, "{}", world.identity());
-        assert_eq!(
-            world.peek(word(0, 0)),
-            10 * u64::from(CLIENTS),
-            "{}",
-            world.identity()
-        );
+        assert_eq!(world.peek(word(0, 0)), 10 * u64::from(CLIENTS), "{}", world.identity());
     }
 }
 
@@ -65,11 +60,6 @@ fn a_swapped_lock_excludes() {
             world.spawn_on(&env.clone(), add_under_lock(env));
         }
         assert_eq!(world.run_until_idle(), 0, "{}", world.identity());
-        assert_eq!(
-            world.peek(word(0, 1)),
-            3 * u64::from(CLIENTS),
-            "{}",
-            world.identity()
-        );
+        assert_eq!(world.peek(word(0, 1)), 3 * u64::from(CLIENTS), "{}", world.identity());
     }
 }

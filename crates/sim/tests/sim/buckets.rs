@@ -11,11 +11,7 @@ const HASH: u64 = 0x0700_0000_0000_0000;
 const OTHER: u64 = 0x0900_0000_0000_0000;
 
 fn row(coherent: bool) -> RowLayout {
-    RowLayout {
-        key_words: 1,
-        payload_words: 3,
-        checksummed: !coherent,
-    }
+    RowLayout { key_words: 1, payload_words: 3, checksummed: !coherent }
 }
 
 fn layout(coherent: bool) -> BucketLayout {
@@ -80,10 +76,7 @@ async fn look<const COHERENT: bool>(env: Endpoint<COHERENT>, seed: u64) -> (u64,
         let words = batch.words(span);
         if words[SlotRead::INDEX as usize] == SlotRead::MISSING {
             misses += 1;
-            match (
-                words[bucket::INSERT as usize],
-                words[bucket::COLLECTED as usize],
-            ) {
+            match (words[bucket::INSERT as usize], words[bucket::COLLECTED as usize]) {
                 (1, collected) => assert_eq!(collected, 5, "seed {seed}: inserted, then missing"),
                 (2, collected) => {
                     assert_eq!(collected, 5, "seed {seed}");
@@ -106,9 +99,7 @@ async fn look<const COHERENT: bool>(env: Endpoint<COHERENT>, seed: u64) -> (u64,
 }
 
 fn beside_a_writer<const COHERENT: bool>(seed: u64) -> (u64, u64) {
-    let config = SimConfig::hostile(seed)
-        .named("buckets")
-        .with_servers(&[1024]);
+    let config = SimConfig::hostile(seed).named("buckets").with_servers(&[1024]);
     let world = World::<COHERENT>::new(config);
     let writer = world.endpoint(world.compute_node(0));
     let reader = world.endpoint(world.compute_node(1));
@@ -120,18 +111,12 @@ fn beside_a_writer<const COHERENT: bool>(seed: u64) -> (u64, u64) {
 fn a_miss_is_never_concluded_from_words_that_do_not_fit() {
     let (mut hits, mut misses) = (0, 0);
     for seed in 0..SEEDS {
-        for (found, missing) in [
-            beside_a_writer::<false>(seed),
-            beside_a_writer::<true>(seed),
-        ] {
+        for (found, missing) in [beside_a_writer::<false>(seed), beside_a_writer::<true>(seed)] {
             hits += found;
             misses += missing;
         }
     }
-    assert!(
-        hits > SEEDS && misses > 2 * SEEDS,
-        "hits {hits}, misses {misses}"
-    );
+    assert!(hits > SEEDS && misses > 2 * SEEDS, "hits {hits}, misses {misses}");
 }
 
 #[test]
@@ -150,12 +135,7 @@ fn cost<const COHERENT: bool>(hash: u64) -> u64 {
         let span = batch.put(&image(COHERENT, 3));
         batch.write_row(slot, span, 0, Cover::AllButLink);
         env.execute(batch).await.expect("the server is alive");
-        write(
-            &env,
-            bucket::TAGS,
-            bucket::with_tag(0, 2, bucket::tag(HASH)),
-        )
-        .await;
+        write(&env, bucket::TAGS, bucket::with_tag(0, 2, bucket::tag(HASH))).await;
         let before = env.counters().counts().round_trips;
         let mut batch = Batch::new();
         let key = batch.put(&[if hash == HASH { 70 } else { 71 }]);
@@ -183,16 +163,9 @@ fn slots_outside_rows_are_plain_words() {
             let geometry = SlotGeometry::bucket(&outside, false, HASH);
             let span = batch.find_slot(word(0, 0), geometry, key);
             let batch = env.execute(batch).await.expect("the server is alive");
-            (
-                batch.words(span)[SlotRead::INDEX as usize],
-                batch.word(span.at + SlotRead::SLOT),
-            )
+            (batch.words(span)[SlotRead::INDEX as usize], batch.word(span.at + SlotRead::SLOT))
         })
     };
     assert_eq!(found([0, 9]), (3, 4711));
-    assert_eq!(
-        found([0, 0]).0,
-        SlotRead::MISSING,
-        "an empty slot holds no key, not even zero"
-    );
+    assert_eq!(found([0, 0]).0, SlotRead::MISSING, "an empty slot holds no key, not even zero");
 }

@@ -23,9 +23,7 @@ impl Service<SimEnv> for Adder {
             assert_eq!(env.node(), SERVER);
             let mut batch = Batch::new();
             batch.fetch_and_add(word(0, 0), 1);
-            env.execute(batch)
-                .await
-                .map_err(|_| CallError::Unreachable(SERVER))?;
+            env.execute(batch).await.map_err(|_| CallError::Unreachable(SERVER))?;
             if request.is_empty() {
                 return Err(CallError::Refused(String::from("an empty request")));
             }
@@ -44,10 +42,7 @@ fn world_with_adder(config: SimConfig) -> (SimWorld, Arc<Adder>) {
 #[test]
 fn repeated_calls_are_handled_once() {
     for seed in 0..500 {
-        let config = SimConfig {
-            duplicate_call_one_in: 1,
-            ..hostile(seed, "repeats")
-        };
+        let config = SimConfig { duplicate_call_one_in: 1, ..hostile(seed, "repeats") };
         let (world, adder) = world_with_adder(config);
         for index in 0..3 {
             let env = client(&world, index);
@@ -71,10 +66,7 @@ fn repeated_calls_are_handled_once() {
 #[test]
 fn a_call_whose_caller_gave_up_disturbs_no_later_one() {
     for seed in 0..500 {
-        let config = SimConfig {
-            duplicate_call_one_in: 2,
-            ..hostile(seed, "given up")
-        };
+        let config = SimConfig { duplicate_call_one_in: 2, ..hostile(seed, "given up") };
         let (world, adder) = world_with_adder(config);
         let env = client(&world, 0);
         world.block_on(&env, async {
@@ -88,11 +80,7 @@ fn a_call_whose_caller_gave_up_disturbs_no_later_one() {
         });
         world.run_until_idle();
         let handled = adder.handled.load(Relaxed);
-        assert!(
-            (5..=10).contains(&handled),
-            "{}: handled {handled}",
-            world.identity()
-        );
+        assert!((5..=10).contains(&handled), "{}: handled {handled}", world.identity());
     }
 }
 
@@ -102,10 +90,7 @@ fn errors_of_a_service_arrive() {
     let env = client(&world, 0);
     world.block_on(&env, async {
         let refused = env.call(SERVER, ADDER, Vec::new()).await;
-        assert_eq!(
-            refused,
-            Err(CallError::Refused(String::from("an empty request")))
-        );
+        assert_eq!(refused, Err(CallError::Refused(String::from("an empty request"))));
         let missing = env.call(SERVER, ServiceId(9), vec![1]).await;
         assert_eq!(missing, Err(CallError::NoSuchService(SERVER, ServiceId(9))));
     });
@@ -129,9 +114,7 @@ fn calls_to_killed_services_end_as_unreachable() {
         world.block_on(&env, async {
             let mut batch = Batch::new();
             batch.write_word(word(0, 1), 1);
-            env.execute(batch)
-                .await
-                .expect("the memory outlives the services");
+            env.execute(batch).await.expect("the memory outlives the services");
         });
         world.revive_node(SERVER);
         let answer = world.block_on(&env, env.call(SERVER, ADDER, vec![1]));
@@ -141,10 +124,7 @@ fn calls_to_killed_services_end_as_unreachable() {
 
 #[test]
 fn without_a_time_limit_a_dead_node_never_answers() {
-    let config = SimConfig {
-        unreachable_after_ns: None,
-        ..hostile(1, "silence")
-    };
+    let config = SimConfig { unreachable_after_ns: None, ..hostile(1, "silence") };
     let (world, _adder) = world_with_adder(config);
     world.kill_node(SERVER);
     let env = client(&world, 0);

@@ -15,9 +15,7 @@ impl Service<SimEnv> for Echo {
             env.yield_now().await;
             let mut batch = Batch::new();
             batch.fetch_and_add(word(1, 0), env.random() % 100);
-            env.execute(batch)
-                .await
-                .map_err(|_| CallError::Unreachable(env.node()))?;
+            env.execute(batch).await.map_err(|_| CallError::Unreachable(env.node()))?;
             Ok(request.to_vec())
         })
     }
@@ -25,10 +23,7 @@ impl Service<SimEnv> for Echo {
 
 /// A bit of everything. Returns trace, fingerprint, time, and the last words.
 fn run(seed: u64) -> (String, u64, u64, Vec<u64>) {
-    let config = SimConfig {
-        trace: true,
-        ..hostile(seed, "everything")
-    };
+    let config = SimConfig { trace: true, ..hostile(seed, "everything") };
     let world = SimWorld::new(config);
     world.register(NodeId(1), ServiceId(1), Arc::new(Echo));
     world.kill_at("test::Second", 3);
@@ -53,22 +48,14 @@ fn run(seed: u64) -> (String, u64, u64, Vec<u64>) {
     }
     world.run_until_idle();
     let words = world.peek_words(word(0, 0), 40);
-    (
-        world.take_trace(),
-        world.fingerprint(),
-        world.now_ns(),
-        words,
-    )
+    (world.take_trace(), world.fingerprint(), world.now_ns(), words)
 }
 
 #[test]
 fn a_run_repeats_byte_for_byte() {
     for seed in 0..50 {
         let (first, second) = (run(seed), run(seed));
-        assert!(
-            first.0.lines().count() > 50,
-            "the trace is too short to tell anything"
-        );
+        assert!(first.0.lines().count() > 50, "the trace is too short to tell anything");
         assert_eq!(first, second, "seed {seed}");
     }
 }
@@ -82,10 +69,7 @@ fn another_seed_is_another_run() {
 #[test]
 fn the_fingerprint_does_not_depend_on_writing_the_trace() {
     let fingerprint = |trace| {
-        let world = SimWorld::new(SimConfig {
-            trace,
-            ..hostile(3, "trace")
-        });
+        let world = SimWorld::new(SimConfig { trace, ..hostile(3, "trace") });
         let env = client(&world, 0);
         world.block_on(&env, async {
             let mut batch = Batch::new();

@@ -10,11 +10,7 @@ fn words_written_when_dropped(seed: u64) -> usize {
     let world = SimWorld::new(hostile(seed, "dropped"));
     let env = client(&world, 0);
     let count = |world: &SimWorld| {
-        world
-            .peek_words(word(0, 0), 5)
-            .iter()
-            .filter(|&&value| value == 7)
-            .count()
+        world.peek_words(word(0, 0), 5).iter().filter(|&&value| value == 7).count()
     };
     let written = world.block_on(&env, async {
         let mut batch = Batch::new();
@@ -34,36 +30,17 @@ fn words_written_when_dropped(seed: u64) -> usize {
         written
     });
     world.run_until_idle();
-    assert_eq!(
-        count(&world),
-        5,
-        "{}: a dropped batch is still carried out",
-        world.identity()
-    );
-    assert_eq!(
-        world.peek_words(word(1, 0), 5),
-        [9; 5],
-        "{}",
-        world.identity()
-    );
+    assert_eq!(count(&world), 5, "{}: a dropped batch is still carried out", world.identity());
+    assert_eq!(world.peek_words(word(1, 0), 5), [9; 5], "{}", world.identity());
     written
 }
 
 #[test]
 fn a_dropped_batch_still_happens() {
     let written: Vec<usize> = (0..2000).map(words_written_when_dropped).collect();
-    assert!(
-        written.contains(&0),
-        "no future was dropped before its write"
-    );
-    assert!(
-        written.contains(&3),
-        "no future was dropped in the midst of its write"
-    );
-    assert!(
-        written.contains(&5),
-        "no future was dropped after its write"
-    );
+    assert!(written.contains(&0), "no future was dropped before its write");
+    assert!(written.contains(&3), "no future was dropped in the midst of its write");
+    assert!(written.contains(&5), "no future was dropped after its write");
 }
 
 #[test]
@@ -74,8 +51,5 @@ fn a_future_that_was_never_polled_posts_nothing() {
     batch.write_word(word(0, 0), 7);
     drop(env.execute(batch));
     world.run_until_idle();
-    assert_eq!(
-        (world.peek(word(0, 0)), env.counters().counts().verbs),
-        (0, 0)
-    );
+    assert_eq!((world.peek(word(0, 0)), env.counters().counts().verbs), (0, 0));
 }

@@ -89,11 +89,7 @@ fn written_by_the_dead(seed: u64) -> usize {
     world.run_for(500);
     world.kill(&victim);
     world.run_until_idle();
-    world
-        .peek_words(word(0, 0), 4)
-        .iter()
-        .filter(|&&value| value == 1)
-        .count()
+    world.peek_words(word(0, 0), 4).iter().filter(|&&value| value == 1).count()
 }
 
 #[test]
@@ -139,21 +135,13 @@ fn verbs_to_a_killed_node_end_as_unreachable() {
             while write(&writer, 0, round).await.is_ok() {
                 round += 1;
             }
-            assert_eq!(
-                write(&writer, 0, 0).await,
-                Err(FabricError::Unreachable(NodeId(0)))
-            );
+            assert_eq!(write(&writer, 0, 0).await, Err(FabricError::Unreachable(NodeId(0))));
         });
         world.run_for(10_000 + 10 * seed);
         world.kill_node(NodeId(0));
         let then = world.peek_words(word(0, 0), 4);
         assert_eq!(world.run_until_idle(), 0, "{}", world.identity());
-        assert_eq!(
-            world.peek_words(word(0, 0), 4),
-            then,
-            "{}",
-            world.identity()
-        );
+        assert_eq!(world.peek_words(word(0, 0), 4), then, "{}", world.identity());
         world.revive_node(NodeId(0));
         assert_eq!(world.block_on(&env, write(&env, 0, 9)), Ok(()));
     }
@@ -178,21 +166,14 @@ fn a_held_point_takes_its_time() {
     world.hold_at("test::First", 2, 5_000_000);
     let env = client(&world, 0);
     world.block_on(&env, rounds(env.clone()));
-    assert!(
-        (5_000_000..5_100_000).contains(&world.now_ns()),
-        "{}",
-        world.now_ns()
-    );
+    assert!((5_000_000..5_100_000).contains(&world.now_ns()), "{}", world.now_ns());
 }
 
 #[test]
 fn a_lost_completion_leaves_open_what_happened() {
     let mut written = [false; 2];
     for seed in 0..200 {
-        let config = SimConfig {
-            lost_batch_one_in: 1,
-            ..hostile(seed, "lost")
-        };
+        let config = SimConfig { lost_batch_one_in: 1, ..hostile(seed, "lost") };
         let world = SimWorld::new(config);
         let env = client(&world, 0);
         let result = world.block_on(&env, write(&env, 0, 1));

@@ -14,9 +14,7 @@ pub fn word(region: u16, index: u64) -> GlobalPtr {
 
 /// A hostile world with two small memory servers.
 pub fn hostile(seed: u64, scenario: &str) -> SimConfig {
-    SimConfig::hostile(seed)
-        .named(scenario)
-        .with_servers(&[2048, 2048])
+    SimConfig::hostile(seed).named(scenario).with_servers(&[2048, 2048])
 }
 
 /// An endpoint on compute node `index`.

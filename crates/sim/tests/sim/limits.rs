@@ -17,9 +17,7 @@ fn world() -> SimWorld {
 #[should_panic(expected = "seed 5, scenario \"limits\", virtual time 0 ns: deadlock")]
 fn a_deadlock_is_noticed() {
     let world = world();
-    world.block_on(&client(&world, 0), async {
-        std::future::pending::<()>().await
-    });
+    world.block_on(&client(&world, 0), async { std::future::pending::<()>().await });
 }
 
 #[test]

@@ -97,18 +97,9 @@ fn granted_orders_hold_for_every_seed() {
 
 #[test]
 fn a_broken_promise_shows() {
-    let writes = BrokenPromises {
-        write_before_later: true,
-        ..Default::default()
-    };
-    let atomics = BrokenPromises {
-        atomic_before_later: true,
-        ..Default::default()
-    };
-    let fence = BrokenPromises {
-        fence: true,
-        ..Default::default()
-    };
+    let writes = BrokenPromises { write_before_later: true, ..Default::default() };
+    let atomics = BrokenPromises { atomic_before_later: true, ..Default::default() };
+    let fence = BrokenPromises { fence: true, ..Default::default() };
     let cases: [(BrokenPromises, Post); 7] = [
         (writes, write_then_read),
         (writes, write_then_write),
@@ -119,14 +110,8 @@ fn a_broken_promise_shows() {
         (fence, read_fence_write),
     ];
     for (number, (broken, post)) in cases.into_iter().enumerate() {
-        let config = |seed| SimConfig {
-            broken,
-            ..hostile(seed, "broken order")
-        };
-        assert!(
-            (0..SEEDS).any(|seed| !holds(config(seed), post)),
-            "case {number}"
-        );
+        let config = |seed| SimConfig { broken, ..hostile(seed, "broken order") };
+        assert!((0..SEEDS).any(|seed| !holds(config(seed), post)), "case {number}");
     }
 }
 
@@ -171,22 +156,14 @@ fn read_saw_later_write(seed: u64, atomic: bool) -> bool {
             batch.read(word(0, 0), 1).at
         };
         batch.write_word(word(0, 1), 1);
-        first
-            .execute(batch)
-            .await
-            .expect("the servers are alive")
-            .word(found)
-            == 1
+        first.execute(batch).await.expect("the servers are alive").word(found) == 1
     })
 }
 
 async fn read_word(env: &SimEnv, at: layout::GlobalPtr) -> u64 {
     let mut batch = Batch::new();
     let span = batch.read(at, 1);
-    env.execute(batch)
-        .await
-        .expect("the servers are alive")
-        .word(span.at)
+    env.execute(batch).await.expect("the servers are alive").word(span.at)
 }
 
 #[test]
@@ -195,9 +172,7 @@ fn reads_are_not_ordered() {
         let (a, b) = (batch.read(word(0, 0), 1).at, batch.read(word(0, 1), 1).at);
         Box::new(move |batch| (batch.word(a), batch.word(b)))
     };
-    let seen: Vec<_> = (0..SEEDS)
-        .map(|seed| beside_b_then_a(seed, read_read))
-        .collect();
+    let seen: Vec<_> = (0..SEEDS).map(|seed| beside_b_then_a(seed, read_read)).collect();
     for pair in [(0, 0), (0, 1), (1, 1), (1, 0)] {
         assert!(seen.contains(&pair), "{pair:?} never seen");
     }
@@ -212,21 +187,14 @@ fn a_fence_orders_reads() {
         Box::new(move |batch| (batch.word(a), batch.word(b)))
     };
     for seed in 0..SEEDS {
-        assert_ne!(
-            beside_b_then_a(seed, read_fence_read),
-            (1, 0),
-            "seed {seed}"
-        );
+        assert_ne!(beside_b_then_a(seed, read_fence_read), (1, 0), "seed {seed}");
     }
 }
 
 #[test]
 fn a_read_and_a_later_atomic_are_not_ordered() {
     let read_atomic = |batch: &mut Batch| -> Found {
-        let (a, b) = (
-            batch.read(word(0, 0), 1).at,
-            batch.fetch_and_add(word(0, 1), 0),
-        );
+        let (a, b) = (batch.read(word(0, 0), 1).at, batch.fetch_and_add(word(0, 1), 0));
         Box::new(move |batch| (batch.word(a), batch.found(b)))
     };
     assert!((0..SEEDS).any(|seed| beside_b_then_a(seed, read_atomic) == (1, 0)));
@@ -235,10 +203,7 @@ fn a_read_and_a_later_atomic_are_not_ordered() {
 #[test]
 fn an_atomic_and_a_later_read_are_ordered() {
     let atomic_read = |batch: &mut Batch| -> Found {
-        let (a, b) = (
-            batch.fetch_and_add(word(0, 0), 0),
-            batch.read(word(0, 1), 1).at,
-        );
+        let (a, b) = (batch.fetch_and_add(word(0, 0), 0), batch.read(word(0, 1), 1).at);
         Box::new(move |batch| (batch.found(a), batch.word(b)))
     };
     for seed in 0..SEEDS {
@@ -249,10 +214,7 @@ fn an_atomic_and_a_later_read_are_ordered() {
 #[test]
 fn a_write_may_overtake_earlier_reads_and_atomics() {
     for atomic in [false, true] {
-        assert!(
-            (0..SEEDS).any(|seed| read_saw_later_write(seed, atomic)),
-            "atomic: {atomic}"
-        );
+        assert!((0..SEEDS).any(|seed| read_saw_later_write(seed, atomic)), "atomic: {atomic}");
     }
 }
 
@@ -291,18 +253,9 @@ fn long_verbs_are_torn_in_any_order() {
             reader.sleep_ns(reader.random() % 2000).await;
             let mut batch = Batch::new();
             let span = batch.read(word(0, 0), 3);
-            reader
-                .execute(batch)
-                .await
-                .expect("the servers are alive")
-                .words(span)
-                .to_vec()
+            reader.execute(batch).await.expect("the servers are alive").words(span).to_vec()
         });
         patterns.insert(seen);
     }
-    assert_eq!(
-        patterns.len(),
-        8,
-        "every mixture of old and new words: {patterns:?}"
-    );
+    assert_eq!(patterns.len(), 8, "every mixture of old and new words: {patterns:?}");
 }

@@ -63,11 +63,7 @@ fn beside_a_writer<const COHERENT: bool>(config: SimConfig, cover: Cover) -> (u6
     let reader = world.endpoint(world.compute_node(1));
     world.spawn_on(&writer.clone(), write_all(writer, cover));
     let result = world.block_on(&reader, read_all(reader.clone(), cover));
-    assert_eq!(
-        world.peek(word(0, 0)),
-        0,
-        "write_row never touches the header"
-    );
+    assert_eq!(world.peek(word(0, 0)), 0, "write_row never touches the header");
     result
 }
 
@@ -95,16 +91,10 @@ fn no_row_arrives_torn() {
 
 #[test]
 fn without_the_check_rows_arrive_torn() {
-    let broken = BrokenPromises {
-        untorn_rows: true,
-        ..Default::default()
-    };
+    let broken = BrokenPromises { untorn_rows: true, ..Default::default() };
     let torn_of = |coherent: bool| {
         (0..SEEDS).map(move |seed| {
-            let config = SimConfig {
-                broken,
-                ..config(seed)
-            };
+            let config = SimConfig { broken, ..config(seed) };
             match coherent {
                 true => beside_a_writer::<true>(config, Cover::All).1,
                 false => beside_a_writer::<false>(config, Cover::All).1,
@@ -122,10 +112,7 @@ fn read_once<const COHERENT: bool>(words: &[u64]) -> (u64, u64) {
         let mut batch = Batch::new();
         let span = batch.read_row(word(0, 0), words.len() as u32, Cover::AllButLink);
         let batch = env.execute(batch).await.expect("the server is alive");
-        (
-            batch.words(span)[VERSION as usize],
-            env.counters().counts().round_trips,
-        )
+        (batch.words(span)[VERSION as usize], env.counters().counts().round_trips)
     })
 }
 

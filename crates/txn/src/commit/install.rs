@@ -5,9 +5,9 @@ use crate::abort::Abort;
 use crate::access::{Access, State};
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
+use crate::write::Owner;
 use fabric::{Batch, Env, FabricError, Span};
 use index::tree::LeafRead;
-use crate::write::Owner;
 use layout::bucket;
 use layout::row::{ChainWord, Cover, HEADER, KEY, LINK, MOVED_FLAG, OVERFLOW_HEAD, VERSION};
 use layout::{BucketLayout, GlobalPtr, Key, VersionWord};
@@ -88,7 +88,10 @@ impl<E: Env> LaneInner<E> {
 
     /// Writes everything, in the order that the contract grants within a server.
     #[inline]
-    pub(super) async fn install_new_versions(&mut self, timestamp: VersionWord) -> Result<(), FabricError> {
+    pub(super) async fn install_new_versions(
+        &mut self,
+        timestamp: VersionWord,
+    ) -> Result<(), FabricError> {
         let locks = std::mem::take(&mut self.scratch.locks);
         let mut batch = self.batch.take().unwrap_or_default();
         batch.clear_verbs();

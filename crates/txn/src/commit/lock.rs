@@ -4,8 +4,8 @@ use super::{Locks, RowLock};
 use crate::abort::Abort;
 use crate::lane::LaneInner;
 use fabric::{Env, Span};
-use layout::{VersionWord, leaf};
 use layout::row::{ChainWord, LINK};
+use layout::{VersionWord, leaf};
 
 /// Words read of a version buffer's slot: moved flag, version, successor.
 const RING_WORDS: u32 = 3;

@@ -75,7 +75,8 @@ impl<E: Env> LaneInner<E> {
     /// Reads need no commit under snapshot isolation. A serializable reader of several rows validates
     /// after its last read: then all of them were current at one moment.
     async fn commit_read_only(&mut self) -> Outcome {
-        let is_single = self.witnesses.len() + self.leaf_witnesses.len() <= 1 && self.read_count <= 1;
+        let is_single =
+            self.witnesses.len() + self.leaf_witnesses.len() <= 1 && self.read_count <= 1;
         if !self.serializable || is_single {
             return Outcome::Committed;
         }
@@ -92,20 +93,22 @@ impl<E: Env> LaneInner<E> {
             return Outcome::Aborted(abort);
         }
         let timestamp = self.next_timestamp();
-        if self.env.mutant("commit::validate_before_locks") && self.serializable {
-            if let Err(abort) = self.validate_reads(timestamp).await {
-                return Outcome::Aborted(abort);
-            }
+        if self.env.mutant("commit::validate_before_locks")
+            && self.serializable
+            && let Err(abort) = self.validate_reads(timestamp).await
+        {
+            return Outcome::Aborted(abort);
         }
         self.env.reach(CommitStep::Started).await;
         if let Err(abort) = self.lock_write_set(timestamp).await {
             return self.release(timestamp, abort).await;
         }
         self.env.reach(CommitStep::LocksHeld).await;
-        if self.serializable && !self.env.mutant("commit::validate_before_locks") {
-            if let Err(abort) = self.validate_reads(timestamp).await {
-                return self.release(timestamp, abort).await;
-            }
+        if self.serializable
+            && !self.env.mutant("commit::validate_before_locks")
+            && let Err(abort) = self.validate_reads(timestamp).await
+        {
+            return self.release(timestamp, abort).await;
         }
         self.env.reach(CommitStep::ReadsValidated).await;
         self.append_journal(timestamp).await;
@@ -113,7 +116,9 @@ impl<E: Env> LaneInner<E> {
         if let Err(abort) = self.free_ring_slots().await {
             return self.release(timestamp, abort).await;
         }
-        if self.env.mutant("commit::publish_before_install") && self.publish(timestamp).await.is_err() {
+        if self.env.mutant("commit::publish_before_install")
+            && self.publish(timestamp).await.is_err()
+        {
             return Outcome::Unknown;
         }
         // Point of no return: from here a failure means `Unknown`, never `Aborted`.

@@ -19,15 +19,19 @@ impl<E: Env> LaneInner<E> {
             return Err(Abort::WriteConflict);
         }
         let prepared = self.prepare_all().await;
-        prepared.map_err(|error| error.abort().unwrap_or(match error {
-            TxnError::TooLarge(_) => Abort::TooLarge,
-            _ => Abort::UniqueViolation,
-        }))
+        prepared.map_err(|error| {
+            error.abort().unwrap_or(match error {
+                TxnError::TooLarge(_) => Abort::TooLarge,
+                _ => Abort::UniqueViolation,
+            })
+        })
     }
 
     async fn prepare_all(&mut self) -> Result<(), TxnError> {
         if self.written.len() > crate::write::WRITES_MAX {
-            return Err(TxnError::TooLarge("it writes more than 65,536 rows; use several transactions"));
+            return Err(TxnError::TooLarge(
+                "it writes more than 65,536 rows; use several transactions",
+            ));
         }
         self.scratch.locks.leaves.clear();
         self.scratch.bare_leaves.clear();
@@ -79,7 +83,12 @@ impl<E: Env> LaneInner<E> {
 
     /// Takes an empty slot of a bucket; chains a new block when the last one is full. Answers block and
     /// slot as one number.
-    pub(crate) async fn take_slot(&mut self, owner: Owner, bucket: u32, tag: u8) -> Result<u32, TxnError> {
+    pub(crate) async fn take_slot(
+        &mut self,
+        owner: Owner,
+        bucket: u32,
+        tag: u8,
+    ) -> Result<u32, TxnError> {
         let current = self.bucket_inserts[bucket as usize].block;
         let block = &mut self.insert_blocks[current as usize];
         if let Some(slot) = bucket::empty_slot(block.tags, block.slots) {
@@ -90,8 +99,12 @@ impl<E: Env> LaneInner<E> {
         let layout = self.hash_table(owner).layout;
         let (slots, words) = (layout.overflow_slots, layout.overflow_words());
         let pool = match owner {
-            Owner::Table(table) => &mut self.tables[table as usize].as_mut().expect("it is open").pool,
-            Owner::Index(index) => &mut self.indexes[index as usize].as_mut().expect("it is open").pool,
+            Owner::Table(table) => {
+                &mut self.tables[table as usize].as_mut().expect("it is open").pool
+            }
+            Owner::Index(index) => {
+                &mut self.indexes[index as usize].as_mut().expect("it is open").pool
+            }
         };
         let block = pool.allocate(&self.env, words).await?;
         self.zero_block(block, words).await?;
@@ -115,7 +128,7 @@ impl<E: Env> LaneInner<E> {
 
     /// Groups the entries by leaf, and makes room where a leaf has too little.
     async fn prepare_leaves(&mut self) -> Result<(), TxnError> {
-        self.leaf_inserts.sort_unstable_by(|a, b| (a.owner, a.key).cmp(&(b.owner, b.key)));
+        self.leaf_inserts.sort_unstable_by_key(|a| (a.owner, a.key));
         let mut first = 0;
         while first < self.leaf_inserts.len() {
             let insert = self.leaf_inserts[first];
@@ -137,7 +150,10 @@ impl<E: Env> LaneInner<E> {
     /// Whether one lock proves both readings of a leaf current.
     fn is_same_reading(&self, one: u32, other: u32) -> bool {
         let version = |seen: &LeafSeen| {
-            self.batch.as_ref().expect("the batch is here").word(seen.span.at + layout::leaf::VERSION)
+            self.batch
+                .as_ref()
+                .expect("the batch is here")
+                .word(seen.span.at + layout::leaf::VERSION)
         };
         let (one, other) = (&self.leaves_seen[one as usize], &self.leaves_seen[other as usize]);
         one.insert == other.insert && version(one) == version(other)
@@ -153,7 +169,8 @@ impl<E: Env> LaneInner<E> {
             self.lock_leaf(insert.seen, first, count);
             return Ok(());
         }
-        let keys: Vec<Key> = self.leaf_inserts[first..first + count].iter().map(|i| i.key).collect();
+        let keys: Vec<Key> =
+            self.leaf_inserts[first..first + count].iter().map(|i| i.key).collect();
         let timestamp = self.next_timestamp();
         let batch = self.batch.take().unwrap_or_default();
         let leaf = LeafRead { ptr: seen.leaf, span: seen.span, insert: seen.insert };
@@ -167,7 +184,8 @@ impl<E: Env> LaneInner<E> {
                 (&mut index.leaves, &mut index.pool)
             }
         };
-        let made = index::tree::make_room(&self.env, batch, &tree, cache, pool, leaf, &keys, timestamp);
+        let made =
+            index::tree::make_room(&self.env, batch, &tree, cache, pool, leaf, &keys, timestamp);
         let (batch, leaves) = made.await?;
         self.batch = Some(batch);
         self.renew_witnesses(&seen, &leaves, &tree);
@@ -193,7 +211,8 @@ impl<E: Env> LaneInner<E> {
     fn renew_witnesses(&mut self, seen: &LeafSeen, parts: &[LeafRead], tree: &index::tree::Tree) {
         let version = self.batch().word(seen.span.at + layout::leaf::VERSION);
         let before = self.leaf_witnesses.len();
-        self.leaf_witnesses.retain(|witness| witness.leaf != seen.leaf || witness.version != version);
+        self.leaf_witnesses
+            .retain(|witness| witness.leaf != seen.leaf || witness.version != version);
         if self.leaf_witnesses.len() == before {
             return;
         }
@@ -230,7 +249,13 @@ impl<E: Env> LaneInner<E> {
     fn lock_leaf(&mut self, seen: u32, first: usize, count: usize) {
         if count > 0 {
             let (first, count) = (first as u32, count as u32);
-            self.scratch.locks.leaves.push(LeafLock { seen, first, count, swap: None, version: Span::default() });
+            self.scratch.locks.leaves.push(LeafLock {
+                seen,
+                first,
+                count,
+                swap: None,
+                version: Span::default(),
+            });
         }
     }
 
@@ -250,4 +275,3 @@ impl<E: Env> LaneInner<E> {
         }
     }
 }
-

@@ -27,21 +27,28 @@ impl Litmus {
         Self { name, setup, sessions, retries: 0, index: None }
     }
 
-    fn run<const COHERENT: bool>(&self, seed: u64, storage: Storage, isolation: Isolation) -> Vec<Execution> {
+    fn run<const COHERENT: bool>(
+        &self,
+        seed: u64,
+        storage: Storage,
+        isolation: Isolation,
+    ) -> Vec<Execution> {
         let name = format!("{}, {storage:?}, {isolation:?}, coherent {COHERENT}", self.name);
         let config = SimConfig::hostile(seed).named(name);
         let servers = 1 + (seed % 2) as u16;
         let cluster = Cluster::<COHERENT>::new(config, servers, DatabaseConfig::default());
         let indexes = self.index.map(|(kind, unique)| index(kind, unique)).into_iter().collect();
         let tables = cluster.create(table("t", storage, indexes));
-        let setup = Program { retries: 100, ..Program::new(900, Isolation::Snapshot, self.setup.clone()) };
+        let setup =
+            Program { retries: 100, ..Program::new(900, Isolation::Snapshot, self.setup.clone()) };
         let program = |(number, steps): (usize, &Vec<Step>)| {
             // A pause at the start is a transaction of its own, so that the session begins later.
             let late = usize::from(matches!(steps.first(), Some(Step::Pause(_))));
             let (pause, steps) = steps.split_at(late);
             let waiting = Program::new(700 + number as i64, isolation, pause.to_vec());
             let retries = self.retries;
-            let program = Program { retries, ..Program::new(number as i64, isolation, steps.to_vec()) };
+            let program =
+                Program { retries, ..Program::new(number as i64, isolation, steps.to_vec()) };
             if late > 0 { vec![waiting, program] } else { vec![program] }
         };
         let sessions: Vec<_> = self.sessions.iter().enumerate().map(program).collect();
@@ -129,7 +136,8 @@ fn dirty_write() {
 fn dirty_read() {
     let writer = vec![Step::Put(0), Step::Put(1), Step::Put(2)];
     let reader = || vec![Step::Read(2), Step::Read(0)];
-    let litmus = Litmus::new("dirty read", &[0, 1, 2], vec![writer.clone(), writer, reader(), reader()]);
+    let litmus =
+        Litmus::new("dirty read", &[0, 1, 2], vec![writer.clone(), writer, reader(), reader()]);
     litmus.holds(|history| {
         for reader in [2, 3] {
             for writer in [0, 1] {
@@ -144,8 +152,11 @@ fn dirty_read() {
 #[test]
 fn fuzzy_read() {
     let reader = vec![Step::Read(0), Step::Pause(5000), Step::Scan(0, 2)];
-    let litmus = Litmus::new("fuzzy read", &[0, 1], vec![reader, vec![Step::Put(0)], vec![Step::Delete(1)]]);
-    litmus.holds(|history| committed(history, 0) && saw(history, 0, 0) == SETUP && committed(history, 1));
+    let litmus =
+        Litmus::new("fuzzy read", &[0, 1], vec![reader, vec![Step::Put(0)], vec![Step::Delete(1)]]);
+    litmus.holds(|history| {
+        committed(history, 0) && saw(history, 0, 0) == SETUP && committed(history, 1)
+    });
 }
 
 #[test]
@@ -165,7 +176,8 @@ fn read_skew() {
     let litmus = Litmus::new("read skew", &[0, 1], vec![writer, reader(), reader()]);
     litmus.holds(|history| {
         for reader in [1, 2] {
-            let both = of(history, reader).is_some_and(|execution| execution.observations.len() == 2);
+            let both =
+                of(history, reader).is_some_and(|execution| execution.observations.len() == 2);
             assert!(!both || saw(history, reader, 0) == saw(history, reader, 1));
         }
         saw(history, 1, 1) == Some(0) || saw(history, 2, 1) == Some(0)
@@ -190,8 +202,11 @@ fn long_fork() {
     let writers = [vec![Step::Put(0)], vec![Step::Put(1)]];
     let litmus = Litmus::new("long fork", &[0, 1], [writers, readers].concat());
     litmus.holds(|history| {
-        let view = |reader| (saw(history, reader, 0) == Some(0), saw(history, reader, 1) == Some(1));
-        let complete = [2, 3].iter().all(|&reader| of(history, reader).is_some_and(|e| e.observations.len() == 2));
+        let view =
+            |reader| (saw(history, reader, 0) == Some(0), saw(history, reader, 1) == Some(1));
+        let complete = [2, 3]
+            .iter()
+            .all(|&reader| of(history, reader).is_some_and(|e| e.observations.len() == 2));
         assert!(!complete || (view(2), view(3)) != ((true, false), (false, true)));
         assert!(!complete || (view(2), view(3)) != ((false, true), (true, false)));
         view(2) != view(3)
@@ -206,7 +221,8 @@ fn read_only_anomaly() {
     let sessions = vec![deposit, withdraw, report(), report(), report()];
     let litmus = Litmus::new("read-only anomaly", &[0, 1], sessions);
     litmus.appears_only_under_snapshot(|history| {
-        let writers = history.iter().filter(|execution| ![2, 3, 4, 990].contains(&execution.number));
+        let writers =
+            history.iter().filter(|execution| ![2, 3, 4, 990].contains(&execution.number));
         let writers: Vec<Execution> = writers.cloned().collect();
         cycle(history).is_some() && cycle(&writers).is_none()
     });
@@ -246,7 +262,8 @@ fn phantom_on_lookup() {
         let one = vec![Step::Lookup(1), Step::PutInto(0, 2)];
         let other = vec![Step::Lookup(2), Step::PutInto(1, 1)];
         let index = Some((kind, false));
-        let litmus = Litmus { index, ..Litmus::new("phantom on lookup", &[0, 1], vec![one, other]) };
+        let litmus =
+            Litmus { index, ..Litmus::new("phantom on lookup", &[0, 1], vec![one, other]) };
         litmus.appears_only_under_snapshot(passed_each_other);
     }
 }
@@ -303,6 +320,8 @@ fn a_unique_key_changes_hands() {
         let sessions = vec![leave, take(1), take(2), give];
         let litmus = Litmus::new("unique key", &[], sessions);
         let litmus = Litmus { index: Some((kind, true)), setup, retries: 2, ..litmus };
-        litmus.holds(|history| committed(history, 1) || committed(history, 2) || committed(history, 3));
+        litmus.holds(|history| {
+            committed(history, 1) || committed(history, 2) || committed(history, 3)
+        });
     }
 }

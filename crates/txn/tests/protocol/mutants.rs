@@ -37,7 +37,8 @@ fn is_caught(mutants: &[&'static str], seeds: u64, scenario: Scenario<'_>) {
         caught = wrong.first().map(|wrong| (seed, wrong.clone()));
     }
     assert!(asked > 0, "{first} is never asked for");
-    let (seed, wrong) = caught.unwrap_or_else(|| panic!("{mutants:?} is not caught in {seeds} seeds"));
+    let (seed, wrong) =
+        caught.unwrap_or_else(|| panic!("{mutants:?} is not caught in {seeds} seeds"));
     eprintln!("{mutants:?}: caught by seed {seed}: {}", &wrong[..wrong.len().min(160)]);
 }
 
@@ -88,7 +89,9 @@ fn fixed<const COHERENT: bool>(
         let indexes = unique.map(|kind| index(kind, true)).into_iter().collect();
         let tables = cluster.create(table("t", storage, indexes));
         let mut lane = cluster.lane();
-        let program = |number: usize, steps: &Vec<Step>| Program::new(number as i64, isolation, steps.clone());
+        let program = |number: usize, steps: &Vec<Step>| {
+            Program::new(number as i64, isolation, steps.clone())
+        };
         let mut setup: Vec<Program> = setup.iter().map(|steps| program(900, steps)).collect();
         let last = setup.pop().expect("there is a setup");
         let mut before = Vec::new();
@@ -97,8 +100,11 @@ fn fixed<const COHERENT: bool>(
             before.push(cluster.run_one(&mut lane, tables, program));
         }
         drop(lane);
-        let sessions: Vec<_> =
-            sessions.iter().enumerate().map(|(number, steps)| vec![program(number, steps)]).collect();
+        let sessions: Vec<_> = sessions
+            .iter()
+            .enumerate()
+            .map(|(number, steps)| vec![program(number, steps)])
+            .collect();
         let mut history = before;
         history.extend(cluster.run(tables, &last, &sessions));
         let mut wrong = violations(&history);
@@ -166,7 +172,8 @@ fn publishing_before_installing() {
 
 #[test]
 fn collecting_the_vector_once() {
-    let mix = Mix { storage: Storage::HashInlined, sessions: 6, transactions: 8, keys: 8, ..SNAPSHOT };
+    let mix =
+        Mix { storage: Storage::HashInlined, sessions: 6, transactions: 8, keys: 8, ..SNAPSHOT };
     is_caught(&["oracle::single_collect"], 600, &random::<false>(mix));
 }
 
@@ -202,13 +209,16 @@ fn trusting_an_emptied_slot() {
 
 #[test]
 fn giving_a_standing_unique_key_without_its_lock() {
-    let setup = vec![
-        vec![Step::PutInto(0, 7), Step::PutInto(1, 101)],
-        vec![Step::PutInto(0, 100)],
-    ];
-    let sessions = vec![vec![Step::PutInto(0, 7)], vec![Step::Insert(5, 7)], vec![Step::PutInto(1, 7)]];
-    let scenario =
-        fixed::<false>(Storage::HashInlined, Isolation::Snapshot, Some(IndexKind::Tree), setup, sessions);
+    let setup = vec![vec![Step::PutInto(0, 7), Step::PutInto(1, 101)], vec![Step::PutInto(0, 100)]];
+    let sessions =
+        vec![vec![Step::PutInto(0, 7)], vec![Step::Insert(5, 7)], vec![Step::PutInto(1, 7)]];
+    let scenario = fixed::<false>(
+        Storage::HashInlined,
+        Isolation::Snapshot,
+        Some(IndexKind::Tree),
+        setup,
+        sessions,
+    );
     is_caught(&["commit::skip_unique_lock"], 600, &scenario);
 }
 
@@ -223,7 +233,8 @@ fn validating_a_bucket_by_a_lock_over_something_else() {
     let steps = |read, insert| vec![Step::Read(read), Step::Pause(5000), Step::Insert(insert, 0)];
     let setup = vec![vec![Step::Put(0)]];
     let sessions = vec![steps(5, 6), steps(6, 5), steps(7, 5)];
-    let scenario = fixed::<true>(Storage::HashInlined, Isolation::Serializable, None, setup, sessions);
+    let scenario =
+        fixed::<true>(Storage::HashInlined, Isolation::Serializable, None, setup, sessions);
     is_caught(&["commit::trust_own_bucket_lock"], 1000, &scenario);
 }
 

@@ -93,7 +93,10 @@ impl Mix {
     }
 }
 
-pub fn run<const COHERENT: bool>(config: SimConfig, mix: &Mix) -> (Vec<Execution>, Cluster<COHERENT>) {
+pub fn run<const COHERENT: bool>(
+    config: SimConfig,
+    mix: &Mix,
+) -> (Vec<Execution>, Cluster<COHERENT>) {
     let mut dice = Dice(config.seed ^ 0xd1ce);
     let servers = 1 + (config.seed % 2) as u16;
     let (cluster, tables) = mix.open::<COHERENT>(config, servers, &mut dice);
@@ -113,8 +116,10 @@ fn check<const COHERENT: bool>(seed: u64, mix: &Mix) {
 }
 
 fn check_all(base: Mix, seeds: std::ops::Range<u64>) {
-    let offset: u64 = std::env::var("PROTOCOL_SEED").map_or(0, |seed| seed.parse().expect("a number"));
-    let factor: u64 = std::env::var("PROTOCOL_FACTOR").map_or(1, |factor| factor.parse().expect("a number"));
+    let offset: u64 =
+        std::env::var("PROTOCOL_SEED").map_or(0, |seed| seed.parse().expect("a number"));
+    let factor: u64 =
+        std::env::var("PROTOCOL_FACTOR").map_or(1, |factor| factor.parse().expect("a number"));
     for seed in seeds.start + offset..offset + seeds.end * factor {
         let storage = STORAGES[(seed % 3) as usize];
         let index = [None, Some(IndexKind::Hash), Some(IndexKind::Tree)][(seed / 3 % 3) as usize];

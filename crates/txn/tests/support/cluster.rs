@@ -59,7 +59,12 @@ impl<const COHERENT: bool> Cluster<COHERENT> {
     }
 
     /// Runs one transaction as the administrator.
-    pub fn run_one(&self, lane: &mut Lane<Endpoint<COHERENT>>, tables: Tables, program: &Program) -> Execution {
+    pub fn run_one(
+        &self,
+        lane: &mut Lane<Endpoint<COHERENT>>,
+        tables: Tables,
+        program: &Program,
+    ) -> Execution {
         self.admin(execute(lane, tables, usize::MAX, program))
     }
 
@@ -70,7 +75,12 @@ impl<const COHERENT: bool> Cluster<COHERENT> {
 
     /// Fills the table, runs each list of programs in a session of its own on a compute server of its
     /// own, reads everything at the end; answers what all of them saw. Structures are checked.
-    pub fn run(&self, tables: Tables, setup: &Program, sessions: &[Vec<Program>]) -> Vec<Execution> {
+    pub fn run(
+        &self,
+        tables: Tables,
+        setup: &Program,
+        sessions: &[Vec<Program>],
+    ) -> Vec<Execution> {
         let history = Rc::new(RefCell::new(Vec::new()));
         let mut lane = self.lane();
         let filled = self.run_one(&mut lane, tables, setup);
@@ -100,7 +110,12 @@ impl<const COHERENT: bool> Cluster<COHERENT> {
         let report = self.admin(self.database.check());
         let report = report.unwrap_or_else(|error| panic!("{}: {error}", self.world.identity()));
         let nothing = Vec::<String>::new();
-        assert_eq!((&report.errors, &report.locked), (&nothing, &nothing), "{}", self.world.identity());
+        assert_eq!(
+            (&report.errors, &report.locked),
+            (&nothing, &nothing),
+            "{}",
+            self.world.identity()
+        );
     }
 }
 

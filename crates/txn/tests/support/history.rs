@@ -86,7 +86,10 @@ pub fn violations(history: &[Execution]) -> Vec<String> {
         for observation in &execution.observations {
             if let Some(error) = contradiction(observation, &state) {
                 let outcome = execution.outcome;
-                found.push(format!("execution {number} (program {}, {outcome:?}): {error}", execution.number));
+                found.push(format!(
+                    "execution {number} (program {}, {outcome:?}): {error}",
+                    execution.number
+                ));
             }
         }
     }
@@ -131,7 +134,10 @@ fn chains(history: &[Execution]) -> Result<BTreeMap<i32, Vec<usize>>, String> {
         }
     }
     let saw = |one: usize, other: usize| {
-        history[one].snapshot.as_ref().is_some_and(|snapshot| snapshot.covers(history[other].version))
+        history[one]
+            .snapshot
+            .as_ref()
+            .is_some_and(|snapshot| snapshot.covers(history[other].version))
     };
     for (id, chain) in &mut chains {
         for (position, &one) in chain.iter().enumerate() {
@@ -150,9 +156,14 @@ fn chains(history: &[Execution]) -> Result<BTreeMap<i32, Vec<usize>>, String> {
     Ok(chains)
 }
 
-fn state_of(history: &[Execution], chains: &BTreeMap<i32, Vec<usize>>, snapshot: &Snapshot) -> State {
+fn state_of(
+    history: &[Execution],
+    chains: &BTreeMap<i32, Vec<usize>>,
+    snapshot: &Snapshot,
+) -> State {
     let newest = |(&id, chain): (&i32, &Vec<usize>)| {
-        let writer = chain.iter().rev().find(|&&writer| snapshot.covers(history[writer].version))?;
+        let writer =
+            chain.iter().rev().find(|&&writer| snapshot.covers(history[writer].version))?;
         history[*writer].writes[&id].map(|cell| (id, cell))
     };
     chains.iter().filter_map(newest).collect()
@@ -168,9 +179,11 @@ fn contradiction(observation: &Observation, state: &State) -> Option<String> {
         }
         Observation::Group { group, found, own } => {
             let in_group = |(id, cell): &(&i32, &Cell)| cell.group == *group && !own.contains(id);
-            let expected: State = state.iter().filter(in_group).map(|(&id, &cell)| (id, cell)).collect();
-            (expected != *found)
-                .then(|| format!("lookup of group {group}: saw {found:?}, the snapshot has {expected:?}"))
+            let expected: State =
+                state.iter().filter(in_group).map(|(&id, &cell)| (id, cell)).collect();
+            (expected != *found).then(|| {
+                format!("lookup of group {group}: saw {found:?}, the snapshot has {expected:?}")
+            })
         }
         Observation::Twice(id) => Some(format!("row {id} twice in one answer")),
         _ => None,
@@ -213,9 +226,9 @@ pub fn cycle(history: &[Execution]) -> Option<Vec<i64>> {
     }
     let mut path = Vec::new();
     let mut state = vec![0_u8; count];
-    (0..count).find_map(|from| walk(from, &edges, &mut state, &mut path)).map(|cycle| {
-        cycle.into_iter().map(|number| history[number].number).collect()
-    })
+    (0..count)
+        .find_map(|from| walk(from, &edges, &mut state, &mut path))
+        .map(|cycle| cycle.into_iter().map(|number| history[number].number).collect())
 }
 
 /// Edges from the writer of what was read, and to the next writer that would have changed the answer.
@@ -241,15 +254,18 @@ fn add_reads(
         Observation::Twice(_) => false,
     };
     let (true, Some(chain)) = (is_read, chains.get(&id)) else { return };
-    let snapshot = history[reader].snapshot.as_ref().expect("a committed transaction has a snapshot");
-    let covered = chain.iter().take_while(|&&writer| snapshot.covers(history[writer].version)).count();
+    let snapshot =
+        history[reader].snapshot.as_ref().expect("a committed transaction has a snapshot");
+    let covered =
+        chain.iter().take_while(|&&writer| snapshot.covers(history[writer].version)).count();
     let mut current = None;
     if covered > 0 {
         edges[chain[covered - 1]].insert(reader);
         current = history[chain[covered - 1]].writes[&id];
     }
     let later = chain[covered..].iter().copied();
-    let mut changing = later.filter(|&writer| answer(history[writer].writes[&id]) != answer(current));
+    let mut changing =
+        later.filter(|&writer| answer(history[writer].writes[&id]) != answer(current));
     if let Some(writer) = changing.next().filter(|&writer| writer != reader) {
         edges[reader].insert(writer);
     }

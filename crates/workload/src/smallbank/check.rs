@@ -48,9 +48,7 @@ pub(super) async fn check<E: Env>(
         let cents = savings.int(BALANCE);
         found.cents += cents;
         if cents < 0 {
-            found
-                .overdrawn
-                .get_or_insert((savings.int(CUSTOMER), cents));
+            found.overdrawn.get_or_insert((savings.int(CUSTOMER), cents));
         }
     };
     transaction.for_each(tables.savings, visit).await?;
@@ -69,10 +67,7 @@ fn judge(found: &Found, customers: u64, change_cents: i64, unknown: u64) -> Vec<
         None => CheckResult::holds(ROWS, format!("{customers} customers")),
         Some(table) => {
             let (name, rows) = (NAMES[table], found.rows[table]);
-            CheckResult::fails(
-                ROWS,
-                format!("{name} has {rows} rows instead of {customers}"),
-            )
+            CheckResult::fails(ROWS, format!("{name} has {rows} rows instead of {customers}"))
         }
     };
     let named = match found.misnamed {
@@ -85,12 +80,7 @@ fn judge(found: &Found, customers: u64, change_cents: i64, unknown: u64) -> Vec<
             CheckResult::fails(SAVINGS, format!("customer {customer} has {cents} cents"))
         }
     };
-    vec![
-        rows,
-        named,
-        judge_money(found.cents, customers, change_cents, unknown),
-        savings,
-    ]
+    vec![rows, named, judge_money(found.cents, customers, change_cents, unknown), savings]
 }
 
 /// A transaction of unknown outcome may have moved money in or out of the bank, so that no exact sum
@@ -110,18 +100,10 @@ mod tests {
 
     fn failing(damage: impl FnOnce(&mut Found)) -> Vec<&'static str> {
         let cents = 20 * BALANCE_INITIAL_CENTS + 130;
-        let mut found = Found {
-            rows: [10; 3],
-            cents,
-            ..Found::default()
-        };
+        let mut found = Found { rows: [10; 3], cents, ..Found::default() };
         damage(&mut found);
         let verdicts = judge(&found, 10, 130, 0);
-        verdicts
-            .iter()
-            .filter(|verdict| !verdict.ok)
-            .map(|verdict| verdict.name)
-            .collect()
+        verdicts.iter().filter(|verdict| !verdict.ok).map(|verdict| verdict.name).collect()
     }
 
     #[test]

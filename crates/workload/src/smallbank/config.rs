@@ -137,11 +137,7 @@ pub struct Input {
 pub fn draw(config: &SmallBankConfig, random: &mut Random) -> Input {
     let kind = draw_kind(random);
     let hot = random.percent(config.hot_percent);
-    let population = if hot {
-        config.hot_customers
-    } else {
-        config.customers
-    };
+    let population = if hot { config.hot_customers } else { config.customers };
     let customer = random.below(population);
     let mut other = random.below(population - 1);
     if other >= customer {
@@ -157,12 +153,7 @@ pub fn draw(config: &SmallBankConfig, random: &mut Random) -> Input {
             if random.percent(50) { amount } else { -amount }
         }
     };
-    Input {
-        kind,
-        customer,
-        other,
-        cents,
-    }
+    Input { kind, customer, other, cents }
 }
 
 fn draw_kind(random: &mut Random) -> Kind {
@@ -188,17 +179,10 @@ mod tests {
         for (kind, percent) in Kind::MIX {
             let count = inputs.iter().filter(|input| input.kind == kind).count() as i64;
             let expected = i64::from(percent) * 1000;
-            assert!(
-                (count - expected).abs() < 600,
-                "{} {count} times",
-                kind.name()
-            );
+            assert!((count - expected).abs() < 600, "{} {count} times", kind.name());
         }
         // 90 % by choice, and 4 % of the others by chance.
-        let hot = inputs
-            .iter()
-            .filter(|input| input.customer < config.hot_customers)
-            .count();
+        let hot = inputs.iter().filter(|input| input.customer < config.hot_customers).count();
         assert!((89_800..91_000).contains(&hot), "{hot} of 100 000 were hot");
         assert!(inputs.iter().all(|input| input.customer != input.other));
         assert!(inputs.iter().all(|input| input.other < config.customers));

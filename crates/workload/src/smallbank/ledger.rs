@@ -28,10 +28,7 @@ impl Ledger {
     /// The page of one more terminal.
     pub(super) fn open(&self) -> Arc<Page> {
         let page = Arc::new(Page::default());
-        self.pages
-            .lock()
-            .expect("no holder panics")
-            .push(page.clone());
+        self.pages.lock().expect("no holder panics").push(page.clone());
         page
     }
 

@@ -53,11 +53,7 @@ impl Tables {
     pub fn open<E: Env>(database: &Database<E>) -> Result<Self, WorkloadError> {
         let table = |name| database.table(name).ok_or(WorkloadError::NoTable(name));
         let [accounts, savings, checking] = tables::NAMES.map(table);
-        Ok(Self {
-            accounts: accounts?,
-            savings: savings?,
-            checking: checking?,
-        })
+        Ok(Self { accounts: accounts?, savings: savings?, checking: checking? })
     }
 }
 
@@ -71,13 +67,8 @@ pub struct SmallBank {
 impl SmallBank {
     /// The workload of a configuration, or why there is none.
     pub fn new(config: SmallBankConfig) -> Result<Self, WorkloadError> {
-        config
-            .validate()
-            .map_err(|error| WorkloadError::Configuration(error.to_string()))?;
-        Ok(Self {
-            config,
-            ledger: Ledger::default(),
-        })
+        config.validate().map_err(|error| WorkloadError::Configuration(error.to_string()))?;
+        Ok(Self { config, ledger: Ledger::default() })
     }
 
     /// What it runs.
@@ -115,9 +106,7 @@ impl<E: Env> Workload<E> for SmallBank {
 
     async fn create_tables(&self, database: &Database<E>) -> Result<(), WorkloadError> {
         for index in 0..tables::NAMES.len() {
-            database
-                .create_table(tables::table_spec(index, self.config.customers)?)
-                .await?;
+            database.create_table(tables::table_spec(index, self.config.customers)?).await?;
         }
         Ok(())
     }
@@ -130,11 +119,7 @@ impl<E: Env> Workload<E> for SmallBank {
         parts: u64,
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError> {
-        let Tables {
-            accounts,
-            savings,
-            checking,
-        } = Tables::open(database)?;
+        let Tables { accounts, savings, checking } = Tables::open(database)?;
         let ids = [accounts, savings, checking];
         let customers = loading::share(self.config.customers, part, parts);
         for chunk in loading::chunks(customers, LOAD_CUSTOMERS) {
@@ -159,13 +144,7 @@ impl<E: Env> Workload<E> for SmallBank {
         seed: u64,
     ) -> Result<Terminal, WorkloadError> {
         let tables = Tables::open(database)?;
-        Ok(Terminal::new(
-            self.config.clone(),
-            tables,
-            self.ledger.open(),
-            thread,
-            seed,
-        ))
+        Ok(Terminal::new(self.config.clone(), tables, self.ledger.open(), thread, seed))
     }
 
     async fn run_one(
@@ -184,13 +163,6 @@ impl<E: Env> Workload<E> for SmallBank {
         _after_load: bool,
     ) -> Result<Vec<CheckResult>, WorkloadError> {
         let tables = Tables::open(database)?;
-        check::check(
-            lane,
-            tables,
-            &self.config,
-            self.ledger.sum(),
-            totals.unknown(),
-        )
-        .await
+        check::check(lane, tables, &self.config, self.ledger.sum(), totals.unknown()).await
     }
 }

@@ -23,19 +23,9 @@ pub fn table_spec(index: usize, customers: u64) -> Result<TableSpec, SchemaError
     };
     let columns = vec![Column::new("customer_id", ColumnType::Int8), content];
     let schema = Schema::new(NAMES[index], columns, &[CUSTOMER])?;
-    let placement = Placement::Dense {
-        columns: vec![(0, customers)],
-    };
-    let design = PhysicalDesign {
-        placement,
-        size_hint: customers,
-        ..PhysicalDesign::default()
-    };
-    Ok(TableSpec {
-        schema,
-        design,
-        indexes: Vec::new(),
-    })
+    let placement = Placement::Dense { columns: vec![(0, customers)] };
+    let design = PhysicalDesign { placement, size_hint: customers, ..PhysicalDesign::default() };
+    Ok(TableSpec { schema, design, indexes: Vec::new() })
 }
 
 /// The key of a customer's row, the same in all tables.

@@ -16,29 +16,16 @@ struct Bench {
 }
 
 fn load(isolation: Isolation) -> Bench {
-    let open = OpenConfig {
-        server_bytes: 64 << 20,
-        ..OpenConfig::default()
-    };
+    let open = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
     let database = txn::local::open(&open).expect("64 MiB can be had");
-    let config = SmallBankConfig {
-        customers: 100,
-        hot_customers: 10,
-        hot_percent: 90,
-        isolation,
-    };
+    let config = SmallBankConfig { customers: 100, hot_customers: 10, hot_percent: 90, isolation };
     let bank = SmallBank::new(config).expect("the configuration makes sense");
     run_now(bank.create_tables(&database)).expect("the tables are new");
     let mut lane = run_now(database.lane()).expect("the first lane");
     for part in 0..2 {
         run_now(bank.load_part(&database, &mut lane, part, 2, &|_| ())).expect("there is room");
     }
-    Bench {
-        bank,
-        database,
-        lane,
-        totals: RunTotals::new(6),
-    }
+    Bench { bank, database, lane, totals: RunTotals::new(6) }
 }
 
 impl Bench {
@@ -52,15 +39,9 @@ impl Bench {
     }
 
     fn failures(&mut self) -> Vec<&'static str> {
-        let check = self
-            .bank
-            .check(&self.database, &mut self.lane, &self.totals, false);
+        let check = self.bank.check(&self.database, &mut self.lane, &self.totals, false);
         let checks = run_now(check).expect("the tables can be read");
-        checks
-            .iter()
-            .filter(|check| !check.ok)
-            .map(|check| check.name)
-            .collect()
+        checks.iter().filter(|check| !check.ok).map(|check| check.name).collect()
     }
 
     /// Changes the tables behind the workload's back.
@@ -79,16 +60,10 @@ fn the_books_balance_after_a_run() {
         bench.run(3000);
         assert_eq!(bench.failures(), [""; 0]);
         for kind in 0..6 {
-            assert!(
-                bench.totals.kind(kind).committed > 100,
-                "kind {kind} hardly ran"
-            );
+            assert!(bench.totals.kind(kind).committed > 100, "kind {kind} hardly ran");
         }
         let bounced: u64 = (0..6).map(|kind| bench.totals.kind(kind).rolled_back).sum();
-        assert!(
-            bounced > 0,
-            "no payment bounced, so that branch was not run"
-        );
+        assert!(bounced > 0, "no payment bounced, so that branch was not run");
     }
 }
 
@@ -102,10 +77,7 @@ fn money_made_from_nothing_is_noticed() {
         let cents = transaction.row(row).int(BALANCE);
         transaction.update(row).set_int(BALANCE, cents + 1);
     });
-    assert_eq!(
-        bench.failures(),
-        ["money is conserved: the accounts hold what the commits say"]
-    );
+    assert_eq!(bench.failures(), ["money is conserved: the accounts hold what the commits say"]);
 }
 
 #[test]
@@ -116,32 +88,19 @@ fn lost_rows_and_exchanged_names_are_noticed() {
         let row = row.expect("quiet").expect("loaded");
         transaction.update(row).set_bytes(NAME, b"customer 4");
     });
-    assert_eq!(
-        bench.failures(),
-        ["every account bears its customer's name"]
-    );
+    assert_eq!(bench.failures(), ["every account bears its customer's name"]);
     bench.damage(|transaction, tables| {
         let row = run_now(transaction.read(tables.accounts, &key(3)));
         transaction.delete(row.expect("quiet").expect("loaded"));
     });
-    assert_eq!(
-        bench.failures(),
-        ["every customer has one row in each table"]
-    );
+    assert_eq!(bench.failures(), ["every customer has one row in each table"]);
 }
 
 fn play(isolation: Isolation) -> Observation {
     let mut bench = load(isolation);
     let mut quick = run_now(bench.database.lane()).expect("the second lane");
     let tables = Tables::open(&bench.database).expect("loaded");
-    run_now(write_skew::run(
-        &mut bench.lane,
-        &mut quick,
-        tables,
-        0,
-        isolation,
-    ))
-    .expect("quiet")
+    run_now(write_skew::run(&mut bench.lane, &mut quick, tables, 0, isolation)).expect("quiet")
 }
 
 #[test]

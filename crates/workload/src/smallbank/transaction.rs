@@ -42,14 +42,7 @@ impl Terminal {
         seed: u64,
     ) -> Self {
         let random = Random::stream(seed, thread, 0);
-        Self {
-            config,
-            tables,
-            page,
-            random,
-            reads: Vec::new(),
-            found: Vec::new(),
-        }
+        Self { config, tables, page, random, reads: Vec::new(), found: Vec::new() }
     }
 
     /// Draws a transaction and runs it to its end.
@@ -94,17 +87,8 @@ impl Terminal {
         transaction: &mut Transaction<'_, E>,
         input: Input,
     ) -> Result<Wish, WorkloadError> {
-        let Tables {
-            accounts,
-            savings,
-            checking,
-        } = self.tables;
-        let Input {
-            kind,
-            customer,
-            other,
-            cents,
-        } = input;
+        let Tables { accounts, savings, checking } = self.tables;
+        let Input { kind, customer, other, cents } = input;
         let (own, theirs) = (key(customer), key(other));
         self.reads.clear();
         match kind {
@@ -124,8 +108,7 @@ impl Terminal {
             Kind::DepositChecking => self.reads.extend([(accounts, own), (checking, own)]),
             Kind::TransactSavings => self.reads.extend([(accounts, own), (savings, own)]),
             Kind::Balance | Kind::WriteCheck => {
-                self.reads
-                    .extend([(accounts, own), (savings, own), (checking, own)]);
+                self.reads.extend([(accounts, own), (savings, own), (checking, own)]);
             }
         }
         transaction.read_many(&self.reads, &mut self.found).await?;
@@ -145,15 +128,9 @@ impl Terminal {
 
     #[cold]
     fn missing(&self, table: TableId) -> WorkloadError {
-        let ids = [
-            self.tables.accounts,
-            self.tables.savings,
-            self.tables.checking,
-        ];
+        let ids = [self.tables.accounts, self.tables.savings, self.tables.checking];
         let index = ids.iter().position(|&id| id == table);
-        WorkloadError::MissingRow {
-            table: NAMES[index.expect("only these tables are read")],
-        }
+        WorkloadError::MissingRow { table: NAMES[index.expect("only these tables are read")] }
     }
 }
 
@@ -202,11 +179,7 @@ fn apply<E: Env>(
         Kind::WriteCheck => {
             let [_, savings, checking, ..] = *rows;
             let covered = balance(transaction, savings) + balance(transaction, checking) >= cents;
-            let charge = if covered {
-                cents
-            } else {
-                cents + PENALTY_CENTS
-            };
+            let charge = if covered { cents } else { cents + PENALTY_CENTS };
             add(transaction, checking, -charge);
             Wish::Commit(-charge)
         }

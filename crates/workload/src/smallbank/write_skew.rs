@@ -49,14 +49,7 @@ pub struct Observation {
 impl Observation {
     /// Whether some order of the committed transactions, one after another, gives what was seen.
     pub fn is_serializable(&self) -> bool {
-        let orders = [
-            [0, 1, 2],
-            [0, 2, 1],
-            [1, 0, 2],
-            [1, 2, 0],
-            [2, 0, 1],
-            [2, 1, 0],
-        ];
+        let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
         orders.iter().any(|order| self.is_explained_by(order))
     }
 
@@ -107,11 +100,7 @@ pub async fn run<E: Env>(
 
     let (balance_seen, balance_result) = read_balance(quick, tables, customer, isolation).await?;
 
-    let charge = if covered {
-        CHECK_CENTS
-    } else {
-        CHECK_CENTS + PENALTY_CENTS
-    };
+    let charge = if covered { CHECK_CENTS } else { CHECK_CENTS + PENALTY_CENTS };
     add(&mut write_check, checking, -charge);
     let write_check = result_of(write_check.commit().await);
 
@@ -138,10 +127,7 @@ async fn read_balance<E: Env>(
 ) -> Result<((i64, i64), TransactionResult), WorkloadError> {
     let mut transaction = lane.begin(isolation).await?;
     let (savings, checking) = accounts(&mut transaction, tables, customer).await?;
-    let seen = (
-        balance(&transaction, savings),
-        balance(&transaction, checking),
-    );
+    let seen = (balance(&transaction, savings), balance(&transaction, checking));
     Ok((seen, result_of(transaction.commit().await)))
 }
 
@@ -154,9 +140,7 @@ async fn set_balances<E: Env>(
     let mut transaction = lane.begin(Isolation::Snapshot).await?;
     let (savings, checking) = accounts(&mut transaction, tables, customer).await?;
     transaction.update(savings).set_int(BALANCE, SAVINGS_BEFORE);
-    transaction
-        .update(checking)
-        .set_int(BALANCE, CHECKING_BEFORE);
+    transaction.update(checking).set_int(BALANCE, CHECKING_BEFORE);
     match result_of(transaction.commit().await) {
         TransactionResult::Committed => Ok(()),
         TransactionResult::Aborted(reason) => Err(WorkloadError::Aborted(reason)),
@@ -169,10 +153,7 @@ async fn accounts<E: Env>(
     tables: Tables,
     customer: u64,
 ) -> Result<(RowId, RowId), WorkloadError> {
-    let reads = [
-        (tables.savings, key(customer)),
-        (tables.checking, key(customer)),
-    ];
+    let reads = [(tables.savings, key(customer)), (tables.checking, key(customer))];
     let mut found = Vec::with_capacity(reads.len());
     transaction.read_many(&reads, &mut found).await?;
     match found[..] {
@@ -200,15 +181,10 @@ mod tests {
     fn the_anomaly_has_no_serial_order_and_its_repairs_have_one() {
         assert!(!SKEW.is_serializable());
         // With the penalty, or had Balance seen nothing of the withdrawal yet, all would be well.
-        let penalty = Observation {
-            checking_after: CHECKING_BEFORE - CHECK_CENTS - PENALTY_CENTS,
-            ..SKEW
-        };
+        let penalty =
+            Observation { checking_after: CHECKING_BEFORE - CHECK_CENTS - PENALTY_CENTS, ..SKEW };
         assert!(penalty.is_serializable());
-        let early = Observation {
-            balance_seen: SAVINGS_BEFORE + CHECKING_BEFORE,
-            ..SKEW
-        };
+        let early = Observation { balance_seen: SAVINGS_BEFORE + CHECKING_BEFORE, ..SKEW };
         assert!(early.is_serializable());
         let refused = Observation {
             write_check: Aborted(Abort::ReadValidation),

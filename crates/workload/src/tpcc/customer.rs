@@ -19,14 +19,12 @@ pub async fn select_customer<E: Env>(
     choice: &CustomerChoice,
 ) -> Result<RowId, WorkloadError> {
     match choice {
-        CustomerChoice::Number(c) => present(
-            txn.read(tables.customer, &keys::customer(w, d, *c)).await?,
-            "customer",
-        ),
+        CustomerChoice::Number(c) => {
+            present(txn.read(tables.customer, &keys::customer(w, d, *c)).await?, "customer")
+        }
         CustomerChoice::LastName(last) => {
             let key = keys::customer_name(w, d, last);
-            txn.lookup(tables.customer_name, &key, &mut buffers.rows)
-                .await?;
+            txn.lookup(tables.customer_name, &key, &mut buffers.rows).await?;
             present(middle_by_first_name(txn, &mut buffers.rows), "customer")
         }
     }

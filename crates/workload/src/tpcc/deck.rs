@@ -31,13 +31,8 @@ pub const TRANSACTION_TYPES: [TransactionType; TYPE_COUNT] = [
     TransactionType::StockLevel,
 ];
 /// Their names.
-pub const TRANSACTION_NAMES: [&str; TYPE_COUNT] = [
-    "new_order",
-    "payment",
-    "order_status",
-    "delivery",
-    "stock_level",
-];
+pub const TRANSACTION_NAMES: [&str; TYPE_COUNT] =
+    ["new_order", "payment", "order_status", "delivery", "stock_level"];
 
 /// Shares of the transaction types in percent; they add up to 100.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,14 +68,8 @@ impl Deck {
             .iter()
             .zip(mix.0)
             .flat_map(|(&kind, share)| std::iter::repeat_n(kind, share as usize));
-        cards
-            .iter_mut()
-            .zip(dealt)
-            .for_each(|(card, kind)| *card = kind);
-        Self {
-            cards,
-            dealt: CARDS,
-        }
+        cards.iter_mut().zip(dealt).for_each(|(card, kind)| *card = kind);
+        Self { cards, dealt: CARDS }
     }
 
     /// The next card.

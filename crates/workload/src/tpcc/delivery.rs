@@ -59,28 +59,13 @@ async fn take_oldest_orders<E: Env>(
     for (district, oldest_order) in (1..).zip(oldest_orders) {
         let (low, high) = keys::new_orders(w, district, *oldest_order);
         let source = ScanSource::Table(tables.new_order);
-        txn.scan(
-            &Scan {
-                source,
-                low,
-                high,
-                reverse: false,
-                limit: 1,
-            },
-            &mut buffers.rows,
-        )
-        .await?;
+        txn.scan(&Scan { source, low, high, reverse: false, limit: 1 }, &mut buffers.rows).await?;
         let Some(&row) = buffers.rows.first() else {
             buffers.skipped += 1;
             continue;
         };
         let order = txn.row(row).int(new_order::NO_O_ID) as i32;
-        buffers.orders.push(DeliveredOrder {
-            district,
-            order,
-            customer: 0,
-            amount: 0,
-        });
+        buffers.orders.push(DeliveredOrder { district, order, customer: 0, amount: 0 });
         txn.delete(row);
     }
     Ok(())
@@ -101,8 +86,7 @@ async fn set_carrier<E: Env>(
     for (order, &found) in buffers.orders.iter_mut().zip(&buffers.found) {
         let row = present(found, "orders")?;
         order.customer = txn.row(row).int(orders::O_C_ID) as i32;
-        txn.update(row)
-            .set_int(orders::O_CARRIER_ID, i64::from(input.carrier));
+        txn.update(row).set_int(orders::O_CARRIER_ID, i64::from(input.carrier));
     }
     Ok(())
 }
@@ -118,13 +102,7 @@ async fn deliver_lines<E: Env>(
     for order in &mut buffers.orders {
         let (low, high) = keys::order_lines(w, order.district, order.order, order.order);
         let source = ScanSource::Table(tables.order_line);
-        let scan = Scan {
-            source,
-            low,
-            high,
-            reverse: false,
-            limit: usize::MAX,
-        };
+        let scan = Scan { source, low, high, reverse: false, limit: usize::MAX };
         txn.scan(&scan, &mut buffers.rows).await?;
         for &row in &buffers.rows {
             order.amount += txn.row(row).int(order_line::OL_AMOUNT);
@@ -142,10 +120,7 @@ async fn charge_customers<E: Env>(
     w: i16,
 ) -> Result<(), WorkloadError> {
     let key = |order: &DeliveredOrder| {
-        (
-            tables.customer,
-            keys::customer(w, order.district, order.customer),
-        )
+        (tables.customer, keys::customer(w, order.district, order.customer))
     };
     buffers.reads.clear();
     buffers.reads.extend(buffers.orders.iter().map(key));

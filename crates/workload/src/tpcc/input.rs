@@ -70,9 +70,7 @@ impl NewOrderInput {
 
     /// Whether the home warehouse supplies every line.
     pub fn is_all_local(&self) -> bool {
-        self.lines()
-            .iter()
-            .all(|line| line.supply_warehouse == self.warehouse)
+        self.lines().iter().all(|line| line.supply_warehouse == self.warehouse)
     }
 }
 
@@ -151,13 +149,7 @@ impl InputSource<'_> {
         if self.random.percent(1) {
             lines[line_count - 1].item = scale.unused_item();
         }
-        NewOrderInput {
-            warehouse,
-            district,
-            customer,
-            lines,
-            line_count,
-        }
+        NewOrderInput { warehouse, district, customer, lines, line_count }
     }
 
     fn item(&mut self) -> i32 {
@@ -213,35 +205,23 @@ impl InputSource<'_> {
 
     /// Draws the input of an order-status [TPC-C 2.6.1].
     pub fn order_status(&mut self, warehouse: i16) -> OrderStatusInput {
-        OrderStatusInput {
-            warehouse,
-            district: self.district(),
-            customer: self.customer_choice(),
-        }
+        OrderStatusInput { warehouse, district: self.district(), customer: self.customer_choice() }
     }
 
     /// Draws the input of a delivery [TPC-C 2.7.1].
     pub fn delivery(&mut self, warehouse: i16) -> DeliveryInput {
-        DeliveryInput {
-            warehouse,
-            carrier: self.random.uniform(1, 10) as i16,
-        }
+        DeliveryInput { warehouse, carrier: self.random.uniform(1, 10) as i16 }
     }
 
     /// Draws the input of a stock-level [TPC-C 2.8.1]. Terminals serve whole warehouses here, so the
     /// district is drawn as well.
     pub fn stock_level(&mut self, warehouse: i16) -> StockLevelInput {
         let threshold = self.random.uniform(10, 20) as i16;
-        StockLevelInput {
-            warehouse,
-            district: self.district(),
-            threshold,
-        }
+        StockLevelInput { warehouse, district: self.district(), threshold }
     }
 
     fn district(&mut self) -> i16 {
-        self.random
-            .uniform(1, i64::from(self.config.scale.districts)) as i16
+        self.random.uniform(1, i64::from(self.config.scale.districts)) as i16
     }
 
     /// By last name in 60 of 100 cases [TPC-C 2.5.1.2, 2.6.1.2].
@@ -257,9 +237,7 @@ impl InputSource<'_> {
     /// Any warehouse but `home`, each with the same chance.
     fn other_warehouse(&mut self, home: i16) -> i16 {
         debug_assert!(self.config.warehouses > 1);
-        let drawn = self
-            .random
-            .uniform(1, i64::from(self.config.warehouses) - 1) as i16;
+        let drawn = self.random.uniform(1, i64::from(self.config.warehouses) - 1) as i16;
         if drawn >= home { drawn + 1 } else { drawn }
     }
 }
@@ -283,10 +261,7 @@ mod tests {
     }
 
     fn config(warehouses: u32, distribution_percent: Option<u32>) -> Config {
-        Config {
-            distribution_percent,
-            ..Config::new(warehouses)
-        }
+        Config { distribution_percent, ..Config::new(warehouses) }
     }
 
     /// Six standard deviations of a binomial around a share in percent.
@@ -294,10 +269,7 @@ mod tests {
         let expected = f64::from(DRAWS) * percent / 100.0;
         let deviation = (expected * (1.0 - percent / 100.0)).sqrt();
         let distance = (f64::from(count) - expected).abs();
-        assert!(
-            distance <= 6.0 * deviation,
-            "{count} of {DRAWS}, not {percent} percent"
-        );
+        assert!(distance <= 6.0 * deviation, "{count} of {DRAWS}, not {percent} percent");
     }
 
     fn count(mut holds: impl FnMut() -> bool) -> u32 {
@@ -338,15 +310,11 @@ mod tests {
     fn the_degree_of_distribution_is_the_share_of_remote_orders() {
         for percent in [0, 37, 100] {
             with_source(config(7, Some(percent)), |source| {
-                assert_share(
-                    count(|| !source.new_order(4).is_all_local()),
-                    f64::from(percent),
-                );
+                assert_share(count(|| !source.new_order(4).is_all_local()), f64::from(percent));
             });
         }
-        let remote = with_source(config(1, Some(100)), |source| {
-            !source.new_order(1).is_all_local()
-        });
+        let remote =
+            with_source(config(1, Some(100)), |source| !source.new_order(1).is_all_local());
         assert!(!remote, "with one warehouse nothing is remote");
     }
 
@@ -373,10 +341,7 @@ mod tests {
     #[test]
     fn items_are_skewed_as_configured() {
         let share_of_first = |item_choice| {
-            let config = Config {
-                item_choice,
-                ..config(1, None)
-            };
+            let config = Config { item_choice, ..config(1, None) };
             with_source(config, |source| {
                 let first = count(|| source.item() == 1);
                 assert!((0..1000).all(|_| (1..=100_000).contains(&source.item())));
@@ -385,13 +350,7 @@ mod tests {
         };
         assert!(share_of_first(ItemChoice::Uniform) < 15);
         // 1 / zeta(2) of all draws, and 1 / (the 100000th harmonic number).
-        assert_share(
-            share_of_first(ItemChoice::Zipf { theta_percent: 200 }),
-            60.79,
-        );
-        assert_share(
-            share_of_first(ItemChoice::Zipf { theta_percent: 100 }),
-            8.27,
-        );
+        assert_share(share_of_first(ItemChoice::Zipf { theta_percent: 200 }), 60.79);
+        assert_share(share_of_first(ItemChoice::Zipf { theta_percent: 100 }), 8.27);
     }
 }

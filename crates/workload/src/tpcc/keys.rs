@@ -31,11 +31,7 @@ pub fn customer(w: i16, d: i16, c: i32) -> Key {
 /// The key of all customers of a district with one last name, in the index `customer_name`.
 #[inline]
 pub fn customer_name(w: i16, d: i16, last: &Text<LAST_NAME_BYTES_MAX>) -> Key {
-    KeyBuilder::new()
-        .int2(w)
-        .int2(d)
-        .padded(last.bytes(), LAST_NAME_BYTES_MAX as u32)
-        .key()
+    KeyBuilder::new().int2(w).int2(d).padded(last.bytes(), LAST_NAME_BYTES_MAX as u32).key()
 }
 
 /// An order's key, and that of its new-order row.
@@ -54,10 +50,7 @@ pub fn order_line(w: i16, d: i16, o: i32, number: i16) -> Key {
 #[inline]
 pub fn order_lines(w: i16, d: i16, first: i32, last: i32) -> (Key, Key) {
     let prefix = |o: i32| KeyBuilder::new().int2(w).int2(d).int4(o);
-    (
-        prefix(first).prefix_low(ORDER_LINE_WORDS),
-        prefix(last).prefix_high(ORDER_LINE_WORDS),
-    )
+    (prefix(first).prefix_low(ORDER_LINE_WORDS), prefix(last).prefix_high(ORDER_LINE_WORDS))
 }
 
 /// The range of the new-order rows of a district, from order `first` on.
@@ -70,10 +63,7 @@ pub fn new_orders(w: i16, d: i16, first: i32) -> (Key, Key) {
 #[inline]
 pub fn orders_of_customer(w: i16, d: i16, c: i32) -> (Key, Key) {
     let prefix = KeyBuilder::new().int2(w).int2(d).int4(c);
-    (
-        prefix.prefix_low(ORDER_CUSTOMER_WORDS),
-        prefix.prefix_high(ORDER_CUSTOMER_WORDS),
-    )
+    (prefix.prefix_low(ORDER_CUSTOMER_WORDS), prefix.prefix_high(ORDER_CUSTOMER_WORDS))
 }
 
 /// A history row's key.
@@ -90,10 +80,7 @@ pub const fn first_history_number(terminal: u16) -> i64 {
 /// The range of a terminal's history rows.
 pub fn histories(terminal: u16) -> (Key, Key) {
     let first = first_history_number(terminal);
-    (
-        history(first),
-        history(first + (1 << HISTORY_COUNT_BITS) - 1),
-    )
+    (history(first), history(first + (1 << HISTORY_COUNT_BITS) - 1))
 }
 
 /// An item's key.

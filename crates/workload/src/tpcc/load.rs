@@ -39,14 +39,7 @@ pub async fn load_part<E: Env>(
     assert!(part < parts, "parts count from 0");
     let population = Population::new(config);
     let (inserts, origins) = (Vec::new(), Vec::new());
-    let mut loader = Loader {
-        lane,
-        tables,
-        population,
-        progress,
-        inserts,
-        origins,
-    };
+    let mut loader = Loader { lane, tables, population, progress, inserts, origins };
     for task in (0..=u64::from(config.warehouses)).filter(|task| task % parts == part) {
         match task {
             0 => load_items(&mut loader, config).await?,
@@ -106,9 +99,7 @@ async fn load_customers<E: Env>(
         0 => population.fill_customer((w, d), c, row),
         _ => population.fill_history((w, d), c, row),
     };
-    loader
-        .insert(1..=config.scale.customers_per_district, &name, &fill)
-        .await
+    loader.insert(1..=config.scale.customers_per_district, &name, &fill).await
 }
 
 /// The unit is an order: its row, its lines, and for the last ones the row of a new order.
@@ -131,20 +122,15 @@ async fn load_orders<E: Env>(
     let fill = |o: i32, position, row: &mut RecordMut<'_>| {
         let line_count = population.order(w, d, o).line_count as usize;
         match position {
-            0 => population.fill_order(
-                (w, d),
-                o,
-                customers[(o as usize - 1) % customers.len()],
-                row,
-            ),
+            0 => {
+                population.fill_order((w, d), o, customers[(o as usize - 1) % customers.len()], row)
+            }
             line if line <= line_count => population.fill_order_line((w, d), o, line as i16, row),
             // A new-order row is nothing but its key.
             _ => {}
         }
     };
-    loader
-        .insert(1..=config.scale.orders_per_district, &name, &fill)
-        .await
+    loader.insert(1..=config.scale.orders_per_district, &name, &fill).await
 }
 
 type Inserts = Vec<(TableId, Key)>;
@@ -165,8 +151,7 @@ impl<E: Env> Loader<'_, E> {
             let before = self.inserts.len();
             name(unit, &mut self.inserts);
             let positions = 0..self.inserts.len() - before;
-            self.origins
-                .extend(positions.map(|position| (unit, position)));
+            self.origins.extend(positions.map(|position| (unit, position)));
             if self.inserts.len() >= BATCH_ROWS || unit == last {
                 let origins = &self.origins;
                 let mut fill_row = |index: usize, row: &mut RecordMut<'_>| {

@@ -108,10 +108,7 @@ impl Config {
         if !self.mix.is_complete() {
             return Some("the shares of the transactions must add up to 100 percent".to_owned());
         }
-        if self
-            .distribution_percent
-            .is_some_and(|percent| percent > 100)
-        {
+        if self.distribution_percent.is_some_and(|percent| percent > 100) {
             return Some("the degree of distribution is a share of at most 100 percent".to_owned());
         }
         self.scale.problem().map(str::to_owned)
@@ -155,10 +152,7 @@ impl<E: Env> Workload<E> for Tpcc {
     }
 
     fn load_rows(&self) -> u64 {
-        TABLE_NAMES
-            .iter()
-            .map(|table| tables::loaded_rows(table, &self.config))
-            .sum()
+        TABLE_NAMES.iter().map(|table| tables::loaded_rows(table, &self.config)).sum()
     }
 
     fn load_parts(&self) -> u64 {

@@ -46,9 +46,7 @@ pub async fn new_order<E: Env>(
     // An item number nobody uses ends the transaction, but only after all that comes before it in the
     // profile was done [TPC-C 2.4.2.3].
     let item_found = |line: usize| buffers.found[LINES + 2 * line].is_some();
-    let valid_lines = (0..input.lines().len())
-        .take_while(|&line| item_found(line))
-        .count();
+    let valid_lines = (0..input.lines().len()).take_while(|&line| item_found(line)).count();
     name_inserts(tables, buffers, input, order, valid_lines);
     txn.insert_many(&buffers.inserts, &mut buffers.rows).await?;
     fill_order(&mut txn, buffers.rows[0], input, entry_date);
@@ -67,14 +65,10 @@ fn name_reads(tables: &Tables, buffers: &mut Buffers, input: &NewOrderInput) {
     buffers.reads.clear();
     buffers.reads.push((tables.warehouse, keys::warehouse(w)));
     buffers.reads.push((tables.district, keys::district(w, d)));
-    buffers
-        .reads
-        .push((tables.customer, keys::customer(w, d, input.customer)));
+    buffers.reads.push((tables.customer, keys::customer(w, d, input.customer)));
     for line in input.lines() {
         buffers.reads.push((tables.item, keys::item(line.item)));
-        buffers
-            .reads
-            .push((tables.stock, keys::stock(line.supply_warehouse, line.item)));
+        buffers.reads.push((tables.stock, keys::stock(line.supply_warehouse, line.item)));
     }
 }
 
@@ -172,11 +166,7 @@ fn take_stock<E: Env>(
 ) -> i64 {
     let stock = txn.row(row);
     let left = stock.int(stock::S_QUANTITY) - quantity;
-    let left = if left >= STOCK_MIN {
-        left
-    } else {
-        left + STOCK_REFILL
-    };
+    let left = if left >= STOCK_MIN { left } else { left + STOCK_REFILL };
     let year_to_date = stock.int(stock::S_YTD) + quantity;
     let order_count = stock.int(stock::S_ORDER_CNT) + 1;
     let remote_count = stock.int(stock::S_REMOTE_CNT) + i64::from(is_remote);
@@ -194,8 +184,7 @@ fn take_stock<E: Env>(
 fn dist_info<E: Env>(txn: &Transaction<'_, E>, row: RowId, district: i16) -> [u8; DIST_INFO_BYTES] {
     let column = stock::S_DIST_01 + (district as usize - 1) % stock::DISTRICT_TEXTS;
     let text = txn.row(row).bytes(column);
-    text.try_into()
-        .expect("the loader writes texts of this length")
+    text.try_into().expect("the loader writes texts of this length")
 }
 
 fn fill_line<E: Env>(

@@ -35,12 +35,7 @@ impl NurandConstants {
             }
         };
         let customer = random.uniform(0, A_CUSTOMER);
-        Self {
-            last_name_load,
-            last_name_run,
-            customer,
-            item: random.uniform(0, A_ITEM),
-        }
+        Self { last_name_load, last_name_run, customer, item: random.uniform(0, A_ITEM) }
     }
 
     /// A customer number, 1 up to the district's customers.
@@ -127,10 +122,7 @@ mod tests {
     fn the_distribution_has_the_skew_that_the_formula_gives() {
         const DRAWS: u32 = 2_000_000;
         let mut random = Random::new(6);
-        let constants = NurandConstants {
-            item: 0,
-            ..NurandConstants::new(6)
-        };
+        let constants = NurandConstants { item: 0, ..NurandConstants::new(6) };
         let mut counts = vec![0_u32; Scale::FULL.items as usize + 1];
         for _ in 0..DRAWS {
             counts[constants.item(&mut random, &Scale::FULL) as usize] += 1;

@@ -31,17 +31,7 @@ pub async fn order_status<E: Env>(
 
     let (low, high) = keys::orders_of_customer(w, d, customer_number);
     let source = ScanSource::Index(tables.order_customer);
-    txn.scan(
-        &Scan {
-            source,
-            low,
-            high,
-            reverse: true,
-            limit: 1,
-        },
-        &mut buffers.rows,
-    )
-    .await?;
+    txn.scan(&Scan { source, low, high, reverse: true, limit: 1 }, &mut buffers.rows).await?;
     // Only at reduced scale may a customer have no order yet.
     if let Some(&order_row) = buffers.rows.first() {
         let order_number = txn.row(order_row).int(orders::O_ID) as i32;
@@ -49,13 +39,7 @@ pub async fn order_status<E: Env>(
 
         let (low, high) = keys::order_lines(w, d, order_number, order_number);
         let source = ScanSource::Table(tables.order_line);
-        let scan = Scan {
-            source,
-            low,
-            high,
-            reverse: false,
-            limit: usize::MAX,
-        };
+        let scan = Scan { source, low, high, reverse: false, limit: usize::MAX };
         txn.scan(&scan, &mut buffers.rows).await?;
         for &row in &buffers.rows {
             show_line(&mut buffers.screen, txn.row(row));
@@ -75,11 +59,7 @@ fn show_order(screen: &mut Screen, order: RecordRef<'_>) {
     let is_open = order.is_null(orders::O_CARRIER_ID);
     screen.number(order.int(orders::O_ID));
     screen.number(order.int(orders::O_ENTRY_D));
-    screen.number(if is_open {
-        0
-    } else {
-        order.int(orders::O_CARRIER_ID)
-    });
+    screen.number(if is_open { 0 } else { order.int(orders::O_CARRIER_ID) });
 }
 
 fn show_line(screen: &mut Screen, line: RecordRef<'_>) {

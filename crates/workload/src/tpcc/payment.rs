@@ -35,18 +35,11 @@ pub async fn payment<E: Env>(
     let mut txn = lane.begin(isolation).await?;
 
     buffers.reads.clear();
-    buffers
-        .reads
-        .push((tables.warehouse, keys::warehouse(input.warehouse)));
-    buffers.reads.push((
-        tables.district,
-        keys::district(input.warehouse, input.district),
-    ));
+    buffers.reads.push((tables.warehouse, keys::warehouse(input.warehouse)));
+    buffers.reads.push((tables.district, keys::district(input.warehouse, input.district)));
     if let CustomerChoice::Number(c) = input.customer {
         let (w, d) = customer_district;
-        buffers
-            .reads
-            .push((tables.customer, keys::customer(w, d, c)));
+        buffers.reads.push((tables.customer, keys::customer(w, d, c)));
     }
     txn.read_many(&buffers.reads, &mut buffers.found).await?;
     let warehouse_row = present(buffers.found[0], "warehouse")?;
@@ -54,32 +47,18 @@ pub async fn payment<E: Env>(
     let customer_row = match buffers.found.get(2) {
         Some(&found) => present(found, "customer")?,
         None => {
-            select_customer(
-                &mut txn,
-                tables,
-                buffers,
-                customer_district,
-                &input.customer,
-            )
-            .await?
+            select_customer(&mut txn, tables, buffers, customer_district, &input.customer).await?
         }
     };
 
     raise(&mut txn, warehouse_row, warehouse::W_YTD, input.amount);
     raise(&mut txn, district_row, district::D_YTD, input.amount);
     pay(&mut txn, customer_row, input);
-    let history_row = txn
-        .insert(tables.history, &keys::history(history_number))
-        .await?;
+    let history_row = txn.insert(tables.history, &keys::history(history_number)).await?;
     let h_data = history_text(&txn, warehouse_row, district_row);
     let customer_number = txn.row(customer_row).int(customer::C_ID);
     fill_history(&mut txn, history_row, input, customer_number, date, &h_data);
-    show(
-        &txn,
-        &mut buffers.screen,
-        [warehouse_row, district_row, customer_row],
-        date,
-    );
+    show(&txn, &mut buffers.screen, [warehouse_row, district_row, customer_row], date);
     Ok(result_of(txn.commit().await))
 }
 
@@ -163,11 +142,7 @@ fn show<E: Env>(txn: &Transaction<'_, E>, screen: &mut Screen, rows: [RowId; 3],
         screen.text(customer.bytes(column));
     }
     screen.text(customer.bytes(customer::C_CREDIT));
-    for column in [
-        customer::C_SINCE,
-        customer::C_CREDIT_LIM,
-        customer::C_DISCOUNT,
-    ] {
+    for column in [customer::C_SINCE, customer::C_CREDIT_LIM, customer::C_DISCOUNT] {
         screen.number(customer.int(column));
     }
     screen.number(customer.int(customer::C_BALANCE));
@@ -187,19 +162,9 @@ pub async fn continue_history<E: Env>(
     let mut txn = lane.begin(Isolation::Snapshot).await?;
     let (low, high) = keys::histories(terminal.history_terminal);
     let source = ScanSource::Table(terminal.tables.history);
-    let scan = Scan {
-        source,
-        low,
-        high,
-        reverse: true,
-        limit: 1,
-    };
+    let scan = Scan { source, low, high, reverse: true, limit: 1 };
     txn.scan(&scan, &mut terminal.buffers.rows).await?;
-    let latest = terminal
-        .buffers
-        .rows
-        .first()
-        .map(|&row| txn.row(row).int(history::H_ID));
+    let latest = terminal.buffers.rows.first().map(|&row| txn.row(row).int(history::H_ID));
     let first = keys::first_history_number(terminal.history_terminal);
     // Nothing was written, so the outcome cannot be unknown.
     if let TransactionResult::Aborted(reason) = result_of(txn.commit().await) {

@@ -53,10 +53,7 @@ pub struct LoadedOrder {
 impl Population {
     /// The population that a configuration describes.
     pub fn new(config: &Config) -> Self {
-        Self {
-            config: *config,
-            constants: NurandConstants::new(config.seed),
-        }
+        Self { config: *config, constants: NurandConstants::new(config.seed) }
     }
 
     fn random(&self, table: u32, row: u64) -> Random {
@@ -126,10 +123,7 @@ impl Population {
         fill_address(row, customer::C_STREET_1, random);
         row.set_bytes(customer::C_PHONE, digits(random, 16).bytes());
         row.set_int(customer::C_SINCE, LOAD_DATE);
-        row.set_bytes(
-            customer::C_CREDIT,
-            if random.percent(10) { b"BC" } else { b"GC" },
-        );
+        row.set_bytes(customer::C_CREDIT, if random.percent(10) { b"BC" } else { b"GC" });
         row.set_int(customer::C_CREDIT_LIM, CREDIT_LIMIT);
         row.set_int(customer::C_DISCOUNT, random.uniform(0, 5000));
         row.set_int(customer::C_BALANCE, -FIRST_PAYMENT);
@@ -155,8 +149,7 @@ impl Population {
     /// The customers of a district in the order in which they placed their orders.
     pub fn customer_permutation(&self, w: i16, d: i16) -> Vec<i32> {
         let mut customers: Vec<i32> = (1..=self.config.scale.customers_per_district).collect();
-        self.random(PERMUTATIONS, self.district_index(w, d))
-            .shuffle(&mut customers);
+        self.random(PERMUTATIONS, self.district_index(w, d)).shuffle(&mut customers);
         customers
     }
 
@@ -165,10 +158,7 @@ impl Population {
         let random = &mut self.random(ORDERS, self.order_index(w, d, o));
         let line_count = random.uniform(5, 15) as i16;
         let carrier = random.uniform(1, 10);
-        LoadedOrder {
-            line_count,
-            carrier: self.is_delivered(o).then_some(carrier),
-        }
+        LoadedOrder { line_count, carrier: self.is_delivered(o).then_some(carrier) }
     }
 
     /// Whether order `o` was delivered before the load; the others are new orders.

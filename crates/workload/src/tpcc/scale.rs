@@ -28,12 +28,8 @@ impl Scale {
     };
 
     /// A hundred times smaller, for tests and simulation. Contention is higher than at full scale.
-    pub const SMALL: Self = Self {
-        items: 200,
-        districts: 10,
-        customers_per_district: 30,
-        orders_per_district: 30,
-    };
+    pub const SMALL: Self =
+        Self { items: 200, districts: 10, customers_per_district: 30, orders_per_district: 30 };
 
     /// The last loaded order of a district that is delivered already: 2100.
     pub const fn delivered_order_max(&self) -> i32 {

@@ -176,17 +176,10 @@ fn describe_warehouse() -> Described {
 }
 
 fn describe_district() -> Described {
-    let mut columns = vec![
-        column("d_w_id", Int2),
-        column("d_id", Int2),
-        column("d_name", Varchar(10)),
-    ];
+    let mut columns =
+        vec![column("d_w_id", Int2), column("d_id", Int2), column("d_name", Varchar(10))];
     columns.extend(address("d"));
-    columns.extend([
-        column("d_tax", RATE),
-        column("d_ytd", MONEY),
-        column("d_next_o_id", Int4),
-    ]);
+    columns.extend([column("d_tax", RATE), column("d_ytd", MONEY), column("d_next_o_id", Int4)]);
     ("district", columns, &[district::D_W_ID, district::D_ID])
 }
 
@@ -212,11 +205,7 @@ fn describe_customer() -> Described {
         column("c_delivery_cnt", Int4),
         column("c_data", Varchar(C_DATA_BYTES as u32)),
     ]);
-    (
-        "customer",
-        columns,
-        &[customer::C_W_ID, customer::C_D_ID, customer::C_ID],
-    )
+    ("customer", columns, &[customer::C_W_ID, customer::C_D_ID, customer::C_ID])
 }
 
 /// The specification gives `history` no key [TPC-C 1.3.1]. Ours is hidden: the writing terminal in the
@@ -247,24 +236,12 @@ fn describe_orders() -> Described {
         column("o_ol_cnt", Int2),
         column("o_all_local", Int2),
     ];
-    (
-        "orders",
-        columns,
-        &[orders::O_W_ID, orders::O_D_ID, orders::O_ID],
-    )
+    ("orders", columns, &[orders::O_W_ID, orders::O_D_ID, orders::O_ID])
 }
 
 fn describe_new_order() -> Described {
-    let columns = vec![
-        column("no_w_id", Int2),
-        column("no_d_id", Int2),
-        column("no_o_id", Int4),
-    ];
-    (
-        "new_order",
-        columns,
-        &[new_order::NO_W_ID, new_order::NO_D_ID, new_order::NO_O_ID],
-    )
+    let columns = vec![column("no_w_id", Int2), column("no_d_id", Int2), column("no_o_id", Int4)];
+    ("new_order", columns, &[new_order::NO_W_ID, new_order::NO_D_ID, new_order::NO_O_ID])
 }
 
 fn describe_order_line() -> Described {
@@ -281,11 +258,7 @@ fn describe_order_line() -> Described {
         column("ol_amount", MONEY),
         column("ol_dist_info", Char(DIST_INFO_BYTES as u32)),
     ];
-    (
-        "order_line",
-        columns,
-        &[OL_W_ID, OL_D_ID, OL_O_ID, OL_NUMBER],
-    )
+    ("order_line", columns, &[OL_W_ID, OL_D_ID, OL_O_ID, OL_NUMBER])
 }
 
 fn describe_item() -> Described {
@@ -300,17 +273,10 @@ fn describe_item() -> Described {
 }
 
 fn describe_stock() -> Described {
-    let mut columns = vec![
-        column("s_w_id", Int2),
-        column("s_i_id", Int4),
-        column("s_quantity", Int2),
-    ];
-    let texts = (1..=stock::DISTRICT_TEXTS).map(|district| {
-        column(
-            &format!("s_dist_{district:02}"),
-            Char(DIST_INFO_BYTES as u32),
-        )
-    });
+    let mut columns =
+        vec![column("s_w_id", Int2), column("s_i_id", Int4), column("s_quantity", Int2)];
+    let texts = (1..=stock::DISTRICT_TEXTS)
+        .map(|district| column(&format!("s_dist_{district:02}"), Char(DIST_INFO_BYTES as u32)));
     columns.extend(texts);
     columns.extend([
         column("s_ytd", Int4),
@@ -330,32 +296,15 @@ mod tests {
     fn positions_match_names() {
         let schemas = schemas().expect("the schemas are fine");
         let expected: [&[(&str, usize)]; 9] = [
-            &[
-                ("w_id", warehouse::W_ID),
-                ("w_zip", warehouse::W_ZIP),
-                ("w_ytd", warehouse::W_YTD),
-            ],
-            &[
-                ("d_id", district::D_ID),
-                ("d_next_o_id", district::D_NEXT_O_ID),
-            ],
+            &[("w_id", warehouse::W_ID), ("w_zip", warehouse::W_ZIP), ("w_ytd", warehouse::W_YTD)],
+            &[("d_id", district::D_ID), ("d_next_o_id", district::D_NEXT_O_ID)],
             &[("c_last", customer::C_LAST), ("c_data", customer::C_DATA)],
             &[("h_w_id", history::H_W_ID), ("h_data", history::H_DATA)],
-            &[
-                ("o_c_id", orders::O_C_ID),
-                ("o_all_local", orders::O_ALL_LOCAL),
-            ],
+            &[("o_c_id", orders::O_C_ID), ("o_all_local", orders::O_ALL_LOCAL)],
             &[("no_o_id", new_order::NO_O_ID)],
-            &[
-                ("ol_number", order_line::OL_NUMBER),
-                ("ol_dist_info", order_line::OL_DIST_INFO),
-            ],
+            &[("ol_number", order_line::OL_NUMBER), ("ol_dist_info", order_line::OL_DIST_INFO)],
             &[("i_name", item::I_NAME), ("i_data", item::I_DATA)],
-            &[
-                ("s_dist_01", stock::S_DIST_01),
-                ("s_dist_10", 12),
-                ("s_data", stock::S_DATA),
-            ],
+            &[("s_dist_01", stock::S_DIST_01), ("s_dist_10", 12), ("s_data", stock::S_DATA)],
         ];
         for (schema, columns) in schemas.iter().zip(expected) {
             for &(name, position) in columns {

@@ -26,21 +26,13 @@ pub async fn stock_level<E: Env>(
 ) -> Result<TransactionResult, WorkloadError> {
     let (w, d) = (input.warehouse, input.district);
     let mut txn = lane.begin(isolation).await?;
-    let district_row = present(
-        txn.read(tables.district, &keys::district(w, d)).await?,
-        "district",
-    )?;
+    let district_row =
+        present(txn.read(tables.district, &keys::district(w, d)).await?, "district")?;
     let next_order = txn.row(district_row).int(district::D_NEXT_O_ID) as i32;
 
     let (low, high) = keys::order_lines(w, d, next_order - ORDERS, next_order - 1);
     let source = ScanSource::Table(tables.order_line);
-    let scan = Scan {
-        source,
-        low,
-        high,
-        reverse: false,
-        limit: usize::MAX,
-    };
+    let scan = Scan { source, low, high, reverse: false, limit: usize::MAX };
     txn.scan(&scan, &mut buffers.rows).await?;
     let item = |&row| txn.row(row).int(order_line::OL_I_ID) as i32;
     buffers.items.clear();
@@ -49,12 +41,7 @@ pub async fn stock_level<E: Env>(
     buffers.items.dedup();
 
     buffers.reads.clear();
-    buffers.reads.extend(
-        buffers
-            .items
-            .iter()
-            .map(|&item| (tables.stock, keys::stock(w, item))),
-    );
+    buffers.reads.extend(buffers.items.iter().map(|&item| (tables.stock, keys::stock(w, item))));
     txn.read_many(&buffers.reads, &mut buffers.found).await?;
     let mut low_stock = 0;
     for &found in &buffers.found {

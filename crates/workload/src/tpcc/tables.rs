@@ -87,13 +87,7 @@ impl Tables {
 pub async fn create<E: Env>(database: &Database<E>, config: &Config) -> Result<(), WorkloadError> {
     for schema in schemas()? {
         let (design, indexes) = design(schema.name(), config);
-        database
-            .create_table(TableSpec {
-                schema,
-                design,
-                indexes,
-            })
-            .await?;
+        database.create_table(TableSpec { schema, design, indexes }).await?;
     }
     Ok(())
 }
@@ -143,30 +137,17 @@ fn design(table: &str, config: &Config) -> (PhysicalDesign, Vec<IndexDesign>) {
     };
     match table {
         "warehouse" => (dense(vec![warehouses], VERSIONS_BESIDE_HOT, rows), vec![]),
-        "district" => (
-            dense(vec![warehouses, districts], VERSIONS_BESIDE_HOT, rows),
-            vec![],
-        ),
+        "district" => (dense(vec![warehouses, districts], VERSIONS_BESIDE_HOT, rows), vec![]),
         "customer" => {
-            let design = dense(
-                vec![warehouses, districts, customers],
-                VERSIONS_BESIDE_COLD,
-                rows,
-            );
+            let design = dense(vec![warehouses, districts, customers], VERSIONS_BESIDE_COLD, rows);
             let columns = vec![customer::C_W_ID, customer::C_D_ID, customer::C_LAST];
             (design, vec![index(CUSTOMER_NAME, columns, IndexKind::Hash)])
         }
         "item" => (dense(vec![items], VERSIONS_BESIDE_COLD, rows), vec![]),
-        "stock" => (
-            dense(vec![warehouses, items], VERSIONS_BESIDE_COLD, rows),
-            vec![],
-        ),
+        "stock" => (dense(vec![warehouses, items], VERSIONS_BESIDE_COLD, rows), vec![]),
         "orders" => {
             let columns = vec![orders::O_W_ID, orders::O_D_ID, orders::O_C_ID];
-            (
-                tree(rows),
-                vec![index(ORDER_CUSTOMER, columns, IndexKind::Tree)],
-            )
+            (tree(rows), vec![index(ORDER_CUSTOMER, columns, IndexKind::Tree)])
         }
         _ => (tree(rows), vec![]),
     }

@@ -131,9 +131,8 @@ impl Terminal {
         seed: u64,
     ) -> Result<Self, WorkloadError> {
         assert!(thread < threads, "threads count from 0");
-        let history_terminal = u16::try_from(thread + 1)
-            .ok()
-            .filter(|&terminal| terminal < u16::MAX);
+        let history_terminal =
+            u16::try_from(thread + 1).ok().filter(|&terminal| terminal < u16::MAX);
         let Some(history_terminal) = history_terminal else {
             let sentence = format!("TPC-C has room for {} threads, not {threads}", u16::MAX - 1);
             return Err(WorkloadError::Configuration(sentence));
@@ -174,12 +173,7 @@ impl Terminal {
         let warehouse = self.draw_warehouse();
         let (config, constants) = (&self.config, &self.constants);
         let (zipf, random) = (self.zipf.as_ref(), &mut self.random);
-        let mut source = InputSource {
-            config,
-            constants,
-            zipf,
-            random,
-        };
+        let mut source = InputSource { config, constants, zipf, random };
         let input = match kind {
             TransactionType::NewOrder => Input::NewOrder(source.new_order(warehouse)),
             TransactionType::Payment => Input::Payment(source.payment(warehouse)),
@@ -208,9 +202,8 @@ impl Terminal {
     /// known is never used again.
     #[inline]
     pub(super) fn take_history_number(&mut self) -> i64 {
-        let next = self
-            .history_next
-            .get_or_insert(keys::first_history_number(self.history_terminal));
+        let next =
+            self.history_next.get_or_insert(keys::first_history_number(self.history_terminal));
         *next += 1;
         *next - 1
     }

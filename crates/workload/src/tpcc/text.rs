@@ -8,9 +8,8 @@ pub const TEXT_BYTES_MAX: usize = 500;
 pub const LAST_NAME_BYTES_MAX: usize = 16;
 
 /// The syllables of last names [TPC-C 4.3.2.3].
-const SYLLABLES: [&str; 10] = [
-    "BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING",
-];
+const SYLLABLES: [&str; 10] =
+    ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 /// What every tenth item's data contains [TPC-C 4.3.3.1].
 pub const ORIGINAL: &[u8] = b"ORIGINAL";
 
@@ -24,10 +23,7 @@ pub struct Text<const MAX: usize = TEXT_BYTES_MAX> {
 impl<const MAX: usize> Text<MAX> {
     /// The empty text.
     pub const fn new() -> Self {
-        Self {
-            bytes: [0; MAX],
-            length: 0,
-        }
+        Self { bytes: [0; MAX], length: 0 }
     }
 
     /// The bytes.
@@ -172,10 +168,7 @@ mod tests {
             let zip = zip(&mut random);
             assert!(zip.bytes().len() == 9 && zip.bytes().ends_with(b"11111"));
         }
-        assert_eq!(
-            lengths,
-            [false, false, false, false, false, false, true, true, true]
-        );
+        assert_eq!(lengths, [false, false, false, false, false, false, true, true, true]);
     }
 
     #[test]
@@ -205,9 +198,7 @@ mod tests {
     #[test]
     fn numbers_become_digits() {
         let mut text = Text::<40>::new();
-        [0, -7, 1234567, i64::MIN]
-            .into_iter()
-            .for_each(|number| text.push_number(number));
+        [0, -7, 1234567, i64::MIN].into_iter().for_each(|number| text.push_number(number));
         assert_eq!(text.bytes(), b"0-71234567-9223372036854775808");
     }
 }

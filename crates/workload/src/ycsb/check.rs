@@ -55,11 +55,7 @@ fn judge(found: &Found, loaded: u64, writes: &Writes) -> Vec<CheckResult> {
             CheckResult::fails(FIELDS, format!("field {field} of record {key} is not"))
         }
     };
-    vec![
-        expect(ROWS, found.rows, &rows),
-        expect(COUNTERS, found.counters, &writes.updates),
-        fields,
-    ]
+    vec![expect(ROWS, found.rows, &rows), expect(COUNTERS, found.counters, &writes.updates), fields]
 }
 
 fn expect(name: &'static str, found: u64, expected: &RangeInclusive<u64>) -> CheckResult {
@@ -67,10 +63,6 @@ fn expect(name: &'static str, found: u64, expected: &RangeInclusive<u64>) -> Che
         return CheckResult::holds(name, found.to_string());
     }
     let (low, high) = expected.clone().into_inner();
-    let expected = if low == high {
-        low.to_string()
-    } else {
-        format!("{low} to {high}")
-    };
+    let expected = if low == high { low.to_string() } else { format!("{low} to {high}") };
     CheckResult::fails(name, format!("{found} instead of {expected}"))
 }

@@ -39,9 +39,7 @@ impl Default for YcsbConfig {
             records: 100_000,
             record_bytes: RECORD_BYTES_DEFAULT,
             mix: Mix::A,
-            distribution: Distribution::Zipf {
-                theta: THETA_DEFAULT,
-            },
+            distribution: Distribution::Zipf { theta: THETA_DEFAULT },
             operations_per_transaction: 1,
             isolation: Isolation::Snapshot,
         }
@@ -63,40 +61,15 @@ pub struct Mix {
 
 impl Mix {
     /// Update heavy.
-    pub const A: Self = Self {
-        read: 50,
-        update: 50,
-        insert: 0,
-        scan: 0,
-    };
+    pub const A: Self = Self { read: 50, update: 50, insert: 0, scan: 0 };
     /// Read mostly.
-    pub const B: Self = Self {
-        read: 95,
-        update: 5,
-        insert: 0,
-        scan: 0,
-    };
+    pub const B: Self = Self { read: 95, update: 5, insert: 0, scan: 0 };
     /// Read only.
-    pub const C: Self = Self {
-        read: 100,
-        update: 0,
-        insert: 0,
-        scan: 0,
-    };
+    pub const C: Self = Self { read: 100, update: 0, insert: 0, scan: 0 };
     /// Read latest: new records, and reads that prefer them.
-    pub const D: Self = Self {
-        read: 95,
-        update: 0,
-        insert: 5,
-        scan: 0,
-    };
+    pub const D: Self = Self { read: 95, update: 0, insert: 5, scan: 0 };
     /// Short ranges.
-    pub const E: Self = Self {
-        read: 0,
-        update: 0,
-        insert: 5,
-        scan: 95,
-    };
+    pub const E: Self = Self { read: 0, update: 0, insert: 5, scan: 95 };
     /// Read-modify-write. Every update of ours reads first, so that its counter can be checked; F is
     /// therefore A under another name.
     pub const F: Self = Self::A;
@@ -107,12 +80,7 @@ impl Mix {
     /// If the share is over 100 percent.
     pub fn reads_and_updates(read: u32) -> Self {
         assert!(read <= 100, "a share is at most the whole");
-        Self {
-            read,
-            update: 100 - read,
-            insert: 0,
-            scan: 0,
-        }
+        Self { read, update: 100 - read, insert: 0, scan: 0 }
     }
 
     /// The sum of all shares.
@@ -123,10 +91,7 @@ impl Mix {
 
 /// YCSB's letters for its mixes and the distribution that goes with each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(
-    missing_docs,
-    reason = "the letters are YCSB's, see the constants of Mix"
-)]
+#[allow(missing_docs, reason = "the letters are YCSB's, see the constants of Mix")]
 pub enum Letter {
     A,
     B,
@@ -234,10 +199,7 @@ impl YcsbConfig {
         }
         // Twice as many, or drawing distinct ones would take long.
         if self.records < 2 * u64::from(operations) {
-            return Err(YcsbConfigError::Records {
-                records: self.records,
-                operations,
-            });
+            return Err(YcsbConfigError::Records { records: self.records, operations });
         }
         match self.distribution {
             Distribution::Zipf { theta } | Distribution::Latest { theta }
@@ -277,21 +239,14 @@ mod tests {
         assert!(refused(&|config| config.record_bytes = RECORD_BYTES_MAX + 1));
         assert!(refused(&|config| config.operations_per_transaction = 0));
         assert!(refused(&|config| config.records = 1));
-        assert!(refused(
-            &|config| config.distribution = Distribution::Zipf { theta: f64::NAN }
-        ));
+        assert!(refused(&|config| config.distribution = Distribution::Zipf { theta: f64::NAN }));
     }
 
     #[test]
     fn fields_fill_the_record() {
         for record_bytes in [1, 99, 100, 101, 1000, 1024] {
-            let config = YcsbConfig {
-                record_bytes,
-                ..YcsbConfig::default()
-            };
-            let total: u32 = (0..config.field_count())
-                .map(|index| config.field_bytes(index))
-                .sum();
+            let config = YcsbConfig { record_bytes, ..YcsbConfig::default() };
+            let total: u32 = (0..config.field_count()).map(|index| config.field_bytes(index)).sum();
             assert_eq!(total, record_bytes);
         }
     }
@@ -300,14 +255,7 @@ mod tests {
     fn letters_are_read_in_both_cases() {
         assert_eq!("d".parse(), Ok(Letter::D));
         assert!("G".parse::<Letter>().is_err());
-        for letter in [
-            Letter::A,
-            Letter::B,
-            Letter::C,
-            Letter::D,
-            Letter::E,
-            Letter::F,
-        ] {
+        for letter in [Letter::A, Letter::B, Letter::C, Letter::D, Letter::E, Letter::F] {
             assert_eq!(letter.mix().total(), 100);
         }
     }

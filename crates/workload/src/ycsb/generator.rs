@@ -40,10 +40,7 @@ pub struct Population {
 impl Population {
     /// Keys 0 to `records` - 1.
     pub fn new(records: u64) -> Self {
-        Self {
-            next: records.into(),
-            newest: (records - 1).into(),
-        }
+        Self { next: records.into(), newest: (records - 1).into() }
     }
 
     /// A key that nobody has had.
@@ -111,39 +108,18 @@ impl Generator {
             share = share.wrapping_sub(part);
             chosen
         };
-        let Mix {
-            read,
-            update,
-            insert,
-            ..
-        } = self.mix;
+        let Mix { read, update, insert, .. } = self.mix;
         if falls_to(read) {
-            return Step {
-                operation: Operation::Read,
-                key: self.key(random),
-                length: 1,
-            };
+            return Step { operation: Operation::Read, key: self.key(random), length: 1 };
         }
         if falls_to(update) {
-            return Step {
-                operation: Operation::Update,
-                key: self.key(random),
-                length: 1,
-            };
+            return Step { operation: Operation::Update, key: self.key(random), length: 1 };
         }
         if falls_to(insert) {
-            return Step {
-                operation: Operation::Insert,
-                key: self.population.claim(),
-                length: 1,
-            };
+            return Step { operation: Operation::Insert, key: self.population.claim(), length: 1 };
         }
         let length = 1 + random.below(SCAN_LENGTH_MAX);
-        Step {
-            operation: Operation::Scan,
-            key: self.key(random),
-            length,
-        }
+        Step { operation: Operation::Scan, key: self.key(random), length }
     }
 
     /// The key of a record that was there at the start, or (latest) is among the newest now.
@@ -186,11 +162,8 @@ mod tests {
 
     #[test]
     fn operations_of_a_transaction_are_on_records_that_differ() {
-        let config = YcsbConfig {
-            records: 40,
-            operations_per_transaction: 16,
-            ..YcsbConfig::default()
-        };
+        let config =
+            YcsbConfig { records: 40, operations_per_transaction: 16, ..YcsbConfig::default() };
         for transaction in steps(&config, 500) {
             let mut keys: Vec<u64> = transaction.iter().map(|step| step.key).collect();
             assert!(keys.iter().all(|&key| key < 40));
@@ -202,19 +175,10 @@ mod tests {
 
     #[test]
     fn the_mix_is_kept() {
-        let config = YcsbConfig {
-            mix: Mix::B,
-            ..YcsbConfig::default()
-        };
+        let config = YcsbConfig { mix: Mix::B, ..YcsbConfig::default() };
         let drawn = steps(&config, 100_000);
-        let updates = drawn
-            .iter()
-            .filter(|steps| steps[0].operation == Operation::Update)
-            .count();
-        assert!(
-            (4_700..5_300).contains(&updates),
-            "{updates} updates instead of 5 000"
-        );
+        let updates = drawn.iter().filter(|steps| steps[0].operation == Operation::Update).count();
+        assert!((4_700..5_300).contains(&updates), "{updates} updates instead of 5 000");
     }
 
     #[test]
@@ -224,24 +188,14 @@ mod tests {
         for transaction in steps(&config, 200_000) {
             counts[transaction[0].key as usize] += 1;
         }
-        let mut by_count: Vec<(u32, usize)> = counts
-            .iter()
-            .enumerate()
-            .map(|(key, &count)| (count, key))
-            .collect();
+        let mut by_count: Vec<(u32, usize)> =
+            counts.iter().enumerate().map(|(key, &count)| (count, key)).collect();
         by_count.sort_unstable();
         by_count.reverse();
         // Rank 1 of 100 000 at theta 0.99 is drawn with probability 1 / 12.8.
-        assert!(
-            (14_000..17_500).contains(&by_count[0].0),
-            "{}",
-            by_count[0].0
-        );
+        assert!((14_000..17_500).contains(&by_count[0].0), "{}", by_count[0].0);
         let hottest: Vec<usize> = by_count[..10].iter().map(|&(_, key)| key).collect();
-        let neighbours = hottest
-            .iter()
-            .filter(|&&key| hottest.contains(&(key + 1)))
-            .count();
+        let neighbours = hottest.iter().filter(|&&key| hottest.contains(&(key + 1))).count();
         assert!(neighbours <= 1, "the hottest keys are {hottest:?}");
     }
 
@@ -264,9 +218,6 @@ mod tests {
             assert!((500..1500).contains(&steps[0].key));
             recent += usize::from(steps[0].key >= 1400);
         }
-        assert!(
-            recent > 600,
-            "{recent} of 1000 reads were among the newest hundred"
-        );
+        assert!(recent > 600, "{recent} of 1000 reads were among the newest hundred");
     }
 }

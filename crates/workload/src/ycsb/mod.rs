@@ -46,17 +46,10 @@ pub struct Ycsb {
 impl Ycsb {
     /// The workload of a configuration, or why there is none.
     pub fn new(config: YcsbConfig) -> Result<Self, WorkloadError> {
-        config
-            .validate()
-            .map_err(|error| WorkloadError::Configuration(error.to_string()))?;
+        config.validate().map_err(|error| WorkloadError::Configuration(error.to_string()))?;
         let population = Arc::new(Population::new(config.records));
         let generator = Generator::new(&config, population.clone());
-        Ok(Self {
-            config,
-            generator,
-            population,
-            tallies: Tallies::default(),
-        })
+        Ok(Self { config, generator, population, tallies: Tallies::default() })
     }
 
     /// What it runs.
@@ -65,9 +58,7 @@ impl Ycsb {
     }
 
     fn table<E: Env>(&self, database: &Database<E>) -> Result<TableId, WorkloadError> {
-        database
-            .table(record::TABLE)
-            .ok_or(WorkloadError::NoTable(record::TABLE))
+        database.table(record::TABLE).ok_or(WorkloadError::NoTable(record::TABLE))
     }
 }
 
@@ -97,15 +88,11 @@ impl<E: Env> Workload<E> for Ycsb {
     /// Twice the records, for old versions and inserts, and the slots around them.
     fn memory_bytes(&self) -> u64 {
         let record = u64::from(self.config.record_bytes) + 16;
-        self.config
-            .records
-            .saturating_mul(2 * record + SLOT_OVERHEAD_BYTES)
+        self.config.records.saturating_mul(2 * record + SLOT_OVERHEAD_BYTES)
     }
 
     async fn create_tables(&self, database: &Database<E>) -> Result<(), WorkloadError> {
-        database
-            .create_table(record::table_spec(&self.config)?)
-            .await?;
+        database.create_table(record::table_spec(&self.config)?).await?;
         Ok(())
     }
 
@@ -121,10 +108,7 @@ impl<E: Env> Workload<E> for Ycsb {
         let numbers = loading::share(self.config.records, part, parts);
         for chunk in loading::chunks(numbers, LOAD_ROWS) {
             let rows = chunk.end - chunk.start;
-            let keys: Vec<_> = chunk
-                .clone()
-                .map(|number| (table, record::key(number)))
-                .collect();
+            let keys: Vec<_> = chunk.clone().map(|number| (table, record::key(number))).collect();
             loading::insert(lane, &keys, &mut |index, record| {
                 record::fill(record, &self.config, chunk.start + index as u64);
             })

@@ -19,38 +19,21 @@ pub const FIELDS: usize = 2;
 /// Columns and physical design. Keys are counted from 0 without gaps, so they place themselves; scans
 /// want a tree.
 pub fn table_spec(config: &YcsbConfig) -> Result<TableSpec, SchemaError> {
-    let mut columns = vec![
-        Column::new("ycsb_key", ColumnType::Int8),
-        Column::new("counter", ColumnType::Int8),
-    ];
+    let mut columns =
+        vec![Column::new("ycsb_key", ColumnType::Int8), Column::new("counter", ColumnType::Int8)];
     for index in 0..config.field_count() {
         let bytes = ColumnType::Bytes(config.field_bytes(index));
         columns.push(Column::new(&format!("field{index}"), bytes));
     }
     let schema = Schema::new(TABLE, columns, &[KEY])?;
-    let storage = if config.mix.scan > 0 {
-        Storage::Tree
-    } else {
-        Storage::HashInlined
-    };
+    let storage = if config.mix.scan > 0 { Storage::Tree } else { Storage::HashInlined };
     let placement = match storage {
         Storage::Tree => PhysicalDesign::default().placement,
-        _ => Placement::Dense {
-            columns: vec![(0, config.records)],
-        },
+        _ => Placement::Dense { columns: vec![(0, config.records)] },
     };
     let size_hint = config.records;
-    let design = PhysicalDesign {
-        storage,
-        placement,
-        size_hint,
-        ..PhysicalDesign::default()
-    };
-    Ok(TableSpec {
-        schema,
-        design,
-        indexes: Vec::new(),
-    })
+    let design = PhysicalDesign { storage, placement, size_hint, ..PhysicalDesign::default() };
+    Ok(TableSpec { schema, design, indexes: Vec::new() })
 }
 
 /// The key of record `number`.
@@ -89,9 +72,7 @@ fn fill_content(content: &mut [u8], number: u64, field: u32, counter: u64) {
     for chunk in content.chunks_mut(8) {
         chunk.copy_from_slice(&word.to_le_bytes()[..chunk.len()]);
         let mixed = (counter ^ number.rotate_left(32)).wrapping_add(u64::from(field));
-        word = (word ^ mixed)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .rotate_left(29);
+        word = (word ^ mixed).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     }
 }
 
@@ -119,10 +100,7 @@ mod tests {
 
     /// Builds a record, damages it, and tells which field was found damaged.
     fn found(damage: impl FnOnce(&mut RecordMut<'_>, &YcsbConfig)) -> Option<u32> {
-        let config = YcsbConfig {
-            record_bytes: 250,
-            ..YcsbConfig::default()
-        };
+        let config = YcsbConfig { record_bytes: 250, ..YcsbConfig::default() };
         let schema = table_spec(&config).expect("the table is fine").schema;
         let mut payload = vec![0; schema.row_layout(false).payload_words as usize];
         let mut record = RecordMut::new(&schema, &mut payload);
@@ -137,22 +115,10 @@ mod tests {
     #[test]
     fn whole_records_pass_and_damaged_fields_are_found() {
         assert_eq!(found(|_, _| ()), None);
-        assert_eq!(
-            found(|record, _| record.set_bytes(FIELDS + 2, &[9; 50])),
-            Some(2)
-        );
-        assert_eq!(
-            found(|record, _| record.set_bytes(FIELDS + 1, b"short")),
-            Some(1)
-        );
+        assert_eq!(found(|record, _| record.set_bytes(FIELDS + 2, &[9; 50])), Some(2));
+        assert_eq!(found(|record, _| record.set_bytes(FIELDS + 1, b"short")), Some(1));
         // A field of another record, and one of an update that never was.
-        assert_eq!(
-            found(|record, config| write_field(record, config, 78, 0, 5)),
-            Some(0)
-        );
-        assert_eq!(
-            found(|record, config| write_field(record, config, 77, 0, 6)),
-            Some(0)
-        );
+        assert_eq!(found(|record, config| write_field(record, config, 78, 0, 5)), Some(0));
+        assert_eq!(found(|record, config| write_field(record, config, 77, 0, 6)), Some(0));
     }
 }

@@ -21,10 +21,7 @@ impl Tally {
         let add = |counter: &AtomicU64, by| counter.store(counter.load(Relaxed) + by, Relaxed);
         match is_known {
             true => (add(&self.updates, updates), add(&self.inserts, inserts)),
-            false => (
-                add(&self.updates_unknown, updates),
-                add(&self.inserts_unknown, inserts),
-            ),
+            false => (add(&self.updates_unknown, updates), add(&self.inserts_unknown, inserts)),
         };
     }
 }
@@ -46,10 +43,7 @@ impl Tallies {
     /// The tally of one more terminal.
     pub(super) fn open(&self) -> Arc<Tally> {
         let tally = Arc::new(Tally::default());
-        self.all
-            .lock()
-            .expect("no holder panics")
-            .push(tally.clone());
+        self.all.lock().expect("no holder panics").push(tally.clone());
         tally
     }
 
@@ -78,12 +72,6 @@ mod tests {
         let second = tallies.open();
         second.add(4, 0, true);
         second.add(2, 1, false);
-        assert_eq!(
-            tallies.sum(),
-            Writes {
-                updates: 7..=9,
-                inserts: 1..=2
-            }
-        );
+        assert_eq!(tallies.sum(), Writes { updates: 7..=9, inserts: 1..=2 });
     }
 }

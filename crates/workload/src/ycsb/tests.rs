@@ -17,10 +17,7 @@ struct Bench {
 }
 
 fn load(config: YcsbConfig) -> Bench {
-    let open = OpenConfig {
-        server_bytes: 64 << 20,
-        ..OpenConfig::default()
-    };
+    let open = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
     let database = txn::local::open(&open).expect("64 MiB can be had");
     let ycsb = Ycsb::new(config).expect("the configuration makes sense");
     run_now(ycsb.create_tables(&database)).expect("the tables are new");
@@ -28,12 +25,7 @@ fn load(config: YcsbConfig) -> Bench {
     for part in 0..3 {
         run_now(ycsb.load_part(&database, &mut lane, part, 3, &|_| ())).expect("there is room");
     }
-    Bench {
-        ycsb,
-        database,
-        lane,
-        totals: RunTotals::new(5),
-    }
+    Bench { ycsb, database, lane, totals: RunTotals::new(5) }
 }
 
 fn config(letter: Letter) -> YcsbConfig {
@@ -59,18 +51,12 @@ impl Bench {
     }
 
     fn check(&mut self) -> Vec<CheckResult> {
-        let check = self
-            .ycsb
-            .check(&self.database, &mut self.lane, &self.totals, false);
+        let check = self.ycsb.check(&self.database, &mut self.lane, &self.totals, false);
         run_now(check).expect("the table can be read")
     }
 
     fn failures(&mut self) -> Vec<&'static str> {
-        self.check()
-            .iter()
-            .filter(|check| !check.ok)
-            .map(|check| check.name)
-            .collect()
+        self.check().iter().filter(|check| !check.ok).map(|check| check.name).collect()
     }
 
     /// Changes the table behind the workload's back.
@@ -89,14 +75,7 @@ fn row(transaction: &mut Transaction<'_, LocalEnv>, table: TableId, number: u64)
 
 #[test]
 fn every_letter_runs_and_leaves_a_sound_table() {
-    for letter in [
-        Letter::A,
-        Letter::B,
-        Letter::C,
-        Letter::D,
-        Letter::E,
-        Letter::F,
-    ] {
+    for letter in [Letter::A, Letter::B, Letter::C, Letter::D, Letter::E, Letter::F] {
         let mut bench = load(config(letter));
         bench.run(400);
         assert_eq!(bench.failures(), [""; 0], "after workload {letter:?}");
@@ -130,10 +109,7 @@ fn a_lost_update_is_noticed() {
         let counter = transaction.row(row).int(COUNTER);
         transaction.update(row).set_int(COUNTER, counter + 1);
     });
-    assert_eq!(
-        bench.failures(),
-        ["the counters add up to the committed updates"]
-    );
+    assert_eq!(bench.failures(), ["the counters add up to the committed updates"]);
 }
 
 #[test]
@@ -144,10 +120,7 @@ fn a_lost_record_is_noticed() {
         let row = row(transaction, table, RECORDS - 1);
         transaction.delete(row);
     });
-    assert_eq!(
-        bench.failures(),
-        ["every record loaded or inserted is there"]
-    );
+    assert_eq!(bench.failures(), ["every record loaded or inserted is there"]);
 }
 
 #[test]

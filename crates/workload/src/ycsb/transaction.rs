@@ -96,10 +96,7 @@ impl Terminal {
         self.updates = 0;
         self.reads.clear();
         self.reads.extend(
-            self.steps
-                .iter()
-                .filter(reads)
-                .map(|step| (self.table, record::key(step.key))),
+            self.steps.iter().filter(reads).map(|step| (self.table, record::key(step.key))),
         );
         if self.reads.is_empty() {
             return Ok(());
@@ -109,9 +106,7 @@ impl Terminal {
             let Some(row) = row else {
                 // The insert of a recent key may have failed, or not have come to its end.
                 if step.key < self.config.records {
-                    return Err(WorkloadError::MissingRow {
-                        table: record::TABLE,
-                    });
+                    return Err(WorkloadError::MissingRow { table: record::TABLE });
                 }
                 continue;
             };
@@ -138,9 +133,7 @@ impl Terminal {
         transaction: &mut Transaction<'_, E>,
         step: Step,
     ) -> Result<(), WorkloadError> {
-        let row = transaction
-            .insert(self.table, &record::key(step.key))
-            .await?;
+        let row = transaction.insert(self.table, &record::key(step.key)).await?;
         record::fill(&mut transaction.update(row), &self.config, step.key);
         Ok(())
     }
@@ -167,30 +160,10 @@ impl Terminal {
     /// A single operation gives the transaction its type.
     fn kind(&self) -> usize {
         match self.steps[..] {
-            [
-                Step {
-                    operation: Operation::Read,
-                    ..
-                },
-            ] => 0,
-            [
-                Step {
-                    operation: Operation::Update,
-                    ..
-                },
-            ] => 1,
-            [
-                Step {
-                    operation: Operation::Insert,
-                    ..
-                },
-            ] => 2,
-            [
-                Step {
-                    operation: Operation::Scan,
-                    ..
-                },
-            ] => 3,
+            [Step { operation: Operation::Read, .. }] => 0,
+            [Step { operation: Operation::Update, .. }] => 1,
+            [Step { operation: Operation::Insert, .. }] => 2,
+            [Step { operation: Operation::Scan, .. }] => 3,
             _ => 4,
         }
     }
@@ -202,11 +175,7 @@ impl Terminal {
             TransactionResult::RolledBack | TransactionResult::Aborted(_) => return,
         };
         let mut inserts = 0;
-        for step in self
-            .steps
-            .iter()
-            .filter(|step| step.operation == Operation::Insert)
-        {
+        for step in self.steps.iter().filter(|step| step.operation == Operation::Insert) {
             inserts += 1;
             if is_known {
                 self.population.announce(step.key);

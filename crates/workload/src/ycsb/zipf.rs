@@ -40,12 +40,7 @@ impl Zipf {
         let mut first = 0;
         while first < items {
             let count = (first / GROWTH).max(1).min(items - first);
-            blocks.push(Block {
-                first,
-                count,
-                keep: 1 << 32,
-                alias: 0,
-            });
+            blocks.push(Block { first, count, keep: 1 << 32, alias: 0 });
             weights.push(weight(first, count, theta));
             first += count;
         }
@@ -60,11 +55,7 @@ impl Zipf {
         let column = ((choice >> 32) * self.blocks.len() as u64) >> 32;
         let block = &self.blocks[column as usize];
         let own = choice & 0xffff_ffff < block.keep;
-        let block = if own {
-            block
-        } else {
-            &self.blocks[block.alias as usize]
-        };
+        let block = if own { block } else { &self.blocks[block.alias as usize] };
         match block.count {
             1 => block.first,
             count => block.first + random.below(count),
@@ -76,9 +67,7 @@ impl Zipf {
 /// midpoint rule differs from it by less than a part in a thousand.
 fn weight(first: u64, count: u64, theta: f64) -> f64 {
     if count < GROWTH {
-        return (first + 1..=first + count)
-            .map(|rank| libm::pow(rank as f64, -theta))
-            .sum();
+        return (first + 1..=first + count).map(|rank| libm::pow(rank as f64, -theta)).sum();
     }
     let (low, high) = (first as f64 + 0.5, (first + count) as f64 + 0.5);
     let flat = 1.0 - theta;
@@ -118,10 +107,7 @@ mod tests {
         for _ in 0..draws {
             counts[zipf.rank(&mut random) as usize] += 1;
         }
-        counts
-            .iter()
-            .map(|&count| count as f64 / draws as f64)
-            .collect()
+        counts.iter().map(|&count| count as f64 / draws as f64).collect()
     }
 
     #[test]
@@ -132,30 +118,17 @@ mod tests {
         for rank in [0, 1, 2, 5, 10, 24] {
             let expected = libm::pow(rank as f64 + 1.0, -theta) / zeta;
             let error = (found[rank] - expected).abs() / expected;
-            assert!(
-                error < 0.02,
-                "rank {rank}: {} instead of {expected}",
-                found[rank]
-            );
+            assert!(error < 0.02, "rank {rank}: {} instead of {expected}", found[rank]);
         }
         let tail: f64 = found[500..].iter().sum();
-        let expected: f64 = (501..=items)
-            .map(|rank| libm::pow(rank as f64, -theta) / zeta)
-            .sum();
-        assert!(
-            (tail - expected).abs() / expected < 0.02,
-            "{tail} instead of {expected}"
-        );
+        let expected: f64 = (501..=items).map(|rank| libm::pow(rank as f64, -theta) / zeta).sum();
+        assert!((tail - expected).abs() / expected < 0.02, "{tail} instead of {expected}");
     }
 
     #[test]
     fn theta_zero_is_uniform() {
         let found = frequencies(100, 0.0, 1_000_000);
-        assert!(
-            found
-                .iter()
-                .all(|frequency| (0.0095..0.0105).contains(frequency))
-        );
+        assert!(found.iter().all(|frequency| (0.0095..0.0105).contains(frequency)));
     }
 
     #[test]
@@ -165,9 +138,7 @@ mod tests {
 
     #[test]
     fn large_weights_agree_with_sums() {
-        let exact: f64 = (10_001..=10_400)
-            .map(|rank| libm::pow(rank as f64, -0.7))
-            .sum();
+        let exact: f64 = (10_001..=10_400).map(|rank| libm::pow(rank as f64, -0.7)).sum();
         assert!((weight(10_000, 400, 0.7) - exact).abs() / exact < 1e-6);
         let exact: f64 = (10_001..=10_400).map(|rank| 1.0 / rank as f64).sum();
         assert!((weight(10_000, 400, 1.0) - exact).abs() / exact < 1e-6);

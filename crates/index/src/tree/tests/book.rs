@@ -35,14 +35,8 @@ impl Book {
     pub fn end(&self, numbers: &[u64], present: bool) {
         self.stamp.set(self.stamp.get() + 1);
         let stamp = self.stamp.get();
-        let fact = if present {
-            Fact::Present(stamp)
-        } else {
-            Fact::Absent(stamp)
-        };
-        self.facts
-            .borrow_mut()
-            .extend(numbers.iter().map(|&number| (number, fact)));
+        let fact = if present { Fact::Present(stamp) } else { Fact::Absent(stamp) };
+        self.facts.borrow_mut().extend(numbers.iter().map(|&number| (number, fact)));
     }
 
     /// Keys of `client` (of `clients`) that are present, from `low` on.

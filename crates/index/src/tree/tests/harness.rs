@@ -11,12 +11,7 @@ use std::sync::{Arc, Mutex};
 
 /// Small nodes, so that few keys make many of them.
 pub fn small_layout(checksummed: bool) -> LeafLayout {
-    LeafLayout {
-        key_words: 1,
-        value_words: 1,
-        entries: 6,
-        checksummed,
-    }
+    LeafLayout { key_words: 1, value_words: 1, entries: 6, checksummed }
 }
 
 /// Inner nodes and root blocks out of a server's extents.
@@ -29,10 +24,7 @@ const EXTENT_WORDS: u32 = 8 * 1024;
 
 impl ExtentAllocator {
     pub fn new(extents: Arc<Extents>) -> Self {
-        Self {
-            extents,
-            rest: Mutex::new((GlobalPtr::NULL, 0)),
-        }
+        Self { extents, rest: Mutex::new((GlobalPtr::NULL, 0)) }
     }
 }
 
@@ -41,10 +33,7 @@ impl NodeAllocator for ExtentAllocator {
         let mut rest = self.rest.lock().expect("no holder panics");
         if rest.1 < words {
             let bytes = u64::from(EXTENT_WORDS.max(words)) * layout::WORD_BYTES;
-            let ptr = self
-                .extents
-                .allocate(bytes, Label(1))
-                .map_err(|error| error.to_string())?;
+            let ptr = self.extents.allocate(bytes, Label(1)).map_err(|error| error.to_string())?;
             *rest = (ptr, EXTENT_WORDS.max(words));
         }
         let ptr = rest.0;
@@ -56,27 +45,12 @@ impl NodeAllocator for ExtentAllocator {
 /// A local world whose servers offer extents and trees.
 pub fn local_world(server_count: u16, server_bytes: u64) -> Arc<LocalWorld> {
     let server_bytes = vec![server_bytes; usize::from(server_count)];
-    let world = LocalWorld::new(&WorldConfig {
-        server_bytes,
-        seed: 1,
-    })
-    .expect("memory for a test");
+    let world = LocalWorld::new(&WorldConfig { server_bytes, seed: 1 }).expect("memory for a test");
     for node in 0..server_count {
-        let extents = Arc::new(Extents::new(
-            RegionId(node),
-            world.region_bytes(RegionId(node)),
-        ));
-        world.register(
-            NodeId(node),
-            EXTENT_SERVICE,
-            Arc::new(ExtentService(extents.clone())),
-        );
+        let extents = Arc::new(Extents::new(RegionId(node), world.region_bytes(RegionId(node))));
+        world.register(NodeId(node), EXTENT_SERVICE, Arc::new(ExtentService(extents.clone())));
         let allocator = Arc::new(ExtentAllocator::new(extents));
-        world.register(
-            NodeId(node),
-            TREE_SERVICE,
-            Arc::new(TreeService::new(allocator)),
-        );
+        world.register(NodeId(node), TREE_SERVICE, Arc::new(TreeService::new(allocator)));
     }
     world
 }
@@ -115,15 +89,7 @@ pub fn key(number: u64) -> Key {
 impl<E: Env> Client<E> {
     pub fn new(env: E, tree: Tree, pool: Pool, slot: u16) -> Self {
         let cache = LeafCache::default();
-        Self {
-            env,
-            tree,
-            cache,
-            pool,
-            batch: None,
-            slot: SlotId(slot),
-            counter: Rc::default(),
-        }
+        Self { env, tree, cache, pool, batch: None, slot: SlotId(slot), counter: Rc::default() }
     }
 
     pub fn timestamp(&mut self) -> VersionWord {
@@ -148,10 +114,7 @@ impl<E: Env> Client<E> {
         let (batch, leaf) =
             find_leaf(&self.env, batch, &self.tree, &mut self.cache, key.words()).await?;
         let view = leaf.view(&batch, &self.tree);
-        let value = view
-            .search(key.words())
-            .ok()
-            .map(|index| view.value(index)[0]);
+        let value = view.search(key.words()).ok().map(|index| view.value(index)[0]);
         self.keep(batch);
         Ok(value)
     }
@@ -164,22 +127,10 @@ impl<E: Env> Client<E> {
         let (batch, leaf) = find_leaf(&env, batch, &tree, &mut self.cache, first.words()).await?;
         let view = leaf.view(&batch, &tree);
         let own = |number: &&u64| view.covers(&[**number]);
-        let keys: Vec<Key> = numbers
-            .iter()
-            .take_while(own)
-            .map(|&number| key(number))
-            .collect();
+        let keys: Vec<Key> = numbers.iter().take_while(own).map(|&number| key(number)).collect();
         let timestamp = self.timestamp();
-        let made = make_room(
-            &env,
-            batch,
-            &tree,
-            &mut self.cache,
-            &mut self.pool,
-            leaf,
-            &keys,
-            timestamp,
-        );
+        let made =
+            make_room(&env, batch, &tree, &mut self.cache, &mut self.pool, leaf, &keys, timestamp);
         let (batch, leaves) = made.await?;
         let leaf = *leaves
             .iter()
@@ -242,11 +193,7 @@ impl<E: Env> Client<E> {
             batch = self.env.execute(batch).await?;
             batch.clear_verbs();
         }
-        if result == LockResult::Held {
-            Ok(batch)
-        } else {
-            Err(IndexError::Conflict)
-        }
+        if result == LockResult::Held { Ok(batch) } else { Err(IndexError::Conflict) }
     }
 
     /// Absorbs the right neighbour of the leaf of `number`, if it pays, and frees it at once: these
@@ -291,10 +238,8 @@ impl<E: Env> Client<E> {
         let mut batch = self.batch();
         let mut leaf;
         (batch, leaf) = find_leaf(&env, batch, &tree, &mut self.cache, &[high]).await?;
-        let (Ok(mut end) | Err(mut end)) = leaf
-            .view(&batch, &tree)
-            .search(&[high])
-            .map(|index| index + 1);
+        let (Ok(mut end) | Err(mut end)) =
+            leaf.view(&batch, &tree).search(&[high]).map(|index| index + 1);
         let mut found = Vec::new();
         loop {
             let view = leaf.view(&batch, &tree);
@@ -311,9 +256,7 @@ impl<E: Env> Client<E> {
     /// A full check; any error and, unless `unsettled` is allowed, any unsettled entry fails the
     /// test.
     pub async fn sound(&mut self, unsettled: bool) -> TreeReport {
-        let report = check(&self.env, &self.tree)
-            .await
-            .expect("the tree can be read");
+        let report = check(&self.env, &self.tree).await.expect("the tree can be read");
         assert!(report.errors.is_empty(), "{report:#?}");
         assert!(unsettled || report.unsettled.is_empty(), "{report:#?}");
         report

@@ -18,10 +18,7 @@ fn an_empty_tree_is_sound_and_opens_by_its_root() {
     let report = run_now(client.sound(false));
     assert_eq!((report.height, report.leaves, report.entries), (1, 1, 0));
     assert_eq!(run_now(client.get(5)), Ok(None));
-    assert_eq!(
-        run_now(open_tree(&client.env, client.tree.root)),
-        Ok(client.tree)
-    );
+    assert_eq!(run_now(open_tree(&client.env, client.tree.root)), Ok(client.tree));
     assert!(run_now(open_tree(&client.env, GlobalPtr::new(RegionId(0), 4096))).is_err());
 }
 
@@ -69,10 +66,7 @@ fn rising_keys_fill_their_leaves() {
     let mut client = Client::alone(LeafLayout::within(512, 1, 1, false));
     insert_all(&mut client, 0..5000);
     let report = run_now(client.sound(false));
-    assert!(
-        report.fill_percent(&client.tree.layout) > 98.0,
-        "{report:?}"
-    );
+    assert!(report.fill_percent(&client.tree.layout) > 98.0, "{report:?}");
     assert_eq!(report.entries, 5000);
 }
 
@@ -83,10 +77,7 @@ fn rising_keys_of_several_groups_fill_their_leaves() {
         insert_all(&mut client, (0..10).map(|group| group << 32 | round));
     }
     let report = run_now(client.sound(false));
-    assert!(
-        report.fill_percent(&client.tree.layout) > 90.0,
-        "{report:?}"
-    );
+    assert!(report.fill_percent(&client.tree.layout) > 90.0, "{report:?}");
 }
 
 #[test]
@@ -127,10 +118,7 @@ fn a_locked_or_changed_leaf_is_a_conflict_and_nothing_leaks() {
         run_now(find).expect("it exists")
     };
     // The word of the current leaf beside the outdated image: what a torn read may bring.
-    let mixed = LeafRead {
-        insert: current.insert,
-        ..outdated
-    };
+    let mixed = LeafRead { insert: current.insert, ..outdated };
     let timestamp = client.timestamp();
     let free_before = client.pool.free_count();
     let pending = [key(7), key(8)];
@@ -147,21 +135,13 @@ fn a_locked_or_changed_leaf_is_a_conflict_and_nothing_leaks() {
     batch.clear_verbs();
     assert_eq!(lock_result(&batch, &lock), LockResult::Held);
     assert_eq!(run_now(client.insert(3)), Err(IndexError::Conflict));
-    assert_eq!(
-        run_now(client.get(2)),
-        Ok(Some(value_of(2))),
-        "a lock hides nothing"
-    );
+    assert_eq!(run_now(client.get(2)), Ok(Some(value_of(2))), "a lock hides nothing");
     assert_eq!(run_now(client.sound(false)).locked, [leaf.ptr]);
     let (_, dead) =
         run_now(release_dead_owner(&env, batch, &tree, held)).expect("it can be released");
     assert!(dead.is_empty());
     run_now(client.insert(3)).expect("it is released");
-    assert_eq!(
-        client.pool.free_count(),
-        free_before + 1,
-        "the leaf that was not needed came back"
-    );
+    assert_eq!(client.pool.free_count(), free_before + 1, "the leaf that was not needed came back");
 }
 
 #[test]
@@ -182,10 +162,7 @@ fn an_emptied_tree_shrinks_and_its_memory_is_reused() {
         let empty = run_now(client.sound(false));
         assert_eq!((empty.leaves, empty.entries), (1, 0), "round {round}");
         assert_eq!(absorbed + 1, full.leaves);
-        assert!(
-            empty.inner_nodes * 2 < full.inner_nodes,
-            "{empty:?} {full:?}"
-        );
+        assert!(empty.inner_nodes * 2 < full.inner_nodes, "{empty:?} {full:?}");
         leaves.push(full.leaves);
     }
     assert!(client.pool.free_count() >= leaves[0] as usize - 1);
@@ -212,13 +189,8 @@ fn stale_caches_find_their_way() {
     let world = local_world(1, 64 << 20);
     let mut creator = pool(1);
     let env = world.endpoint();
-    let tree = run_now(create_tree(
-        &env,
-        &mut creator,
-        NodeId(0),
-        small_layout(false),
-    ))
-    .expect("empty");
+    let tree =
+        run_now(create_tree(&env, &mut creator, NodeId(0), small_layout(false))).expect("empty");
     let mut writer = Client::new(env, tree, creator, 1);
     let mut reader = Client::new(world.endpoint(), tree, pool(1), 2);
     for round in 0..20_u64 {
@@ -267,13 +239,8 @@ fn on_threads(count: u16, work: impl Fn(u16, &mut Client<LocalEnv>) + Sync) -> C
     let world = local_world(2, 256 << 20);
     let mut first_pool = pool(2);
     let env = world.endpoint();
-    let tree = run_now(create_tree(
-        &env,
-        &mut first_pool,
-        NodeId(0),
-        small_layout(false),
-    ))
-    .expect("empty");
+    let tree =
+        run_now(create_tree(&env, &mut first_pool, NodeId(0), small_layout(false))).expect("empty");
     std::thread::scope(|scope| {
         for number in 0..count {
             let (env, work) = (world.endpoint(), &work);
@@ -299,10 +266,7 @@ fn threads_insert_into_the_same_leaves() {
         for number in 0..3000 {
             let number = number * 4 + u64::from(thread);
             retry(|| run_now(client.insert(number)));
-            assert_eq!(
-                retry(|| run_now(client.get(number))),
-                Some(value_of(number))
-            );
+            assert_eq!(retry(|| run_now(client.get(number))), Some(value_of(number)));
         }
     });
     assert_eq!(run_now(client.sound(false)).entries, 12_000);
@@ -319,10 +283,7 @@ fn threads_insert_remove_absorb_and_scan() {
             }
             let found = retry(|| run_now(client.scan_up(0)));
             assert!(found.is_sorted_by(|a, b| a < b), "each key once, in order");
-            let mine = found
-                .iter()
-                .filter(|number| *number % 4 == u64::from(thread))
-                .count();
+            let mine = found.iter().filter(|number| *number % 4 == u64::from(thread)).count();
             assert_eq!(mine, 200);
             let down = retry(|| run_now(client.scan_down(u64::MAX)));
             assert!(down.is_sorted_by(|a, b| a > b), "each key once, in order");

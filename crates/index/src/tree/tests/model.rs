@@ -44,11 +44,7 @@ fn run(actions: &[Action]) {
     second.cache = LeafCache::new(8);
     let mut model: BTreeSet<u64> = BTreeSet::new();
     for (index, action) in actions.iter().enumerate() {
-        let client = if index % 2 == 0 {
-            &mut first
-        } else {
-            &mut second
-        };
+        let client = if index % 2 == 0 { &mut first } else { &mut second };
         match *action {
             Action::Insert(number) => {
                 run_now(client.insert(number)).expect("nobody else is here");

@@ -25,25 +25,15 @@ fn world<const COHERENT: bool>(config: SimConfig) -> (World<COHERENT>, Tree, Arc
     let mut allocators = Vec::new();
     for node in 0..2 {
         let extents = Arc::new(Extents::new(RegionId(node), SERVER_WORDS * 8));
-        world.register(
-            NodeId(node),
-            EXTENT_SERVICE,
-            Arc::new(ExtentService(extents.clone())),
-        );
+        world.register(NodeId(node), EXTENT_SERVICE, Arc::new(ExtentService(extents.clone())));
         let allocator = Arc::new(ExtentAllocator::new(extents));
-        world.register(
-            NodeId(node),
-            TREE_SERVICE,
-            Arc::new(TreeService::new(allocator.clone())),
-        );
+        world.register(NodeId(node), TREE_SERVICE, Arc::new(TreeService::new(allocator.clone())));
         allocators.push(allocator);
     }
     let env = world.endpoint(world.compute_node(CLIENTS));
     let create = async {
         let layout = small_layout(!COHERENT);
-        create_tree(&env, &mut pool(), NodeId(1), layout)
-            .await
-            .expect("an empty tree")
+        create_tree(&env, &mut pool(), NodeId(1), layout).await.expect("an empty tree")
     };
     let tree = world.block_on(&env, create);
     (world, tree, allocators.remove(1))
@@ -183,11 +173,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
                 client.cache = LeafCache::new(3);
             }
             let (slot, counter) = (SlotId(number + 1), client.counter.clone());
-            let worker = Worker {
-                client,
-                number: u64::from(number),
-                book: book.clone(),
-            };
+            let worker = Worker { client, number: u64::from(number), book: book.clone() };
             let finished = finished.clone();
             world.spawn_on(&env.clone(), async move {
                 worker.work().await;
@@ -195,14 +181,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
             });
             clients.push(Known { env, slot, counter });
         }
-        Self {
-            world,
-            tree,
-            allocator,
-            book,
-            finished,
-            clients,
-        }
+        Self { world, tree, allocator, book, finished, clients }
     }
 
     /// What recovery does for a client that died, when everything it posted has come to an end.
@@ -211,18 +190,14 @@ impl<const COHERENT: bool> Run<COHERENT> {
         let env = self.observer().env;
         let owner = VersionWord::new(client.slot, client.counter.get());
         let release = release_dead_owner(&env, Batch::new(), &self.tree, owner);
-        self.world
-            .block_on(&env, release)
-            .expect("nobody else is in the way for long");
+        self.world.block_on(&env, release).expect("nobody else is in the way for long");
     }
 
     /// What a memory server does when it starts again.
     fn restart_services(&self) {
         let env = self.observer().env;
         let rebuild = rebuild_inner_nodes(&env, &*self.allocator, self.tree.root);
-        self.world
-            .block_on(&env, rebuild)
-            .expect("leaves can be read");
+        self.world.block_on(&env, rebuild).expect("leaves can be read");
         self.world.revive_node(NodeId(1));
     }
 
@@ -234,12 +209,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
     /// Checks structure and contents; returns a number that says what happened.
     fn finish(self, unsettled: bool) -> u64 {
         let world = &self.world;
-        assert_eq!(
-            world.run_until_idle(),
-            0,
-            "{}: tasks are stuck",
-            world.identity()
-        );
+        assert_eq!(world.run_until_idle(), 0, "{}: tasks are stuck", world.identity());
         let mut client = self.observer();
         let env = client.env.clone();
         let page = self.book.open();
@@ -247,9 +217,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
             let report = client.sound(unsettled).await;
             assert!(report.locked.is_empty(), "{report:?}");
             let low = Key::lowest(1);
-            settle_range(&client.env, &client.tree, low, None)
-                .await
-                .expect("nobody else is here");
+            settle_range(&client.env, &client.tree, low, None).await.expect("nobody else is here");
             client.sound(false).await;
             client.scan_up(0).await.expect("nobody else is here")
         });
@@ -343,11 +311,7 @@ fn sweep<const COHERENT: bool>(steps: &[TreeStep], seeds: u64, deaths_min: u64) 
                 1 + seed % 5,
             ));
         }
-        assert!(
-            deaths >= deaths_min,
-            "{} was reached by {deaths} runs only",
-            step.name()
-        );
+        assert!(deaths >= deaths_min, "{} was reached by {deaths} runs only", step.name());
     }
 }
 
@@ -366,9 +330,7 @@ fn services_die_at_every_step() {
 /// Whether some seed notices that a guard is gone; with a step, when somebody dies there.
 fn is_noticed(mutant: &'static str, step: Option<TreeStep>) -> bool {
     let noticed = |seed| {
-        let config = SimConfig::hostile(seed)
-            .named("tree mutant")
-            .with_mutant(mutant);
+        let config = SimConfig::hostile(seed).named("tree mutant").with_mutant(mutant);
         std::panic::catch_unwind(|| match step {
             None => drop(run::<false>(config)),
             Some(step) => drop(run_with_death::<false>(config, step, 1 + seed % 5)),
@@ -434,10 +396,6 @@ fn a_cached_pointer_is_good_for_one_life_only() {
         let found = lookup_by_a_pointer_from_a_former_life(config.clone());
         assert_eq!(found, Some(value_of(60)), "seed {seed}");
         let without_guard = config.with_mutant("tree::any_life");
-        assert_eq!(
-            lookup_by_a_pointer_from_a_former_life(without_guard),
-            None,
-            "seed {seed}"
-        );
+        assert_eq!(lookup_by_a_pointer_from_a_former_life(without_guard), None, "seed {seed}");
     }
 }

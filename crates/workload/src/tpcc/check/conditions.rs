@@ -27,22 +27,14 @@ pub fn check(facts: &Facts, after_load: bool) -> Vec<CheckResult> {
 
 fn condition_1(facts: &Facts) -> CheckResult {
     let districts = facts.config.scale.districts as usize;
-    let warehouses = facts
-        .warehouses
-        .iter()
-        .zip(facts.districts.chunks(districts))
-        .enumerate();
+    let warehouses = facts.warehouses.iter().zip(facts.districts.chunks(districts)).enumerate();
     for_all(
         "condition 1: W_YTD = sum(D_YTD)",
         "warehouses",
         warehouses,
         |(index, (warehouse, own))| {
             let sum = own.iter().map(|district| district.year_to_date).sum();
-            differ(
-                &Place("warehouse", [*index as i64 + 1, 0, 0]),
-                warehouse.year_to_date,
-                sum,
-            )
+            differ(&Place("warehouse", [*index as i64 + 1, 0, 0]), warehouse.year_to_date, sum)
         },
     )
 }
@@ -68,16 +60,8 @@ fn condition_3(facts: &Facts) -> CheckResult {
 fn condition_4(facts: &Facts) -> CheckResult {
     let name = "condition 4: sum(O_OL_CNT) = count(ORDER-LINE)";
     for_all(name, "districts", facts.districts(), |(place, district)| {
-        let said = district
-            .orders
-            .iter()
-            .map(|order| i64::from(order.line_count))
-            .sum();
-        let found = district
-            .orders
-            .iter()
-            .map(|order| i64::from(order.lines.count))
-            .sum();
+        let said = district.orders.iter().map(|order| i64::from(order.line_count)).sum();
+        let found = district.orders.iter().map(|order| i64::from(order.lines.count)).sum();
         differ(place, said, found)
     })
 }
@@ -93,41 +77,24 @@ fn condition_5(facts: &Facts) -> CheckResult {
 fn condition_6(facts: &Facts) -> CheckResult {
     let name = "condition 6: O_OL_CNT = count(ORDER-LINE) of the order";
     for_all(name, "orders", facts.orders(), |(place, order)| {
-        differ(
-            place,
-            i64::from(order.line_count),
-            i64::from(order.lines.count),
-        )
+        differ(place, i64::from(order.line_count), i64::from(order.lines.count))
     })
 }
 
 fn condition_7(facts: &Facts) -> CheckResult {
     let name = "condition 7: OL_DELIVERY_D is null where and only where O_CARRIER_ID is";
     for_all(name, "orders", facts.orders(), |(place, order)| {
-        let expected = if order.is_delivered {
-            order.lines.count
-        } else {
-            0
-        };
-        differ(
-            place,
-            i64::from(expected),
-            i64::from(order.lines.delivered_count),
-        )
+        let expected = if order.is_delivered { order.lines.count } else { 0 };
+        differ(place, i64::from(expected), i64::from(order.lines.delivered_count))
     })
 }
 
 fn condition_8(facts: &Facts) -> CheckResult {
     let warehouses = facts.warehouses.iter().enumerate();
-    for_all(
-        "condition 8: W_YTD = sum(H_AMOUNT)",
-        "warehouses",
-        warehouses,
-        |(index, warehouse)| {
-            let place = Place("warehouse", [*index as i64 + 1, 0, 0]);
-            differ(&place, warehouse.year_to_date, warehouse.history_amount)
-        },
-    )
+    for_all("condition 8: W_YTD = sum(H_AMOUNT)", "warehouses", warehouses, |(index, warehouse)| {
+        let place = Place("warehouse", [*index as i64 + 1, 0, 0]);
+        differ(&place, warehouse.year_to_date, warehouse.history_amount)
+    })
 }
 
 fn condition_9(facts: &Facts) -> CheckResult {
@@ -140,11 +107,7 @@ fn condition_9(facts: &Facts) -> CheckResult {
 fn condition_10(facts: &Facts) -> CheckResult {
     let name = "condition 10: C_BALANCE = sum(delivered OL_AMOUNT) - sum(H_AMOUNT)";
     for_all(name, "customers", facts.customers(), |(place, customer)| {
-        differ(
-            place,
-            customer.balance,
-            customer.delivered_amount - customer.history_amount,
-        )
+        differ(place, customer.balance, customer.delivered_amount - customer.history_amount)
     })
 }
 
@@ -152,21 +115,13 @@ fn condition_11(facts: &Facts) -> CheckResult {
     let delivered = i64::from(facts.config.scale.delivered_order_max());
     let name = "condition 11: count(ORDER) - count(NEW-ORDER) = 2100 after the load";
     for_all(name, "districts", facts.districts(), |(place, district)| {
-        differ(
-            place,
-            district.order_count() - district.new_order_count(),
-            delivered,
-        )
+        differ(place, district.order_count() - district.new_order_count(), delivered)
     })
 }
 
 fn condition_12(facts: &Facts) -> CheckResult {
     let name = "condition 12: C_BALANCE + C_YTD_PAYMENT = sum(delivered OL_AMOUNT)";
     for_all(name, "customers", facts.customers(), |(place, customer)| {
-        differ(
-            place,
-            customer.balance + customer.payments,
-            customer.delivered_amount,
-        )
+        differ(place, customer.balance + customer.payments, customer.delivered_amount)
     })
 }

@@ -20,23 +20,13 @@ pub fn check(facts: &Facts, totals: &RunTotals) -> Vec<CheckResult> {
         low: new_orders.low - delivered - maybe_delivered,
         high: new_orders.high - delivered,
     };
-    let delivered = Expected {
-        low: delivered,
-        high: delivered + maybe_delivered,
-    };
+    let delivered = Expected { low: delivered, high: delivered + maybe_delivered };
 
     let sum = |of: fn(&super::facts::DistrictFacts) -> i64| facts.districts.iter().map(of).sum();
-    let delivery_counts = facts
-        .customers
-        .iter()
-        .map(|customer| customer.delivery_count)
-        .sum();
+    let delivery_counts = facts.customers.iter().map(|customer| customer.delivery_count).sum();
     vec![
         static_rows(facts),
-        orders.compare(
-            "orders = loaded + new-orders",
-            sum(|district| district.order_count()),
-        ),
+        orders.compare("orders = loaded + new-orders", sum(|district| district.order_count())),
         open.compare(
             "open orders = loaded + new-orders - delivered",
             sum(|district| district.new_order_count()),
@@ -51,14 +41,12 @@ pub fn check(facts: &Facts, totals: &RunTotals) -> Vec<CheckResult> {
 pub fn no_strays(facts: &Facts) -> CheckResult {
     let name = "every row's numbers are in range";
     match &facts.first_stray {
-        None => CheckResult::holds(
-            name,
-            format!("{} order lines among them", facts.order_line_count),
-        ),
-        Some(first) => CheckResult::fails(
-            name,
-            format!("{} are not; the first: {first}", facts.stray_count),
-        ),
+        None => {
+            CheckResult::holds(name, format!("{} order lines among them", facts.order_line_count))
+        }
+        Some(first) => {
+            CheckResult::fails(name, format!("{} are not; the first: {first}", facts.stray_count))
+        }
     }
 }
 
@@ -66,27 +54,11 @@ pub fn no_strays(facts: &Facts) -> CheckResult {
 fn static_rows(facts: &Facts) -> CheckResult {
     let name = "warehouse, district, customer, item and stock have each row once";
     let missing = [
-        facts
-            .warehouses
-            .iter()
-            .filter(|warehouse| warehouse.row_count != 1)
-            .count(),
-        facts
-            .districts
-            .iter()
-            .filter(|district| district.row_count != 1)
-            .count(),
-        facts
-            .customers
-            .iter()
-            .filter(|customer| customer.row_count != 1)
-            .count(),
+        facts.warehouses.iter().filter(|warehouse| warehouse.row_count != 1).count(),
+        facts.districts.iter().filter(|district| district.row_count != 1).count(),
+        facts.customers.iter().filter(|customer| customer.row_count != 1).count(),
         facts.prices.iter().filter(|&&price| price == 0).count(),
-        facts
-            .stocks
-            .iter()
-            .filter(|stock| stock.row_count != 1)
-            .count(),
+        facts.stocks.iter().filter(|stock| stock.row_count != 1).count(),
     ];
     let rows = facts.warehouses.len()
         + facts.districts.len()
@@ -95,10 +67,7 @@ fn static_rows(facts: &Facts) -> CheckResult {
         + facts.stocks.len();
     match missing {
         [0, 0, 0, 0, 0] => CheckResult::holds(name, format!("{rows} rows")),
-        _ => CheckResult::fails(
-            name,
-            format!("missing or doubled, in this order: {missing:?}"),
-        ),
+        _ => CheckResult::fails(name, format!("missing or doubled, in this order: {missing:?}")),
     }
 }
 
@@ -111,10 +80,7 @@ struct Expected {
 impl Expected {
     fn new(loaded: i64, totals: &KindTotals) -> Self {
         let low = loaded + totals.committed as i64;
-        Self {
-            low,
-            high: low + totals.unknown as i64,
-        }
+        Self { low, high: low + totals.unknown as i64 }
     }
 
     fn compare(&self, name: &'static str, found: i64) -> CheckResult {

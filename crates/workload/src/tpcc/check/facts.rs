@@ -136,8 +136,7 @@ impl Facts {
     /// Notes a row that leads outside.
     pub fn stray(&mut self, table: &'static str, numbers: [i64; 3]) {
         self.stray_count += 1;
-        self.first_stray
-            .get_or_insert_with(|| Place(table, numbers).to_string());
+        self.first_stray.get_or_insert_with(|| Place(table, numbers).to_string());
     }
 
     /// Position of a warehouse.
@@ -174,9 +173,7 @@ impl Facts {
         let district = &mut self.districts[district];
         let position = index(o, district.next_order + ORDERS_BEYOND_MAX)?;
         if position >= district.orders.len() {
-            district
-                .orders
-                .resize_with(position + 1, OrderFacts::default);
+            district.orders.resize_with(position + 1, OrderFacts::default);
         }
         Some(&mut district.orders[position])
     }
@@ -184,70 +181,45 @@ impl Facts {
     /// Warehouse and district numbers of the district at a position.
     pub fn district_numbers(&self, position: usize) -> (i64, i64) {
         let districts = self.config.scale.districts as usize;
-        (
-            (position / districts) as i64 + 1,
-            (position % districts) as i64 + 1,
-        )
+        ((position / districts) as i64 + 1, (position % districts) as i64 + 1)
     }
 
     /// All orders that have a row or are mentioned, with their numbers.
     pub fn orders(&self) -> impl Iterator<Item = (Place, &OrderFacts)> {
-        self.districts
-            .iter()
-            .enumerate()
-            .flat_map(|(position, district)| {
-                let (w, d) = self.district_numbers(position);
-                let place = move |index| Place("order", [w, d, index as i64 + 1]);
-                district
-                    .orders
-                    .iter()
-                    .enumerate()
-                    .map(move |(index, order)| (place(index), order))
-            })
+        self.districts.iter().enumerate().flat_map(|(position, district)| {
+            let (w, d) = self.district_numbers(position);
+            let place = move |index| Place("order", [w, d, index as i64 + 1]);
+            district.orders.iter().enumerate().map(move |(index, order)| (place(index), order))
+        })
     }
 
     /// All districts with their numbers.
     pub fn districts(&self) -> impl Iterator<Item = (Place, &DistrictFacts)> {
-        self.districts
-            .iter()
-            .enumerate()
-            .map(|(position, district)| {
-                let (w, d) = self.district_numbers(position);
-                (Place("district", [w, d, 0]), district)
-            })
+        self.districts.iter().enumerate().map(|(position, district)| {
+            let (w, d) = self.district_numbers(position);
+            (Place("district", [w, d, 0]), district)
+        })
     }
 
     /// All customers with their numbers.
     pub fn customers(&self) -> impl Iterator<Item = (Place, &CustomerFacts)> {
         let customers = self.config.scale.customers_per_district as usize;
-        self.customers
-            .iter()
-            .enumerate()
-            .map(move |(position, customer)| {
-                let (w, d) = self.district_numbers(position / customers);
-                (
-                    Place("customer", [w, d, (position % customers) as i64 + 1]),
-                    customer,
-                )
-            })
+        self.customers.iter().enumerate().map(move |(position, customer)| {
+            let (w, d) = self.district_numbers(position / customers);
+            (Place("customer", [w, d, (position % customers) as i64 + 1]), customer)
+        })
     }
 }
 
 impl DistrictFacts {
     /// Number of the order at a position.
     fn numbered(&self) -> impl DoubleEndedIterator<Item = (i64, &OrderFacts)> {
-        self.orders
-            .iter()
-            .enumerate()
-            .map(|(index, order)| (index as i64 + 1, order))
+        self.orders.iter().enumerate().map(|(index, order)| (index as i64 + 1, order))
     }
 
     /// The largest order number, or 0.
     pub fn order_max(&self) -> i64 {
-        self.numbered()
-            .rev()
-            .find(|(_, order)| order.has_row)
-            .map_or(0, |(number, _)| number)
+        self.numbered().rev().find(|(_, order)| order.has_row).map_or(0, |(number, _)| number)
     }
 
     /// How many orders there are.
@@ -257,25 +229,17 @@ impl DistrictFacts {
 
     /// The largest number of a new-order row, if there is one.
     pub fn new_order_max(&self) -> Option<i64> {
-        self.numbered()
-            .rev()
-            .find(|(_, order)| order.has_new_order)
-            .map(|(number, _)| number)
+        self.numbered().rev().find(|(_, order)| order.has_new_order).map(|(number, _)| number)
     }
 
     /// The smallest number of a new-order row, if there is one.
     pub fn new_order_min(&self) -> Option<i64> {
-        self.numbered()
-            .find(|(_, order)| order.has_new_order)
-            .map(|(number, _)| number)
+        self.numbered().find(|(_, order)| order.has_new_order).map(|(number, _)| number)
     }
 
     /// How many new-order rows there are.
     pub fn new_order_count(&self) -> i64 {
-        self.orders
-            .iter()
-            .filter(|order| order.has_new_order)
-            .count() as i64
+        self.orders.iter().filter(|order| order.has_new_order).count() as i64
     }
 }
 

@@ -20,24 +20,15 @@ pub async fn gather<E: Env>(
     tables: &Tables,
     facts: &mut Facts,
 ) -> Result<(), WorkloadError> {
-    txn.for_each(tables.warehouse, &mut |row| add_warehouse(facts, row))
-        .await?;
-    txn.for_each(tables.district, &mut |row| add_district(facts, row))
-        .await?;
-    txn.for_each(tables.customer, &mut |row| add_customer(facts, row))
-        .await?;
-    txn.for_each(tables.item, &mut |row| add_item(facts, row))
-        .await?;
-    txn.for_each(tables.stock, &mut |row| add_stock(facts, row))
-        .await?;
-    txn.for_each(tables.orders, &mut |row| add_order(facts, row))
-        .await?;
-    txn.for_each(tables.new_order, &mut |row| add_new_order(facts, row))
-        .await?;
-    txn.for_each(tables.order_line, &mut |row| add_order_line(facts, row))
-        .await?;
-    txn.for_each(tables.history, &mut |row| add_history(facts, row))
-        .await?;
+    txn.for_each(tables.warehouse, &mut |row| add_warehouse(facts, row)).await?;
+    txn.for_each(tables.district, &mut |row| add_district(facts, row)).await?;
+    txn.for_each(tables.customer, &mut |row| add_customer(facts, row)).await?;
+    txn.for_each(tables.item, &mut |row| add_item(facts, row)).await?;
+    txn.for_each(tables.stock, &mut |row| add_stock(facts, row)).await?;
+    txn.for_each(tables.orders, &mut |row| add_order(facts, row)).await?;
+    txn.for_each(tables.new_order, &mut |row| add_new_order(facts, row)).await?;
+    txn.for_each(tables.order_line, &mut |row| add_order_line(facts, row)).await?;
+    txn.for_each(tables.history, &mut |row| add_history(facts, row)).await?;
     add_deliveries(facts);
     Ok(())
 }
@@ -100,12 +91,8 @@ fn add_stock(facts: &mut Facts, row: RecordRef<'_>) {
 fn add_order(facts: &mut Facts, row: RecordRef<'_>) {
     let numbers = [orders::O_W_ID, orders::O_D_ID, orders::O_ID].map(|column| row.int(column));
     let customer = row.int(orders::O_C_ID);
-    let is_known = facts
-        .customer_index(numbers[0], numbers[1], customer)
-        .is_some();
-    let order = facts
-        .order(numbers[0], numbers[1], numbers[2])
-        .filter(|_| is_known);
+    let is_known = facts.customer_index(numbers[0], numbers[1], customer).is_some();
+    let order = facts.order(numbers[0], numbers[1], numbers[2]).filter(|_| is_known);
     let Some(order) = order else {
         return facts.stray("orders", numbers);
     };
@@ -126,20 +113,10 @@ fn add_new_order(facts: &mut Facts, row: RecordRef<'_>) {
 }
 
 fn add_order_line(facts: &mut Facts, row: RecordRef<'_>) {
-    let columns = [
-        order_line::OL_W_ID,
-        order_line::OL_D_ID,
-        order_line::OL_O_ID,
-    ];
+    let columns = [order_line::OL_W_ID, order_line::OL_D_ID, order_line::OL_O_ID];
     let numbers @ [w, d, o] = columns.map(|column| row.int(column));
-    let (supply_w, i) = (
-        row.int(order_line::OL_SUPPLY_W_ID),
-        row.int(order_line::OL_I_ID),
-    );
-    let (quantity, amount) = (
-        row.int(order_line::OL_QUANTITY),
-        row.int(order_line::OL_AMOUNT),
-    );
+    let (supply_w, i) = (row.int(order_line::OL_SUPPLY_W_ID), row.int(order_line::OL_I_ID));
+    let (quantity, amount) = (row.int(order_line::OL_QUANTITY), row.int(order_line::OL_AMOUNT));
     let is_remote = supply_w != w;
     let is_loaded = o <= i64::from(facts.config.scale.orders_per_district);
     facts.order_line_count += 1;
@@ -191,11 +168,7 @@ fn add_deliveries(facts: &mut Facts) {
     let first_open = facts.config.scale.delivered_order_max() as usize;
     let customers_per_district = facts.config.scale.customers_per_district as usize;
     for (position, district) in facts.districts.iter().enumerate() {
-        for (index, order) in district
-            .orders
-            .iter()
-            .enumerate()
-            .filter(|(_, order)| order.has_row)
+        for (index, order) in district.orders.iter().enumerate().filter(|(_, order)| order.has_row)
         {
             let customer = position * customers_per_district + order.customer as usize - 1;
             let customer = &mut facts.customers[customer];

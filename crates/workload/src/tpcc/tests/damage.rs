@@ -12,146 +12,58 @@ type Damage = fn(&mut Transaction<'_, LocalEnv>, &Tables);
 /// Order 25 of district 1 is open, order 5 is delivered; warehouse 1 has items 1 to 200.
 const DAMAGES: &[(&str, Damage)] = &[
     ("condition 1", |txn, tables| {
-        change(
-            txn,
-            tables.district,
-            keys::district(1, 2),
-            district::D_YTD,
-            1,
-        );
+        change(txn, tables.district, keys::district(1, 2), district::D_YTD, 1);
     }),
     ("condition 2", |txn, tables| {
-        change(
-            txn,
-            tables.district,
-            keys::district(1, 2),
-            district::D_NEXT_O_ID,
-            1,
-        );
+        change(txn, tables.district, keys::district(1, 2), district::D_NEXT_O_ID, 1);
     }),
-    ("condition 2", |txn, tables| {
-        remove(txn, tables.new_order, keys::order(1, 1, 30))
-    }),
-    ("condition 3", |txn, tables| {
-        remove(txn, tables.new_order, keys::order(1, 1, 25))
-    }),
-    ("condition 4", |txn, tables| {
-        remove(txn, tables.order_line, keys::order_line(1, 1, 5, 2))
-    }),
+    ("condition 2", |txn, tables| remove(txn, tables.new_order, keys::order(1, 1, 30))),
+    ("condition 3", |txn, tables| remove(txn, tables.new_order, keys::order(1, 1, 25))),
+    ("condition 4", |txn, tables| remove(txn, tables.order_line, keys::order_line(1, 1, 5, 2))),
+    ("condition 5", |txn, tables| remove(txn, tables.new_order, keys::order(1, 1, 22))),
     ("condition 5", |txn, tables| {
-        remove(txn, tables.new_order, keys::order(1, 1, 22))
-    }),
-    ("condition 5", |txn, tables| {
-        set(
-            txn,
-            tables.orders,
-            keys::order(1, 1, 25),
-            orders::O_CARRIER_ID,
-            3,
-        );
+        set(txn, tables.orders, keys::order(1, 1, 25), orders::O_CARRIER_ID, 3);
     }),
     ("condition 6", |txn, tables| {
-        change(
-            txn,
-            tables.orders,
-            keys::order(1, 1, 5),
-            orders::O_OL_CNT,
-            1,
-        );
+        change(txn, tables.orders, keys::order(1, 1, 5), orders::O_OL_CNT, 1);
     }),
     ("condition 7", |txn, tables| {
-        set(
-            txn,
-            tables.order_line,
-            keys::order_line(1, 1, 25, 1),
-            order_line::OL_DELIVERY_D,
-            1,
-        );
+        set(txn, tables.order_line, keys::order_line(1, 1, 25, 1), order_line::OL_DELIVERY_D, 1);
     }),
     ("condition 8", |txn, tables| {
-        change(
-            txn,
-            tables.warehouse,
-            keys::warehouse(2),
-            warehouse::W_YTD,
-            -1,
-        );
+        change(txn, tables.warehouse, keys::warehouse(2), warehouse::W_YTD, -1);
     }),
     ("condition 9", |txn, tables| {
         change(txn, tables.history, keys::history(7), history::H_AMOUNT, 1);
     }),
     ("condition 10", |txn, tables| {
-        change(
-            txn,
-            tables.customer,
-            keys::customer(1, 1, 4),
-            customer::C_BALANCE,
-            1,
-        );
+        change(txn, tables.customer, keys::customer(1, 1, 4), customer::C_BALANCE, 1);
     }),
-    ("condition 11", |txn, tables| {
-        remove(txn, tables.new_order, keys::order(1, 1, 22))
-    }),
+    ("condition 11", |txn, tables| remove(txn, tables.new_order, keys::order(1, 1, 22))),
     ("condition 12", |txn, tables| {
-        change(
-            txn,
-            tables.customer,
-            keys::customer(1, 1, 4),
-            customer::C_YTD_PAYMENT,
-            1,
-        );
+        change(txn, tables.customer, keys::customer(1, 1, 4), customer::C_YTD_PAYMENT, 1);
     }),
     ("every row's numbers are in range", |txn, tables| {
         add(txn, tables.order_line, keys::order_line(3, 1, 5, 1));
     }),
-    ("O_ID has no gaps", |txn, tables| {
-        remove(txn, tables.orders, keys::order(1, 1, 5))
-    }),
+    ("O_ID has no gaps", |txn, tables| remove(txn, tables.orders, keys::order(1, 1, 5))),
     ("O_ALL_LOCAL", |txn, tables| {
-        set(
-            txn,
-            tables.order_line,
-            keys::order_line(1, 1, 5, 1),
-            order_line::OL_SUPPLY_W_ID,
-            2,
-        );
+        set(txn, tables.order_line, keys::order_line(1, 1, 5, 1), order_line::OL_SUPPLY_W_ID, 2);
     }),
-    ("OL_AMOUNT", |txn, tables| {
-        add(txn, tables.order_line, keys::order_line(1, 1, 5, 16))
-    }),
+    ("OL_AMOUNT", |txn, tables| add(txn, tables.order_line, keys::order_line(1, 1, 5, 16))),
     ("OL_AMOUNT", |txn, tables| {
         let row = add_line_of_new_order(txn, tables);
         txn.update(row).set_int(order_line::OL_AMOUNT, 1);
     }),
-    ("S_YTD", |txn, tables| {
-        change(txn, tables.stock, keys::stock(1, 9), stock::S_YTD, 1)
-    }),
-    ("S_YTD", |txn, tables| {
-        change(txn, tables.stock, keys::stock(1, 9), stock::S_ORDER_CNT, 1)
-    }),
-    ("S_YTD", |txn, tables| {
-        change(txn, tables.stock, keys::stock(1, 9), stock::S_REMOTE_CNT, 1)
-    }),
-    ("S_QUANTITY", |txn, tables| {
-        set(txn, tables.stock, keys::stock(1, 9), stock::S_QUANTITY, 9)
-    }),
+    ("S_YTD", |txn, tables| change(txn, tables.stock, keys::stock(1, 9), stock::S_YTD, 1)),
+    ("S_YTD", |txn, tables| change(txn, tables.stock, keys::stock(1, 9), stock::S_ORDER_CNT, 1)),
+    ("S_YTD", |txn, tables| change(txn, tables.stock, keys::stock(1, 9), stock::S_REMOTE_CNT, 1)),
+    ("S_QUANTITY", |txn, tables| set(txn, tables.stock, keys::stock(1, 9), stock::S_QUANTITY, 9)),
     ("C_DELIVERY_CNT", |txn, tables| {
-        change(
-            txn,
-            tables.customer,
-            keys::customer(1, 1, 4),
-            customer::C_DELIVERY_CNT,
-            1,
-        );
+        change(txn, tables.customer, keys::customer(1, 1, 4), customer::C_DELIVERY_CNT, 1);
     }),
     ("C_PAYMENT_CNT", |txn, tables| {
-        change(
-            txn,
-            tables.customer,
-            keys::customer(1, 1, 4),
-            customer::C_PAYMENT_CNT,
-            1,
-        );
+        change(txn, tables.customer, keys::customer(1, 1, 4), customer::C_PAYMENT_CNT, 1);
     }),
     ("warehouse, district", |txn, tables| {
         remove(txn, tables.customer, keys::customer(1, 1, 4));
@@ -159,23 +71,11 @@ const DAMAGES: &[(&str, Damage)] = &[
     ("warehouse, district", |txn, tables| {
         set(txn, tables.item, keys::item(4), item::I_PRICE, 0);
     }),
-    ("orders = loaded", |txn, tables| {
-        remove(txn, tables.orders, keys::order(1, 1, 30))
-    }),
-    ("open orders", |txn, tables| {
-        remove(txn, tables.new_order, keys::order(1, 1, 22))
-    }),
-    ("history = loaded", |txn, tables| {
-        remove(txn, tables.history, keys::history(7))
-    }),
+    ("orders = loaded", |txn, tables| remove(txn, tables.orders, keys::order(1, 1, 30))),
+    ("open orders", |txn, tables| remove(txn, tables.new_order, keys::order(1, 1, 22))),
+    ("history = loaded", |txn, tables| remove(txn, tables.history, keys::history(7))),
     ("sum(C_DELIVERY_CNT)", |txn, tables| {
-        change(
-            txn,
-            tables.customer,
-            keys::customer(1, 1, 4),
-            customer::C_DELIVERY_CNT,
-            1,
-        );
+        change(txn, tables.customer, keys::customer(1, 1, 4), customer::C_DELIVERY_CNT, 1);
     }),
 ];
 
@@ -187,10 +87,7 @@ fn every_check_notices_its_damage() {
         let database = loaded(&tpcc);
         commit(&database, *damage);
         let failed = failures(&check(&tpcc, &database, &totals, true));
-        assert!(
-            failed.iter().any(|failed| failed.starts_with(name)),
-            "{name}: only {failed:?}"
-        );
+        assert!(failed.iter().any(|failed| failed.starts_with(name)), "{name}: only {failed:?}");
     }
 }
 
@@ -201,16 +98,9 @@ fn every_check_has_its_damage() {
     for result in results {
         // "condition 1" must not stand for "condition 10".
         let is_named = |&&(name, _): &&(&str, Damage)| {
-            result
-                .name
-                .strip_prefix(name)
-                .is_some_and(|rest| !rest.starts_with(char::is_numeric))
+            result.name.strip_prefix(name).is_some_and(|rest| !rest.starts_with(char::is_numeric))
         };
-        assert!(
-            DAMAGES.iter().any(|damage| is_named(&damage)),
-            "no damage for {}",
-            result.name
-        );
+        assert!(DAMAGES.iter().any(|damage| is_named(&damage)), "no damage for {}", result.name);
     }
 }
 
@@ -231,11 +121,7 @@ fn lost_and_uncounted_transactions_are_noticed() {
 }
 
 fn failures(results: &[CheckResult]) -> Vec<&'static str> {
-    results
-        .iter()
-        .filter(|result| !result.ok)
-        .map(|result| result.name)
-        .collect()
+    results.iter().filter(|result| !result.ok).map(|result| result.name).collect()
 }
 
 fn commit(database: &Database<LocalEnv>, damage: Damage) {
@@ -247,9 +133,7 @@ fn commit(database: &Database<LocalEnv>, damage: Damage) {
 }
 
 fn find(txn: &mut Transaction<'_, LocalEnv>, table: TableId, key: layout::Key) -> RowId {
-    run_now(txn.read(table, &key))
-        .expect("nobody is in the way")
-        .expect("the row is there")
+    run_now(txn.read(table, &key)).expect("nobody is in the way").expect("the row is there")
 }
 
 fn set(

@@ -10,17 +10,9 @@ use txn::TableId;
 
 /// Customers enough for shares to mean something; some share a last name.
 fn config() -> Config {
-    let scale = Scale {
-        items: 5000,
-        districts: 3,
-        customers_per_district: 300,
-        orders_per_district: 300,
-    };
-    Config {
-        scale,
-        seed: 3,
-        ..Config::new(2)
-    }
+    let scale =
+        Scale { items: 5000, districts: 3, customers_per_district: 300, orders_per_district: 300 };
+    Config { scale, seed: 3, ..Config::new(2) }
 }
 
 fn for_each(database: &Database<LocalEnv>, table: TableId, mut visit: impl FnMut(RecordRef<'_>)) {
@@ -37,11 +29,7 @@ fn load() -> (Database<LocalEnv>, Tables) {
 }
 
 fn assert_length(row: &RecordRef<'_>, column: usize, lengths: std::ops::RangeInclusive<usize>) {
-    assert!(
-        lengths.contains(&row.bytes(column).len()),
-        "column {column}: {:?}",
-        row.text(column)
-    );
+    assert!(lengths.contains(&row.bytes(column).len()), "column {column}: {:?}", row.text(column));
 }
 
 fn assert_address(row: &RecordRef<'_>, street_1: usize) {
@@ -96,10 +84,7 @@ fn warehouses_and_districts() {
         assert_length(&row, district::D_NAME, 6..=10);
         assert_address(&row, district::D_STREET_1);
         assert!((0..=2000).contains(&row.int(district::D_TAX)));
-        assert_eq!(
-            (row.int(district::D_YTD), row.int(district::D_NEXT_O_ID)),
-            (300 * 1000, 301)
-        );
+        assert_eq!((row.int(district::D_YTD), row.int(district::D_NEXT_O_ID)), (300 * 1000, 301));
     });
     assert_eq!((warehouses, districts), (2, 6));
 }
@@ -120,21 +105,12 @@ fn customers_and_their_histories() {
         assert_length(&row, customer::C_PHONE, 16..=16);
         assert_length(&row, customer::C_DATA, 300..=500);
         assert!((0..=5000).contains(&row.int(customer::C_DISCOUNT)));
-        let numbers = [
-            customer::C_CREDIT_LIM,
-            customer::C_BALANCE,
-            customer::C_YTD_PAYMENT,
-        ];
-        assert_eq!(
-            numbers.map(|column| row.int(column)),
-            [5_000_000, -1000, 1000]
-        );
+        let numbers = [customer::C_CREDIT_LIM, customer::C_BALANCE, customer::C_YTD_PAYMENT];
+        assert_eq!(numbers.map(|column| row.int(column)), [5_000_000, -1000, 1000]);
         let counts = [customer::C_PAYMENT_CNT, customer::C_DELIVERY_CNT];
         assert_eq!(counts.map(|column| row.int(column)), [1, 0]);
         first_names.insert(row.text(customer::C_FIRST).to_owned());
-        *names
-            .entry(row.text(customer::C_LAST).to_owned())
-            .or_default() += 1;
+        *names.entry(row.text(customer::C_LAST).to_owned()).or_default() += 1;
     });
     assert_eq!(customers, 1800);
     assert!(bad_credit.abs_diff(180) < 77, "{bad_credit}");
@@ -142,20 +118,14 @@ fn customers_and_their_histories() {
     // Each of the six districts deals all hundred names out once, then draws 200 more.
     assert_eq!(names.len(), 100);
     assert!(names.values().all(|&count| count >= 6));
-    assert!(
-        names.values().any(|&count| count > 25),
-        "NURand prefers some names"
-    );
+    assert!(names.values().any(|&count| count > 25), "NURand prefers some names");
 
     let mut histories = std::collections::BTreeSet::new();
     for_each(&database, tables.history, |row| {
         let owner = [history::H_C_W_ID, history::H_C_D_ID, history::H_C_ID];
         let owner = owner.map(|column| row.int(column));
         assert!(histories.insert(owner), "one history per customer");
-        assert_eq!(
-            [row.int(history::H_W_ID), row.int(history::H_D_ID)],
-            owner[..2]
-        );
+        assert_eq!([row.int(history::H_W_ID), row.int(history::H_D_ID)], owner[..2]);
         assert_eq!(row.int(history::H_AMOUNT), 1000);
         assert_length(&row, history::H_DATA, 12..=24);
     });
@@ -179,10 +149,7 @@ fn orders_and_their_lines() {
     for district in &mut customers {
         assert!(!district.is_sorted());
         district.sort_unstable();
-        assert!(
-            district.iter().copied().eq(1..=300),
-            "a permutation of the customers"
-        );
+        assert!(district.iter().copied().eq(1..=300), "a permutation of the customers");
     }
     let mut lines = 0_u32;
     for_each(&database, tables.order_line, |row| {
@@ -192,10 +159,7 @@ fn orders_and_their_lines() {
         let amounts = if is_open { 1..=999_999 } else { 0..=0 };
         assert!(amounts.contains(&row.int(order_line::OL_AMOUNT)));
         assert!((1..=5000).contains(&row.int(order_line::OL_I_ID)));
-        assert_eq!(
-            row.int(order_line::OL_SUPPLY_W_ID),
-            row.int(order_line::OL_W_ID)
-        );
+        assert_eq!(row.int(order_line::OL_SUPPLY_W_ID), row.int(order_line::OL_W_ID));
         assert_eq!(row.int(order_line::OL_QUANTITY), 5);
         assert_length(&row, order_line::OL_DIST_INFO, 24..=24);
     });

@@ -13,11 +13,7 @@ use txn::{DatabaseConfig, Oracle};
 const WAREHOUSES: u32 = 3;
 
 fn small(warehouses: u32) -> Tpcc {
-    let config = Config {
-        scale: Scale::SMALL,
-        seed: 11,
-        ..Config::new(warehouses)
-    };
+    let config = Config { scale: Scale::SMALL, seed: 11, ..Config::new(warehouses) };
     Tpcc::new(config).expect("the configuration makes sense")
 }
 
@@ -37,12 +33,8 @@ fn load_into(database: Database<LocalEnv>, tpcc: &Tpcc) -> Database<LocalEnv> {
 }
 
 fn open_empty() -> Database<LocalEnv> {
-    open(&OpenConfig {
-        servers: 1,
-        server_bytes: 256 << 20,
-        ..OpenConfig::default()
-    })
-    .expect("memory can be mapped")
+    open(&OpenConfig { servers: 1, server_bytes: 256 << 20, ..OpenConfig::default() })
+        .expect("memory can be mapped")
 }
 
 /// Runs so many transactions on one thread.
@@ -53,9 +45,7 @@ fn run(
     transactions: u32,
 ) -> RunTotals {
     let mut lane = run_now(database.lane()).expect("lanes are free");
-    let mut terminal = tpcc
-        .terminal(database, thread, threads, 5)
-        .expect("the tables are there");
+    let mut terminal = tpcc.terminal(database, thread, threads, 5).expect("the tables are there");
     let mut totals = RunTotals::new(TYPE_COUNT);
     for _ in 0..transactions {
         let finished = run_now(tpcc.run_one(&mut lane, &mut terminal)).expect("nothing is wrong");
@@ -97,17 +87,10 @@ fn one_thread_keeps_every_check_and_commits_the_whole_mix() {
 
     let kinds: Vec<KindTotals> = (0..TYPE_COUNT).map(|kind| totals.kind(kind)).collect();
     let finished = |kind: &KindTotals| kind.committed + kind.rolled_back;
-    assert_eq!(
-        kinds.iter().map(finished).collect::<Vec<_>>(),
-        [1800, 1720, 160, 160, 160]
-    );
+    assert_eq!(kinds.iter().map(finished).collect::<Vec<_>>(), [1800, 1720, 160, 160, 160]);
     assert!((4..50).contains(&kinds[0].rolled_back), "{kinds:?}");
     assert_eq!(totals.committed() + kinds[0].rolled_back, 4000);
-    assert_eq!(
-        kinds.iter().map(|kind| kind.retries).sum::<u64>(),
-        0,
-        "nobody is in the way"
-    );
+    assert_eq!(kinds.iter().map(|kind| kind.retries).sum::<u64>(), 0, "nobody is in the way");
 }
 
 #[test]
@@ -132,25 +115,15 @@ fn two_threads_in_one_warehouse_conflict_and_keep_every_check() {
 #[test]
 fn two_threads_with_frozen_snapshots_on_three_servers_keep_every_check() {
     let tpcc = small(1);
-    let database = DatabaseConfig {
-        oracle: Oracle::Frozen,
-        ..DatabaseConfig::default()
-    };
-    let config = OpenConfig {
-        servers: 3,
-        server_bytes: 256 << 20,
-        database,
-        ..OpenConfig::default()
-    };
+    let database = DatabaseConfig { oracle: Oracle::Frozen, ..DatabaseConfig::default() };
+    let config =
+        OpenConfig { servers: 3, server_bytes: 256 << 20, database, ..OpenConfig::default() };
     let database = load_into(open(&config).expect("memory can be mapped"), &tpcc);
     let totals = run_on_threads(&tpcc, &database, 2, 10_000);
     assert_all_hold(&check(&tpcc, &database, &totals, false));
 }
 
-#[allow(
-    clippy::disallowed_methods,
-    reason = "the local world is one of threads"
-)]
+#[allow(clippy::disallowed_methods, reason = "the local world is one of threads")]
 fn run_on_threads(
     tpcc: &Tpcc,
     database: &Database<LocalEnv>,
@@ -181,11 +154,8 @@ fn a_second_run_continues_where_the_first_stopped() {
 
 #[test]
 fn deliveries_skip_districts_without_open_orders() {
-    let tpcc = Tpcc::new(Config {
-        mix: Mix([0, 0, 0, 100, 0]),
-        ..*small(1).config()
-    })
-    .expect("the configuration makes sense");
+    let tpcc = Tpcc::new(Config { mix: Mix([0, 0, 0, 100, 0]), ..*small(1).config() })
+        .expect("the configuration makes sense");
     let database = loaded(&tpcc);
     let totals = run(&tpcc, &database, (0, 1), 12);
     // Nine of thirty orders are open in each of the ten districts.
@@ -199,9 +169,7 @@ fn terminals_share_the_warehouses() {
     let tpcc = small(7);
     let database = loaded(&small(1));
     let homes = |thread, threads| {
-        let mut terminal = tpcc
-            .terminal(&database, thread, threads, 5)
-            .expect("there are tables");
+        let mut terminal = tpcc.terminal(&database, thread, threads, 5).expect("there are tables");
         let mut homes: Vec<i16> = (0..300).map(|_| home(&terminal.draw().1)).collect();
         homes.sort_unstable();
         homes.dedup();
@@ -230,37 +198,14 @@ fn absurd_configurations_are_refused_with_a_sentence() {
     assert!(refused(Config::new(0)).contains("1 to 32767"));
     assert!(refused(Config::new(32_768)).contains("1 to 32767"));
     assert!(Tpcc::new(Config::new(32_767)).is_ok());
-    assert!(
-        refused(Config {
-            mix: Mix([1; 5]),
-            ..Config::new(1)
-        })
-        .contains("100 percent")
-    );
-    assert!(
-        refused(Config {
-            distribution_percent: Some(101),
-            ..Config::new(1)
-        })
-        .contains("100")
-    );
-    let scale = Scale {
-        items: 3,
-        ..Scale::SMALL
-    };
-    assert!(
-        refused(Config {
-            scale,
-            ..Config::new(1)
-        })
-        .contains("15 items")
-    );
+    assert!(refused(Config { mix: Mix([1; 5]), ..Config::new(1) }).contains("100 percent"));
+    assert!(refused(Config { distribution_percent: Some(101), ..Config::new(1) }).contains("100"));
+    let scale = Scale { items: 3, ..Scale::SMALL };
+    assert!(refused(Config { scale, ..Config::new(1) }).contains("15 items"));
 }
 
 #[test]
 fn a_database_without_tables_says_so() {
-    let error = small(1)
-        .terminal(&open_empty(), 0, 1, 1)
-        .expect_err("nothing was created");
+    let error = small(1).terminal(&open_empty(), 0, 1, 1).expect_err("nothing was created");
     assert!(error.to_string().contains("create and load"));
 }

@@ -331,7 +331,7 @@ fn a_row_has_a_number_of_old_versions_at_most() {
     );
     let row = run_now(old.read(table, &key(7))).expect("readable").expect("is there");
     assert_eq!(old.row(row).int(VALUE), 0);
-    drop(old);
+    run_now(old.abort());
     drop(reader);
     assert_eq!(update(-1), Outcome::Committed, "nobody needs the old versions any more");
 }

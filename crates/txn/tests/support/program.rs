@@ -327,8 +327,3 @@ fn cell<E: Env>(txn: &Transaction<'_, E>, row: RowId) -> Cell {
     let record = txn.row(row);
     Cell { value: record.int(VALUE), group: record.int(GROUP) }
 }
-
-/// How many executions ended with this abort.
-pub fn aborted(history: &[Execution], abort: Abort) -> usize {
-    history.iter().filter(|execution| execution.outcome == Outcome::Aborted(abort)).count()
-}

@@ -6,8 +6,8 @@ use fabric::Env;
 use layout::Storage;
 use std::collections::BTreeMap;
 use txn::{
-    Abort, Database, IndexId, Isolation, Lane, Outcome, RowId, Scan, ScanSource, TableId,
-    Transaction, TxnError,
+    Database, IndexId, Isolation, Lane, Outcome, RowId, Scan, ScanSource, TableId, Transaction,
+    TxnError,
 };
 
 /// Keys are 0 to here; whoever reads everything looks at all of them.

@@ -219,7 +219,8 @@ impl<E: Env> LaneInner<E> {
         }
         // A version after the snapshot may be installed and not yet published: whoever gave the key up may
         // become visible after us, and both rows would be seen with it.
-        if version.is_none() || !self.snapshot.covers(version) {
+        let takes = self.env.mutant("commit::take_key_from_unpublished");
+        if version.is_none() || (!self.snapshot.covers(version) && !takes) {
             return Err(Abort::WriteConflict.into());
         }
         if version.is_deleted() || self.entry_key(info, image) != *entry {

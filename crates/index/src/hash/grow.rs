@@ -157,8 +157,13 @@ async fn split<E: Env>(
     };
     env.reach(HashStep::RowsLocked).await;
     let level = directory.level + 1;
-    let batch =
-        write_new_bucket(env, batch, table, pool, new, &moving, target, level, timestamp).await?;
+    // Whoever misses a key in the new bucket learns there what was collected in the old one.
+    let forgets = env.mutant("hash::forget_collected");
+    let collected = if forgets { 0 } else { batch.word(blocks[0].span.at + bucket::COLLECTED) };
+    let identity = Identity { bucket: target, level };
+    let written =
+        write_new_bucket(env, batch, table, pool, new, &moving, identity, collected, timestamp);
+    let batch = written.await?;
     env.reach(HashStep::NewBucketWritten).await;
     let batch = redirect(env, batch, old, directory.split, level).await?;
     env.reach(HashStep::OldBucketRedirected).await;
@@ -326,8 +331,8 @@ async fn write_new_bucket<E: Env>(
     pool: &mut Pool,
     new: GlobalPtr,
     moving: &[Moving],
-    target: u64,
-    level: u32,
+    identity: Identity,
+    collected: u64,
     owner: VersionWord,
 ) -> Result<Batch, IndexError> {
     batch.clear_verbs();
@@ -351,8 +356,8 @@ async fn write_new_bucket<E: Env>(
         used += 1;
     }
     batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);
-    let identity = Identity { bucket: target, level }.word();
-    batch.write_word(new.add_words(u64::from(bucket::IDENTITY)), identity);
+    batch.write_word(new.add_words(u64::from(bucket::COLLECTED)), collected);
+    batch.write_word(new.add_words(u64::from(bucket::IDENTITY)), identity.word());
     batch.write_word(new, owner.locked().word());
     Ok(env.execute(batch).await?)
 }

@@ -457,6 +457,16 @@ impl<E: Env> LaneInner<E> {
     }
 }
 
+/// Where a key stands in a bucket's chain.
+struct UsedSlot {
+    block: GlobalPtr,
+    index: u32,
+    /// Tags of the block.
+    tags: u64,
+    /// The bucket's collected-up-to word.
+    collected: u64,
+}
+
 /// What became of an attempt to remove an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Removal {
@@ -494,7 +504,7 @@ impl<E: Env> LaneInner<E> {
         let mut removal = Removal::Gone;
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.clear_verbs();
-        if let Some((block, index, tags)) = found {
+        if let Some(UsedSlot { block, index, tags, collected }) = found {
             let slot = block.add_words(u64::from(hash.layout.slot(index)));
             self.scratch.batch = Some(batch);
             let inlined = hash.rows.then_some(slot);
@@ -502,8 +512,14 @@ impl<E: Env> LaneInner<E> {
             batch = self.scratch.batch.take().unwrap_or_default();
             batch.clear_verbs();
             if removal == Removal::Done {
-                let stamp = self.removal_stamp(owner).await?;
+                // Lanes have horizons of their own: the word only ever rises.
+                let stamp = self.removal_stamp(owner).await?.max(collected);
                 batch.write_word(place.bucket.add_words(u64::from(bucket::COLLECTED)), stamp);
+                if block.region() != place.bucket.region() {
+                    // Writes to two servers have no order: the word must stand before the slot goes.
+                    batch = self.env.execute(batch).await?;
+                    batch.clear_verbs();
+                }
                 let tags = bucket::with_tag(tags, index, 0);
                 batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);
                 self.empty_slot(&mut batch, owner, retired, slot, hash);
@@ -566,8 +582,9 @@ impl<E: Env> LaneInner<E> {
         hash: &index::hash::HashTable,
         bucket: GlobalPtr,
         key: &Key,
-    ) -> Result<Option<(GlobalPtr, u32, u64)>, FabricError> {
+    ) -> Result<Option<UsedSlot>, FabricError> {
         let (mut block, mut slots) = (bucket, hash.layout.slots);
+        let mut collected = 0;
         while !block.is_null() {
             let mut batch = self.scratch.batch.take().unwrap_or_default();
             batch.clear_verbs();
@@ -581,9 +598,10 @@ impl<E: Env> LaneInner<E> {
             };
             let index = (0..slots).find(holds);
             let link = GlobalPtr::from_word(words[bucket::LINK as usize]);
+            collected = collected.max(words[bucket::COLLECTED as usize]);
             self.scratch.batch = Some(batch);
             if let Some(index) = index {
-                return Ok(Some((block, index, tags)));
+                return Ok(Some(UsedSlot { block, index, tags, collected }));
             }
             (block, slots) = (link, hash.layout.overflow_slots);
         }

@@ -54,12 +54,7 @@ impl<E: Env> LaneInner<E> {
             let version = VersionWord::from_word(self.batch().word(image.at + VERSION));
             let chain = ChainWord::from_word(self.batch().word(image.at + LINK));
             let is_ours = self.has_key(access, image);
-            let trusts = self.env.mutant("read::trust_emptied_slot");
-            if is_hashed
-                && !trusts
-                && version != VersionWord::TORN
-                && (!is_ours || !is_settled(version))
-            {
+            if is_hashed && version != VersionWord::TORN && (!is_ours || !is_settled(version)) {
                 // A split has moved the row to another bucket, or slot or row changed hands while they were
                 // read.
                 return Ok(Search::Moved);

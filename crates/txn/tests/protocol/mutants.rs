@@ -26,15 +26,15 @@ fn is_caught(mutants: &[&'static str], seeds: u64, scenario: Scenario<'_>) {
         let hostile = || SimConfig::hostile(seed).named(format!("{mutants:?}"));
         let (wrong, _) = scenario(hostile(), first);
         assert_eq!(wrong, Vec::<String>::new(), "seed {seed}, {mutants:?} present");
-        if caught.is_some() {
-            continue;
-        }
         let config = mutants.iter().fold(hostile(), |config, &mutant| config.with_mutant(mutant));
         // Without its guards the protocol may run into its own assertions: that is noticed, too.
         let run = catch_unwind(AssertUnwindSafe(|| scenario(config, first)));
         let (wrong, times) = run.unwrap_or_else(|_| (vec!["an assertion failed".to_owned()], 1));
         asked += times;
         caught = wrong.first().map(|wrong| (seed, wrong.clone()));
+        if caught.is_some() {
+            break;
+        }
     }
     assert!(asked > 0, "{first} is never asked for");
     let (seed, wrong) =
@@ -202,12 +202,6 @@ fn leaving_a_moved_row_unlocked() {
 }
 
 #[test]
-fn trusting_an_emptied_slot() {
-    let mix = Mix { storage: Storage::HashInlined, keys: KEY_MAX + 1, ..TIGHT };
-    is_caught(&["read::trust_emptied_slot"], 600, &random::<false>(mix));
-}
-
-#[test]
 fn giving_a_standing_unique_key_without_its_lock() {
     let setup = vec![vec![Step::PutInto(0, 7), Step::PutInto(1, 101)], vec![Step::PutInto(0, 100)]];
     let sessions =
@@ -241,5 +235,5 @@ fn validating_a_bucket_by_a_lock_over_something_else() {
 #[test]
 fn validating_a_leaf_by_its_insert_word_alone() {
     let mix = Mix { storage: Storage::Tree, keys: KEY_MAX + 1, sessions: 4, ..SERIALIZABLE };
-    is_caught(&["commit::trust_leaf_insert_word"], 1500, &random::<false>(mix));
+    is_caught(&["commit::trust_leaf_insert_word"], 12000, &random::<false>(mix));
 }

@@ -6,6 +6,7 @@ use crate::catalog::Primary;
 use crate::lane::LaneInner;
 use crate::write::{BucketSeen, Owner};
 use fabric::{Env, SlotGeometry, SlotRead, Span};
+use index::tree::LeafView;
 use layout::row::{ChainWord, Cover, HEADER, KEY, LINK, OVERFLOW_HEAD, VERSION};
 use layout::{GlobalPtr, VersionWord, bucket, region};
 use memory::mover::OVERFLOW_COUNT_MAX;
@@ -35,8 +36,46 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<(), TxnError> {
         match self.search_versions(access, row, image).await? {
             Search::Settled => Ok(()),
-            Search::Moved => self.settle_bucket(access).await,
+            Search::Moved => {
+                let table = self.accesses[access as usize].table;
+                match self.info(table).primary {
+                    Primary::Hash(_) => self.settle_bucket(access).await,
+                    Primary::Tree(_) => self.settle_by_leaf(access, row).await,
+                }
+            }
         }
+    }
+
+    /// The address of a row of a tree was not its own any more: it came from an entry of a secondary index
+    /// that outlived the row, or from a leaf read a while ago. Asks the leaf again.
+    async fn settle_by_leaf(&mut self, access: u32, row: GlobalPtr) -> Result<(), TxnError> {
+        let entry = self.accesses[access as usize];
+        let owner = Owner::Table(entry.table);
+        let shape = self.info(entry.table).row;
+        let key = Span { at: entry.key_at, words: shape.key_words };
+        let tree = self.tree(owner);
+        let mut before = row;
+        for _ in 0..MOVED_COUNT_MAX {
+            let seen = self.find_leaf(owner, key).await?;
+            let batch = self.batch.as_ref().expect("the batch is here");
+            let view = LeafView::new(tree.layout, batch.words(self.leaves_seen[seen].span));
+            let Ok(position) = view.search(batch.words(key)) else {
+                let collected = view.collected();
+                return self.settle_no_entry(access, seen, collected);
+            };
+            let row = GlobalPtr::from_word(view.value(position)[0]);
+            if row == before {
+                break;
+            }
+            before = row;
+            self.batch().clear_verbs();
+            let image = self.batch().read_row(row, shape.words(), Cover::AllButLink);
+            self.execute().await?;
+            if let Search::Settled = self.finish_or_settle(access, row, image).await? {
+                return Ok(());
+            }
+        }
+        self.settle_unfinished(access, before).await
     }
 
     async fn search_versions(
@@ -48,15 +87,14 @@ impl<E: Env> LaneInner<E> {
         self.statistics.old_version_reads += 1;
         let table = self.accesses[access as usize].table;
         let words = self.info(table).row.words();
-        let is_hashed = matches!(self.info(table).primary, Primary::Hash(_));
         let mut image = image;
         for round in 0..RETRY_COUNT_MAX {
             let version = VersionWord::from_word(self.batch().word(image.at + VERSION));
             let chain = ChainWord::from_word(self.batch().word(image.at + LINK));
             let is_ours = self.has_key(access, image);
-            if is_hashed && version != VersionWord::TORN && (!is_ours || !is_settled(version)) {
-                // A split has moved the row to another bucket, or slot or row changed hands while they were
-                // read.
+            if version != VersionWord::TORN && (!is_ours || !is_settled(version)) {
+                // A split has moved the row to another bucket, or slot or row changed hands: while they were
+                // read, or since the entry was made that led here.
                 return Ok(Search::Moved);
             }
             if is_ours && is_settled(version) && self.snapshot.covers(version) {

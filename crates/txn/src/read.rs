@@ -396,7 +396,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// No entry of the leaf has this key.
-    fn settle_no_entry(
+    pub(crate) fn settle_no_entry(
         &mut self,
         access: u32,
         seen: usize,

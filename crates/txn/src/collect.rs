@@ -465,6 +465,8 @@ struct UsedSlot {
     tags: u64,
     /// The bucket's collected-up-to word.
     collected: u64,
+    /// The first word of the slot: in an index, the address of the entry's row.
+    leads_to: u64,
 }
 
 /// What became of an attempt to remove an entry.
@@ -504,7 +506,8 @@ impl<E: Env> LaneInner<E> {
         let mut removal = Removal::Gone;
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.clear_verbs();
-        if let Some(UsedSlot { block, index, tags, collected }) = found {
+        let is_garbage = |slot: &UsedSlot| !self.is_of_another_row(owner, retired, slot.leads_to);
+        if let Some(UsedSlot { block, index, tags, collected, .. }) = found.filter(is_garbage) {
             let slot = block.add_words(u64::from(hash.layout.slot(index)));
             self.scratch.batch = Some(batch);
             let inlined = hash.rows.then_some(slot);
@@ -599,9 +602,10 @@ impl<E: Env> LaneInner<E> {
             let index = (0..slots).find(holds);
             let link = GlobalPtr::from_word(words[bucket::LINK as usize]);
             collected = collected.max(words[bucket::COLLECTED as usize]);
+            let leads_to = index.map_or(0, |index| words[hash.layout.slot(index) as usize]);
             self.scratch.batch = Some(batch);
             if let Some(index) = index {
-                return Ok(Some(UsedSlot { block, index, tags, collected }));
+                return Ok(Some(UsedSlot { block, index, tags, collected, leads_to }));
             }
             (block, slots) = (link, hash.layout.overflow_slots);
         }
@@ -649,6 +653,17 @@ impl<E: Env> LaneInner<E> {
         let word = batch.read(region::collected(RegionId(self.shared.servers[0].0)), 1);
         let batch = self.env.execute(batch).await?;
         Ok(own.max(batch.words(word)[0]))
+    }
+
+    /// Whether an index entry leads to another row than the one it was listed for: that one was collected
+    /// together with its entry, and its key has a new row and a new entry.
+    fn is_of_another_row(&self, owner: Owner, retired: &Retired, leads_to: u64) -> bool {
+        let is_inlined =
+            matches!(&self.info(retired.table).primary, Primary::Hash(hash) if hash.rows);
+        let expected = if is_inlined { GlobalPtr::NULL } else { retired.row };
+        matches!(owner, Owner::Index(_))
+            && leads_to != expected.word()
+            && !self.env.mutant("collect::trust_entry_key")
     }
 
     async fn judge_entry(&mut self, index: u32, key: &Key, retired: &Retired) -> Removal {
@@ -701,11 +716,16 @@ impl<E: Env> LaneInner<E> {
             self.scratch.batch = Some(batch);
             return Ok(Removal::Gone);
         };
+        let leads_to = view.value(position)[0];
+        let count = view.count();
         if leaf.insert.is_locked() {
             self.scratch.batch = Some(batch);
             return Ok(Removal::Busy);
         }
-        let count = view.count();
+        if self.is_of_another_row(owner, retired, leads_to) {
+            self.scratch.batch = Some(batch);
+            return Ok(Removal::Gone);
+        }
         let timestamp = self.next_timestamp();
         batch.clear_verbs();
         let lock = index::tree::post_lock(&mut batch, &tree, &leaf, timestamp);

@@ -128,6 +128,10 @@ pub(crate) struct LaneInner<E: Env> {
     pub is_announced: bool,
     /// A commit's outcome is unknown: the lane takes no more transactions.
     pub is_lost: bool,
+    /// A transaction has begun and not committed; if the next one begins so, the last one failed.
+    pub is_unfinished: bool,
+    /// The last transaction failed, perhaps for its snapshot's age: a frozen vector has to be newer.
+    pub wants_newer: bool,
     pub catalog: Arc<Catalog>,
     pub tables: Vec<Option<LaneTable>>,
     pub indexes: Vec<Option<LaneIndex>>,
@@ -188,6 +192,8 @@ impl<E: Env> LaneInner<E> {
             counter,
             is_announced: false,
             is_lost: false,
+            is_unfinished: false,
+            wants_newer: false,
             catalog: Arc::default(),
             tables: Vec::new(),
             indexes: Vec::new(),
@@ -237,6 +243,8 @@ impl<E: Env> LaneInner<E> {
         if self.counter >= COUNTER_LIMIT {
             self.take_new_slot().await?;
         }
+        self.wants_newer = self.is_unfinished;
+        self.is_unfinished = true;
         self.reset();
         self.is_announced = true;
         self.take_snapshot().await

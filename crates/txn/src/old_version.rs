@@ -233,13 +233,13 @@ impl<E: Env> LaneInner<E> {
         };
         let key = Span { at: entry.key_at, words: info.row.key_words };
         let mut moved_count = 0;
+        let mut redirected = None;
         for _ in 0..RETRY_COUNT_MAX {
             let directory =
                 &self.tables[entry.table as usize].as_ref().expect("it is open").directory;
-            let place = {
-                let words = self.batch.as_ref().expect("the batch is here").words(key);
-                hash.locate(directory, words)
-            };
+            let words = self.batch.as_ref().expect("the batch is here").words(key);
+            let place = redirected.take().unwrap_or_else(|| hash.locate(directory, words));
+            let mut outdated = None;
             let mut seen = None;
             let mut geometry = SlotGeometry::bucket(&hash.layout, hash.rows, place.tag_hash);
             let mut block = place.bucket;
@@ -261,6 +261,7 @@ impl<E: Env> LaneInner<E> {
                 }
                 if seen.is_none() {
                     if !hash.is_current(&place, word(bucket::IDENTITY)) {
+                        outdated = Some(word(bucket::IDENTITY));
                         break;
                     }
                     let (insert, collected) = (word(bucket::INSERT), word(bucket::COLLECTED));
@@ -289,6 +290,8 @@ impl<E: Env> LaneInner<E> {
             }
             self.env.yield_now().await;
             let directory = index::hash::read_directory(&self.env, hash).await?;
+            redirected =
+                outdated.and_then(|identity| hash.redirected(&directory, &place, identity));
             self.lane_table(entry.table).directory = directory;
         }
         Err(Abort::Contended.into())

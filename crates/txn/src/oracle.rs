@@ -13,10 +13,13 @@ use crate::abort::Abort;
 use crate::database::Oracle;
 use crate::lane::LaneInner;
 use crate::snapshot::SLOTS_MAX;
-use fabric::Env;
-use layout::SlotId;
+use fabric::{Batch, Env, FabricError, Span};
 use layout::oracle::{CLOCK, EPOCH, FREEZER, LANE_ACKNOWLEDGED, NEWEST, SLOT_COUNT, VECTOR};
 use layout::row::{Cover, checksum};
+use layout::{GlobalPtr, OracleLayout, SlotId};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
 
 /// Collects before a snapshot is given up.
 const COLLECT_COUNT_MAX: u32 = 1000;
@@ -130,7 +133,8 @@ impl<E: Env> LaneInner<E> {
         // What anybody on this compute server has committed is seen by whoever begins here afterwards.
         let covers_published = (0..self.shared.slots_in_use() as u16)
             .all(|slot| counters[usize::from(slot)] >= self.shared.published(SlotId(slot)));
-        if number < self.snapshot.stamp || !covers_published {
+        let at_least = self.snapshot.stamp + u64::from(self.wants_newer);
+        if number < at_least || !covers_published {
             return Ok(None);
         }
         let epoch = newest[1];
@@ -151,40 +155,33 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// Freezes a vector if nobody else is at it.
+    /// Freezes a vector if nobody else is at it. Whoever has the try-lock has to give it back, even if
+    /// nobody waits for this snapshot any more: where that can be, freezing is a task of its own.
     async fn freeze(&mut self) -> Result<(), Abort> {
         let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
         let owner = u64::from(self.slot.0) + 1;
-        let batch = self.batch();
-        batch.clear_verbs();
-        let swap = batch.compare_and_swap(oracle.add_words(u64::from(FREEZER)), 0, owner);
-        self.execute().await.map_err(|_| Abort::Unreachable)?;
-        if !self.batch().swapped(swap) {
-            self.env.yield_now().await;
+        if E::IMMEDIATE {
+            let batch = self.batch.take().unwrap_or_default();
+            let frozen = freeze_vector(&self.env, batch, oracle, shape, owner).await;
+            self.batch = Some(frozen.map_err(|_| Abort::Unreachable)?);
             return Ok(());
         }
-        let batch = self.batch();
-        batch.clear_verbs();
-        let head = batch.read(oracle, VECTOR + shape.slots);
-        self.execute().await.map_err(|_| Abort::Unreachable)?;
-        let batch = self.batch();
-        let number = batch.word(head.at + NEWEST) + 1;
-        let vector = batch.reserve(shape.frozen_words());
-        batch.set_word(vector.at, number);
-        let epoch = batch.word(head.at + EPOCH);
-        batch.set_word(vector.at + 1, epoch);
-        for n in 0..shape.slots {
-            let counter = batch.word(head.at + VECTOR + n);
-            batch.set_word(vector.at + 2 + n, counter);
-        }
-        let body = fabric::Span { at: vector.at, words: vector.words - 1 };
-        let sum = checksum(batch.words(body), Cover::All);
-        batch.set_word(vector.at + vector.words - 1, sum);
-        batch.clear_verbs();
-        batch.write(shape.frozen(oracle, number), vector);
-        batch.write_word(oracle.add_words(u64::from(NEWEST)), number);
-        batch.write_word(oracle.add_words(u64::from(FREEZER)), 0);
-        self.execute().await.map_err(|_| Abort::Unreachable)
+        let done = Rc::new(RefCell::new(Done::default()));
+        let (sender, env) = (done.clone(), self.env.clone());
+        self.env.spawn(async move {
+            let frozen = freeze_vector(&env, Batch::new(), oracle, shape, owner).await;
+            let mut done = sender.borrow_mut();
+            done.result = Some(frozen.map(drop));
+            if let Some(waker) = done.waker.take() {
+                waker.wake();
+            }
+        });
+        let result = std::future::poll_fn(|context| {
+            let mut done = done.borrow_mut();
+            done.waker = Some(context.waker().clone());
+            done.result.take().map_or(Poll::Pending, Poll::Ready)
+        });
+        result.await.map_err(|_| Abort::Unreachable)
     }
 
     /// Tells the others which catalog this lane now uses.
@@ -198,6 +195,51 @@ impl<E: Env> LaneInner<E> {
         batch.write_word(lane.add_words(u64::from(LANE_ACKNOWLEDGED)), epoch);
         self.execute().await.map_err(|_| Abort::Unreachable)
     }
+}
+
+/// What a freeze that somebody waits for came to.
+#[derive(Default)]
+struct Done {
+    result: Option<Result<(), FabricError>>,
+    waker: Option<Waker>,
+}
+
+/// Takes the try-lock, reads the vector once, and writes it to the ring with the next number.
+async fn freeze_vector<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    oracle: GlobalPtr,
+    shape: OracleLayout,
+    owner: u64,
+) -> Result<Batch, FabricError> {
+    let freezer = oracle.add_words(u64::from(FREEZER));
+    batch.clear_verbs();
+    let swap = batch.compare_and_swap(freezer, 0, owner);
+    batch = env.execute(batch).await?;
+    if !batch.swapped(swap) {
+        env.yield_now().await;
+        return Ok(batch);
+    }
+    batch.clear_verbs();
+    let head = batch.read(oracle, VECTOR + shape.slots);
+    batch = env.execute(batch).await?;
+    let number = batch.word(head.at + NEWEST) + 1;
+    let vector = batch.reserve(shape.frozen_words());
+    batch.set_word(vector.at, number);
+    let epoch = batch.word(head.at + EPOCH);
+    batch.set_word(vector.at + 1, epoch);
+    for n in 0..shape.slots {
+        let counter = batch.word(head.at + VECTOR + n);
+        batch.set_word(vector.at + 2 + n, counter);
+    }
+    let body = Span { at: vector.at, words: vector.words - 1 };
+    let sum = checksum(batch.words(body), Cover::All);
+    batch.set_word(vector.at + vector.words - 1, sum);
+    batch.clear_verbs();
+    batch.write(shape.frozen(oracle, number), vector);
+    batch.write_word(oracle.add_words(u64::from(NEWEST)), number);
+    batch.write_word(freezer, 0);
+    env.execute(batch).await
 }
 
 const _: () = assert!(SLOTS_MAX.is_multiple_of(8));

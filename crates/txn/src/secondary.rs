@@ -266,12 +266,11 @@ impl<E: Env> LaneInner<E> {
         hash: &index::hash::HashTable,
         key: Span,
     ) -> Result<Option<Span>, TxnError> {
+        let mut redirected = None;
         for _ in 0..LOOKUP_COUNT_MAX {
-            let place = {
-                let words = self.batch.as_ref().expect("the batch is here").words(key);
-                let open = self.tables[table as usize].as_ref().expect("the table is open");
-                hash.locate(&open.directory, words)
-            };
+            let words = self.batch.as_ref().expect("the batch is here").words(key);
+            let open = self.tables[table as usize].as_ref().expect("the table is open");
+            let place = redirected.take().unwrap_or_else(|| hash.locate(&open.directory, words));
             let mut block = place.bucket;
             let mut geometry = SlotGeometry::bucket(&hash.layout, true, place.tag_hash);
             while !block.is_null() {
@@ -301,6 +300,7 @@ impl<E: Env> LaneInner<E> {
             }
             self.env.yield_now().await;
             let directory = index::hash::read_directory(&self.env, hash).await?;
+            redirected = hash.redirected(&directory, &place, identity);
             self.lane_table(table).directory = directory;
         }
         Err(Abort::Contended.into())
@@ -352,10 +352,13 @@ impl<E: Env> LaneInner<E> {
         let Secondary::Hash(hash) = &info.storage else {
             unreachable!("the caller has a hash index")
         };
+        let mut redirected = None;
         loop {
             found.clear();
             let lane_index = self.indexes[index as usize].as_ref().expect("it is open");
-            let place = hash.locate(&lane_index.directory, key.words());
+            let located = || hash.locate(&lane_index.directory, key.words());
+            let place = redirected.take().unwrap_or_else(located);
+            let mut identity = 0;
             self.batch().clear_verbs();
             let insert = self.batch().read(place.bucket, 1);
             self.execute().await?;
@@ -371,7 +374,8 @@ impl<E: Env> LaneInner<E> {
                 let batch = self.batch.as_ref().expect("the batch came back");
                 let (words, header) = (batch.words(span), batch.words(again));
                 if block == place.bucket {
-                    is_current = hash.is_current(&place, header[bucket::IDENTITY as usize]);
+                    identity = header[bucket::IDENTITY as usize];
+                    is_current = hash.is_current(&place, identity);
                     if header[bucket::COLLECTED as usize] > self.snapshot.stamp {
                         return Err(Abort::SnapshotTooOld.into());
                     }
@@ -407,6 +411,7 @@ impl<E: Env> LaneInner<E> {
                 return Err(Abort::Contended.into());
             }
             let directory = index::hash::read_directory(&self.env, hash).await?;
+            redirected = hash.redirected(&directory, &place, identity);
             self.indexes[index as usize].as_mut().expect("it is open").directory = directory;
         }
     }

@@ -103,7 +103,10 @@ fn check_slots(
                 .errors
                 .push(format!("slot {index} of bucket {number} has a tag that is not its key's"));
         }
-        if level > 0 && hash % (table.initial_buckets << level) != number {
+        // Whoever died in the middle of a split holds the bucket: what it had moved is in two places.
+        let is_held = VersionWord::from_word(words[bucket::INSERT as usize]).is_locked();
+        let is_elsewhere = level > 0 && hash % (table.initial_buckets << level) != number;
+        if is_elsewhere && !is_held {
             report.errors.push(format!("slot {index} of bucket {number} belongs elsewhere"));
         }
         if !keys.insert(key.to_vec()) {

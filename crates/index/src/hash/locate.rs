@@ -129,6 +129,18 @@ impl HashTable {
         (self.initial_buckets << directory.level) + directory.split
     }
 
+    /// The bucket that the one at `place`, whose identity word was read, sends its readers to: a split may
+    /// have moved the key on before the root counts it, and may never get that far. Of several splits the
+    /// first that moved the key counts; where it went from there the next bucket knows. `None` if the key
+    /// was not moved, or the directory does not know the bucket's segment yet.
+    pub fn redirected(&self, directory: &Directory, place: &Place, identity: u64) -> Option<Place> {
+        let level = Identity::from_word(identity).level;
+        let numbers = (0..=level).map(|level| place.hash % (self.initial_buckets << level));
+        let number = numbers.into_iter().find(|&number| number > place.number)?;
+        let is_known = (number >> self.segment_shift) < directory.segments.len() as u64;
+        is_known.then(|| Place { number, bucket: self.bucket(directory, number), ..*place })
+    }
+
     /// Whether the bucket at `place`, whose identity word was read, is still where its key belongs.
     #[inline]
     pub fn is_current(&self, place: &Place, identity: u64) -> bool {

@@ -65,7 +65,10 @@ impl<E: Env> LaneInner<E> {
             false => self.commit_writes().await,
         };
         match outcome {
-            Outcome::Committed => self.statistics.commits += 1,
+            Outcome::Committed => {
+                self.is_unfinished = false;
+                self.statistics.commits += 1;
+            }
             Outcome::Aborted(abort) => self.statistics.aborts[abort.index()] += 1,
             Outcome::Unknown => self.statistics.unknown += 1,
         }

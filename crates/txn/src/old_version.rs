@@ -125,11 +125,8 @@ impl<E: Env> LaneInner<E> {
             };
             let stands_still = version != VersionWord::TORN && same(VERSION) && same(LINK);
             let collected = self.batch().words(collected)[0];
-            if stands_still
-                && collected > self.snapshot.stamp
-                && !self.env.mutant("read::skip_collected")
-            {
-                return Err(Abort::SnapshotTooOld.into());
+            if stands_still {
+                self.check_collected(collected)?;
             }
             if stands_still {
                 self.settle_later(access, row);
@@ -264,11 +261,8 @@ impl<E: Env> LaneInner<E> {
                         outdated = Some(word(bucket::IDENTITY));
                         break;
                     }
-                    let (insert, collected) = (word(bucket::INSERT), word(bucket::COLLECTED));
-                    if collected > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
-                        return Err(Abort::SnapshotTooOld.into());
-                    }
-                    seen = Some(insert);
+                    seen = Some(word(bucket::INSERT));
+                    self.check_collected(word(bucket::COLLECTED))?;
                 }
                 let (tags, link) = (word(bucket::TAGS), GlobalPtr::from_word(word(bucket::LINK)));
                 if link.is_null() {
@@ -303,9 +297,8 @@ impl<E: Env> LaneInner<E> {
         self.batch().clear_verbs();
         let collected = self.batch().read(region::collected(block.region()), 1);
         self.execute().await?;
-        if self.batch().words(collected)[0] > self.snapshot.stamp {
-            return Err(Abort::SnapshotTooOld.into());
-        }
+        let collected = self.batch().words(collected)[0];
+        self.check_collected(collected)?;
         self.settle_later(access, block);
         Ok(())
     }
@@ -321,10 +314,7 @@ impl<E: Env> LaneInner<E> {
         let header = self.batch().read(place.bucket, bucket::SLOTS);
         self.execute().await?;
         let word = |n: u32| self.batch.as_ref().expect("it came back").word(header.at + n);
-        if word(bucket::COLLECTED) > self.snapshot.stamp && !self.env.mutant("read::skip_collected")
-        {
-            return Err(Abort::SnapshotTooOld.into());
-        }
+        self.check_collected(word(bucket::COLLECTED))?;
         Ok(hash.is_current(place, word(bucket::IDENTITY)))
     }
 

@@ -347,9 +347,7 @@ impl<E: Env> LaneInner<E> {
         let insert = batch.word(at + bucket::INSERT);
         let collected = batch.word(at + bucket::COLLECTED);
         let tags = batch.word(at + bucket::TAGS);
-        if collected > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
-            return Err(Abort::SnapshotTooOld.into());
-        }
+        self.check_collected(collected)?;
         let table = self.accesses[access as usize].table;
         let Primary::Hash(hash) = &self.info(table).primary else {
             unreachable!("it is a hash table")
@@ -358,6 +356,15 @@ impl<E: Env> LaneInner<E> {
         let owner = Owner::Table(table);
         let seen = BucketSeen { owner, bucket, insert, block: bucket, block_slots: slots, tags };
         self.note_bucket(access, seen);
+        Ok(())
+    }
+
+    /// What is missing proves nothing to a snapshot that is older than what was collected here.
+    #[inline]
+    pub(crate) fn check_collected(&self, collected: u64) -> Result<(), TxnError> {
+        if collected > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
+            return Err(Abort::SnapshotTooOld.into());
+        }
         Ok(())
     }
 
@@ -402,9 +409,7 @@ impl<E: Env> LaneInner<E> {
         seen: usize,
         collected: u64,
     ) -> Result<(), TxnError> {
-        if collected > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
-            return Err(Abort::SnapshotTooOld.into());
-        }
+        self.check_collected(collected)?;
         self.witness_leaf(seen);
         let access = &mut self.accesses[access as usize];
         access.place = seen as u32;

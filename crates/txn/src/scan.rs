@@ -1,6 +1,6 @@
 //! Scans: the visible rows of a key range, in order, forward and backward; and of whole tables.
 
-use crate::abort::{Abort, TxnError};
+use crate::abort::TxnError;
 use crate::access::{RowId, State};
 use crate::catalog::{CatalogError, IndexId, IndexInfo, Primary, Secondary, TableId};
 use crate::lane::LaneInner;
@@ -241,9 +241,7 @@ impl<E: Env> LaneInner<E> {
         let tree = self.tree(range.owner);
         let batch = self.batch.as_ref().expect("the batch is here");
         let view = LeafView::new(tree.layout, batch.words(span));
-        if view.collected() > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
-            return Err(Abort::SnapshotTooOld.into());
-        }
+        self.check_collected(view.collected())?;
         for n in view.lower_bound(scan.low.words())..view.count() {
             let key = Key::from_words(view.key(n));
             if key > scan.high {
@@ -411,9 +409,7 @@ impl<E: Env> LaneInner<E> {
             let seen = self.leaf_for(owner, &from).await?;
             let batch = self.batch.as_ref().expect("the batch is here");
             let view = LeafView::new(tree.layout, batch.words(self.leaves_seen[seen].span));
-            if view.collected() > self.snapshot.stamp {
-                return Err(Abort::SnapshotTooOld.into());
-            }
+            self.check_collected(view.collected())?;
             let entries: Vec<(Key, GlobalPtr)> = (0..view.count())
                 .map(|n| (Key::from_words(view.key(n)), GlobalPtr::from_word(view.value(n)[0])))
                 .collect();
@@ -569,9 +565,7 @@ impl<E: Env> LaneInner<E> {
             let batch: &Batch = self.batch.as_ref().expect("the batch came back");
             let same = |word: u32| batch.word(first.at + word) == batch.word(again.at + word);
             let insert = batch.word(first.at + bucket::INSERT);
-            if batch.word(again.at + bucket::COLLECTED) > self.snapshot.stamp {
-                return Err(Abort::SnapshotTooOld.into());
-            }
+            self.check_collected(batch.word(again.at + bucket::COLLECTED))?;
             if !same(bucket::IDENTITY) {
                 continue;
             }

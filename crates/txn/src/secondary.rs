@@ -376,9 +376,7 @@ impl<E: Env> LaneInner<E> {
                 if block == place.bucket {
                     identity = header[bucket::IDENTITY as usize];
                     is_current = hash.is_current(&place, identity);
-                    if header[bucket::COLLECTED as usize] > self.snapshot.stamp {
-                        return Err(Abort::SnapshotTooOld.into());
-                    }
+                    self.check_collected(header[bucket::COLLECTED as usize])?;
                 }
                 let tags = words[bucket::TAGS as usize];
                 for n in

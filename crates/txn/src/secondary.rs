@@ -378,12 +378,10 @@ impl<E: Env> LaneInner<E> {
                     is_current = hash.is_current(&place, identity);
                     self.check_collected(header[bucket::COLLECTED as usize])?;
                 }
-                let tags = words[bucket::TAGS as usize];
-                for n in
-                    (0..slots).filter(|&n| bucket::tag_of(tags, n) == bucket::tag(place.tag_hash))
-                {
-                    let slot =
-                        &words[hash.layout.slot(n) as usize..][..hash.layout.slot_words as usize];
+                let (tags, tag) = (words[bucket::TAGS as usize], bucket::tag(place.tag_hash));
+                for n in (0..slots).filter(|&n| bucket::tag_of(tags, n) == tag) {
+                    let slot = &words[hash.layout.slot(n) as usize..];
+                    let slot = &slot[..hash.layout.slot_words as usize];
                     let other = Key::from_words(&slot[1..]);
                     if same_columns(&other, key, info) {
                         found.push((other, GlobalPtr::from_word(slot[0])));

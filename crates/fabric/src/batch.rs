@@ -2,7 +2,7 @@
 
 use crate::verb::{SlotGeometry, SlotRead, Verb};
 use layout::GlobalPtr;
-use layout::row::Cover;
+use layout::row::{Cover, LINK};
 
 /// Words an arena has at least once it is used; it grows when a transaction needs more, and never shrinks.
 const ARENA_WORDS_MIN: usize = 1024;
@@ -36,8 +36,8 @@ struct Body {
     verbs: Vec<Verb>,
     bytes: u64,
     fences: u32,
-    /// Reads among the verbs: whether looking ahead pays.
-    reads: u32,
+    /// The words are unlikely to be in any cache of this processor.
+    is_cold: bool,
     arena: Vec<u64>,
     used: usize,
 }
@@ -52,7 +52,7 @@ impl Batch {
     /// An empty batch; its arena grows with what is put there.
     pub fn new() -> Self {
         let (verbs, arena) = (Vec::new(), Vec::new());
-        Self(Box::new(Body { verbs, bytes: 0, fences: 0, reads: 0, arena, used: 0 }))
+        Self(Box::new(Body { verbs, bytes: 0, fences: 0, is_cold: false, arena, used: 0 }))
     }
 
     /// Forgets verbs and arena contents: the next transaction starts.
@@ -68,7 +68,7 @@ impl Batch {
         self.0.verbs.clear();
         self.0.bytes = 0;
         self.0.fences = 0;
-        self.0.reads = 0;
+        self.0.is_cold = false;
     }
 
     /// Takes `words` words of the arena. Their content is whatever stood there before.
@@ -119,6 +119,13 @@ impl Batch {
         copy
     }
 
+    /// Moves the words of `span` to word `to` of the arena; the ranges may overlap.
+    #[inline]
+    pub fn shift(&mut self, span: Span, to: u32) {
+        let from = span.at as usize;
+        self.0.arena.copy_within(from..from + span.words as usize, to as usize);
+    }
+
     /// The words of a span.
     #[inline]
     pub fn words(&self, span: Span) -> &[u64] {
@@ -143,7 +150,8 @@ impl Batch {
         self.0.arena[index as usize] = value;
     }
 
-    #[inline]
+    /// Inlined where the kind of verb is known, so that its bytes need no look at it.
+    #[inline(always)]
     fn push(&mut self, verb: Verb) {
         self.0.bytes += verb.bytes();
         self.0.verbs.push(verb);
@@ -153,7 +161,6 @@ impl Batch {
     #[inline]
     pub fn read(&mut self, from: GlobalPtr, words: u32) -> Span {
         let span = self.reserve(words);
-        self.0.reads += 1;
         self.push(Verb::Read { from, at: span.at, words });
         span
     }
@@ -204,7 +211,6 @@ impl Batch {
     #[inline]
     pub fn read_row(&mut self, from: GlobalPtr, words: u32, cover: Cover) -> Span {
         let span = self.reserve(words);
-        self.0.reads += 1;
         self.push(Verb::ReadRow { from, at: span.at, words, cover });
         span
     }
@@ -217,13 +223,21 @@ impl Batch {
         self.push(Verb::WriteRow { to, at: span.at, words: span.words, first, cover });
     }
 
+    /// Writes link, image and header of a locked row, in this order; words between link and `first` are
+    /// there already.
+    #[inline]
+    pub fn install_row(&mut self, to: GlobalPtr, span: Span, first: u32, cover: Cover) {
+        self.refuse_unordered(to, span.words);
+        debug_assert!(first > LINK && first <= span.words);
+        self.push(Verb::InstallRow { to, at: span.at, words: span.words, first, cover });
+    }
+
     /// Fetches a bucket and picks the slot that holds the key in arena words `key`; the result has the
     /// shape of [`SlotRead`].
     #[inline]
     pub fn find_slot(&mut self, bucket: GlobalPtr, geometry: SlotGeometry, key: Span) -> Span {
         debug_assert_eq!(key.words, u32::from(geometry.key_words));
         let span = self.reserve(SlotRead::SLOT + u32::from(geometry.slot_words));
-        self.0.reads += 1;
         self.push(Verb::FindSlot { bucket, geometry, key: key.at, at: span.at });
         span
     }
@@ -280,10 +294,17 @@ impl Batch {
         self.0.bytes
     }
 
-    /// How many of the verbs read more than a word.
+    /// A hint for fabrics that reach memory through this processor's caches: the words of this batch were
+    /// not touched lately, so that asking for all of them at once pays.
     #[inline]
-    pub fn reads(&self) -> u32 {
-        self.0.reads
+    pub fn expect_misses(&mut self) {
+        self.0.is_cold = true;
+    }
+
+    /// Whether [`Self::expect_misses`] was said since the verbs were cleared.
+    #[inline]
+    pub fn expects_misses(&self) -> bool {
+        self.0.is_cold
     }
 
     /// Round trips the batch costs: one, and one more per fence.

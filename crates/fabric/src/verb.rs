@@ -83,6 +83,20 @@ pub enum Verb {
         /// What the checksum covers; with `AllButLink` the link word is not written.
         cover: Cover,
     },
+    /// What a commit does with a row or an old version that it has locked, in this order: the link word
+    /// (unless the cover includes it), the image as [`Verb::WriteRow`] does it, the header word.
+    InstallRow {
+        /// The header word; the image starts at the next.
+        to: GlobalPtr,
+        /// Where header and image stand in the arena.
+        at: u32,
+        /// Words of header and image together.
+        words: u32,
+        /// The first word behind the link that differs from what is there.
+        first: u32,
+        /// What the checksum covers.
+        cover: Cover,
+    },
     /// Fetches a bucket and delivers its header and the slot that holds a key.
     FindSlot {
         /// First word of the bucket.
@@ -176,12 +190,13 @@ impl SlotRead {
 
 impl Verb {
     /// Bytes this verb moves over the wire, both ways, without protocol headers.
-    #[inline]
+    #[inline(always)]
     pub const fn bytes(&self) -> u64 {
         let words = match self {
             Self::Read { words, .. } | Self::Write { words, .. } => *words,
             Self::ReadRow { words, .. } => *words,
             Self::WriteRow { words, first, .. } => *words - *first + 1,
+            Self::InstallRow { words, first, .. } => *words - *first + 3,
             Self::WriteWord { .. } => 1,
             Self::FetchAndAdd { .. } => 2,
             Self::CompareAndSwap { .. } => 3,
@@ -195,7 +210,10 @@ impl Verb {
     pub const fn target(&self) -> GlobalPtr {
         match self {
             Self::Read { from, .. } | Self::ReadRow { from, .. } => *from,
-            Self::Write { to, .. } | Self::WriteWord { to, .. } | Self::WriteRow { to, .. } => *to,
+            Self::Write { to, .. }
+            | Self::WriteWord { to, .. }
+            | Self::WriteRow { to, .. }
+            | Self::InstallRow { to, .. } => *to,
             Self::CompareAndSwap { word, .. } | Self::FetchAndAdd { word, .. } => *word,
             Self::FindSlot { bucket, .. } => *bucket,
             Self::Fence => GlobalPtr::NULL,
@@ -208,7 +226,8 @@ impl Verb {
             Self::Read { words, .. }
             | Self::Write { words, .. }
             | Self::ReadRow { words, .. }
-            | Self::WriteRow { words, .. } => *words,
+            | Self::WriteRow { words, .. }
+            | Self::InstallRow { words, .. } => *words,
             Self::FindSlot { geometry, .. } => geometry.words(),
             Self::Fence => 0,
             _ => 1,

@@ -12,6 +12,7 @@ const ALLOCATE: u64 = 1;
 const FREE: u64 = 2;
 const USAGE: u64 = 3;
 const FREE_LABEL: u64 = 4;
+const POPULATE: u64 = 5;
 /// Words zeroed by one verb when an extent comes back.
 const ZERO_WORDS: u32 = 16 * 1024;
 
@@ -58,6 +59,8 @@ pub struct Extents {
 struct State {
     region_bytes: u64,
     mark: u64,
+    /// Fresh memory that was touched in advance: where it starts, and how much is left of it.
+    ready: (u64, u64),
     free: BTreeMap<u64, Vec<u64>>,
     used: BTreeMap<Label, BTreeMap<u64, u64>>,
 }
@@ -66,7 +69,7 @@ impl Extents {
     /// All of a region but its header.
     pub fn new(region: RegionId, region_bytes: u64) -> Self {
         let (free, used) = (BTreeMap::new(), BTreeMap::new());
-        let state = State { region_bytes, mark: region::HEADER_BYTES, free, used };
+        let state = State { region_bytes, mark: region::HEADER_BYTES, ready: (0, 0), free, used };
         Self { region, state: Mutex::new(state) }
     }
 
@@ -85,6 +88,24 @@ impl Extents {
         };
         state.used.entry(label).or_default().insert(offset, bytes);
         Ok(GlobalPtr::new(self.region, offset))
+    }
+
+    /// Takes fresh memory to be touched in advance, as much of `bytes` as there is. `None` if what was
+    /// touched before is not used up yet, or nothing is left.
+    fn begin_populating(&self, bytes: u64) -> Option<(GlobalPtr, u64)> {
+        let mut state = self.lock();
+        let page = region::HEADER_BYTES;
+        let room = (state.region_bytes - state.mark) / page * page;
+        let bytes = bytes.next_multiple_of(page).min(room);
+        if bytes == 0 || state.ready.1 > 0 {
+            return None;
+        }
+        let start = state.take_untouched(bytes).ok()?;
+        Some((GlobalPtr::new(self.region, start), bytes))
+    }
+
+    fn end_populating(&self, start: GlobalPtr, bytes: u64) {
+        self.lock().ready = (start.offset(), bytes);
     }
 
     /// Forgets that `label` holds the extent at `offset`; returns its size.
@@ -114,6 +135,15 @@ impl Extents {
 
 impl State {
     fn take_fresh(&mut self, bytes: u64) -> Result<u64, AllocateError> {
+        let (start, left) = self.ready;
+        if bytes <= left {
+            self.ready = (start + bytes, left - bytes);
+            return Ok(start);
+        }
+        self.take_untouched(bytes)
+    }
+
+    fn take_untouched(&mut self, bytes: u64) -> Result<u64, AllocateError> {
         let free_bytes = self.region_bytes - self.mark;
         if bytes > free_bytes {
             let region_bytes = self.region_bytes;
@@ -142,6 +172,13 @@ impl<E: Env> Service<E> for ExtentService {
                     let label = Label(reader.number()?);
                     for offset in self.0.extents_of(label) {
                         self.free(env, offset, label).await?;
+                    }
+                    Ok(Vec::new())
+                }
+                POPULATE => {
+                    if let Some((start, bytes)) = self.0.begin_populating(reader.number()?) {
+                        zero(env, start, bytes).await?;
+                        self.0.end_populating(start, bytes);
                     }
                     Ok(Vec::new())
                 }
@@ -241,6 +278,13 @@ pub async fn free_label<E: Env>(env: &E, node: NodeId, label: Label) -> Result<(
     env.call(node, EXTENT_SERVICE, request).await.map(drop)
 }
 
+/// Has `node` touch the next `bytes` bytes that it will hand out, so that the host's first-touch costs fall
+/// here and not on a transaction.
+pub async fn populate<E: Env>(env: &E, node: NodeId, bytes: u64) -> Result<(), CallError> {
+    let request = Writer::new().number(POPULATE).number(bytes).finish();
+    env.call(node, EXTENT_SERVICE, request).await.map(drop)
+}
+
 /// What `node` has handed out, by label.
 pub async fn usage<E: Env>(env: &E, node: NodeId) -> Result<Vec<Usage>, CallError> {
     let answer = env.call(node, EXTENT_SERVICE, Writer::new().number(USAGE).finish()).await?;
@@ -275,6 +319,12 @@ mod tests {
         run_now(free_extent(&env, first, Label(7))).expect("it was handed out");
         assert!(run_now(free_extent(&env, first, Label(7))).is_err());
         assert_eq!(ask(64 * 1024).expect("there is room"), first);
+        run_now(populate(&env, NodeId(0), 100 * 1024)).expect("there is room");
+        let (second, third) =
+            (ask(64 * 1024).expect("there is room"), ask(8192).expect("there is room"));
+        assert_eq!(third.offset() - second.offset(), 64 * 1024);
+        let fourth = ask(64 * 1024).expect("there is room");
+        assert!(fourth.offset() >= second.offset() + 100 * 1024, "the rest is too small");
         let mut batch = fabric::Batch::new();
         let span = batch.read(first, 1);
         let batch = run_now(env.execute(batch)).expect("inside the region");

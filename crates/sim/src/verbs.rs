@@ -6,7 +6,7 @@ use crate::flight::{Flight, Phase, VerbState};
 use crate::scheduler::Happening;
 use crate::state::Core;
 use fabric::{ALWAYS_WRITTEN_END, FabricError, Verb};
-use layout::row::{Cover, LINK, VERSION, checksum};
+use layout::row::{Cover, HEADER, LINK, VERSION, checksum};
 use layout::{GlobalPtr, NodeId, VersionWord, bucket};
 use std::ops::Range;
 
@@ -63,7 +63,10 @@ impl Core {
             if self.config.broken.atomic_before_later { 0 } else { barrier.atomics_ns };
         flight.busy += 1;
         match verb {
-            Verb::Write { .. } | Verb::WriteWord { .. } | Verb::WriteRow { .. } => {
+            Verb::Write { .. }
+            | Verb::WriteWord { .. }
+            | Verb::WriteRow { .. }
+            | Verb::InstallRow { .. } => {
                 let start_ns = self.arrival(self.config.write_ns).max(writes_ns);
                 let end_ns = self.start_write(place, flight, index, verb, start_ns);
                 let barrier = &mut self.barriers[usize::from(node.0)];
@@ -135,6 +138,25 @@ impl Core {
                     seal(flight, at, words, cover);
                     self.spread(place, &mut state, index, VERSION..words, link, start_ns)
                 }
+            }
+            Verb::InstallRow { at, words, first, cover, .. } => {
+                let word = |word| Happening::Word { flight: place, verb: index, word };
+                let (mut image_ns, mut link) = (start_ns, NONE_LEFT_OUT);
+                if cover == Cover::AllButLink {
+                    state.remaining += 1;
+                    self.queue.push(start_ns, word(LINK));
+                    (image_ns, link) = (start_ns + self.random.up_to(self.config.word_ns), LINK);
+                }
+                let end_ns = if self.coherent {
+                    self.start_coherent_row(place, &mut state, index, words, first, link, image_ns)
+                } else {
+                    seal(flight, at, words, cover);
+                    self.spread(place, &mut state, index, VERSION..words, link, image_ns)
+                };
+                state.remaining += 1;
+                let end_ns = end_ns + self.random.up_to(self.config.word_ns);
+                self.queue.push(end_ns, word(HEADER));
+                end_ns
             }
             _ => {
                 let words = 0..verb.target_words();
@@ -250,7 +272,7 @@ impl Core {
                 self.store(flight, "writes", to.add_words(u64::from(word)), value);
             }
             Verb::WriteWord { to, value } => self.store(flight, "writes", to, value),
-            Verb::WriteRow { to, at, .. } => {
+            Verb::WriteRow { to, at, .. } | Verb::InstallRow { to, at, .. } => {
                 let (word, value) = match word {
                     MARK_TORN => (VERSION, VersionWord::TORN.word()),
                     _ => (word, flight.batch().word(at + word)),

@@ -14,6 +14,7 @@ use crate::abort::Abort;
 use crate::access::State;
 use crate::catalog::{Primary, Secondary};
 use crate::database::Oracle;
+use crate::displaced::DisplacedBuffer;
 use crate::lane::LaneInner;
 use crate::snapshot::Snapshot;
 use crate::write::Owner;
@@ -21,9 +22,8 @@ use fabric::{Batch, Env, FabricError, Span};
 use index::tree::{LeafRead, LeafView, LockResult};
 use layout::bucket;
 use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS};
-use layout::row::{HEADER, LINK, OVERFLOW_HEAD, VERSION};
+use layout::row::{HEADER, LINK, VERSION};
 use layout::{GlobalPtr, Key, RegionId, VersionWord, region};
-use memory::MoveRequest;
 
 /// Commits between two rounds of collection.
 const COMMITS_PER_ROUND: u64 = 16;
@@ -52,8 +52,6 @@ impl Retired {
 /// What is garbage.
 #[derive(Clone, Copy, Debug)]
 enum Garbage {
-    /// The row's version buffer, if the row has not changed since.
-    Buffer(GlobalPtr),
     /// The row itself, which is a tombstone, and its entry.
     Tombstone(Key),
     /// An entry of a secondary index that no version has any more.
@@ -104,8 +102,8 @@ impl<E: Env> LaneInner<E> {
             let successor = if is_deleted { timestamp.deleted() } else { timestamp };
             let (table, row) = (entry.table, entry.row);
             if !entry.buffer.is_null() {
-                let what = Garbage::Buffer(entry.buffer);
-                self.retired.push_back(Retired { table, row, successor, what });
+                let (version, buffer) = (successor, entry.buffer);
+                self.displaced.push_back(DisplacedBuffer { row, version, buffer, table });
             }
             if !self.info(table).indexes.is_empty() {
                 self.retire_entries(&entry, successor);
@@ -157,7 +155,7 @@ impl<E: Env> LaneInner<E> {
             // A table that cannot grow now asks again with its next overflow block.
             let _ = self.grow(owner).await;
         }
-        if !self.retired.is_empty() {
+        if !self.retired.is_empty() || !self.displaced.is_empty() {
             // Collection that fails is tried again with the next round; nothing is lost by waiting.
             let _ = self.collect_round().await;
         }
@@ -195,10 +193,13 @@ impl<E: Env> LaneInner<E> {
         self.reset();
         self.take_snapshot().await?;
         self.advance_horizon().await?;
-        while !self.retired.is_empty() {
-            let before = self.retired.len();
+        loop {
+            let before = self.retired.len() + self.displaced.len();
+            if before == 0 {
+                break;
+            }
             self.collect_round().await?;
-            if self.retired.len() >= before {
+            if self.retired.len() + self.displaced.len() >= before {
                 break;
             }
         }
@@ -208,8 +209,10 @@ impl<E: Env> LaneInner<E> {
     /// One round: a newer horizon, then the garbage that it covers, oldest first.
     async fn collect_round(&mut self) -> Result<(), Abort> {
         self.advance_horizon().await?;
-        let mut buffers = std::mem::take(&mut self.scratch.buffers);
-        buffers.clear();
+        // Buffers go first: a tombstone's row is freed only without one.
+        if !self.detach_buffers().await.map_err(|_| Abort::Unreachable)? {
+            return Ok(());
+        }
         let mut result = Ok(());
         for _ in 0..GARBAGE_PER_ROUND {
             let Some(&retired) = self.retired.front() else { break };
@@ -218,13 +221,9 @@ impl<E: Env> LaneInner<E> {
             }
             self.retired.pop_front();
             match retired.what {
-                Garbage::Buffer(buffer) => buffers.push((retired, buffer)),
                 Garbage::Leaf(owner, leaf) => self.free_leaf(owner, GlobalPtr::from_word(leaf)),
                 Garbage::Tombstone(key) => {
-                    result = self.detach_buffers(&mut buffers).await;
-                    if result.is_ok() {
-                        result = self.collect_tombstone(&retired, &key).await;
-                    }
+                    result = self.collect_tombstone(&retired, &key).await;
                 }
                 Garbage::Entry(index, _) if !self.is_index_open(index) => {}
                 Garbage::Entry(index, key) => {
@@ -232,9 +231,7 @@ impl<E: Env> LaneInner<E> {
                 }
             }
         }
-        let detached = self.detach_buffers(&mut buffers).await;
-        self.scratch.buffers = buffers;
-        result.and(detached).map_err(|_| Abort::Unreachable)
+        result.map_err(|_| Abort::Unreachable)
     }
 
     /// Whether an index is still there; entries of dropped ones went with it.
@@ -336,65 +333,6 @@ impl<E: Env> LaneInner<E> {
             }
         }
         Ok(())
-    }
-
-    /// Gives version buffers back: locks each row that has not changed since, clears its chain, unlocks.
-    async fn detach_buffers(
-        &mut self,
-        buffers: &mut Vec<(Retired, GlobalPtr)>,
-    ) -> Result<(), FabricError> {
-        if buffers.is_empty() {
-            return Ok(());
-        }
-        let timestamp = self.next_timestamp();
-        let mut batch = self.scratch.batch.take().unwrap_or_default();
-        batch.reset();
-        let first = batch.arena_words() as u32;
-        for (retired, buffer) in buffers.iter() {
-            let locked = timestamp.locked().word();
-            batch.compare_and_swap(retired.row, retired.successor.word(), locked);
-            batch.read(buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
-        }
-        let mut batch = self.env.execute(batch).await?;
-        batch.clear_verbs();
-        for (number, (retired, buffer)) in buffers.iter().enumerate() {
-            let at = first + 2 * number as u32;
-            if batch.word(at) != retired.successor.word() {
-                continue;
-            }
-            if batch.word(at + 1) != 0 {
-                self.empty_overflow(retired, *buffer).await;
-            }
-            batch.write_word(retired.row.add_words(u64::from(LINK)), 0);
-            batch.write_word(retired.row, retired.successor.word());
-            let words = self.info(retired.table).buffer.words();
-            let server = self.shared.server_position(self.env.node_of(buffer.region()));
-            if let Some(table) = self.tables[retired.table as usize].as_mut() {
-                table.buffers[server].free(*buffer, words);
-            }
-            self.statistics.buffers_collected += 1;
-        }
-        buffers.clear();
-        if !batch.is_empty() {
-            batch = self.env.execute(batch).await?;
-        }
-        self.scratch.batch = Some(batch);
-        Ok(())
-    }
-
-    /// Has the mover drop the whole overflow list: all of it is older than the horizon. Failing only
-    /// leaves the entries where they are.
-    #[cold]
-    async fn empty_overflow(&mut self, retired: &Retired, buffer: GlobalPtr) {
-        let info = self.info(retired.table);
-        let request = MoveRequest {
-            buffer,
-            layout: info.buffer,
-            slot: 0,
-            label: info.label,
-            horizon: self.horizon.counters().to_vec(),
-        };
-        let _ = memory::mover::drop_overflow(&self.env, &request).await;
     }
 
     fn free_leaf(&mut self, owner: Owner, leaf: GlobalPtr) {

@@ -315,6 +315,15 @@ impl<E: Env> Database<E> {
         Ok(tables)
     }
 
+    /// Has every memory server touch the next `bytes` bytes that it will hand out. A host may charge
+    /// dearly for the first touch of a page; this charges it now, and not to a transaction.
+    pub async fn populate(&self, bytes: u64) -> Result<(), CatalogError> {
+        for &server in &self.shared.servers {
+            memory::extent::populate(&self.env, server, bytes).await?;
+        }
+        Ok(())
+    }
+
     /// Checks the structure of every table and index. Meant for a database at rest.
     pub async fn check(&self) -> Result<StructureReport, CatalogError> {
         let catalog = self.refresh().await?;

@@ -5,6 +5,7 @@ use crate::access::{Access, AccessMap};
 use crate::catalog::{Catalog, IndexInfo, Primary, Secondary, TableInfo};
 use crate::collect::{Horizon, Retired};
 use crate::database::Shared;
+use crate::displaced::DisplacedBuffer;
 use crate::snapshot::Snapshot;
 use crate::statistics::LaneStatistics;
 use crate::transaction::{Isolation, Transaction};
@@ -138,6 +139,8 @@ pub(crate) struct LaneInner<E: Env> {
     pub snapshot: Snapshot,
     pub horizon: Horizon,
     pub retired: VecDeque<Retired>,
+    /// Version buffers that wait for a horizon.
+    pub displaced: VecDeque<DisplacedBuffer>,
     pub statistics: LaneStatistics,
     /// The transaction's batch; away while it executes.
     pub batch: Option<Batch>,
@@ -174,9 +177,8 @@ pub(crate) struct Scratch {
     pub found: Vec<Option<crate::access::RowId>>,
     pub locks: crate::commit::Locks,
     pub entries: Vec<crate::secondary::Entry>,
-    pub leaf_entries: Vec<(layout::Key, [u64; 1])>,
+    pub leaf_entries: Vec<index::tree::LeafEntry>,
     pub sightings: Vec<crate::scan::Sighting>,
-    pub buffers: Vec<(Retired, GlobalPtr)>,
     /// For upkeep, whose verbs are not the transaction's.
     pub batch: Option<Batch>,
     /// Leaves that are locked though nothing goes into them.
@@ -200,6 +202,7 @@ impl<E: Env> LaneInner<E> {
             snapshot: Snapshot::default(),
             horizon: Horizon::default(),
             retired: VecDeque::new(),
+            displaced: VecDeque::new(),
             statistics: LaneStatistics::default(),
             batch: Some(Batch::new()),
             accesses: Vec::with_capacity(256),
@@ -402,7 +405,9 @@ impl<E: Env> LaneInner<E> {
             }
         }
         let tables = &self.tables;
-        self.retired.retain(|retired| tables.get(retired.table()).is_some_and(Option::is_some));
+        let is_there = |table: usize| tables.get(table).is_some_and(Option::is_some);
+        self.retired.retain(|retired| is_there(retired.table()));
+        self.displaced.retain(|displaced| is_there(displaced.table as usize));
         self.catalog = catalog;
     }
 }

@@ -13,6 +13,7 @@ pub mod collect;
 pub mod commit;
 pub mod database;
 pub mod definition;
+pub mod displaced;
 pub mod lane;
 pub mod local;
 pub mod old_version;

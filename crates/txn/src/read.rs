@@ -10,7 +10,7 @@ use crate::catalog::{Primary, TableId};
 use crate::lane::LaneInner;
 use crate::transaction::Transaction;
 use crate::write::{BucketSeen, LeafSeen, Owner};
-use fabric::{Env, SlotGeometry, SlotRead, Span};
+use fabric::{Batch, Env, SlotGeometry, SlotRead, Span};
 use index::hash::Place;
 use index::tree::{LeafView, PostedLeaf, Tree};
 use layout::row::{Cover, KEY, LINK, VERSION};
@@ -145,6 +145,7 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         if !self.batch().is_empty() {
+            self.batch().expect_misses();
             self.execute().await?;
         }
         self.batch().clear_verbs();
@@ -154,6 +155,7 @@ impl<E: Env> LaneInner<E> {
             }
         }
         if !self.batch().is_empty() {
+            self.batch().expect_misses();
             self.execute().await?;
         }
         for place in pending.iter() {
@@ -181,22 +183,48 @@ impl<E: Env> LaneInner<E> {
         if let Some(access) = self.known_access(table, key.words(), map_hash) {
             return Ok(access);
         }
-        let key_span = self.batch().put(key.words());
-        let access = self.add_access(table, map_hash, key_span.at)?;
+        let span = self.batch().put(key.words());
+        self.post_new_lookup(table, span, map_hash, pending)
+    }
+
+    /// As [`Self::post_lookup`], with the key in the arena.
+    #[inline]
+    pub(crate) fn post_key(
+        &mut self,
+        table: u32,
+        key: Span,
+        pending: &mut Vec<Pending>,
+    ) -> Result<u32, TxnError> {
+        let words = self.batch.as_ref().expect("the batch is here").words(key);
+        let map_hash = access_hash(table, words);
+        if let Some(access) = self.known_access(table, words, map_hash) {
+            return Ok(access);
+        }
+        self.post_new_lookup(table, key, map_hash, pending)
+    }
+
+    fn post_new_lookup(
+        &mut self,
+        table: u32,
+        key: Span,
+        map_hash: u64,
+        pending: &mut Vec<Pending>,
+    ) -> Result<u32, TxnError> {
+        let access = self.add_access(table, map_hash, key.at)?;
         let Self { catalog, tables, batch, .. } = self;
         let info = catalog.tables[table as usize].as_ref().expect("the table is open");
         match &info.primary {
             Primary::Hash(hash) => {
                 let lane_table = tables[table as usize].as_ref().expect("the table is open");
-                let place = hash.locate(&lane_table.directory, key.words());
-                let geometry = SlotGeometry::bucket(&hash.layout, hash.rows, place.tag_hash);
                 let batch = batch.as_mut().expect("between round trips the batch is here");
-                let span = batch.find_slot(place.bucket, geometry, key_span);
+                let place = hash.locate(&lane_table.directory, batch.words(key));
+                let geometry = SlotGeometry::bucket(&hash.layout, hash.rows, place.tag_hash);
+                let span = batch.find_slot(place.bucket, geometry, key);
                 pending.push(Pending { access, step: Step::Bucket(place), span });
             }
             Primary::Tree(tree) => {
                 let tree = *tree;
-                let step = self.post_leaf(Owner::Table(table), &tree, key.words(), pending);
+                let step = self.post_leaf(Owner::Table(table), &tree, key, pending);
                 pending.push(Pending { access, step, span: Span::default() });
             }
         }
@@ -240,19 +268,21 @@ impl<E: Env> LaneInner<E> {
 
     /// Posts the read of the leaf that covers `key`, unless this transaction has read it or is about to.
     #[inline]
-    fn post_leaf(&mut self, owner: Owner, tree: &Tree, key: &[u64], pending: &[Pending]) -> Step {
-        if let Some(seen) = self.seen_leaf(owner, key) {
+    fn post_leaf(&mut self, owner: Owner, tree: &Tree, key: Span, pending: &[Pending]) -> Step {
+        let mut batch = self.batch.take().unwrap_or_default();
+        if let Some(seen) = self.seen_leaf_in(&batch, owner, tree, batch.words(key)) {
+            self.batch = Some(batch);
             return Step::Seen(seen as u32);
         }
-        let cached = self.leaf_cache(owner).leaf_of(key);
-        for other in pending.iter().rev() {
-            match other.step {
-                Step::Leaf(Some(posted)) if Some(posted.ptr) == cached => return other.step,
-                _ => {}
-            }
-        }
-        let mut batch = self.batch.take().unwrap_or_default();
-        let posted = index::tree::post_leaf(&mut batch, tree, self.leaf_cache(owner), key);
+        let cached = self.leaf_cache(owner).find(batch.words(key));
+        let posted = cached.map(|place| {
+            let same = |other: &Pending| match other.step {
+                Step::Leaf(Some(posted)) if posted.ptr == place.ptr => Some(posted),
+                _ => None,
+            };
+            let known = pending.iter().rev().find_map(same);
+            known.unwrap_or_else(|| index::tree::post_leaf_at(&mut batch, tree, place))
+        });
         self.batch = Some(batch);
         Step::Leaf(posted)
     }
@@ -261,9 +291,13 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     pub(crate) fn seen_leaf(&self, owner: Owner, key: &[u64]) -> Option<usize> {
         let batch = self.batch.as_ref()?;
+        self.seen_leaf_in(batch, owner, &self.tree(owner), key)
+    }
+
+    #[inline]
+    fn seen_leaf_in(&self, batch: &Batch, owner: Owner, tree: &Tree, key: &[u64]) -> Option<usize> {
         let covers = |seen: &LeafSeen| {
-            let layout = self.tree(owner).layout;
-            seen.owner == owner && LeafView::new(layout, batch.words(seen.span)).covers(key)
+            seen.owner == owner && LeafView::new(tree.layout, batch.words(seen.span)).covers(key)
         };
         self.leaves_seen.iter().rposition(covers)
     }
@@ -436,7 +470,7 @@ impl<E: Env> LaneInner<E> {
     pub(crate) async fn find_leaf(&mut self, owner: Owner, key: Span) -> Result<usize, TxnError> {
         let tree = self.tree(owner);
         let words = Key::from_words(self.batch().words(key));
-        let own = fabric::Batch::new();
+        let own = Batch::new();
         let env = self.env.clone();
         let cache = self.leaf_cache(owner);
         let (own, read) = index::tree::find_leaf(&env, own, &tree, cache, words.words()).await?;

@@ -43,10 +43,11 @@ pub enum ScanSource {
     Index(IndexId),
 }
 
-/// An entry met by a scan: its key, and where its row is (null: in the bucket of its primary key).
+/// An entry met by a scan: its key in the arena, and where its row is (null: in the bucket of its primary
+/// key).
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting {
-    key: Key,
+    key: Span,
     row: GlobalPtr,
     /// A row of the write set, which no leaf need know yet.
     own: Option<u32>,
@@ -96,10 +97,12 @@ impl<E: Env> Transaction<'_, E> {
                 if lane.serializable {
                     lane.witnesses.push((seen.bucket, seen.insert));
                 }
-                let mut sightings: Vec<Sighting> =
-                    found.into_iter().map(|(key, row)| Sighting { key, row, own: None }).collect();
+                let sighting = |(key, row): &(Key, GlobalPtr)| {
+                    let key = lane.batch().put(key.words());
+                    Sighting { key, row: *row, own: None }
+                };
+                let mut sightings: Vec<Sighting> = found.iter().map(sighting).collect();
                 lane.add_own(&range, &low, &high, &mut sightings);
-                sightings.sort_unstable_by_key(|sighting| sighting.key);
                 lane.read_sightings(&range, &sightings, usize::MAX, rows).await
             }
         }
@@ -242,17 +245,12 @@ impl<E: Env> LaneInner<E> {
         let batch = self.batch.as_ref().expect("the batch is here");
         let view = LeafView::new(tree.layout, batch.words(span));
         self.check_collected(view.collected())?;
-        for n in view.lower_bound(scan.low.words())..view.count() {
-            let key = Key::from_words(view.key(n));
-            if key > scan.high {
-                break;
-            }
-            sightings.push(Sighting {
-                key,
-                row: GlobalPtr::from_word(view.value(n)[0]),
-                own: None,
-            });
-        }
+        let end = view.search(scan.high.words()).map_or_else(|after| after, |last| last + 1);
+        sightings.extend((view.lower_bound(scan.low.words())..end).map(|n| {
+            let at = span.at + tree.layout.entry(n);
+            let key = Span { at, words: tree.layout.key_words };
+            Sighting { key, row: GlobalPtr::from_word(view.value(n)[0]), own: None }
+        }));
         let low = Key::from_words(view.low());
         let high = view.high_key();
         let next = match scan.reverse {
@@ -263,7 +261,6 @@ impl<E: Env> LaneInner<E> {
         let last = high.and_then(|high| predecessor(&high)).unwrap_or(scan.high).min(scan.high);
         if self.may_add_own(range) {
             self.add_own(range, &low.max(scan.low), &last, sightings);
-            sightings.sort_unstable_by_key(|sighting| sighting.key);
         }
         if scan.reverse {
             sightings.reverse();
@@ -280,7 +277,8 @@ impl<E: Env> LaneInner<E> {
         })
     }
 
-    /// Adds the rows of the write set whose keys are in range and which no entry leads to yet.
+    /// Adds the rows of the write set whose keys are in range and which no entry leads to yet, and puts
+    /// all in order.
     fn add_own(&mut self, range: &Range, low: &Key, high: &Key, sightings: &mut Vec<Sighting>) {
         for number in 0..self.written.len() {
             let access = self.written[number];
@@ -297,11 +295,18 @@ impl<E: Env> LaneInner<E> {
                     Key::from_words(self.batch().words(span))
                 }
             };
-            let is_known = sightings.iter().any(|sighting| sighting.key == key);
-            if *low <= key && key <= *high && !is_known {
+            if key < *low || *high < key {
+                continue;
+            }
+            let batch = self.batch();
+            let is_known = |sighting: &Sighting| batch.words(sighting.key) == key.words();
+            if !sightings.iter().any(is_known) {
+                let key = batch.put(key.words());
                 sightings.push(Sighting { key, row: GlobalPtr::NULL, own: Some(access) });
             }
         }
+        let batch = self.batch.as_ref().expect("the batch is here");
+        sightings.sort_unstable_by(|one, other| batch.words(one.key).cmp(batch.words(other.key)));
     }
 
     /// Reads the rows of the entries, as many per round trip as the limit makes sensible, and keeps the
@@ -351,13 +356,15 @@ impl<E: Env> LaneInner<E> {
                 order.push(own);
                 continue;
             }
-            let key = match &range.index {
-                Some(index) => self.primary_key(index, sighting.key.words()),
-                None => sighting.key,
-            };
+            let mut key = sighting.key;
+            if let Some(index) = &range.index {
+                let batch = self.batch.as_ref().expect("the batch is here");
+                let primary = self.primary_key(index, batch.words(key));
+                key = self.batch().put(primary.words());
+            }
             let access = match sighting.row.is_null() {
-                true => self.post_lookup(range.table, &key, pending)?,
-                false => self.post_row(range.table, &key, sighting.row, pending)?,
+                true => self.post_key(range.table, key, pending)?,
+                false => self.post_row(range.table, key, sighting.row, pending)?,
             };
             order.push(access);
         }
@@ -368,16 +375,16 @@ impl<E: Env> LaneInner<E> {
     fn post_row(
         &mut self,
         table: u32,
-        key: &Key,
+        key: Span,
         row: GlobalPtr,
         pending: &mut Vec<Pending>,
     ) -> Result<u32, TxnError> {
-        let hash = access_hash(table, key.words());
-        if let Some(access) = self.known_access(table, key.words(), hash) {
+        let words = self.batch.as_ref().expect("the batch is here").words(key);
+        let hash = access_hash(table, words);
+        if let Some(access) = self.known_access(table, words, hash) {
             return Ok(access);
         }
-        let key_span = self.batch().put(key.words());
-        let access = self.add_access(table, hash, key_span.at)?;
+        let access = self.add_access(table, hash, key.at)?;
         let words = self.info(table).row.words();
         let span = self.batch().read_row(row, words, Cover::AllButLink);
         pending.push(Pending::row(access, row, span));
@@ -391,7 +398,10 @@ impl<E: Env> LaneInner<E> {
             return false;
         }
         match &range.index {
-            Some(index) => self.entry_key(index, entry.current()) == sighting.key,
+            Some(index) => {
+                let batch = self.batch.as_ref().expect("the batch is here");
+                self.entry_key(index, entry.current()).words() == batch.words(sighting.key)
+            }
             None => true,
         }
     }

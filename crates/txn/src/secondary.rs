@@ -144,7 +144,10 @@ impl<E: Env> LaneInner<E> {
             }
             // The same key leads to a row that was there before at another address: both cannot stand.
             Ok(_) => Err(Abort::InsertConflict.into()),
-            Err(_) => self.add_leaf_insert(owner, seen as u32, entry.key, entry.access),
+            Err(_) => {
+                let key = self.batch().put(entry.key.words());
+                self.add_leaf_insert(owner, seen as u32, key, entry.access)
+            }
         }
     }
 

@@ -87,8 +87,8 @@ pub struct LeafInsert {
     pub owner: Owner,
     /// The leaf, by position in the lane's list of leaves seen.
     pub seen: u32,
-    /// The entry's key.
-    pub key: Key,
+    /// The entry's key, in the arena.
+    pub key: Span,
     /// The access whose row it leads to.
     pub access: u32,
 }
@@ -188,10 +188,10 @@ impl<E: Env> LaneInner<E> {
                 "it writes more than 65,536 rows; use several transactions",
             ));
         }
+        self.refill(access);
         if entry.absence == Absence::NoEntry {
             self.reserve_place(access)?;
         }
-        self.refill(access);
         self.accesses[access as usize].state = State::Inserted;
         self.written.push(access);
         Ok(())
@@ -234,8 +234,7 @@ impl<E: Env> LaneInner<E> {
             }
             Primary::Tree(_) => {
                 let row = self.info(entry.table).row;
-                let span = Span { at: entry.key_at, words: row.key_words };
-                let key = Key::from_words(self.batch().words(span));
+                let key = Span { at: entry.fresh.at + KEY, words: row.key_words };
                 self.add_leaf_insert(Owner::Table(entry.table), entry.place, key, access)?;
             }
         }
@@ -247,7 +246,7 @@ impl<E: Env> LaneInner<E> {
         &mut self,
         owner: Owner,
         seen: u32,
-        key: Key,
+        key: Span,
         access: u32,
     ) -> Result<(), TxnError> {
         if self.leaves_seen[seen as usize].insert.is_locked() {

@@ -6,41 +6,33 @@ use crate::local::world::LocalWorld;
 use crate::raw::{load_words, prefetch_words, store_words};
 use crate::verb::{ALWAYS_WRITTEN_END, SlotGeometry, SlotRead, Verb};
 use layout::bucket;
-use layout::row::{Cover, LINK, VERSION};
+use layout::row::{Cover, HEADER, LINK, VERSION};
 use layout::{GlobalPtr, VersionWord};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU64, fence};
 
 /// How often a torn image is read again before it is delivered as torn. A writer needs well under a
 /// microsecond; one that was taken off its core needs milliseconds, and the old version is at hand.
 const TORN_RETRY_COUNT_MAX: u32 = 64;
 
+/// Bytes of a cache line.
+const LINE_BYTES: u64 = 64;
+
 /// Carries out all verbs of `batch`. Memory is sequentially consistent enough for every promise of the
 /// contract: stores in posting order, atomics as full barriers, reads never ahead of earlier atomics.
 #[inline]
 pub fn execute(world: &LocalWorld, batch: &mut Batch) -> Result<(), FabricError> {
-    let reads = batch.reads();
+    let is_cold = batch.expects_misses();
     let (verbs, arena) = batch.parts_mut();
-    if reads > 1 {
+    if is_cold && verbs.len() > 1 {
         prefetch(world, verbs)?;
     }
-    let mut stored = false;
+    let mut executor = Executor { world, arena, stored: false };
     for verb in verbs {
-        match verb {
-            Verb::Write { .. } | Verb::WriteWord { .. } | Verb::WriteRow { .. } => stored = true,
-            _ if stored => {
-                // A processor may load ahead of its own earlier stores; the contract may not.
-                fence(SeqCst);
-                stored = false;
-            }
-            _ => {}
-        }
-        execute_verb(world, arena, verb)?;
+        executor.execute(verb)?;
     }
-    if stored {
-        // A completed write is guaranteed to every later verb, this endpoint's loads included.
-        fence(SeqCst);
-    }
+    // A completed write is guaranteed to every later verb, this endpoint's loads included.
+    executor.before_loads();
     Ok(())
 }
 
@@ -49,14 +41,21 @@ pub fn execute(world: &LocalWorld, batch: &mut Batch) -> Result<(), FabricError>
 #[inline]
 fn prefetch(world: &LocalWorld, verbs: &[Verb]) -> Result<(), FabricError> {
     let mut buckets = false;
+    let mut swapped = GlobalPtr::NULL;
     for verb in verbs {
         match *verb {
             Verb::FindSlot { bucket, .. } => {
                 buckets = true;
                 prefetch_words(world.words(bucket, bucket::SLOTS)?);
             }
-            Verb::Read { .. } | Verb::ReadRow { .. } => {
-                prefetch_words(world.words(verb.target(), verb.target_words())?);
+            Verb::ReadRow { from, words, .. } => prefetch_words(world.words(from, words)?),
+            Verb::CompareAndSwap { word, .. } => {
+                swapped = word;
+                prefetch_words(world.words(word, 1)?);
+            }
+            // What is read beside a swapped word stands in its line.
+            Verb::Read { from, words, .. } if words > 1 || !is_beside(from, swapped) => {
+                prefetch_words(world.words(from, words)?);
             }
             // Written lines were read before, or are fresh and written front to back.
             _ => {}
@@ -66,6 +65,11 @@ fn prefetch(world: &LocalWorld, verbs: &[Verb]) -> Result<(), FabricError> {
         prefetch_slots(world, verbs)?;
     }
     Ok(())
+}
+
+#[inline]
+fn is_beside(one: GlobalPtr, other: GlobalPtr) -> bool {
+    one.word().wrapping_sub(other.word()) < LINE_BYTES
 }
 
 #[inline]
@@ -82,37 +86,88 @@ fn prefetch_slots(world: &LocalWorld, verbs: &[Verb]) -> Result<(), FabricError>
     Ok(())
 }
 
-#[inline]
-fn execute_verb(world: &LocalWorld, arena: &mut [u64], verb: &Verb) -> Result<(), FabricError> {
-    match *verb {
-        Verb::Read { from, at, words } => {
-            load_all(world.words(from, words)?, &mut arena[at as usize..(at + words) as usize]);
+/// Carries out verb after verb.
+struct Executor<'a> {
+    world: &'a LocalWorld,
+    arena: &'a mut [u64],
+    /// Something was written since the last barrier.
+    stored: bool,
+}
+
+impl Executor<'_> {
+    /// A processor may load ahead of its own earlier stores; the contract may not.
+    #[inline]
+    fn before_loads(&mut self) {
+        if self.stored {
+            fence(SeqCst);
+            self.stored = false;
         }
-        Verb::Write { to, at, words } => {
-            store_all(world.words(to, words)?, &arena[at as usize..(at + words) as usize]);
-        }
-        Verb::WriteWord { to, value } => world.words(to, 1)?[0].store(value, Release),
-        Verb::CompareAndSwap { word, expected, desired, at } => {
-            let word = &world.words(word, 1)?[0];
-            let result = word.compare_exchange(expected, desired, AcqRel, Acquire);
-            arena[at as usize] = result.unwrap_or_else(|found| found);
-        }
-        Verb::FetchAndAdd { word, add, at } => {
-            arena[at as usize] = world.words(word, 1)?[0].fetch_add(add, AcqRel);
-        }
-        Verb::ReadRow { from, at, words, .. } => {
-            read_row(world.words(from, words)?, &mut arena[at as usize..(at + words) as usize]);
-        }
-        Verb::WriteRow { to, at, words, first, cover } => {
-            let image = &arena[at as usize..(at + words) as usize];
-            write_row(world.words(to, words)?, image, first, cover);
-        }
-        Verb::FindSlot { bucket, geometry, key, at } => {
-            find_slot(world, bucket, geometry, arena, key as usize, at as usize)?;
-        }
-        Verb::Fence => fence(SeqCst),
     }
-    Ok(())
+
+    /// Atomic instructions of this architecture may be barriers themselves.
+    #[inline]
+    fn before_atomic(&mut self) {
+        if cfg!(target_arch = "x86_64") {
+            self.stored = false;
+        } else {
+            self.before_loads();
+        }
+    }
+
+    #[inline]
+    fn execute(&mut self, verb: &Verb) -> Result<(), FabricError> {
+        let world = self.world;
+        match *verb {
+            Verb::Read { from, at, words } => {
+                self.before_loads();
+                load_all(world.words(from, words)?, self.span(at, words));
+            }
+            Verb::Write { to, at, words } => {
+                self.stored = true;
+                store_all(world.words(to, words)?, self.span(at, words));
+            }
+            Verb::WriteWord { to, value } => {
+                self.stored = true;
+                world.words(to, 1)?[0].store(value, Release);
+            }
+            Verb::CompareAndSwap { word, expected, desired, at } => {
+                self.before_atomic();
+                let word = &world.words(word, 1)?[0];
+                let result = word.compare_exchange(expected, desired, SeqCst, SeqCst);
+                self.arena[at as usize] = result.unwrap_or_else(|found| found);
+            }
+            Verb::FetchAndAdd { word, add, at } => {
+                self.before_atomic();
+                self.arena[at as usize] = world.words(word, 1)?[0].fetch_add(add, SeqCst);
+            }
+            Verb::ReadRow { from, at, words, .. } => {
+                self.before_loads();
+                read_row(world.words(from, words)?, self.span(at, words));
+            }
+            Verb::WriteRow { to, at, words, first, cover } => {
+                self.stored = true;
+                write_row(world.words(to, words)?, self.span(at, words), first, cover);
+            }
+            Verb::InstallRow { to, at, words, first, cover } => {
+                self.stored = true;
+                install_row(world.words(to, words)?, self.span(at, words), first as usize, cover);
+            }
+            Verb::FindSlot { bucket, geometry, key, at } => {
+                self.before_loads();
+                find_slot(world, bucket, geometry, self.arena, key as usize, at as usize)?;
+            }
+            Verb::Fence => {
+                self.stored = false;
+                fence(SeqCst);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn span(&mut self, at: u32, words: u32) -> &mut [u64] {
+        &mut self.arena[at as usize..(at + words) as usize]
+    }
 }
 
 #[inline]
@@ -160,6 +215,21 @@ fn write_row(row: &[AtomicU64], image: &[u64], first: u32, cover: Cover) {
     }
     store_words(&row[first..], &image[first..]);
     row[version].store(image[version], Release);
+}
+
+/// Link, TORN, payload, version, header; the link of an old version is part of what must not be torn.
+#[inline]
+fn install_row(row: &[AtomicU64], image: &[u64], first: usize, cover: Cover) {
+    let (version, link) = (VERSION as usize, LINK as usize);
+    if cover == Cover::AllButLink {
+        row[link].store(image[link], Release);
+    }
+    row[version].store(VersionWord::TORN.word(), Release);
+    fence(Release);
+    row[link].store(image[link], Relaxed);
+    store_words(&row[first..], &image[first..]);
+    row[version].store(image[version], Release);
+    row[HEADER as usize].store(image[HEADER as usize], Release);
 }
 
 /// Looks for the slot whose key matches and copies it. The insert word is read before the slots, so that

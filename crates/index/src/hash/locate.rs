@@ -2,7 +2,7 @@
 
 use super::HashTable;
 use layout::bucket::Identity;
-use layout::key::{hash_words, read_signed};
+use layout::key::hash_words;
 use layout::{GlobalPtr, Placement, Schema};
 
 /// How keys choose their bucket, with everything precomputed.
@@ -17,11 +17,42 @@ pub enum Locator {
     },
     /// By the mixed-radix number that the key's integer columns make.
     Dense {
-        /// Per column: byte in the key, width in bytes, smallest value, number of values.
-        columns: Vec<(u32, u32, i64, u64)>,
+        /// One per column of the key.
+        digits: Vec<Digit>,
         /// Slots of a bucket.
         slots: u64,
     },
+}
+
+/// A column of the key as a digit: how far its value is above the smallest.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Digit {
+    /// The word in which the column's bytes begin.
+    word: u32,
+    /// Bits before the column in that word, and bits of the column.
+    skipped: u32,
+    bits: u32,
+    /// The smallest value, as keys encode it.
+    smallest: u64,
+    /// Number of values.
+    count: u64,
+}
+
+impl Digit {
+    fn new(at: u32, bytes: u32, smallest: i64, count: u64) -> Self {
+        let sign = 1_u64 << (8 * bytes - 1);
+        let smallest = (smallest as u64).wrapping_add(sign) & (u64::MAX >> (64 - 8 * bytes));
+        Self { word: at / 8, skipped: at % 8 * 8, bits: 8 * bytes, smallest, count }
+    }
+
+    #[inline]
+    fn of(&self, key: &[u64]) -> u64 {
+        let mut value = key[self.word as usize] << self.skipped;
+        if self.skipped + self.bits > 64 {
+            value |= key[self.word as usize + 1] >> (64 - self.skipped);
+        }
+        (value >> (64 - self.bits)).wrapping_sub(self.smallest)
+    }
 }
 
 impl Locator {
@@ -34,9 +65,9 @@ impl Locator {
         let placed = schema.key().iter().zip(columns).map(|(&column, &(smallest, count))| {
             let bytes = schema.key_part_bytes(column);
             at += bytes;
-            (at - bytes, bytes, smallest, count)
+            Digit::new(at - bytes, bytes, smallest, count)
         });
-        Self::Dense { columns: placed.collect(), slots: u64::from(slots) }
+        Self::Dense { digits: placed.collect(), slots: u64::from(slots) }
     }
 
     /// The number that chooses the bucket, and a number whose top byte is the tag.
@@ -51,13 +82,15 @@ impl Locator {
                 let hash = hash_prefix(key, *bytes);
                 (hash, hash)
             }
-            Self::Dense { columns, slots } => {
-                let digit = |sum: u64, &(at, bytes, smallest, count): &(u32, u32, i64, u64)| {
-                    let value = read_signed(key, at, bytes).wrapping_sub(smallest) as u64;
-                    sum.wrapping_mul(count).wrapping_add(value)
+            Self::Dense { digits, slots } => {
+                let next = |sum: u64, digit: &Digit| {
+                    sum.wrapping_mul(digit.count).wrapping_add(digit.of(key))
                 };
-                let number = columns.iter().fold(0, digit);
-                (number / slots, (number % slots + 1) << 56)
+                let number = digits.iter().fold(0, next);
+                match *slots {
+                    1 => (number, 1 << 56),
+                    slots => (number / slots, (number % slots + 1) << 56),
+                }
             }
         }
     }
@@ -146,5 +179,26 @@ impl HashTable {
     pub fn is_current(&self, place: &Place, identity: u64) -> bool {
         let level = Identity::from_word(identity).level;
         level == 0 || place.hash % (self.initial_buckets << level) == place.number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layout::KeyBuilder;
+    use layout::key::read_signed;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn digits_are_distances_from_the_smallest(a: i16, b: i32, c: i64, smallest: i32) {
+            let key = KeyBuilder::new().int2(a).int8(c).int4(b).key();
+            for (at, bytes) in [(0, 2), (2, 8), (10, 4)] {
+                let smallest = if bytes == 2 { i64::from(smallest as i16) } else { i64::from(smallest) };
+                let distance = read_signed(key.words(), at, bytes).wrapping_sub(smallest);
+                let digit = Digit::new(at, bytes, smallest, 10).of(key.words());
+                prop_assert_eq!(digit, distance as u64);
+            }
+        }
     }
 }

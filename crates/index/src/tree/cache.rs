@@ -1,41 +1,54 @@
 //! Where leaves were last seen: the compute server's shortcut past the inner nodes.
 
+use super::order::{count_below, count_to};
 use super::view::{LeafView, generation, is_below};
 use layout::{GlobalPtr, Key};
-use std::collections::BTreeMap;
-use std::ops::Bound::{Excluded, Included, Unbounded};
 
-/// Leaves that a cache keeps unless told otherwise; about 12 MiB.
+/// Leaves that a cache keeps unless told otherwise; about 4 MiB.
 const LEAF_COUNT_MAX: usize = 1 << 16;
+/// Leaves of one chunk.
+const CHUNK_LEAVES_MAX: usize = 64;
 
 /// What one endpoint remembers of one tree's leaves. Plain private memory: it may be outdated at
 /// any time, so whoever reads a leaf by it compares generation and fences with what was read.
+///
+/// Leaves stand in chunks, in the order of their keys, each as a record of words:
+///
+/// ```text
+/// word  | field
+///    0  | low: K words
+///    K  | high: K words
+///   2K  | address
+/// 2K+1  | generation, and whether the leaf is the rightmost
+/// ```
 #[derive(Debug)]
 pub struct LeafCache {
-    leaves: BTreeMap<Key, Place>,
+    /// Words of a key; 0 before the first leaf.
+    key_words: usize,
+    chunks: Vec<Vec<u64>>,
+    /// The first key of each chunk.
+    firsts: Vec<u64>,
+    leaf_count: usize,
     leaf_count_max: usize,
-    /// The leaf used last; runs of neighbouring keys never search the map.
-    finger: Option<(Key, Place)>,
+    /// The leaf used last, by chunk and word; runs of neighbouring keys never search.
+    finger: (usize, usize),
     /// The entry evicted last; the next victim stands behind it.
     hand: Option<Key>,
 }
 
 /// A leaf as it was last seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place {
+pub struct LeafPlace {
+    /// The leaf.
     pub ptr: GlobalPtr,
     /// Which life of that memory.
-    pub generation: u32,
-    /// `None` for the rightmost leaf.
-    high: Option<Key>,
+    pub(super) generation: u32,
 }
 
-impl Place {
-    #[inline]
-    fn ends_before(&self, key: &[u64]) -> bool {
-        self.high.as_ref().is_some_and(|high| !is_below(key, high.words()))
-    }
-}
+/// A finger on no leaf.
+const NOWHERE: (usize, usize) = (usize::MAX, 0);
+/// In the last word of a record: the leaf is the rightmost.
+const UNBOUNDED: u64 = 1 << 32;
 
 impl Default for LeafCache {
     fn default() -> Self {
@@ -47,93 +60,181 @@ impl LeafCache {
     /// An empty cache for at most `leaf_count_max` leaves.
     pub fn new(leaf_count_max: usize) -> Self {
         assert!(leaf_count_max > 0);
-        Self { leaves: BTreeMap::new(), leaf_count_max, finger: None, hand: None }
+        Self {
+            key_words: 0,
+            chunks: Vec::new(),
+            firsts: Vec::new(),
+            leaf_count: 0,
+            leaf_count_max,
+            finger: NOWHERE,
+            hand: None,
+        }
     }
 
     /// Leaves remembered.
     pub fn leaf_count(&self) -> usize {
-        self.leaves.len()
-    }
-
-    /// The leaf that held `key` when it was last seen.
-    #[inline]
-    pub fn leaf_of(&mut self, key: &[u64]) -> Option<GlobalPtr> {
-        self.find(key).map(|place| place.ptr)
+        self.leaf_count
     }
 
     /// Forgets everything: the tree was dropped.
     pub fn clear(&mut self) {
-        self.leaves.clear();
-        self.finger = None;
-        self.hand = None;
+        *self = Self::new(self.leaf_count_max);
+    }
+
+    #[inline]
+    fn stride(&self) -> usize {
+        2 * self.key_words + 2
     }
 
     /// The leaf that covered `key` when it was last seen.
     #[inline]
-    pub(super) fn find(&mut self, key: &[u64]) -> Option<Place> {
-        let covers =
-            |(low, place): &&(Key, Place)| !is_below(key, low.words()) && !place.ends_before(key);
-        if let Some((_, place)) = self.finger.as_ref().filter(covers) {
-            return Some(*place);
+    pub fn find(&mut self, key: &[u64]) -> Option<LeafPlace> {
+        if let Some(place) = self.place_at(self.finger, key) {
+            return Some(place);
         }
-        let bounds = (Unbounded, Included(Key::from_words(key)));
-        let (low, place) = self.leaves.range(bounds).next_back()?;
-        if place.ends_before(key) {
+        let at = self.position(key)?;
+        let place = self.place_at(at, key)?;
+        self.finger = at;
+        Some(place)
+    }
+
+    /// The leaf whose record stands at `at`, if it covers `key`.
+    #[inline]
+    fn place_at(&self, at: (usize, usize), key: &[u64]) -> Option<LeafPlace> {
+        let words = key.len();
+        let record = self.chunks.get(at.0)?.get(at.1..at.1 + self.stride())?;
+        let (low, rest) = record.split_at(words);
+        let (high, rest) = rest.split_at(words);
+        let covers = !is_below(key, low) && (rest[1] & UNBOUNDED != 0 || is_below(key, high));
+        covers.then(|| LeafPlace { ptr: GlobalPtr::from_word(rest[0]), generation: rest[1] as u32 })
+    }
+
+    /// Chunk and word of the last record that begins at or before `key`.
+    #[inline]
+    fn position(&self, key: &[u64]) -> Option<(usize, usize)> {
+        if self.chunks.is_empty() {
             return None;
         }
-        self.finger = Some((*low, *place));
-        Some(*place)
+        let chunk = count_to(&self.firsts, self.key_words, key).checked_sub(1)?;
+        let record = count_to(&self.chunks[chunk], self.stride(), key).checked_sub(1)?;
+        Some((chunk, record * self.stride()))
     }
 
     /// Remembers a leaf that was just read.
     #[inline]
     pub(super) fn learn(&mut self, ptr: GlobalPtr, leaf: &LeafView<'_>) {
-        if let Some((low, place)) = &self.finger {
-            let same_place = place.ptr == ptr && place.generation == generation(leaf.version());
-            let same_high = match &place.high {
-                Some(high) => !leaf.shape().unbounded && high.words() == leaf.high(),
-                None => leaf.shape().unbounded,
-            };
-            if same_place && same_high && low.words() == leaf.low() {
-                return;
-            }
+        let unbounded = if leaf.shape().unbounded { UNBOUNDED } else { 0 };
+        let life = u64::from(generation(leaf.version())) | unbounded;
+        let (words, (chunk, at)) = (leaf.low().len(), self.finger);
+        let known = self.chunks.get(chunk).and_then(|chunk| chunk.get(at..at + self.stride()));
+        let is_known = known.is_some_and(|record| {
+            record[2 * words..] == [ptr.word(), life]
+                && record[..words] == *leaf.low()
+                && (unbounded != 0 || record[words..2 * words] == *leaf.high())
+        });
+        if !is_known {
+            self.learn_new(ptr, leaf, life);
         }
-        self.learn_new(ptr, leaf);
     }
 
     #[cold]
-    fn learn_new(&mut self, ptr: GlobalPtr, leaf: &LeafView<'_>) {
-        let low = Key::from_words(leaf.low());
-        let place = Place { ptr, generation: generation(leaf.version()), high: leaf.high_key() };
-        self.finger = Some((low, place));
-        if self.leaves.insert(low, place).is_none() && self.leaves.len() > self.leaf_count_max {
-            self.evict(&low);
+    fn learn_new(&mut self, ptr: GlobalPtr, leaf: &LeafView<'_>, life: u64) {
+        let low = leaf.low();
+        self.key_words = low.len();
+        let stride = self.stride();
+        let (chunk, at) = self.place_for(low);
+        let records = &mut self.chunks[chunk];
+        let tail = [ptr.word(), life];
+        let record = low.iter().chain(leaf.high()).chain(&tail).copied();
+        if records[at..].starts_with(low) {
+            records[at..at + stride].iter_mut().zip(record).for_each(|(word, new)| *word = new);
+            self.finger = (chunk, at);
+            return;
+        }
+        records.splice(at..at, record);
+        self.leaf_count += 1;
+        self.finger = (chunk, at);
+        if at == 0 {
+            self.renew_first(chunk);
+        }
+        if self.chunks[chunk].len() > CHUNK_LEAVES_MAX * stride {
+            self.split_chunk(chunk);
+        }
+        if self.leaf_count > self.leaf_count_max {
+            self.evict(&Key::from_words(low));
+        }
+    }
+
+    /// Where the record that begins with `low` stands or belongs.
+    fn place_for(&mut self, low: &[u64]) -> (usize, usize) {
+        if self.chunks.is_empty() {
+            self.chunks.push(Vec::new());
+            self.firsts.extend_from_slice(low);
+        }
+        let chunk = count_to(&self.firsts, self.key_words, low).saturating_sub(1);
+        (chunk, count_below(&self.chunks[chunk], self.stride(), low) * self.stride())
+    }
+
+    fn renew_first(&mut self, chunk: usize) {
+        let words = self.key_words;
+        self.firsts[chunk * words..][..words].copy_from_slice(&self.chunks[chunk][..words]);
+    }
+
+    fn split_chunk(&mut self, chunk: usize) {
+        let middle = CHUNK_LEAVES_MAX / 2 * self.stride();
+        let right = self.chunks[chunk].split_off(middle);
+        let at = (chunk + 1) * self.key_words;
+        self.firsts.splice(at..at, right[..self.key_words].iter().copied());
+        self.chunks.insert(chunk + 1, right);
+        if self.finger.0 == chunk && self.finger.1 >= middle {
+            self.finger = (chunk + 1, self.finger.1 - middle);
+        }
+    }
+
+    fn remove(&mut self, (chunk, at): (usize, usize)) {
+        let (stride, words) = (self.stride(), self.key_words);
+        self.chunks[chunk].drain(at..at + stride);
+        self.leaf_count -= 1;
+        if self.chunks[chunk].is_empty() {
+            self.chunks.remove(chunk);
+            self.firsts.drain(chunk * words..(chunk + 1) * words);
+        } else if at == 0 {
+            self.renew_first(chunk);
         }
     }
 
     /// Forgets whatever leads from `key` to `ptr`.
     pub(super) fn forget(&mut self, key: &[u64], ptr: GlobalPtr) {
-        if self.finger.as_ref().is_some_and(|(_, place)| place.ptr == ptr) {
-            self.finger = None;
-        }
-        let bounds = (Unbounded, Included(Key::from_words(key)));
-        let found = self.leaves.range(bounds).next_back();
-        if let Some(low) = found.filter(|(_, place)| place.ptr == ptr).map(|(low, _)| *low) {
-            self.leaves.remove(&low);
+        // The finger may lie on an outdated leaf that reaches over the one that the search would find.
+        self.finger = NOWHERE;
+        let Some((chunk, at)) = self.position(key) else { return };
+        if self.chunks[chunk][at + 2 * self.key_words] == ptr.word() {
+            self.remove((chunk, at));
         }
     }
 
     /// Sweeps over the keys in turn: no bookkeeping on the warm path, and no leaf stays unused for
     /// long.
     fn evict(&mut self, kept: &Key) {
-        let behind = self.hand.and_then(|hand| {
-            let mut behind = self.leaves.range((Excluded(hand), Unbounded));
-            behind.find(|(low, _)| *low != kept).map(|(low, _)| *low)
-        });
-        let victim = behind.or_else(|| self.leaves.keys().find(|low| *low != kept).copied());
-        if let Some(victim) = victim {
-            self.leaves.remove(&victim);
-            self.hand = Some(victim);
+        let behind = self.hand.and_then(|hand| self.position(hand.words()));
+        let mut at = behind.map_or((0, 0), |at| self.after(at));
+        if self.chunks[at.0][at.1..].starts_with(kept.words()) {
+            at = self.after(at);
+        }
+        let low = &self.chunks[at.0][at.1..][..self.key_words];
+        if low == kept.words() {
+            return;
+        }
+        self.hand = Some(Key::from_words(low));
+        self.remove(at);
+    }
+
+    /// The record behind the one at `at`; behind the last comes the first.
+    fn after(&self, (chunk, at): (usize, usize)) -> (usize, usize) {
+        match at + self.stride() {
+            next if next < self.chunks[chunk].len() => (chunk, next),
+            _ if chunk + 1 < self.chunks.len() => (chunk + 1, 0),
+            _ => (0, 0),
         }
     }
 }
@@ -143,6 +244,7 @@ mod tests {
     use super::*;
     use layout::RegionId;
     use layout::leaf::{LeafLayout, Shape};
+    use proptest::prelude::*;
 
     const LAYOUT: LeafLayout =
         LeafLayout { key_words: 1, value_words: 1, entries: 4, checksummed: false };
@@ -181,8 +283,33 @@ mod tests {
             let low = number * 7 % 50 * 10;
             cache.learn(ptr(number), &LeafView::new(LAYOUT, &leaf(low, low + 10)));
             assert!(cache.leaf_count() <= 3);
-            cache.finger = None;
+            cache.finger = NOWHERE;
             assert_eq!(cache.find(&[low]).map(|place| place.ptr), Some(ptr(number)));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn many_leaves_are_kept_apart(
+            steps in prop::collection::vec((0_u64..400, any::<bool>()), 0..600),
+        ) {
+            let mut cache = LeafCache::default();
+            let mut model = std::collections::BTreeMap::new();
+            for (number, is_learned) in steps {
+                if is_learned {
+                    cache.learn(ptr(number), &LeafView::new(LAYOUT, &leaf(10 * number, 10 * number + 5)));
+                    model.insert(number, ());
+                } else {
+                    cache.forget(&[10 * number + 2], ptr(number));
+                    model.remove(&number);
+                }
+                prop_assert_eq!(cache.leaf_count(), model.len());
+            }
+            for number in 0..400 {
+                let found = cache.find(&[10 * number + 4]).map(|place| place.ptr);
+                prop_assert_eq!(found, model.contains_key(&number).then(|| ptr(number)));
+                prop_assert_eq!(cache.find(&[10 * number + 5]), None);
+            }
         }
     }
 }

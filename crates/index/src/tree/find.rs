@@ -1,6 +1,6 @@
 //! Finding the leaf that holds a key: by the cache in one round trip, else by a call and a read.
 
-use super::cache::LeafCache;
+use super::cache::{LeafCache, LeafPlace};
 use super::chain::read_behind;
 use super::message::{Answer, Request, TREE_SERVICE};
 use super::node::{back_off, read_node};
@@ -37,9 +37,15 @@ pub fn post_leaf(
     key: &[u64],
 ) -> Option<PostedLeaf> {
     assert!(key.len() == tree.layout.key_words as usize);
-    let place = cache.find(key)?;
-    let span = batch.read_row(place.ptr, tree.layout.words(), Cover::All);
-    Some(PostedLeaf { ptr: place.ptr, span, generation: place.generation })
+    Some(post_leaf_at(batch, tree, cache.find(key)?))
+}
+
+/// Pushes the read of the leaf at `place`, where the cache saw it last.
+#[inline]
+pub fn post_leaf_at(batch: &mut Batch, tree: &Tree, place: LeafPlace) -> PostedLeaf {
+    let LeafPlace { ptr, generation } = place;
+    let span = batch.read_row(ptr, tree.layout.words(), Cover::All);
+    PostedLeaf { ptr, span, generation }
 }
 
 /// The leaf behind a completed read, if it is whole and covers `key`; else the caller goes to

@@ -5,7 +5,7 @@ use super::image::{Head, ImageBuilder, post_image};
 use super::node::{execute, read_node};
 use super::root::{TreeRoot, inner_layout};
 use super::service::NodeAllocator;
-use super::settle::separators;
+use super::settle::{Change, Link, separators};
 use super::step::TreeStep;
 use super::view::{LeafView, next_life, next_version, predecessor};
 use crate::error::IndexError;
@@ -70,6 +70,37 @@ impl<E: Env> Inner<'_, E> {
             old = separators(&node.view(&batch, self.layout()));
             new = merge(&old, &rights);
         }
+    }
+
+    /// Rewrites a node in place with some of its entries replaced, unless they stand there already.
+    pub async fn rewrite_part(
+        &self,
+        mut batch: Batch,
+        node: &InnerRead,
+        change: &Change<'_>,
+    ) -> Result<Batch, IndexError> {
+        let layout = self.layout();
+        let view = node.view(&batch, layout);
+        let stands = |(index, link): (u32, &Link)| {
+            view.key(index) == link.low.words() && view.child(index) == link.ptr
+        };
+        if change.replaced.len() == change.links.len()
+            && change.replaced.clone().zip(change.links).all(stands)
+        {
+            return Ok(batch);
+        }
+        let head = Head::of(&view);
+        let count = view.count();
+        let mut image = ImageBuilder::start(&mut batch, layout);
+        image.copy(&mut batch, node.span, 0, change.replaced.start);
+        for link in change.links {
+            image.push(&mut batch, link.low.words(), &[link.ptr.word()]);
+        }
+        image.copy(&mut batch, node.span, change.replaced.end, count);
+        let head = Head { version: next_version(head.version), ..head };
+        let span = image.finish(&mut batch, &head);
+        post_image(&mut batch, layout, node.ptr, span);
+        execute(self.env, batch).await
     }
 
     /// Rewrites a node in place with fewer than too many entries.

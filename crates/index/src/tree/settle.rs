@@ -22,11 +22,20 @@ use super::view::{LeafView, is_below, predecessor};
 use crate::error::IndexError;
 use fabric::{Batch, Env};
 use layout::{GlobalPtr, Key};
+use std::ops::Range;
 
 /// How often the walk over the leaves starts again because one of them was absorbed under its feet.
 pub(super) const WALK_RETRY_COUNT_MAX: u32 = 100;
 pub(super) const UNLATCHED: u64 = 0;
 const LATCHED: u64 = 1;
+
+/// Entries of an inner node that give way to others.
+pub(super) struct Change<'a> {
+    /// The entries replaced, by position.
+    pub replaced: Range<u32>,
+    /// The leaves that the node leads to in their place.
+    pub links: &'a [Link],
+}
 
 /// A leaf met on the walk.
 #[derive(Clone, Copy, Debug)]
@@ -236,13 +245,40 @@ async fn align<E: Env>(
         (batch, node) = descend(inner.env, batch, inner.root, low.words(), 1).await?;
         let view = node.view(&batch, inner.layout());
         position = view.high_key();
-        let (old, new) = (separators(&view), aligned(&view, links));
-        if old != new {
-            batch = inner.replace(batch, &node, &old, new).await?;
+        if let Some(change) = change_in_place(&view, links, inner.layout().entries) {
+            batch = inner.rewrite_part(batch, &node, &change).await?;
+        } else {
+            let (old, new) = (separators(&view), aligned(&view, links));
+            if old != new {
+                batch = inner.replace(batch, &node, &old, new).await?;
+            }
         }
         batch.truncate(mark);
     }
     Ok(batch)
+}
+
+/// What a split of one leaf usually comes to: some entries of the node give way to `links`, and all of
+/// them fit. `None` if it is anything else: no room, a loan at the beginning, too few left.
+fn change_in_place<'a>(
+    node: &LeafView<'_>,
+    links: &'a [Link],
+    capacity: u32,
+) -> Option<Change<'a>> {
+    let start = links[0].low;
+    if is_below(start.words(), node.low()) {
+        return None;
+    }
+    let inside = links.iter().take_while(|link| !node.ends_before(link.low.words())).count();
+    let (Ok(from) | Err(from)) = node.search(start.words());
+    let to = match links[links.len() - 1].high {
+        Some(end) => node.search(end.words()).unwrap_or_else(|after| after),
+        None => node.count(),
+    };
+    let count = from + inside as u32 + node.count() - to;
+    (2..=capacity)
+        .contains(&count)
+        .then_some(Change { replaced: from..to, links: &links[..inside] })
 }
 
 pub(super) fn separators(node: &LeafView<'_>) -> Vec<Separator> {

@@ -1,5 +1,6 @@
 //! A node's words in the arena, read: fences, entries, search.
 
+use super::order::{count_below, wide};
 use layout::leaf::{self, LeafLayout, Shape};
 use layout::{GlobalPtr, Key, VersionWord};
 
@@ -112,16 +113,9 @@ impl<'a> LeafView<'a> {
     #[inline]
     pub fn lower_bound(&self, key: &[u64]) -> u32 {
         debug_assert!(key.len() == self.layout.key_words as usize);
-        let (mut low, mut high) = (0, self.count());
-        while low < high {
-            let middle = (low + high) / 2;
-            if is_below(self.key(middle), key) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        let (start, end) = (self.layout.entry(0), self.layout.entry(self.count()));
+        let entries = &self.words[start as usize..end as usize];
+        count_below(entries, self.layout.entry_words() as usize, key) as u32
     }
 
     /// The entry with `key`, or where it would have to be inserted.
@@ -153,10 +147,13 @@ impl<'a> LeafView<'a> {
     }
 }
 
-/// Whether key `a` is smaller than key `b`. Most keys differ in the first word.
+/// Whether key `a` is smaller than key `b`.
 #[inline]
 pub(super) fn is_below(a: &[u64], b: &[u64]) -> bool {
     debug_assert!(a.len() == b.len());
+    if let ([a, c], [b, d]) = (a, b) {
+        return wide(*a, *c) < wide(*b, *d);
+    }
     for (left, right) in a.iter().zip(b) {
         if left != right {
             return left < right;

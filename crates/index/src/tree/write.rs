@@ -4,46 +4,44 @@ use super::image::{Head, ImageBuilder, post_image_from};
 use super::view::next_version;
 use super::{LeafRead, Tree};
 use fabric::{Batch, Span};
-use layout::Key;
+use layout::leaf;
 
-/// Builds the image of `leaf` with `inserts` (sorted by key, strictly rising) and pushes its write.
-/// A key that stands in the leaf already gets the new value. Returns where the new image stands in
-/// the arena.
+/// An entry to be put into a leaf: its key in the arena, and its value.
+pub type LeafEntry = (Span, u64);
+
+/// Puts `inserts` (sorted by key, strictly rising) into the image of `leaf` that stands in the arena, and
+/// pushes its write. A key that stands in the leaf already gets the new value.
 ///
 /// The caller holds the leaf's lock with the image proved current, made sure that there is room,
 /// and pushes the write of the insert word afterwards.
-pub fn write_leaf_with<V: AsRef<[u64]>>(
-    batch: &mut Batch,
-    tree: &Tree,
-    leaf: &LeafRead,
-    inserts: &[(Key, V)],
-) -> Span {
-    debug_assert!(inserts.windows(2).all(|pair| pair[0].0 < pair[1].0));
+pub fn write_leaf_with(batch: &mut Batch, tree: &Tree, leaf: &LeafRead, inserts: &[LeafEntry]) {
+    let layout = tree.layout;
     let view = leaf.view(batch, tree);
     assert!(view.is_live(0), "only a leaf in use is rewritten");
     assert!(
-        inserts.iter().all(|(key, _)| view.covers(key.words())),
+        inserts.iter().all(|&(key, _)| view.covers(batch.words(key))),
         "a leaf holds its own keys only"
     );
-    let (mut head, count) = (Head::of(&view), view.count());
-    let mut image = ImageBuilder::start(batch, tree.layout);
-    let (mut copied, mut unchanged) = (0, u32::MAX);
-    for (key, value) in inserts {
-        let found = leaf.view(batch, tree).search(key.words());
-        let (before, after) = match found {
-            Ok(index) => (index, index + 1),
-            Err(index) => (index, index),
-        };
-        unchanged = unchanged.min(before);
-        image.copy(batch, leaf.span, copied, before);
-        image.push(batch, key.words(), value.as_ref());
-        copied = after;
+    debug_assert!(inserts.windows(2).all(|pair| batch.words(pair[0].0) < batch.words(pair[1].0)));
+    let (mut shape, version) = (view.shape(), next_version(view.version()));
+    let mut unchanged = shape.count;
+    for &(key, value) in inserts {
+        let found = leaf.view(batch, tree).search(batch.words(key));
+        let (Ok(index) | Err(index)) = found;
+        let at = leaf.span.at + layout.entry(index);
+        if found.is_err() {
+            assert!(shape.count < layout.entries, "the caller has made room");
+            let tail = Span { at, words: (shape.count - index) * layout.entry_words() };
+            batch.shift(tail, at + layout.entry_words());
+            batch.shift(key, at);
+            shape.count += 1;
+            batch.set_word(leaf.span.at + leaf::SHAPE, shape.word());
+        }
+        batch.set_word(at + layout.key_words, value);
+        unchanged = unchanged.min(index);
     }
-    image.copy(batch, leaf.span, copied, count);
-    head.version = next_version(head.version);
-    let span = image.finish(batch, &head);
-    post_image_from(batch, tree.layout, leaf.ptr, span, tree.layout.entry(unchanged.min(count)));
-    span
+    batch.set_word(leaf.span.at + leaf::VERSION, version);
+    post_image_from(batch, layout, leaf.ptr, leaf.span, layout.entry(unchanged));
 }
 
 /// Builds the image of `leaf` without the entries at the indices in `remove` (rising), raises the

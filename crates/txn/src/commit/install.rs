@@ -113,7 +113,7 @@ impl<E: Env> LaneInner<E> {
         self.execute().await
     }
 
-    /// {old version to its buffer, chain, payload with its version, header}.
+    /// {old version to its buffer}, {chain, payload with its version, header}.
     #[inline]
     fn install_row(&mut self, batch: &mut Batch, access: u32, timestamp: VersionWord) {
         let entry = self.accesses[access as usize];
@@ -128,25 +128,19 @@ impl<E: Env> LaneInner<E> {
         }
         // A deletion keeps the payload; its image is copied before the link becomes the successor.
         let fresh = if is_deleted { batch.duplicate(entry.image) } else { entry.fresh };
-        batch.set_word(entry.image.at + LINK, version.word());
-        batch.set_word(fresh.at + VERSION, version.word());
-        let first = if is_deleted { shape.row.words() } else { shape.row.payload() };
-        let is_early = self.env.mutant("commit::payload_before_old_version");
-        if is_early {
-            batch.write_row(entry.row, fresh, first, Cover::AllButLink);
-        }
-        batch.write_word(slot, 0);
-        batch.write_row(slot, entry.image, LINK, Cover::All);
         let after = ChainWord::new(chain.buffer(), shape.after(chain.next()));
-        if entry.has_new_buffer || shape.slots > 1 {
-            batch.write_word(entry.row.add_words(u64::from(LINK)), after.word());
-        }
-        if !is_early {
+        batch.set_word(fresh.at + HEADER, version.word());
+        batch.set_word(fresh.at + VERSION, version.word());
+        batch.set_word(fresh.at + LINK, after.word());
+        batch.set_word(entry.image.at + HEADER, 0);
+        batch.set_word(entry.image.at + LINK, version.word());
+        let first = if is_deleted { shape.row.words() } else { shape.row.payload() };
+        if self.env.mutant("commit::payload_before_old_version") {
             batch.write_row(entry.row, fresh, first, Cover::AllButLink);
         }
-        batch.write_word(entry.row, version.word());
-        let access = &mut self.accesses[access as usize];
-        access.buffer = chain.buffer();
+        batch.install_row(slot, entry.image, KEY, Cover::All);
+        batch.install_row(entry.row, fresh, first, Cover::AllButLink);
+        self.accesses[access as usize].buffer = chain.buffer();
     }
 
     /// A new row: in a free slot of its bucket, or in private memory behind an entry.
@@ -167,8 +161,7 @@ impl<E: Env> LaneInner<E> {
         };
         let slot = self.slot_at(entry.place, &layout);
         if is_inlined {
-            batch.write_row(slot, entry.fresh, KEY, Cover::AllButLink);
-            batch.write_word(slot, version.word());
+            batch.install_row(slot, entry.fresh, KEY, Cover::AllButLink);
             self.accesses[access as usize].row = slot;
         } else {
             write_private(batch, entry.row, entry.fresh, E::COHERENT);
@@ -219,7 +212,7 @@ impl<E: Env> LaneInner<E> {
                     Owner::Table(_) => self.accesses[insert.access as usize].row,
                     Owner::Index(_) => self.index_row(insert.access),
                 };
-                entries.push((insert.key, [row.word()]));
+                entries.push((insert.key, row.word()));
             }
             let leaf = LeafRead { ptr: seen.leaf, span: seen.span, insert: seen.insert };
             index::tree::write_leaf_with(batch, &tree, &leaf, &entries);

@@ -5,7 +5,7 @@ use crate::abort::{Abort, TxnError};
 use crate::access::State;
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
-use crate::write::{InsertBlock, LeafSeen, LeafWitness, Owner};
+use crate::write::{InsertBlock, LeafInsert, LeafSeen, LeafWitness, Owner};
 use fabric::{Env, Span};
 use index::tree::LeafRead;
 use layout::{GlobalPtr, Key, bucket};
@@ -128,12 +128,16 @@ impl<E: Env> LaneInner<E> {
 
     /// Groups the entries by leaf, and makes room where a leaf has too little.
     async fn prepare_leaves(&mut self) -> Result<(), TxnError> {
-        self.leaf_inserts.sort_unstable_by_key(|a| (a.owner, a.key));
+        let batch = self.batch.as_ref().expect("the batch is here");
+        self.leaf_inserts.sort_unstable_by(|one, other| {
+            let keys = || batch.words(one.key).cmp(batch.words(other.key));
+            one.owner.cmp(&other.owner).then_with(keys)
+        });
         let mut first = 0;
         while first < self.leaf_inserts.len() {
             let insert = self.leaf_inserts[first];
             let leaf = self.leaves_seen[insert.seen as usize].leaf;
-            let same = |other: &crate::write::LeafInsert| {
+            let same = |other: &LeafInsert| {
                 other.owner == insert.owner && self.leaves_seen[other.seen as usize].leaf == leaf
             };
             let count = self.leaf_inserts[first..].iter().take_while(|other| same(other)).count();
@@ -169,8 +173,9 @@ impl<E: Env> LaneInner<E> {
             self.lock_leaf(insert.seen, first, count);
             return Ok(());
         }
-        let keys: Vec<Key> =
-            self.leaf_inserts[first..first + count].iter().map(|i| i.key).collect();
+        let inserts = &self.leaf_inserts[first..first + count];
+        let key = |insert: &LeafInsert| Key::from_words(batch.words(insert.key));
+        let keys: Vec<Key> = inserts.iter().map(key).collect();
         let timestamp = self.next_timestamp();
         let batch = self.batch.take().unwrap_or_default();
         let leaf = LeafRead { ptr: seen.leaf, span: seen.span, insert: seen.insert };
@@ -194,7 +199,7 @@ impl<E: Env> LaneInner<E> {
         for read in leaves {
             let batch = self.batch.as_ref().expect("the batch came back");
             let view = index::tree::LeafView::new(tree.layout, batch.words(read.span));
-            let here = |insert: &&crate::write::LeafInsert| view.covers(insert.key.words());
+            let here = |insert: &&LeafInsert| view.covers(batch.words(insert.key));
             let share = self.leaf_inserts[first..end].iter().take_while(here).count();
             let position = self.note_leaf(seen.owner, &read) as u32;
             for insert in &mut self.leaf_inserts[first..first + share] {

@@ -288,7 +288,8 @@ fn duplicate_key() {
 
 #[test]
 fn duplicate_key_on_a_tombstone() {
-    let sessions = vec![vec![Step::Delete(5)], vec![Step::Insert(5, 0)], vec![Step::Insert(5, 1)]];
+    let late = |value| vec![Step::Pause(60_000), Step::Insert(5, value)];
+    let sessions = vec![vec![Step::Delete(5)], late(0), late(1)];
     let litmus = Litmus { retries: 3, ..Litmus::new("tombstone", &[5], sessions) };
     litmus.holds(|history| finally(history, 5).is_some_and(|program| program != 900));
 }

@@ -174,7 +174,7 @@ fn publishing_before_installing() {
 fn collecting_the_vector_once() {
     let mix =
         Mix { storage: Storage::HashInlined, sessions: 6, transactions: 8, keys: 8, ..SNAPSHOT };
-    is_caught(&["oracle::single_collect"], 600, &random::<false>(mix));
+    is_caught(&["oracle::single_collect"], 4000, &random::<false>(mix));
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn overwriting_what_the_snapshot_does_not_cover() {
 #[test]
 fn trusting_a_chain_read_before_the_lock() {
     let mix = Mix { storage: Storage::HashInlined, keys: 3, ..TIGHT };
-    is_caught(&["commit::chain_before_lock"], 600, &random::<false>(mix));
+    is_caught(&["commit::chain_before_lock"], 4000, &random::<false>(mix));
 }
 
 #[test]

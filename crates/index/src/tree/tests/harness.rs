@@ -137,17 +137,15 @@ impl<E: Env> Client<E> {
             .find(|leaf| leaf.view(&batch, &tree).covers(first.words()))
             .expect("the parts cover what the leaf covered");
         let view = leaf.view(&batch, &tree);
-        let inserts: Vec<(Key, [u64; 1])> = keys
-            .iter()
-            .filter(|key| view.covers(key.words()))
-            .map(|key| (*key, [value_of(key.words()[0])]))
-            .collect();
+        let keys: Vec<Key> = keys.into_iter().filter(|key| view.covers(key.words())).collect();
         let batch = self.rewrite(batch, leaf, |batch| {
+            let entry = |key: &Key| (batch.put(key.words()), value_of(key.words()[0]));
+            let inserts: Vec<LeafEntry> = keys.iter().map(entry).collect();
             write_leaf_with(batch, &tree, &leaf, &inserts);
         });
         let batch = batch.await?;
         self.keep(batch);
-        Ok(inserts.len())
+        Ok(keys.len())
     }
 
     pub async fn insert(&mut self, number: u64) -> Result<(), IndexError> {

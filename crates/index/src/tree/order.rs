@@ -1,0 +1,74 @@
+//! Binary search in records that begin with a key.
+
+use super::view::is_below;
+
+/// How many of the records, which are `stride` words long and rise by the keys they begin with, have a
+/// key below `key`.
+#[inline]
+pub(super) fn count_below(records: &[u64], stride: usize, key: &[u64]) -> usize {
+    let count = records.len() / stride;
+    // Keys of one or two words are what most tables have; they compare as one number.
+    match *key {
+        [only] => partition(count, |index| records[index * stride] < only),
+        [first, second] => {
+            let key = wide(first, second);
+            partition(count, |index| {
+                wide(records[index * stride], records[index * stride + 1]) < key
+            })
+        }
+        _ => partition(count, |index| is_below(&records[index * stride..][..key.len()], key)),
+    }
+}
+
+/// How many of the records have a key below `key`, or this very key.
+#[inline]
+pub(super) fn count_to(records: &[u64], stride: usize, key: &[u64]) -> usize {
+    let below = count_below(records, stride, key);
+    let holds = records[below * stride..].starts_with(key);
+    below + usize::from(holds)
+}
+
+/// The first of `count` positions that is not below, all that are below coming first.
+#[inline]
+fn partition(count: usize, is_below: impl Fn(usize) -> bool) -> usize {
+    if count == 0 {
+        return 0;
+    }
+    // Always the same number of steps, each without a branch: where a key lies cannot be predicted.
+    let (mut base, mut size) = (0, count);
+    while size > 1 {
+        let half = size / 2;
+        base = std::hint::select_unpredictable(is_below(base + half), base + half, base);
+        size -= half;
+    }
+    base + usize::from(is_below(base))
+}
+
+/// Two words as the number that they compare like.
+#[inline]
+pub(super) fn wide(first: u64, second: u64) -> u128 {
+    u128::from(first) << 64 | u128::from(second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn counts_agree_with_counting(
+            mut keys in prop::collection::btree_set(prop::collection::vec(0_u64..4, 1..=3), 0..20),
+            key in prop::collection::vec(0_u64..4, 1..=3),
+        ) {
+            keys.retain(|other| other.len() == key.len());
+            let stride = key.len() + 1;
+            let records: Vec<u64> =
+                keys.iter().flat_map(|key| key.iter().copied().chain([9])).collect();
+            let below = keys.iter().filter(|other| **other < key).count();
+            let to = keys.iter().filter(|other| **other <= key).count();
+            prop_assert_eq!(count_below(&records, stride, &key), below);
+            prop_assert_eq!(count_to(&records, stride, &key), to);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Version buffers that nobody needs any more: detached from their rows and given back.
+//!
+//! A row gets its buffer with an update and keeps it while transactions may need what was displaced. Once a
+//! horizon covers the row's version, and the row has not changed since, the buffer goes back to the pool.
+
+use crate::collect::Horizon;
+use crate::lane::LaneInner;
+use fabric::{Env, FabricError};
+use layout::row::{LINK, OVERFLOW_HEAD};
+use layout::{GlobalPtr, VersionWord};
+use memory::MoveRequest;
+use std::collections::VecDeque;
+
+/// Most buffers detached with one batch: the rows' lines all fit the first cache.
+const DETACHED_PER_BATCH: usize = 128;
+/// Most batches in one round.
+const BATCHES_PER_ROUND: usize = 8;
+
+/// A buffer that waits for a horizon to cover its row's version.
+#[derive(Clone, Copy, Debug)]
+pub struct DisplacedBuffer {
+    /// The row.
+    pub row: GlobalPtr,
+    /// The version that stands in the row since the commit.
+    pub version: VersionWord,
+    /// The buffer.
+    pub buffer: GlobalPtr,
+    /// The table, by position in the catalog.
+    pub table: u32,
+}
+
+/// How many of the oldest buffers a horizon covers, up to what goes into one batch.
+fn covered_count(displaced: &VecDeque<DisplacedBuffer>, horizon: &Horizon) -> usize {
+    let oldest = displaced.iter().take(DETACHED_PER_BATCH);
+    oldest.take_while(|waiting| horizon.covers(waiting.version)).count()
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Gives back the buffers that the horizon covers, oldest first. Answers whether none of them is left.
+    pub(crate) async fn detach_buffers(&mut self) -> Result<bool, FabricError> {
+        for _ in 0..BATCHES_PER_ROUND {
+            let count = covered_count(&self.displaced, &self.horizon);
+            if count == 0 {
+                return Ok(true);
+            }
+            self.detach_oldest(count).await?;
+            if count < DETACHED_PER_BATCH {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Locks each row that has not changed since, clears its chain, unlocks.
+    async fn detach_oldest(&mut self, count: usize) -> Result<(), FabricError> {
+        let locked = self.next_timestamp().locked().word();
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
+        batch.reset();
+        for waiting in self.displaced.iter().take(count) {
+            batch.compare_and_swap(waiting.row, waiting.version.word(), locked);
+            // Whoever moved a version out of it may have aborted, and the row is as it was.
+            batch.read(waiting.buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
+        }
+        batch.expect_misses();
+        let mut batch = self.env.execute(batch).await?;
+        batch.clear_verbs();
+        for number in 0..count as u32 {
+            let Some(waiting) = self.displaced.pop_front() else { break };
+            if batch.word(2 * number) != waiting.version.word() {
+                continue;
+            }
+            if batch.word(2 * number + 1) != 0 {
+                self.empty_overflow(&waiting).await;
+            }
+            batch.write_word(waiting.row.add_words(u64::from(LINK)), 0);
+            batch.write_word(waiting.row, waiting.version.word());
+            self.free_buffer(&waiting);
+        }
+        if !batch.is_empty() {
+            batch = self.env.execute(batch).await?;
+        }
+        self.scratch.batch = Some(batch);
+        Ok(())
+    }
+
+    #[inline]
+    fn free_buffer(&mut self, waiting: &DisplacedBuffer) {
+        let words = self.info(waiting.table).buffer.words();
+        let server = self.shared.server_position(self.env.node_of(waiting.buffer.region()));
+        if let Some(table) = self.tables[waiting.table as usize].as_mut() {
+            table.buffers[server].free(waiting.buffer, words);
+        }
+        self.statistics.buffers_collected += 1;
+    }
+
+    /// Has the mover drop the whole overflow list: all of it is older than the horizon. Failing only
+    /// leaves the entries where they are.
+    #[cold]
+    async fn empty_overflow(&mut self, waiting: &DisplacedBuffer) {
+        let info = self.info(waiting.table);
+        let request = MoveRequest {
+            buffer: waiting.buffer,
+            layout: info.buffer,
+            slot: 0,
+            label: info.label,
+            horizon: self.horizon.counters().to_vec(),
+        };
+        let _ = memory::mover::drop_overflow(&self.env, &request).await;
+    }
+}

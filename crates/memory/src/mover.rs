@@ -17,6 +17,9 @@ const FORGET: u64 = 3;
 const OVERFLOW_EXTENT_BYTES: u64 = 256 * 1024;
 /// Most overflow entries of one row; a writer that would exceed it gets VersionBufferFull.
 pub const OVERFLOW_COUNT_MAX: u32 = 4096;
+/// Fewest moves between two walks over a list. A walk as long as the list after as many moves costs one
+/// step per move.
+const MOVES_PER_WALK_MIN: u32 = 16;
 
 /// What a writer asks for, while it holds the row's lock.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,6 +41,10 @@ pub struct MoveRequest {
 pub struct MoverService {
     extents: Arc<Extents>,
     pools: Mutex<BTreeMap<(Label, u32), OverflowPool>>,
+    /// Per buffer: moves until its list is walked next. Only a matter of when, so it may be lost.
+    walks: Mutex<BTreeMap<(Label, GlobalPtr), u32>>,
+    /// Batches of finished calls, so that a call costs no arena. Never locked across an await.
+    batches: Mutex<Vec<Batch>>,
 }
 
 #[derive(Default)]
@@ -50,7 +57,8 @@ struct OverflowPool {
 impl MoverService {
     /// A mover that takes its overflow region from `extents`.
     pub fn new(extents: Arc<Extents>) -> Self {
-        Self { extents, pools: Mutex::default() }
+        let (pools, walks, batches) = Default::default();
+        Self { extents, pools, walks, batches }
     }
 
     fn allocate(&self, label: Label, words: u32) -> Result<GlobalPtr, CallError> {
@@ -79,15 +87,47 @@ impl MoverService {
     /// Drops all knowledge of a table whose extents go back.
     pub fn forget(&self, label: Label) {
         self.pools.lock().expect("no holder panics").retain(|(held, _), _| *held != label);
+        self.walks.lock().expect("no holder panics").retain(|(held, _), _| *held != label);
+    }
+
+    fn take_batch(&self) -> Batch {
+        self.batches.lock().expect("no holder panics").pop().unwrap_or_default()
+    }
+
+    fn put_back(&self, mut batch: Batch) {
+        batch.reset();
+        self.batches.lock().expect("no holder panics").push(batch);
+    }
+
+    /// Counts a move; answers whether it is time to walk over the list.
+    fn is_walk_due(&self, request: &MoveRequest) -> bool {
+        let mut walks = self.walks.lock().expect("no holder panics");
+        let left = walks.entry((request.label, request.buffer)).or_insert(MOVES_PER_WALK_MIN);
+        *left = left.saturating_sub(1);
+        *left == 0
+    }
+
+    /// Notes that the list was walked and `kept` entries were left.
+    fn note_walk(&self, request: &MoveRequest, kept: u32) {
+        let mut walks = self.walks.lock().expect("no holder panics");
+        let key = (request.label, request.buffer);
+        match kept {
+            0 => drop(walks.remove(&key)),
+            _ => {
+                // Never later than when the list is full.
+                let room = OVERFLOW_COUNT_MAX.saturating_sub(kept).max(1);
+                walks.insert(key, kept.max(MOVES_PER_WALK_MIN).min(room));
+            }
+        }
     }
 
     /// Copies the slot's version to a new overflow entry, makes it the head of the list, marks the slot
-    /// as moved, then drops the tail that nobody can need. Answers how many entries were dropped.
+    /// as moved; now and then drops the tail that nobody can need. Answers how many entries were dropped.
     async fn move_version<E: Env>(&self, env: &E, request: &MoveRequest) -> Result<u64, CallError> {
         let words = request.layout.row.words();
         let slot = request.buffer.add_words(u64::from(request.layout.slot(request.slot)));
         let head = request.buffer.add_words(u64::from(OVERFLOW_HEAD));
-        let mut batch = Batch::new();
+        let mut batch = self.take_batch();
         let head_word = batch.read(head, 1);
         let image = batch.read_row(slot, words, Cover::All);
         batch = execute(env, batch).await?;
@@ -97,21 +137,28 @@ impl MoverService {
                 "the slot is being written by somebody else".to_owned(),
             ));
         }
-        let old_head = batch.words(head_word)[0];
-        let (kept, dropped) =
-            self.trim(env, &mut batch, request, GlobalPtr::from_word(old_head)).await?;
-        if kept >= OVERFLOW_COUNT_MAX {
-            return Err(CallError::Refused("the overflow list of this row is full".to_owned()));
+        let mut next = batch.words(head_word)[0];
+        let mut dropped = 0;
+        if self.is_walk_due(request) {
+            let kept;
+            (kept, dropped) =
+                self.trim(env, &mut batch, request, GlobalPtr::from_word(next)).await?;
+            self.note_walk(request, kept);
+            if kept >= OVERFLOW_COUNT_MAX {
+                return Err(CallError::Refused("the overflow list of this row is full".to_owned()));
+            }
+            if kept == 0 {
+                next = 0;
+            }
         }
         let entry = self.allocate(request.label, words)?;
         batch.clear_verbs();
         // The entry is private until the head points to it; its header word links to the next entry.
-        let next = if kept == 0 { 0 } else { old_head };
         batch.write_word(entry, next);
         batch.write_row(entry, image, LINK, Cover::All);
         batch.write_word(head, entry.word());
         batch.write_word(slot, MOVED_FLAG);
-        execute(env, batch).await?;
+        self.put_back(execute(env, batch).await?);
         Ok(dropped)
     }
 
@@ -123,6 +170,7 @@ impl MoverService {
         batch = execute(env, batch).await?;
         let first = GlobalPtr::from_word(batch.words(head_word)[0]);
         let (kept, dropped) = self.trim(env, &mut batch, request, first).await?;
+        self.note_walk(request, kept);
         if kept == 0 {
             batch.clear_verbs();
             batch.write_word(head, 0);
@@ -143,8 +191,9 @@ impl MoverService {
         let (mut kept, mut dropped) = (0, 0);
         let mut previous = GlobalPtr::NULL;
         let mut entry = head;
+        let mut step = self.take_batch();
         while !entry.is_null() && kept + dropped as u32 <= 2 * OVERFLOW_COUNT_MAX {
-            let mut step = Batch::new();
+            step.reset();
             let header = step.read(entry, 3);
             step = execute(env, step).await?;
             let [next, _version, successor] = *step.words(header) else {
@@ -168,6 +217,7 @@ impl MoverService {
             }
             entry = GlobalPtr::from_word(next);
         }
+        self.put_back(step);
         Ok((kept, dropped))
     }
 }

@@ -29,6 +29,14 @@ pub trait Fabric {
     /// Posts a batch and waits for all of it: one round trip (and one per fence).
     fn execute(&self, batch: Batch) -> impl Future<Output = Result<Batch, FabricError>>;
 
+    /// As [`Self::execute`], without a future around it, for worlds where nothing waits.
+    ///
+    /// # Panics
+    /// In all other worlds: ask [`Self::IMMEDIATE`] first.
+    fn execute_now(&self, _batch: &mut Batch) -> Result<(), FabricError> {
+        unreachable!("verbs of this world take time")
+    }
+
     /// Calls `service` on `node` and waits for its answer.
     fn call(
         &self,

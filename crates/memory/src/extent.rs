@@ -90,14 +90,15 @@ impl Extents {
         Ok(GlobalPtr::new(self.region, offset))
     }
 
-    /// Takes fresh memory to be touched in advance, as much of `bytes` as there is. `None` if what was
-    /// touched before is not used up yet, or nothing is left.
+    /// Takes fresh memory to be touched in advance, as much of `bytes` as there is. `None` if nothing is
+    /// left, or not behind what was touched before.
     fn begin_populating(&self, bytes: u64) -> Option<(GlobalPtr, u64)> {
         let mut state = self.lock();
         let page = region::HEADER_BYTES;
         let room = (state.region_bytes - state.mark) / page * page;
         let bytes = bytes.next_multiple_of(page).min(room);
-        if bytes == 0 || state.ready.1 > 0 {
+        let (ready, left) = state.ready;
+        if bytes == 0 || (left > 0 && ready + left != state.mark) {
             return None;
         }
         let start = state.take_untouched(bytes).ok()?;
@@ -105,7 +106,16 @@ impl Extents {
     }
 
     fn end_populating(&self, start: GlobalPtr, bytes: u64) {
-        self.lock().ready = (start.offset(), bytes);
+        let mut state = self.lock();
+        let (ready, left) = state.ready;
+        if left == 0 {
+            state.ready = (start.offset(), bytes);
+        } else if ready + left == start.offset() {
+            state.ready = (ready, left + bytes);
+        } else {
+            // Two did this at once, with somebody's extent in between.
+            state.free.entry(bytes).or_default().push(start.offset());
+        }
     }
 
     /// Forgets that `label` holds the extent at `offset`; returns its size.

@@ -192,6 +192,15 @@ impl<'lane> Transaction<'lane> {
         run_now(self.open().scan(scan, rows))
     }
 
+    /// The rows of independent ranges, which share their round trips.
+    pub fn scan_many(
+        &mut self,
+        scans: &[Scan],
+        rows: &mut Vec<Vec<RowId>>,
+    ) -> Result<(), TxnError> {
+        run_now(self.open().scan_many(scans, rows))
+    }
+
     /// The rows of a secondary key.
     pub fn lookup(
         &mut self,

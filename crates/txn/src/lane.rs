@@ -178,7 +178,8 @@ pub(crate) struct Scratch {
     pub locks: crate::commit::Locks,
     pub entries: Vec<crate::secondary::Entry>,
     pub leaf_entries: Vec<index::tree::LeafEntry>,
-    pub sightings: Vec<crate::scan::Sighting>,
+    pub cursors: Vec<crate::cursor::Cursor>,
+    pub round: crate::cursor::Round,
     /// For upkeep, whose verbs are not the transaction's.
     pub batch: Option<Batch>,
     /// Leaves that are locked though nothing goes into them.
@@ -295,6 +296,9 @@ impl<E: Env> LaneInner<E> {
     /// Posts the batch and waits: one round trip. If it fails, the arena is gone with it.
     #[inline]
     pub async fn execute(&mut self) -> Result<(), fabric::FabricError> {
+        if E::IMMEDIATE {
+            return self.env.execute_now(self.batch.get_or_insert_with(Batch::new));
+        }
         let batch = self.batch.take().unwrap_or_default();
         self.batch = Some(self.env.execute(batch).await?);
         Ok(())

@@ -11,6 +11,7 @@ pub mod catalog;
 pub mod change;
 pub mod collect;
 pub mod commit;
+mod cursor;
 pub mod database;
 pub mod definition;
 pub mod displaced;

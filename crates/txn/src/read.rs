@@ -295,7 +295,13 @@ impl<E: Env> LaneInner<E> {
     }
 
     #[inline]
-    fn seen_leaf_in(&self, batch: &Batch, owner: Owner, tree: &Tree, key: &[u64]) -> Option<usize> {
+    pub(crate) fn seen_leaf_in(
+        &self,
+        batch: &Batch,
+        owner: Owner,
+        tree: &Tree,
+        key: &[u64],
+    ) -> Option<usize> {
         let covers = |seen: &LeafSeen| {
             seen.owner == owner && LeafView::new(tree.layout, batch.words(seen.span)).covers(key)
         };

@@ -3,6 +3,7 @@
 use crate::abort::TxnError;
 use crate::access::{RowId, State};
 use crate::catalog::{CatalogError, IndexId, IndexInfo, Primary, Secondary, TableId};
+use crate::cursor::Cursor;
 use crate::lane::LaneInner;
 use crate::read::{Pending, access_hash};
 use crate::secondary::column_range;
@@ -14,8 +15,6 @@ use layout::bucket::{self, Identity};
 use layout::row::{Cover, KEY, VERSION};
 use layout::{GlobalPtr, Key, RecordRef};
 
-/// Rows read in one round trip when a scan has no small limit.
-const CHUNK_ROWS: usize = 64;
 /// Buckets of a full scan that are read in one round trip.
 const CHUNK_BUCKETS: u64 = 16;
 
@@ -46,26 +45,43 @@ pub enum ScanSource {
 /// An entry met by a scan: its key in the arena, and where its row is (null: in the bucket of its primary
 /// key).
 #[derive(Clone, Copy, Debug)]
-pub struct Sighting {
-    key: Span,
-    row: GlobalPtr,
+pub(crate) struct Sighting {
+    pub key: Span,
+    pub row: GlobalPtr,
     /// A row of the write set, which no leaf need know yet.
-    own: Option<u32>,
+    pub own: Option<u32>,
 }
 
 impl<E: Env> Transaction<'_, E> {
-    /// Reads the rows of a range; two round trips per leaf, one of them for all of its rows.
+    /// Reads the rows of a range, in key order: a round trip for the leaves, as far as the lane remembers
+    /// them, and one for the rows.
     pub async fn scan(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
         rows.clear();
-        if scan.limit == 0 || scan.low > scan.high {
-            return Ok(());
-        }
         let lane = self.lane();
         lane.read_count += 2;
-        let (owner, table, index) = lane.scan_source(scan.source)?;
-        lane.open_table(table).await?;
-        let range = Range { owner, table, index };
-        lane.scan_leaves(scan, &range, rows).await
+        let range = lane.open_range(scan.source).await?;
+        let mut cursor = Cursor::new(scan, range);
+        lane.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows)).await
+    }
+
+    /// Reads independent ranges together; `rows` gets the rows of each. They share their round trips.
+    pub async fn scan_many(
+        &mut self,
+        scans: &[Scan],
+        rows: &mut Vec<Vec<RowId>>,
+    ) -> Result<(), TxnError> {
+        rows.resize_with(scans.len(), Vec::new);
+        rows.iter_mut().for_each(Vec::clear);
+        let lane = self.lane();
+        lane.read_count += 2 * scans.len() as u32;
+        let mut cursors = std::mem::take(&mut lane.scratch.cursors);
+        cursors.clear();
+        for scan in scans {
+            cursors.push(Cursor::new(scan, lane.open_range(scan.source).await?));
+        }
+        let result = lane.run_cursors(&mut cursors, rows).await;
+        lane.scratch.cursors = cursors;
+        result
     }
 
     /// Reads all rows whose indexed columns have the values encoded in `key`.
@@ -89,7 +105,9 @@ impl<E: Env> Transaction<'_, E> {
             Secondary::Tree(_) => {
                 let (reverse, limit) = (false, usize::MAX);
                 let scan = Scan { source: ScanSource::Index(index), low, high, reverse, limit };
-                lane.scan_leaves(&scan, &range, rows).await
+                let mut cursor = Cursor::new(&scan, range);
+                lane.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows))
+                    .await
             }
             Secondary::Hash(_) => {
                 let mut found = Vec::new();
@@ -103,7 +121,7 @@ impl<E: Env> Transaction<'_, E> {
                 };
                 let mut sightings: Vec<Sighting> = found.iter().map(sighting).collect();
                 lane.add_own(&range, &low, &high, &mut sightings);
-                lane.read_sightings(&range, &sightings, usize::MAX, rows).await
+                lane.read_sightings(&range, &sightings, rows).await
             }
         }
     }
@@ -136,34 +154,36 @@ fn overlay(base: &Key, key: &Key) -> Key {
 type Posted = (GlobalPtr, Span, u32);
 
 /// What a scan works on.
-struct Range {
-    owner: Owner,
-    table: u32,
-    index: Option<std::sync::Arc<IndexInfo>>,
+pub(crate) struct Range {
+    pub owner: Owner,
+    pub table: u32,
+    pub index: Option<std::sync::Arc<IndexInfo>>,
 }
 
 impl<E: Env> LaneInner<E> {
-    fn scan_source(
-        &self,
-        source: ScanSource,
-    ) -> Result<(Owner, u32, Option<std::sync::Arc<IndexInfo>>), TxnError> {
-        match source {
+    /// What a scan of `source` works on; its table is open afterwards.
+    async fn open_range(&mut self, source: ScanSource) -> Result<Range, TxnError> {
+        let range = match source {
             ScanSource::Table(table) => match self.catalog.info(table).map(|info| &info.primary) {
-                Some(Primary::Tree(_)) => Ok((Owner::Table(table.0), table.0, None)),
+                Some(Primary::Tree(_)) => {
+                    Range { owner: Owner::Table(table.0), table: table.0, index: None }
+                }
                 Some(Primary::Hash(_)) => {
                     let reason = "a range scan needs a table stored as a tree, or a tree index";
-                    Err(CatalogError::WrongKind(reason).into())
+                    return Err(CatalogError::WrongKind(reason).into());
                 }
-                None => Err(CatalogError::NoTable(format!("number {}", table.0)).into()),
+                None => return Err(CatalogError::NoTable(format!("number {}", table.0)).into()),
             },
             ScanSource::Index(index) => {
                 let info = self.readable_index(index)?;
                 if matches!(info.storage, Secondary::Hash(_)) {
                     return Err(CatalogError::WrongKind("a range scan needs a tree index").into());
                 }
-                Ok((Owner::Index(index.0), info.table, Some(info)))
+                Range { owner: Owner::Index(index.0), table: info.table, index: Some(info) }
             }
-        }
+        };
+        self.open_table(range.table).await?;
+        Ok(range)
     }
 
     /// A leaf that covers `key`, read now or earlier in this transaction. No verbs may be posted.
@@ -193,186 +213,9 @@ impl<E: Env> LaneInner<E> {
         self.leaves_seen.len() - 1
     }
 
-    async fn scan_leaves(
-        &mut self,
-        scan: &Scan,
-        range: &Range,
-        rows: &mut Vec<RowId>,
-    ) -> Result<(), TxnError> {
-        let mut sightings = std::mem::take(&mut self.scratch.sightings);
-        let result = self.scan_all_leaves(scan, range, &mut sightings, rows).await;
-        self.scratch.sightings = sightings;
-        result
-    }
-
-    async fn scan_all_leaves(
-        &mut self,
-        scan: &Scan,
-        range: &Range,
-        sightings: &mut Vec<Sighting>,
-        rows: &mut Vec<RowId>,
-    ) -> Result<(), TxnError> {
-        let mut from = if scan.reverse { scan.high } else { scan.low };
-        loop {
-            let seen = self.leaf_for(range.owner, &from).await?;
-            let part = match scan.reverse {
-                false => Scan { low: from.max(scan.low), ..*scan },
-                true => Scan { high: from.min(scan.high), ..*scan },
-            };
-            let next = self.sight_leaf(&part, range, seen, sightings)?;
-            self.read_sightings(range, sightings, scan.limit, rows).await?;
-            match next {
-                Some(next) if rows.len() < scan.limit => from = next,
-                _ => return Ok(()),
-            }
-        }
-    }
-
-    /// Lists the entries of a leaf that are in range, own ones included; answers where the scan goes on.
-    /// The range starts where the last leaf ended: a leaf that the transaction read before a split may
-    /// reach over keys that were sighted already.
-    fn sight_leaf(
-        &mut self,
-        scan: &Scan,
-        range: &Range,
-        seen: usize,
-        sightings: &mut Vec<Sighting>,
-    ) -> Result<Option<Key>, TxnError> {
-        sightings.clear();
-        self.witness_leaf(seen);
-        let span = self.leaves_seen[seen].span;
-        let tree = self.tree(range.owner);
-        let batch = self.batch.as_ref().expect("the batch is here");
-        let view = LeafView::new(tree.layout, batch.words(span));
-        self.check_collected(view.collected())?;
-        let end = view.search(scan.high.words()).map_or_else(|after| after, |last| last + 1);
-        sightings.extend((view.lower_bound(scan.low.words())..end).map(|n| {
-            let at = span.at + tree.layout.entry(n);
-            let key = Span { at, words: tree.layout.key_words };
-            Sighting { key, row: GlobalPtr::from_word(view.value(n)[0]), own: None }
-        }));
-        let low = Key::from_words(view.low());
-        let high = view.high_key();
-        let next = match scan.reverse {
-            false => high.filter(|high| *high <= scan.high),
-            true if low > scan.low => predecessor(&low),
-            true => None,
-        };
-        let last = high.and_then(|high| predecessor(&high)).unwrap_or(scan.high).min(scan.high);
-        if self.may_add_own(range) {
-            self.add_own(range, &low.max(scan.low), &last, sightings);
-        }
-        if scan.reverse {
-            sightings.reverse();
-        }
-        Ok(next)
-    }
-
-    /// Whether the write set can hold a row of the range that no entry leads to.
-    fn may_add_own(&self, range: &Range) -> bool {
-        self.written.iter().any(|&access| {
-            let entry = &self.accesses[access as usize];
-            let is_moved = range.index.is_some() && entry.state == State::Updated;
-            entry.table == range.table && (entry.state == State::Inserted || is_moved)
-        })
-    }
-
-    /// Adds the rows of the write set whose keys are in range and which no entry leads to yet, and puts
-    /// all in order.
-    fn add_own(&mut self, range: &Range, low: &Key, high: &Key, sightings: &mut Vec<Sighting>) {
-        for number in 0..self.written.len() {
-            let access = self.written[number];
-            let entry = self.accesses[access as usize];
-            let is_old = entry.state == State::Updated && range.index.is_none();
-            if entry.table != range.table || entry.state == State::Deleted || is_old {
-                continue;
-            }
-            let key = match &range.index {
-                Some(index) => self.entry_key(index, entry.fresh),
-                None => {
-                    let words = self.info(entry.table).row.key_words;
-                    let span = Span { at: entry.fresh.at + KEY, words };
-                    Key::from_words(self.batch().words(span))
-                }
-            };
-            if key < *low || *high < key {
-                continue;
-            }
-            let batch = self.batch();
-            let is_known = |sighting: &Sighting| batch.words(sighting.key) == key.words();
-            if !sightings.iter().any(is_known) {
-                let key = batch.put(key.words());
-                sightings.push(Sighting { key, row: GlobalPtr::NULL, own: Some(access) });
-            }
-        }
-        let batch = self.batch.as_ref().expect("the batch is here");
-        sightings.sort_unstable_by(|one, other| batch.words(one.key).cmp(batch.words(other.key)));
-    }
-
-    /// Reads the rows of the entries, as many per round trip as the limit makes sensible, and keeps the
-    /// visible ones that have the entry's key.
-    async fn read_sightings(
-        &mut self,
-        range: &Range,
-        sightings: &[Sighting],
-        limit: usize,
-        rows: &mut Vec<RowId>,
-    ) -> Result<(), TxnError> {
-        let mut order = std::mem::take(&mut self.scratch.inserting);
-        let mut pending = std::mem::take(&mut self.scratch.pending);
-        let mut result = Ok(());
-        let mut rest = sightings;
-        while !rest.is_empty() && rows.len() < limit && result.is_ok() {
-            let count = rest.len().min((limit - rows.len()).saturating_add(2)).min(CHUNK_ROWS);
-            let (chunk, after) = rest.split_at(count);
-            rest = after;
-            result = self.read_chunk(range, chunk, &mut order, &mut pending).await;
-            if result.is_err() {
-                break;
-            }
-            for (sighting, &access) in chunk.iter().zip(&order) {
-                if rows.len() < limit && self.is_sighted(range, sighting, access) {
-                    rows.push(RowId(access));
-                }
-            }
-        }
-        self.scratch.inserting = order;
-        self.scratch.pending = pending;
-        result
-    }
-
-    async fn read_chunk(
-        &mut self,
-        range: &Range,
-        chunk: &[Sighting],
-        order: &mut Vec<u32>,
-        pending: &mut Vec<Pending>,
-    ) -> Result<(), TxnError> {
-        order.clear();
-        pending.clear();
-        self.batch().clear_verbs();
-        for sighting in chunk {
-            if let Some(own) = sighting.own {
-                order.push(own);
-                continue;
-            }
-            let mut key = sighting.key;
-            if let Some(index) = &range.index {
-                let batch = self.batch.as_ref().expect("the batch is here");
-                let primary = self.primary_key(index, batch.words(key));
-                key = self.batch().put(primary.words());
-            }
-            let access = match sighting.row.is_null() {
-                true => self.post_key(range.table, key, pending)?,
-                false => self.post_row(range.table, key, sighting.row, pending)?,
-            };
-            order.push(access);
-        }
-        self.settle_pending(pending).await
-    }
-
     /// Posts the read of a row whose address is known.
-    fn post_row(
+    #[inline]
+    pub(crate) fn post_row(
         &mut self,
         table: u32,
         key: Span,
@@ -391,19 +234,26 @@ impl<E: Env> LaneInner<E> {
         Ok(access)
     }
 
-    /// Whether the row is there and has the key that its entry says: entries outlive their versions.
-    fn is_sighted(&self, range: &Range, sighting: &Sighting, access: u32) -> bool {
-        let entry = &self.accesses[access as usize];
-        if matches!(entry.state, State::Absent | State::Deleted) {
-            return false;
+    /// Reads the rows behind some entries, and keeps the visible ones that have the entry's key.
+    async fn read_sightings(
+        &mut self,
+        range: &Range,
+        sightings: &[Sighting],
+        rows: &mut Vec<RowId>,
+    ) -> Result<(), TxnError> {
+        let mut pending = Vec::new();
+        let mut accesses = Vec::new();
+        self.batch().clear_verbs();
+        for sighting in sightings {
+            accesses.push(self.post_sighting(range, sighting, &mut pending)?);
         }
-        match &range.index {
-            Some(index) => {
-                let batch = self.batch.as_ref().expect("the batch is here");
-                self.entry_key(index, entry.current()).words() == batch.words(sighting.key)
+        self.settle_pending(&mut pending).await?;
+        for (sighting, access) in sightings.iter().zip(accesses) {
+            if self.is_sighted(range, sighting, access) {
+                rows.push(RowId(access));
             }
-            None => true,
         }
+        Ok(())
     }
 
     async fn visit_leaves(
@@ -639,19 +489,4 @@ impl<E: Env> LaneInner<E> {
         }
         Ok(self.execute().await?)
     }
-}
-
-/// The next smaller key of the same length, or `None` before the smallest.
-fn predecessor(key: &Key) -> Option<Key> {
-    let mut words = [0; layout::KEY_WORDS_MAX];
-    let count = key.words().len();
-    words[..count].copy_from_slice(key.words());
-    for word in words[..count].iter_mut().rev() {
-        let (value, borrow) = word.overflowing_sub(1);
-        *word = value;
-        if !borrow {
-            return Some(Key::from_words(&words[..count]));
-        }
-    }
-    None
 }

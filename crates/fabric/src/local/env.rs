@@ -43,12 +43,18 @@ impl Fabric for LocalEnv {
 
     #[inline]
     async fn execute(&self, mut batch: Batch) -> Result<Batch, FabricError> {
-        self.own.counters.count_batch(&batch);
-        execute(&self.world, &mut batch)?;
-        if self.own.counters.is_tracing() {
-            self.own.counters.trace_batch(&batch);
-        }
+        self.execute_now(&mut batch)?;
         Ok(batch)
+    }
+
+    #[inline]
+    fn execute_now(&self, batch: &mut Batch) -> Result<(), FabricError> {
+        self.own.counters.count_batch(batch);
+        execute(&self.world, batch)?;
+        if self.own.counters.is_tracing() {
+            self.own.counters.trace_batch(batch);
+        }
+        Ok(())
     }
 
     async fn call(

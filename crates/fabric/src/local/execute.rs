@@ -252,7 +252,7 @@ fn find_slot(
     let key_words = usize::from(geometry.key_words);
     let slot_words = usize::from(geometry.slot_words);
     let mut arena_key = [0; layout::KEY_WORDS_MAX];
-    arena_key[..key_words].copy_from_slice(&arena[key..key + key_words]);
+    arena_key.iter_mut().zip(&arena[key..key + key_words]).for_each(|(to, &from)| *to = from);
     let mut found = SlotRead::MISSING;
     for index in bucket::matching_slots(tags, geometry.tag) {
         let slot = &words[geometry.slot(index) as usize..][..slot_words];
@@ -263,7 +263,8 @@ fn find_slot(
             if geometry.rows {
                 read_row(slot, target);
                 // The slot may have changed hands between the look at the key and the copy.
-                if target[key_at..key_at + key_words] != arena_key[..key_words] {
+                let copied = &target[key_at..key_at + key_words];
+                if copied.iter().zip(&arena_key).any(|(copied, wanted)| copied != wanted) {
                     continue;
                 }
             } else {

@@ -98,6 +98,30 @@ impl LeafCache {
         Some(place)
     }
 
+    /// Shows the leaves that covered `from..=to` when they were last seen, up to `count_max` of them and up
+    /// to the first gap.
+    pub fn run(
+        &self,
+        from: &[u64],
+        to: &[u64],
+        count_max: usize,
+        visit: &mut impl FnMut(LeafPlace),
+    ) {
+        let (mut at, mut key) = (self.position(from), from);
+        for _ in 0..count_max {
+            let Some(place) = at.and_then(|at| self.place_at(at, key)) else { return };
+            visit(place);
+            let (chunk, word) = at.expect("a place was found there");
+            let record = &self.chunks[chunk][word..][..self.stride()];
+            let high = &record[self.key_words..2 * self.key_words];
+            if record[2 * self.key_words + 1] & UNBOUNDED != 0 || is_below(to, high) {
+                return;
+            }
+            let next = self.after((chunk, word));
+            (at, key) = (Some(next), high);
+        }
+    }
+
     /// The leaf whose record stands at `at`, if it covers `key`.
     #[inline]
     fn place_at(&self, at: (usize, usize), key: &[u64]) -> Option<LeafPlace> {

@@ -57,11 +57,17 @@ pub fn accept_leaf(
     posted: PostedLeaf,
     key: &[u64],
 ) -> Option<LeafRead> {
+    accept_any(batch, tree, posted).filter(|leaf| leaf.view(batch, tree).covers(key))
+}
+
+/// The leaf behind a completed read, if it is whole and still the one that was hoped for, whatever keys
+/// it covers by now.
+#[inline]
+pub fn accept_any(batch: &Batch, tree: &Tree, posted: PostedLeaf) -> Option<LeafRead> {
     let leaf = LeafRead { ptr: posted.ptr, span: posted.span, insert: Default::default() };
     let view = leaf.view(batch, tree);
     let same_life = generation(view.version()) == posted.generation;
-    let accepted = view.is_live(0) && same_life && view.covers(key);
-    accepted.then_some(LeafRead { insert: view.insert_word(), ..leaf })
+    (view.is_live(0) && same_life).then(|| LeafRead { insert: view.insert_word(), ..leaf })
 }
 
 /// Reads the leaf that covers `key`, whole, to the end of the arena. `batch` must hold no verbs.

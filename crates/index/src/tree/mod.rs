@@ -71,7 +71,7 @@ pub use absorb::{Absorbed, absorb_right};
 pub use cache::{LeafCache, LeafPlace};
 pub use check::{TreeReport, check};
 pub use create::{create_tree, open_tree};
-pub use find::{PostedLeaf, accept_leaf, find_leaf, post_leaf, post_leaf_at};
+pub use find::{PostedLeaf, accept_any, accept_leaf, find_leaf, post_leaf, post_leaf_at};
 pub use lock::{LeafLock, LockResult, lock_result, post_lock};
 pub use message::TREE_SERVICE;
 pub use rebuild::rebuild_inner_nodes;

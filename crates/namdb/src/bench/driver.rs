@@ -17,8 +17,12 @@ const SLEEP_MS: u64 = 20;
 /// Of the memory that a run is expected to take, what is touched before it: some runs are faster than
 /// their warm-up.
 const POPULATE_SHARE: f64 = 1.5;
-/// Most bytes touched before a run.
-const POPULATE_BYTES_MAX: f64 = 4.0 * (1_u64 << 30) as f64;
+/// Bytes touched at a time.
+const POPULATE_BYTES: u64 = 32 << 20;
+/// Most seconds spent on it.
+const POPULATE_S_MAX: f64 = 5.0;
+/// A shorter warm-up says nothing about how tables grow.
+const WARM_UP_S_MIN: f64 = 0.5;
 /// The number of the window after the last.
 const STOP: u64 = u64::MAX;
 
@@ -156,8 +160,8 @@ impl<'a> Conductor<'a> {
             sleep_ms(SLEEP_MS);
         }
         let growth = self.used_bytes().saturating_sub(used_bytes) as f64 / start.elapsed_s();
-        if !is_over() {
-            self.populate(growth * plan.window_s * plan.windows as f64);
+        if plan.warm_up_s >= WARM_UP_S_MIN {
+            self.populate(growth * plan.window_s * plan.windows as f64, is_over);
         }
         let transactions =
             || control.finished.iter().map(|counter| counter.0.load(Relaxed)).sum::<u64>();
@@ -191,11 +195,16 @@ impl<'a> Conductor<'a> {
 
     /// Has the memory touched that the windows will take if the tables go on growing as they do. What the
     /// host charges for the first touch of a page says nothing about the engine.
-    fn populate(&self, growth_bytes: f64) {
-        let servers = f64::from(self.db.config().servers.max(1));
-        let bytes = (growth_bytes * POPULATE_SHARE).min(POPULATE_BYTES_MAX) / servers;
-        // Without it the run is slower, and nothing else.
-        let _ = run_now(self.db.handle().populate(bytes as u64));
+    fn populate(&self, growth_bytes: f64, is_over: &dyn Fn() -> bool) {
+        let servers = u64::from(self.db.config().servers.max(1));
+        let wanted_bytes = (growth_bytes * POPULATE_SHARE) as u64 / servers;
+        let (start, mut touched_bytes) = (Moment::now(), 0);
+        while touched_bytes < wanted_bytes && start.elapsed_s() < POPULATE_S_MAX && !is_over() {
+            let bytes = POPULATE_BYTES.min(wanted_bytes - touched_bytes);
+            // Without it the run is slower, and nothing else.
+            let _ = run_now(self.db.handle().populate(bytes));
+            touched_bytes += bytes;
+        }
     }
 
     /// Takes what the workers have delivered, and closes the window that is over, if one is.

@@ -55,12 +55,16 @@ async fn take_oldest_orders<E: Env>(
     oldest_orders: &mut [i32],
 ) -> Result<(), WorkloadError> {
     buffers.orders.clear();
+    buffers.scans.clear();
     buffers.skipped = 0;
-    for (district, oldest_order) in (1..).zip(oldest_orders) {
+    buffers.scans.extend((1..).zip(oldest_orders).map(|(district, oldest_order)| {
         let (low, high) = keys::new_orders(w, district, *oldest_order);
         let source = ScanSource::Table(tables.new_order);
-        txn.scan(&Scan { source, low, high, reverse: false, limit: 1 }, &mut buffers.rows).await?;
-        let Some(&row) = buffers.rows.first() else {
+        Scan { source, low, high, reverse: false, limit: 1 }
+    }));
+    txn.scan_many(&buffers.scans, &mut buffers.ranges).await?;
+    for (district, rows) in (1..).zip(&buffers.ranges) {
+        let Some(&row) = rows.first() else {
             buffers.skipped += 1;
             continue;
         };
@@ -99,12 +103,15 @@ async fn deliver_lines<E: Env>(
     w: i16,
     date: i64,
 ) -> Result<(), WorkloadError> {
-    for order in &mut buffers.orders {
+    buffers.scans.clear();
+    buffers.scans.extend(buffers.orders.iter().map(|order| {
         let (low, high) = keys::order_lines(w, order.district, order.order, order.order);
         let source = ScanSource::Table(tables.order_line);
-        let scan = Scan { source, low, high, reverse: false, limit: usize::MAX };
-        txn.scan(&scan, &mut buffers.rows).await?;
-        for &row in &buffers.rows {
+        Scan { source, low, high, reverse: false, limit: usize::MAX }
+    }));
+    txn.scan_many(&buffers.scans, &mut buffers.ranges).await?;
+    for (order, rows) in buffers.orders.iter_mut().zip(&buffers.ranges) {
+        for &row in rows {
             order.amount += txn.row(row).int(order_line::OL_AMOUNT);
             txn.update(row).set_int(order_line::OL_DELIVERY_D, date);
         }

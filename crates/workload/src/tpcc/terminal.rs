@@ -13,7 +13,7 @@ use crate::random::Random;
 use crate::ycsb::zipf::Zipf;
 use layout::Key;
 use std::ops::Range;
-use txn::{RowId, TableId};
+use txn::{RowId, Scan, TableId};
 
 /// Stream of the terminals' generators; the loader's streams are small numbers.
 const TERMINAL_STREAM: u32 = 100;
@@ -50,6 +50,10 @@ pub struct Buffers {
     pub inserts: Vec<(TableId, Key)>,
     /// Rows of the latest insert, lookup or scan.
     pub rows: Vec<RowId>,
+    /// Ranges to scan together.
+    pub scans: Vec<Scan>,
+    /// The rows of each.
+    pub ranges: Vec<Vec<RowId>>,
     /// Items whose stock is looked at.
     pub items: Vec<i32>,
     /// Orders that a delivery delivers.

@@ -10,6 +10,7 @@ use crate::definition::{
     ENTRY_SLOTS, HashRoot, IndexDefinition, IndexStorage, TableDefinition, TableStorage, TreeRoot,
     bucket_layout,
 };
+use crate::detach::detached;
 use crate::transaction::Isolation;
 use crate::{Abort, Outcome};
 use fabric::{Batch, Env};
@@ -31,8 +32,25 @@ const FILL_TRIES_MAX: u32 = 1000;
 const ENTRY_LOAD_PERCENT: u64 = 60;
 
 impl<E: Env> Database<E> {
-    /// Makes a table with its indexes. It is there for every transaction that begins afterwards.
+    /// Runs a change to its end, even if nobody waits for it any more: what is left half done would stay.
+    async fn to_its_end<T: 'static, F>(
+        &self,
+        change: impl FnOnce(Self) -> F,
+    ) -> Result<T, CatalogError>
+    where
+        F: Future<Output = Result<T, CatalogError>> + 'static,
+    {
+        let change = change(self.clone());
+        if E::IMMEDIATE { change.await } else { detached(&self.env, change, drop).await }
+    }
+
+    /// Makes a table with its indexes. It is there for every transaction that begins afterwards. Like every
+    /// change it goes on to its end once it has begun.
     pub async fn create_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
+        self.to_its_end(|database| async move { database.make_table(spec).await }).await
+    }
+
+    async fn make_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
         check_design(&spec)?;
         let catalog = self.refresh().await?;
         let name = spec.schema.name().to_owned();
@@ -225,6 +243,11 @@ impl<E: Env> Database<E> {
     /// Drops a table with its indexes. Transactions that began before may still use it; its memory is
     /// free when they have ended.
     pub async fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
+        let name = name.to_owned();
+        self.to_its_end(|database| async move { database.remove_table(&name).await }).await
+    }
+
+    async fn remove_table(&self, name: &str) -> Result<(), CatalogError> {
         let definition = self.definition(name).await?;
         let shard = memory::catalog::shard_of(name, self.shared.servers.len() as u16);
         memory::catalog::remove(&self.env, shard, name).await?;
@@ -248,6 +271,11 @@ impl<E: Env> Database<E> {
         table: &str,
         design: IndexDesign,
     ) -> Result<IndexId, CatalogError> {
+        let table = table.to_owned();
+        self.to_its_end(|database| async move { database.make_index(&table, design).await }).await
+    }
+
+    async fn make_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
         let mut definition = self.definition(table).await?;
         if definition.indexes.iter().any(|index| index.design.name == design.name) {
             return Err(CatalogError::Exists(format!("index {}", design.name)));
@@ -277,6 +305,11 @@ impl<E: Env> Database<E> {
 
     /// Drops an index: first nobody reads it any more, then nobody keeps it up to date.
     pub async fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
+        let (table, index) = (table.to_owned(), index.to_owned());
+        self.to_its_end(|database| async move { database.remove_index(&table, &index).await }).await
+    }
+
+    async fn remove_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
         let mut definition = self.definition(table).await?;
         let position = definition.indexes.iter().position(|other| other.design.name == index);
         let position =

@@ -13,6 +13,7 @@ pub mod collect;
 pub mod commit;
 pub mod database;
 pub mod definition;
+mod detach;
 pub mod displaced;
 pub mod lane;
 pub mod local;

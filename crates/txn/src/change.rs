@@ -11,6 +11,7 @@ use crate::definition::{
     bucket_layout,
 };
 use crate::detach::detached;
+use crate::step::ChangeStep;
 use crate::transaction::Isolation;
 use crate::{Abort, Outcome};
 use fabric::{Batch, Env};
@@ -79,6 +80,7 @@ impl<E: Env> Database<E> {
                 is_readable: true,
             });
         }
+        self.env.reach(ChangeStep::StorageMade).await;
         let definition = TableDefinition {
             number,
             name,
@@ -190,6 +192,7 @@ impl<E: Env> Database<E> {
     async fn store(&self, definition: &TableDefinition) -> Result<Arc<Catalog>, CatalogError> {
         let shard = memory::catalog::shard_of(&definition.name, self.shared.servers.len() as u16);
         memory::catalog::put(&self.env, shard, &definition.name, &definition.encode()).await?;
+        self.env.reach(ChangeStep::DefinitionStored).await;
         self.start_epoch().await
     }
 
@@ -197,6 +200,7 @@ impl<E: Env> Database<E> {
         let mut batch = Batch::new();
         let epoch = batch.fetch_and_add(self.shared.oracle.add_words(u64::from(EPOCH)), 1);
         let batch = self.env.execute(batch).await?;
+        self.env.reach(ChangeStep::EpochStarted).await;
         let epoch = batch.found(epoch) + 1;
         let catalog = self.shared.catalog_at_least(&self.env, epoch).await?;
         if self.shared.config.oracle == Oracle::Frozen {
@@ -206,6 +210,7 @@ impl<E: Env> Database<E> {
             frozen.map_err(|abort| CatalogError::Unreachable(abort.to_string()))?;
         }
         self.wait_for_lanes(epoch).await?;
+        self.env.reach(ChangeStep::EpochKnown).await;
         Ok(catalog)
     }
 
@@ -251,6 +256,7 @@ impl<E: Env> Database<E> {
         let definition = self.definition(name).await?;
         let shard = memory::catalog::shard_of(name, self.shared.servers.len() as u16);
         memory::catalog::remove(&self.env, shard, name).await?;
+        self.env.reach(ChangeStep::DefinitionRemoved).await;
         self.start_epoch().await?;
         // A further E, for verbs and for lanes that were not waited for.
         let label = Label(u64::from(definition.number) + 1);
@@ -260,6 +266,7 @@ impl<E: Env> Database<E> {
         for &server in &self.shared.servers {
             memory::mover::forget(&self.env, server, label).await?;
             memory::extent::free_label(&self.env, server, label).await?;
+            self.env.reach(ChangeStep::MemoryFreed).await;
         }
         Ok(())
     }
@@ -288,6 +295,7 @@ impl<E: Env> Database<E> {
         let label = Label(u64::from(definition.number) + 1);
         let storage = self.create_entries(&definition.schema()?, &design, label).await?;
         let number = self.draw_number(INDEXES, 1).await?;
+        self.env.reach(ChangeStep::StorageMade).await;
         let name = design.name.clone();
         definition.indexes.push(IndexDefinition { number, design, storage, is_readable: false });
         self.store(&definition).await?;
@@ -297,6 +305,7 @@ impl<E: Env> Database<E> {
             self.store(&definition).await?;
             return Err(error);
         }
+        self.env.reach(ChangeStep::IndexFilled).await;
         let last = definition.indexes.last_mut().expect("it was pushed above");
         last.is_readable = true;
         self.store(&definition).await?;

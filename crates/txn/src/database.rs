@@ -1,12 +1,11 @@
 //! A database: what its lanes share.
 
-use crate::catalog::{Catalog, CatalogError, IndexId, Primary, Secondary, TableId, TableMemory};
+use crate::catalog::{Catalog, CatalogError, IndexId, TableId, TableMemory};
 use crate::definition::TableDefinition;
 use crate::detach::detached;
 use crate::lane::{Lane, LaneError, LaneInner};
 use crate::snapshot::SLOTS_MAX;
 use fabric::{Batch, Env};
-use index::hash::HashReport;
 use layout::oracle::{SLOT_COUNT, VECTOR};
 use layout::{GlobalPtr, NodeId, OracleLayout, Schema, SlotId, WORD_BYTES};
 use memory::Label;
@@ -407,36 +406,6 @@ impl<E: Env> Database<E> {
         Ok(())
     }
 
-    /// Checks the structure of every table and index. Meant for a database at rest.
-    pub async fn check(&self) -> Result<StructureReport, CatalogError> {
-        let catalog = self.refresh().await?;
-        let mut report = StructureReport::default();
-        for (name, table) in catalog.names() {
-            let Some(info) = catalog.info(table) else { continue };
-            match &info.primary {
-                Primary::Hash(hash) => {
-                    report.add_hash(name, index::hash::check(&self.env, hash).await?);
-                }
-                Primary::Tree(tree) => {
-                    report.add_tree(name, index::tree::check(&self.env, tree).await?);
-                }
-            }
-            for &number in &info.indexes {
-                let Some(index) = catalog.index_info(IndexId(number)) else { continue };
-                let name = format!("{name}.{}", index.design.name);
-                match &index.storage {
-                    Secondary::Hash(hash) => {
-                        report.add_hash(&name, index::hash::check(&self.env, hash).await?);
-                    }
-                    Secondary::Tree(tree) => {
-                        report.add_tree(&name, index::tree::check(&self.env, tree).await?);
-                    }
-                }
-            }
-        }
-        Ok(report)
-    }
-
     /// The words of the vector, for tests and reports.
     pub async fn vector(&self) -> Result<Vec<u64>, CatalogError> {
         let mut batch = Batch::new();
@@ -469,32 +438,4 @@ pub(crate) async fn take_slot<E: Env>(
     let slot = batch.found(count);
     shared.note_slots(slot as u32 + 1);
     Ok(SlotId(slot as u16))
-}
-
-/// What the structural checks found.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct StructureReport {
-    /// One line per structure: what it holds.
-    pub lines: Vec<String>,
-    /// What is wrong.
-    pub errors: Vec<String>,
-    /// Locks found held.
-    pub locked: Vec<String>,
-}
-
-impl StructureReport {
-    fn add_hash(&mut self, name: &str, report: HashReport) {
-        self.lines.push(format!(
-            "{name}: {} buckets, {} overflow blocks, {} slots in use",
-            report.buckets, report.overflow_blocks, report.used_slots
-        ));
-        self.errors.extend(report.errors.into_iter().map(|error| format!("{name}: {error}")));
-        self.locked.extend(report.locked.into_iter().map(|at| format!("{name}: {at:?}")));
-    }
-
-    fn add_tree(&mut self, name: &str, report: index::tree::TreeReport) {
-        self.lines.push(format!("{name}: {} leaves, {} entries", report.leaves, report.entries));
-        self.errors.extend(report.errors.into_iter().map(|error| format!("{name}: {error}")));
-        self.locked.extend(report.locked.into_iter().map(|at| format!("{name}: {at:?}")));
-    }
 }

@@ -24,6 +24,17 @@ pub enum HashStep {
     RootWritten,
 }
 
+impl HashStep {
+    /// Every step, for sweeps that kill at each of them.
+    pub const ALL: &[Self] = &[
+        Self::BucketLocked,
+        Self::RowsLocked,
+        Self::NewBucketWritten,
+        Self::OldBucketRedirected,
+        Self::RootWritten,
+    ];
+}
+
 impl FailurePoint for HashStep {
     fn name(self) -> &'static str {
         match self {

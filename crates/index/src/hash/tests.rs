@@ -55,7 +55,7 @@ fn long_chain(env: &LocalEnv) -> HashTable {
 fn checked(env: &LocalEnv, table: &HashTable) -> HashReport {
     let report = run_now(check(env, table)).expect("readable");
     assert_eq!(report.errors, Vec::<String>::new());
-    assert_eq!(report.locked, Vec::new());
+    assert_eq!((&report.locked, &report.locked_rows), (&Vec::new(), &Vec::new()));
     assert_eq!(report.used_slots, ROWS as u64);
     report
 }

@@ -91,7 +91,7 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     async fn commit_writes(&mut self) -> Outcome {
         if let Err(abort) = self.prepare().await {
-            self.free_private_rows();
+            self.free_private_memory();
             return Outcome::Aborted(abort);
         }
         let timestamp = self.next_timestamp();
@@ -177,7 +177,7 @@ impl<E: Env> LaneInner<E> {
         let is_empty = batch.is_empty();
         self.batch = Some(batch);
         self.scratch.locks = locks;
-        self.free_private_rows();
+        self.free_private_memory();
         if !is_empty && self.execute().await.is_err() {
             // The locks may still be held; only recovery can tell.
             self.is_lost = true;

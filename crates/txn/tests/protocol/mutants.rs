@@ -119,6 +119,8 @@ fn fixed<const COHERENT: bool>(
     }
 }
 
+const SERIALIZABLE: Mix = Mix { isolation: Isolation::Serializable, ..SNAPSHOT };
+
 #[test]
 fn validating_before_locking() {
     let steps = |id| vec![Step::ReadMany(vec![0, 1]), Step::Put(id)];
@@ -235,11 +237,10 @@ fn validating_a_bucket_by_a_lock_over_something_else() {
 
 #[test]
 fn validating_a_leaf_by_its_insert_word_alone() {
-    // Whoever misses row 9 while it is inserted writes a row that the inserter has read.
-    let setup = vec![(0..4).map(Step::Put).collect()];
-    let inserter = vec![Step::ReadMany(vec![0, 1, 2, 3]), Step::Insert(9, 0)];
-    let missing = (0..4).map(|id| vec![Step::Read(9), Step::Put(id)]);
-    let sessions = std::iter::once(inserter).chain(missing).collect();
-    let scenario = fixed::<false>(Storage::Tree, Isolation::Serializable, None, setup, sessions);
-    is_caught(&["commit::trust_leaf_insert_word"], 6000, &scenario);
+    let mix = Mix { storage: Storage::Tree, keys: KEY_MAX + 1, sessions: 5, ..SERIALIZABLE };
+    let mix = Mix { transactions: 8, ..mix };
+    let scenario = random::<false>(mix);
+    // A read takes long enough for its words to come from before and after a commit.
+    let slowly = |config, mutant: &str| scenario(SimConfig { word_ns: 1500, ..config }, mutant);
+    is_caught(&["commit::trust_leaf_insert_word"], 12000, &slowly);
 }

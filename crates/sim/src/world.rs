@@ -33,12 +33,17 @@ pub(crate) struct Shared<const COHERENT: bool> {
 impl<const COHERENT: bool> Shared<COHERENT> {
     /// Starts a task; a dead group's task never starts.
     pub(crate) fn spawn(&self, group: u32, task: TaskFuture) {
-        let core = &mut *self.core.borrow_mut();
-        if core.is_dead(group) {
-            core.graveyard.push(task);
-        } else {
-            core.tasks.add(group, task, &core.woken);
-        }
+        let never = {
+            let core = &mut *self.core.borrow_mut();
+            if core.is_dead(group) {
+                Some(task)
+            } else {
+                core.tasks.add(group, task, &core.woken);
+                None
+            }
+        };
+        // What the task holds may spawn, too, as it goes; it may be the last to hold the world.
+        drop(never);
     }
 }
 

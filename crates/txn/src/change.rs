@@ -10,6 +10,8 @@ use crate::definition::{
     ENTRY_SLOTS, HashRoot, IndexDefinition, IndexStorage, TableDefinition, TableStorage, TreeRoot,
     bucket_layout,
 };
+use crate::detach::detached;
+use crate::step::ChangeStep;
 use crate::transaction::Isolation;
 use crate::{Abort, Outcome};
 use fabric::{Batch, Env};
@@ -31,8 +33,25 @@ const FILL_TRIES_MAX: u32 = 1000;
 const ENTRY_LOAD_PERCENT: u64 = 60;
 
 impl<E: Env> Database<E> {
-    /// Makes a table with its indexes. It is there for every transaction that begins afterwards.
+    /// Runs a change to its end, even if nobody waits for it any more: what is left half done would stay.
+    async fn to_its_end<T: 'static, F>(
+        &self,
+        change: impl FnOnce(Self) -> F,
+    ) -> Result<T, CatalogError>
+    where
+        F: Future<Output = Result<T, CatalogError>> + 'static,
+    {
+        let change = change(self.clone());
+        if E::IMMEDIATE { change.await } else { detached(&self.env, change, drop).await }
+    }
+
+    /// Makes a table with its indexes. It is there for every transaction that begins afterwards. Like every
+    /// change it goes on to its end once it has begun.
     pub async fn create_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
+        self.to_its_end(|database| async move { database.make_table(spec).await }).await
+    }
+
+    async fn make_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
         check_design(&spec)?;
         let catalog = self.refresh().await?;
         let name = spec.schema.name().to_owned();
@@ -61,6 +80,7 @@ impl<E: Env> Database<E> {
                 is_readable: true,
             });
         }
+        self.env.reach(ChangeStep::StorageMade).await;
         let definition = TableDefinition {
             number,
             name,
@@ -172,6 +192,7 @@ impl<E: Env> Database<E> {
     async fn store(&self, definition: &TableDefinition) -> Result<Arc<Catalog>, CatalogError> {
         let shard = memory::catalog::shard_of(&definition.name, self.shared.servers.len() as u16);
         memory::catalog::put(&self.env, shard, &definition.name, &definition.encode()).await?;
+        self.env.reach(ChangeStep::DefinitionStored).await;
         self.start_epoch().await
     }
 
@@ -179,6 +200,7 @@ impl<E: Env> Database<E> {
         let mut batch = Batch::new();
         let epoch = batch.fetch_and_add(self.shared.oracle.add_words(u64::from(EPOCH)), 1);
         let batch = self.env.execute(batch).await?;
+        self.env.reach(ChangeStep::EpochStarted).await;
         let epoch = batch.found(epoch) + 1;
         let catalog = self.shared.catalog_at_least(&self.env, epoch).await?;
         if self.shared.config.oracle == Oracle::Frozen {
@@ -188,6 +210,7 @@ impl<E: Env> Database<E> {
             frozen.map_err(|abort| CatalogError::Unreachable(abort.to_string()))?;
         }
         self.wait_for_lanes(epoch).await?;
+        self.env.reach(ChangeStep::EpochKnown).await;
         Ok(catalog)
     }
 
@@ -225,9 +248,15 @@ impl<E: Env> Database<E> {
     /// Drops a table with its indexes. Transactions that began before may still use it; its memory is
     /// free when they have ended.
     pub async fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
+        let name = name.to_owned();
+        self.to_its_end(|database| async move { database.remove_table(&name).await }).await
+    }
+
+    async fn remove_table(&self, name: &str) -> Result<(), CatalogError> {
         let definition = self.definition(name).await?;
         let shard = memory::catalog::shard_of(name, self.shared.servers.len() as u16);
         memory::catalog::remove(&self.env, shard, name).await?;
+        self.env.reach(ChangeStep::DefinitionRemoved).await;
         self.start_epoch().await?;
         // A further E, for verbs and for lanes that were not waited for.
         let label = Label(u64::from(definition.number) + 1);
@@ -237,6 +266,7 @@ impl<E: Env> Database<E> {
         for &server in &self.shared.servers {
             memory::mover::forget(&self.env, server, label).await?;
             memory::extent::free_label(&self.env, server, label).await?;
+            self.env.reach(ChangeStep::MemoryFreed).await;
         }
         Ok(())
     }
@@ -248,6 +278,11 @@ impl<E: Env> Database<E> {
         table: &str,
         design: IndexDesign,
     ) -> Result<IndexId, CatalogError> {
+        let table = table.to_owned();
+        self.to_its_end(|database| async move { database.make_index(&table, design).await }).await
+    }
+
+    async fn make_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
         let mut definition = self.definition(table).await?;
         if definition.indexes.iter().any(|index| index.design.name == design.name) {
             return Err(CatalogError::Exists(format!("index {}", design.name)));
@@ -260,6 +295,7 @@ impl<E: Env> Database<E> {
         let label = Label(u64::from(definition.number) + 1);
         let storage = self.create_entries(&definition.schema()?, &design, label).await?;
         let number = self.draw_number(INDEXES, 1).await?;
+        self.env.reach(ChangeStep::StorageMade).await;
         let name = design.name.clone();
         definition.indexes.push(IndexDefinition { number, design, storage, is_readable: false });
         self.store(&definition).await?;
@@ -269,6 +305,7 @@ impl<E: Env> Database<E> {
             self.store(&definition).await?;
             return Err(error);
         }
+        self.env.reach(ChangeStep::IndexFilled).await;
         let last = definition.indexes.last_mut().expect("it was pushed above");
         last.is_readable = true;
         self.store(&definition).await?;
@@ -277,6 +314,11 @@ impl<E: Env> Database<E> {
 
     /// Drops an index: first nobody reads it any more, then nobody keeps it up to date.
     pub async fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
+        let (table, index) = (table.to_owned(), index.to_owned());
+        self.to_its_end(|database| async move { database.remove_index(&table, &index).await }).await
+    }
+
+    async fn remove_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
         let mut definition = self.definition(table).await?;
         let position = definition.indexes.iter().position(|other| other.design.name == index);
         let position =

@@ -17,6 +17,7 @@ use crate::database::Oracle;
 use crate::displaced::DisplacedBuffer;
 use crate::lane::LaneInner;
 use crate::snapshot::Snapshot;
+use crate::step::CollectStep;
 use crate::write::Owner;
 use fabric::{Batch, Env, FabricError, Span};
 use index::tree::{LeafRead, LeafView, LockResult};
@@ -29,6 +30,8 @@ use layout::{GlobalPtr, Key, RegionId, VersionWord, region};
 const COMMITS_PER_ROUND: u64 = 16;
 /// Most pieces of garbage looked at in one round.
 const GARBAGE_PER_ROUND: usize = 512;
+/// Most buckets split after one commit.
+const SPLITS_PER_COMMIT: usize = 1024;
 /// Tries to raise a collected-up-to word.
 const RAISE_COUNT_MAX: u32 = 1000;
 
@@ -142,7 +145,8 @@ impl<E: Env> LaneInner<E> {
     /// Upkeep after a commit: growth that was asked for, and a round of collection now and then.
     #[inline]
     pub(crate) async fn keep_up(&mut self) {
-        if self.wants_growth.is_none() && !self.statistics.commits.is_multiple_of(COMMITS_PER_ROUND)
+        if self.wants_growth.is_empty()
+            && !self.statistics.commits.is_multiple_of(COMMITS_PER_ROUND)
         {
             return;
         }
@@ -151,7 +155,8 @@ impl<E: Env> LaneInner<E> {
 
     async fn keep_up_now(&mut self) {
         let before = self.env.counters().counts();
-        if let Some(owner) = self.wants_growth.take() {
+        self.wants_growth.truncate(SPLITS_PER_COMMIT);
+        while let Some(owner) = self.wants_growth.pop() {
             // A table that cannot grow now asks again with its next overflow block.
             let _ = self.grow(owner).await;
         }
@@ -191,6 +196,7 @@ impl<E: Env> LaneInner<E> {
     /// Collects until nothing more can be collected.
     pub(crate) async fn collect_all(&mut self) -> Result<(), Abort> {
         self.reset();
+        self.is_announced = true;
         self.take_snapshot().await?;
         self.advance_horizon().await?;
         loop {
@@ -203,7 +209,7 @@ impl<E: Env> LaneInner<E> {
                 break;
             }
         }
-        Ok(())
+        self.rest().await
     }
 
     /// One round: a newer horizon, then the garbage that it covers, oldest first.
@@ -264,6 +270,7 @@ impl<E: Env> LaneInner<E> {
         let skip = self.env.mutant("collect::skip_collected_word");
         if !skip {
             self.raise_collected(stamp).await.map_err(|_| Abort::Unreachable)?;
+            self.env.reach(CollectStep::CollectedRaised).await;
         }
         let Horizon { adopted, candidate } = &mut self.horizon;
         candidate.is_set = false;
@@ -440,6 +447,7 @@ impl<E: Env> LaneInner<E> {
         let Some(insert) = self.lock_word(place.bucket, timestamp).await? else {
             return Ok(Removal::Busy);
         };
+        self.env.reach(CollectStep::EntryLocked).await;
         let found = self.find_used_slot(hash, place.bucket, key).await?;
         let mut removal = Removal::Gone;
         let mut batch = self.scratch.batch.take().unwrap_or_default();
@@ -453,6 +461,7 @@ impl<E: Env> LaneInner<E> {
             batch = self.scratch.batch.take().unwrap_or_default();
             batch.clear_verbs();
             if removal == Removal::Done {
+                self.env.reach(CollectStep::TombstoneLocked).await;
                 // Lanes have horizons of their own: the word only ever rises.
                 let stamp = self.removal_stamp(owner).await?.max(collected);
                 batch.write_word(place.bucket.add_words(u64::from(bucket::COLLECTED)), stamp);
@@ -470,6 +479,7 @@ impl<E: Env> LaneInner<E> {
         let unlocked = if removal == Removal::Done { timestamp.word() } else { insert };
         batch.write_word(place.bucket, unlocked);
         self.scratch.batch = Some(self.env.execute(batch).await?);
+        self.env.reach(CollectStep::EntryRemoved).await;
         Ok(removal)
     }
 
@@ -679,11 +689,13 @@ impl<E: Env> LaneInner<E> {
         if result != LockResult::Held {
             return Ok(Removal::Busy);
         }
+        self.env.reach(CollectStep::EntryLocked).await;
         let removal = self.lock_garbage(owner, key, retired, None, timestamp).await?;
         let stamp = self.removal_stamp(owner).await?;
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.clear_verbs();
         if removal == Removal::Done {
+            self.env.reach(CollectStep::TombstoneLocked).await;
             index::tree::write_leaf_without(&mut batch, &tree, &leaf, &[position], stamp);
             self.end_garbage(&mut batch, owner, retired);
             batch.write_word(leaf.ptr, timestamp.word());
@@ -691,6 +703,7 @@ impl<E: Env> LaneInner<E> {
             batch.write_word(leaf.ptr, leaf.insert.word());
         }
         self.scratch.batch = Some(self.env.execute(batch).await?);
+        self.env.reach(CollectStep::EntryRemoved).await;
         if removal == Removal::Done && count == 1 {
             self.absorb_neighbour(owner, key).await;
         }

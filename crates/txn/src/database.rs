@@ -1,17 +1,17 @@
 //! A database: what its lanes share.
 
-use crate::catalog::{Catalog, CatalogError, IndexId, Primary, Secondary, TableId, TableMemory};
+use crate::catalog::{Catalog, CatalogError, IndexId, TableId, TableMemory};
 use crate::definition::TableDefinition;
+use crate::detach::detached;
 use crate::lane::{Lane, LaneError, LaneInner};
 use crate::snapshot::SLOTS_MAX;
 use fabric::{Batch, Env};
-use index::hash::HashReport;
-use layout::oracle::{LANE_ACTIVE, SLOT_COUNT, VECTOR};
+use layout::oracle::{SLOT_COUNT, VECTOR};
 use layout::{GlobalPtr, NodeId, OracleLayout, Schema, SlotId, WORD_BYTES};
 use memory::Label;
 use memory::extent::{allocate_extent, usage};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// How snapshots of a database are taken; never both ways at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,11 +60,28 @@ impl Default for DatabaseConfig {
 pub struct Database<E: Env> {
     pub(crate) env: E,
     pub(crate) shared: Arc<Shared<E>>,
+    /// Handles count themselves by it, apart from lanes.
+    home: Arc<HomeKeeper<E>>,
 }
 
 impl<E: Env> Clone for Database<E> {
     fn clone(&self) -> Self {
-        Self { env: self.env.clone(), shared: self.shared.clone() }
+        self.with_env(self.env.clone())
+    }
+}
+
+/// Closes the home of idle lanes with the last handle. Idle lanes hold what they share, and that holds
+/// them: left alone, the circle would keep the whole world.
+struct HomeKeeper<E: Env>(Arc<Shared<E>>);
+
+impl<E: Env> Drop for HomeKeeper<E> {
+    fn drop(&mut self) {
+        let idle = {
+            let mut home = self.0.home();
+            home.is_closed = true;
+            std::mem::take(&mut home.idle)
+        };
+        drop(idle);
     }
 }
 
@@ -85,6 +102,16 @@ pub(crate) struct Shared<E: Env> {
 struct Home<E: Env> {
     idle: Vec<Box<LaneInner<E>>>,
     made: u32,
+    /// Lanes whose announcement is being withdrawn.
+    returning: u32,
+    /// No handle is left that could give out a lane.
+    is_closed: bool,
+}
+
+impl<E: Env> Default for Home<E> {
+    fn default() -> Self {
+        Self { idle: Vec::new(), made: 0, returning: 0, is_closed: false }
+    }
 }
 
 impl<E: Env> Shared<E> {
@@ -159,25 +186,79 @@ impl<E: Env> Shared<E> {
         Ok(definitions)
     }
 
-    /// A lane comes home. Its announcement is withdrawn by whoever takes it next or by the time limit;
-    /// where verbs are immediate, at once.
+    /// A lane comes home. If its announcement still stands it is withdrawn first, in a task of its own:
+    /// collection and catalog changes would wait for a lane that nobody uses.
     pub fn take_back(self: &Arc<Self>, mut inner: Box<LaneInner<E>>) {
         if inner.is_lost {
             return;
         }
-        if E::IMMEDIATE && inner.is_announced {
-            inner.is_announced = false;
-            let word =
-                self.oracle_layout.lane(self.oracle, inner.slot).add_words(u64::from(LANE_ACTIVE));
-            let mut batch = Batch::new();
-            batch.write_word(word, 0);
-            let env = inner.env.clone();
-            env.clone().spawn(async move {
-                let _ = env.execute(batch).await;
-            });
-        }
         inner.batch.get_or_insert_with(Batch::new).reset();
-        self.home.lock().expect("no holder panics").idle.push(inner);
+        if inner.is_announced {
+            self.bring_to_rest(inner);
+        } else {
+            self.put_home(inner);
+        }
+    }
+
+    #[cold]
+    fn bring_to_rest(self: &Arc<Self>, inner: Box<LaneInner<E>>) {
+        self.home().returning += 1;
+        let env = inner.env.clone();
+        let mut returning = Returning { shared: self.clone(), inner: Some(inner) };
+        env.spawn(async move {
+            let inner = returning.inner.as_mut().expect("it is on its way until it is dropped");
+            // A memory server that cannot be reached stops waiting for the lane after E.
+            let _ = inner.rest().await;
+        });
+    }
+
+    fn put_home(&self, inner: Box<LaneInner<E>>) {
+        let mut home = self.home();
+        if !home.is_closed {
+            home.idle.push(inner);
+        }
+    }
+
+    fn home(&self) -> MutexGuard<'_, Home<E>> {
+        self.home.lock().expect("no holder panics")
+    }
+
+    /// What there is for somebody who wants a lane.
+    fn claim_lane(&self) -> Claim<E> {
+        let mut home = self.home();
+        if let Some(inner) = home.idle.pop() {
+            return Claim::Idle(inner);
+        }
+        if home.made < self.config.lanes {
+            home.made += 1;
+            return Claim::New;
+        }
+        if home.returning > 0 { Claim::Wait } else { Claim::Exhausted }
+    }
+}
+
+/// What there is for somebody who wants a lane.
+enum Claim<E: Env> {
+    Idle(Box<LaneInner<E>>),
+    /// One more may be made; it is counted already.
+    New,
+    /// One is on its way home.
+    Wait,
+    Exhausted,
+}
+
+/// A lane on its way home. It arrives even if the task that brings it is killed.
+struct Returning<E: Env> {
+    shared: Arc<Shared<E>>,
+    inner: Option<Box<LaneInner<E>>>,
+}
+
+impl<E: Env> Drop for Returning<E> {
+    fn drop(&mut self) {
+        self.shared.home().returning -= 1;
+        if let Some(inner) = self.inner.take() {
+            self.shared.put_home(inner);
+        }
     }
 }
 
@@ -205,14 +286,14 @@ impl<E: Env> Database<E> {
             slot_count: AtomicU32::new(0),
             published: (0..SLOTS_MAX).map(|_| AtomicU64::new(0)).collect(),
             catalog: Mutex::default(),
-            home: Mutex::new(Home { idle: Vec::new(), made: 0 }),
+            home: Mutex::default(),
         };
-        Ok(Self { env, shared: Arc::new(shared) })
+        Ok(Self::of(env, shared))
     }
 
     /// A handle for another endpoint of the same compute server.
     pub fn with_env(&self, env: E) -> Self {
-        Self { env, shared: self.shared.clone() }
+        Self { env, shared: self.shared.clone(), home: self.home.clone() }
     }
 
     /// A handle from another compute server: it shares nothing with this one but remote memory.
@@ -226,9 +307,14 @@ impl<E: Env> Database<E> {
             slot_count: AtomicU32::new(0),
             published: (0..SLOTS_MAX).map(|_| AtomicU64::new(0)).collect(),
             catalog: Mutex::default(),
-            home: Mutex::new(Home { idle: Vec::new(), made: 0 }),
+            home: Mutex::default(),
         };
-        Self { env, shared: Arc::new(shared) }
+        Self::of(env, shared)
+    }
+
+    fn of(env: E, shared: Shared<E>) -> Self {
+        let shared = Arc::new(shared);
+        Self { env, home: Arc::new(HomeKeeper(shared.clone())), shared }
     }
 
     /// The endpoint of this handle.
@@ -243,24 +329,20 @@ impl<E: Env> Database<E> {
 
     /// A lane: one that came home, or a new one with a timestamp slot of its own.
     pub async fn lane(&self) -> Result<Lane<E>, LaneError> {
-        let limit = self.shared.config.lanes;
-        {
-            let mut home = self.shared.home.lock().expect("no holder panics");
-            if let Some(inner) = home.idle.pop() {
-                return Ok(Lane::new(inner));
+        loop {
+            match self.shared.claim_lane() {
+                Claim::Idle(inner) => return Ok(Lane::new(inner)),
+                Claim::New => break,
+                Claim::Wait => self.env.yield_now().await,
+                Claim::Exhausted => return Err(LaneError::Exhausted(self.shared.config.lanes)),
             }
-            if home.made == limit {
-                return Err(LaneError::Exhausted(limit));
-            }
-            home.made += 1;
         }
-        let slot = take_slot(&self.env, &self.shared).await.map_err(|_| LaneError::Unreachable)?;
-        if u32::from(slot.0) >= SLOTS_MAX as u32 {
-            return Err(LaneError::Exhausted(limit));
+        if E::IMMEDIATE {
+            return new_lane(&self.env, &self.shared).await;
         }
-        let first = self.shared.config.first_counter;
-        let inner = LaneInner::new(self.env.clone(), self.shared.clone(), slot, first);
-        Ok(Lane::new(Box::new(inner)))
+        // A slot is taken for good, so the lane is made even if nobody waits for it any more.
+        let (env, shared) = (self.env.clone(), self.shared.clone());
+        detached(&self.env, async move { new_lane(&env, &shared).await }, drop).await
     }
 
     /// Brings the cached catalog up to date.
@@ -324,36 +406,6 @@ impl<E: Env> Database<E> {
         Ok(())
     }
 
-    /// Checks the structure of every table and index. Meant for a database at rest.
-    pub async fn check(&self) -> Result<StructureReport, CatalogError> {
-        let catalog = self.refresh().await?;
-        let mut report = StructureReport::default();
-        for (name, table) in catalog.names() {
-            let Some(info) = catalog.info(table) else { continue };
-            match &info.primary {
-                Primary::Hash(hash) => {
-                    report.add_hash(name, index::hash::check(&self.env, hash).await?);
-                }
-                Primary::Tree(tree) => {
-                    report.add_tree(name, index::tree::check(&self.env, tree).await?);
-                }
-            }
-            for &number in &info.indexes {
-                let Some(index) = catalog.index_info(IndexId(number)) else { continue };
-                let name = format!("{name}.{}", index.design.name);
-                match &index.storage {
-                    Secondary::Hash(hash) => {
-                        report.add_hash(&name, index::hash::check(&self.env, hash).await?);
-                    }
-                    Secondary::Tree(tree) => {
-                        report.add_tree(&name, index::tree::check(&self.env, tree).await?);
-                    }
-                }
-            }
-        }
-        Ok(report)
-    }
-
     /// The words of the vector, for tests and reports.
     pub async fn vector(&self) -> Result<Vec<u64>, CatalogError> {
         let mut batch = Batch::new();
@@ -361,6 +413,18 @@ impl<E: Env> Database<E> {
         let batch = self.env.execute(batch).await?;
         Ok(batch.words(words)[VECTOR as usize..].to_vec())
     }
+}
+
+/// A lane with a slot of its own. The home has counted it.
+async fn new_lane<E: Env>(env: &E, shared: &Arc<Shared<E>>) -> Result<Lane<E>, LaneError> {
+    let slot = match take_slot(env, shared).await {
+        Ok(slot) if usize::from(slot.0) < SLOTS_MAX => Ok(slot),
+        Ok(_) => Err(LaneError::Exhausted(SLOTS_MAX as u32)),
+        Err(_) => Err(LaneError::Unreachable),
+    };
+    let slot = slot.inspect_err(|_| shared.home().made -= 1)?;
+    let inner = LaneInner::new(env.clone(), shared.clone(), slot, shared.config.first_counter);
+    Ok(Lane::new(Box::new(inner)))
 }
 
 /// A slot of the vector that nobody has used before.
@@ -374,32 +438,4 @@ pub(crate) async fn take_slot<E: Env>(
     let slot = batch.found(count);
     shared.note_slots(slot as u32 + 1);
     Ok(SlotId(slot as u16))
-}
-
-/// What the structural checks found.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct StructureReport {
-    /// One line per structure: what it holds.
-    pub lines: Vec<String>,
-    /// What is wrong.
-    pub errors: Vec<String>,
-    /// Locks found held.
-    pub locked: Vec<String>,
-}
-
-impl StructureReport {
-    fn add_hash(&mut self, name: &str, report: HashReport) {
-        self.lines.push(format!(
-            "{name}: {} buckets, {} overflow blocks, {} slots in use",
-            report.buckets, report.overflow_blocks, report.used_slots
-        ));
-        self.errors.extend(report.errors.into_iter().map(|error| format!("{name}: {error}")));
-        self.locked.extend(report.locked.into_iter().map(|at| format!("{name}: {at:?}")));
-    }
-
-    fn add_tree(&mut self, name: &str, report: index::tree::TreeReport) {
-        self.lines.push(format!("{name}: {} leaves, {} entries", report.leaves, report.entries));
-        self.errors.extend(report.errors.into_iter().map(|error| format!("{name}: {error}")));
-        self.locked.extend(report.locked.into_iter().map(|at| format!("{name}: {at:?}")));
-    }
 }

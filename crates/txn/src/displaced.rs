@@ -5,6 +5,7 @@
 
 use crate::collect::Horizon;
 use crate::lane::LaneInner;
+use crate::step::CollectStep;
 use fabric::{Env, FabricError};
 use layout::row::{LINK, OVERFLOW_HEAD};
 use layout::{GlobalPtr, VersionWord};
@@ -63,6 +64,7 @@ impl<E: Env> LaneInner<E> {
         }
         batch.expect_misses();
         let mut batch = self.env.execute(batch).await?;
+        self.env.reach(CollectStep::BuffersLocked).await;
         batch.clear_verbs();
         for number in 0..count as u32 {
             let Some(waiting) = self.displaced.pop_front() else { break };
@@ -79,6 +81,7 @@ impl<E: Env> LaneInner<E> {
         if !batch.is_empty() {
             batch = self.env.execute(batch).await?;
         }
+        self.env.reach(CollectStep::BuffersDetached).await;
         self.scratch.batch = Some(batch);
         Ok(())
     }

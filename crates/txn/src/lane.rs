@@ -153,8 +153,8 @@ pub(crate) struct LaneInner<E: Env> {
     pub insert_blocks: Vec<InsertBlock>,
     pub leaf_inserts: Vec<LeafInsert>,
     pub entry_inserts: Vec<EntryInsert>,
-    /// A chain became longer: the table wants more buckets.
-    pub wants_growth: Option<Owner>,
+    /// One entry for each chain that became longer: whose it is wants one more bucket.
+    pub wants_growth: Vec<Owner>,
     pub leaves_seen: Vec<LeafSeen>,
     /// Words that must not change before a serializable commit, with what they held.
     pub witnesses: Vec<(GlobalPtr, u64)>,
@@ -214,7 +214,7 @@ impl<E: Env> LaneInner<E> {
             insert_blocks: Vec::new(),
             leaf_inserts: Vec::new(),
             entry_inserts: Vec::new(),
-            wants_growth: None,
+            wants_growth: Vec::new(),
             leaves_seen: Vec::new(),
             witnesses: Vec::new(),
             leaf_witnesses: Vec::new(),
@@ -280,6 +280,7 @@ impl<E: Env> LaneInner<E> {
         self.insert_blocks.clear();
         self.leaf_inserts.clear();
         self.entry_inserts.clear();
+        self.wants_growth.clear();
         self.leaves_seen.clear();
         self.witnesses.clear();
         self.leaf_witnesses.clear();

@@ -11,15 +11,13 @@
 
 use crate::abort::Abort;
 use crate::database::Oracle;
+use crate::detach::detached;
 use crate::lane::LaneInner;
 use crate::snapshot::SLOTS_MAX;
 use fabric::{Batch, Env, FabricError, Span};
 use layout::oracle::{CLOCK, EPOCH, FREEZER, LANE_ACKNOWLEDGED, NEWEST, SLOT_COUNT, VECTOR};
 use layout::row::{Cover, checksum};
 use layout::{GlobalPtr, OracleLayout, SlotId};
-use std::cell::RefCell;
-use std::rc::Rc;
-use std::task::{Poll, Waker};
 
 /// Collects before a snapshot is given up.
 const COLLECT_COUNT_MAX: u32 = 1000;
@@ -61,7 +59,8 @@ impl<E: Env> LaneInner<E> {
         self.execute().await.map_err(|_| Abort::Unreachable)?;
         for _ in 0..COLLECT_COUNT_MAX {
             let batch = self.batch();
-            let slot_count = batch.word(first.at + SLOT_COUNT) as u32;
+            // Whoever asks for a slot when all are taken is refused, but counted.
+            let slot_count = (batch.word(first.at + SLOT_COUNT) as u32).min(SLOTS_MAX as u32);
             if VECTOR + slot_count > first.words {
                 // A lane was added: read the longer vector from now on.
                 self.shared.note_slots(slot_count);
@@ -166,22 +165,11 @@ impl<E: Env> LaneInner<E> {
             self.batch = Some(frozen.map_err(|_| Abort::Unreachable)?);
             return Ok(());
         }
-        let done = Rc::new(RefCell::new(Done::default()));
-        let (sender, env) = (done.clone(), self.env.clone());
-        self.env.spawn(async move {
-            let frozen = freeze_vector(&env, Batch::new(), oracle, shape, owner).await;
-            let mut done = sender.borrow_mut();
-            done.result = Some(frozen.map(drop));
-            if let Some(waker) = done.waker.take() {
-                waker.wake();
-            }
-        });
-        let result = std::future::poll_fn(|context| {
-            let mut done = done.borrow_mut();
-            done.waker = Some(context.waker().clone());
-            done.result.take().map_or(Poll::Pending, Poll::Ready)
-        });
-        result.await.map_err(|_| Abort::Unreachable)
+        let env = self.env.clone();
+        let freeze =
+            async move { freeze_vector(&env, Batch::new(), oracle, shape, owner).await.map(drop) };
+        let frozen = detached(&self.env, freeze, drop).await;
+        frozen.map_err(|_| Abort::Unreachable)
     }
 
     /// Tells the others which catalog this lane now uses.
@@ -195,13 +183,6 @@ impl<E: Env> LaneInner<E> {
         batch.write_word(lane.add_words(u64::from(LANE_ACKNOWLEDGED)), epoch);
         self.execute().await.map_err(|_| Abort::Unreachable)
     }
-}
-
-/// What a freeze that somebody waits for came to.
-#[derive(Default)]
-struct Done {
-    result: Option<Result<(), FabricError>>,
-    waker: Option<Waker>,
 }
 
 /// Takes the try-lock, reads the vector once, and writes it to the ring with the next number.

@@ -65,6 +65,8 @@ pub struct InsertBlock {
     pub tags: u64,
     /// For a new block: the block whose link will lead to it.
     pub linked_from: GlobalPtr,
+    /// Whose block.
+    pub owner: Owner,
 }
 
 /// An entry that the transaction adds to a secondary hash index.
@@ -272,6 +274,7 @@ impl<E: Env> LaneInner<E> {
             slots: seen.block_slots,
             tags: seen.tags,
             linked_from: GlobalPtr::NULL,
+            owner: seen.owner,
         };
         self.insert_blocks.push(block);
         self.bucket_inserts.push(BucketInsert {

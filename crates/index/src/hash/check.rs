@@ -20,8 +20,12 @@ pub struct HashReport {
     pub overflow_blocks: u64,
     /// Slots in use, tombstones and old pointers included.
     pub used_slots: u64,
-    /// Insert words and rows found locked: what somebody holds, or a dead lane has left.
+    /// Buckets whose insert word was found locked: what somebody holds, or a dead lane has left.
     pub locked: Vec<GlobalPtr>,
+    /// Rows in slots that were found locked.
+    pub locked_rows: Vec<GlobalPtr>,
+    /// Where slots lead that hold no rows; null if nowhere.
+    pub leads_to: Vec<GlobalPtr>,
     /// What is wrong, in words.
     pub errors: Vec<String>,
 }
@@ -115,12 +119,14 @@ fn check_slots(
         if table.rows {
             let header = VersionWord::from_word(slot[HEADER as usize]);
             if header.is_locked() {
-                report.locked.push(block.add_words(u64::from(table.layout.slot(index))));
+                report.locked_rows.push(block.add_words(u64::from(table.layout.slot(index))));
             } else if header != VersionWord::from_word(slot[VERSION as usize]) {
                 report
                     .errors
                     .push(format!("row {index} of bucket {number}: header and version differ"));
             }
+        } else {
+            report.leads_to.push(GlobalPtr::from_word(slot[0]));
         }
     }
 }

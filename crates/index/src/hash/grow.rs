@@ -24,6 +24,17 @@ pub enum HashStep {
     RootWritten,
 }
 
+impl HashStep {
+    /// Every step, for sweeps that kill at each of them.
+    pub const ALL: &[Self] = &[
+        Self::BucketLocked,
+        Self::RowsLocked,
+        Self::NewBucketWritten,
+        Self::OldBucketRedirected,
+        Self::RootWritten,
+    ];
+}
+
 impl FailurePoint for HashStep {
     fn name(self) -> &'static str {
         match self {
@@ -151,8 +162,17 @@ async fn split<E: Env>(
     let (batch, blocks) = read_chain(env, batch, table, old).await?;
     let modulus = table.initial_buckets << (directory.level + 1);
     let moving = slots_that_move(&batch, table, &blocks, modulus, target);
+    // Nothing has changed yet: whoever finds no memory now leaves the bucket as it was.
+    let spare = match allocate_blocks(env, table, pool, moving.len()).await {
+        Ok(spare) => spare,
+        Err(error) => {
+            unlock_bucket(env, old, insert).await?;
+            return Err(error);
+        }
+    };
     let Some(batch) = lock_rows(env, batch, table, &moving, timestamp).await? else {
         unlock_bucket(env, old, insert).await?;
+        spare.into_iter().for_each(|block| pool.free(block, table.layout.overflow_words()));
         return Ok(Growth::Busy);
     };
     env.reach(HashStep::RowsLocked).await;
@@ -162,7 +182,7 @@ async fn split<E: Env>(
     let collected = if forgets { 0 } else { batch.word(blocks[0].span.at + bucket::COLLECTED) };
     let identity = Identity { bucket: target, level };
     let written =
-        write_new_bucket(env, batch, table, pool, new, &moving, identity, collected, timestamp);
+        write_new_bucket(env, batch, table, spare, new, &moving, identity, collected, timestamp);
     let batch = written.await?;
     env.reach(HashStep::NewBucketWritten).await;
     let batch = redirect(env, batch, old, directory.split, level).await?;
@@ -182,6 +202,27 @@ struct Moving {
     span: Span,
     tag: u8,
     to: std::cell::Cell<GlobalPtr>,
+}
+
+/// The overflow blocks that a new bucket with `count` slots in use needs; none of them if not all.
+async fn allocate_blocks<E: Env>(
+    env: &E,
+    table: &HashTable,
+    pool: &mut Pool,
+    count: usize,
+) -> Result<Vec<GlobalPtr>, IndexError> {
+    let beyond = count.saturating_sub(table.layout.slots as usize);
+    let mut blocks = Vec::new();
+    for _ in 0..beyond.div_ceil(table.layout.overflow_slots as usize) {
+        match pool.allocate(env, table.layout.overflow_words()).await {
+            Ok(block) => blocks.push(block),
+            Err(error) => {
+                blocks.drain(..).for_each(|block| pool.free(block, table.layout.overflow_words()));
+                return Err(error.into());
+            }
+        }
+    }
+    Ok(blocks)
 }
 
 async fn lock_bucket<E: Env>(
@@ -328,7 +369,7 @@ async fn write_new_bucket<E: Env>(
     env: &E,
     mut batch: Batch,
     table: &HashTable,
-    pool: &mut Pool,
+    spare: Vec<GlobalPtr>,
     new: GlobalPtr,
     moving: &[Moving],
     identity: Identity,
@@ -337,9 +378,10 @@ async fn write_new_bucket<E: Env>(
 ) -> Result<Batch, IndexError> {
     batch.clear_verbs();
     let (mut block, mut slots, mut used, mut tags) = (new, table.layout.slots, 0, 0);
+    let mut spare = spare.into_iter();
     for slot in moving {
         if used == slots {
-            let next = pool.allocate(env, table.layout.overflow_words()).await?;
+            let next = spare.next().expect("as many were allocated as the slots need");
             clear_block(&mut batch, table, next);
             batch.write_word(block.add_words(u64::from(bucket::LINK)), next.word());
             batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);

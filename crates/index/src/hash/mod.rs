@@ -8,6 +8,8 @@ mod check;
 mod create;
 mod grow;
 mod locate;
+#[cfg(test)]
+mod tests;
 
 pub use check::{HashReport, check};
 pub use create::{create, read_directory};

@@ -24,6 +24,8 @@ pub struct TreeReport {
     pub entries: u64,
     /// Leaves found locked: what somebody holds, or a dead lane has left.
     pub locked: Vec<GlobalPtr>,
+    /// The first word of every entry's value: in a database, the address of its row.
+    pub leads_to: Vec<GlobalPtr>,
     /// Inner nodes that do not know of a change of leaves: somebody died before telling. Readers
     /// get by, and the first who loses time over it has it settled.
     pub unsettled: Vec<String>,
@@ -120,6 +122,9 @@ async fn read_level<E: Env>(
         check_entries(report, &node, ptr);
         if level == 0 {
             report.entries += u64::from(node.count());
+            let leads_to =
+                (0..node.count()).map(|index| GlobalPtr::from_word(node.value(index)[0]));
+            report.leads_to.extend(leads_to);
             if node.insert_word().is_locked() {
                 report.locked.push(ptr);
             }

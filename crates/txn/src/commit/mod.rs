@@ -10,11 +10,10 @@ mod validate;
 pub use step::CommitStep;
 
 use crate::abort::{Abort, Outcome};
+use crate::detach::detached;
 use crate::lane::LaneInner;
 use fabric::{Env, Span, Swap};
 use layout::VersionWord;
-use std::cell::RefCell;
-use std::rc::Rc;
 
 /// A row to be locked: its access, the swap, and what the next slot of its version buffer holds.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +91,7 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     async fn commit_writes(&mut self) -> Outcome {
         if let Err(abort) = self.prepare().await {
-            self.free_private_rows();
+            self.free_private_memory();
             return Outcome::Aborted(abort);
         }
         let timestamp = self.next_timestamp();
@@ -178,7 +177,7 @@ impl<E: Env> LaneInner<E> {
         let is_empty = batch.is_empty();
         self.batch = Some(batch);
         self.scratch.locks = locks;
-        self.free_private_rows();
+        self.free_private_memory();
         if !is_empty && self.execute().await.is_err() {
             // The locks may still be held; only recovery can tell.
             self.is_lost = true;
@@ -195,64 +194,12 @@ impl<E: Env> LaneInner<E> {
 pub(crate) async fn commit_detached<E: Env>(home: &mut Option<Box<LaneInner<E>>>) -> Outcome {
     let mut inner = home.take().expect("a running transaction has its lane");
     let env = inner.env.clone();
-    let result: Rc<RefCell<Waiting<E>>> = Rc::default();
-    let sender = result.clone();
-    env.spawn(async move {
+    let work = async move {
         let outcome = inner.commit().await;
-        let mut waiting = sender.borrow_mut();
-        if waiting.is_abandoned {
-            let shared = inner.shared.clone();
-            shared.take_back(inner);
-            return;
-        }
-        waiting.done = Some((inner, outcome));
-        if let Some(waker) = waiting.waker.take() {
-            waker.wake();
-        }
-    });
-    let receiver = Receiver { waiting: result };
-    let (inner, outcome) = std::future::poll_fn(|context| receiver.poll(context)).await;
+        (inner, outcome)
+    };
+    let go_home = |(inner, _): (Box<LaneInner<E>>, Outcome)| inner.shared.clone().take_back(inner);
+    let (inner, outcome) = detached(&env, work, go_home).await;
     *home = Some(inner);
     outcome
-}
-
-struct Waiting<E: Env> {
-    done: Option<(Box<LaneInner<E>>, Outcome)>,
-    waker: Option<std::task::Waker>,
-    is_abandoned: bool,
-}
-
-impl<E: Env> Default for Waiting<E> {
-    fn default() -> Self {
-        Self { done: None, waker: None, is_abandoned: false }
-    }
-}
-
-struct Receiver<E: Env> {
-    waiting: Rc<RefCell<Waiting<E>>>,
-}
-
-impl<E: Env> Receiver<E> {
-    fn poll(
-        &self,
-        context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<(Box<LaneInner<E>>, Outcome)> {
-        let mut waiting = self.waiting.borrow_mut();
-        if let Some(done) = waiting.done.take() {
-            return std::task::Poll::Ready(done);
-        }
-        waiting.waker = Some(context.waker().clone());
-        std::task::Poll::Pending
-    }
-}
-
-impl<E: Env> Drop for Receiver<E> {
-    fn drop(&mut self) {
-        let mut waiting = self.waiting.borrow_mut();
-        waiting.is_abandoned = true;
-        if let Some((inner, _)) = waiting.done.take() {
-            let shared = inner.shared.clone();
-            shared.take_back(inner);
-        }
-    }
 }

@@ -4,11 +4,12 @@ use super::LeafLock;
 use crate::abort::{Abort, TxnError};
 use crate::access::State;
 use crate::catalog::Primary;
-use crate::lane::LaneInner;
+use crate::lane::{LaneIndex, LaneInner, LaneTable};
 use crate::write::{InsertBlock, LeafInsert, LeafSeen, LeafWitness, Owner};
 use fabric::{Env, Span};
 use index::tree::LeafRead;
 use layout::{GlobalPtr, Key, bucket};
+use memory::Pool;
 
 impl<E: Env> LaneInner<E> {
     /// Nothing here is visible to others but empty room.
@@ -98,21 +99,14 @@ impl<E: Env> LaneInner<E> {
         let linked_from = block.block;
         let layout = self.hash_table(owner).layout;
         let (slots, words) = (layout.overflow_slots, layout.overflow_words());
-        let pool = match owner {
-            Owner::Table(table) => {
-                &mut self.tables[table as usize].as_mut().expect("it is open").pool
-            }
-            Owner::Index(index) => {
-                &mut self.indexes[index as usize].as_mut().expect("it is open").pool
-            }
-        };
+        let pool = pool_of(&mut self.tables, &mut self.indexes, owner);
         let block = pool.allocate(&self.env, words).await?;
         self.zero_block(block, words).await?;
         let tags = bucket::with_tag(0, 0, tag);
-        self.insert_blocks.push(InsertBlock { block, slots, tags, linked_from });
+        self.insert_blocks.push(InsertBlock { block, slots, tags, linked_from, owner });
         let current = self.insert_blocks.len() as u32 - 1;
         self.bucket_inserts[bucket as usize].block = current;
-        self.wants_growth = Some(owner);
+        self.wants_growth.push(owner);
         Ok(current * bucket::SLOTS_MAX)
     }
 
@@ -264,8 +258,15 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Rows that were to be new and are not: their memory is free again.
-    pub(super) fn free_private_rows(&mut self) {
+    /// Rows and overflow blocks that were to be new and are not: their memory is free again.
+    pub(super) fn free_private_memory(&mut self) {
+        for number in 0..self.insert_blocks.len() {
+            let InsertBlock { block, linked_from, owner, .. } = self.insert_blocks[number];
+            if !linked_from.is_null() {
+                let words = self.hash_table(owner).layout.overflow_words();
+                pool_of(&mut self.tables, &mut self.indexes, owner).free(block, words);
+            }
+        }
         for index in 0..self.written.len() {
             let access = &mut self.accesses[self.written[index] as usize];
             if !access.is_new() || access.row.is_null() || access.state == State::Absent {
@@ -278,5 +279,17 @@ impl<E: Env> LaneInner<E> {
                 pool.free(row, info.row.words());
             }
         }
+    }
+}
+
+/// Where overflow blocks of a table or index come from.
+fn pool_of<'a>(
+    tables: &'a mut [Option<LaneTable>],
+    indexes: &'a mut [Option<LaneIndex>],
+    owner: Owner,
+) -> &'a mut Pool {
+    match owner {
+        Owner::Table(table) => &mut tables[table as usize].as_mut().expect("it is open").pool,
+        Owner::Index(index) => &mut indexes[index as usize].as_mut().expect("it is open").pool,
     }
 }

@@ -22,6 +22,19 @@ pub enum CommitStep {
     LocksReleased,
 }
 
+impl CommitStep {
+    /// Every step, for sweeps that kill at each of them.
+    pub const ALL: &[Self] = &[
+        Self::Started,
+        Self::LocksHeld,
+        Self::ReadsValidated,
+        Self::JournalWritten,
+        Self::VersionsInstalled,
+        Self::TimestampPublished,
+        Self::LocksReleased,
+    ];
+}
+
 impl FailurePoint for CommitStep {
     fn name(self) -> &'static str {
         match self {

@@ -216,8 +216,9 @@ fn long_fork() {
 #[test]
 fn read_only_anomaly() {
     let deposit = vec![Step::Put(1)];
-    let withdraw = vec![Step::ReadMany(vec![0, 1]), Step::Pause(3000), Step::Put(0)];
-    let report = || vec![Step::ReadMany(vec![0, 1])];
+    let withdraw = vec![Step::ReadMany(vec![0, 1]), Step::Pause(8000), Step::Put(0)];
+    // Who reports begins late enough to meet the deposit.
+    let report = || vec![Step::Pause(6000), Step::ReadMany(vec![0, 1])];
     let sessions = vec![deposit, withdraw, report(), report(), report()];
     let litmus = Litmus::new("read-only anomaly", &[0, 1], sessions);
     litmus.appears_only_under_snapshot(|history| {

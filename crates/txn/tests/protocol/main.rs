@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod killed;
 mod litmus;
 mod mutants;
 mod random;

@@ -218,8 +218,11 @@ fn giving_a_standing_unique_key_without_its_lock() {
 
 #[test]
 fn locking_a_leaf_without_its_rewrite_counter() {
-    let mix = Mix { storage: Storage::Tree, keys: KEY_MAX + 1, ..TIGHT };
-    is_caught(&["commit::skip_leaf_version"], 1000, &random::<false>(mix));
+    // Many insert into one leaf, so that some read it while its insert word changes.
+    let setup = vec![vec![Step::Put(0)]];
+    let sessions = (1..=8).map(|id| vec![Step::Insert(id, 0)]).collect();
+    let scenario = fixed::<false>(Storage::Tree, Isolation::Snapshot, None, setup, sessions);
+    is_caught(&["commit::skip_leaf_version"], 6000, &scenario);
 }
 
 #[test]
@@ -234,6 +237,10 @@ fn validating_a_bucket_by_a_lock_over_something_else() {
 
 #[test]
 fn validating_a_leaf_by_its_insert_word_alone() {
-    let mix = Mix { storage: Storage::Tree, keys: KEY_MAX + 1, sessions: 4, ..SERIALIZABLE };
-    is_caught(&["commit::trust_leaf_insert_word"], 12000, &random::<false>(mix));
+    let mix = Mix { storage: Storage::Tree, keys: KEY_MAX + 1, sessions: 5, ..SERIALIZABLE };
+    let mix = Mix { transactions: 8, ..mix };
+    let scenario = random::<false>(mix);
+    // A read takes long enough for its words to come from before and after a commit.
+    let slowly = |config, mutant: &str| scenario(SimConfig { word_ns: 1500, ..config }, mutant);
+    is_caught(&["commit::trust_leaf_insert_word"], 12000, &slowly);
 }

@@ -4,6 +4,7 @@
 pub mod cluster;
 pub mod history;
 pub mod program;
+pub mod twins;
 
 use layout::{
     Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PhysicalDesign, Placement, Schema,

@@ -1,0 +1,81 @@
+//! Growth where memory runs out.
+
+use super::*;
+use crate::error::IndexError;
+use fabric::{Batch, Fabric, LocalEnv, LocalWorld, WorldConfig, run_now};
+use layout::row::{HEADER, KEY, VERSION};
+use layout::{NodeId, RegionId, RowLayout, SlotId, VersionWord, bucket};
+use memory::extent::{allocate_extent, free_label};
+use memory::{EXTENT_SERVICE, ExtentService, Extents, Label, Pool};
+use std::sync::Arc;
+
+const NODE: NodeId = NodeId(0);
+/// What fills the rest of the memory.
+const BALLAST: Label = Label(9);
+const BALLAST_BYTES: u64 = 64 * 1024;
+const LABEL: Label = Label(1);
+const ROWS: usize = 5;
+
+fn world() -> LocalEnv {
+    let bytes = 4 << 20;
+    let world = LocalWorld::new(&WorldConfig { server_bytes: vec![bytes], seed: 1 });
+    let world = world.expect("memory for a test");
+    let extents = Arc::new(Extents::new(RegionId(0), bytes));
+    world.register(NODE, EXTENT_SERVICE, Arc::new(ExtentService(extents)));
+    world.endpoint()
+}
+
+/// One bucket with a chain of rows that all move when it is split.
+fn long_chain(env: &LocalEnv) -> HashTable {
+    let row = RowLayout { key_words: 1, payload_words: 1, checksummed: false };
+    let layout = BucketLayout::inlined(1, row);
+    let table = run_now(create(env, &[NODE], LABEL, layout, true, Locator::Hashed, 1));
+    let table = table.expect("there is room");
+    let directory = run_now(read_directory(env, &table)).expect("it was just made");
+    let moves = |key: &u64| table.locator.hash(&[*key]).0 % 2 == 1;
+    let mut pool = Pool::new(LABEL, vec![NODE]);
+    let mut batch = Batch::new();
+    let mut block = table.bucket(&directory, 0);
+    for key in (1..).filter(moves).take(ROWS) {
+        let version = VersionWord::new(SlotId(1), key).word();
+        let slot = block.add_words(u64::from(layout.slot(0)));
+        for (word, value) in [(HEADER, version), (VERSION, version), (KEY, key), (KEY + 1, !key)] {
+            batch.write_word(slot.add_words(u64::from(word)), value);
+        }
+        let tags = bucket::with_tag(0, 0, bucket::tag(table.locator.hash(&[key]).1));
+        batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);
+        let next = run_now(pool.allocate(env, layout.overflow_words())).expect("there is room");
+        batch.write_word(block.add_words(u64::from(bucket::LINK)), next.word());
+        block = next;
+    }
+    run_now(env.execute(batch)).expect("the server is alive");
+    table
+}
+
+fn checked(env: &LocalEnv, table: &HashTable) -> HashReport {
+    let report = run_now(check(env, table)).expect("readable");
+    assert_eq!(report.errors, Vec::<String>::new());
+    assert_eq!((&report.locked, &report.locked_rows), (&Vec::new(), &Vec::new()));
+    assert_eq!(report.used_slots, ROWS as u64);
+    report
+}
+
+#[test]
+fn a_split_without_memory_leaves_everything_as_it_was() {
+    let env = world();
+    let table = long_chain(&env);
+    checked(&env, &table);
+    while run_now(allocate_extent(&env, NODE, BALLAST_BYTES, BALLAST)).is_ok() {}
+    let mut pool = Pool::new(LABEL, vec![NODE]);
+    for attempt in 1..4 {
+        let number = VersionWord::new(SlotId(2), attempt);
+        let grown = run_now(grow(&env, &table, &mut pool, &[NODE], LABEL, number));
+        assert!(matches!(grown, Err(IndexError::OutOfMemory(_))), "{grown:?}");
+        assert_eq!(checked(&env, &table).buckets, 1);
+    }
+    run_now(free_label(&env, NODE, BALLAST)).expect("the server is alive");
+    let number = VersionWord::new(SlotId(2), 4);
+    let grown = run_now(grow(&env, &table, &mut pool, &[NODE], LABEL, number));
+    assert_eq!(grown, Ok(Growth::Grown));
+    assert_eq!(checked(&env, &table).buckets, 2);
+}

@@ -1,0 +1,68 @@
+//! Work that goes on to its end when nobody waits for it any more.
+
+use fabric::Env;
+use std::cell::RefCell;
+use std::future::Future;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// Runs `work` in a task of its own and waits for it. Whoever drops this future does not stop the work;
+/// what it then brings goes to `unclaimed`.
+pub(crate) async fn detached<E: Env, T: 'static>(
+    env: &E,
+    work: impl Future<Output = T> + 'static,
+    unclaimed: fn(T),
+) -> T {
+    let state = State { done: None, waker: None, is_abandoned: false };
+    let receiver = Receiver { state: Rc::new(RefCell::new(state)), unclaimed };
+    let sender = receiver.state.clone();
+    env.spawn(async move {
+        let value = work.await;
+        let mut state = sender.borrow_mut();
+        if state.is_abandoned {
+            drop(state);
+            unclaimed(value);
+            return;
+        }
+        state.done = Some(value);
+        if let Some(waker) = state.waker.take() {
+            waker.wake();
+        }
+    });
+    std::future::poll_fn(|context| receiver.poll(context)).await
+}
+
+struct State<T> {
+    done: Option<T>,
+    waker: Option<Waker>,
+    is_abandoned: bool,
+}
+
+struct Receiver<T> {
+    state: Rc<RefCell<State<T>>>,
+    unclaimed: fn(T),
+}
+
+impl<T> Receiver<T> {
+    fn poll(&self, context: &mut Context<'_>) -> Poll<T> {
+        let mut state = self.state.borrow_mut();
+        if let Some(value) = state.done.take() {
+            return Poll::Ready(value);
+        }
+        state.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        let done = {
+            let mut state = self.state.borrow_mut();
+            state.is_abandoned = true;
+            state.done.take()
+        };
+        if let Some(value) = done {
+            (self.unclaimed)(value);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Lanes and their timestamp slots: how they come, are given up, and go, on `local`.
+
+use fabric::{LocalEnv, run_now};
+use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Schema};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use txn::local::{OpenConfig, open};
+use txn::{
+    Abort, Database, DatabaseConfig, Isolation, Lane, LaneError, Oracle, Outcome, TableId,
+    TableSpec,
+};
+
+const VALUE: usize = 1;
+/// Lanes give their slot up when their next number is here or above.
+const LIMIT: u64 = layout::version::COUNTER_MAX - (1 << 24);
+
+fn database(config: DatabaseConfig) -> Database<LocalEnv> {
+    let config = OpenConfig { server_bytes: 64 << 20, database: config, ..OpenConfig::default() };
+    open(&config).expect("memory")
+}
+
+fn key(id: i64) -> Key {
+    KeyBuilder::new().int8(id).key()
+}
+
+fn table(database: &Database<LocalEnv>) -> TableId {
+    let columns = vec![Column::new("id", ColumnType::Int8), Column::new("value", ColumnType::Int8)];
+    let schema = Schema::new("t", columns, &[0]).expect("a valid schema");
+    let spec = TableSpec { schema, design: PhysicalDesign::default(), indexes: Vec::new() };
+    run_now(database.create_table(spec)).expect("created")
+}
+
+/// Adds 1 to row 0.
+fn increment(lane: &mut Lane<LocalEnv>, table: TableId) -> Result<Outcome, Abort> {
+    let mut txn = run_now(lane.begin(Isolation::Snapshot))?;
+    let row = match run_now(txn.read(table, &key(0))).expect("readable") {
+        Some(row) => row,
+        None => run_now(txn.insert(table, &key(0))).expect("is free"),
+    };
+    let value = txn.row(row).int(VALUE);
+    txn.update(row).set_int(VALUE, value + 1);
+    Ok(run_now(txn.commit()))
+}
+
+fn value(lane: &mut Lane<LocalEnv>, table: TableId) -> i64 {
+    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    let row = run_now(txn.read(table, &key(0))).expect("readable").expect("is there");
+    txn.row(row).int(VALUE)
+}
+
+#[test]
+fn everything_goes_with_the_last_handle_and_lane() {
+    let database = database(DatabaseConfig::default());
+    let table = table(&database);
+    let world = Arc::downgrade(database.env().world());
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let other = run_now(database.lane()).expect("a lane");
+    drop(other);
+    let handle = database.for_thread();
+    drop(database);
+    assert!(run_now(handle.lane()).is_ok(), "there is a handle yet");
+    drop(handle);
+    assert_eq!(increment(&mut lane, table), Ok(Outcome::Committed));
+    assert!(world.upgrade().is_some());
+    drop(lane);
+    assert!(world.upgrade().is_none(), "idle lanes keep their world");
+}
+
+#[test]
+fn slots_are_given_up_before_their_numbers_end() {
+    for oracle in [Oracle::DoubleCollect, Oracle::Frozen] {
+        let config =
+            DatabaseConfig { oracle, first_counter: LIMIT - 8, ..DatabaseConfig::default() };
+        let database = database(config);
+        let table = table(&database);
+        let mut lanes: Vec<_> = (0..4).map(|_| run_now(database.lane()).expect("a lane")).collect();
+        let mut slots = BTreeSet::new();
+        for round in 0..100 {
+            let lane = &mut lanes[round % 4];
+            assert_eq!(increment(lane, table), Ok(Outcome::Committed));
+            slots.insert(lane.last_commit().slot());
+            let reader = &mut lanes[(round + 1) % 4];
+            assert_eq!(value(reader, table), round as i64 + 1);
+        }
+        assert_eq!(slots.len(), 8, "each lane took a second slot");
+        let vector = run_now(database.vector()).expect("readable");
+        let full = vector.iter().filter(|&&counter| counter >= LIMIT - 8).count();
+        assert_eq!(full, 4, "the final numbers stay in the vector: {vector:?}");
+    }
+}
+
+#[test]
+fn a_reader_finds_its_version_when_the_writer_changes_its_slot() {
+    let config = DatabaseConfig { first_counter: LIMIT - 5, ..DatabaseConfig::default() };
+    let database = database(config);
+    let table = table(&database);
+    let mut writer = run_now(database.lane()).expect("a lane");
+    assert_eq!(increment(&mut writer, table), Ok(Outcome::Committed));
+    let mut reader = run_now(database.lane()).expect("a lane");
+    let mut old = run_now(reader.begin(Isolation::Snapshot)).expect("begins");
+    let before = writer.last_commit().slot();
+    for _ in 0..50 {
+        assert_eq!(increment(&mut writer, table), Ok(Outcome::Committed));
+    }
+    assert_ne!(writer.last_commit().slot(), before);
+    let row = run_now(old.read(table, &key(0))).expect("readable").expect("is there");
+    assert_eq!(old.row(row).int(VALUE), 1);
+}
+
+#[test]
+fn without_a_free_slot_a_lane_stops_and_the_others_go_on() {
+    let config = DatabaseConfig { first_counter: LIMIT - 8, ..DatabaseConfig::default() };
+    let database = database(config);
+    let table = table(&database);
+    let mut first = run_now(database.lane()).expect("a lane");
+    assert_eq!(increment(&mut first, table), Ok(Outcome::Committed));
+    let mut others: Vec<_> = (1..64).map(|_| run_now(database.lane()).expect("a lane")).collect();
+    let mut ended = None;
+    for _ in 0..20 {
+        ended = increment(&mut first, table).err();
+    }
+    assert_eq!(ended, Some(Abort::SnapshotUnavailable));
+    // Slots were asked for in vain: nobody may take that for a longer vector.
+    assert_eq!(increment(&mut others[0], table), Ok(Outcome::Committed));
+    assert!(value(&mut others[1], table) > 1);
+}
+
+#[test]
+fn lanes_beyond_the_vector_are_refused_and_the_others_go_on() {
+    let database = database(DatabaseConfig::default());
+    let table = table(&database);
+    let elsewhere = database.elsewhere(database.env().world().endpoint());
+    run_now(elsewhere.refresh()).expect("readable");
+    let take = |database: &Database<LocalEnv>| run_now(database.lane());
+    let mut lanes: Vec<_> = (0..40).map(|_| take(&database).expect("a lane")).collect();
+    let mut more = Vec::new();
+    let mut refused = 0;
+    for _ in 0..40 {
+        match take(&elsewhere) {
+            Ok(lane) => more.push(lane),
+            Err(error) => {
+                assert_eq!(error, LaneError::Exhausted(64));
+                refused += 1;
+            }
+        }
+    }
+    assert_eq!((more.len(), refused), (24, 16));
+    assert_eq!(increment(&mut lanes[0], table), Ok(Outcome::Committed));
+    assert_eq!(increment(&mut more[0], table), Ok(Outcome::Committed));
+    assert_eq!(value(&mut lanes[1], table), 2);
+    drop(more.pop());
+    assert!(take(&elsewhere).is_ok(), "a lane that came home can be had again");
+}

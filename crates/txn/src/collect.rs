@@ -28,6 +28,9 @@ use layout::{GlobalPtr, Key, RegionId, VersionWord, region};
 
 /// Commits between two rounds of collection.
 const COMMITS_PER_ROUND: u64 = 16;
+/// Version buffers waiting from which on every commit makes a round: large transactions leave more than the
+/// usual rounds can take.
+const BACKLOG_MAX: usize = 4096;
 /// Most pieces of garbage looked at in one round.
 const GARBAGE_PER_ROUND: usize = 512;
 /// Most buckets split after one commit.
@@ -145,12 +148,10 @@ impl<E: Env> LaneInner<E> {
     /// Upkeep after a commit: growth that was asked for, and a round of collection now and then.
     #[inline]
     pub(crate) async fn keep_up(&mut self) {
-        if self.wants_growth.is_empty()
-            && !self.statistics.commits.is_multiple_of(COMMITS_PER_ROUND)
-        {
-            return;
+        let is_time = self.statistics.commits.is_multiple_of(COMMITS_PER_ROUND);
+        if is_time || !self.wants_growth.is_empty() || self.displaced.len() > BACKLOG_MAX {
+            self.keep_up_now().await;
         }
-        self.keep_up_now().await;
     }
 
     async fn keep_up_now(&mut self) {

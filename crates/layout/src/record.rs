@@ -64,7 +64,7 @@ impl<'a> RecordRef<'a> {
     }
 
     /// An integer, date, timestamp, scaled decimal or bool (0 or 1). Meaningless where the column is null.
-    #[inline]
+    #[inline(always)]
     pub fn int(&self, column: usize) -> i64 {
         let slot = self.schema.slot(column);
         debug_assert!(slot.width > 0, "the caller asks for an integer column");
@@ -91,7 +91,7 @@ impl<'a> RecordRef<'a> {
     }
 
     /// The bytes of an inline text or bytes column outside the key. Meaningless where it is null.
-    #[inline]
+    #[inline(always)]
     pub fn bytes(&self, column: usize) -> &'a [u8] {
         let slot = self.schema.slot(column);
         if slot.kind != SlotKind::Payload || slot.width > 0 {
@@ -198,7 +198,7 @@ impl<'a> RecordMut<'a> {
     /// Sets an integer, date, timestamp, scaled decimal or bool.
     ///
     /// The value must fit the column; [`RecordMut::set`] checks and reports, this only asserts.
-    #[inline]
+    #[inline(always)]
     pub fn set_int(&mut self, column: usize, value: i64) {
         let slot = self.schema.slot(column);
         debug_assert!(int_fits(value, u32::from(slot.width)));

@@ -134,7 +134,7 @@ impl AccessMap {
     }
 
     /// Walks the accesses with this hash until `matches` says yes.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, hash: u64, mut matches: impl FnMut(u32) -> bool) -> Option<u32> {
         let mask = self.places.len() - 1;
         let mut at = hash as usize & mask;
@@ -151,7 +151,7 @@ impl AccessMap {
     }
 
     /// Adds an access.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, hash: u64, access: u32) {
         if self.used * 2 >= self.places.len() {
             self.grow();

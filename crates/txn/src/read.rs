@@ -232,7 +232,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// The access that already holds this row.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn known_access(&self, table: u32, key: &[u64], hash: u64) -> Option<u32> {
         let batch = self.batch.as_ref()?;
         self.map.find(hash, |access| {
@@ -243,7 +243,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// A new access; what it holds is settled later.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add_access(
         &mut self,
         table: u32,
@@ -294,7 +294,7 @@ impl<E: Env> LaneInner<E> {
         self.seen_leaf_in(batch, owner, &self.tree(owner), key)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn seen_leaf_in(
         &self,
         batch: &Batch,
@@ -333,7 +333,7 @@ impl<E: Env> LaneInner<E> {
         self.advance_leaf(pending, seen)
     }
 
-    #[inline]
+    #[inline(always)]
     fn advance_bucket(&mut self, pending: &mut Pending, place: Place) -> Result<(), TxnError> {
         let table = self.accesses[pending.access as usize].table;
         let info = self.info(table);
@@ -489,7 +489,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Settles an access whose row was read, if the version in place is the snapshot's.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub(crate) fn finish_row(&mut self, access: u32, row: GlobalPtr, image: Span) -> bool {
         let batch = self.batch.as_ref().expect("the batch came back");

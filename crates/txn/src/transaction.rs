@@ -62,7 +62,7 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     }
 
     /// A row's columns, own changes included.
-    #[inline]
+    #[inline(always)]
     pub fn row(&self, row: RowId) -> RecordRef<'_> {
         let lane = self.lane_ref();
         let access = &lane.accesses[row.0 as usize];
@@ -76,7 +76,7 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     }
 
     /// A row's columns, to change them. Whether that was allowed shows at commit.
-    #[inline]
+    #[inline(always)]
     pub fn update(&mut self, row: RowId) -> RecordMut<'_> {
         let lane = self.lane();
         let payload = lane.make_fresh(row);
@@ -125,7 +125,7 @@ impl<'lane, E: Env> Transaction<'lane, E> {
 
 impl<E: Env> LaneInner<E> {
     /// Makes a copy that the transaction may change; returns the payload's words.
-    #[inline]
+    #[inline(always)]
     fn make_fresh(&mut self, row: RowId) -> Span {
         let access = self.accesses[row.0 as usize];
         debug_assert!(access.state != State::Absent && access.state != State::Deleted);

@@ -71,7 +71,7 @@ impl Locator {
     }
 
     /// The number that chooses the bucket, and a number whose top byte is the tag.
-    #[inline]
+    #[inline(always)]
     pub fn hash(&self, key: &[u64]) -> (u64, u64) {
         match self {
             Self::Hashed => {
@@ -140,7 +140,7 @@ impl HashTable {
     }
 
     /// The bucket that `key` belongs to, as far as `directory` knows.
-    #[inline]
+    #[inline(always)]
     pub fn locate(&self, directory: &Directory, key: &[u64]) -> Place {
         let (hash, tag_hash) = self.locator.hash(key);
         let mut number = hash % (self.initial_buckets << directory.level);

@@ -1,5 +1,6 @@
 //! Work that goes on to its end when nobody waits for it any more.
 
+use crate::lane::LaneInner;
 use fabric::Env;
 use std::cell::RefCell;
 use std::future::Future;
@@ -30,6 +31,25 @@ pub(crate) async fn detached<E: Env, T: 'static>(
         }
     });
     std::future::poll_fn(|context| receiver.poll(context)).await
+}
+
+/// Runs `work` of a lane to its end, as [`detached`] does. The lane's inner part travels with the task and
+/// comes back with the result; if nobody waits for it any more, it goes home on its own. `None` if it is
+/// not here.
+pub(crate) async fn away_from_home<E: Env, T: 'static>(
+    home: &mut Option<Box<LaneInner<E>>>,
+    work: impl AsyncFnOnce(&mut LaneInner<E>) -> T + 'static,
+) -> Option<T> {
+    let mut inner = home.take()?;
+    let env = inner.env.clone();
+    let travel = async move {
+        let value = work(&mut inner).await;
+        (inner, value)
+    };
+    let go_home = |(inner, _): (Box<LaneInner<E>>, T)| inner.shared.clone().take_back(inner);
+    let (inner, value) = detached(&env, travel, go_home).await;
+    *home = Some(inner);
+    Some(value)
 }
 
 struct State<T> {

@@ -5,6 +5,7 @@ use crate::access::{Access, AccessMap};
 use crate::catalog::{Catalog, IndexInfo, Primary, Secondary, TableInfo};
 use crate::collect::{Horizon, Retired};
 use crate::database::Shared;
+use crate::detach::away_from_home;
 use crate::displaced::DisplacedBuffer;
 use crate::snapshot::Snapshot;
 use crate::statistics::LaneStatistics;
@@ -77,12 +78,18 @@ impl<E: Env> Lane<E> {
     /// Withdraws the announcement of the last snapshot: nobody waits for a lane at rest. A lane that will
     /// begin again soon need not; one that is kept aside should. Dropping a lane does it, too.
     pub async fn rest(&mut self) -> Result<(), Abort> {
-        self.inner().rest().await
+        let Some(inner) = self.inner.as_mut() else { return Err(Abort::Unreachable) };
+        inner.rest().await
     }
 
-    /// Collects what can be collected, without waiting for enough of it to pile up.
+    /// Collects what can be collected, without waiting for enough of it to pile up. It holds locks as it
+    /// goes, so like a commit it goes on to its end.
     pub async fn collect_garbage(&mut self) -> Result<(), Abort> {
-        self.inner().collect_all().await
+        if E::IMMEDIATE {
+            return self.inner().collect_all().await;
+        }
+        let collect = async |inner: &mut LaneInner<E>| inner.collect_all().await;
+        away_from_home(&mut self.inner, collect).await.unwrap_or(Err(Abort::Unreachable))
     }
 }
 

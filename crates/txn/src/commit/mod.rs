@@ -10,7 +10,7 @@ mod validate;
 pub use step::CommitStep;
 
 use crate::abort::{Abort, Outcome};
-use crate::detach::detached;
+use crate::detach::away_from_home;
 use crate::lane::LaneInner;
 use fabric::{Env, Span, Swap};
 use layout::VersionWord;
@@ -188,18 +188,8 @@ impl<E: Env> LaneInner<E> {
     }
 }
 
-/// Runs a commit in a task of its own, so that dropping the caller's future does not stop it. The lane's
-/// inner part travels with the task and comes back with the outcome; if nobody waits for it any more, it
-/// goes home on its own.
+/// Runs a commit in a task of its own, so that dropping the caller's future does not stop it.
 pub(crate) async fn commit_detached<E: Env>(home: &mut Option<Box<LaneInner<E>>>) -> Outcome {
-    let mut inner = home.take().expect("a running transaction has its lane");
-    let env = inner.env.clone();
-    let work = async move {
-        let outcome = inner.commit().await;
-        (inner, outcome)
-    };
-    let go_home = |(inner, _): (Box<LaneInner<E>>, Outcome)| inner.shared.clone().take_back(inner);
-    let (inner, outcome) = detached(&env, work, go_home).await;
-    *home = Some(inner);
-    outcome
+    let done = away_from_home(home, async |inner: &mut LaneInner<E>| inner.commit().await).await;
+    done.expect("a running transaction has its lane")
 }

@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod dropped;
 mod killed;
 mod litmus;
 mod mutants;

@@ -1,0 +1,331 @@
+//! The caller drops its future, at every await there is. A commit that has begun goes on; everything else
+//! ends without effect. Nothing stays locked, the lane can be used again, nobody waits for it.
+
+use crate::support::cluster::Cluster;
+use crate::support::history::Cell;
+use crate::support::twins::{Changes, Rows, Twins};
+use crate::support::{index, table};
+use layout::{IndexKind, Storage};
+use sim::{Endpoint, SimConfig};
+use std::future::Future;
+use std::pin::pin;
+use std::task::Poll;
+use txn::{Database, DatabaseConfig, Isolation, Lane, Oracle, Outcome};
+
+/// Rows 0 to below this; a third of them are there from the start.
+const ID_END: i32 = 24;
+/// Futures that are polled more often than this are not what is tested here.
+const POLLS_MAX: u32 = 5000;
+/// Worlds per test and await.
+const ROUNDS: u64 = 10;
+/// How long what goes on alone may take.
+const REST_NS: u64 = 50_000_000;
+
+/// Polls `future` at most `polls` times, then drops it.
+async fn drop_after<T>(polls: u32, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    let mut left = polls;
+    std::future::poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        match future.as_mut().poll(context) {
+            Poll::Ready(value) => Poll::Ready(Some(value)),
+            Poll::Pending if left == 0 => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
+
+fn cell(id: i32, round: i64) -> Cell {
+    Cell { value: round * 1000 + i64::from(id), group: (i64::from(id) + round) % 5 }
+}
+
+/// The rows before anything is dropped.
+fn first_rows() -> Changes {
+    (0..ID_END).step_by(3).map(|id| (id, Some(cell(id, 1)))).collect()
+}
+
+/// What the dropped transaction does: updates, inserts enough for growth and splits, deletes.
+fn changes() -> Changes {
+    let mut changes: Changes = (0..ID_END).map(|id| (id, Some(cell(id, 2)))).collect();
+    changes.insert(3, None);
+    changes
+}
+
+fn after(changes: &Changes, rows: &Changes) -> Rows {
+    let mut all = rows.clone();
+    all.extend(changes.iter().map(|(&id, &cell)| (id, cell)));
+    all.into_iter().filter_map(|(id, cell)| Some((id, cell?))).collect()
+}
+
+struct Scene<const COHERENT: bool> {
+    cluster: Cluster<COHERENT>,
+    twins: Twins,
+    /// Of the compute server whose futures are dropped.
+    database: Database<Endpoint<COHERENT>>,
+}
+
+impl<const COHERENT: bool> Scene<COHERENT> {
+    fn open(seed: u64, name: &str, oracle: Oracle) -> Self {
+        let config = SimConfig::hostile(seed).named(name);
+        // E is longer than any run: whatever waited for a lane at rest would be noticed.
+        let transaction_time_max_ns = 10_000_000_000;
+        let database =
+            DatabaseConfig { oracle, transaction_time_max_ns, lanes: 6, ..Default::default() };
+        let cluster = Cluster::new(config, 1 + (seed % 2) as u16, database);
+        let twins = Twins::create(&cluster);
+        let database = cluster.compute(1);
+        cluster.admin(database.refresh()).expect("the servers answer");
+        let scene = Self { cluster, twins, database };
+        let mut lane = scene.lane();
+        scene.commit(&mut lane, &first_rows());
+        scene
+    }
+
+    fn lane(&self) -> Lane<Endpoint<COHERENT>> {
+        let lane = self.cluster.world.block_on(self.database.env(), self.database.lane());
+        lane.unwrap_or_else(|error| panic!("{}: {error}", self.cluster.world.identity()))
+    }
+
+    fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        self.cluster.world.block_on(self.database.env(), future)
+    }
+
+    fn commit(&self, lane: &mut Lane<Endpoint<COHERENT>>, changes: &Changes) {
+        let identity = self.cluster.world.identity();
+        self.run(async {
+            for _ in 0..100 {
+                match self.twins.change(lane, Isolation::Serializable, changes, || {}).await {
+                    Outcome::Committed => return,
+                    Outcome::Aborted(abort) if abort.is_retryable() => {}
+                    other => panic!("{identity}: {other:?}"),
+                }
+            }
+            panic!("{identity}: nobody else is there, and no commit succeeds");
+        });
+    }
+
+    fn read_all(&self, lane: &mut Lane<Endpoint<COHERENT>>) -> Rows {
+        let read = self.run(async {
+            for _ in 0..100 {
+                match self.twins.read_all(lane, ID_END).await {
+                    Err(abort) if abort.is_retryable() => {}
+                    other => return other,
+                }
+            }
+            panic!("nobody else is there, and no snapshot is good");
+        });
+        read.unwrap_or_else(|abort| panic!("{}: {abort}", self.cluster.world.identity()))
+    }
+
+    /// After the future was dropped: what goes on alone ends, everything works, nothing is in the way.
+    fn aftermath(&self, lane: Option<&mut Lane<Endpoint<COHERENT>>>, allowed: &[Rows]) {
+        self.cluster.world.run_for(REST_NS);
+        let identity = self.cluster.world.identity();
+        let mut other = self.lane();
+        let seen = self.read_all(&mut other);
+        assert!(allowed.contains(&seen), "{identity}: half a transaction: {seen:?}");
+        self.cluster.check();
+        let again = [(1, Some(cell(1, 5))), (4, None), (6, Some(cell(6, 5)))];
+        self.commit(&mut other, &Changes::from(again));
+        if let Some(lane) = lane {
+            self.commit(lane, &Changes::from([(2, Some(cell(2, 6))), (6, Some(cell(6, 6)))]));
+            assert_eq!(self.read_all(&mut other)[&6], cell(6, 6), "{identity}");
+            self.run(lane.rest()).expect("the oracle answers");
+        }
+        drop(other);
+        self.cluster.check();
+    }
+
+    /// Nobody runs a transaction: neither collection nor a catalog change waits.
+    fn nobody_is_waited_for(&self) {
+        let world = &self.cluster.world;
+        world.run_for(REST_NS);
+        let start_ns = world.now_ns();
+        let spec = table("later", Storage::Tree, vec![index(IndexKind::Hash, false)]);
+        let made = self.cluster.admin(self.cluster.database.create_table(spec));
+        made.unwrap_or_else(|error| panic!("{}: {error}", world.identity()));
+        let taken_ns = world.now_ns() - start_ns;
+        assert!(taken_ns < 1_000_000_000, "{}: it took {taken_ns} ns", world.identity());
+    }
+}
+
+/// Runs `drop_at` with seeds and with 1, 2, ... polls until it answers that the future came to its end.
+fn at_every_await(mut drop_at: impl FnMut(u64, u32) -> bool) {
+    for round in 0..ROUNDS {
+        let seed = |polls: u32| round * u64::from(POLLS_MAX) + u64::from(polls);
+        let end = (1..POLLS_MAX).find(|&polls| drop_at(seed(polls), polls));
+        assert!(end.is_some(), "the future does not come to its end");
+    }
+}
+
+fn transactions<const COHERENT: bool>(oracle: Oracle) {
+    let (mut whole, mut none) = (0, 0);
+    at_every_await(|seed, polls| {
+        let name = format!("transaction dropped at poll {polls}, {oracle:?}");
+        let scene = Scene::<COHERENT>::open(seed, &name, oracle);
+        let mut lane = scene.lane();
+        let changes = changes();
+        let isolation = [Isolation::Snapshot, Isolation::Serializable][polls as usize % 2];
+        let change = scene.twins.change(&mut lane, isolation, &changes, || {});
+        let outcome = scene.run(drop_after(polls, change));
+        assert!(outcome.is_none_or(|outcome| outcome == Outcome::Committed), "{outcome:?}");
+        scene.cluster.world.run_for(REST_NS);
+        let before = after(&Changes::new(), &first_rows());
+        let complete = after(&changes, &first_rows());
+        // A lane that a dropped commit took along refuses; a new one is as good.
+        let is_here = scene.run(lane.begin(Isolation::Snapshot)).is_ok();
+        let mut reader = scene.lane();
+        let seen = scene.read_all(&mut reader);
+        drop(reader);
+        whole += u32::from(seen == complete);
+        none += u32::from(seen == before);
+        assert!(outcome.is_none() || seen == complete, "{}", scene.cluster.world.identity());
+        scene.aftermath(is_here.then_some(&mut lane), &[before, complete]);
+        drop(lane);
+        scene.nobody_is_waited_for();
+        outcome.is_some()
+    });
+    assert!(whole > 1, "no commit went on alone");
+    assert!(none > 1, "no transaction ended without effect");
+}
+
+#[test]
+fn transactions_are_dropped() {
+    transactions::<false>(Oracle::DoubleCollect);
+}
+
+#[test]
+fn transactions_are_dropped_where_memory_is_coherent() {
+    transactions::<true>(Oracle::DoubleCollect);
+}
+
+#[test]
+fn transactions_are_dropped_under_frozen_vectors() {
+    transactions::<false>(Oracle::Frozen);
+}
+
+#[test]
+fn reads_are_dropped() {
+    at_every_await(|seed, polls| {
+        let name = format!("reader dropped at poll {polls}");
+        let scene = Scene::<false>::open(seed, &name, Oracle::DoubleCollect);
+        let mut lane = scene.lane();
+        let read = scene.run(drop_after(polls, scene.twins.read_all(&mut lane, ID_END)));
+        let rows = after(&Changes::new(), &first_rows());
+        scene.cluster.world.run_for(REST_NS);
+        let is_here = scene.run(lane.begin(Isolation::Snapshot)).is_ok();
+        scene.aftermath(is_here.then_some(&mut lane), std::slice::from_ref(&rows));
+        drop(lane);
+        scene.nobody_is_waited_for();
+        read.is_some()
+    });
+}
+
+#[test]
+fn lanes_are_dropped_while_they_are_made() {
+    at_every_await(|seed, polls| {
+        let name = format!("lane dropped at poll {polls}");
+        let scene = Scene::<false>::open(seed, &name, Oracle::DoubleCollect);
+        let home = scene.lane();
+        let mut is_over = false;
+        // Far more than there are slots and lanes: what was made for nobody must come home.
+        for _ in 0..80 {
+            let lane = scene.run(drop_after(polls, scene.database.lane()));
+            is_over = lane.is_some();
+            drop(lane);
+            scene.cluster.world.run_for(REST_NS / 50);
+        }
+        drop(home);
+        let rows = after(&Changes::new(), &first_rows());
+        scene.aftermath(None, &[rows]);
+        scene.nobody_is_waited_for();
+        is_over
+    });
+}
+
+#[test]
+fn collections_are_dropped() {
+    let mut is_over = false;
+    at_every_await(|seed, polls| {
+        let name = format!("collection dropped at poll {polls}");
+        let scene = Scene::<false>::open(seed, &name, Oracle::DoubleCollect);
+        let mut lane = scene.lane();
+        scene.commit(&mut lane, &changes());
+        let collected = scene.run(drop_after(polls, lane.collect_garbage()));
+        is_over = collected.is_some();
+        scene.cluster.world.run_for(REST_NS);
+        let is_here = scene.run(lane.begin(Isolation::Snapshot)).is_ok();
+        let rows = after(&changes(), &first_rows());
+        scene.aftermath(is_here.then_some(&mut lane), &[rows]);
+        drop(lane);
+        scene.nobody_is_waited_for();
+        is_over
+    });
+}
+
+/// A change of the catalog goes on to its end, whoever waits for it.
+fn catalog_change<F: Future<Output = bool>>(
+    name: &str,
+    change: impl Fn(Database<Endpoint<false>>) -> F,
+    is_done: impl Fn(&Database<Endpoint<false>>) -> bool,
+) {
+    at_every_await(|seed, polls| {
+        let name = format!("{name} dropped at poll {polls}");
+        let scene = Scene::<false>::open(seed, &name, Oracle::DoubleCollect);
+        let ended = scene.run(drop_after(polls, change(scene.database.clone())));
+        assert!(ended != Some(false), "{}: the change failed", scene.cluster.world.identity());
+        scene.cluster.world.run_for(2 * REST_NS);
+        scene.run(scene.database.refresh()).expect("the servers answer");
+        assert!(is_done(&scene.database), "{}: half done", scene.cluster.world.identity());
+        scene.aftermath(None, &[after(&Changes::new(), &first_rows())]);
+        scene.nobody_is_waited_for();
+        ended.is_some()
+    });
+}
+
+#[test]
+fn creations_of_tables_are_dropped() {
+    let create = |database: Database<_>| async move {
+        let spec = table("new", Storage::HashInlined, vec![index(IndexKind::Tree, true)]);
+        database.create_table(spec).await.is_ok()
+    };
+    catalog_change("creation of a table", create, |database| {
+        database.table("new").is_some() && database.index("new", "by_group").is_some()
+    });
+}
+
+#[test]
+fn creations_of_indexes_are_dropped() {
+    let create = |database: Database<_>| async move {
+        let design = index(IndexKind::Hash, false);
+        let design = layout::IndexDesign { name: "more".to_owned(), ..design };
+        database.create_index("tree", design).await.is_ok()
+    };
+    catalog_change("creation of an index", create, |database| {
+        database.index("tree", "more").is_some()
+    });
+}
+
+#[test]
+fn drops_of_indexes_are_dropped() {
+    let create = |database: Database<_>| async move {
+        let design = index(IndexKind::Hash, false);
+        let design = layout::IndexDesign { name: "more".to_owned(), ..design };
+        let made = database.create_index("tree", design).await.is_ok();
+        made && database.drop_index("tree", "more").await.is_ok()
+    };
+    at_every_await(|seed, polls| {
+        let name = format!("drop of an index dropped at poll {polls}");
+        let scene = Scene::<false>::open(seed, &name, Oracle::DoubleCollect);
+        let ended = scene.run(drop_after(polls, create(scene.database.clone())));
+        scene.cluster.world.run_for(2 * REST_NS);
+        scene.run(scene.database.refresh()).expect("the servers answer");
+        scene.aftermath(None, &[after(&Changes::new(), &first_rows())]);
+        scene.nobody_is_waited_for();
+        ended.is_some()
+    });
+}

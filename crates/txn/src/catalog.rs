@@ -154,6 +154,8 @@ pub struct TableInfo {
     pub primary: Primary,
     /// Its secondary indexes, by position in [`Catalog::indexes`].
     pub indexes: Vec<u32>,
+    /// Some of its columns are kept out of line.
+    pub has_long_columns: bool,
 }
 
 /// How a secondary index finds its entries.
@@ -226,6 +228,7 @@ impl Catalog {
         let info = TableInfo {
             label: Label(u64::from(definition.number) + 1),
             buffer: BufferLayout { row, slots: design.versions_beside },
+            has_long_columns: !schema.long_columns().is_empty(),
             schema: Arc::new(schema),
             design,
             row,

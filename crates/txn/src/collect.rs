@@ -11,7 +11,7 @@
 //! that its snapshot is too old.
 
 use crate::abort::Abort;
-use crate::access::State;
+use crate::access::{Access, State};
 use crate::catalog::{Primary, Secondary};
 use crate::database::Oracle;
 use crate::displaced::DisplacedBuffer;
@@ -23,7 +23,7 @@ use index::tree::{LeafRead, LeafView, LockResult};
 use layout::bucket;
 use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS};
 use layout::row::{HEADER, LINK, VERSION};
-use layout::{GlobalPtr, Key, RegionId, VersionWord, region};
+use layout::{GlobalPtr, Key, OutOfLine, RegionId, VersionWord, region};
 
 /// Commits between two rounds of collection.
 const COMMITS_PER_ROUND: u64 = 16;
@@ -47,6 +47,11 @@ impl Retired {
     pub(crate) fn table(&self) -> usize {
         self.table as usize
     }
+
+    /// A value out of line that `successor` of its row does not have any more.
+    pub(crate) fn value(access: &Access, successor: VersionWord, value: OutOfLine) -> Self {
+        Self { table: access.table, row: access.row, successor, what: Garbage::Value(value) }
+    }
 }
 
 /// What is garbage.
@@ -58,6 +63,8 @@ enum Garbage {
     Entry(u32, Key),
     /// A leaf that its neighbour has absorbed.
     Leaf(Owner, u64),
+    /// A value out of line that the row does not refer to any more.
+    Value(OutOfLine),
 }
 
 /// A snapshot that everybody covers, and the next one on its way to be one.
@@ -108,6 +115,9 @@ impl<E: Env> LaneInner<E> {
             if !self.info(table).indexes.is_empty() {
                 self.retire_entries(&entry, successor);
             }
+            if self.info(table).has_long_columns {
+                self.retire_values(&entry, successor);
+            }
             if is_deleted {
                 let words = self.info(table).row.key_words;
                 let key = Key::from_words(self.batch().words(Span { at: entry.key_at, words }));
@@ -118,7 +128,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Lists the index entries that the newest version does not have any more.
-    fn retire_entries(&mut self, entry: &crate::access::Access, successor: VersionWord) {
+    fn retire_entries(&mut self, entry: &Access, successor: VersionWord) {
         let old_span = match (entry.state, entry.is_new()) {
             (State::Deleted, true) => entry.fresh,
             (State::Inserted, _) | (_, true) => return,
@@ -222,6 +232,10 @@ impl<E: Env> LaneInner<E> {
             self.retired.pop_front();
             match retired.what {
                 Garbage::Leaf(owner, leaf) => self.free_leaf(owner, GlobalPtr::from_word(leaf)),
+                Garbage::Value(value) => {
+                    self.free_value(retired.table, value);
+                    self.statistics.values_collected += 1;
+                }
                 Garbage::Tombstone(key) => {
                     result = self.collect_tombstone(&retired, &key).await;
                 }

@@ -4,6 +4,8 @@ use crate::catalog::{Catalog, CatalogError, IndexId, Primary, Secondary, TableId
 use crate::definition::TableDefinition;
 use crate::lane::{Lane, LaneError, LaneInner};
 use crate::snapshot::SLOTS_MAX;
+use crate::value::check_values;
+use crate::value_pool::SharedPieces;
 use fabric::{Batch, Env};
 use index::hash::HashReport;
 use layout::oracle::{LANE_ACTIVE, SLOT_COUNT, VECTOR};
@@ -78,6 +80,8 @@ pub(crate) struct Shared<E: Env> {
     slot_count: AtomicU32,
     published: Vec<AtomicU64>,
     catalog: Mutex<Arc<Catalog>>,
+    /// Free memory for values out of line.
+    pub pieces: SharedPieces,
     home: Mutex<Home<E>>,
 }
 
@@ -143,6 +147,8 @@ impl<E: Env> Shared<E> {
         let catalog = Arc::new(Catalog::build(epoch, &definitions, !E::COHERENT)?);
         let mut current = self.catalog.lock().expect("no holder panics");
         if current.epoch < epoch {
+            let has = |label| catalog.tables.iter().flatten().any(|info| info.label == label);
+            self.pieces.retain(has);
             *current = catalog;
         }
         Ok(current.clone())
@@ -205,6 +211,7 @@ impl<E: Env> Database<E> {
             slot_count: AtomicU32::new(0),
             published: (0..SLOTS_MAX).map(|_| AtomicU64::new(0)).collect(),
             catalog: Mutex::default(),
+            pieces: SharedPieces::default(),
             home: Mutex::new(Home { idle: Vec::new(), made: 0 }),
         };
         Ok(Self { env, shared: Arc::new(shared) })
@@ -226,6 +233,7 @@ impl<E: Env> Database<E> {
             slot_count: AtomicU32::new(0),
             published: (0..SLOTS_MAX).map(|_| AtomicU64::new(0)).collect(),
             catalog: Mutex::default(),
+            pieces: SharedPieces::default(),
             home: Mutex::new(Home { idle: Vec::new(), made: 0 }),
         };
         Self { env, shared: Arc::new(shared) }
@@ -338,6 +346,9 @@ impl<E: Env> Database<E> {
                     report.add_tree(name, index::tree::check(&self.env, tree).await?);
                 }
             }
+            if info.has_long_columns {
+                report.add_values(name, check_values(self, table).await?);
+            }
             for &number in &info.indexes {
                 let Some(index) = catalog.index_info(IndexId(number)) else { continue };
                 let name = format!("{name}.{}", index.design.name);
@@ -395,6 +406,11 @@ impl StructureReport {
         ));
         self.errors.extend(report.errors.into_iter().map(|error| format!("{name}: {error}")));
         self.locked.extend(report.locked.into_iter().map(|at| format!("{name}: {at:?}")));
+    }
+
+    fn add_values(&mut self, name: &str, (count, errors): (u64, Vec<String>)) {
+        self.lines.push(format!("{name}: {count} values out of line"));
+        self.errors.extend(errors.into_iter().map(|error| format!("{name}: {error}")));
     }
 
     fn add_tree(&mut self, name: &str, report: index::tree::TreeReport) {

@@ -9,6 +9,7 @@ use crate::displaced::DisplacedBuffer;
 use crate::snapshot::Snapshot;
 use crate::statistics::LaneStatistics;
 use crate::transaction::{Isolation, Transaction};
+use crate::value_pool::ValuePool;
 use crate::write::{
     BucketInsert, BucketSeen, EntryInsert, InsertBlock, LeafInsert, LeafSeen, LeafWitness, Owner,
 };
@@ -109,6 +110,8 @@ pub(crate) struct LaneTable {
     pub nodes: Pool,
     /// Version buffers, by position of the memory server.
     pub buffers: Vec<Pool>,
+    /// Values out of line, by position of the memory server; none where no column is kept so.
+    pub values: Vec<ValuePool>,
 }
 
 /// What a lane keeps per secondary index.
@@ -148,6 +151,10 @@ pub(crate) struct LaneInner<E: Env> {
     pub map: AccessMap,
     /// Accesses that are written, in order.
     pub written: Vec<u32>,
+    /// Values out of line that the transaction has set.
+    pub stage: layout::LongStage,
+    /// Where the commit stores them.
+    pub placed: Vec<crate::commit::PlacedValue>,
     pub buckets_seen: Vec<BucketSeen>,
     pub bucket_inserts: Vec<BucketInsert>,
     pub insert_blocks: Vec<InsertBlock>,
@@ -208,6 +215,8 @@ impl<E: Env> LaneInner<E> {
             accesses: Vec::with_capacity(256),
             map: AccessMap::default(),
             written: Vec::with_capacity(64),
+            stage: layout::LongStage::default(),
+            placed: Vec::new(),
             buckets_seen: Vec::new(),
             bucket_inserts: Vec::new(),
             insert_blocks: Vec::new(),
@@ -274,6 +283,10 @@ impl<E: Env> LaneInner<E> {
         self.accesses.clear();
         self.map.clear();
         self.written.clear();
+        if !self.stage.is_empty() {
+            self.stage.clear();
+            self.placed.clear();
+        }
         self.buckets_seen.clear();
         self.bucket_inserts.clear();
         self.insert_blocks.clear();
@@ -352,6 +365,7 @@ impl<E: Env> LaneInner<E> {
         };
         let nodes = self.shared.nodes(info.label);
         let on_server = |&node: &NodeId| Pool::new(info.label, vec![node]);
+        let values = |(server, pool)| ValuePool::new(info.label, server, pool);
         Ok(LaneTable {
             epoch: 0,
             directory,
@@ -359,6 +373,10 @@ impl<E: Env> LaneInner<E> {
             pool: Pool::new(info.label, nodes.clone()),
             nodes: Pool::new(info.label, nodes),
             buffers: self.shared.servers.iter().map(on_server).collect(),
+            values: match info.has_long_columns {
+                true => self.shared.servers.iter().map(on_server).enumerate().map(values).collect(),
+                false => Vec::new(),
+            },
         })
     }
 

@@ -7,6 +7,7 @@ use crate::lane::LaneInner;
 use crate::read::{Pending, access_hash};
 use crate::secondary::column_range;
 use crate::transaction::Transaction;
+use crate::value::Visitor;
 use crate::write::{LeafSeen, Owner};
 use fabric::{Batch, Env, Span};
 use index::tree::{LeafRead, LeafView};
@@ -115,12 +116,7 @@ impl<E: Env> Transaction<'_, E> {
         table: TableId,
         visit: &mut dyn FnMut(RecordRef<'_>),
     ) -> Result<(), TxnError> {
-        let lane = self.lane();
-        lane.open_table(table.0).await?;
-        match lane.info(table.0).primary {
-            Primary::Hash(_) => lane.visit_buckets(table.0, visit).await,
-            Primary::Tree(_) => lane.visit_leaves(table.0, visit).await,
-        }
+        self.lane().visit_table(table, &mut Visitor::Plain(visit)).await
     }
 }
 
@@ -143,6 +139,19 @@ struct Range {
 }
 
 impl<E: Env> LaneInner<E> {
+    /// Shows every visible row of a table.
+    pub(crate) async fn visit_table(
+        &mut self,
+        table: TableId,
+        visit: &mut Visitor<'_>,
+    ) -> Result<(), TxnError> {
+        self.open_table(table.0).await?;
+        match self.info(table.0).primary {
+            Primary::Hash(_) => self.visit_buckets(table.0, visit).await,
+            Primary::Tree(_) => self.visit_leaves(table.0, visit).await,
+        }
+    }
+
     fn scan_source(
         &self,
         source: ScanSource,
@@ -406,11 +415,7 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    async fn visit_leaves(
-        &mut self,
-        table: u32,
-        visit: &mut dyn FnMut(RecordRef<'_>),
-    ) -> Result<(), TxnError> {
+    async fn visit_leaves(&mut self, table: u32, visit: &mut Visitor<'_>) -> Result<(), TxnError> {
         let owner = Owner::Table(table);
         let tree = self.tree(owner);
         let mut from = Key::lowest(tree.layout.key_words);
@@ -439,7 +444,7 @@ impl<E: Env> LaneInner<E> {
         &mut self,
         table: u32,
         rows: &[(Key, GlobalPtr)],
-        visit: &mut dyn FnMut(RecordRef<'_>),
+        visit: &mut Visitor<'_>,
     ) -> Result<(), TxnError> {
         let words = self.info(table).row.words();
         self.batch().clear_verbs();
@@ -462,7 +467,7 @@ impl<E: Env> LaneInner<E> {
             self.show(access, visit);
             self.accesses.truncate(accesses);
         }
-        Ok(())
+        self.show_kept(table, visit).await
     }
 
     /// An access that the map does not know and that is forgotten soon.
@@ -473,25 +478,9 @@ impl<E: Env> LaneInner<E> {
         self.accesses.len() as u32 - 1
     }
 
-    fn show(&self, access: u32, visit: &mut dyn FnMut(RecordRef<'_>)) {
-        let access = &self.accesses[access as usize];
-        if access.state != State::Read {
-            return;
-        }
-        let info = self.info(access.table);
-        let words = self.batch.as_ref().expect("the batch is here").words(access.image);
-        let payload = info.row.payload() as usize;
-        let end = payload + info.row.payload_words as usize;
-        visit(RecordRef::new(&info.schema, &words[KEY as usize..payload], &words[payload..end]));
-    }
-
     /// Visits bucket after bucket, in the numbering of the directory it starts with; what a split has
     /// moved on is visited with the bucket it came from.
-    async fn visit_buckets(
-        &mut self,
-        table: u32,
-        visit: &mut dyn FnMut(RecordRef<'_>),
-    ) -> Result<(), TxnError> {
+    async fn visit_buckets(&mut self, table: u32, visit: &mut Visitor<'_>) -> Result<(), TxnError> {
         let info = self.info(table).clone();
         let Primary::Hash(hash) = &info.primary else {
             unreachable!("the caller knows it is hashed")
@@ -518,7 +507,7 @@ impl<E: Env> LaneInner<E> {
         hash: &index::hash::HashTable,
         (count, level_before): (u64, u32),
         number: u64,
-        visit: &mut dyn FnMut(RecordRef<'_>),
+        visit: &mut Visitor<'_>,
     ) -> Result<(), TxnError> {
         let mut numbers = vec![number];
         while let Some(number) = numbers.pop() {
@@ -538,6 +527,7 @@ impl<E: Env> LaneInner<E> {
                 self.show(access, visit);
                 self.accesses.truncate(accesses);
             }
+            self.show_kept(table, visit).await?;
             self.batch().clear_verbs();
             self.batch().truncate(arena);
         }

@@ -266,6 +266,9 @@ impl<E: Env> LaneInner<E> {
 
     /// Rows that were to be new and are not: their memory is free again.
     pub(super) fn free_private_rows(&mut self) {
+        if !self.placed.is_empty() {
+            self.free_placed_values();
+        }
         for index in 0..self.written.len() {
             let access = &mut self.accesses[self.written[index] as usize];
             if !access.is_new() || access.row.is_null() || access.state == State::Absent {

@@ -237,3 +237,9 @@ fn validating_a_leaf_by_its_insert_word_alone() {
     let mix = Mix { storage: Storage::Tree, keys: KEY_MAX + 1, sessions: 4, ..SERIALIZABLE };
     is_caught(&["commit::trust_leaf_insert_word"], 12000, &random::<false>(mix));
 }
+
+#[test]
+fn taking_a_value_without_its_version() {
+    let mix = Mix { storage: Storage::HashInlined, keys: 3, has_notes: true, ..TIGHT };
+    is_caught(&["value::skip_version"], 1000, &random::<false>(mix));
+}

@@ -37,6 +37,8 @@ pub const BYTES: u32 = crate::row::LINK;
 pub const DATA: u32 = 3;
 const _: () = assert!(VERSION == 1 && BYTES == 2 && DATA == BYTES + 1);
 
+/// Words that the place for values keeps when a transaction is over (8 MiB).
+const KEPT_WORDS_MAX: usize = 1 << 20;
 /// Fewest words of a piece of memory for values.
 const PIECE_WORDS_MIN: u32 = 8;
 
@@ -133,9 +135,10 @@ struct Staged {
 }
 
 impl LongStage {
-    /// Forgets all values; their memory stays for the next.
+    /// Forgets all values; a reasonable part of their memory stays for the next.
     pub fn clear(&mut self) {
         self.words.clear();
+        self.words.shrink_to(KEPT_WORDS_MAX);
         self.values.clear();
     }
 

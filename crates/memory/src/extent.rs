@@ -50,7 +50,7 @@ pub enum AllocateError {
     Call(#[from] CallError),
 }
 
-/// The extents of one region: fresh memory from a rising mark, returned memory by size.
+/// The extents of one region: returned memory where it fits best, else fresh memory from a rising mark.
 pub struct Extents {
     region: RegionId,
     state: Mutex<State>,
@@ -61,7 +61,8 @@ struct State {
     mark: u64,
     /// Fresh memory that was touched in advance: where it starts, and how much is left of it.
     ready: (u64, u64),
-    free: BTreeMap<u64, Vec<u64>>,
+    /// Zeroed memory below the mark, by offset, with its bytes. No two pieces touch.
+    free: BTreeMap<u64, u64>,
     used: BTreeMap<Label, BTreeMap<u64, u64>>,
 }
 
@@ -81,8 +82,7 @@ impl Extents {
     pub fn allocate(&self, bytes: u64, label: Label) -> Result<GlobalPtr, AllocateError> {
         let bytes = bytes.max(1).next_multiple_of(region::HEADER_BYTES);
         let mut state = self.lock();
-        let reused = state.free.get_mut(&bytes).and_then(Vec::pop);
-        let offset = match reused {
+        let offset = match state.take_free(bytes) {
             Some(offset) => offset,
             None => state.take_fresh(bytes)?,
         };
@@ -115,7 +115,7 @@ impl Extents {
 
     /// Makes a zeroed extent available again.
     fn recycle(&self, offset: u64, bytes: u64) {
-        self.lock().free.entry(bytes).or_default().push(offset);
+        self.lock().add_free(offset, bytes);
     }
 
     fn extents_of(&self, label: Label) -> Vec<u64> {
@@ -134,6 +134,36 @@ impl Extents {
 }
 
 impl State {
+    /// Takes the smallest free piece that is large enough; what is over stays free.
+    fn take_free(&mut self, bytes: u64) -> Option<u64> {
+        let fits = self.free.iter().filter(|&(_, &free)| free >= bytes);
+        let (&offset, &free) = fits.min_by_key(|&(_, &free)| free)?;
+        self.free.remove(&offset);
+        if free > bytes {
+            self.free.insert(offset + bytes, free - bytes);
+        }
+        Some(offset)
+    }
+
+    /// Adds a free piece, joined with those that it touches; the mark comes down to the last of them.
+    fn add_free(&mut self, offset: u64, bytes: u64) {
+        let (mut start, mut end) = (offset, offset + bytes);
+        if let Some((&before, &free)) = self.free.range(..start).next_back()
+            && before + free == start
+        {
+            self.free.remove(&before);
+            start = before;
+        }
+        if let Some(free) = self.free.remove(&end) {
+            end += free;
+        }
+        if end == self.mark {
+            self.mark = start;
+        } else {
+            self.free.insert(start, end - start);
+        }
+    }
+
     fn take_fresh(&mut self, bytes: u64) -> Result<u64, AllocateError> {
         let (start, left) = self.ready;
         if bytes <= left {
@@ -144,8 +174,9 @@ impl State {
     }
 
     fn take_untouched(&mut self, bytes: u64) -> Result<u64, AllocateError> {
-        let free_bytes = self.region_bytes - self.mark;
-        if bytes > free_bytes {
+        let fresh_bytes = self.region_bytes - self.mark;
+        if bytes > fresh_bytes {
+            let free_bytes = self.free.values().copied().fold(fresh_bytes, u64::max);
             let region_bytes = self.region_bytes;
             return Err(AllocateError::Full { wanted_bytes: bytes, free_bytes, region_bytes });
         }
@@ -329,5 +360,35 @@ mod tests {
         let span = batch.read(first, 1);
         let batch = run_now(env.execute(batch)).expect("inside the region");
         assert_eq!(batch.words(span), [0]);
+    }
+
+    #[test]
+    fn freed_neighbours_become_one_and_serve_any_size() {
+        let page = region::HEADER_BYTES;
+        let extents = Extents::new(RegionId(0), 9 * page);
+        let take = |pages: u64| extents.allocate(pages * page, Label(1)).map(GlobalPtr::offset);
+        let give = |offset: u64| {
+            let bytes = extents.forget(offset, Label(1)).expect("it was handed out");
+            extents.recycle(offset, bytes);
+        };
+        let taken =
+            [take(1), take(2), take(3), take(1), take(1)].map(|at| at.expect("there is room"));
+        let error = take(1).expect_err("all is handed out");
+        assert!(matches!(error, AllocateError::Full { free_bytes: 0, .. }), "{error}");
+        // The holes at 1, 3 and 2 become one of 6 pages, of which the smallest fitting part is taken.
+        give(taken[0]);
+        give(taken[2]);
+        assert_eq!(take(3), Ok(taken[2]), "the smallest piece that is large enough");
+        give(taken[2]);
+        give(taken[1]);
+        let error = take(7).expect_err("six pages are free");
+        assert!(matches!(error, AllocateError::Full { free_bytes, .. } if free_bytes == 6 * page));
+        assert_eq!((take(5), take(1)), (Ok(taken[0]), Ok(taken[0] + 5 * page)));
+        // What is free at the end is fresh again.
+        give(taken[4]);
+        give(taken[3]);
+        give(taken[0]);
+        give(taken[0] + 5 * page);
+        assert_eq!(take(8), Ok(taken[0]));
     }
 }

@@ -48,6 +48,14 @@ impl Retired {
         self.table as usize
     }
 
+    /// The index that it was part of, if it was part of one.
+    pub(crate) fn index(&self) -> Option<u32> {
+        match self.what {
+            Garbage::Entry(index, _) | Garbage::Leaf(Owner::Index(index), _) => Some(index),
+            _ => None,
+        }
+    }
+
     /// A value out of line that `successor` of its row does not have any more.
     pub(crate) fn value(access: &Access, successor: VersionWord, value: OutOfLine) -> Self {
         Self { table: access.table, row: access.row, successor, what: Garbage::Value(value) }
@@ -180,7 +188,7 @@ impl<E: Env> LaneInner<E> {
         let hash = self.hash_table(owner).clone();
         let label = match owner {
             Owner::Table(table) => self.info(table).label,
-            Owner::Index(index) => self.info(self.index_info(index).table).label,
+            Owner::Index(index) => self.index_info(index).label,
         };
         let nodes = self.shared.nodes(label);
         let pool = match owner {

@@ -1,8 +1,10 @@
 //! A database: what its lanes share.
 
 use crate::catalog::{Catalog, CatalogError, IndexId, Primary, Secondary, TableId, TableMemory};
+use crate::catalog::{index_label, table_label};
 use crate::definition::TableDefinition;
 use crate::lane::{Lane, LaneError, LaneInner};
+use crate::release::Released;
 use crate::snapshot::SLOTS_MAX;
 use crate::value::check_values;
 use crate::value_pool::SharedPieces;
@@ -80,6 +82,8 @@ pub(crate) struct Shared<E: Env> {
     slot_count: AtomicU32,
     published: Vec<AtomicU64>,
     catalog: Mutex<Arc<Catalog>>,
+    /// Memory of dropped tables and indexes that lanes may still use.
+    pub released: Mutex<Vec<Released>>,
     /// Free memory for values out of line.
     pub pieces: SharedPieces,
     home: Mutex<Home<E>>,
@@ -211,6 +215,7 @@ impl<E: Env> Database<E> {
             slot_count: AtomicU32::new(0),
             published: (0..SLOTS_MAX).map(|_| AtomicU64::new(0)).collect(),
             catalog: Mutex::default(),
+            released: Mutex::default(),
             pieces: SharedPieces::default(),
             home: Mutex::new(Home { idle: Vec::new(), made: 0 }),
         };
@@ -233,6 +238,7 @@ impl<E: Env> Database<E> {
             slot_count: AtomicU32::new(0),
             published: (0..SLOTS_MAX).map(|_| AtomicU64::new(0)).collect(),
             catalog: Mutex::default(),
+            released: Mutex::default(),
             pieces: SharedPieces::default(),
             home: Mutex::new(Home { idle: Vec::new(), made: 0 }),
         };
@@ -315,7 +321,10 @@ impl<E: Env> Database<E> {
         let mut tables: Vec<TableMemory> = catalog
             .names()
             .map(|(name, table)| {
-                let used_bytes = bytes.remove(&(u64::from(table.0) + 1)).unwrap_or(0);
+                let indexes = catalog.info(table).map(|info| info.indexes.as_slice());
+                let indexes = indexes.unwrap_or_default().iter().map(|&index| index_label(index));
+                let labels = indexes.chain([table_label(table.0)]);
+                let used_bytes = labels.filter_map(|label| bytes.remove(&label.0)).sum();
                 TableMemory { name: name.to_owned(), used_bytes }
             })
             .collect();

@@ -352,7 +352,7 @@ impl<E: Env> LaneInner<E> {
             self.tables[position] = Some(self.new_lane_table(&info).await?);
         }
         for index in info.indexes.clone() {
-            self.open_index(index, &info).await?;
+            self.open_index(index).await?;
         }
         self.lane_table(table).epoch = self.catalog.epoch;
         Ok(())
@@ -380,7 +380,7 @@ impl<E: Env> LaneInner<E> {
         })
     }
 
-    async fn open_index(&mut self, index: u32, table: &TableInfo) -> Result<(), TxnError> {
+    async fn open_index(&mut self, index: u32) -> Result<(), TxnError> {
         if let Some(Some(_)) = self.indexes.get(index as usize) {
             return Ok(());
         }
@@ -391,7 +391,7 @@ impl<E: Env> LaneInner<E> {
             Secondary::Hash(hash) => index::hash::read_directory(&self.env, hash).await?,
             Secondary::Tree(_) => Directory::default(),
         };
-        let pool = Pool::new(table.label, self.shared.nodes(table.label));
+        let pool = Pool::new(info.label, self.shared.nodes(info.label));
         let position = index as usize;
         if self.indexes.len() <= position {
             self.indexes.resize_with(position + 1, || None);
@@ -414,17 +414,25 @@ impl<E: Env> LaneInner<E> {
         self.tables[table as usize].as_mut().expect("the table was opened when it was first named")
     }
 
-    /// Goes over to a newer catalog; forgets what the lane keeps of tables that are gone. What it keeps of
-    /// others is completed when they are next used.
+    /// Goes over to a newer catalog; forgets what the lane keeps of tables and indexes that are gone. What it
+    /// keeps of others is completed when they are next used.
     pub fn adopt_catalog(&mut self, catalog: Arc<Catalog>) {
         for (position, table) in self.tables.iter_mut().enumerate() {
             if catalog.tables.get(position).is_none_or(Option::is_none) {
                 *table = None;
             }
         }
-        let tables = &self.tables;
+        for (position, index) in self.indexes.iter_mut().enumerate() {
+            if catalog.indexes.get(position).is_none_or(Option::is_none) {
+                *index = None;
+            }
+        }
+        let (tables, indexes) = (&self.tables, &self.indexes);
         let is_there = |table: usize| tables.get(table).is_some_and(Option::is_some);
-        self.retired.retain(|retired| is_there(retired.table()));
+        let has_index = |index: u32| indexes.get(index as usize).is_some_and(Option::is_some);
+        self.retired.retain(|retired| {
+            is_there(retired.table()) && retired.index().is_none_or(has_index)
+        });
         self.displaced.retain(|displaced| is_there(displaced.table as usize));
         self.catalog = catalog;
     }

@@ -19,6 +19,7 @@ pub mod local;
 pub mod old_version;
 pub mod oracle;
 pub mod read;
+mod release;
 pub mod scan;
 pub mod secondary;
 pub mod snapshot;

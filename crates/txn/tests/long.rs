@@ -432,6 +432,23 @@ fn a_value_above_its_bound_and_an_index_over_it_are_refused() {
 }
 
 #[test]
+fn values_of_more_than_half_a_gigabyte_are_refused() {
+    let database = database(64 << 20);
+    let table = create(&database, Storage::HashOutside);
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let mut txn = begin(&mut lane);
+    let value = photo(0, 1 << 20);
+    for id in 0..513 {
+        let row = run_now(txn.insert(table, &key(id))).expect("is free");
+        txn.update(row).set_bytes(PHOTO, &value);
+    }
+    assert_eq!(run_now(txn.commit()), Outcome::Aborted(Abort::TooLarge));
+    let mut txn = begin(&mut lane);
+    insert(&mut txn, table, 0, 100);
+    commit(txn);
+}
+
+#[test]
 fn values_count_as_memory_of_their_table_and_go_with_it() {
     let database = database(64 << 20);
     let before = used_bytes(&database);

@@ -160,11 +160,15 @@ impl<E: Env> LaneInner<E> {
     /// Upkeep after a commit: growth that was asked for, and a round of collection now and then.
     #[inline]
     pub(crate) async fn keep_up(&mut self) {
-        if self.wants_growth.is_none() && !self.statistics.commits.is_multiple_of(COMMITS_PER_ROUND)
-        {
-            return;
+        if self.is_upkeep_due() {
+            self.keep_up_now().await;
         }
-        self.keep_up_now().await;
+    }
+
+    /// Whether the commit that is about to end has upkeep after it.
+    #[inline]
+    pub(crate) fn is_upkeep_due(&self) -> bool {
+        self.wants_growth.is_some() || self.statistics.commits.is_multiple_of(COMMITS_PER_ROUND)
     }
 
     async fn keep_up_now(&mut self) {
@@ -177,6 +181,8 @@ impl<E: Env> LaneInner<E> {
             // Collection that fails is tried again with the next round; nothing is lost by waiting.
             let _ = self.collect_round().await;
         }
+        // If it cannot be said that the lane is at rest, others wait for it no longer than E.
+        let _ = self.rest().await;
         let cost = self.env.counters().counts() - before;
         self.statistics.upkeep_round_trips += cost.round_trips;
         self.statistics.upkeep_verbs += cost.verbs;
@@ -209,6 +215,7 @@ impl<E: Env> LaneInner<E> {
     /// Collects until nothing more can be collected.
     pub(crate) async fn collect_all(&mut self) -> Result<(), Abort> {
         self.reset();
+        self.is_announced = true;
         self.take_snapshot().await?;
         self.advance_horizon().await?;
         loop {
@@ -221,7 +228,7 @@ impl<E: Env> LaneInner<E> {
                 break;
             }
         }
-        Ok(())
+        self.rest().await
     }
 
     /// One round: a newer horizon, then the garbage that it covers, oldest first.

@@ -239,9 +239,11 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         let lane = self.shared.oracle_layout.lane(self.shared.oracle, self.slot);
-        let mut batch = Batch::new();
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
+        batch.reset();
         batch.write_word(lane.add_words(u64::from(LANE_ACTIVE)), 0);
-        self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
+        let batch = self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
+        self.scratch.batch = Some(batch);
         self.is_announced = false;
         Ok(())
     }
@@ -430,9 +432,8 @@ impl<E: Env> LaneInner<E> {
         let (tables, indexes) = (&self.tables, &self.indexes);
         let is_there = |table: usize| tables.get(table).is_some_and(Option::is_some);
         let has_index = |index: u32| indexes.get(index as usize).is_some_and(Option::is_some);
-        self.retired.retain(|retired| {
-            is_there(retired.table()) && retired.index().is_none_or(has_index)
-        });
+        self.retired
+            .retain(|retired| is_there(retired.table()) && retired.index().is_none_or(has_index));
         self.displaced.retain(|displaced| is_there(displaced.table as usize));
         self.catalog = catalog;
     }

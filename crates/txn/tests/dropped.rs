@@ -164,6 +164,49 @@ fn indexes_come_and_go_beside_a_session() {
 }
 
 #[test]
+fn an_index_comes_and_goes_under_those_who_write_its_table() {
+    let database = database(10_000_000_000);
+    let table = create(&database, Storage::HashInlined, Vec::new());
+    let mut lane = run_now(database.lane()).expect("a lane");
+    fill(&mut lane, table, 0..200, 0);
+    run_now(lane.rest()).expect("reachable");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let other = database.for_thread();
+        scope.spawn(|| {
+            let other = other;
+            let mut lane = run_now(other.lane()).expect("a lane");
+            let mut value = 0;
+            while !is_over.load(Relaxed) {
+                value += 1000;
+                // Every value is new, so that leaves and buckets fill, split, and are collected.
+                for id in 0..200 {
+                    let Ok(mut txn) = run_now(lane.begin(Isolation::Snapshot)) else { continue };
+                    let Ok(Some(row)) = run_now(txn.read(table, &key(id))) else { continue };
+                    txn.update(row).set_int(VALUE, value + i64::from(id));
+                    let outcome = run_now(txn.commit());
+                    assert!(outcome != Outcome::Unknown);
+                }
+            }
+        });
+        let _end = EndOfWork(&is_over);
+        for round in 0..100 {
+            let kind = [IndexKind::Hash, IndexKind::Tree][round % 2];
+            run_now(database.create_index("HashInlined", index("i", kind))).expect("created");
+            run_now(database.drop_index("HashInlined", "i")).expect("is there");
+            // A table in the memory of the index: whoever still writes there damages it.
+            create(&database, Storage::Tree, vec![index("j", IndexKind::Hash)]);
+            fill(&mut lane, database.table("Tree").expect("is there"), 0..50, 0);
+            run_now(lane.rest()).expect("reachable");
+            let report = run_now(database.check()).expect("readable");
+            assert_eq!(report.errors, Vec::<String>::new());
+            run_now(database.drop_table("Tree")).expect("is there");
+        }
+    });
+    check(&database);
+}
+
+#[test]
 fn garbage_of_a_dropped_index_goes_with_it() {
     let database = database(10_000_000_000);
     let table = create(&database, Storage::HashOutside, vec![index("i", IndexKind::Tree)]);

@@ -15,10 +15,14 @@ impl<E: Env> LaneInner<E> {
         let batch = self.batch();
         batch.clear_verbs();
         batch.write_word(slot, timestamp.counter());
-        // With the same message the lane is at rest: nobody waits for its snapshot any more.
-        batch.write_word(lane.add_words(u64::from(LANE_ACTIVE)), 0);
+        // With the same message the lane is at rest: nobody waits for its snapshot any more. Upkeep still works
+        // on tables and indexes, whose memory must not go before that is over.
+        let is_at_rest = !self.is_upkeep_due() || self.env.mutant("commit::rest_before_upkeep");
+        if is_at_rest {
+            self.batch().write_word(lane.add_words(u64::from(LANE_ACTIVE)), 0);
+        }
         self.execute().await?;
-        self.is_announced = false;
+        self.is_announced &= !is_at_rest;
         self.shared.note_published(self.slot, timestamp.counter());
         Ok(())
     }

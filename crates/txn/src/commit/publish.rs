@@ -17,7 +17,7 @@ impl<E: Env> LaneInner<E> {
         batch.write_word(slot, timestamp.counter());
         // With the same message the lane is at rest: nobody waits for its snapshot any more. Upkeep still works
         // on tables and indexes, whose memory must not go before that is over.
-        let is_at_rest = !self.is_upkeep_due() || self.env.mutant("commit::rest_before_upkeep");
+        let is_at_rest = !self.is_upkeep_due();
         if is_at_rest {
             self.batch().write_word(lane.add_words(u64::from(LANE_ACTIVE)), 0);
         }

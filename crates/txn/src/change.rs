@@ -12,9 +12,11 @@ use crate::definition::{
 };
 use crate::transaction::Isolation;
 use crate::{Abort, Outcome};
-use fabric::{Batch, Env};
+use fabric::{Batch, Env, Span};
 use index::hash::Locator;
-use layout::oracle::{EPOCH, INDEXES, LANE_ACKNOWLEDGED, LANE_ACTIVE, LANE_WORDS, TABLES};
+use layout::oracle::{
+    EPOCH, INDEXES, LANE_ACKNOWLEDGED, LANE_ACTIVE, LANE_WORDS, LANE_WORKING, TABLES,
+};
 use layout::{
     BucketLayout, IndexDesign, IndexKind, LeafLayout, Placement, RowLayout, Schema, SlotId, Storage,
 };
@@ -232,10 +234,14 @@ impl<E: Env> Database<E> {
         loop {
             let mut batch = Batch::new();
             let lanes = batch.read(first, slots.max(1) * LANE_WORDS);
+            // A lane says that it works on before it says that it is at rest.
+            batch.fence();
+            let works = batch.read(first, slots.max(1) * LANE_WORDS);
             let batch = self.env.execute(batch).await?;
             let knows = |slot: u32| {
-                let lane = lanes.at + slot * LANE_WORDS;
-                batch.word(lane + LANE_ACTIVE) == 0 || batch.word(lane + LANE_ACKNOWLEDGED) >= epoch
+                let word = |words: Span, word: u32| batch.word(words.at + slot * LANE_WORDS + word);
+                let is_at_rest = word(lanes, LANE_ACTIVE) == 0 && word(works, LANE_WORKING) == 0;
+                is_at_rest || word(lanes, LANE_ACKNOWLEDGED) >= epoch
             };
             if (0..slots).all(knows) {
                 return Ok(());

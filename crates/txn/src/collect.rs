@@ -21,7 +21,7 @@ use crate::write::Owner;
 use fabric::{Batch, Env, FabricError, Span};
 use index::tree::{LeafRead, LeafView, LockResult};
 use layout::bucket;
-use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS};
+use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS, LANE_WORKING};
 use layout::row::{HEADER, LINK, VERSION};
 use layout::{GlobalPtr, Key, OutOfLine, RegionId, VersionWord, region};
 
@@ -181,12 +181,22 @@ impl<E: Env> LaneInner<E> {
             // Collection that fails is tried again with the next round; nothing is lost by waiting.
             let _ = self.collect_round().await;
         }
-        // If it cannot be said that the lane is at rest, others wait for it no longer than E.
-        let _ = self.rest().await;
+        // If it cannot be said that the upkeep is over, changes of the catalog wait for it no longer than E.
+        let _ = self.end_upkeep().await;
         let cost = self.env.counters().counts() - before;
         self.statistics.upkeep_round_trips += cost.round_trips;
         self.statistics.upkeep_verbs += cost.verbs;
         self.statistics.upkeep_bytes += cost.bytes;
+    }
+
+    /// Changes of the catalog need not wait for this lane any more.
+    async fn end_upkeep(&mut self) -> Result<(), FabricError> {
+        let lane = self.shared.oracle_layout.lane(self.shared.oracle, self.slot);
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
+        batch.reset();
+        batch.write_word(lane.add_words(u64::from(LANE_WORKING)), 0);
+        self.scratch.batch = Some(self.env.execute(batch).await?);
+        Ok(())
     }
 
     async fn grow(&mut self, owner: Owner) -> Result<(), Abort> {

@@ -93,8 +93,15 @@ fn beside_a_session(database: &Database<LocalEnv>, work: impl FnOnce()) {
                 };
                 let next = txn.row(row).int(1) + 1;
                 txn.update(row).set_int(1, next);
-                assert_eq!(run_now(txn.commit()), Outcome::Committed);
-                count.fetch_add(1, Relaxed);
+                match run_now(txn.commit()) {
+                    Outcome::Committed => count.fetch_add(1, Relaxed),
+                    // Others may hold a snapshot for thousands of these commits.
+                    Outcome::Aborted(abort) => {
+                        assert!(abort.is_retryable(), "{abort}");
+                        continue;
+                    }
+                    Outcome::Unknown => unreachable!("nothing fails in one process"),
+                };
             }
         });
         // The session has begun, so that its memory does not count as that of others.

@@ -347,6 +347,10 @@ fn oracle(page: &mut Page) {
         ),
         Field::at(ring, "ring", "write, under the try-lock", "8 frozen vectors"),
     ]);
+    lanes_and_ring(page, &area);
+}
+
+fn lanes_and_ring(page: &mut Page, area: &OracleLayout) {
     page.heading("Lane", "A cache line of the oracle for each slot.");
     page.fields(&[
         AT(
@@ -356,6 +360,12 @@ fn oracle(page: &mut Page) {
             "0 if idle, else a stamp that bounds the snapshot from below",
         ),
         AT(oracle::LANE_ACKNOWLEDGED, "acknowledged", "begin", "the last epoch it has seen"),
+        AT(
+            oracle::LANE_WORKING,
+            "working",
+            "publish: before active; upkeep: 0, last",
+            "1 while it grows or collects: changes of the catalog wait",
+        ),
     ]);
     page.heading(
         "Frozen vector",

@@ -219,7 +219,7 @@ fn giving_a_standing_unique_key_without_its_lock() {
 #[test]
 fn locking_a_leaf_without_its_rewrite_counter() {
     let mix = Mix { storage: Storage::Tree, keys: KEY_MAX + 1, ..TIGHT };
-    is_caught(&["commit::skip_leaf_version"], 6000, &random::<false>(mix));
+    is_caught(&["commit::skip_leaf_version"], 1000, &random::<false>(mix));
 }
 
 #[test]

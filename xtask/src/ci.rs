@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
-use crate::{counts, process, tidy};
+use crate::{counts, layout, process, tidy};
 use test_results::TestResults;
 
 /// Which steps to run; all of them unless told otherwise.
@@ -35,13 +35,14 @@ enum Step {
     Fmt,
     Clippy,
     Tidy,
+    Layout,
     Tests,
     Doc,
     Counts,
 }
 
-const STEPS: [Step; 6] =
-    [Step::Fmt, Step::Clippy, Step::Tidy, Step::Tests, Step::Doc, Step::Counts];
+const STEPS: [Step; 7] =
+    [Step::Fmt, Step::Clippy, Step::Tidy, Step::Layout, Step::Tests, Step::Doc, Step::Counts];
 
 const FMT: &[&str] = &["fmt", "--all", "--check"];
 const CLIPPY: &[&str] =
@@ -55,6 +56,7 @@ impl Step {
             Step::Fmt => "fmt",
             Step::Clippy => "clippy",
             Step::Tidy => "tidy",
+            Step::Layout => "layout",
             Step::Tests => "tests",
             Step::Doc => "doc",
             Step::Counts => "counts",
@@ -66,6 +68,7 @@ impl Step {
             Step::Fmt => format!("cargo {}", FMT.join(" ")),
             Step::Clippy => format!("cargo {}", CLIPPY.join(" ")),
             Step::Tidy => "cargo xtask tidy".to_string(),
+            Step::Layout => "cargo xtask layout --check".to_string(),
             Step::Tests => format!("cargo {}", TESTS.join(" ")),
             Step::Doc => format!("RUSTDOCFLAGS='-D warnings' cargo {}", DOC.join(" ")),
             Step::Counts => "cargo xtask counts".to_string(),
@@ -126,6 +129,7 @@ fn run_step(root: &Path, step: Step, results: &mut Option<TestResults>) -> Resul
         Step::Fmt => process::run(&mut process::cargo(root, FMT)),
         Step::Clippy => process::run(&mut process::cargo(root, CLIPPY)),
         Step::Tidy => tidy::run(root),
+        Step::Layout => layout::run(root, &layout::Options::checking()),
         Step::Tests => {
             let output =
                 process::tee(&mut process::cargo(root, TESTS), &mut std::io::stdout().lock())?;
@@ -165,7 +169,10 @@ mod tests {
 
     #[test]
     fn all_steps_run_in_order_unless_chosen() {
-        assert_eq!(names(None, None), ["fmt", "clippy", "tidy", "tests", "doc", "counts"]);
+        assert_eq!(
+            names(None, None),
+            ["fmt", "clippy", "tidy", "layout", "tests", "doc", "counts"]
+        );
         assert_eq!(names(Some(Step::Tidy), None), ["tidy"]);
         assert_eq!(names(None, Some(Step::Tests)), ["tests", "doc", "counts"]);
     }

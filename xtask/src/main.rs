@@ -1,4 +1,4 @@
-//! The workspace's tooling: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask counts`.
+//! The workspace's tooling: `cargo xtask ci`, `tidy`, `layout`, `counts`.
 //!
 //! It stands outside the layers: no crate of the product is a dependency of it, so it still builds,
 //! and can say what is wrong, when the product does not.
@@ -7,6 +7,7 @@
 
 mod ci;
 mod counts;
+mod layout;
 mod process;
 mod tidy;
 mod workspace;
@@ -28,6 +29,8 @@ enum Task {
     Ci(ci::Options),
     /// Check the rules no compiler knows: layers, unsafe code, lengths, leftovers
     Tidy,
+    /// Write docs/layout.md: what each word of remote memory is
+    Layout(layout::Options),
     /// Compare instructions and round trips per transaction with the recorded ones
     Counts(counts::Options),
 }
@@ -48,6 +51,7 @@ fn run(task: &Task) -> anyhow::Result<()> {
     match task {
         Task::Ci(options) => ci::run(&root, options),
         Task::Tidy => tidy::run(&root),
+        Task::Layout(options) => layout::run(&root, options),
         Task::Counts(options) => counts::run(&root, options),
     }
 }

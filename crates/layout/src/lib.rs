@@ -3,7 +3,7 @@
 //! A reader who wants to know what a word means looks here. Each structure has one file with a byte
 //! table, a sentence per field (who writes it, with which verb), its invariants, and assertions the
 //! compiler checks. The order to read them: [`address`], [`version`], [`row`], [`bucket`], [`leaf`],
-//! [`oracle`], [`region`]; then what users see: [`schema`], [`record`], [`key`], [`design`].
+//! [`oracle`], [`region`], [`value`]; then what users see: [`schema`], [`record`], [`key`], [`design`].
 #![forbid(unsafe_code)]
 
 pub mod address;
@@ -16,6 +16,7 @@ pub mod record;
 pub mod region;
 pub mod row;
 pub mod schema;
+pub mod value;
 pub mod version;
 
 pub use address::{GlobalPtr, NodeId, RegionId, WORD_BYTES};
@@ -24,7 +25,8 @@ pub use design::{IndexDesign, IndexKind, PhysicalDesign, Placement, Storage};
 pub use key::{KEY_WORDS_MAX, Key, KeyBuilder};
 pub use leaf::LeafLayout;
 pub use oracle::OracleLayout;
-pub use record::{OutOfLine, RecordMut, RecordRef};
+pub use record::{RecordMut, RecordRef};
 pub use row::RowLayout;
 pub use schema::{Column, ColumnType, Schema, SchemaError, Value};
+pub use value::{LongStage, LongValues, OutOfLine, ValueLayout};
 pub use version::{SlotId, VersionWord};

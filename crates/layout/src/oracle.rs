@@ -20,7 +20,8 @@ use crate::version::SlotId;
 /// ```
 ///
 /// A lane's eight words fill a cache line of their own: `active` (0 idle, else the stamp that bounds its
-/// snapshot from below) and `acknowledged` (the last catalog epoch it has seen).
+/// snapshot from below), `acknowledged` (the last catalog epoch it has seen) and `working` (1 while it grows or
+/// collects after a commit: changes of the catalog wait for that, horizons do not).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OracleLayout {
     /// Number of slots, a multiple of 8 so that lanes start on a cache line.
@@ -49,6 +50,8 @@ pub const LANE_WORDS: u32 = 8;
 pub const LANE_ACTIVE: u32 = 0;
 /// In a lane's words: the last catalog epoch it has seen.
 pub const LANE_ACKNOWLEDGED: u32 = 1;
+/// In a lane's words: 1 while it grows or collects after a commit.
+pub const LANE_WORKING: u32 = 2;
 /// Frozen vectors kept: number n stands in place n mod 8.
 pub const RING_PLACES: u32 = 8;
 const _: () = assert!(VECTOR as u64 * WORD_BYTES == 64);

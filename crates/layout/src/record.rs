@@ -1,20 +1,12 @@
 //! Reading and writing the columns of a row that stands in words: no copy, no allocation for numbers.
 
 use crate::key::{KeyBuilder, read_signed, read_unsigned};
-use crate::schema::{ColumnType, Place, Schema, SchemaError, SlotKind, Value, int_fits};
+use crate::schema::{ColumnType, Place, Schema, SchemaError, Slot, SlotKind, Value, int_fits};
+use crate::value::{LongStage, LongValues, OutOfLine, REFERENCE_WORDS};
 use bytemuck::{cast_slice, cast_slice_mut};
 
 const _: () =
     assert!(cfg!(target_endian = "little"), "payload columns are little-endian, in place");
-
-/// Pointer and length of a value kept out of line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OutOfLine {
-    /// First word of the value, as a pointer word.
-    pub ptr: u64,
-    /// Length in bytes.
-    pub bytes: u64,
-}
 
 /// A row's key and payload, to read columns from.
 #[derive(Clone, Copy)]
@@ -22,13 +14,23 @@ pub struct RecordRef<'a> {
     schema: &'a Schema,
     key: &'a [u64],
     payload: &'a [u64],
+    /// The values of the columns out of line, if they were fetched.
+    long: Option<&'a LongValues>,
 }
 
 impl<'a> RecordRef<'a> {
     /// A view of a row whose encoded key is `key`.
     #[inline]
     pub fn new(schema: &'a Schema, key: &'a [u64], payload: &'a [u64]) -> Self {
-        Self { schema, key, payload }
+        Self { schema, key, payload, long: None }
+    }
+
+    /// The same row with the values of its columns out of line, in the order of
+    /// [`Schema::long_columns`]: they can be read like any other then.
+    #[inline]
+    #[must_use]
+    pub fn with_long(self, values: &'a LongValues) -> Self {
+        Self { long: Some(values), ..self }
     }
 
     /// The schema of the row.
@@ -90,12 +92,15 @@ impl<'a> RecordRef<'a> {
         }
     }
 
-    /// The bytes of an inline text or bytes column outside the key. Meaningless where it is null.
+    /// The bytes of a text or bytes column outside the key. Meaningless where it is null.
+    ///
+    /// # Panics
+    /// If the column is kept out of line and its value was not fetched.
     #[inline(always)]
     pub fn bytes(&self, column: usize) -> &'a [u8] {
         let slot = self.schema.slot(column);
         if slot.kind != SlotKind::Payload || slot.width > 0 {
-            return &[];
+            return self.bytes_elsewhere(slot);
         }
         let payload = self.payload_bytes();
         let (at, prefix) = (slot.at as usize, usize::from(slot.prefix));
@@ -106,19 +111,37 @@ impl<'a> RecordRef<'a> {
         &payload[at + prefix..at + prefix + length]
     }
 
-    /// An inline text column outside the key.
+    /// Bytes that do not stand in the payload.
+    #[cold]
+    fn bytes_elsewhere(&self, slot: Slot) -> &'a [u8] {
+        match (slot.kind, self.long) {
+            (SlotKind::OutOfLine, Some(values)) => {
+                values.get(usize::from(slot.long)).unwrap_or_default()
+            }
+            (SlotKind::OutOfLine, None) => {
+                panic!("a column out of line is read with read_long")
+            }
+            _ => &[],
+        }
+    }
+
+    /// A text column outside the key.
+    ///
+    /// # Panics
+    /// As [`RecordRef::bytes`].
     #[inline]
     pub fn text(&self, column: usize) -> &'a str {
         std::str::from_utf8(self.bytes(column)).unwrap_or("")
     }
 
-    /// Where the value of a column kept out of line stands.
+    /// Where the value of a column kept out of line stands; none for other columns.
     pub fn out_of_line(&self, column: usize) -> Option<OutOfLine> {
-        let Place::OutOfLine { at } = self.schema.place(column) else {
-            return None;
-        };
-        let word = (at / 8) as usize;
-        Some(OutOfLine { ptr: self.payload[word], bytes: self.payload[word + 1] })
+        let word = self.schema.long_word(column)?;
+        Some(OutOfLine::from_words([
+            self.payload[word],
+            self.payload[word + 1],
+            self.payload[word + 2],
+        ]))
     }
 
     /// Appends a column to a key, encoded as [`Schema::append_key_part`] does, without allocating.
@@ -151,7 +174,10 @@ impl<'a> RecordRef<'a> {
         }
     }
 
-    /// Any inline column as a value.
+    /// Any column as a value.
+    ///
+    /// # Panics
+    /// As [`RecordRef::bytes`].
     pub fn value(&self, column: usize) -> Value {
         if self.is_null(column) {
             return Value::Null;
@@ -186,13 +212,22 @@ pub fn copy_key_bytes(mut builder: KeyBuilder, words: &[u64], at: u32, count: u3
 pub struct RecordMut<'a> {
     schema: &'a Schema,
     payload: &'a mut [u64],
+    /// Takes the values of columns out of line.
+    stage: Option<&'a mut LongStage>,
 }
 
 impl<'a> RecordMut<'a> {
     /// A view of the payload words of a row of `schema`.
     #[inline]
     pub fn new(schema: &'a Schema, payload: &'a mut [u64]) -> Self {
-        Self { schema, payload }
+        Self { schema, payload, stage: None }
+    }
+
+    /// The same view, which keeps values out of line in `stage` until they are stored.
+    #[inline]
+    #[must_use]
+    pub fn with_stage(self, stage: &'a mut LongStage) -> Self {
+        Self { stage: Some(stage), ..self }
     }
 
     /// Sets an integer, date, timestamp, scaled decimal or bool.
@@ -221,15 +256,14 @@ impl<'a> RecordMut<'a> {
         self.set_int(column, value.to_bits() as i64);
     }
 
-    /// Sets inline text or bytes. The length must fit the column.
+    /// Sets text or bytes. The length must fit the column.
     #[inline]
     pub fn set_bytes(&mut self, column: usize, value: &[u8]) {
         let slot = self.schema.slot(column);
         assert!(value.len() as u32 <= slot.length_max, "the value is longer than its column");
-        assert!(
-            slot.kind == SlotKind::Payload,
-            "only inline columns outside the key are set in place"
-        );
+        if slot.kind != SlotKind::Payload {
+            return self.stage_bytes(column, value);
+        }
         let bytes = cast_slice_mut::<u64, u8>(self.payload);
         bytes[usize::from(slot.null_byte)] &= !slot.null_bit;
         let (at, prefix) = (slot.at as usize, usize::from(slot.prefix));
@@ -240,19 +274,30 @@ impl<'a> RecordMut<'a> {
         bytes[at + prefix..at + prefix + value.len()].copy_from_slice(value);
     }
 
+    /// Keeps a value out of line until it is stored.
+    #[cold]
+    fn stage_bytes(&mut self, column: usize, value: &[u8]) {
+        let word = self.schema.long_word(column).expect("a key column cannot be changed in place");
+        let reference = &mut self.payload[word..word + REFERENCE_WORDS as usize];
+        let before = OutOfLine::from_words([reference[0], reference[1], reference[2]]);
+        let stage = self.stage.as_mut().expect("a transaction's rows have a place for long values");
+        let staged = stage.put(before, value);
+        self.set_out_of_line(column, staged);
+    }
+
     /// Sets where the value of a column kept out of line stands.
     pub fn set_out_of_line(&mut self, column: usize, value: OutOfLine) {
         self.mark_null(column, false);
-        let Place::OutOfLine { at } = self.schema.place(column) else {
-            panic!("the column is not kept out of line");
-        };
-        let word = (at / 8) as usize;
-        self.payload[word..word + 2].copy_from_slice(&[value.ptr, value.bytes]);
+        let word = self.schema.long_word(column).expect("the column is kept out of line");
+        self.payload[word..word + REFERENCE_WORDS as usize].copy_from_slice(&value.words());
     }
 
     /// Sets the column to null.
     pub fn set_null(&mut self, column: usize) {
         assert!(self.schema.columns()[column].nullable, "the column cannot be null");
+        if self.schema.slot(column).kind == SlotKind::OutOfLine {
+            self.set_out_of_line(column, OutOfLine::EMPTY);
+        }
         self.mark_null(column, true);
     }
 
@@ -263,7 +308,7 @@ impl<'a> RecordMut<'a> {
         *flags = if null { *flags | slot.null_bit } else { *flags & !slot.null_bit };
     }
 
-    /// Sets an inline column from a value, checking type and range.
+    /// Sets a column from a value, checking type and range.
     pub fn set(&mut self, column: usize, value: &Value) -> Result<(), SchemaError> {
         let described = &self.schema.columns()[column];
         let kind = described.column_type;
@@ -314,6 +359,7 @@ fn read_fixed(bytes: &[u8], at: usize, width: u8) -> i64 {
 mod tests {
     use super::*;
     use crate::schema::Column;
+    use crate::version::{SlotId, VersionWord};
 
     fn schema() -> Schema {
         let columns = vec![
@@ -341,12 +387,33 @@ mod tests {
         row.set(3, &Value::Int(-1234)).expect("fits");
         row.set(4, &Value::Int(1)).expect("fits");
         row.set(5, &Value::Float(2.5)).expect("fits");
-        row.set_out_of_line(7, OutOfLine { ptr: 64, bytes: 9 });
+        let stored = OutOfLine { ptr: 64, bytes: 9, version: VersionWord::new(SlotId(1), 2) };
+        row.set_out_of_line(7, stored);
         let row = RecordRef::new(&schema, key.words(), &payload);
         assert_eq!((row.int(0), row.int(6), row.int(3), row.int(4)), (-3, 7, -1234, 1));
         assert_eq!((row.text(1), row.is_null(2), row.float(5)), ("Ada", true, 2.5));
         assert_eq!(row.value(2), Value::Null);
-        assert_eq!(row.out_of_line(7), Some(OutOfLine { ptr: 64, bytes: 9 }));
+        assert_eq!((row.out_of_line(7), row.out_of_line(1)), (Some(stored), None));
+        let mut values = LongValues::default();
+        values.push(Some(b"a picture"));
+        assert_eq!(row.with_long(&values).value(7), Value::Bytes(b"a picture".to_vec()));
+    }
+
+    #[test]
+    fn long_values_are_staged_and_null_forgets_them() {
+        let note = Column::nullable("note", ColumnType::Varchar(5000));
+        let schema = Schema::new("t", vec![Column::new("k", ColumnType::Int8), note], &[0]);
+        let schema = schema.expect("the schema is fine");
+        let mut payload = vec![0; schema.row_layout(false).payload_words as usize];
+        let mut stage = LongStage::default();
+        let mut row = RecordMut::new(&schema, &mut payload).with_stage(&mut stage);
+        row.set(1, &"long ago".into()).expect("fits");
+        assert!(row.set(1, &Value::Text("x".repeat(5001))).is_err());
+        let seen = RecordRef::new(&schema, &[0], &payload).out_of_line(1).expect("out of line");
+        assert_eq!((seen.staged_number(), stage.bytes(0)), (Some(0), &b"long ago"[..]));
+        RecordMut::new(&schema, &mut payload).set_null(1);
+        let row = RecordRef::new(&schema, &[0], &payload);
+        assert_eq!((row.is_null(1), row.out_of_line(1)), (true, Some(OutOfLine::EMPTY)));
     }
 
     #[test]

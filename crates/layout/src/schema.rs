@@ -11,7 +11,12 @@ pub const PAYLOAD_BYTES_MAX: u32 = 8 * 1024;
 /// Text and bytes with a larger maximal length are kept out of line, behind a pointer and a length.
 pub const INLINE_LENGTH_MAX: u32 = 1024;
 /// Largest maximal length of a column.
-pub const COLUMN_LENGTH_MAX: u32 = 512 * 1024;
+pub const COLUMN_LENGTH_MAX: u32 = 1024 * 1024;
+
+/// Bytes that a row has of a column out of line.
+const REFERENCE_BYTES: u32 = crate::value::REFERENCE_WORDS * 8;
+/// Positions of columns fit a byte.
+const _: () = assert!(COLUMNS_MAX <= u8::MAX as usize + 1);
 
 /// The type of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -112,9 +117,9 @@ pub enum Place {
         /// First byte.
         at: u32,
     },
-    /// Out of line; the payload holds pointer and length from this byte on.
+    /// Out of line; the payload holds pointer, length and version from this byte on.
     OutOfLine {
-        /// First byte of pointer and length.
+        /// First byte of pointer, length and version.
         at: u32,
     },
 }
@@ -237,6 +242,7 @@ pub struct Schema {
     key: Vec<usize>,
     places: Vec<Place>,
     slots: Vec<Slot>,
+    long: Vec<usize>,
     key_bytes: u32,
     payload_bytes: u32,
 }
@@ -261,9 +267,14 @@ impl Schema {
             return Err(SchemaError::RowTooLong { table: name.to_owned(), bytes: payload_bytes });
         }
         let slot = |index: usize| Slot::new(&columns[index], places[index], null_bits[index]);
-        let slots = (0..columns.len()).map(slot).collect();
+        let mut slots: Vec<Slot> = (0..columns.len()).map(slot).collect();
+        let is_long = |&index: &usize| matches!(places[index], Place::OutOfLine { .. });
+        let long: Vec<usize> = (0..columns.len()).filter(is_long).collect();
+        for (position, &column) in long.iter().enumerate() {
+            slots[column].long = position as u8;
+        }
         let (name, key) = (name.to_owned(), key.to_vec());
-        Ok(Self { name, columns, key, places, slots, key_bytes, payload_bytes })
+        Ok(Self { name, columns, key, places, slots, long, key_bytes, payload_bytes })
     }
 
     /// The table's name.
@@ -286,6 +297,22 @@ impl Schema {
     #[inline]
     pub fn place(&self, column: usize) -> Place {
         self.places[column]
+    }
+
+    /// The columns that are kept out of line.
+    #[inline]
+    pub fn long_columns(&self) -> &[usize] {
+        &self.long
+    }
+
+    /// The first of the payload's words that say where the value of `column` is; none if it stands in the
+    /// row.
+    #[inline]
+    pub fn long_word(&self, column: usize) -> Option<usize> {
+        match self.places[column] {
+            Place::OutOfLine { at } => Some((at / 8) as usize),
+            _ => None,
+        }
     }
 
     /// The position of the column called `name`.
@@ -437,7 +464,7 @@ impl Schema {
             let bytes = match slot.kind {
                 SlotKind::Payload if slot.width > 0 => u32::from(slot.width),
                 SlotKind::Payload => u32::from(slot.prefix) + slot.length_max,
-                SlotKind::OutOfLine => 16,
+                SlotKind::OutOfLine => REFERENCE_BYTES,
                 SlotKind::Key | SlotKind::KeyBool => continue,
             };
             ranges.push((slot.at, slot.at + bytes));
@@ -470,6 +497,8 @@ pub(crate) struct Slot {
     pub kind: SlotKind,
     /// Byte of the null flag in the payload.
     pub null_byte: u16,
+    /// Which of the columns out of line it is.
+    pub long: u8,
     /// Largest length of text and bytes.
     pub length_max: u32,
 }
@@ -502,6 +531,7 @@ impl Slot {
             null_bit,
             kind,
             null_byte,
+            long: 0,
             length_max,
         }
     }
@@ -571,7 +601,7 @@ fn place_payload(columns: &[Column], key: &[usize], places: &mut [Place]) -> u32
             if column_type.is_out_of_line() && width == 8 {
                 at = at.next_multiple_of(8);
                 places[index] = Place::OutOfLine { at };
-                at += 16;
+                at += REFERENCE_BYTES;
             } else if column_type.fixed_bytes() == Some(width) {
                 at = at.next_multiple_of(width);
                 places[index] = Place::Payload { at };

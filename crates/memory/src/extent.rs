@@ -50,7 +50,7 @@ pub enum AllocateError {
     Call(#[from] CallError),
 }
 
-/// The extents of one region: fresh memory from a rising mark, returned memory by size.
+/// The extents of one region: returned memory where it fits best, else fresh memory from a rising mark.
 pub struct Extents {
     region: RegionId,
     state: Mutex<State>,
@@ -59,9 +59,10 @@ pub struct Extents {
 struct State {
     region_bytes: u64,
     mark: u64,
-    /// Fresh memory that was touched in advance: where it starts, and how much is left of it.
-    ready: (u64, u64),
-    free: BTreeMap<u64, Vec<u64>>,
+    /// Memory up to here was touched in advance.
+    touched: u64,
+    /// Zeroed memory below the mark, by offset, with its bytes. No two pieces touch.
+    free: BTreeMap<u64, u64>,
     used: BTreeMap<Label, BTreeMap<u64, u64>>,
 }
 
@@ -69,7 +70,7 @@ impl Extents {
     /// All of a region but its header.
     pub fn new(region: RegionId, region_bytes: u64) -> Self {
         let (free, used) = (BTreeMap::new(), BTreeMap::new());
-        let state = State { region_bytes, mark: region::HEADER_BYTES, ready: (0, 0), free, used };
+        let state = State { region_bytes, mark: region::HEADER_BYTES, touched: 0, free, used };
         Self { region, state: Mutex::new(state) }
     }
 
@@ -81,8 +82,7 @@ impl Extents {
     pub fn allocate(&self, bytes: u64, label: Label) -> Result<GlobalPtr, AllocateError> {
         let bytes = bytes.max(1).next_multiple_of(region::HEADER_BYTES);
         let mut state = self.lock();
-        let reused = state.free.get_mut(&bytes).and_then(Vec::pop);
-        let offset = match reused {
+        let offset = match state.take_free(bytes) {
             Some(offset) => offset,
             None => state.take_fresh(bytes)?,
         };
@@ -90,31 +90,24 @@ impl Extents {
         Ok(GlobalPtr::new(self.region, offset))
     }
 
-    /// Takes fresh memory to be touched in advance, as much of `bytes` as there is. `None` if nothing is
-    /// left, or not behind what was touched before.
-    fn begin_populating(&self, bytes: u64) -> Option<(GlobalPtr, u64)> {
+    /// Takes the fresh memory up to `bytes` bytes beyond what was ever touched: where it starts, how much it
+    /// is, and how much of that was touched before.
+    fn begin_populating(&self, bytes: u64) -> (u64, u64, u64) {
         let mut state = self.lock();
-        let page = region::HEADER_BYTES;
-        let room = (state.region_bytes - state.mark) / page * page;
-        let bytes = bytes.next_multiple_of(page).min(room);
-        let (ready, left) = state.ready;
-        if bytes == 0 || (left > 0 && ready + left != state.mark) {
-            return None;
-        }
-        let start = state.take_untouched(bytes).ok()?;
-        Some((GlobalPtr::new(self.region, start), bytes))
+        let start = state.mark;
+        let touched = state.touched.max(start);
+        let pages = bytes.next_multiple_of(region::HEADER_BYTES);
+        // Half of the room stays with those who want memory meanwhile.
+        let end_max = start + (state.region_bytes - start) / 2;
+        state.mark = touched.saturating_add(pages).min(end_max).max(start);
+        (start, state.mark - start, touched.min(state.mark) - start)
     }
 
-    fn end_populating(&self, start: GlobalPtr, bytes: u64) {
+    fn end_populating(&self, start: u64, bytes: u64) {
         let mut state = self.lock();
-        let (ready, left) = state.ready;
-        if left == 0 {
-            state.ready = (start.offset(), bytes);
-        } else if ready + left == start.offset() {
-            state.ready = (ready, left + bytes);
-        } else {
-            // Two did this at once, with somebody's extent in between.
-            state.free.entry(bytes).or_default().push(start.offset());
+        state.touched = state.touched.max(start + bytes);
+        if bytes > 0 {
+            state.add_free(start, bytes);
         }
     }
 
@@ -125,7 +118,7 @@ impl Extents {
 
     /// Makes a zeroed extent available again.
     fn recycle(&self, offset: u64, bytes: u64) {
-        self.lock().free.entry(bytes).or_default().push(offset);
+        self.lock().add_free(offset, bytes);
     }
 
     fn extents_of(&self, label: Label) -> Vec<u64> {
@@ -144,18 +137,40 @@ impl Extents {
 }
 
 impl State {
-    fn take_fresh(&mut self, bytes: u64) -> Result<u64, AllocateError> {
-        let (start, left) = self.ready;
-        if bytes <= left {
-            self.ready = (start + bytes, left - bytes);
-            return Ok(start);
+    /// Takes the smallest free piece that is large enough; what is over stays free.
+    fn take_free(&mut self, bytes: u64) -> Option<u64> {
+        let fits = self.free.iter().filter(|&(_, &free)| free >= bytes);
+        let (&offset, &free) = fits.min_by_key(|&(_, &free)| free)?;
+        self.free.remove(&offset);
+        if free > bytes {
+            self.free.insert(offset + bytes, free - bytes);
         }
-        self.take_untouched(bytes)
+        Some(offset)
     }
 
-    fn take_untouched(&mut self, bytes: u64) -> Result<u64, AllocateError> {
-        let free_bytes = self.region_bytes - self.mark;
-        if bytes > free_bytes {
+    /// Adds a free piece, joined with those that it touches; the mark comes down to the last of them.
+    fn add_free(&mut self, offset: u64, bytes: u64) {
+        let (mut start, mut end) = (offset, offset + bytes);
+        if let Some((&before, &free)) = self.free.range(..start).next_back()
+            && before + free == start
+        {
+            self.free.remove(&before);
+            start = before;
+        }
+        if let Some(free) = self.free.remove(&end) {
+            end += free;
+        }
+        if end == self.mark {
+            self.mark = start;
+        } else {
+            self.free.insert(start, end - start);
+        }
+    }
+
+    fn take_fresh(&mut self, bytes: u64) -> Result<u64, AllocateError> {
+        let fresh_bytes = self.region_bytes - self.mark;
+        if bytes > fresh_bytes {
+            let free_bytes = self.free.values().copied().fold(fresh_bytes, u64::max);
             let region_bytes = self.region_bytes;
             return Err(AllocateError::Full { wanted_bytes: bytes, free_bytes, region_bytes });
         }
@@ -186,10 +201,10 @@ impl<E: Env> Service<E> for ExtentService {
                     Ok(Vec::new())
                 }
                 POPULATE => {
-                    if let Some((start, bytes)) = self.0.begin_populating(reader.number()?) {
-                        zero(env, start, bytes).await?;
-                        self.0.end_populating(start, bytes);
-                    }
+                    let (start, bytes, touched) = self.0.begin_populating(reader.number()?);
+                    let from = GlobalPtr::new(self.0.region, start + touched);
+                    zero(env, from, bytes - touched).await?;
+                    self.0.end_populating(start, bytes);
                     Ok(Vec::new())
                 }
                 USAGE => Ok(self.usage()),
@@ -329,15 +344,45 @@ mod tests {
         run_now(free_extent(&env, first, Label(7))).expect("it was handed out");
         assert!(run_now(free_extent(&env, first, Label(7))).is_err());
         assert_eq!(ask(64 * 1024).expect("there is room"), first);
-        run_now(populate(&env, NodeId(0), 100 * 1024)).expect("there is room");
-        let (second, third) =
-            (ask(64 * 1024).expect("there is room"), ask(8192).expect("there is room"));
-        assert_eq!(third.offset() - second.offset(), 64 * 1024);
-        let fourth = ask(64 * 1024).expect("there is room");
-        assert!(fourth.offset() >= second.offset() + 100 * 1024, "the rest is too small");
+        for _ in 0..3 {
+            run_now(populate(&env, NodeId(0), 100 * 1024)).expect("there is room");
+        }
+        let second = ask(64 * 1024).expect("there is room");
+        assert_eq!(second.offset() - first.offset(), 64 * 1024, "touched memory is free");
+        ask((1 << 20) - 3 * 64 * 1024).expect("all of it is free");
         let mut batch = fabric::Batch::new();
         let span = batch.read(first, 1);
         let batch = run_now(env.execute(batch)).expect("inside the region");
         assert_eq!(batch.words(span), [0]);
+    }
+
+    #[test]
+    fn freed_neighbours_become_one_and_serve_any_size() {
+        let page = region::HEADER_BYTES;
+        let extents = Extents::new(RegionId(0), 9 * page);
+        let take = |pages: u64| extents.allocate(pages * page, Label(1)).map(GlobalPtr::offset);
+        let give = |offset: u64| {
+            let bytes = extents.forget(offset, Label(1)).expect("it was handed out");
+            extents.recycle(offset, bytes);
+        };
+        let taken =
+            [take(1), take(2), take(3), take(1), take(1)].map(|at| at.expect("there is room"));
+        let error = take(1).expect_err("all is handed out");
+        assert!(matches!(error, AllocateError::Full { free_bytes: 0, .. }), "{error}");
+        // The holes at 1, 3 and 2 become one of 6 pages, of which the smallest fitting part is taken.
+        give(taken[0]);
+        give(taken[2]);
+        assert_eq!(take(3), Ok(taken[2]), "the smallest piece that is large enough");
+        give(taken[2]);
+        give(taken[1]);
+        let error = take(7).expect_err("six pages are free");
+        assert!(matches!(error, AllocateError::Full { free_bytes, .. } if free_bytes == 6 * page));
+        assert_eq!((take(5), take(1)), (Ok(taken[0]), Ok(taken[0] + 5 * page)));
+        // What is free at the end is fresh again.
+        give(taken[4]);
+        give(taken[3]);
+        give(taken[0]);
+        give(taken[0] + 5 * page);
+        assert_eq!(take(8), Ok(taken[0]));
     }
 }

@@ -41,6 +41,11 @@ impl Pool {
         }
     }
 
+    /// What its memory is used for.
+    pub fn label(&self) -> Label {
+        self.label
+    }
+
     /// A piece of `words` words, not zeroed if it was used before.
     #[inline]
     pub async fn allocate<E: Env>(

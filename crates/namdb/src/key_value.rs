@@ -7,14 +7,22 @@ use crate::database::Db;
 use crate::error::TransactionError;
 use crate::session::{Session, Transaction};
 use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Schema, SchemaError};
-use txn::{Abort, CatalogError, Isolation, Outcome, TableId, TableSpec, TxnError};
+use txn::{Abort, CatalogError, Isolation, Outcome, RowId, TableId, TableSpec, TxnError};
 
 /// Most bytes of a key.
 pub const KEY_BYTES_MAX: u32 = 62;
 /// Most bytes of a value.
-pub const VALUE_BYTES_MAX: u32 = 7 * 1024;
-/// A value stands in columns of this many bytes, as many as its table needs.
+pub const VALUE_BYTES_MAX: u32 = layout::schema::COLUMN_LENGTH_MAX;
+/// Tables whose values have at most this many bytes keep them in their rows.
+const ROW_BYTES_MAX: u32 = 7 * 1024;
+/// There a value stands in columns of this many bytes, as many as its table needs.
 const PIECE_BYTES: u32 = 1024;
+/// In other tables values of at most this many bytes stand in the row, and longer ones out of line.
+const SHORT_BYTES_MAX: u32 = 256;
+/// The column of a short value, or of the first piece.
+const VALUE: usize = 1;
+/// The column of a value out of line; null for a short one.
+const LONG_VALUE: usize = 2;
 
 /// A table of values by keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +34,10 @@ pub struct KeyValueTable {
 
 impl KeyValueTable {
     /// Creates a table whose keys have at most `key_bytes_max` bytes and its values `value_bytes_max`.
-    /// Every row takes the most, so choose them well.
+    ///
+    /// With up to 7 KiB, values stand in their rows, and every row takes the most. With more, values take
+    /// what they have, but those of more than 256 bytes stand outside the row, which takes one more round
+    /// trip to read.
     pub fn create(
         db: &Db,
         name: &str,
@@ -35,10 +46,15 @@ impl KeyValueTable {
         design: PhysicalDesign,
     ) -> Result<Self, CatalogError> {
         let mut columns = vec![Column::new("key", ColumnType::Bytes(key_bytes_max))];
-        let pieces = value_bytes_max.div_ceil(PIECE_BYTES).max(1);
-        for index in 0..pieces {
-            let bytes = (value_bytes_max - index * PIECE_BYTES).min(PIECE_BYTES);
-            columns.push(Column::new(&format!("value{index}"), ColumnType::Bytes(bytes)));
+        if value_bytes_max > ROW_BYTES_MAX {
+            columns.push(Column::new("short", ColumnType::Bytes(SHORT_BYTES_MAX)));
+            columns.push(Column::nullable("value", ColumnType::Bytes(value_bytes_max)));
+        } else {
+            let pieces = value_bytes_max.div_ceil(PIECE_BYTES).max(1);
+            for index in 0..pieces {
+                let bytes = (value_bytes_max - index * PIECE_BYTES).min(PIECE_BYTES);
+                columns.push(Column::new(&format!("value{index}"), ColumnType::Bytes(bytes)));
+            }
         }
         let schema = Schema::new(name, columns, &[0])?;
         let id = db.create_table(TableSpec { schema, design, indexes: Vec::new() })?;
@@ -48,6 +64,11 @@ impl KeyValueTable {
     /// The table.
     pub fn id(&self) -> TableId {
         self.id
+    }
+
+    /// Whether values may stand out of line.
+    fn is_long(&self) -> bool {
+        self.value_bytes_max > ROW_BYTES_MAX
     }
 
     /// None if the key is too long, and so in no table.
@@ -145,9 +166,20 @@ impl Transaction<'_> {
         let Some(row) = self.read(table.id, &key)? else {
             return Ok(None);
         };
+        if table.is_long() {
+            return self.read_long_value(row).map(Some);
+        }
         let row = self.row(row);
-        let pieces = 1..row.schema().columns().len();
+        let pieces = VALUE..row.schema().columns().len();
         Ok(Some(pieces.flat_map(|column| row.bytes(column)).copied().collect()))
+    }
+
+    fn read_long_value(&mut self, row: RowId) -> Result<Vec<u8>, TxnError> {
+        let mut value = Vec::new();
+        if !self.read_long(row, LONG_VALUE, &mut value)? {
+            value.extend_from_slice(self.row(row).bytes(VALUE));
+        }
+        Ok(value)
     }
 
     /// Puts a value under a key of a table of bytes.
@@ -168,10 +200,19 @@ impl Transaction<'_> {
             Some(row) => row,
             None => self.insert(table.id, &key)?,
         };
+        let mut update = self.update(row);
+        if table.is_long() {
+            let is_short = value.len() <= SHORT_BYTES_MAX as usize;
+            update.set_bytes(VALUE, if is_short { value } else { &[] });
+            match is_short {
+                true => update.set_null(LONG_VALUE),
+                false => update.set_bytes(LONG_VALUE, value),
+            }
+            return Ok(());
+        }
         let mut pieces = value.chunks(PIECE_BYTES as usize);
         let piece_count = table.value_bytes_max.div_ceil(PIECE_BYTES).max(1);
-        let mut update = self.update(row);
-        for column in 1..=piece_count as usize {
+        for column in VALUE..=piece_count as usize {
             update.set_bytes(column, pieces.next().unwrap_or(&[]));
         }
         Ok(())

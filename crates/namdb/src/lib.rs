@@ -47,6 +47,7 @@ pub mod record;
 pub mod session;
 
 mod lanes;
+mod long_values;
 
 pub use asynchronous::AsyncSession;
 pub use config::{Config, OpenError, Retry};
@@ -58,8 +59,8 @@ pub use session::{Session, Transaction};
 
 // What a program needs of the layers below to name its tables, keys and outcomes.
 pub use layout::{
-    Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PhysicalDesign, Placement,
-    RecordMut, RecordRef, Schema, SchemaError, Storage, Value,
+    Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, LongValues, PhysicalDesign,
+    Placement, RecordMut, RecordRef, Schema, SchemaError, Storage, Value,
 };
 pub use txn::{
     Abort, CatalogError, IndexId, Isolation, Oracle, Outcome, RowId, Scan, ScanSource, TableId,

@@ -3,8 +3,8 @@
 use crate::database::Db;
 use crate::session::Transaction;
 use layout::{
-    Column, ColumnType, Key, KeyBuilder, PhysicalDesign, RecordMut, RecordRef, Schema, SchemaError,
-    Value,
+    Column, ColumnType, Key, KeyBuilder, LongValues, PhysicalDesign, RecordMut, RecordRef, Schema,
+    SchemaError, Value,
 };
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -87,8 +87,13 @@ impl Transaction<'_> {
         key: RecordKey<R>,
     ) -> Result<Option<R>, TxnError> {
         let Some(key) = key.key else { return Ok(None) };
-        let row = self.read(table.id, &key)?;
-        Ok(row.map(|row| R::read(self.row(row))))
+        let Some(row) = self.read(table.id, &key)? else { return Ok(None) };
+        if self.row(row).schema().long_columns().is_empty() {
+            return Ok(Some(R::read(self.row(row))));
+        }
+        let mut values = LongValues::default();
+        self.read_long_row(row, &mut values)?;
+        Ok(Some(R::read(self.row(row).with_long(&values))))
     }
 
     /// Puts a record, in place of one with its key or as a new one.
@@ -212,7 +217,8 @@ impl Field for f64 {
     }
 }
 
-/// Text of at most `N` bytes. The length is checked when a record is put.
+/// Text of at most `N` bytes, up to 1 MiB. The length is checked when a record is put. With an `N` over 1024
+/// the text stands outside the row, and reading the record takes one more round trip.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text<const N: u32>(pub String);
 
@@ -262,7 +268,8 @@ impl<const N: u32> KeyField for Text<N> {
     }
 }
 
-/// Bytes, at most `N`. The length is checked when a record is put.
+/// Bytes, at most `N`, up to 1 MiB. The length is checked when a record is put; an `N` over 1024 is kept
+/// outside the row, as for [`Text`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes<const N: u32>(pub Vec<u8>);
 

@@ -231,7 +231,7 @@ impl<'lane> Transaction<'lane> {
     }
 
     #[inline]
-    fn open(&mut self) -> &mut txn::Transaction<'lane, LocalEnv> {
+    pub(crate) fn open(&mut self) -> &mut txn::Transaction<'lane, LocalEnv> {
         self.inner.as_mut().expect(ENDED_ONCE)
     }
 

@@ -1,9 +1,10 @@
 //! The library in a program with threads: sessions, lanes lent and returned, outcomes.
 
 use namdb::{
-    Abort, AsyncSession, Column, ColumnType, Config, Db, Isolation, Key, KeyBuilder, KeyValueTable,
-    OpenError, Oracle, Outcome, RecordTable, Retry, Schema, TableId, TableSpec, Text,
-    TransactionError, TxnError, asynchronous::block_on, host, record,
+    Abort, AsyncSession, Bytes, Column, ColumnType, Config, Db, Isolation, Key, KeyBuilder,
+    KeyValueTable, OpenError, Oracle, Outcome, RecordTable, Retry, Schema, TableId, TableSpec,
+    Text, TransactionError, TxnError, asynchronous::block_on, host, key_value::VALUE_BYTES_MAX,
+    record,
 };
 
 fn open(lanes: u32) -> Db {
@@ -196,6 +197,88 @@ fn typed_tables_find_themselves_again() {
         Ok((txn.get(people, Person::key("Ada"))?, txn.get(people, Person::key("Alan"))?))
     });
     assert_eq!(read.expect("quiet"), (Some(Person { name: "Ada".into(), age: None }), None));
+}
+
+record! {
+    /// A document with a long text and, perhaps, a picture.
+    struct Document in "document" {
+        key { number: i32 }
+        title: Text<40>,
+        text: Text<100_000>,
+        picture: Option<Bytes<1_048_576>>,
+    }
+}
+
+fn document(number: i32) -> Document {
+    let text = format!("{number} is a number. ").repeat(2000 + number as usize).as_str().into();
+    let picture = (number % 2 == 0).then(|| Bytes(vec![number as u8; 1 << 20]));
+    Document { number, title: format!("on {number}").as_str().into(), text, picture }
+}
+
+#[test]
+fn records_with_long_fields_are_records_like_others() {
+    let db = open(2);
+    let documents = RecordTable::<Document>::create(&db, Default::default()).expect("new");
+    let mut session = db.session();
+    let seen_at_once = session.transaction(Isolation::Serializable, Retry::NEVER, |txn| {
+        (0..4).try_for_each(|number| txn.put(documents, &document(number)))?;
+        txn.get(documents, Document::key(3))
+    });
+    assert_eq!(seen_at_once.expect("quiet"), Some(document(3)));
+    let read = session.transaction(Isolation::Serializable, Retry::NEVER, |txn| {
+        let changed = Document { title: "new".into(), picture: None, ..document(2) };
+        txn.put(documents, &changed)?;
+        assert_eq!(txn.get(documents, Document::key(2))?, Some(changed));
+        txn.get(documents, Document::key(0))
+    });
+    assert_eq!(read.expect("quiet"), Some(document(0)));
+    let too_long = session.transaction(Isolation::Serializable, Retry::NEVER, |txn| {
+        txn.put(documents, &Document { text: "x".repeat(100_001).as_str().into(), ..document(1) })
+    });
+    let sentence = too_long.expect_err("it does not fit").to_string();
+    assert!(sentence.contains("longer than the column's maximal length"), "{sentence}");
+    let titles = session.transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
+        let mut lengths = Vec::new();
+        txn.for_each_long(documents.id(), |row| {
+            lengths.push((row.int(0), row.text(2).len(), row.bytes(3).len()));
+        })?;
+        lengths.sort_unstable();
+        Ok(lengths)
+    });
+    let length = |number: i32| document(number).text.len();
+    let expected =
+        vec![(0, length(0), 1 << 20), (1, length(1), 0), (2, length(2), 0), (3, length(3), 0)];
+    assert_eq!(titles.expect("quiet"), expected);
+}
+
+#[test]
+fn long_values_have_short_neighbours_in_a_table_of_bytes() {
+    let db = open(2);
+    let table = KeyValueTable::create(&db, "kv", 8, VALUE_BYTES_MAX, Default::default());
+    let table = table.expect("it is new");
+    assert!(KeyValueTable::create(&db, "no", 8, VALUE_BYTES_MAX + 1, Default::default()).is_err());
+    let mut session = db.session();
+    let lengths = [0, 1, 256, 257, 7168, 7169, VALUE_BYTES_MAX as usize];
+    for (number, &bytes) in lengths.iter().enumerate() {
+        let mut kv = session.key_value().expect("a lane is free");
+        kv.write(table, &[0], &vec![number as u8; bytes]).expect("it fits");
+        kv.write(table, &[number as u8 + 1], &vec![number as u8; bytes]).expect("it fits");
+        assert_eq!(kv.read(table, &[0]), Ok(Some(vec![number as u8; bytes])), "its own write");
+        assert_eq!(kv.commit(), Outcome::Committed);
+        let mut kv = session.key_value().expect("a lane is free");
+        assert_eq!(kv.read(table, &[0]), Ok(Some(vec![number as u8; bytes])));
+        let too_long = kv.write(table, &[0], &vec![0; VALUE_BYTES_MAX as usize + 1]);
+        let sentence = too_long.expect_err("it does not fit").to_string();
+        assert!(sentence.contains("it has 1048577 bytes, at most 1048576 fit"), "{sentence}");
+    }
+    let mut kv = session.key_value().expect("a lane is free");
+    for (number, &bytes) in lengths.iter().enumerate() {
+        let key = [number as u8 + 1];
+        assert_eq!(kv.read(table, &key), Ok(Some(vec![number as u8; bytes])));
+        assert_eq!(kv.delete(table, &key), Ok(true));
+        assert_eq!(kv.read(table, &key), Ok(None));
+    }
+    assert_eq!(kv.commit(), Outcome::Committed);
 }
 
 #[test]

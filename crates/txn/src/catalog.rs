@@ -16,6 +16,19 @@ pub const TABLES_MAX: usize = 1024;
 /// Most secondary indexes of a table.
 pub const INDEXES_MAX: usize = 16;
 
+/// Labels of indexes start here, far above those of tables.
+const INDEX_LABELS: u64 = 1 << 32;
+
+/// What the memory of a table with this number is handed out for.
+pub(crate) fn table_label(number: u32) -> Label {
+    Label(u64::from(number) + 1)
+}
+
+/// What the memory of an index with this number is handed out for: it goes before its table may go.
+pub(crate) fn index_label(number: u32) -> Label {
+    Label(INDEX_LABELS + u64::from(number))
+}
+
 /// A table, for as long as it is not dropped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TableId(pub u32);
@@ -40,7 +53,8 @@ pub struct TableSpec {
 pub struct TableMemory {
     /// The table's name, or "system".
     pub name: String,
-    /// Bytes handed out for it: rows, buckets, nodes, old versions, and free space in its extents.
+    /// Bytes handed out for it and its indexes: rows, buckets, nodes, old versions, values out of line, and
+    /// free space in its extents.
     pub used_bytes: u64,
 }
 
@@ -154,6 +168,8 @@ pub struct TableInfo {
     pub primary: Primary,
     /// Its secondary indexes, by position in [`Catalog::indexes`].
     pub indexes: Vec<u32>,
+    /// Some of its columns are kept out of line.
+    pub has_long_columns: bool,
 }
 
 /// How a secondary index finds its entries.
@@ -170,6 +186,8 @@ pub enum Secondary {
 pub struct IndexInfo {
     /// The table it belongs to, by position in [`Catalog::tables`].
     pub table: u32,
+    /// Number of the index: its label in the memory servers, never used twice.
+    pub label: Label,
     /// What the user said.
     pub design: IndexDesign,
     /// Bytes of the indexed columns in an entry's key.
@@ -224,8 +242,9 @@ impl Catalog {
             TableStorage::Tree(tree) => Primary::Tree(tree.tree(row.key_words, checksummed)),
         };
         let info = TableInfo {
-            label: Label(u64::from(definition.number) + 1),
+            label: table_label(definition.number),
             buffer: BufferLayout { row, slots: design.versions_beside },
+            has_long_columns: !schema.long_columns().is_empty(),
             schema: Arc::new(schema),
             design,
             row,
@@ -257,6 +276,7 @@ impl Catalog {
         };
         let info = IndexInfo {
             table: definition.number,
+            label: index_label(index.number),
             design: index.design.clone(),
             column_bytes,
             key_words,

@@ -3,7 +3,7 @@
 
 use crate::catalog::{
     Catalog, CatalogError, INDEXES_MAX, IndexId, TABLES_MAX, TableId, TableSpec, check_design,
-    check_index,
+    check_index, index_label, table_label,
 };
 use crate::database::{Database, Oracle};
 use crate::definition::{
@@ -14,9 +14,11 @@ use crate::detach::detached;
 use crate::step::ChangeStep;
 use crate::transaction::Isolation;
 use crate::{Abort, Outcome};
-use fabric::{Batch, Env};
+use fabric::{Batch, Env, Span};
 use index::hash::Locator;
-use layout::oracle::{EPOCH, INDEXES, LANE_ACKNOWLEDGED, LANE_ACTIVE, LANE_WORDS, TABLES};
+use layout::oracle::{
+    EPOCH, INDEXES, LANE_ACKNOWLEDGED, LANE_ACTIVE, LANE_WORDS, LANE_WORKING, TABLES,
+};
 use layout::{
     BucketLayout, IndexDesign, IndexKind, LeafLayout, Placement, RowLayout, Schema, SlotId, Storage,
 };
@@ -62,24 +64,24 @@ impl<E: Env> Database<E> {
             return Err(CatalogError::Limit(format!("a database has at most {TABLES_MAX} tables")));
         }
         let number = self.draw_number(TABLES, 1).await?;
-        let label = Label(u64::from(number) + 1);
-        let row = spec.schema.row_layout(!E::COHERENT);
-        let storage = self.create_primary(&spec, row, label).await?;
-        let first_index = self.draw_number(INDEXES, spec.indexes.len() as u64).await?;
-        let mut indexes = Vec::new();
-        for (position, design) in spec.indexes.iter().enumerate() {
-            if indexes.iter().any(|other: &IndexDefinition| other.design.name == design.name) {
-                return Err(CatalogError::Exists(format!("index {}", design.name)));
+        for (position, index) in spec.indexes.iter().enumerate() {
+            if spec.indexes[..position].iter().any(|other| other.name == index.name) {
+                return Err(CatalogError::Exists(format!("index {}", index.name)));
             }
-            let storage = self.create_entries(&spec.schema, design, label).await?;
-            let number = first_index + position as u32;
-            indexes.push(IndexDefinition {
-                number,
-                design: design.clone(),
-                storage,
-                is_readable: true,
-            });
         }
+        let first_index = self.draw_number(INDEXES, spec.indexes.len() as u64).await?;
+        let storages = match self.create_storages(&spec, number, first_index).await {
+            Ok(storages) => storages,
+            Err(error) => {
+                // Nobody knows of the table: what was made of it goes at once.
+                let indexes = (0..spec.indexes.len() as u32).map(|n| index_label(first_index + n));
+                for label in indexes.chain([table_label(number)]) {
+                    self.free_memory(label).await?;
+                }
+                return Err(error);
+            }
+        };
+        let (storage, indexes) = storages;
         self.env.reach(ChangeStep::StorageMade).await;
         let definition = TableDefinition {
             number,
@@ -92,6 +94,23 @@ impl<E: Env> Database<E> {
         };
         self.store(&definition).await?;
         Ok(TableId(number))
+    }
+
+    async fn create_storages(
+        &self,
+        spec: &TableSpec,
+        number: u32,
+        first_index: u32,
+    ) -> Result<(TableStorage, Vec<IndexDefinition>), CatalogError> {
+        let row = spec.schema.row_layout(!E::COHERENT);
+        let storage = self.create_primary(spec, row, table_label(number)).await?;
+        let mut indexes = Vec::new();
+        for (number, design) in (first_index..).zip(&spec.indexes) {
+            let storage = self.create_entries(&spec.schema, design, index_label(number)).await?;
+            let design = design.clone();
+            indexes.push(IndexDefinition { number, design, storage, is_readable: true });
+        }
+        Ok((storage, indexes))
     }
 
     /// Numbers that no table or index has had before: lanes may still know of those that were dropped.
@@ -190,18 +209,32 @@ impl<E: Env> Database<E> {
 
     /// Puts a definition into its shard and starts a new epoch; waits until every lane knows it.
     async fn store(&self, definition: &TableDefinition) -> Result<Arc<Catalog>, CatalogError> {
+        self.store_and_release(definition, Vec::new()).await
+    }
+
+    /// As [`Self::store`]; memory of these labels does not belong to anything then.
+    async fn store_and_release(
+        &self,
+        definition: &TableDefinition,
+        labels: Vec<Label>,
+    ) -> Result<Arc<Catalog>, CatalogError> {
         let shard = memory::catalog::shard_of(&definition.name, self.shared.servers.len() as u16);
         memory::catalog::put(&self.env, shard, &definition.name, &definition.encode()).await?;
         self.env.reach(ChangeStep::DefinitionStored).await;
-        self.start_epoch().await
+        self.start_epoch(labels).await
     }
 
-    async fn start_epoch(&self) -> Result<Arc<Catalog>, CatalogError> {
+    /// Starts an epoch without the owners of `released` and waits until every lane knows it; then their memory
+    /// is free. If some lane does not come to know it in time, it is with the next change.
+    async fn start_epoch(&self, released: Vec<Label>) -> Result<Arc<Catalog>, CatalogError> {
         let mut batch = Batch::new();
         let epoch = batch.fetch_and_add(self.shared.oracle.add_words(u64::from(EPOCH)), 1);
         let batch = self.env.execute(batch).await?;
         self.env.reach(ChangeStep::EpochStarted).await;
         let epoch = batch.found(epoch) + 1;
+        if !released.is_empty() {
+            self.release_at(epoch, released);
+        }
         let catalog = self.shared.catalog_at_least(&self.env, epoch).await?;
         if self.shared.config.oracle == Oracle::Frozen {
             let lane = self.lane().await;
@@ -211,6 +244,7 @@ impl<E: Env> Database<E> {
         }
         self.wait_for_lanes(epoch).await?;
         self.env.reach(ChangeStep::EpochKnown).await;
+        self.free_released(epoch).await?;
         Ok(catalog)
     }
 
@@ -223,10 +257,14 @@ impl<E: Env> Database<E> {
         loop {
             let mut batch = Batch::new();
             let lanes = batch.read(first, slots.max(1) * LANE_WORDS);
+            // A lane says that it works on before it says that it is at rest.
+            batch.fence();
+            let works = batch.read(first, slots.max(1) * LANE_WORDS);
             let batch = self.env.execute(batch).await?;
             let knows = |slot: u32| {
-                let lane = lanes.at + slot * LANE_WORDS;
-                batch.word(lane + LANE_ACTIVE) == 0 || batch.word(lane + LANE_ACKNOWLEDGED) >= epoch
+                let word = |words: Span, word: u32| batch.word(words.at + slot * LANE_WORDS + word);
+                let is_at_rest = word(lanes, LANE_ACTIVE) == 0 && word(works, LANE_WORKING) == 0;
+                is_at_rest || word(lanes, LANE_ACKNOWLEDGED) >= epoch
             };
             if (0..slots).all(knows) {
                 return Ok(());
@@ -257,18 +295,9 @@ impl<E: Env> Database<E> {
         let shard = memory::catalog::shard_of(name, self.shared.servers.len() as u16);
         memory::catalog::remove(&self.env, shard, name).await?;
         self.env.reach(ChangeStep::DefinitionRemoved).await;
-        self.start_epoch().await?;
-        // A further E, for verbs and for lanes that were not waited for.
-        let label = Label(u64::from(definition.number) + 1);
-        if !E::IMMEDIATE {
-            self.env.sleep_ns(self.shared.config.transaction_time_max_ns).await;
-        }
-        for &server in &self.shared.servers {
-            memory::mover::forget(&self.env, server, label).await?;
-            memory::extent::free_label(&self.env, server, label).await?;
-            self.env.reach(ChangeStep::MemoryFreed).await;
-        }
-        Ok(())
+        let indexes = definition.indexes.iter().map(|index| index_label(index.number));
+        let labels = indexes.chain([table_label(definition.number)]).collect();
+        self.start_epoch(labels).await.map(drop)
     }
 
     /// Makes an index over a table in use: first transactions keep it up to date, then it is filled from a
@@ -292,9 +321,15 @@ impl<E: Env> Database<E> {
                 "a table has at most {INDEXES_MAX} secondary indexes"
             )));
         }
-        let label = Label(u64::from(definition.number) + 1);
-        let storage = self.create_entries(&definition.schema()?, &design, label).await?;
         let number = self.draw_number(INDEXES, 1).await?;
+        let label = index_label(number);
+        let storage = match self.create_entries(&definition.schema()?, &design, label).await {
+            Ok(storage) => storage,
+            Err(error) => {
+                self.free_memory(label).await?;
+                return Err(error);
+            }
+        };
         self.env.reach(ChangeStep::StorageMade).await;
         let name = design.name.clone();
         definition.indexes.push(IndexDefinition { number, design, storage, is_readable: false });
@@ -302,7 +337,7 @@ impl<E: Env> Database<E> {
         if let Err(error) = self.fill_index(TableId(definition.number), number, table, &name).await
         {
             definition.indexes.pop();
-            self.store(&definition).await?;
+            self.store_and_release(&definition, vec![label]).await?;
             return Err(error);
         }
         self.env.reach(ChangeStep::IndexFilled).await;
@@ -312,7 +347,7 @@ impl<E: Env> Database<E> {
         Ok(IndexId(number))
     }
 
-    /// Drops an index: first nobody reads it any more, then nobody keeps it up to date.
+    /// Drops an index: first nobody reads it any more, then nobody keeps it up to date, then its memory goes.
     pub async fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
         let (table, index) = (table.to_owned(), index.to_owned());
         self.to_its_end(|database| async move { database.remove_index(&table, &index).await }).await
@@ -325,9 +360,9 @@ impl<E: Env> Database<E> {
             position.ok_or_else(|| CatalogError::NoIndex(format!("{index} on {table}")))?;
         definition.indexes[position].is_readable = false;
         self.store(&definition).await?;
-        definition.indexes.remove(position);
-        self.store(&definition).await?;
-        Ok(())
+        let removed = definition.indexes.remove(position);
+        let labels = vec![index_label(removed.number)];
+        self.store_and_release(&definition, labels).await.map(drop)
     }
 
     /// Adds an entry for every row of a snapshot, a few hundred rows per transaction.

@@ -2,6 +2,7 @@
 
 use crate::catalog::{CatalogError, IndexId, Primary, Secondary};
 use crate::database::Database;
+use crate::value::check_values;
 use fabric::{Batch, Env};
 use index::hash::HashReport;
 use index::tree::TreeReport;
@@ -31,6 +32,11 @@ impl StructureReport {
         ));
         self.add(name, "bucket", report.errors, report.locked);
         self.add(name, "row", Vec::new(), report.locked_rows);
+    }
+
+    fn add_values(&mut self, name: &str, (count, errors): (u64, Vec<String>)) {
+        self.lines.push(format!("{name}: {count} values out of line"));
+        self.errors.extend(errors.into_iter().map(|error| format!("{name}: {error}")));
     }
 
     fn add_tree(&mut self, name: &str, report: TreeReport) {
@@ -66,6 +72,9 @@ impl<E: Env> Database<E> {
                 }
             };
             self.check_rows(&mut report, name, outside).await?;
+            if info.has_long_columns {
+                report.add_values(name, check_values(self, table).await?);
+            }
             for &number in &info.indexes {
                 let Some(index) = catalog.index_info(IndexId(number)) else { continue };
                 let name = format!("{name}.{}", index.design.name);

@@ -11,7 +11,7 @@
 //! that its snapshot is too old.
 
 use crate::abort::Abort;
-use crate::access::State;
+use crate::access::{Access, State};
 use crate::catalog::{Primary, Secondary};
 use crate::database::Oracle;
 use crate::displaced::DisplacedBuffer;
@@ -22,9 +22,9 @@ use crate::write::Owner;
 use fabric::{Batch, Env, FabricError, Span};
 use index::tree::{LeafRead, LeafView, LockResult};
 use layout::bucket;
-use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS};
+use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS, LANE_WORKING};
 use layout::row::{HEADER, LINK, VERSION};
-use layout::{GlobalPtr, Key, RegionId, VersionWord, region};
+use layout::{GlobalPtr, Key, OutOfLine, RegionId, VersionWord, region};
 
 /// Commits between two rounds of collection.
 const COMMITS_PER_ROUND: u64 = 16;
@@ -53,6 +53,19 @@ impl Retired {
     pub(crate) fn table(&self) -> usize {
         self.table as usize
     }
+
+    /// The index that it was part of, if it was part of one.
+    pub(crate) fn index(&self) -> Option<u32> {
+        match self.what {
+            Garbage::Entry(index, _) | Garbage::Leaf(Owner::Index(index), _) => Some(index),
+            _ => None,
+        }
+    }
+
+    /// A value out of line that `successor` of its row does not have any more.
+    pub(crate) fn value(access: &Access, successor: VersionWord, value: OutOfLine) -> Self {
+        Self { table: access.table, row: access.row, successor, what: Garbage::Value(value) }
+    }
 }
 
 /// What is garbage.
@@ -64,6 +77,8 @@ enum Garbage {
     Entry(u32, Key),
     /// A leaf that its neighbour has absorbed.
     Leaf(Owner, u64),
+    /// A value out of line that the row does not refer to any more.
+    Value(OutOfLine),
 }
 
 /// A snapshot that everybody covers, and the next one on its way to be one.
@@ -114,6 +129,9 @@ impl<E: Env> LaneInner<E> {
             if !self.info(table).indexes.is_empty() {
                 self.retire_entries(&entry, successor);
             }
+            if self.info(table).has_long_columns {
+                self.retire_values(&entry, successor);
+            }
             if is_deleted {
                 let words = self.info(table).row.key_words;
                 let key = Key::from_words(self.batch().words(Span { at: entry.key_at, words }));
@@ -124,7 +142,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Lists the index entries that the newest version does not have any more.
-    fn retire_entries(&mut self, entry: &crate::access::Access, successor: VersionWord) {
+    fn retire_entries(&mut self, entry: &Access, successor: VersionWord) {
         let old_span = match (entry.state, entry.is_new()) {
             (State::Deleted, true) => entry.fresh,
             (State::Inserted, _) | (_, true) => return,
@@ -148,10 +166,18 @@ impl<E: Env> LaneInner<E> {
     /// Upkeep after a commit: growth that was asked for, and a round of collection now and then.
     #[inline]
     pub(crate) async fn keep_up(&mut self) {
-        let is_time = self.statistics.commits.is_multiple_of(COMMITS_PER_ROUND);
-        if is_time || !self.wants_growth.is_empty() || self.displaced.len() > BACKLOG_MAX {
+        if self.is_upkeep_due {
             self.keep_up_now().await;
         }
+    }
+
+    /// Decides whether the commit that is about to end has upkeep after it.
+    #[inline]
+    pub(crate) fn decide_upkeep(&mut self) -> bool {
+        let is_time = self.statistics.commits.is_multiple_of(COMMITS_PER_ROUND);
+        self.is_upkeep_due =
+            is_time || !self.wants_growth.is_empty() || self.displaced.len() > BACKLOG_MAX;
+        self.is_upkeep_due
     }
 
     async fn keep_up_now(&mut self) {
@@ -165,10 +191,22 @@ impl<E: Env> LaneInner<E> {
             // Collection that fails is tried again with the next round; nothing is lost by waiting.
             let _ = self.collect_round().await;
         }
+        // If it cannot be said that the upkeep is over, changes of the catalog wait for it no longer than E.
+        let _ = self.end_upkeep().await;
         let cost = self.env.counters().counts() - before;
         self.statistics.upkeep_round_trips += cost.round_trips;
         self.statistics.upkeep_verbs += cost.verbs;
         self.statistics.upkeep_bytes += cost.bytes;
+    }
+
+    /// Changes of the catalog need not wait for this lane any more.
+    async fn end_upkeep(&mut self) -> Result<(), FabricError> {
+        let lane = self.shared.oracle_layout.lane(self.shared.oracle, self.slot);
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
+        batch.reset();
+        batch.write_word(lane.add_words(u64::from(LANE_WORKING)), 0);
+        self.scratch.batch = Some(self.env.execute(batch).await?);
+        Ok(())
     }
 
     async fn grow(&mut self, owner: Owner) -> Result<(), Abort> {
@@ -176,7 +214,7 @@ impl<E: Env> LaneInner<E> {
         let hash = self.hash_table(owner).clone();
         let label = match owner {
             Owner::Table(table) => self.info(table).label,
-            Owner::Index(index) => self.info(self.index_info(index).table).label,
+            Owner::Index(index) => self.index_info(index).label,
         };
         let nodes = self.shared.nodes(label);
         let pool = match owner {
@@ -229,6 +267,10 @@ impl<E: Env> LaneInner<E> {
             self.retired.pop_front();
             match retired.what {
                 Garbage::Leaf(owner, leaf) => self.free_leaf(owner, GlobalPtr::from_word(leaf)),
+                Garbage::Value(value) => {
+                    self.free_value(retired.table, value);
+                    self.statistics.values_collected += 1;
+                }
                 Garbage::Tombstone(key) => {
                     result = self.collect_tombstone(&retired, &key).await;
                 }

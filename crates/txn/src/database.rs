@@ -1,10 +1,14 @@
 //! A database: what its lanes share.
 
-use crate::catalog::{Catalog, CatalogError, IndexId, TableId, TableMemory};
+use crate::catalog::{
+    Catalog, CatalogError, IndexId, TableId, TableMemory, index_label, table_label,
+};
 use crate::definition::TableDefinition;
 use crate::detach::detached;
 use crate::lane::{Lane, LaneError, LaneInner};
+use crate::release::Released;
 use crate::snapshot::SLOTS_MAX;
+use crate::value_pool::SharedPieces;
 use fabric::{Batch, Env};
 use layout::oracle::{SLOT_COUNT, VECTOR};
 use layout::{GlobalPtr, NodeId, OracleLayout, Schema, SlotId, WORD_BYTES};
@@ -95,6 +99,10 @@ pub(crate) struct Shared<E: Env> {
     slot_count: AtomicU32,
     published: Vec<AtomicU64>,
     catalog: Mutex<Arc<Catalog>>,
+    /// Memory of dropped tables and indexes that lanes may still use.
+    pub released: Mutex<Vec<Released>>,
+    /// Free memory for values out of line.
+    pub pieces: SharedPieces,
     home: Mutex<Home<E>>,
 }
 
@@ -170,6 +178,8 @@ impl<E: Env> Shared<E> {
         let catalog = Arc::new(Catalog::build(epoch, &definitions, !E::COHERENT)?);
         let mut current = self.catalog.lock().expect("no holder panics");
         if current.epoch < epoch {
+            let has = |label| catalog.tables.iter().flatten().any(|info| info.label == label);
+            self.pieces.retain(has);
             *current = catalog;
         }
         Ok(current.clone())
@@ -286,6 +296,8 @@ impl<E: Env> Database<E> {
             slot_count: AtomicU32::new(0),
             published: (0..SLOTS_MAX).map(|_| AtomicU64::new(0)).collect(),
             catalog: Mutex::default(),
+            released: Mutex::default(),
+            pieces: SharedPieces::default(),
             home: Mutex::default(),
         };
         Ok(Self::of(env, shared))
@@ -307,6 +319,8 @@ impl<E: Env> Database<E> {
             slot_count: AtomicU32::new(0),
             published: (0..SLOTS_MAX).map(|_| AtomicU64::new(0)).collect(),
             catalog: Mutex::default(),
+            released: Mutex::default(),
+            pieces: SharedPieces::default(),
             home: Mutex::default(),
         };
         Self::of(env, shared)
@@ -389,7 +403,10 @@ impl<E: Env> Database<E> {
         let mut tables: Vec<TableMemory> = catalog
             .names()
             .map(|(name, table)| {
-                let used_bytes = bytes.remove(&(u64::from(table.0) + 1)).unwrap_or(0);
+                let indexes = catalog.info(table).map(|info| info.indexes.as_slice());
+                let indexes = indexes.unwrap_or_default().iter().map(|&index| index_label(index));
+                let labels = indexes.chain([table_label(table.0)]);
+                let used_bytes = labels.filter_map(|label| bytes.remove(&label.0)).sum();
                 TableMemory { name: name.to_owned(), used_bytes }
             })
             .collect();

@@ -10,6 +10,7 @@ use crate::displaced::DisplacedBuffer;
 use crate::snapshot::Snapshot;
 use crate::statistics::LaneStatistics;
 use crate::transaction::{Isolation, Transaction};
+use crate::value_pool::ValuePool;
 use crate::write::{
     BucketInsert, BucketSeen, EntryInsert, InsertBlock, LeafInsert, LeafSeen, LeafWitness, Owner,
 };
@@ -116,6 +117,8 @@ pub(crate) struct LaneTable {
     pub nodes: Pool,
     /// Version buffers, by position of the memory server.
     pub buffers: Vec<Pool>,
+    /// Values out of line, by position of the memory server; none where no column is kept so.
+    pub values: Vec<ValuePool>,
 }
 
 /// What a lane keeps per secondary index.
@@ -155,6 +158,10 @@ pub(crate) struct LaneInner<E: Env> {
     pub map: AccessMap,
     /// Accesses that are written, in order.
     pub written: Vec<u32>,
+    /// Values out of line that the transaction has set.
+    pub stage: layout::LongStage,
+    /// Where the commit stores them.
+    pub placed: Vec<crate::commit::PlacedValue>,
     pub buckets_seen: Vec<BucketSeen>,
     pub bucket_inserts: Vec<BucketInsert>,
     pub insert_blocks: Vec<InsertBlock>,
@@ -162,6 +169,8 @@ pub(crate) struct LaneInner<E: Env> {
     pub entry_inserts: Vec<EntryInsert>,
     /// One entry for each chain that became longer: whose it is wants one more bucket.
     pub wants_growth: Vec<Owner>,
+    /// Whether upkeep follows the commit that runs.
+    pub is_upkeep_due: bool,
     pub leaves_seen: Vec<LeafSeen>,
     /// Words that must not change before a serializable commit, with what they held.
     pub witnesses: Vec<(GlobalPtr, u64)>,
@@ -216,12 +225,15 @@ impl<E: Env> LaneInner<E> {
             accesses: Vec::with_capacity(256),
             map: AccessMap::default(),
             written: Vec::with_capacity(64),
+            stage: layout::LongStage::default(),
+            placed: Vec::new(),
             buckets_seen: Vec::new(),
             bucket_inserts: Vec::new(),
             insert_blocks: Vec::new(),
             leaf_inserts: Vec::new(),
             entry_inserts: Vec::new(),
             wants_growth: Vec::new(),
+            is_upkeep_due: false,
             leaves_seen: Vec::new(),
             witnesses: Vec::new(),
             leaf_witnesses: Vec::new(),
@@ -238,9 +250,11 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         let lane = self.shared.oracle_layout.lane(self.shared.oracle, self.slot);
-        let mut batch = Batch::new();
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
+        batch.reset();
         batch.write_word(lane.add_words(u64::from(LANE_ACTIVE)), 0);
-        self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
+        let batch = self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
+        self.scratch.batch = Some(batch);
         self.is_announced = false;
         Ok(())
     }
@@ -282,6 +296,10 @@ impl<E: Env> LaneInner<E> {
         self.accesses.clear();
         self.map.clear();
         self.written.clear();
+        if !self.stage.is_empty() {
+            self.stage.clear();
+            self.placed.clear();
+        }
         self.buckets_seen.clear();
         self.bucket_inserts.clear();
         self.insert_blocks.clear();
@@ -351,7 +369,7 @@ impl<E: Env> LaneInner<E> {
             self.tables[position] = Some(self.new_lane_table(&info).await?);
         }
         for index in info.indexes.clone() {
-            self.open_index(index, &info).await?;
+            self.open_index(index).await?;
         }
         self.lane_table(table).epoch = self.catalog.epoch;
         Ok(())
@@ -364,6 +382,7 @@ impl<E: Env> LaneInner<E> {
         };
         let nodes = self.shared.nodes(info.label);
         let on_server = |&node: &NodeId| Pool::new(info.label, vec![node]);
+        let values = |(server, pool)| ValuePool::new(info.label, server, pool);
         Ok(LaneTable {
             epoch: 0,
             directory,
@@ -371,10 +390,14 @@ impl<E: Env> LaneInner<E> {
             pool: Pool::new(info.label, nodes.clone()),
             nodes: Pool::new(info.label, nodes),
             buffers: self.shared.servers.iter().map(on_server).collect(),
+            values: match info.has_long_columns {
+                true => self.shared.servers.iter().map(on_server).enumerate().map(values).collect(),
+                false => Vec::new(),
+            },
         })
     }
 
-    async fn open_index(&mut self, index: u32, table: &TableInfo) -> Result<(), TxnError> {
+    async fn open_index(&mut self, index: u32) -> Result<(), TxnError> {
         if let Some(Some(_)) = self.indexes.get(index as usize) {
             return Ok(());
         }
@@ -385,7 +408,7 @@ impl<E: Env> LaneInner<E> {
             Secondary::Hash(hash) => index::hash::read_directory(&self.env, hash).await?,
             Secondary::Tree(_) => Directory::default(),
         };
-        let pool = Pool::new(table.label, self.shared.nodes(table.label));
+        let pool = Pool::new(info.label, self.shared.nodes(info.label));
         let position = index as usize;
         if self.indexes.len() <= position {
             self.indexes.resize_with(position + 1, || None);
@@ -408,17 +431,24 @@ impl<E: Env> LaneInner<E> {
         self.tables[table as usize].as_mut().expect("the table was opened when it was first named")
     }
 
-    /// Goes over to a newer catalog; forgets what the lane keeps of tables that are gone. What it keeps of
-    /// others is completed when they are next used.
+    /// Goes over to a newer catalog; forgets what the lane keeps of tables and indexes that are gone. What it
+    /// keeps of others is completed when they are next used.
     pub fn adopt_catalog(&mut self, catalog: Arc<Catalog>) {
         for (position, table) in self.tables.iter_mut().enumerate() {
             if catalog.tables.get(position).is_none_or(Option::is_none) {
                 *table = None;
             }
         }
-        let tables = &self.tables;
+        for (position, index) in self.indexes.iter_mut().enumerate() {
+            if catalog.indexes.get(position).is_none_or(Option::is_none) {
+                *index = None;
+            }
+        }
+        let (tables, indexes) = (&self.tables, &self.indexes);
         let is_there = |table: usize| tables.get(table).is_some_and(Option::is_some);
-        self.retired.retain(|retired| is_there(retired.table()));
+        let has_index = |index: u32| indexes.get(index as usize).is_some_and(Option::is_some);
+        self.retired
+            .retain(|retired| is_there(retired.table()) && retired.index().is_none_or(has_index));
         self.displaced.retain(|displaced| is_there(displaced.table as usize));
         self.catalog = catalog;
     }

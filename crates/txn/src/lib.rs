@@ -1,7 +1,7 @@
 //! Transactions over the memory servers: the protocol of [ZB17 §3-6] with its holes closed.
 //!
 //! To read it in the order of a transaction's life: [`oracle`] (snapshots, publishing), [`read`],
-//! [`write`](mod@write), [`scan`], [`commit`], [`collect`] (garbage collection). What they share:
+//! [`write`](mod@write), [`scan`], [`value`], [`commit`], [`collect`] (garbage collection). What they share:
 //! [`lane`], [`access`], [`snapshot`], [`catalog`].
 #![forbid(unsafe_code)]
 
@@ -22,12 +22,15 @@ pub mod local;
 pub mod old_version;
 pub mod oracle;
 pub mod read;
+mod release;
 pub mod scan;
 pub mod secondary;
 pub mod snapshot;
 pub mod statistics;
 pub mod step;
 pub mod transaction;
+pub mod value;
+mod value_pool;
 pub mod write;
 
 pub use abort::{Abort, Outcome, TxnError};

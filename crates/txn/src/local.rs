@@ -7,6 +7,7 @@ use index::tree::{NodeAllocator, TREE_SERVICE, TreeService};
 use layout::{GlobalPtr, NodeId, RegionId, WORD_BYTES};
 use memory::{CATALOG_SERVICE, CatalogService, EXTENT_SERVICE, ExtentService, Extents, Label};
 use memory::{MOVER_SERVICE, MoverService};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 /// What a local database is opened with.
@@ -96,34 +97,50 @@ fn start_server(world: &Arc<LocalWorld>, node: NodeId, bytes: u64) {
     world.register(node, TREE_SERVICE, Arc::new(TreeService::new(inner)));
 }
 
-/// Gives the tree service of a memory server its inner nodes, out of extents of the system's label.
+/// Gives the tree service of a memory server its inner nodes, out of extents of their tree's label.
 pub struct InnerNodes {
     extents: Arc<Extents>,
-    bump: Mutex<(GlobalPtr, u64)>,
+    rests: Mutex<BTreeMap<Label, Rest>>,
 }
 
-/// Bytes of an extent of inner nodes.
-const NODE_EXTENT_BYTES: u64 = 256 * 1024;
+/// What is left of a label's newest extent of inner nodes.
+#[derive(Clone, Copy, Default)]
+struct Rest {
+    ptr: GlobalPtr,
+    words: u64,
+    /// Bytes of that extent; the next one is twice as large.
+    extent_bytes: u64,
+}
+
+/// Bytes of a tree's first extent of inner nodes, and of its largest.
+const NODE_EXTENT_BYTES: std::ops::RangeInclusive<u64> = 16 * 1024..=256 * 1024;
 
 impl InnerNodes {
     /// An allocator over the server's extents.
     pub fn new(extents: Arc<Extents>) -> Self {
-        Self { extents, bump: Mutex::new((GlobalPtr::NULL, 0)) }
+        Self { extents, rests: Mutex::default() }
     }
 }
 
 impl NodeAllocator for InnerNodes {
-    fn allocate(&self, words: u32) -> Result<GlobalPtr, String> {
-        let mut bump = self.bump.lock().expect("no holder panics");
-        if bump.1 < u64::from(words) {
-            let bytes = NODE_EXTENT_BYTES.max(u64::from(words) * WORD_BYTES);
-            let extent =
-                self.extents.allocate(bytes, Label(0)).map_err(|error| error.to_string())?;
-            *bump = (extent, bytes / WORD_BYTES);
+    fn allocate(&self, label: Label, words: u32) -> Result<GlobalPtr, String> {
+        let mut rests = self.rests.lock().expect("no holder panics");
+        let rest = rests.entry(label).or_default();
+        if rest.words < u64::from(words) {
+            let next_bytes =
+                (rest.extent_bytes * 2).clamp(*NODE_EXTENT_BYTES.start(), *NODE_EXTENT_BYTES.end());
+            let bytes = next_bytes.max(u64::from(words) * WORD_BYTES);
+            let ptr = self.extents.allocate(bytes, label).map_err(|error| error.to_string())?;
+            *rest = Rest { ptr, words: bytes / WORD_BYTES, extent_bytes: next_bytes };
         }
-        let ptr = bump.0;
-        *bump = (ptr.add_words(u64::from(words)), bump.1 - u64::from(words));
+        let ptr = rest.ptr;
+        rest.ptr = ptr.add_words(u64::from(words));
+        rest.words -= u64::from(words);
         Ok(ptr)
+    }
+
+    fn forget(&self, label: Label) {
+        self.rests.lock().expect("no holder panics").remove(&label);
     }
 }
 

@@ -1,13 +1,14 @@
 //! Scans: the visible rows of a key range, in order, forward and backward; and of whole tables.
 
 use crate::abort::TxnError;
-use crate::access::{RowId, State};
+use crate::access::RowId;
 use crate::catalog::{CatalogError, IndexId, IndexInfo, Primary, Secondary, TableId};
 use crate::cursor::Cursor;
 use crate::lane::LaneInner;
 use crate::read::{Pending, access_hash};
 use crate::secondary::column_range;
 use crate::transaction::Transaction;
+use crate::value::Visitor;
 use crate::write::{LeafSeen, Owner};
 use fabric::{Batch, Env, Span};
 use index::tree::{LeafRead, LeafView};
@@ -133,12 +134,7 @@ impl<E: Env> Transaction<'_, E> {
         table: TableId,
         visit: &mut dyn FnMut(RecordRef<'_>),
     ) -> Result<(), TxnError> {
-        let lane = self.lane();
-        lane.open_table(table.0).await?;
-        match lane.info(table.0).primary {
-            Primary::Hash(_) => lane.visit_buckets(table.0, visit).await,
-            Primary::Tree(_) => lane.visit_leaves(table.0, visit).await,
-        }
+        self.lane().visit_table(table, &mut Visitor::Plain(visit)).await
     }
 }
 
@@ -161,6 +157,19 @@ pub(crate) struct Range {
 }
 
 impl<E: Env> LaneInner<E> {
+    /// Shows every visible row of a table.
+    pub(crate) async fn visit_table(
+        &mut self,
+        table: TableId,
+        visit: &mut Visitor<'_>,
+    ) -> Result<(), TxnError> {
+        self.open_table(table.0).await?;
+        match self.info(table.0).primary {
+            Primary::Hash(_) => self.visit_buckets(table.0, visit).await,
+            Primary::Tree(_) => self.visit_leaves(table.0, visit).await,
+        }
+    }
+
     /// What a scan of `source` works on; its table is open afterwards.
     async fn open_range(&mut self, source: ScanSource) -> Result<Range, TxnError> {
         let range = match source {
@@ -256,11 +265,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    async fn visit_leaves(
-        &mut self,
-        table: u32,
-        visit: &mut dyn FnMut(RecordRef<'_>),
-    ) -> Result<(), TxnError> {
+    async fn visit_leaves(&mut self, table: u32, visit: &mut Visitor<'_>) -> Result<(), TxnError> {
         let owner = Owner::Table(table);
         let tree = self.tree(owner);
         let mut from = Key::lowest(tree.layout.key_words);
@@ -289,7 +294,7 @@ impl<E: Env> LaneInner<E> {
         &mut self,
         table: u32,
         rows: &[(Key, GlobalPtr)],
-        visit: &mut dyn FnMut(RecordRef<'_>),
+        visit: &mut Visitor<'_>,
     ) -> Result<(), TxnError> {
         let words = self.info(table).row.words();
         self.batch().clear_verbs();
@@ -312,7 +317,7 @@ impl<E: Env> LaneInner<E> {
             self.show(access, visit);
             self.accesses.truncate(accesses);
         }
-        Ok(())
+        self.show_kept(table, visit).await
     }
 
     /// An access that the map does not know and that is forgotten soon.
@@ -323,25 +328,9 @@ impl<E: Env> LaneInner<E> {
         self.accesses.len() as u32 - 1
     }
 
-    fn show(&self, access: u32, visit: &mut dyn FnMut(RecordRef<'_>)) {
-        let access = &self.accesses[access as usize];
-        if access.state != State::Read {
-            return;
-        }
-        let info = self.info(access.table);
-        let words = self.batch.as_ref().expect("the batch is here").words(access.image);
-        let payload = info.row.payload() as usize;
-        let end = payload + info.row.payload_words as usize;
-        visit(RecordRef::new(&info.schema, &words[KEY as usize..payload], &words[payload..end]));
-    }
-
     /// Visits bucket after bucket, in the numbering of the directory it starts with; what a split has
     /// moved on is visited with the bucket it came from.
-    async fn visit_buckets(
-        &mut self,
-        table: u32,
-        visit: &mut dyn FnMut(RecordRef<'_>),
-    ) -> Result<(), TxnError> {
+    async fn visit_buckets(&mut self, table: u32, visit: &mut Visitor<'_>) -> Result<(), TxnError> {
         let info = self.info(table).clone();
         let Primary::Hash(hash) = &info.primary else {
             unreachable!("the caller knows it is hashed")
@@ -368,7 +357,7 @@ impl<E: Env> LaneInner<E> {
         hash: &index::hash::HashTable,
         (count, level_before): (u64, u32),
         number: u64,
-        visit: &mut dyn FnMut(RecordRef<'_>),
+        visit: &mut Visitor<'_>,
     ) -> Result<(), TxnError> {
         let mut numbers = vec![number];
         while let Some(number) = numbers.pop() {
@@ -388,6 +377,7 @@ impl<E: Env> LaneInner<E> {
                 self.show(access, visit);
                 self.accesses.truncate(accesses);
             }
+            self.show_kept(table, visit).await?;
             self.batch().clear_verbs();
             self.batch().truncate(arena);
         }

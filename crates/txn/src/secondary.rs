@@ -30,7 +30,7 @@ pub struct Entry {
 
 impl<E: Env> LaneInner<E> {
     /// The columns of an access, from the words in `span`.
-    fn record(&self, table: u32, span: Span) -> RecordRef<'_> {
+    pub(crate) fn record(&self, table: u32, span: Span) -> RecordRef<'_> {
         let info = self.info(table);
         let words = self.batch.as_ref().expect("the batch is here").words(span);
         let payload = info.row.payload() as usize;

@@ -23,6 +23,8 @@ pub struct LaneStatistics {
     pub versions_moved: u64,
     /// Version buffers given back by collection.
     pub buffers_collected: u64,
+    /// Values out of line given back by collection.
+    pub values_collected: u64,
     /// Tombstones and index entries removed by collection.
     pub entries_collected: u64,
     /// Round trips of collection and growth, which belong to no transaction.

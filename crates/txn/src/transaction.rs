@@ -84,7 +84,7 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         let info =
             lane.catalog.tables[table as usize].as_ref().expect("the access names its table");
         let batch = lane.batch.as_mut().expect("between round trips the batch is here");
-        RecordMut::new(&info.schema, batch.words_mut(payload))
+        RecordMut::new(&info.schema, batch.words_mut(payload)).with_stage(&mut lane.stage)
     }
 
     /// Deletes a row.

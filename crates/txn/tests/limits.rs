@@ -82,10 +82,10 @@ fn schemas_are_refused_with_the_limit_they_exceed() {
         sentence.starts_with("a row of table t takes 9018 bytes; at most 8192 fit"),
         "{sentence}"
     );
-    for length in [0, 512 * 1024 + 1] {
+    for length in [0, 1024 * 1024 + 1] {
         let sentence = refusal(vec![id.clone(), Column::new("b", ColumnType::Bytes(length))]);
         let expected =
-            format!("column b of table t has maximal length {length}; 1 to 524288 is allowed");
+            format!("column b of table t has maximal length {length}; 1 to 1048576 is allowed");
         assert_eq!(sentence, expected);
     }
 }

@@ -3,16 +3,16 @@
 use super::descend::read_root;
 use super::find::ask;
 use super::image::{Head, ImageBuilder, post_image};
-use super::message::Request;
+use super::message::{Request, TREE_SERVICE};
 use super::node::execute;
 use super::step::TreeStep;
 use super::view::next_life;
 use super::{LeafView, Tree};
 use crate::error::IndexError;
-use fabric::{Batch, Env};
+use fabric::{Batch, CallError, Env};
 use layout::leaf;
 use layout::{GlobalPtr, Key, LeafLayout, NodeId, VersionWord};
-use memory::Pool;
+use memory::{Label, Pool};
 
 /// Makes an empty tree: one leaf out of `pool`, root block and inner nodes on `node`.
 pub async fn create_tree<E: Env>(
@@ -23,6 +23,7 @@ pub async fn create_tree<E: Env>(
 ) -> Result<Tree, IndexError> {
     assert!((1..=layout::KEY_WORDS_MAX).contains(&(layout.key_words as usize)));
     assert!(layout.entries >= 4, "LeafLayout::within never makes smaller nodes");
+    let label = pool.label();
     let first_leaf = pool.allocate(env, layout.words()).await?;
     let mut batch = Batch::new();
     let version = batch.read(first_leaf.add_words(u64::from(leaf::VERSION)), 1);
@@ -44,8 +45,13 @@ pub async fn create_tree<E: Env>(
     execute(env, batch).await?;
     env.reach(TreeStep::FirstLeafWritten).await;
     let nowhere = Tree { root: GlobalPtr::NULL, node, layout };
-    let root = ask(env, &nowhere, Request::Create { layout, first_leaf }).await?;
+    let root = ask(env, &nowhere, Request::Create { layout, first_leaf, label }).await?;
     Ok(Tree { root, node, layout })
+}
+
+/// Tells the tree service of `node` that the trees with this label are gone and their extents go back.
+pub async fn forget_trees<E: Env>(env: &E, node: NodeId, label: Label) -> Result<(), CallError> {
+    env.call(node, TREE_SERVICE, Request::Forget { label }.encode()).await.map(drop)
 }
 
 /// The tree whose root block is at `root`.

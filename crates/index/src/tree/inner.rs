@@ -135,7 +135,9 @@ impl<E: Env> Inner<'_, E> {
         let layout = self.layout();
         let spare = self.block.spare;
         let ptr = if spare.is_null() {
-            self.allocator.allocate(layout.words()).map_err(IndexError::OutOfMemory)?
+            self.allocator
+                .allocate(self.block.label, layout.words())
+                .map_err(IndexError::OutOfMemory)?
         } else {
             let span;
             (batch, span) = read_node(self.env, batch, layout, spare).await?;

@@ -2,6 +2,7 @@
 
 use fabric::{CallError, ServiceId};
 use layout::{GlobalPtr, Key, LeafLayout};
+use memory::Label;
 use memory::message::{Reader, Writer};
 
 use super::root::{pack_layout, unpack_layout};
@@ -12,23 +13,26 @@ pub const TREE_SERVICE: ServiceId = ServiceId(2);
 const CREATE: u64 = 1;
 const FIND: u64 = 2;
 const SETTLE: u64 = 3;
+const FORGET: u64 = 4;
 const NAME: &str = "the tree service";
 
 /// A request to the tree service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Request {
     /// Makes root block and top node of a tree whose first leaf was written already.
-    Create { layout: LeafLayout, first_leaf: GlobalPtr },
+    Create { layout: LeafLayout, first_leaf: GlobalPtr, label: Label },
     /// Which leaf holds `key`?
     Find { root: GlobalPtr, key: Key },
     /// The leaves between `low` and `high` changed: bring the inner nodes into line with them.
     Settle { root: GlobalPtr, low: Key, high: Option<Key> },
+    /// The trees with this label are gone.
+    Forget { label: Label },
 }
 
 /// What the tree service answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Answer {
-    /// The root block of the new tree, or the leaf that holds the key.
+    /// The root block of the new tree, the leaf that holds the key, or nothing.
     Found(GlobalPtr),
     /// Bounded retries were not enough.
     Contended,
@@ -37,10 +41,11 @@ pub(super) enum Answer {
 impl Request {
     pub fn encode(&self) -> Vec<u8> {
         match self {
-            Self::Create { layout, first_leaf } => {
+            Self::Create { layout, first_leaf, label } => {
                 let writer = Writer::new().number(CREATE).number(pack_layout(*layout));
-                writer.number(first_leaf.word()).finish()
+                writer.number(first_leaf.word()).number(label.0).finish()
             }
+            Self::Forget { label } => Writer::new().number(FORGET).number(label.0).finish(),
             Self::Find { root, key } => {
                 Writer::new().number(FIND).number(root.word()).words(key.words()).finish()
             }
@@ -56,8 +61,10 @@ impl Request {
         let request = match reader.number()? {
             CREATE => {
                 let layout = unpack_layout(reader.number()?).ok_or(CallError::Malformed(NAME))?;
-                Self::Create { layout, first_leaf: GlobalPtr::from_word(reader.number()?) }
+                let first_leaf = GlobalPtr::from_word(reader.number()?);
+                Self::Create { layout, first_leaf, label: Label(reader.number()?) }
             }
+            FORGET => Self::Forget { label: Label(reader.number()?) },
             FIND => {
                 Self::Find { root: GlobalPtr::from_word(reader.number()?), key: key(&mut reader)? }
             }
@@ -111,7 +118,8 @@ mod tests {
         let (low, high) = (Key::from_words(&[1, 2]), Key::from_words(&[3, 4]));
         let layout = LeafLayout::within(512, 2, 1, false);
         for request in [
-            Request::Create { layout, first_leaf: root },
+            Request::Create { layout, first_leaf: root, label: Label(9) },
+            Request::Forget { label: Label(9) },
             Request::Find { root, key: low },
             Request::Settle { root, low, high: Some(high) },
             Request::Settle { root, low, high: None },

@@ -83,7 +83,8 @@ async fn build_level<E: Env>(
     let (mut next, mut high) = (GlobalPtr::NULL, None);
     for group in children.chunks(size).rev() {
         batch.reset();
-        let ptr = allocator.allocate(layout.words()).map_err(IndexError::OutOfMemory)?;
+        let ptr =
+            allocator.allocate(block.label, layout.words()).map_err(IndexError::OutOfMemory)?;
         let version = batch.read(ptr.add_words(u64::from(leaf::VERSION)), 1);
         batch = execute(env, batch).await?;
         let low = group[0].low;

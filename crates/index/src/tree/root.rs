@@ -3,6 +3,7 @@
 use crate::error::IndexError;
 use fabric::Batch;
 use layout::{GlobalPtr, LeafLayout};
+use memory::Label;
 
 /// The root block of one tree, in the region of the memory server that offers its service.
 ///
@@ -12,14 +13,15 @@ use layout::{GlobalPtr, LeafLayout};
 ///    1 | latch      | compare-and-swap, then write      | 1 while inner nodes change, else 0
 ///    2 | shape      | write, once                       | the leaves' LeafLayout, packed
 ///    3 | first leaf | write, once                       | leftmost leaf; it is never absorbed
-///    4 | top        | write, under the latch            | the inner node where a descent starts
-///    5 | height     | write, under the latch            | levels of inner nodes, at least 1
-///    6 | inner      | write, under the latch            | inner nodes in use
-///    7 | spare      | write, under the latch            | absorbed inner nodes, by `next`; or null
+///    4 | label      | write, once                       | what the tree's memory was handed out for
+///    5 | top        | write, under the latch            | the inner node where a descent starts
+///    6 | height     | write, under the latch            | levels of inner nodes, at least 1
+///    7 | inner      | write, under the latch            | inner nodes in use
+///    8 | spare      | write, under the latch            | absorbed inner nodes, by `next`; or null
 /// ```
 ///
 /// # Invariants
-/// - Only handlers of the tree service on the block's own node change words 1 and 4..8.
+/// - Only handlers of the tree service on the block's own node change words 1 and 5..9.
 /// - `top` may be outdated when it is read: the node it names stays the leftmost of its level,
 ///   and from there every other node of the level is reached through `next`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +30,8 @@ pub struct TreeRoot {
     pub layout: LeafLayout,
     /// The leftmost leaf.
     pub first_leaf: GlobalPtr,
+    /// What the tree's memory was handed out for.
+    pub label: Label,
     /// Where a descent starts.
     pub top: GlobalPtr,
     /// Levels of inner nodes.
@@ -43,15 +47,17 @@ const MAGIC_WORD: u32 = 0;
 const LATCH: u32 = 1;
 const SHAPE: u32 = 2;
 const FIRST_LEAF: u32 = 3;
-const TOP: u32 = 4;
-const HEIGHT: u32 = 5;
-const INNER_COUNT: u32 = 6;
-const SPARE: u32 = 7;
+const LABEL: u32 = 4;
+const TOP: u32 = 5;
+const HEIGHT: u32 = 6;
+const INNER_COUNT: u32 = 7;
+const SPARE: u32 = 8;
 /// Words of a root block.
-pub const ROOT_WORDS: u32 = 8;
+pub const ROOT_WORDS: u32 = 9;
 const _: () = {
     assert!(MAGIC_WORD + 1 == LATCH && LATCH + 1 == SHAPE && SHAPE + 1 == FIRST_LEAF);
-    assert!(FIRST_LEAF + 1 == TOP && TOP + 1 == HEIGHT && HEIGHT + 1 == INNER_COUNT);
+    assert!(FIRST_LEAF + 1 == LABEL && LABEL + 1 == TOP);
+    assert!(TOP + 1 == HEIGHT && HEIGHT + 1 == INNER_COUNT);
     assert!(INNER_COUNT + 1 == SPARE && SPARE + 1 == ROOT_WORDS);
 };
 
@@ -110,6 +116,7 @@ impl TreeRoot {
         words[MAGIC_WORD as usize] = MAGIC;
         words[SHAPE as usize] = pack_layout(self.layout);
         words[FIRST_LEAF as usize] = self.first_leaf.word();
+        words[LABEL as usize] = self.label.0;
         words[TOP as usize] = self.top.word();
         words[HEIGHT as usize] = self.height;
         words[INNER_COUNT as usize] = self.inner_count;
@@ -128,6 +135,7 @@ impl TreeRoot {
             layout: layout
                 .ok_or(IndexError::Corrupt("a tree's root block has no sensible shape"))?,
             first_leaf: GlobalPtr::from_word(words[FIRST_LEAF as usize]),
+            label: Label(words[LABEL as usize]),
             top: GlobalPtr::from_word(words[TOP as usize]),
             height: words[HEIGHT as usize],
             inner_count: words[INNER_COUNT as usize],
@@ -158,9 +166,10 @@ mod tests {
         let layout = LeafLayout::within(512, 2, 3, true);
         let ptr = |offset| GlobalPtr::new(RegionId(2), offset);
         let (first_leaf, top, spare) = (ptr(64), ptr(128), GlobalPtr::NULL);
-        let root = TreeRoot { layout, first_leaf, top, height: 3, inner_count: 17, spare };
+        let label = Label(5);
+        let root = TreeRoot { layout, first_leaf, label, top, height: 3, inner_count: 17, spare };
         assert_eq!(TreeRoot::from_words(&root.words()), Ok(root));
-        assert!(TreeRoot::from_words(&[0; 8]).is_err());
+        assert!(TreeRoot::from_words(&[0; ROOT_WORDS as usize]).is_err());
         let mut damaged = root.words();
         damaged[SHAPE as usize] |= 0xff << KEY_WORDS_SHIFT;
         assert!(TreeRoot::from_words(&damaged).is_err());

@@ -11,12 +11,16 @@ use crate::error::IndexError;
 use fabric::{Batch, CallError, Env, Reply, Service};
 use layout::leaf;
 use layout::{GlobalPtr, Key, LeafLayout, VersionWord};
+use memory::Label;
 use std::sync::{Arc, Mutex};
 
 /// Where the memory server takes root blocks and inner nodes from: memory of its own region.
 pub trait NodeAllocator: Send + Sync {
-    /// A piece of `words` words, or a sentence that says why there is none.
-    fn allocate(&self, words: u32) -> Result<GlobalPtr, String>;
+    /// A piece of `words` words for the tree with this label, or a sentence that says why there is none.
+    fn allocate(&self, label: Label, words: u32) -> Result<GlobalPtr, String>;
+
+    /// The trees with this label are gone, and their extents go back.
+    fn forget(&self, label: Label);
 }
 
 /// Answers calls to [`super::TREE_SERVICE`].
@@ -49,8 +53,12 @@ impl TreeService {
     ) -> Result<(Batch, GlobalPtr), IndexError> {
         let allocator = &*self.allocator;
         match request {
-            Request::Create { layout, first_leaf } => {
-                create(env, batch, allocator, layout, first_leaf).await
+            Request::Create { layout, first_leaf, label } => {
+                create(env, batch, allocator, (layout, first_leaf, label)).await
+            }
+            Request::Forget { label } => {
+                allocator.forget(label);
+                Ok((batch, GlobalPtr::NULL))
             }
             Request::Find { root, key } => find_child(env, batch, root, &key).await,
             Request::Settle { root, low, high } => {
@@ -82,12 +90,11 @@ async fn create<E: Env>(
     env: &E,
     mut batch: Batch,
     allocator: &dyn NodeAllocator,
-    layout: LeafLayout,
-    first_leaf: GlobalPtr,
+    (layout, first_leaf, label): (LeafLayout, GlobalPtr, Label),
 ) -> Result<(Batch, GlobalPtr), IndexError> {
     let inner = inner_layout(layout);
-    let top = allocator.allocate(inner.words()).map_err(IndexError::OutOfMemory)?;
-    let root = allocator.allocate(ROOT_WORDS).map_err(IndexError::OutOfMemory)?;
+    let top = allocator.allocate(label, inner.words()).map_err(IndexError::OutOfMemory)?;
+    let root = allocator.allocate(label, ROOT_WORDS).map_err(IndexError::OutOfMemory)?;
     let version = batch.read(top.add_words(u64::from(leaf::VERSION)), 1);
     batch = execute(env, batch).await?;
     let low = Key::lowest(layout.key_words);
@@ -105,8 +112,8 @@ async fn create<E: Env>(
     };
     let span = image.finish(&mut batch, &head);
     post_image(&mut batch, inner, top, span);
-    let block =
-        TreeRoot { layout, first_leaf, top, height: 1, inner_count: 1, spare: GlobalPtr::NULL };
+    let spare = GlobalPtr::NULL;
+    let block = TreeRoot { layout, first_leaf, label, top, height: 1, inner_count: 1, spare };
     let block = batch.put(&block.words());
     batch.write(root, block);
     Ok((execute(env, batch).await?, root))

@@ -95,6 +95,9 @@ impl<E: Env> LaneInner<E> {
         let locks = std::mem::take(&mut self.scratch.locks);
         let mut batch = self.batch.take().unwrap_or_default();
         batch.clear_verbs();
+        if !self.placed.is_empty() {
+            self.install_values(&mut batch);
+        }
         for lock in &locks.rows {
             self.install_row(&mut batch, lock.access, timestamp);
         }

@@ -6,8 +6,10 @@ mod prepare;
 mod publish;
 mod step;
 mod validate;
+mod values;
 
 pub use step::CommitStep;
+pub use values::PlacedValue;
 
 use crate::abort::{Abort, Outcome};
 use crate::detach::away_from_home;
@@ -95,6 +97,12 @@ impl<E: Env> LaneInner<E> {
             return Outcome::Aborted(abort);
         }
         let timestamp = self.next_timestamp();
+        if !self.stage.is_empty()
+            && let Err(abort) = self.place_values(timestamp).await
+        {
+            self.free_private_memory();
+            return Outcome::Aborted(abort);
+        }
         if self.env.mutant("commit::validate_before_locks")
             && self.serializable
             && let Err(abort) = self.validate_reads(timestamp).await

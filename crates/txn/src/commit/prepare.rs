@@ -258,8 +258,11 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Rows and overflow blocks that were to be new and are not: their memory is free again.
+    /// Rows, values and overflow blocks that were to be new and are not: their memory is free again.
     pub(super) fn free_private_memory(&mut self) {
+        if !self.placed.is_empty() {
+            self.free_placed_values();
+        }
         for number in 0..self.insert_blocks.len() {
             let InsertBlock { block, linked_from, owner, .. } = self.insert_blocks[number];
             if !linked_from.is_null() {

@@ -3,7 +3,7 @@
 use crate::lane::LaneInner;
 use fabric::{Env, FabricError};
 use layout::VersionWord;
-use layout::oracle::LANE_ACTIVE;
+use layout::oracle::{LANE_ACTIVE, LANE_WORKING};
 
 impl<E: Env> LaneInner<E> {
     /// Writes the slot. Only the lane writes it and its numbers rise, so a plain write does; it goes out
@@ -15,8 +15,12 @@ impl<E: Env> LaneInner<E> {
         let batch = self.batch();
         batch.clear_verbs();
         batch.write_word(slot, timestamp.counter());
-        // With the same message the lane is at rest: nobody waits for its snapshot any more.
-        batch.write_word(lane.add_words(u64::from(LANE_ACTIVE)), 0);
+        if self.decide_upkeep() {
+            self.batch().write_word(lane.add_words(u64::from(LANE_WORKING)), 1);
+        }
+        // With the same message the lane is at rest: nobody waits for its snapshot any more. The upkeep that may
+        // follow still works on tables and indexes, whose memory must not go before that is over.
+        self.batch().write_word(lane.add_words(u64::from(LANE_ACTIVE)), 0);
         self.execute().await?;
         self.is_announced = false;
         self.shared.note_published(self.slot, timestamp.counter());

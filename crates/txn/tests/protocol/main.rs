@@ -11,3 +11,4 @@ mod killed;
 mod litmus;
 mod mutants;
 mod random;
+mod threads;

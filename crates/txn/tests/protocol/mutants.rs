@@ -222,7 +222,9 @@ fn locking_a_leaf_without_its_rewrite_counter() {
     let setup = vec![vec![Step::Put(0)]];
     let sessions = (1..=8).map(|id| vec![Step::Insert(id, 0)]).collect();
     let scenario = fixed::<false>(Storage::Tree, Isolation::Snapshot, None, setup, sessions);
-    is_caught(&["commit::skip_leaf_version"], 6000, &scenario);
+    // A read takes long enough for its words to come from before and after a commit.
+    let slowly = |config, mutant: &str| scenario(SimConfig { word_ns: 1500, ..config }, mutant);
+    is_caught(&["commit::skip_leaf_version"], 6000, &slowly);
 }
 
 #[test]
@@ -243,4 +245,10 @@ fn validating_a_leaf_by_its_insert_word_alone() {
     // A read takes long enough for its words to come from before and after a commit.
     let slowly = |config, mutant: &str| scenario(SimConfig { word_ns: 1500, ..config }, mutant);
     is_caught(&["commit::trust_leaf_insert_word"], 12000, &slowly);
+}
+
+#[test]
+fn taking_a_value_without_its_version() {
+    let mix = Mix { storage: Storage::HashInlined, keys: 3, has_notes: true, ..TIGHT };
+    is_caught(&["value::skip_version"], 1000, &random::<false>(mix));
 }

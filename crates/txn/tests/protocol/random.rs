@@ -3,7 +3,7 @@
 use crate::support::cluster::Cluster;
 use crate::support::history::{Execution, cycle, violations};
 use crate::support::program::{KEY_MAX, Program, Step, Tables};
-use crate::support::{STORAGES, index, table};
+use crate::support::{STORAGES, index, table, table_with_notes};
 use layout::{IndexKind, Storage};
 use sim::SimConfig;
 use txn::{DatabaseConfig, Isolation, Oracle};
@@ -20,6 +20,8 @@ pub struct Mix {
     pub keys: i32,
     /// Small buckets and leaves, much collection, a time limit that transactions exceed.
     pub is_tight: bool,
+    /// Rows have a column out of line.
+    pub has_notes: bool,
 }
 
 /// A generator of its own, so that programs do not depend on the world's.
@@ -77,7 +79,8 @@ impl Mix {
         }
         let cluster = Cluster::<COHERENT>::new(config, servers, database);
         let indexes = self.index.map(|kind| index(kind, false)).into_iter().collect();
-        let mut spec = table("t", self.storage, indexes);
+        let make = if self.has_notes { table_with_notes } else { table };
+        let mut spec = make("t", self.storage, indexes);
         spec.design.versions_beside = 1 + dice.below(3) as u32;
         if self.is_tight {
             spec.design.neighbourhood = 1 + dice.below(2) as u32;
@@ -141,6 +144,7 @@ pub const SNAPSHOT: Mix = Mix {
     transactions: 4,
     keys: 4,
     is_tight: false,
+    has_notes: false,
 };
 /// Growth and collection all the time.
 pub const TIGHT: Mix = Mix { transactions: 12, keys: KEY_MAX + 1, is_tight: true, ..SNAPSHOT };
@@ -178,4 +182,24 @@ fn growth_and_collection_keep_an_order() {
 #[test]
 fn growth_and_collection_under_frozen_vectors() {
     check_all(Mix { oracle: Oracle::Frozen, ..TIGHT }, 0..500);
+}
+
+#[test]
+fn values_out_of_line_are_those_of_their_rows() {
+    check_all(Mix { has_notes: true, ..SNAPSHOT }, 0..500);
+}
+
+#[test]
+fn collection_takes_no_value_that_is_seen() {
+    check_all(Mix { has_notes: true, ..TIGHT }, 0..300);
+}
+
+#[test]
+fn collection_takes_no_value_of_hot_rows_that_is_seen() {
+    check_all(Mix { has_notes: true, keys: 3, ..TIGHT }, 0..500);
+}
+
+#[test]
+fn values_out_of_line_under_frozen_vectors() {
+    check_all(Mix { has_notes: true, oracle: Oracle::Frozen, ..TIGHT }, 0..300);
 }

@@ -17,6 +17,18 @@ pub const VALUE: usize = 1;
 /// Position of the column with a row's group, which indexes are made over.
 pub const GROUP: usize = 2;
 
+/// Position of the column that says what a row's note is, where rows have notes.
+pub const SEED: usize = 3;
+/// Position of the notes, which are kept out of line.
+pub const NOTE: usize = 4;
+
+/// The note that belongs to a seed: none, empty, or some hundred bytes that no other seed has.
+pub fn note(seed: i64) -> Option<String> {
+    let length = (seed * 7 % 301) as usize;
+    let text = |_| format!("{seed} ").repeat(length).chars().take(length).collect();
+    (seed % 5 != 4).then_some(()).map(text)
+}
+
 /// The three ways to store a table.
 pub const STORAGES: [Storage; 3] = [Storage::HashInlined, Storage::HashOutside, Storage::Tree];
 
@@ -47,6 +59,16 @@ pub fn table(name: &str, storage: Storage, indexes: Vec<IndexDesign>) -> TableSp
         ..PhysicalDesign::default()
     };
     TableSpec { schema, design, indexes }
+}
+
+/// The same table with notes.
+pub fn table_with_notes(name: &str, storage: Storage, indexes: Vec<IndexDesign>) -> TableSpec {
+    let plain = table(name, storage, indexes);
+    let mut columns = plain.schema.columns().to_vec();
+    columns.push(Column::new("seed", ColumnType::Int8));
+    columns.push(Column::nullable("note", ColumnType::Varchar(2000)));
+    let schema = Schema::new(name, columns, &[0]).expect("a valid schema");
+    TableSpec { schema, ..plain }
 }
 
 /// An index over groups.

@@ -1,9 +1,9 @@
 //! Small transactions as data, and what runs them in any world.
 
 use super::history::{Cell, Execution, Observation};
-use super::{GROUP, VALUE, group_key, key};
+use super::{GROUP, NOTE, SEED, VALUE, group_key, key, note};
 use fabric::Env;
-use layout::Storage;
+use layout::{LongValues, Storage};
 use std::collections::BTreeMap;
 use txn::{
     Database, IndexId, Isolation, Lane, Outcome, RowId, Scan, ScanSource, TableId, Transaction,
@@ -19,6 +19,8 @@ pub struct Tables {
     pub table: TableId,
     pub by_group: Option<IndexId>,
     pub storage: Storage,
+    /// Rows have a column out of line, whose values are checked with every read.
+    pub has_notes: bool,
 }
 
 /// One statement.
@@ -164,6 +166,7 @@ impl Run {
                 let reads: Vec<_> = ids.iter().map(|&id| (self.tables.table, key(id))).collect();
                 let mut found = Vec::new();
                 txn.read_many(&reads, &mut found).await?;
+                self.check_notes(txn, found.iter().flatten().copied()).await?;
                 for (&id, row) in ids.iter().zip(found) {
                     self.observe(id, row.map(|row| cell(txn, row)), seen);
                 }
@@ -202,6 +205,7 @@ impl Run {
         seen: &mut Vec<Observation>,
     ) -> Result<Option<RowId>, TxnError> {
         let row = txn.read(self.tables.table, &key(id)).await?;
+        self.check_notes(txn, row).await?;
         self.observe(id, row.map(|row| cell(txn, row)), seen);
         Ok(row)
     }
@@ -222,6 +226,7 @@ impl Run {
             let scan = Scan { source, low, high, reverse, limit: usize::MAX };
             let mut rows = Vec::new();
             txn.scan(&scan, &mut rows).await?;
+            self.check_notes(txn, rows.iter().copied()).await?;
             for row in rows {
                 let id = txn.row(row).int(0) as i32;
                 twice = twice.or(found.insert(id, cell(txn, row)).map(|_| id));
@@ -231,8 +236,15 @@ impl Run {
                 let id = row.int(0) as i32;
                 let cell = Cell { value: row.int(VALUE), group: row.int(GROUP) };
                 twice = twice.or(found.insert(id, cell).map(|_| id));
+                if self.tables.has_notes {
+                    let seen = (!row.is_null(NOTE)).then(|| row.text(NOTE).to_owned());
+                    assert_eq!(seen, note(row.int(SEED)), "a note is that of its row's seed");
+                }
             };
-            txn.for_each(self.tables.table, &mut visit).await?;
+            match self.tables.has_notes {
+                true => txn.for_each_long(self.tables.table, &mut visit).await?,
+                false => txn.for_each(self.tables.table, &mut visit).await?,
+            }
         } else {
             return Ok(());
         }
@@ -254,6 +266,7 @@ impl Run {
         let Some(index) = self.tables.by_group else { return Ok(()) };
         let mut rows = Vec::new();
         txn.lookup(index, &group_key(group), &mut rows).await?;
+        self.check_notes(txn, rows.iter().copied()).await?;
         let mut found = BTreeMap::new();
         for row in rows {
             let (id, cell) = (txn.row(row).int(0) as i32, cell(txn, row));
@@ -267,6 +280,26 @@ impl Run {
         }
         let own = self.own.keys().copied().collect();
         seen.push(Observation::Group { group, found, own });
+        Ok(())
+    }
+
+    /// Reads the notes of rows and compares them with what the rows say they are.
+    async fn check_notes<E: Env>(
+        &self,
+        txn: &mut Transaction<'_, E>,
+        rows: impl IntoIterator<Item = RowId>,
+    ) -> Result<(), TxnError> {
+        if !self.tables.has_notes {
+            return Ok(());
+        }
+        let wanted: Vec<_> = rows.into_iter().map(|row| (row, NOTE)).collect();
+        let mut notes = LongValues::default();
+        txn.read_long_many(&wanted, &mut notes).await?;
+        for (number, &(row, _)) in wanted.iter().enumerate() {
+            let seed = txn.row(row).int(SEED);
+            let seen = notes.get(number).map(String::from_utf8_lossy);
+            assert_eq!(seen.as_deref(), note(seed).as_deref(), "a note is that of its row's seed");
+        }
         Ok(())
     }
 
@@ -319,6 +352,14 @@ impl Run {
         let mut record = txn.update(row);
         record.set_int(VALUE, next.value);
         record.set_int(GROUP, next.group);
+        // Every third write leaves the note as it is.
+        if self.tables.has_notes && next.value % 3 != 0 {
+            record.set_int(SEED, next.value);
+            match note(next.value) {
+                Some(note) => record.set_bytes(NOTE, note.as_bytes()),
+                None => record.set_null(NOTE),
+            }
+        }
         self.own.insert(id, Some(next));
     }
 }

@@ -29,7 +29,7 @@ impl ExtentAllocator {
 }
 
 impl NodeAllocator for ExtentAllocator {
-    fn allocate(&self, words: u32) -> Result<GlobalPtr, String> {
+    fn allocate(&self, _label: Label, words: u32) -> Result<GlobalPtr, String> {
         let mut rest = self.rest.lock().expect("no holder panics");
         if rest.1 < words {
             let bytes = u64::from(EXTENT_WORDS.max(words)) * layout::WORD_BYTES;
@@ -40,6 +40,8 @@ impl NodeAllocator for ExtentAllocator {
         *rest = (ptr.add_words(u64::from(words)), rest.1 - words);
         Ok(ptr)
     }
+
+    fn forget(&self, _label: Label) {}
 }
 
 /// A local world whose servers offer extents and trees.

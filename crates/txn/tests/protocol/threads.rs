@@ -1,18 +1,14 @@
 //! Litmus tests with threads of this machine. Each anomaly has two to four threads that run into it if
 //! anything can, round after round; each round is judged as a whole by what its transactions saw.
 
-#[path = "support/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "its simulated half serves other tests")]
-mod support;
-
+use crate::support::history::{Execution, cycle, shared_groups, violations};
+use crate::support::program::{KEY_MAX, Program, Step, Tables, execute};
+use crate::support::{STORAGES, index, table};
 use fabric::{Env, LocalEnv, run_now};
 use layout::{IndexKind, Storage};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard};
-use support::history::{Execution, cycle, shared_groups, violations};
-use support::program::{KEY_MAX, Program, Step, Tables, execute};
-use support::{STORAGES, index, table};
 use txn::local::{OpenConfig, open};
 use txn::{Database, Isolation, Lane, Outcome};
 
@@ -58,7 +54,7 @@ impl Litmus {
         let indexes = self.index.map(|(kind, unique)| index(kind, unique)).into_iter().collect();
         let table = run_now(database.create_table(table("t", storage, indexes))).expect("created");
         let by_group = database.index("t", "by_group");
-        let tables = Tables { table, by_group, storage };
+        let tables = Tables { table, by_group, storage, has_notes: false };
         let rounds = Rounds::new(self.sessions.len());
         std::thread::scope(|scope| {
             for (number, lists) in self.sessions.iter().enumerate() {

@@ -1,0 +1,384 @@
+//! The structures, word by word.
+
+use crate::page::{Field, Page};
+use layout::oracle::{self, OracleLayout};
+use layout::row::{self, BufferLayout};
+use layout::schema::{INLINE_LENGTH_MAX, Place};
+use layout::{BucketLayout, GlobalPtr, LeafLayout, RegionId, RowLayout, SlotId, ValueLayout};
+use layout::{Column, ColumnType, Schema, bucket, leaf, region, value};
+
+const AT: fn(u32, &'static str, &'static str, &'static str) -> Field =
+    |word, name, written, meaning| Field::at(u64::from(word), name, written, meaning);
+
+/// The row of the examples.
+const ROW: RowLayout = RowLayout { key_words: 1, payload_words: 3, checksummed: false };
+
+pub fn write(page: &mut Page) {
+    region(page);
+    rows(page);
+    payload(page);
+    buffers(page);
+    values(page);
+    buckets(page);
+    nodes(page);
+    oracle(page);
+}
+
+/// A place behind the key, as an expression.
+fn behind_key(word: u32, times: u32) -> String {
+    let fixed = word - times * ROW.key_words;
+    if times == 1 { format!("{fixed}+K") } else { format!("{fixed}+{times}K") }
+}
+
+fn region(page: &mut Page) {
+    page.heading(
+        "Region",
+        &format!("Its first {} bytes; structures start behind them.", region::HEADER_BYTES),
+    );
+    page.fields(&[
+        AT(0, "magic", "memory server, at start", "see marks"),
+        AT(1, "format", "memory server, at start", "other formats are refused"),
+        AT(2, "bytes", "memory server, at start", "size of the region"),
+        AT(3, "checksum", "memory server, at start", "over the words before"),
+        Field::at(
+            region::COLLECTED_WORD,
+            "collected",
+            "swap, before a lane collects",
+            "stamp up to which versions were collected in this region",
+        ),
+    ]);
+}
+
+fn rows(page: &mut Page) {
+    page.heading(
+        "Row",
+        "In a slot of a bucket (inlined), or in memory of its own behind a pointer (outside, tree). The image, which \
+         is read untorn, are the words from the version on.",
+    );
+    page.fields(&[
+        AT(
+            row::HEADER,
+            "header",
+            "batch 1: swap to the lock; batch 2: write, last; collection, split",
+            "unlocked: the version; locked: lock bit and owner's timestamp",
+        ),
+        AT(
+            row::VERSION,
+            "version",
+            "batch 2: with the payload, TORN first, itself last",
+            "decides alone who sees the row",
+        ),
+        AT(
+            row::LINK,
+            "chain",
+            "batch 2: before the payload; collection: null",
+            "version buffer and its next slot",
+        ),
+        AT(row::KEY, "key", "batch 2 of the insert", "K words, primary key"),
+        Field::from(
+            behind_key(ROW.payload(), 1),
+            "payload",
+            "batch 2",
+            "P words, columns outside the key",
+        ),
+        Field::from(
+            format!("{}+P", behind_key(ROW.payload(), 1)),
+            "checksum",
+            "batch 2",
+            "over all words from 1 on but the chain; only where memory is not coherent",
+        ),
+    ]);
+}
+
+fn payload(page: &mut Page) {
+    page.heading(
+        "Payload",
+        "One bit per nullable column from byte 0 on, set for null; then fixed widths, the widest first, each at a \
+         multiple of its width; then text and bytes, a length before each. Little-endian. An example:",
+    );
+    let long = ColumnType::Varchar(INLINE_LENGTH_MAX + 1);
+    let columns = vec![
+        Column::new("id", ColumnType::Int4),
+        Column::new("name", ColumnType::Varchar(20)),
+        Column::nullable("note", long),
+        Column::new("balance", ColumnType::Int8),
+        Column::nullable("day", ColumnType::Date),
+        Column::new("data", ColumnType::Bytes(300)),
+    ];
+    let schema = Schema::new("t", columns, &[0]).expect("the example is a valid schema");
+    let row = |(index, column): (usize, &Column)| {
+        let (place, what) = match schema.place(index) {
+            Place::Key { at } => (format!("key {at:#x}"), "see keys"),
+            Place::OutOfLine { at } => (format!("{at:#x}"), "reference to a value out of line"),
+            Place::Payload { at } => match column.column_type.fixed_bytes() {
+                Some(_) => (format!("{at:#x}"), "the value"),
+                None if column.column_type.length_max() > 255 => {
+                    (format!("{at:#x}"), "length in 2 bytes, then room for the longest value")
+                }
+                None => (format!("{at:#x}"), "length in 1 byte, then room for the longest value"),
+            },
+        };
+        let nullable = if column.nullable { ", nullable" } else { "" };
+        let kind = format!("{:?}{nullable}", column.column_type);
+        vec![place, column.name.clone(), kind, what.to_owned()]
+    };
+    let mut rows: Vec<_> = schema.columns().iter().enumerate().map(row).collect();
+    rows.insert(
+        0,
+        vec!["0x0".to_owned(), String::new(), "null bits".to_owned(), "note, then day".to_owned()],
+    );
+    rows[1..].sort_by_key(|row| (row[0].starts_with("0x"), row[0].len(), row[0].clone()));
+    page.table(&["byte", "column", "type", "what stands there"], &rows);
+}
+
+fn buffers(page: &mut Page) {
+    let buffer = BufferLayout { row: ROW, slots: 2 };
+    page.heading(
+        "Version buffer",
+        "From a pool on the row's server, with the row's first update. It has 1 to 8 slots of R words.",
+    );
+    page.fields(&[
+        AT(
+            row::OVERFLOW_HEAD,
+            "overflow",
+            "version mover, under the row's lock",
+            "first entry of the overflow list, or null",
+        ),
+        Field::from(
+            format!("{}+n*R", buffer.slot(0)),
+            "slot n",
+            "batch 2: before the row",
+            "an old version",
+        ),
+    ]);
+    page.heading(
+        "Old version",
+        "In a slot of a version buffer, or as an entry of the overflow list. The shape of a row.",
+    );
+    page.fields(&[
+        AT(row::HEADER, "moved", "batch 2: 0; version mover: 1", "in a slot: the version stands in the overflow list, too; in the list: next entry"),
+        AT(row::VERSION, "version", "batch 2", "as it stood in the row"),
+        AT(row::LINK, "successor", "batch 2", "the version that displaced it: a reader takes it only if its snapshot does not cover that one"),
+        AT(row::KEY, "key", "batch 2", "K words"),
+        Field::from(behind_key(ROW.payload(), 1), "payload", "batch 2", "P words"),
+        Field::from(format!("{}+P", behind_key(ROW.payload(), 1)), "checksum", "batch 2", "over all words from 1 on"),
+    ]);
+}
+
+fn values(page: &mut Page) {
+    let value = ValueLayout::of(5000, true);
+    page.heading(
+        "Value out of line",
+        &format!(
+            "Behind a reference in the row; never changed. A value of 5000 bytes has {} words, in a piece of {}.",
+            value.words(),
+            value.piece_words()
+        ),
+    );
+    page.fields(&[
+        AT(0, "unused", "nobody", "where a row has its header"),
+        AT(
+            value::VERSION,
+            "version",
+            "batch 2: before the row, TORN first, itself last",
+            "timestamp of the transaction that wrote the value",
+        ),
+        AT(value::BYTES, "bytes", "batch 2: before the row", "length"),
+        AT(
+            value::DATA,
+            "data",
+            "batch 2: before the row",
+            "the bytes; the last word is filled up with zeros",
+        ),
+        Field::from(
+            format!("{}+D", value::DATA),
+            "checksum",
+            "batch 2: before the row",
+            "over all words from 1 on; D is the words of the data",
+        ),
+    ]);
+    page.heading(
+        "Reference to a value",
+        &format!(
+            "{} words of the payload; all zero for a value of no bytes, and for null.",
+            value::REFERENCE_WORDS
+        ),
+    );
+    page.fields(&[
+        AT(0, "pointer", "batch 2: with the payload", "first word of the value"),
+        AT(1, "bytes", "batch 2: with the payload", "length"),
+        AT(2, "version", "batch 2: with the payload", "what the value's version must be: else its memory serves another, and the snapshot is too old"),
+    ]);
+}
+
+fn buckets(page: &mut Page) {
+    let inlined = BucketLayout::inlined(4, ROW);
+    let outside = BucketLayout::outside(4, ROW.key_words);
+    page.heading(
+        "Bucket, overflow block",
+        &format!(
+            "A bucket has H slots, an overflow block {} (1 if H is 1). A slot is a row, or a pointer and a key: with H = 4, \
+             K = {} and P = {} that makes buckets of {} or {} words.",
+            inlined.overflow_slots,
+            ROW.key_words,
+            ROW.payload_words,
+            inlined.words(),
+            outside.words()
+        ),
+    );
+    page.fields(&[
+        AT(
+            bucket::INSERT,
+            "insert",
+            "batch 1: swap to the lock; batch 2: own timestamp, last; abort: own timestamp",
+            "unlocked: timestamp of the last insert; unused in overflow blocks",
+        ),
+        AT(
+            bucket::COLLECTED,
+            "collected",
+            "collection, before the slot goes",
+            "stamp up to which entries were collected here",
+        ),
+        AT(
+            bucket::LINK,
+            "link",
+            "batch 2, split; under the insert lock",
+            "next overflow block, or null",
+        ),
+        AT(
+            bucket::IDENTITY,
+            "identity",
+            "split, under the insert lock",
+            "bucket number and split level",
+        ),
+        AT(
+            bucket::TAGS,
+            "tags",
+            "batch 2: after the slots; collection, split",
+            "one byte per slot",
+        ),
+        AT(bucket::SLOTS, "slots", "batch 2; collection and split: emptied", "H slots"),
+    ]);
+    page.heading(
+        "Slot with a pointer",
+        "Of a table whose rows stand outside, and of a hash index.",
+    );
+    page.fields(&[
+        AT(0, "pointer", "batch 2", "the row; in an index over inlined rows null"),
+        AT(
+            outside.key_at,
+            "key",
+            "batch 2",
+            "K words; in an index the indexed columns, then the primary key",
+        ),
+    ]);
+}
+
+fn nodes(page: &mut Page) {
+    let node = LeafLayout::within(512, ROW.key_words, 1, false);
+    page.heading(
+        "Leaf, inner node",
+        &format!(
+            "Of 512 bytes, with K = {} and one word for the value: {} entries in {} words.",
+            ROW.key_words,
+            node.entries,
+            node.words()
+        ),
+    );
+    page.fields(&[
+        AT(leaf::INSERT, "insert", "batch 1: swap to the lock; batch 2: own timestamp, last; split, absorption, collection", "as in a bucket"),
+        AT(leaf::VERSION, "version", "with every rewrite, TORN first, itself last", "counts the rewrites of this node"),
+        AT(leaf::COLLECTED, "collected", "collection, with the rewrite", "stamp up to which entries were collected here"),
+        AT(leaf::NEXT, "next", "split, absorption", "right neighbour, or null"),
+        AT(leaf::SHAPE, "shape", "batch 2, split, absorption, collection", "count, level, flags"),
+        AT(leaf::LOW, "low", "when the node is made", "K words: the smallest key it may hold"),
+        Field::from(behind_key(node.high(), 1), "high", "split, absorption", "K words: the smallest key it may not hold"),
+        Field::from(behind_key(node.entry(0), 2), "entries", "batch 2, split, absorption, collection", "in key order: K words of key, then the pointer to row or child"),
+        Field::from("end", "checksum", "with every rewrite", "over all words from 1 on; only where memory is not coherent"),
+    ]);
+}
+
+fn oracle(page: &mut Page) {
+    let area = OracleLayout { slots: 64 };
+    let base = GlobalPtr::new(RegionId(0), 0);
+    let word = |ptr: GlobalPtr| ptr.offset() / layout::WORD_BYTES;
+    let (lane, ring) = (word(area.lane(base, SlotId(0))), word(area.frozen(base, 0)));
+    page.heading(
+        "Oracle",
+        &format!(
+            "The first extent of the first memory server: {} words. Places are those of 64 slots.",
+            area.words()
+        ),
+    );
+    page.fields(&[
+        AT(oracle::CLOCK, "clock", "addition, for each new horizon", "stamp of a double collect"),
+        AT(
+            oracle::EPOCH,
+            "epoch",
+            "addition, with each change of the catalog",
+            "version of the catalog",
+        ),
+        AT(
+            oracle::SLOT_COUNT,
+            "slots",
+            "addition, when a lane is opened",
+            "how many slots are handed out",
+        ),
+        AT(oracle::FREEZER, "freezer", "swap, write", "try-lock of whoever freezes a vector"),
+        AT(
+            oracle::NEWEST,
+            "newest",
+            "write, under the try-lock",
+            "number of the newest frozen vector",
+        ),
+        AT(oracle::TABLES, "tables", "addition, when a table is made", "tables made so far"),
+        AT(oracle::INDEXES, "indexes", "addition, when an index is made", "indexes made so far"),
+        Field::at(
+            word(area.slot(base, SlotId(0))),
+            "vector",
+            "publish: the lane that owns the slot",
+            "N counters",
+        ),
+        Field::at(
+            lane,
+            "lanes",
+            "begin, rest: the lane that owns the slot",
+            "8 words for each slot, see below",
+        ),
+        Field::at(ring, "ring", "write, under the try-lock", "8 frozen vectors"),
+    ]);
+    lanes_and_ring(page, &area);
+}
+
+fn lanes_and_ring(page: &mut Page, area: &OracleLayout) {
+    page.heading("Lane", "A cache line of the oracle for each slot.");
+    page.fields(&[
+        AT(
+            oracle::LANE_ACTIVE,
+            "active",
+            "begin, rest",
+            "0 if idle, else a stamp that bounds the snapshot from below",
+        ),
+        AT(oracle::LANE_ACKNOWLEDGED, "acknowledged", "begin", "the last epoch it has seen"),
+        AT(
+            oracle::LANE_WORKING,
+            "working",
+            "publish: before active; upkeep: 0, last",
+            "1 while it grows or collects: changes of the catalog wait",
+        ),
+    ]);
+    page.heading(
+        "Frozen vector",
+        &format!(
+            "{} words with 64 slots; number n stands in place n mod {}.",
+            area.frozen_words(),
+            oracle::RING_PLACES
+        ),
+    );
+    page.fields(&[
+        AT(0, "number", "write, under the try-lock", "counts frozen vectors"),
+        AT(1, "epoch", "write, under the try-lock", "version of the catalog"),
+        AT(2, "counters", "write, under the try-lock", "N counters"),
+        Field::from("2+N", "checksum", "write, under the try-lock", "over the words before"),
+    ]);
+}

@@ -1,0 +1,254 @@
+//! Reading values out of line: one round trip for all that are wanted together.
+//!
+//! The row that the snapshot covers names pointer, length and version of the value. Values never change,
+//! and their memory is used again only when a horizon covers the row's next version, so a snapshot that
+//! is not too old finds them whole. One that is finds another version there, or a torn one.
+
+use crate::abort::{Abort, TxnError};
+use crate::access::{RowId, State};
+use crate::catalog::{CatalogError, TableId};
+use crate::database::Database;
+use crate::lane::LaneInner;
+use crate::transaction::{Isolation, Transaction};
+use fabric::{Env, Span};
+use layout::row::Cover;
+use layout::value::{BYTES, DATA, VERSION};
+use layout::{LongValues, OutOfLine, RecordRef, ValueLayout};
+use std::collections::BTreeSet;
+
+/// Words of values that one round trip fetches (4 MiB); a value alone may have as many as it has.
+const FETCH_WORDS_MAX: u32 = 512 * 1024;
+
+impl<E: Env> Transaction<'_, E> {
+    /// Reads the value of a column out of line into `value`; false if it is null. One round trip, none
+    /// for a value that this transaction has set.
+    pub async fn read_long(
+        &mut self,
+        row: RowId,
+        column: usize,
+        value: &mut Vec<u8>,
+    ) -> Result<bool, TxnError> {
+        let mut values = LongValues::default();
+        self.read_long_many(&[(row, column)], &mut values).await?;
+        value.clear();
+        value.extend_from_slice(values.get(0).unwrap_or_default());
+        Ok(values.get(0).is_some())
+    }
+
+    /// Reads values of columns out of line together: one round trip for each 4 MiB. `values` gets one
+    /// entry for each that is wanted.
+    ///
+    /// # Panics
+    /// If a column is not kept out of line.
+    pub async fn read_long_many(
+        &mut self,
+        wanted: &[(RowId, usize)],
+        values: &mut LongValues,
+    ) -> Result<(), TxnError> {
+        let reference = |&(row, column): &(RowId, usize)| {
+            let row = self.row(row);
+            let reference = row.out_of_line(column).expect("the column is kept out of line");
+            (!row.is_null(column)).then_some(reference)
+        };
+        let references: Vec<_> = wanted.iter().map(reference).collect();
+        self.lane().fetch_values(&references, values).await
+    }
+
+    /// Reads all values of a row's columns out of line, for [`RecordRef::with_long`].
+    pub async fn read_long_row(
+        &mut self,
+        row: RowId,
+        values: &mut LongValues,
+    ) -> Result<(), TxnError> {
+        let mut references = Vec::new();
+        note_references(self.row(row), &mut references);
+        self.lane().fetch_values(&references, values).await
+    }
+
+    /// As [`Transaction::for_each`], and the rows come with the values of their columns out of line.
+    pub async fn for_each_long(
+        &mut self,
+        table: TableId,
+        visit: &mut dyn FnMut(RecordRef<'_>),
+    ) -> Result<(), TxnError> {
+        let mut visitor = Visitor::Long { visit, rows: Vec::new() };
+        self.lane().visit_table(table, &mut visitor).await
+    }
+}
+
+/// Who is shown the rows of a table.
+pub(crate) enum Visitor<'a> {
+    /// Sees the rows one by one.
+    Plain(&'a mut dyn FnMut(RecordRef<'_>)),
+    /// Sees them with their values out of line, some rows at a time.
+    Long {
+        visit: &'a mut dyn FnMut(RecordRef<'_>),
+        /// Images in the arena that wait for their values.
+        rows: Vec<Span>,
+    },
+}
+
+fn note_references(row: RecordRef<'_>, references: &mut Vec<Option<OutOfLine>>) {
+    for &column in row.schema().long_columns() {
+        let reference = row.out_of_line(column).expect("it is one of the columns out of line");
+        references.push((!row.is_null(column)).then_some(reference));
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Shows a row to the visitor, or keeps it until [`LaneInner::show_kept`].
+    pub(crate) fn show(&self, access: u32, visitor: &mut Visitor<'_>) {
+        let access = &self.accesses[access as usize];
+        if access.state != State::Read {
+            return;
+        }
+        match visitor {
+            Visitor::Plain(visit) => visit(self.record(access.table, access.image)),
+            Visitor::Long { rows, .. } => rows.push(access.image),
+        }
+    }
+
+    /// Shows the rows that were kept, with their values. Their images still stand in the arena.
+    pub(crate) async fn show_kept(
+        &mut self,
+        table: u32,
+        visitor: &mut Visitor<'_>,
+    ) -> Result<(), TxnError> {
+        let Visitor::Long { visit, rows } = visitor else { return Ok(()) };
+        let columns = self.info(table).schema.long_columns().len();
+        let (mut references, mut values) = (Vec::new(), LongValues::default());
+        let mut done = 0;
+        while done < rows.len() {
+            references.clear();
+            let mut end = done;
+            // As many rows as one round trip has values for, so that these are not all held at once.
+            while end < rows.len() && self.fetch_count(&references) == references.len() {
+                note_references(self.record(table, rows[end]), &mut references);
+                end += 1;
+            }
+            self.fetch_values(&references, &mut values).await?;
+            for (number, &row) in rows[done..end].iter().enumerate() {
+                values.begin_at(number * columns);
+                visit(self.record(table, row).with_long(&values));
+            }
+            done = end;
+        }
+        rows.clear();
+        Ok(())
+    }
+
+    /// How many of these values one round trip fetches: at least one.
+    fn fetch_count(&self, references: &[Option<OutOfLine>]) -> usize {
+        let mut words = 0;
+        let fits = |reference: &&Option<OutOfLine>| {
+            words += reference.map_or(0, |reference| value_layout::<E>(reference).words());
+            words <= FETCH_WORDS_MAX
+        };
+        references.iter().take_while(fits).count().max(references.len().min(1))
+    }
+
+    /// Fetches values; `values` gets one entry for each reference, none for null.
+    pub(crate) async fn fetch_values(
+        &mut self,
+        references: &[Option<OutOfLine>],
+        values: &mut LongValues,
+    ) -> Result<(), TxnError> {
+        values.clear();
+        let mut rest = references;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(self.fetch_count(rest));
+            let arena = self.batch().arena_words() as u32;
+            let spans = self.post_values(now).await?;
+            for (&reference, span) in now.iter().zip(spans) {
+                let Some(reference) = reference else {
+                    values.push(None);
+                    continue;
+                };
+                if let Some(number) = reference.staged_number() {
+                    values.push(Some(self.stage.bytes(number)));
+                    continue;
+                }
+                let image = self.batch.as_ref().expect("the batch came back").words(span);
+                if !is_value(image, reference) && !self.env.mutant("value::skip_version") {
+                    return Err(Abort::SnapshotTooOld.into());
+                }
+                let data = image.get(DATA as usize..).unwrap_or_default();
+                values.push_words(data, reference.bytes as usize);
+            }
+            self.batch().clear_verbs();
+            self.batch().truncate(arena);
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Reads the stored ones of these values; answers where each stands.
+    async fn post_values(
+        &mut self,
+        references: &[Option<OutOfLine>],
+    ) -> Result<Vec<Span>, TxnError> {
+        self.batch().clear_verbs();
+        let mut spans = Vec::with_capacity(references.len());
+        for reference in references {
+            let stored = reference.and_then(|reference| Some((reference, reference.stored()?)));
+            spans.push(stored.map_or(Span::default(), |(reference, ptr)| {
+                self.batch().read_row(ptr, value_layout::<E>(reference).words(), Cover::All)
+            }));
+        }
+        if !self.batch().is_empty() {
+            self.execute().await?;
+        }
+        Ok(spans)
+    }
+}
+
+/// The shape of the value that a row refers to.
+pub(crate) fn value_layout<E: Env>(reference: OutOfLine) -> ValueLayout {
+    ValueLayout::of(reference.bytes, !E::COHERENT)
+}
+
+/// Whether the words read are the value that the row means. An empty one takes no memory.
+fn is_value(image: &[u64], reference: OutOfLine) -> bool {
+    reference.stored().is_none()
+        || (image[VERSION as usize] == reference.version.word()
+            && image[BYTES as usize] == reference.bytes)
+}
+
+/// Follows every pointer to a value from a table at rest; answers how many there are, and what is wrong.
+pub(crate) async fn check_values<E: Env>(
+    database: &Database<E>,
+    table: TableId,
+) -> Result<(u64, Vec<String>), CatalogError> {
+    let unreachable = |error: TxnError| CatalogError::Unreachable(error.to_string());
+    let lane = database.lane().await;
+    let mut lane = lane.map_err(|error| CatalogError::Limit(error.to_string()))?;
+    let mut txn =
+        lane.begin(Isolation::Snapshot).await.map_err(|abort| unreachable(abort.into()))?;
+    let mut references = Vec::new();
+    let mut note = |row: RecordRef<'_>| note_references(row, &mut references);
+    txn.for_each(table, &mut note).await.map_err(unreachable)?;
+    let (mut count, mut errors, mut known) = (0, Vec::new(), BTreeSet::new());
+    let mut values = LongValues::default();
+    for reference in references.into_iter().flatten() {
+        let Some(ptr) = reference.stored() else {
+            if reference != OutOfLine::EMPTY {
+                errors
+                    .push(format!("a row refers to a value that was never stored: {reference:?}"));
+            }
+            continue;
+        };
+        count += 1;
+        if !known.insert(ptr) {
+            errors.push(format!("two rows refer to the value at {ptr:?}"));
+        }
+        match txn.lane().fetch_values(&[Some(reference)], &mut values).await {
+            Ok(()) => {}
+            Err(TxnError::Abort(Abort::SnapshotTooOld)) => {
+                errors.push(format!("there is no value {reference:?}"));
+            }
+            Err(error) => return Err(unreachable(error)),
+        }
+    }
+    lane.rest().await.map_err(|abort| unreachable(abort.into()))?;
+    Ok((count, errors))
+}

@@ -1,18 +1,14 @@
 //! Litmus tests with threads of this machine. Each anomaly has two to four threads that run into it if
 //! anything can, round after round; each round is judged as a whole by what its transactions saw.
 
-#[path = "support/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "its simulated half serves other tests")]
-mod support;
-
+use crate::support::history::{Execution, cycle, shared_groups, violations};
+use crate::support::program::{KEY_MAX, Program, Step, Tables, execute};
+use crate::support::{STORAGES, index, table};
 use fabric::{Env, LocalEnv, run_now};
 use layout::{IndexKind, Storage};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard};
-use support::history::{Execution, cycle, shared_groups, violations};
-use support::program::{KEY_MAX, Program, Step, Tables, execute};
-use support::{STORAGES, index, table};
 use txn::local::{OpenConfig, open};
 use txn::{Database, Isolation, Lane, Outcome};
 
@@ -231,6 +227,10 @@ fn work(
             let number = (session * 100 + turn) as i64;
             let program = Program::new(number, isolation, lists[turn % lists.len()].clone());
             seen.push(run_now(execute(&mut lane, tables, session, &program)));
+            if turn % 4 == session % 4 {
+                // Threads that share a processor take turns, too.
+                std::thread::yield_now();
+            }
         }
         if round % COLLECTION_ROUNDS == 0 {
             run_now(lane.collect_garbage()).expect("local memory answers");

@@ -275,7 +275,9 @@ impl<E: Env> LaneInner<E> {
             let batch = self.batch.as_ref().expect("the batch is here");
             let view = LeafView::new(tree.layout, batch.words(self.leaves_seen[seen].span));
             self.check_collected(view.collected())?;
-            let entries: Vec<(Key, GlobalPtr)> = (0..view.count())
+            // The leaf may have absorbed the next one since: then it begins with what was visited.
+            let first = view.search(from.words()).unwrap_or_else(|position| position);
+            let entries: Vec<(Key, GlobalPtr)> = (first..view.count())
                 .map(|n| (Key::from_words(view.key(n)), GlobalPtr::from_word(view.value(n)[0])))
                 .collect();
             let next = view.high_key();

@@ -227,6 +227,10 @@ fn work(
             let number = (session * 100 + turn) as i64;
             let program = Program::new(number, isolation, lists[turn % lists.len()].clone());
             seen.push(run_now(execute(&mut lane, tables, session, &program)));
+            if turn % 4 == session % 4 {
+                // Threads that share a processor take turns, too.
+                std::thread::yield_now();
+            }
         }
         if round % COLLECTION_ROUNDS == 0 {
             run_now(lane.collect_garbage()).expect("local memory answers");

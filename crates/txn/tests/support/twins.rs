@@ -62,16 +62,17 @@ impl Twins {
         txn.commit().await
     }
 
-    /// Puts the changes into a transaction.
+    /// Puts the changes into a transaction; answers them without deletions of rows that are not there.
     pub async fn write<E: Env>(
         &self,
         txn: &mut Transaction<'_, E>,
         changes: &Changes,
-    ) -> Result<(), Abort> {
+    ) -> Result<Changes, Abort> {
+        let mut effective = Changes::new();
         for table in self.tables {
-            write_table(txn, table, changes).await?;
+            effective = write_table(txn, table, changes).await?;
         }
-        Ok(())
+        Ok(effective)
     }
 
     /// Changes one table on its own.
@@ -85,21 +86,40 @@ impl Twins {
             Err(abort) => return Outcome::Aborted(abort),
         };
         match write_table(&mut txn, table, changes).await {
-            Ok(()) => txn.commit().await,
+            Ok(_) => txn.commit().await,
             Err(abort) => Outcome::Aborted(abort),
         }
     }
 
-    /// Reads everything in one transaction by every way there is: rows 0 to below `id_end` one by one, all
+    /// As [`Twins::read_all_in`], in a transaction of its own.
+    pub async fn read_all<E: Env>(&self, lane: &mut Lane<E>, id_end: i32) -> Result<Rows, Abort> {
+        let mut txn = lane.begin(Isolation::Snapshot).await?;
+        let rows = self.read_all_in(&mut txn, id_end).await?;
+        match txn.commit().await {
+            Outcome::Committed => Ok(rows),
+            Outcome::Aborted(abort) => Err(abort),
+            Outcome::Unknown => panic!("a reader has nothing that could be unknown"),
+        }
+    }
+
+    /// Key and contents of a row.
+    pub fn contents_of<E: Env>(txn: &Transaction<'_, E>, row: RowId) -> (i32, Cell) {
+        (txn.row(row).int(0) as i32, cell_of(txn, row))
+    }
+
+    /// Reads everything by every way there is: rows 0 to below `id_end` one by one, all
     /// rows, ranges in both directions, groups.
     ///
     /// # Panics
     /// When two ways do not see the same.
-    pub async fn read_all<E: Env>(&self, lane: &mut Lane<E>, id_end: i32) -> Result<Rows, Abort> {
-        let mut txn = lane.begin(Isolation::Snapshot).await?;
+    pub async fn read_all_in<E: Env>(
+        &self,
+        txn: &mut Transaction<'_, E>,
+        id_end: i32,
+    ) -> Result<Rows, Abort> {
         let mut all: Option<Rows> = None;
         for number in 0..3 {
-            let by_key = self.read_by_key(&mut txn, number, id_end).await.map_err(expected)?;
+            let by_key = self.read_by_key(txn, number, id_end).await.map_err(expected)?;
             let mut by_visit = Rows::new();
             let mut visit = |row: layout::RecordRef<'_>| {
                 let cell = Cell { value: row.int(VALUE), group: row.int(GROUP) };
@@ -108,23 +128,18 @@ impl Twins {
             };
             txn.for_each(self.tables[number], &mut visit).await.map_err(expected)?;
             assert_eq!(by_visit, by_key, "{}: visits and point reads", NAMES[number]);
-            let by_group = self.read_by_group(&mut txn, number).await.map_err(expected)?;
+            let by_group = self.read_by_group(txn, number).await.map_err(expected)?;
             assert_eq!(by_group, by_key, "{}: lookups and point reads", NAMES[number]);
             if STORAGES[number] == Storage::Tree {
                 for is_reverse in [false, true] {
-                    let scanned =
-                        self.scan(&mut txn, number, is_reverse).await.map_err(expected)?;
+                    let scanned = self.scan(txn, number, is_reverse).await.map_err(expected)?;
                     assert_eq!(scanned, by_key, "scan, reverse: {is_reverse}");
                 }
             }
             let before = all.get_or_insert_with(|| by_key.clone());
             assert_eq!(before, &by_key, "{} differs from {}", NAMES[number], NAMES[0]);
         }
-        match txn.commit().await {
-            Outcome::Committed => Ok(all.expect("there are tables")),
-            Outcome::Aborted(abort) => Err(abort),
-            Outcome::Unknown => panic!("a reader has nothing that could be unknown"),
-        }
+        Ok(all.expect("there are tables"))
     }
 
     async fn read_by_key<E: Env>(
@@ -180,13 +195,14 @@ async fn write_table<E: Env>(
     txn: &mut Transaction<'_, E>,
     table: TableId,
     changes: &Changes,
-) -> Result<(), Abort> {
+) -> Result<Changes, Abort> {
     let (mut found, mut rows) = (Vec::new(), Vec::new());
     let reads: Vec<_> = changes.keys().map(|&id| (table, key(id))).collect();
     txn.read_many(&reads, &mut found).await.map_err(expected)?;
+    let mut effective = changes.clone();
     let mut inserts = Vec::new();
     let mut inserted = Vec::new();
-    for ((read, row), cell) in reads.iter().zip(&found).zip(changes.values()) {
+    for ((read, row), (id, cell)) in reads.iter().zip(&found).zip(changes) {
         match (row, cell) {
             (Some(row), Some(cell)) => fill(txn, *row, *cell),
             (Some(row), None) => txn.delete(*row),
@@ -194,14 +210,16 @@ async fn write_table<E: Env>(
                 inserts.push(*read);
                 inserted.push(*cell);
             }
-            (None, None) => {}
+            (None, None) => {
+                effective.remove(id);
+            }
         }
     }
     txn.insert_many(&inserts, &mut rows).await.map_err(expected)?;
     for (row, cell) in rows.iter().zip(inserted) {
         fill(txn, *row, cell);
     }
-    Ok(())
+    Ok(effective)
 }
 
 fn fill<E: Env>(txn: &mut Transaction<'_, E>, row: RowId, cell: Cell) {

@@ -185,7 +185,7 @@ fn run<const COHERENT: bool>(seed: u64, oracle: Oracle) -> u64 {
     let model = contents(&history.commits, txn.snapshot());
     let seen = cluster.admin(twins.read_all_in(&mut txn, ID_END));
     assert_eq!(seen.as_ref(), Ok(&model), "{identity}: at the end");
-    drop(txn);
+    cluster.admin(txn.abort());
     drop(lane);
     cluster.check();
     assert!(!history.commits.is_empty(), "{identity}: nothing was committed");

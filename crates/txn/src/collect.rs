@@ -16,14 +16,14 @@ use crate::catalog::{Primary, Secondary};
 use crate::database::Oracle;
 use crate::displaced::DisplacedBuffer;
 use crate::lane::LaneInner;
+use crate::removal::Removal;
 use crate::snapshot::Snapshot;
 use crate::step::CollectStep;
 use crate::write::Owner;
-use fabric::{Batch, Env, FabricError, Span};
-use index::tree::{LeafRead, LeafView, LockResult};
-use layout::bucket;
+use fabric::{Env, FabricError, Span};
+use index::IndexError;
+use index::hash::Growth;
 use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS, LANE_WORKING};
-use layout::row::{HEADER, LINK, VERSION};
 use layout::{GlobalPtr, Key, OutOfLine, RegionId, VersionWord, region};
 
 /// Commits between two rounds of collection.
@@ -41,11 +41,11 @@ const RAISE_COUNT_MAX: u32 = 1000;
 /// Garbage that waits for a horizon.
 #[derive(Clone, Copy, Debug)]
 pub struct Retired {
-    table: u32,
-    row: GlobalPtr,
+    pub(crate) table: u32,
+    pub(crate) row: GlobalPtr,
     /// The version whose visibility makes it garbage.
-    successor: VersionWord,
-    what: Garbage,
+    pub(crate) successor: VersionWord,
+    pub(crate) what: Garbage,
 }
 
 impl Retired {
@@ -70,7 +70,7 @@ impl Retired {
 
 /// What is garbage.
 #[derive(Clone, Copy, Debug)]
-enum Garbage {
+pub(crate) enum Garbage {
     /// The row itself, which is a tombstone, and its entry.
     Tombstone(Key),
     /// An entry of a secondary index that no version has any more.
@@ -226,8 +226,12 @@ impl<E: Env> LaneInner<E> {
             }
         };
         let grown = index::hash::grow(&self.env, &hash, pool, &nodes, label, timestamp).await;
-        if grown.map_err(|_| Abort::OutOfMemory)? == index::hash::Growth::Grown {
-            self.statistics.buckets_split += 1;
+        match grown {
+            Ok(Growth::Grown) => self.statistics.buckets_split += 1,
+            Ok(_) => {}
+            Err(IndexError::OutOfMemory(_)) => return Err(Abort::OutOfMemory),
+            Err(IndexError::Conflict | IndexError::Contended) => return Err(Abort::Contended),
+            Err(_) => return self.lose_upkeep(),
         }
         Ok(())
     }
@@ -255,8 +259,10 @@ impl<E: Env> LaneInner<E> {
     async fn collect_round(&mut self) -> Result<(), Abort> {
         self.advance_horizon().await?;
         // Buffers go first: a tombstone's row is freed only without one.
-        if !self.detach_buffers().await.map_err(|_| Abort::Unreachable)? {
-            return Ok(());
+        match self.detach_buffers().await {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(_) => return self.lose_upkeep(),
         }
         let mut result = Ok(());
         for _ in 0..GARBAGE_PER_ROUND {
@@ -280,7 +286,14 @@ impl<E: Env> LaneInner<E> {
                 }
             }
         }
-        result.map_err(|_| Abort::Unreachable)
+        result.or_else(|_: FabricError| self.lose_upkeep())
+    }
+
+    /// What became of locks was lost with a batch: they may be held by a number that must not be passed, so
+    /// that the lane takes no transaction any more.
+    fn lose_upkeep(&mut self) -> Result<(), Abort> {
+        self.is_lost = true;
+        Err(Abort::Unreachable)
     }
 
     /// Whether an index is still there; entries of dropped ones went with it.
@@ -312,7 +325,9 @@ impl<E: Env> LaneInner<E> {
         }
         let skip = self.env.mutant("collect::skip_collected_word");
         if !skip {
-            self.raise_collected(stamp).await.map_err(|_| Abort::Unreachable)?;
+            if !self.raise_collected(stamp).await.map_err(|_| Abort::Unreachable)? {
+                return Ok(());
+            }
             self.env.reach(CollectStep::CollectedRaised).await;
         }
         let Horizon { adopted, candidate } = &mut self.horizon;
@@ -365,10 +380,12 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Raises the collected-up-to word of every region to at least `stamp`.
-    async fn raise_collected(&mut self, stamp: u64) -> Result<(), FabricError> {
+    /// Answers whether it did: others may raise one all the time.
+    async fn raise_collected(&mut self, stamp: u64) -> Result<bool, FabricError> {
         for position in 0..self.shared.servers.len() {
             let word = region::collected(RegionId(self.shared.servers[position].0));
             let mut expected = self.horizon.adopted.stamp;
+            let mut is_raised = false;
             for _ in 0..RAISE_COUNT_MAX {
                 let mut batch = self.scratch.batch.take().unwrap_or_default();
                 batch.reset();
@@ -377,12 +394,16 @@ impl<E: Env> LaneInner<E> {
                 let found = batch.found(swap);
                 self.scratch.batch = Some(batch);
                 if found == expected || found >= stamp {
+                    is_raised = true;
                     break;
                 }
                 expected = found;
             }
+            if !is_raised {
+                return Ok(false);
+            }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn free_leaf(&mut self, owner: Owner, leaf: GlobalPtr) {
@@ -442,337 +463,5 @@ impl<E: Env> LaneInner<E> {
         };
         self.note_removal(removal, retired);
         Ok(())
-    }
-}
-
-/// Where a key stands in a bucket's chain.
-struct UsedSlot {
-    block: GlobalPtr,
-    index: u32,
-    /// Tags of the block.
-    tags: u64,
-    /// The bucket's collected-up-to word.
-    collected: u64,
-    /// The first word of the slot: in an index, the address of the entry's row.
-    leads_to: u64,
-}
-
-/// What became of an attempt to remove an entry.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Removal {
-    Done,
-    /// Somebody holds a lock: another round.
-    Busy,
-    /// It is not garbage any more, or not there.
-    Gone,
-}
-
-impl<E: Env> LaneInner<E> {
-    /// Removes the slot with `key` from its bucket.
-    async fn remove_slot(
-        &mut self,
-        owner: Owner,
-        hash: &index::hash::HashTable,
-        key: &Key,
-        retired: &Retired,
-    ) -> Result<Removal, FabricError> {
-        let directory = match owner {
-            Owner::Table(table) => {
-                self.tables[table as usize].as_ref().map(|table| &table.directory)
-            }
-            Owner::Index(index) => {
-                self.indexes[index as usize].as_ref().map(|index| &index.directory)
-            }
-        };
-        let Some(directory) = directory else { return Ok(Removal::Gone) };
-        let place = hash.locate(directory, key.words());
-        let timestamp = self.next_timestamp();
-        let Some(insert) = self.lock_word(place.bucket, timestamp).await? else {
-            return Ok(Removal::Busy);
-        };
-        self.env.reach(CollectStep::EntryLocked).await;
-        let found = self.find_used_slot(hash, place.bucket, key).await?;
-        let mut removal = Removal::Gone;
-        let mut batch = self.scratch.batch.take().unwrap_or_default();
-        batch.clear_verbs();
-        let is_garbage = |slot: &UsedSlot| !self.is_of_another_row(owner, retired, slot.leads_to);
-        if let Some(UsedSlot { block, index, tags, collected, .. }) = found.filter(is_garbage) {
-            let slot = block.add_words(u64::from(hash.layout.slot(index)));
-            self.scratch.batch = Some(batch);
-            let inlined = hash.rows.then_some(slot);
-            removal = self.lock_garbage(owner, key, retired, inlined, timestamp).await?;
-            batch = self.scratch.batch.take().unwrap_or_default();
-            batch.clear_verbs();
-            if removal == Removal::Done {
-                self.env.reach(CollectStep::TombstoneLocked).await;
-                // Lanes have horizons of their own: the word only ever rises.
-                let stamp = self.removal_stamp(owner).await?.max(collected);
-                batch.write_word(place.bucket.add_words(u64::from(bucket::COLLECTED)), stamp);
-                if block.region() != place.bucket.region() {
-                    // Writes to two servers have no order: the word must stand before the slot goes.
-                    batch = self.env.execute(batch).await?;
-                    batch.clear_verbs();
-                }
-                let tags = bucket::with_tag(tags, index, 0);
-                batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);
-                self.empty_slot(&mut batch, owner, retired, slot, hash);
-            }
-        }
-        // An insert word never goes back to an earlier value once something has changed.
-        let unlocked = if removal == Removal::Done { timestamp.word() } else { insert };
-        batch.write_word(place.bucket, unlocked);
-        self.scratch.batch = Some(self.env.execute(batch).await?);
-        self.env.reach(CollectStep::EntryRemoved).await;
-        Ok(removal)
-    }
-
-    /// Clears an emptied slot and frees the row behind it.
-    fn empty_slot(
-        &mut self,
-        batch: &mut Batch,
-        owner: Owner,
-        retired: &Retired,
-        slot: GlobalPtr,
-        hash: &index::hash::HashTable,
-    ) {
-        if hash.rows {
-            batch.write_word(slot.add_words(u64::from(VERSION)), 0);
-            batch.write_word(slot.add_words(u64::from(LINK)), 0);
-            batch.write_word(slot.add_words(u64::from(HEADER)), 0);
-            return;
-        }
-        let zeros = batch.reserve(hash.layout.slot_words);
-        batch.words_mut(zeros).fill(0);
-        batch.write(slot, zeros);
-        self.end_garbage(batch, owner, retired);
-    }
-
-    /// Locks a word that serves as insert word; answers what it held.
-    async fn lock_word(
-        &mut self,
-        word: GlobalPtr,
-        owner: VersionWord,
-    ) -> Result<Option<u64>, FabricError> {
-        let mut batch = self.scratch.batch.take().unwrap_or_default();
-        batch.reset();
-        let held = batch.read(word, 1);
-        let mut batch = self.env.execute(batch).await?;
-        let held = batch.words(held)[0];
-        if VersionWord::from_word(held).is_locked() {
-            self.scratch.batch = Some(batch);
-            return Ok(None);
-        }
-        batch.clear_verbs();
-        let swap = batch.compare_and_swap(word, held, owner.locked().word());
-        let batch = self.env.execute(batch).await?;
-        let swapped = batch.swapped(swap);
-        self.scratch.batch = Some(batch);
-        Ok(swapped.then_some(held))
-    }
-
-    /// The block, slot and tags where a key stands; the bucket is locked by us.
-    async fn find_used_slot(
-        &mut self,
-        hash: &index::hash::HashTable,
-        bucket: GlobalPtr,
-        key: &Key,
-    ) -> Result<Option<UsedSlot>, FabricError> {
-        let (mut block, mut slots) = (bucket, hash.layout.slots);
-        let mut collected = 0;
-        while !block.is_null() {
-            let mut batch = self.scratch.batch.take().unwrap_or_default();
-            batch.clear_verbs();
-            let span = batch.read(block, hash.layout.slot(slots));
-            let batch = self.env.execute(batch).await?;
-            let words = batch.words(span);
-            let tags = words[bucket::TAGS as usize];
-            let holds = |n: &u32| {
-                let at = (hash.layout.slot(*n) + hash.layout.key_at) as usize;
-                bucket::tag_of(tags, *n) != 0 && words[at..].starts_with(key.words())
-            };
-            let index = (0..slots).find(holds);
-            let link = GlobalPtr::from_word(words[bucket::LINK as usize]);
-            collected = collected.max(words[bucket::COLLECTED as usize]);
-            let leads_to = index.map_or(0, |index| words[hash.layout.slot(index) as usize]);
-            self.scratch.batch = Some(batch);
-            if let Some(index) = index {
-                return Ok(Some(UsedSlot { block, index, tags, collected, leads_to }));
-            }
-            (block, slots) = (link, hash.layout.overflow_slots);
-        }
-        Ok(None)
-    }
-
-    /// Decides whether an entry is garbage still, with its bucket or leaf locked. The tombstone of a
-    /// table's row is locked itself, for good. An index entry is garbage if the newest version of its row
-    /// has another key: whoever gives a row a key takes the lock that is held here, even if the entry
-    /// stands already.
-    async fn lock_garbage(
-        &mut self,
-        owner: Owner,
-        key: &Key,
-        retired: &Retired,
-        slot: Option<GlobalPtr>,
-        timestamp: VersionWord,
-    ) -> Result<Removal, FabricError> {
-        if let Owner::Index(index) = owner {
-            return Ok(self.judge_entry(index, key, retired).await);
-        }
-        let row = slot.unwrap_or(retired.row);
-        let mut batch = self.scratch.batch.take().unwrap_or_default();
-        batch.clear_verbs();
-        let swap = batch.compare_and_swap(row, retired.successor.word(), timestamp.locked().word());
-        let batch = self.env.execute(batch).await?;
-        let found = VersionWord::from_word(batch.found(swap));
-        let removal = match batch.swapped(swap) {
-            true => Removal::Done,
-            false if found.is_locked() && found != VersionWord::MOVED => Removal::Busy,
-            false => Removal::Gone,
-        };
-        self.scratch.batch = Some(batch);
-        Ok(removal)
-    }
-
-    /// The stamp that a bucket or leaf gets when an entry leaves it. An index entry may lead to a row that
-    /// another lane has collected by a later horizon: whoever needs that row learns it here, too.
-    async fn removal_stamp(&self, owner: Owner) -> Result<u64, FabricError> {
-        let own = self.horizon.stamp();
-        if matches!(owner, Owner::Table(_)) {
-            return Ok(own);
-        }
-        let mut batch = Batch::new();
-        let word = batch.read(region::collected(RegionId(self.shared.servers[0].0)), 1);
-        let batch = self.env.execute(batch).await?;
-        Ok(own.max(batch.words(word)[0]))
-    }
-
-    /// Whether an index entry leads to another row than the one it was listed for: that one was collected
-    /// together with its entry, and its key has a new row and a new entry.
-    fn is_of_another_row(&self, owner: Owner, retired: &Retired, leads_to: u64) -> bool {
-        let is_inlined =
-            matches!(&self.info(retired.table).primary, Primary::Hash(hash) if hash.rows);
-        let expected = if is_inlined { GlobalPtr::NULL } else { retired.row };
-        matches!(owner, Owner::Index(_))
-            && leads_to != expected.word()
-            && !self.env.mutant("collect::trust_entry_key")
-    }
-
-    async fn judge_entry(&mut self, index: u32, key: &Key, retired: &Retired) -> Removal {
-        let info = self.index_info(index).clone();
-        let primary = self.primary_key(&info, key.words());
-        let Ok(newest) = self.read_newest(retired.table, &primary, retired.row).await else {
-            return Removal::Busy;
-        };
-        let Some(image) = newest else { return Removal::Done };
-        let version = VersionWord::from_word(self.batch().word(image.at + VERSION));
-        if version == VersionWord::TORN {
-            return Removal::Busy;
-        }
-        if !self.horizon.covers(version) && !self.env.mutant("collect::trust_newest_version") {
-            // The row may have had the key again since this entry was listed, for snapshots that still run.
-            return Removal::Busy;
-        }
-        let has_key =
-            !version.is_none() && !version.is_deleted() && self.entry_key(&info, image) == *key;
-        if has_key { Removal::Gone } else { Removal::Done }
-    }
-
-    /// The row of a removed tombstone: marked as gone, and its memory free again.
-    fn end_garbage(&mut self, batch: &mut Batch, owner: Owner, retired: &Retired) {
-        let Owner::Table(table) = owner else { return };
-        batch.write_word(retired.row.add_words(u64::from(VERSION)), 0);
-        batch.write_word(retired.row, VersionWord::MOVED.word());
-        let words = self.info(table).row.words();
-        if let Some(lane_table) = self.tables[table as usize].as_mut() {
-            lane_table.pool.free(retired.row, words);
-        }
-    }
-
-    /// Removes the entry with `key` from its leaf; an emptied leaf takes over its neighbour.
-    async fn remove_leaf_entry(
-        &mut self,
-        owner: Owner,
-        key: &Key,
-        retired: &Retired,
-    ) -> Result<Removal, FabricError> {
-        let tree = self.tree(owner);
-        let mut batch = self.scratch.batch.take().unwrap_or_default();
-        batch.reset();
-        let env = self.env.clone();
-        let found =
-            index::tree::find_leaf(&env, batch, &tree, self.leaf_cache(owner), key.words()).await;
-        let Ok((mut batch, leaf)) = found else { return Ok(Removal::Busy) };
-        let view = LeafView::new(tree.layout, batch.words(leaf.span));
-        let Ok(position) = view.search(key.words()) else {
-            self.scratch.batch = Some(batch);
-            return Ok(Removal::Gone);
-        };
-        let leads_to = view.value(position)[0];
-        let count = view.count();
-        if leaf.insert.is_locked() {
-            self.scratch.batch = Some(batch);
-            return Ok(Removal::Busy);
-        }
-        if self.is_of_another_row(owner, retired, leads_to) {
-            self.scratch.batch = Some(batch);
-            return Ok(Removal::Gone);
-        }
-        let timestamp = self.next_timestamp();
-        batch.clear_verbs();
-        let lock = index::tree::post_lock(&mut batch, &tree, &leaf, timestamp);
-        batch = self.env.execute(batch).await?;
-        let result = index::tree::lock_result(&batch, &lock);
-        if result == LockResult::Outdated {
-            // The entries were read before the insert word: another round reads them again.
-            batch.clear_verbs();
-            batch.write_word(leaf.ptr, timestamp.word());
-            batch = self.env.execute(batch).await?;
-        }
-        self.scratch.batch = Some(batch);
-        if result != LockResult::Held {
-            return Ok(Removal::Busy);
-        }
-        self.env.reach(CollectStep::EntryLocked).await;
-        let removal = self.lock_garbage(owner, key, retired, None, timestamp).await?;
-        let stamp = self.removal_stamp(owner).await?;
-        let mut batch = self.scratch.batch.take().unwrap_or_default();
-        batch.clear_verbs();
-        if removal == Removal::Done {
-            self.env.reach(CollectStep::TombstoneLocked).await;
-            index::tree::write_leaf_without(&mut batch, &tree, &leaf, &[position], stamp);
-            self.end_garbage(&mut batch, owner, retired);
-            batch.write_word(leaf.ptr, timestamp.word());
-        } else {
-            batch.write_word(leaf.ptr, leaf.insert.word());
-        }
-        self.scratch.batch = Some(self.env.execute(batch).await?);
-        self.env.reach(CollectStep::EntryRemoved).await;
-        if removal == Removal::Done && count == 1 {
-            self.absorb_neighbour(owner, key).await;
-        }
-        Ok(removal)
-    }
-
-    /// An empty leaf takes over its right neighbour; the neighbour's memory waits for a horizon.
-    async fn absorb_neighbour(&mut self, owner: Owner, key: &Key) {
-        let tree = self.tree(owner);
-        let timestamp = self.next_timestamp();
-        let batch = Batch::new();
-        let env = self.env.clone();
-        let found =
-            index::tree::find_leaf(&env, batch, &tree, self.leaf_cache(owner), key.words()).await;
-        let Ok((batch, leaf)) = found else { return };
-        let leaf: LeafRead = leaf;
-        let cache = self.leaf_cache(owner);
-        let absorbed = index::tree::absorb_right(&env, batch, &tree, cache, leaf, timestamp).await;
-        if let Ok((_, Some(absorbed))) = absorbed {
-            let table = match owner {
-                Owner::Table(table) => table,
-                Owner::Index(index) => self.index_info(index).table,
-            };
-            let what = Garbage::Leaf(owner, absorbed.dead.word());
-            let row = absorbed.dead;
-            self.retired.push_back(Retired { table, row, successor: timestamp, what });
-        }
     }
 }

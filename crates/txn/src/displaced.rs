@@ -68,7 +68,12 @@ impl<E: Env> LaneInner<E> {
         batch.clear_verbs();
         for number in 0..count as u32 {
             let Some(waiting) = self.displaced.pop_front() else { break };
-            if batch.word(2 * number) != waiting.version.word() {
+            let found = VersionWord::from_word(batch.word(2 * number));
+            if found != waiting.version {
+                // Whoever has locked the row may abort and leave it as it was.
+                if found.is_locked() && found != VersionWord::MOVED {
+                    self.displaced.push_back(waiting);
+                }
                 continue;
             }
             if batch.word(2 * number + 1) != 0 {

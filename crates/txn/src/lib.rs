@@ -23,6 +23,7 @@ pub mod old_version;
 pub mod oracle;
 pub mod read;
 mod release;
+mod removal;
 pub mod scan;
 pub mod secondary;
 pub mod snapshot;

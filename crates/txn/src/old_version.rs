@@ -245,12 +245,15 @@ impl<E: Env> LaneInner<E> {
                 let span = self.batch().find_slot(block, geometry, key);
                 self.execute().await?;
                 let word = |n: u32| self.batch.as_ref().expect("it came back").word(span.at + n);
-                let found = word(SlotRead::INDEX);
-                if found != SlotRead::MISSING {
-                    match self.settle_slot(access, block, &geometry, span).await? {
-                        Search::Settled => return Ok(()),
-                        Search::Moved => moved_count += 1,
+                if word(SlotRead::INDEX) != SlotRead::MISSING {
+                    if let Search::Settled =
+                        self.settle_slot(access, block, &geometry, span).await?
+                    {
+                        return Ok(());
                     }
+                    // A split that was not finished leaves the key behind: the bucket says where it went.
+                    outdated = self.outdated_identity(hash, &place).await?;
+                    moved_count += u32::from(outdated.is_none());
                     if moved_count == MOVED_COUNT_MAX {
                         return self.settle_unfinished(access, block).await;
                     }
@@ -270,9 +273,8 @@ impl<E: Env> LaneInner<E> {
                         break;
                     }
                     let insert = seen.expect("the first block was read");
+                    let (owner, bucket) = (Owner::Table(entry.table), place.bucket);
                     let block_slots = u32::from(geometry.slots);
-                    let owner = Owner::Table(entry.table);
-                    let bucket = place.bucket;
                     self.note_bucket(
                         access,
                         BucketSeen { owner, bucket, insert, block, block_slots, tags },
@@ -289,6 +291,19 @@ impl<E: Env> LaneInner<E> {
             self.lane_table(entry.table).directory = directory;
         }
         Err(Abort::Contended.into())
+    }
+
+    /// The identity word of a bucket that is not where its key belongs any more.
+    pub(crate) async fn outdated_identity(
+        &mut self,
+        hash: &index::hash::HashTable,
+        place: &index::hash::Place,
+    ) -> Result<Option<u64>, TxnError> {
+        self.batch().clear_verbs();
+        let identity = self.batch().read(place.bucket.add_words(u64::from(bucket::IDENTITY)), 1);
+        self.execute().await?;
+        let identity = self.batch().words(identity)[0];
+        Ok((!hash.is_current(place, identity)).then_some(identity))
     }
 
     /// A slot leads to a row that is never there: whoever was putting it in place has not finished, or is

@@ -71,22 +71,24 @@ impl<E: Env> LaneInner<E> {
                 continue;
             }
             batch.clear_verbs();
-            let second = batch.read(oracle.add_words(u64::from(VECTOR)), first.words - VECTOR);
+            let second = batch.read(oracle, first.words);
             self.execute().await.map_err(|_| Abort::Unreachable)?;
             let batch = self.batch.as_ref().expect("the batch came back");
-            let header = batch.words(first);
-            let (counters, again) = (&header[VECTOR as usize..], batch.words(second));
-            if counters == again || single {
+            let (header, again) = (batch.words(first), batch.words(second));
+            let counters = &header[VECTOR as usize..];
+            // The count as well: a lane that came in between may have committed.
+            let stood_still = counters == &again[VECTOR as usize..]
+                && header[SLOT_COUNT as usize] == again[SLOT_COUNT as usize];
+            if stood_still || single {
                 self.snapshot.set(counters, header[CLOCK as usize].max(1));
                 return Ok(header[EPOCH as usize]);
             }
             // The second read may serve as the first of the next pair; clock and epoch read earlier
             // are only older, which is safe.
-            let counters = second;
             let batch = self.batch();
-            for n in 0..counters.words {
-                let word = batch.word(counters.at + n);
-                batch.set_word(first.at + VECTOR + n, word);
+            for n in SLOT_COUNT..second.words {
+                let word = batch.word(second.at + n);
+                batch.set_word(first.at + n, word);
             }
             batch.truncate(second.at);
         }

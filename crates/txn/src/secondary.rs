@@ -132,7 +132,7 @@ impl<E: Env> LaneInner<E> {
         let owner = Owner::Index(entry.index);
         let seen = self.leaf_for(owner, &entry.key).await?;
         let tree = self.tree(owner);
-        if info.design.unique {
+        if info.design.unique && !self.has_null(entry, info) {
             self.check_unique_in_leaves(entry, info).await?;
         }
         let batch = self.batch.as_ref().expect("the batch is here");
@@ -159,6 +159,12 @@ impl<E: Env> LaneInner<E> {
         }
         self.note_bare_leaf_lock(seen as u32);
         Ok(())
+    }
+
+    /// Whether an indexed column of the row is null: nulls are unknown, and no two of them are the same.
+    fn has_null(&self, entry: &Entry, info: &IndexInfo) -> bool {
+        let record = self.record(info.table, self.accesses[entry.access as usize].fresh);
+        info.design.columns.iter().any(|&column| record.is_null(column))
     }
 
     /// Every entry with the same columns must lead to a row that is gone or has other columns now.
@@ -317,7 +323,7 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<(), TxnError> {
         let mut found = Vec::new();
         let seen = self.read_entries(entry.index, info, &entry.key, &mut found).await?;
-        if info.design.unique {
+        if info.design.unique && !self.has_null(entry, info) {
             for (key, row) in &found {
                 if *key != entry.key {
                     self.check_other_row(info, key, *row).await?;

@@ -57,6 +57,8 @@ pub struct BucketInsert {
 /// A block of a bucket's chain that the transaction puts entries into.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InsertBlock {
+    /// The bucket whose chain it is in.
+    pub bucket: GlobalPtr,
     /// The block.
     pub block: GlobalPtr,
     /// Its slots.
@@ -270,6 +272,7 @@ impl<E: Env> LaneInner<E> {
             return Ok(known as u32);
         }
         let block = InsertBlock {
+            bucket: seen.bucket,
             block: seen.block,
             slots: seen.block_slots,
             tags: seen.tags,

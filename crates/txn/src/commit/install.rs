@@ -197,6 +197,10 @@ impl<E: Env> LaneInner<E> {
                 batch.write_word(link, block.block.word());
             }
         }
+        // Writes to two servers have no order: the insert word must not be free before what it guards stands.
+        if self.insert_blocks.iter().any(|block| block.block.region() != block.bucket.region()) {
+            batch.fence();
+        }
         for insert in &self.bucket_inserts {
             batch.write_word(insert.bucket, timestamp.word());
         }

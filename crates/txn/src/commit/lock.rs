@@ -19,6 +19,7 @@ impl<E: Env> LaneInner<E> {
         locks.rows.clear();
         locks.buckets.clear();
         self.post_locks(&mut locks, timestamp);
+        self.post_journal(timestamp);
         self.scratch.locks = locks;
         self.execute().await.map_err(|_| {
             self.is_lost = true;

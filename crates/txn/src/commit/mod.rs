@@ -121,7 +121,6 @@ impl<E: Env> LaneInner<E> {
             return self.release(timestamp, abort).await;
         }
         self.env.reach(CommitStep::ReadsValidated).await;
-        self.append_journal(timestamp).await;
         self.env.reach(CommitStep::JournalWritten).await;
         if let Err(abort) = self.free_ring_slots().await {
             return self.release(timestamp, abort).await;
@@ -145,9 +144,10 @@ impl<E: Env> LaneInner<E> {
         Outcome::Committed
     }
 
-    /// The place of the write-set journal: f+1 servers get it together with batch 1, once journals exist.
+    /// The place of the write-set journal: once journals exist, f+1 servers get it with batch 1, so that it
+    /// stands when `JournalWritten` is reached.
     #[inline]
-    async fn append_journal(&mut self, _timestamp: VersionWord) {}
+    fn post_journal(&mut self, _timestamp: VersionWord) {}
 
     /// After an unknown outcome the lane's number is not decided: it takes no transaction any more.
     fn lose(&mut self) -> Outcome {

@@ -8,6 +8,7 @@ use crate::lane::{LaneIndex, LaneInner, LaneTable};
 use crate::write::{InsertBlock, LeafInsert, LeafSeen, LeafWitness, Owner};
 use fabric::{Env, Span};
 use index::tree::LeafRead;
+use layout::row::{ChainWord, LINK};
 use layout::{GlobalPtr, Key, bucket};
 use memory::Pool;
 
@@ -103,7 +104,9 @@ impl<E: Env> LaneInner<E> {
         let block = pool.allocate(&self.env, words).await?;
         self.zero_block(block, words).await?;
         let tags = bucket::with_tag(0, 0, tag);
-        self.insert_blocks.push(InsertBlock { block, slots, tags, linked_from, owner });
+        let bucket_ptr = self.bucket_inserts[bucket as usize].bucket;
+        let chained = InsertBlock { bucket: bucket_ptr, block, slots, tags, linked_from, owner };
+        self.insert_blocks.push(chained);
         let current = self.insert_blocks.len() as u32 - 1;
         self.bucket_inserts[bucket as usize].block = current;
         self.wants_growth.push(owner);
@@ -270,6 +273,7 @@ impl<E: Env> LaneInner<E> {
                 pool_of(&mut self.tables, &mut self.indexes, owner).free(block, words);
             }
         }
+        self.free_new_buffers();
         for index in 0..self.written.len() {
             let access = &mut self.accesses[self.written[index] as usize];
             if !access.is_new() || access.row.is_null() || access.state == State::Absent {
@@ -281,6 +285,25 @@ impl<E: Env> LaneInner<E> {
                 let pool = &mut self.tables[table as usize].as_mut().expect("it is open").pool;
                 pool.free(row, info.row.words());
             }
+        }
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Version buffers that rows were to get and did not.
+    fn free_new_buffers(&mut self) {
+        for index in 0..self.written.len() {
+            let entry = &mut self.accesses[self.written[index] as usize];
+            if !std::mem::take(&mut entry.has_new_buffer) {
+                continue;
+            }
+            let (table, image) = (entry.table, entry.image);
+            let chain = ChainWord::from_word(self.batch().word(image.at + LINK));
+            let words = self.info(table).buffer.words();
+            let node = self.env.node_of(chain.buffer().region());
+            let server = self.shared.server_position(node);
+            let lane_table = self.tables[table as usize].as_mut().expect("it is open");
+            lane_table.buffers[server].free(chain.buffer(), words);
         }
     }
 }

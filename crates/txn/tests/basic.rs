@@ -257,6 +257,36 @@ fn unique_indexes_refuse_a_second_row() {
 }
 
 #[test]
+fn nulls_are_never_equal_in_a_unique_index() {
+    let database = database();
+    for kind in [IndexKind::Tree, IndexKind::Hash] {
+        let name = format!("nullable {kind:?}");
+        let columns =
+            vec![Column::new("id", ColumnType::Int4), Column::nullable("mail", ColumnType::Int8)];
+        let schema = Schema::new(&name, columns, &[0]).expect("a valid schema");
+        let design = IndexDesign { columns: vec![1], ..index("by_mail", kind, true) };
+        let indexes = vec![design];
+        let spec = TableSpec { schema, design: PhysicalDesign::default(), indexes };
+        let table = run_now(database.create_table(spec)).expect("created");
+        let mut lane = run_now(database.lane()).expect("a lane");
+        let mut insert = |id: i32, mail: Option<i64>| {
+            let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            let row = run_now(txn.insert(table, &key(id))).expect("is free");
+            match mail {
+                Some(mail) => txn.update(row).set_int(1, mail),
+                None => txn.update(row).set_null(1),
+            }
+            run_now(txn.commit())
+        };
+        assert_eq!(insert(1, None), Outcome::Committed);
+        assert_eq!(insert(2, None), Outcome::Committed, "no null equals another");
+        assert_eq!(insert(3, Some(0)), Outcome::Committed, "zero is not null");
+        assert_eq!(insert(4, Some(0)), Outcome::Aborted(Abort::UniqueViolation));
+    }
+    check(&database);
+}
+
+#[test]
 fn tables_and_indexes_come_and_go() {
     let database = database();
     let table = table(&database, "t", Storage::HashInlined, Vec::new());

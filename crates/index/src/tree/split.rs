@@ -37,6 +37,10 @@ pub async fn make_room<E: Env>(
     pending: &[Key],
     timestamp: VersionWord,
 ) -> Result<(Batch, Vec<LeafRead>), IndexError> {
+    assert!(
+        batch.is_empty(),
+        "a read that was left in the batch would be done again, over its result"
+    );
     let view = leaf.view(&batch, tree);
     assert!(view.is_live(0), "only a leaf in use is split");
     assert!(pending.is_sorted());

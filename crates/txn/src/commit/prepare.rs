@@ -174,7 +174,8 @@ impl<E: Env> LaneInner<E> {
         let key = |insert: &LeafInsert| Key::from_words(batch.words(insert.key));
         let keys: Vec<Key> = inserts.iter().map(key).collect();
         let timestamp = self.next_timestamp();
-        let batch = self.batch.take().unwrap_or_default();
+        let mut batch = self.batch.take().unwrap_or_default();
+        batch.clear_verbs();
         let leaf = LeafRead { ptr: seen.leaf, span: seen.span, insert: seen.insert };
         let (cache, pool) = match seen.owner {
             Owner::Table(table) => {

@@ -136,7 +136,7 @@ pub enum TxnError {
     #[error("transaction aborted: {0}")]
     Abort(Abort),
     /// A row with this key exists. Only the statement failed.
-    #[error("table {table} already holds a row with this key, or a unique index an entry")]
+    #[error("table {table} already holds a row with this key")]
     DuplicateKey {
         /// The table.
         table: String,

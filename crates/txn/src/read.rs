@@ -22,6 +22,10 @@ pub const ACCESSES_MAX: usize = 1 << 20;
 /// Most words of rows that a transaction may hold (512 MiB); the batch's own limit is far beyond it.
 pub const ARENA_WORDS_MAX: usize = 64 << 20;
 
+/// Leaves seen last among which one is looked for. One that is not found is read again, so that a scan of many
+/// leaves does not look through all of them for each.
+const LEAVES_SEARCHED_MAX: usize = 64;
+
 /// A read on its way.
 #[derive(Clone, Copy, Debug)]
 pub struct Pending {
@@ -305,7 +309,9 @@ impl<E: Env> LaneInner<E> {
         let covers = |seen: &LeafSeen| {
             seen.owner == owner && LeafView::new(tree.layout, batch.words(seen.span)).covers(key)
         };
-        self.leaves_seen.iter().rposition(covers)
+        let first = self.leaves_seen.len().saturating_sub(LEAVES_SEARCHED_MAX);
+        let found = self.leaves_seen[first..].iter().rposition(covers);
+        found.map(|position| first + position)
     }
 
     /// Looks at the first result and settles the access or posts the read of its row. Answers whether the

@@ -24,7 +24,8 @@ impl<E: Env> LaneInner<E> {
         prepared.map_err(|error| {
             error.abort().unwrap_or(match error {
                 TxnError::TooLarge(_) => Abort::TooLarge,
-                _ => Abort::UniqueViolation,
+                TxnError::DuplicateKey { .. } => Abort::UniqueViolation,
+                _ => Abort::CatalogChanged,
             })
         })
     }

@@ -120,8 +120,9 @@ impl Counters {
     #[cold]
     pub fn trace_batch(&self, batch: &Batch) {
         let mut trace = self.trace.lock().expect("no holder of the trace panics");
-        let _ =
-            writeln!(trace, "round trip ({} verbs, {} bytes)", batch.verbs().len(), batch.bytes());
+        let count = batch.verbs().len();
+        let ending = if count == 1 { "" } else { "s" };
+        let _ = writeln!(trace, "round trip ({count} verb{ending}, {} bytes)", batch.bytes());
         for verb in batch.verbs() {
             let _ = write!(trace, "   {verb:?}");
             match *verb {

@@ -54,9 +54,56 @@ pub fn processor_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Memory that can be had without swapping, in bytes; where it is not known, 1 GiB.
+/// Memory that can be had without swapping, in bytes: what the machine has, what the control groups of
+/// this process leave, and what its limit on address space leaves. Where nothing is known, 1 GiB.
 pub fn available_memory_bytes() -> u64 {
-    memory_line("/proc/meminfo", "MemAvailable:").unwrap_or(1 << 30)
+    let machine = memory_line("/proc/meminfo", "MemAvailable:").unwrap_or(1 << 30);
+    let limits = [control_group_bytes(), address_space_bytes()];
+    limits.into_iter().flatten().fold(machine, u64::min)
+}
+
+/// What the limit on the address space of this process leaves, if it has one.
+fn address_space_bytes() -> Option<u64> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::As).current?;
+    let used = memory_line("/proc/self/status", "VmSize:").unwrap_or(0);
+    Some(limit.saturating_sub(used + ADDRESS_SPACE_SPARE_BYTES))
+}
+
+/// Address space for the stacks and heaps of threads, which are reserved generously.
+const ADDRESS_SPACE_SPARE_BYTES: u64 = 512 << 20;
+
+/// What the control group of this process, and those above it, leave of their memory.
+fn control_group_bytes() -> Option<u64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let group = |line: &str| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        match (fields.next()?, fields.next()?) {
+            ("", path) => Some(("/sys/fs/cgroup", path.to_owned(), "memory.max", "memory.current")),
+            ("memory", path) => Some((
+                "/sys/fs/cgroup/memory",
+                path.to_owned(),
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+            )),
+            _ => None,
+        }
+    };
+    let groups = groups.lines().filter_map(group);
+    let left = groups.flat_map(|(root, path, limit, usage)| {
+        let path = std::path::PathBuf::from(path);
+        let above: Vec<_> = path.ancestors().map(|part| part.to_path_buf()).collect();
+        above.into_iter().filter_map(move |part| {
+            let folder = format!("{root}/{}", part.display().to_string().trim_start_matches('/'));
+            let limit = number_in(&format!("{folder}/{limit}"))?;
+            Some(limit.saturating_sub(number_in(&format!("{folder}/{usage}")).unwrap_or(0)))
+        })
+    });
+    left.min()
+}
+
+/// The number that is all of a file.
+fn number_in(path: &str) -> Option<u64> {
+    std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
 /// Memory this process occupies, in bytes, or 0 where that is not known.

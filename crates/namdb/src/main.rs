@@ -3,6 +3,7 @@
 
 mod bench;
 mod commands;
+mod output;
 mod plot;
 
 use clap::{Parser, Subcommand};
@@ -15,7 +16,7 @@ Examples:
   namdb bench tpcc --warehouses 4            measure TPC-C, then check the database
   namdb bench ycsb --workload B --records 1000000 --zipf 0.9
   namdb bench smallbank --isolation serializable --json result.json
-  namdb soak --minutes 60 --plot soak.svg    memory and latency over an hour
+  namdb soak --minutes 60                    memory and latency over an hour, with a plot
   namdb trace tpcc                           every verb of one transaction of each type
 
 Data lives in the memory of this process and ends with it.";
@@ -53,8 +54,9 @@ fn main() -> ExitCode {
     match result {
         Ok(Verdict::Sound) => ExitCode::SUCCESS,
         Ok(Verdict::Damaged) => ExitCode::FAILURE,
+        Ok(Verdict::Incomplete) => ExitCode::from(3),
         Err(error) => {
-            eprintln!("namdb: {error:#}");
+            output::say(&format!("namdb: {error:#}"));
             ExitCode::from(2)
         }
     }
@@ -67,4 +69,6 @@ enum Verdict {
     Sound,
     /// One does not.
     Damaged,
+    /// Memory ran out, or a check could not be run; those that were run hold.
+    Incomplete,
 }

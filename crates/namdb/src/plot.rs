@@ -1,4 +1,4 @@
-//! A soak as a picture: four curves over time, as SVG, without any font of this machine.
+//! A soak as a picture: curves over time, as SVG, without any font of this machine.
 
 use crate::bench::text::grouped;
 use crate::commands::soak::Sample;
@@ -17,7 +17,7 @@ struct Panel {
     curves: &'static [Curve],
 }
 
-const PANELS: [Panel; 4] = [
+const PANELS: [Panel; 5] = [
     Panel {
         name: "transactions committed per second",
         is_logarithmic: false,
@@ -41,7 +41,12 @@ const PANELS: [Panel; 4] = [
         ],
     },
     Panel {
-        name: "upkeep per second",
+        name: "version buffers in use",
+        is_logarithmic: false,
+        curves: &[("in use", BLUE, |sample| sample.buffers_in_use as f64)],
+    },
+    Panel {
+        name: "aborts and upkeep per second",
         is_logarithmic: false,
         curves: &[
             ("aborted attempts", RED, |sample| sample.aborts_per_s),
@@ -51,7 +56,7 @@ const PANELS: [Panel; 4] = [
     },
 ];
 
-const SIZE: (u32, u32) = (900, 1100);
+const SIZE: (u32, u32) = (900, 1375);
 
 /// The time axis goes on behind the curves, where their names stand.
 const LEGEND_ROOM: f64 = 1.25;
@@ -93,7 +98,7 @@ fn draw_panel(
     chart
         .configure_mesh()
         .x_desc("seconds")
-        .x_label_formatter(&|seconds| grouped(*seconds as u64))
+        .x_label_formatter(&|seconds| time_label(*seconds, end))
         .y_label_formatter(&|value| match panel.is_logarithmic {
             true => grouped(libm::pow(10.0, *value).round() as u64),
             false => grouped(value.round() as u64),
@@ -118,9 +123,24 @@ fn draw_panel(
     Ok(())
 }
 
+/// A moment on the axis of a run that ends at `end`: with decimals where whole seconds would repeat.
+fn time_label(seconds: f64, end: f64) -> String {
+    match end {
+        end if end < 1.0 => format!("{seconds:.2}"),
+        end if end < 10.0 => format!("{seconds:.1}"),
+        _ => grouped(seconds.round() as u64),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn labels_of_short_runs_differ() {
+        assert_eq!([0.2, 0.4].map(|at_s| time_label(at_s, 1.8)), ["0.2", "0.4"]);
+        assert_eq!(time_label(1199.6, 3600.0), "1,200");
+    }
 
     #[test]
     fn a_picture_has_every_panel_and_curve() {

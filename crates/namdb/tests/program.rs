@@ -77,6 +77,12 @@ fn the_report_has_everything_a_comparison_needs() {
     // A read is one round trip, and a further one where it meets a row that is being written.
     let round_trips = number(&report, "/per_type/read/round_trips");
     assert!((1.0..1.1).contains(&round_trips), "{round_trips} round trips for a read");
+    for field in ["raw_bytes", "used_bytes", "per_table/usertable/rows"] {
+        assert!(number(&report, &format!("/memory/after_load/{field}")) > 0.0, "{field}");
+    }
+    for field in ["given_up", "unknown"] {
+        assert_eq!(number(&report, &format!("/per_type/update/{field}")), 0.0, "{field}");
+    }
     let used = number(&report, "/memory/used_bytes");
     assert!(used > number(&report, "/memory/raw_bytes"));
     let checks = report["checks"].as_array().expect("a list");
@@ -106,6 +112,111 @@ fn tpcc_reports_its_own_figure() {
     let report = bench("tpcc --warehouses 2 --distribution 50 --threads 2");
     assert!(number(&report, "/new_order_per_s") > 0.0);
     assert_eq!(report["per_type"].as_object().map(serde_json::Map::len), Some(5));
+    // All twelve conditions, the eleventh of the time before the run.
+    let checks = report["checks"].as_array().expect("a list");
+    for condition in 1..=12 {
+        let said = |check: &&Value| {
+            let name = check["name"].as_str().expect("a sentence");
+            name.contains(&format!("condition {condition}:"))
+                && name.starts_with("after the load") == (condition == 11)
+        };
+        assert_eq!(checks.iter().filter(said).count(), 1, "condition {condition}");
+    }
+}
+
+#[test]
+fn aborts_are_told_by_type_and_reason() {
+    let report = bench("smallbank --records 100 --hot 2 --threads 2 --isolation serializable");
+    let by_type = report["per_type"].as_object().expect("a map").values();
+    let reasons = by_type.flat_map(|kind| kind["aborts"].as_object().expect("a map").values());
+    let sum: f64 = reasons.map(|count| count.as_f64().expect("a number")).sum();
+    let all = report["aborts"].as_object().expect("a map").values();
+    assert_eq!(sum, all.map(|count| count.as_f64().expect("a number")).sum::<f64>());
+}
+
+/// Memory runs out in the measured time, or before it: what was measured is reported, and the exit code
+/// says that it was not all.
+#[test]
+fn a_run_that_fills_the_memory_says_so() {
+    let path = temporary("full.json");
+    for (warm_up, sentence) in [("0", "MEMORY RAN OUT after"), ("60", "RAN OUT before anything")] {
+        let output = namdb(&format!(
+            "bench ycsb --workload D --records 1000 --memory 48M --seconds 60 --threads 1 \
+             --warm-up {warm_up} --json {}",
+            path.display()
+        ));
+        let drawn = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(3), "{drawn}{}", text(&output.stderr));
+        assert!(drawn.contains(sentence) && !drawn.contains("FAIL"), "{drawn}");
+        let report: Value =
+            serde_json::from_slice(&std::fs::read(&path).expect("written")).expect("JSON");
+        assert_eq!(report["is_out_of_memory"], true);
+        assert_eq!(report["is_interrupted"], false);
+        assert!(number(&report, "/seconds") < 50.0);
+        assert_eq!(number(&report, "/committed") > 0.0, warm_up == "0");
+    }
+    std::fs::remove_file(path).expect("ours");
+}
+
+/// Nothing panics where nobody listens, or where the disk is full; the JSON is written all the same.
+#[cfg(target_os = "linux")]
+#[test]
+fn closed_and_full_streams_are_borne() {
+    use std::process::Stdio;
+    let full = || {
+        let options = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        Stdio::from(options.expect("Linux has it"))
+    };
+    // The reader of this pipe is gone.
+    let closed = || {
+        let (reader, writer) = std::io::pipe().expect("pipes are there");
+        drop(reader);
+        Stdio::from(writer)
+    };
+    let path = temporary("streams.json");
+    let json = format!("--json {}", path.display());
+    for command in [
+        format!("bench bank --records 10 --seconds 0.1 --warm-up 0 --memory 128M {json}"),
+        format!("trace bank --records 10 --memory 128M {json}"),
+        "counts --workload point-read --transactions 10".to_owned(),
+    ] {
+        let outcomes = [(full(), full(), 2), (full(), closed(), 2), (closed(), full(), 0)];
+        for (output, errors, code) in outcomes {
+            let status = Command::new(env!("CARGO_BIN_EXE_namdb"))
+                .args(command.split_whitespace())
+                .stdout(output)
+                .stderr(errors)
+                .status()
+                .expect("the program was built");
+            assert_eq!(status.code(), Some(code), "{command}");
+            if command.contains("--json") {
+                let written = std::fs::read(&path).expect("the JSON comes first");
+                serde_json::from_slice::<Value>(&written).expect("JSON");
+                std::fs::remove_file(&path).expect("ours");
+            }
+        }
+    }
+}
+
+#[test]
+fn json_can_take_the_output() {
+    for arguments in [
+        "bench bank --records 10 --seconds 0.1 --warm-up 0 --memory 128M --json -",
+        "trace bank --records 10 --memory 128M --json -",
+    ] {
+        let output = namdb(arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).expect("nothing but JSON");
+        assert!(text(&output.stderr).contains("round trip"));
+    }
+}
+
+#[test]
+fn an_early_error_leaves_no_file() {
+    let path = temporary("early.json");
+    let output = namdb(&format!("bench ycsb --records 1 --json {}", path.display()));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!path.exists());
 }
 
 #[test]
@@ -149,7 +260,9 @@ fn a_soak_samples_draws_and_writes() {
         serde_json::from_slice(&std::fs::read(&json).expect("written")).expect("JSON");
     assert_eq!(soak["samples"].as_array().map(Vec::len), Some(6));
     assert!(number(&soak, "/samples/5/txn_per_s") > 0.0);
+    assert!(number(&soak, "/samples/5/buffers_in_use") > 0.0);
     assert!(number(&soak, "/report/committed") > 0.0);
+    assert!(text(&output.stdout).contains("version buffers in use"));
     assert!(std::fs::read_to_string(&plot).expect("written").starts_with("<svg"));
     std::fs::remove_file(json).expect("ours");
     std::fs::remove_file(plot).expect("ours");
@@ -160,7 +273,17 @@ fn nonsense_is_answered_in_a_sentence() {
     for (arguments, sentence) in [
         ("bench tpcc --warehouses 0", "1..=32767"),
         ("bench tpcc --threads 64", "1..=63"),
-        ("bench tpcc --seconds -3", "unexpected argument"),
+        ("bench tpcc --seconds -3", "a time is a number over 0"),
+        ("bench tpcc --seconds 1e-300", "a time is a number over 0"),
+        ("bench tpcc --warm-up -1", "a time is a number from 0"),
+        ("bench tpcc --warehouses -1", "1..=32767"),
+        ("bench ycsb --zipf -1", "from 0 to 2"),
+        ("bench ycsb --zipf 1e308", "1e308 was asked for"),
+        ("bench ycsb --records 64 --ops-per-txn 64", "twice as many"),
+        ("bench ycsb --records 1000 --memory 36M", "--memory 4"),
+        ("soak --minutes 1 --sample 61", "at most the 60 s of the run"),
+        ("soak --minutes 1 --sample 0.05", "at least 0.1 s"),
+        ("soak --minutes 1 --json same --plot same", "files of their own"),
         ("bench tpcc --seconds 0", "a time is a number over 0"),
         ("bench ycsb --workload G", "A, B, C, D, E and F"),
         ("bench ycsb --records 1", "too few"),
@@ -196,32 +319,74 @@ fn help_teaches_by_example() {
     assert!(text(&namdb("--help").stdout).contains("Examples:"));
 }
 
-/// Ctrl-C ends a run early, and what was measured until then is reported.
+/// Starts the program, signals it once its progress says `sentence`, and returns what it says then.
 #[cfg(unix)]
-#[test]
-fn an_interrupted_run_still_reports() {
-    let path = temporary("interrupted.json");
-    let arguments = format!(
-        "bench bank --records 100 --seconds 600 --threads 1 --warm-up 0.05 --memory 256M --json {}",
-        path.display()
-    );
+fn signalled(arguments: &str, sentence: &str, signal: rustix::process::Signal) -> Output {
+    use std::io::BufRead;
     let mut command = Command::new(env!("CARGO_BIN_EXE_namdb"));
-    let child = command
+    let mut child = command
         .args(arguments.split_whitespace())
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn()
         .expect("the program was built");
-    namdb::host::sleep_ms(1500);
+    let errors = child.stderr.take().expect("it is piped");
+    let mut lines = std::io::BufReader::new(errors).lines();
+    let said = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains(sentence)));
+    assert!(said.is_some(), "{arguments} ended without saying {sentence}");
     let process = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(process, rustix::process::Signal::INT).expect("it runs");
-    let output = child.wait_with_output().expect("it was started here");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("ended early by the user"));
-    let report: Value =
-        serde_json::from_slice(&std::fs::read(&path).expect("written")).expect("JSON");
-    assert_eq!(report["is_interrupted"], true);
-    let seconds = number(&report, "/seconds");
-    assert!((0.1..60.0).contains(&seconds), "{seconds}");
-    std::fs::remove_file(path).expect("ours");
+    rustix::process::kill_process(process, signal).expect("it runs");
+    let rest: Vec<String> = lines.map(|line| line.expect("UTF-8")).collect();
+    let mut output = child.wait_with_output().expect("it was started here");
+    output.stderr = rest.join("\n").into_bytes();
+    output
+}
+
+/// Signals end a run early, and what was measured until then is reported.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_still_reports() {
+    use rustix::process::Signal;
+    for (signal, warm_up) in [(Signal::INT, "0.05"), (Signal::TERM, "0.05"), (Signal::HUP, "600")] {
+        let path = temporary("interrupted.json");
+        let arguments = format!(
+            "bench bank --records 100 --seconds 600 --threads 1 --warm-up {warm_up} --memory 256M \
+             --json {}",
+            path.display()
+        );
+        let sentence = if warm_up == "600" { "warming up" } else { "s left" };
+        let output = signalled(&arguments, sentence, signal);
+        let drawn = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{drawn}{}", text(&output.stderr));
+        let report: Value =
+            serde_json::from_slice(&std::fs::read(&path).expect("written")).expect("JSON");
+        assert_eq!(report["is_interrupted"], true);
+        let seconds = number(&report, "/seconds");
+        if warm_up == "600" {
+            // All that ran is in the database, though none of it counts: no check may miss it.
+            assert!(drawn.contains("ended before anything was measured"), "{drawn}");
+            assert!(drawn.contains("The database is consistent"), "{drawn}");
+            assert_eq!(seconds, 0.0);
+        } else {
+            assert!(drawn.contains("ended early by the user"), "{drawn}");
+            assert!((0.1..60.0).contains(&seconds), "{seconds}");
+        }
+        std::fs::remove_file(path).expect("ours");
+    }
+}
+
+/// A soak that is ended before its first sample says so, and draws nothing.
+#[cfg(unix)]
+#[test]
+fn a_soak_without_samples_says_so() {
+    let plot = temporary("none.svg");
+    let arguments = format!(
+        "soak --minutes 10 --sample 600 --warehouses 1 --threads 1 --memory 1G --plot {}",
+        plot.display()
+    );
+    let output = signalled(&arguments, "warming up", rustix::process::Signal::INT);
+    let drawn = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{drawn}{}", text(&output.stderr));
+    assert!(drawn.contains("No sample was taken"), "{drawn}");
+    assert!(!plot.exists());
 }

@@ -72,6 +72,11 @@ pub trait Workload<E: Env>: Sized {
         terminal: &mut Self::Terminal,
     ) -> impl Future<Output = Result<Finished, WorkloadError>>;
 
+    /// Whether there are checks that hold right after the load only.
+    fn has_load_checks(&self) -> bool {
+        false
+    }
+
     /// Checks the whole database while nobody writes. `totals` holds every transaction run since the
     /// load; `after_load` says that there was none, and adds the checks that hold only then.
     fn check(
@@ -161,13 +166,17 @@ pub struct KindTotals {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunTotals {
     kinds: Vec<KindTotals>,
-    aborts: [u64; REASON_COUNT],
+    /// By type, then by reason.
+    aborts: Vec<[u64; REASON_COUNT]>,
 }
 
 impl RunTotals {
     /// No transactions yet, of `kind_count` types.
     pub fn new(kind_count: usize) -> Self {
-        Self { kinds: vec![KindTotals::default(); kind_count], aborts: [0; REASON_COUNT] }
+        Self {
+            kinds: vec![KindTotals::default(); kind_count],
+            aborts: vec![[0; REASON_COUNT]; kind_count],
+        }
     }
 
     /// Adds one finished transaction.
@@ -184,7 +193,8 @@ impl RunTotals {
             TransactionResult::Unknown => kind.unknown += 1,
         }
         kind.retries += u64::from(finished.retries);
-        for (total, &count) in self.aborts.iter_mut().zip(&finished.aborts.counts) {
+        let aborts = &mut self.aborts[finished.kind];
+        for (total, &count) in aborts.iter_mut().zip(&finished.aborts.counts) {
             *total += u64::from(count);
         }
     }
@@ -201,7 +211,9 @@ impl RunTotals {
             mine.skipped += theirs.skipped;
         }
         for (mine, theirs) in self.aborts.iter_mut().zip(&other.aborts) {
-            *mine += theirs;
+            for (count, further) in mine.iter_mut().zip(theirs) {
+                *count += further;
+            }
         }
     }
 
@@ -222,9 +234,19 @@ impl RunTotals {
 
     /// Each abort reason that occurred, with its count.
     pub fn aborts(&self) -> impl Iterator<Item = (Abort, u64)> + '_ {
+        let sum = |reason: Abort| self.aborts.iter().map(|kind| kind[reason.index()]).sum();
         Abort::ALL
             .iter()
-            .map(|&reason| (reason, self.aborts[reason.index()]))
+            .map(move |&reason| (reason, sum(reason)))
+            .filter(|&(_, count): &(_, u64)| count > 0)
+    }
+
+    /// The abort reasons that occurred in transactions of one type, with their counts.
+    pub fn aborts_of(&self, kind: usize) -> impl Iterator<Item = (Abort, u64)> + '_ {
+        let count = move |reason: Abort| self.aborts.get(kind).map_or(0, |row| row[reason.index()]);
+        Abort::ALL
+            .iter()
+            .map(move |&reason| (reason, count(reason)))
             .filter(|&(_, count)| count > 0)
     }
 }

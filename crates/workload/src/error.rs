@@ -41,6 +41,21 @@ pub enum WorkloadError {
     Unknown(&'static str),
 }
 
+impl WorkloadError {
+    /// Whether the memory servers were full.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Self::Aborted(reason) => *reason == Abort::OutOfMemory,
+            Self::Statement(error) => matches!(
+                error,
+                TxnError::OutOfMemory(_) | TxnError::Catalog(CatalogError::OutOfMemory(_))
+            ),
+            Self::Catalog(error) => matches!(error, CatalogError::OutOfMemory(_)),
+            _ => false,
+        }
+    }
+}
+
 impl From<TxnError> for WorkloadError {
     fn from(error: TxnError) -> Self {
         match error {

@@ -9,8 +9,8 @@ use namdb::Db;
 use namdb::host::{Moment, process_cpu_s, sleep_ms};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use txn::Lane;
-use workload::{RunTotals, WorkloadError};
+use txn::{Abort, Lane};
+use workload::{RunTotals, TransactionResult, WorkloadError};
 
 /// How long the driver sleeps at a time; it reacts to an interruption after that.
 const SLEEP_MS: u64 = 20;
@@ -50,6 +50,8 @@ pub struct Span {
     pub cpu_seconds: f64,
     /// What was measured.
     pub window: Window,
+    /// Version buffers that rows have at its end.
+    pub buffers_in_use: u64,
 }
 
 /// What came of a run.
@@ -61,11 +63,26 @@ pub struct Run {
     pub totals: RunTotals,
     /// Whether the user ended it early.
     pub is_interrupted: bool,
+    /// Whether it ended early because the memory servers were full.
+    pub is_out_of_memory: bool,
+}
+
+/// What the run is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// Transactions run and do not count.
+    WarmUp,
+    /// Memory is touched that the measured time will take.
+    TouchingMemory,
+    /// Transactions count.
+    Measuring,
 }
 
 /// Where the run stands, for whoever shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing {
+    /// What it is doing.
+    pub phase: Phase,
     /// Seconds since the first window that counts began.
     pub seconds: f64,
     /// Transactions finished since then.
@@ -90,6 +107,8 @@ struct Control {
     full: Mutex<Vec<(u64, Window)>>,
     /// Finished transactions, one counter per thread.
     finished: Vec<Counter>,
+    /// Set by the worker that finds the memory servers full; the others stop too.
+    is_out_of_memory: AtomicBool,
 }
 
 #[derive(Default)]
@@ -108,6 +127,7 @@ pub fn run<W: LocalWorkload>(
         window: AtomicU64::new(0),
         full: Mutex::default(),
         finished: (0..plan.threads).map(|_| Counter::default()).collect(),
+        is_out_of_memory: AtomicBool::new(false),
     };
     let mut conductor = Conductor::new(db, plan, &control, workload.transaction_types().len());
     std::thread::scope(|scope| -> Result<()> {
@@ -125,10 +145,16 @@ pub fn run<W: LocalWorkload>(
         Ok(())
     })
     .context("the run ended early")?;
-    conductor.close(watcher);
+    conductor.finish(watcher);
     let planned_s = plan.window_s * plan.windows as f64;
-    let is_interrupted = conductor.measured.seconds < 0.99 * planned_s;
-    Ok(Run { measured: conductor.measured, totals: conductor.totals, is_interrupted })
+    let is_early = conductor.measured.seconds < 0.99 * planned_s;
+    let is_out_of_memory = control.is_out_of_memory.load(Relaxed);
+    Ok(Run {
+        measured: conductor.measured,
+        totals: conductor.totals,
+        is_interrupted: is_early && !is_out_of_memory,
+        is_out_of_memory,
+    })
 }
 
 /// Moves the workers from window to window and adds up what they deliver, window by window, so that a
@@ -140,6 +166,9 @@ struct Conductor<'a> {
     kind_count: usize,
     measured: Span,
     totals: RunTotals,
+    /// Of all that ran, warm-up included.
+    buffers_given: u64,
+    buffers_collected: u64,
     /// Seconds and processor seconds of the window that is over but not closed.
     over: Option<(f64, f64)>,
 }
@@ -147,25 +176,27 @@ struct Conductor<'a> {
 impl<'a> Conductor<'a> {
     fn new(db: &'a Db, plan: &'a RunPlan, control: &'a Control, kind_count: usize) -> Self {
         let window = Window::new(kind_count);
-        let measured = Span { seconds: 0.0, cpu_seconds: 0.0, window };
+        let measured = Span { seconds: 0.0, cpu_seconds: 0.0, window, buffers_in_use: 0 };
         let totals = RunTotals::new(kind_count);
-        Self { db, plan, control, kind_count, measured, totals, over: None }
+        let (buffers_given, buffers_collected, over) = (0, 0, None);
+        Self {
+            db,
+            plan,
+            control,
+            kind_count,
+            measured,
+            totals,
+            buffers_given,
+            buffers_collected,
+            over,
+        }
     }
 
     /// Goes on until the last window is over, the user stops, or a worker fails.
     fn conduct(&mut self, is_over: &dyn Fn() -> bool, watcher: &mut dyn Watcher) {
         let (plan, control) = (self.plan, self.control);
-        let (start, used_bytes) = (Moment::now(), self.used_bytes());
-        while start.elapsed_s() < plan.warm_up_s && !is_over() {
-            sleep_ms(SLEEP_MS);
-        }
-        let growth = self.used_bytes().saturating_sub(used_bytes) as f64 / start.elapsed_s();
-        if plan.warm_up_s >= WARM_UP_S_MIN {
-            self.populate(growth * plan.window_s * plan.windows as f64, is_over);
-        }
-        let transactions =
-            || control.finished.iter().map(|counter| counter.0.load(Relaxed)).sum::<u64>();
-        let (run_start, transactions_before) = (Moment::now(), transactions());
+        self.warm_up(is_over, watcher);
+        let (run_start, transactions_before) = (Moment::now(), self.transactions());
         for number in 1..=plan.windows {
             if is_over() {
                 break;
@@ -178,13 +209,36 @@ impl<'a> Conductor<'a> {
                 // By now the workers have noticed that the window before is over.
                 self.close(watcher);
                 watcher.show(&Standing {
+                    phase: Phase::Measuring,
                     seconds: run_start.elapsed_s(),
-                    transactions: transactions() - transactions_before,
+                    transactions: self.transactions() - transactions_before,
                 });
             }
             self.close(watcher);
             self.over = Some((window_start.elapsed_s(), process_cpu_s() - cpu_start));
         }
+    }
+
+    /// Lets the workers run without counting, and has memory touched at the pace they took it.
+    fn warm_up(&self, is_over: &dyn Fn() -> bool, watcher: &mut dyn Watcher) {
+        let (start, used_bytes) = (Moment::now(), self.used_bytes());
+        let mut show = |phase| {
+            let (seconds, transactions) = (start.elapsed_s(), self.transactions());
+            watcher.show(&Standing { phase, seconds, transactions });
+        };
+        while start.elapsed_s() < self.plan.warm_up_s && !is_over() {
+            sleep_ms(SLEEP_MS);
+            show(Phase::WarmUp);
+        }
+        if self.plan.warm_up_s >= WARM_UP_S_MIN && !is_over() {
+            show(Phase::TouchingMemory);
+            let growth = self.used_bytes().saturating_sub(used_bytes) as f64 / start.elapsed_s();
+            self.populate(growth * self.plan.window_s * self.plan.windows as f64, is_over);
+        }
+    }
+
+    fn transactions(&self) -> u64 {
+        self.control.finished.iter().map(|counter| counter.0.load(Relaxed)).sum()
     }
 
     fn used_bytes(&self) -> u64 {
@@ -207,24 +261,42 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// Takes what the workers have delivered, and closes the window that is over, if one is.
+    /// Closes the window that is over, if one is.
     fn close(&mut self, watcher: &mut dyn Watcher) {
         let Some((seconds, cpu_seconds)) = self.over.take() else {
             return;
         };
+        let window = self.delivered();
+        let buffers_in_use = self.buffers_given.saturating_sub(self.buffers_collected);
+        let span = Span { seconds, cpu_seconds, window, buffers_in_use };
+        self.measured.seconds += span.seconds;
+        self.measured.cpu_seconds += span.cpu_seconds;
+        self.measured.buffers_in_use = span.buffers_in_use;
+        self.measured.window.merge(&span.window);
+        watcher.span(&span);
+    }
+
+    /// Closes the last window. Without any, the run was ended before it measured, and what ran until then
+    /// still belongs to the totals: the database holds it.
+    fn finish(&mut self, watcher: &mut dyn Watcher) {
+        self.close(watcher);
+        let rest = self.delivered();
+        self.measured.window.merge(&rest);
+    }
+
+    /// Takes what the workers have delivered into the totals, and returns what of it counts.
+    fn delivered(&mut self) -> Window {
         let mut window = Window::new(self.kind_count);
         let full = std::mem::take(&mut *self.control.full.lock().expect("no worker panicked"));
         for (number, part) in full {
             self.totals.merge(&part.totals);
+            self.buffers_given += part.statistics.buffers_given;
+            self.buffers_collected += part.statistics.buffers_collected;
             if number > 0 {
                 window.merge(&part);
             }
         }
-        let span = Span { seconds, cpu_seconds, window };
-        self.measured.seconds += span.seconds;
-        self.measured.cpu_seconds += span.cpu_seconds;
-        self.measured.window.merge(&span.window);
-        watcher.span(&span);
+        window
     }
 }
 
@@ -247,13 +319,24 @@ fn work<W: LocalWorkload>(
     let mut time = Moment::now();
     let mut finished_count = 0;
     while number != STOP {
-        let finished = run_now(workload.run_one(&mut lane, &mut terminal))?;
+        let finished = match run_now(workload.run_one(&mut lane, &mut terminal)) {
+            Ok(finished) => Some(finished),
+            Err(error) if error.is_out_of_memory() => None,
+            Err(error) => return Err(error),
+        };
         let (after, now) = (read(&lane), Moment::now());
-        window.add(&finished, now.since_ns(time), &before, &after);
+        let mut is_full = finished.is_none();
+        if let Some(finished) = &finished {
+            window.add(finished, now.since_ns(time), &before, &after);
+            is_full = finished.result == TransactionResult::Aborted(Abort::OutOfMemory);
+        }
         (before, time) = (after, now);
         finished_count += 1;
         control.finished[thread as usize].0.store(finished_count, Relaxed);
-        let current = control.window.load(Relaxed);
+        if is_full {
+            control.is_out_of_memory.store(true, Relaxed);
+        }
+        let current = if is_full { STOP } else { control.window.load(Relaxed) };
         if current != number {
             add_statistics(&mut window.statistics, &window_start, lane.statistics());
             window_start = *lane.statistics();

@@ -1,18 +1,48 @@
-//! The report as a file of JSON, for programs that compare runs.
+//! Results as JSON, for programs that compare runs. The name `-` stands for the output.
 
-use super::report::Report;
+use crate::output;
 use anyhow::{Context, Result};
+use serde::Serialize;
 use std::path::Path;
 
-/// Writes the report; a directory that does not exist is an error, an existing file is replaced.
-pub fn write(report: &Report, path: &Path) -> Result<()> {
-    let text = serde_json::to_string_pretty(report).context("cannot write the report as JSON")?;
+/// Whether the name stands for the output.
+pub fn is_output(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Writes the result; a directory that does not exist is an error, an existing file is replaced.
+pub fn write(result: &impl Serialize, path: &Path) -> Result<()> {
+    let text = serde_json::to_string_pretty(result).context("cannot write the result as JSON")?;
+    if is_output(path) {
+        return output::print(&(text + "\n"));
+    }
     std::fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Refuses a file that cannot be written before anything is measured for it.
+/// Refuses a file that cannot be written before anything is measured for it, and leaves none behind.
 pub fn probe(path: &Path) -> Result<()> {
+    if is_output(path) {
+        return Ok(());
+    }
+    let is_new = !path.exists();
     let mut options = std::fs::OpenOptions::new();
     let file = options.create(true).append(true).open(path);
-    file.map(drop).with_context(|| format!("cannot write {}", path.display()))
+    file.map(drop).with_context(|| format!("cannot write {}", path.display()))?;
+    if is_new {
+        std::fs::remove_file(path).with_context(|| format!("cannot replace {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Writes the result as JSON where that is asked for, and then the text: to the output, or to the error
+/// stream if the JSON has taken the output. The file comes first: it survives a reader who has left.
+pub fn deliver(result: &impl Serialize, json: Option<&Path>, text: &str) -> Result<()> {
+    if let Some(path) = json {
+        write(result, path)?;
+        if is_output(path) {
+            output::say(text.trim_end_matches('\n'));
+            return Ok(());
+        }
+    }
+    output::print(text)
 }

@@ -119,7 +119,9 @@ pub fn add_statistics(sum: &mut LaneStatistics, before: &LaneStatistics, after: 
     difference.snapshot_verbs -= before.snapshot_verbs;
     difference.old_version_reads -= before.old_version_reads;
     difference.versions_moved -= before.versions_moved;
+    difference.buffers_given -= before.buffers_given;
     difference.buffers_collected -= before.buffers_collected;
+    difference.values_collected -= before.values_collected;
     difference.entries_collected -= before.entries_collected;
     difference.upkeep_round_trips -= before.upkeep_round_trips;
     difference.upkeep_verbs -= before.upkeep_verbs;
@@ -139,7 +141,9 @@ fn merge_statistics(sum: &mut LaneStatistics, more: &LaneStatistics) {
     sum.snapshot_verbs += more.snapshot_verbs;
     sum.old_version_reads += more.old_version_reads;
     sum.versions_moved += more.versions_moved;
+    sum.buffers_given += more.buffers_given;
     sum.buffers_collected += more.buffers_collected;
+    sum.values_collected += more.values_collected;
     sum.entries_collected += more.entries_collected;
     sum.upkeep_round_trips += more.upkeep_round_trips;
     sum.upkeep_verbs += more.upkeep_verbs;

@@ -1,18 +1,27 @@
-//! Progress on the error stream: a bar on a terminal, a line per phase elsewhere.
+//! Progress on the error stream: a bar on a terminal; elsewhere a line now and then, and one per phase.
 
 use super::text;
+use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use namdb::host::Moment;
-use std::cell::OnceCell;
+use std::cell::Cell;
 use std::io::IsTerminal;
+
+/// Where there is no terminal, the first line of a phase comes after this long,
+const FIRST_LINE_S: f64 = 2.0;
+/// and then one every so often.
+const LINE_S: f64 = 10.0;
 
 /// The progress of one phase. The thread that owns it draws it; there is no thread behind it.
 pub struct Progress {
     bar: Option<ProgressBar>,
     name: &'static str,
+    length: u64,
     start: Moment,
     /// When it was first shown, and at which step: the time left follows from the pace since.
-    first_shown: OnceCell<(Moment, u64)>,
+    first_shown: Cell<Option<(Moment, u64)>>,
+    /// Seconds after the start when the next line is due.
+    next_line_s: Cell<f64>,
 }
 
 impl Progress {
@@ -25,24 +34,56 @@ impl Progress {
             let bar = ProgressBar::new(length).with_style(style.progress_chars("=> "));
             bar.with_prefix(name)
         });
-        Self { bar, name, start: Moment::now(), first_shown: OnceCell::new() }
+        Self {
+            bar,
+            name,
+            length,
+            start: Moment::now(),
+            first_shown: Cell::new(None),
+            next_line_s: Cell::new(FIRST_LINE_S),
+        }
     }
 
     /// Moves to a step, with what there is to say.
     pub fn show(&self, step: u64, message: &str) {
-        let Some(bar) = &self.bar else { return };
-        bar.set_message(format!("{message}{}", self.time_left(bar, step)));
-        bar.set_position(step);
-        bar.tick();
+        let left = self.time_left(step);
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("{message}{left}"));
+            bar.set_position(step);
+            bar.tick();
+        } else if self.is_line_due() {
+            let percent = (100 * step).checked_div(self.length).unwrap_or(0).min(100);
+            output::say(&format!("  {:9} {percent:>3} %  {message}{left}", self.name));
+        }
     }
 
-    fn time_left(&self, bar: &ProgressBar, step: u64) -> String {
-        let (since, first_step) = *self.first_shown.get_or_init(|| (Moment::now(), step));
-        let length = bar.length().unwrap_or(0);
-        if step <= first_step || step >= length {
+    /// Says what goes on before the first step, and that the pace of what follows is another.
+    pub fn announce(&self, message: &str) {
+        self.first_shown.set(None);
+        if let Some(bar) = &self.bar {
+            bar.set_message(message.to_owned());
+            bar.tick();
+        } else if self.is_line_due() {
+            output::say(&format!("  {:9} {message}", self.name));
+        }
+    }
+
+    fn is_line_due(&self) -> bool {
+        let is_due = self.start.elapsed_s() >= self.next_line_s.get();
+        if is_due {
+            self.next_line_s.set(self.start.elapsed_s() + LINE_S);
+        }
+        is_due
+    }
+
+    fn time_left(&self, step: u64) -> String {
+        let first_shown = self.first_shown.get().unwrap_or_else(|| (Moment::now(), step));
+        self.first_shown.set(Some(first_shown));
+        let (since, first_step) = first_shown;
+        if step <= first_step || step >= self.length {
             return String::new();
         }
-        let left = since.elapsed_s() * (length - step) as f64 / (step - first_step) as f64;
+        let left = since.elapsed_s() * (self.length - step) as f64 / (step - first_step) as f64;
         format!(", {:.0} s left", left.ceil())
     }
 
@@ -52,6 +93,6 @@ impl Progress {
             bar.finish_and_clear();
         }
         let seconds = text::duration_us(self.start.elapsed_s() * 1e6);
-        eprintln!("  {:9} {summary} ({seconds})", self.name);
+        output::say(&format!("  {:9} {summary} ({seconds})", self.name));
     }
 }

@@ -5,14 +5,19 @@ use super::driver::{Run, Span};
 use super::load::Loaded;
 use super::measure::{KindWindow, Window};
 use super::text::counted;
+use crate::Verdict;
 use anyhow::{Context, Result};
 use fabric::run_now;
 use hdrhistogram::Histogram;
 use namdb::{Db, Isolation, host};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use workload::CheckResult;
+use txn::Abort;
 use workload::driver::KindTotals;
+use workload::{CheckResult, RunTotals};
+
+/// A run that ended sooner has measured nothing.
+const MEASURED_S_MIN: f64 = 0.001;
 
 /// The report of a run. Rates are per second of the measured time, averages per transaction that ended.
 #[derive(Clone, Debug, Serialize)]
@@ -39,6 +44,8 @@ pub struct Report {
     pub cpu_seconds: f64,
     /// Whether the user ended the run early.
     pub is_interrupted: bool,
+    /// Whether the run ended early because the memory servers were full.
+    pub is_out_of_memory: bool,
     /// Committed transactions.
     pub committed: u64,
     /// Committed transactions per second.
@@ -66,6 +73,8 @@ pub struct Report {
     pub memory: MemoryReport,
     /// The verdicts.
     pub checks: Vec<CheckReport>,
+    /// What could not be checked or measured after the run, in sentences.
+    pub problems: Vec<String>,
     /// Commit the program was built from.
     pub commit: &'static str,
     /// Seed of all randomness.
@@ -94,6 +103,12 @@ pub struct TypeReport {
     pub rolled_back: u64,
     /// Attempts beyond the first.
     pub retries: u64,
+    /// Given up after many attempts.
+    pub given_up: u64,
+    /// Of unknown outcome.
+    pub unknown: u64,
+    /// Aborted attempts by reason.
+    pub aborts: BTreeMap<String, u64>,
     /// Parts that found nothing to do.
     pub skipped: u64,
     /// Median latency, all attempts included.
@@ -121,8 +136,12 @@ pub struct EngineReport {
     pub old_version_reads: u64,
     /// Versions moved to the overflow region.
     pub versions_moved: u64,
+    /// Version buffers given to rows.
+    pub buffers_given: u64,
     /// Version buffers collected.
     pub buffers_collected: u64,
+    /// Version buffers that rows have at the end.
+    pub buffers_in_use: u64,
     /// Tombstones and index entries collected.
     pub entries_collected: u64,
     /// Buckets split.
@@ -130,14 +149,24 @@ pub struct EngineReport {
 }
 
 /// Memory of the tables.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct MemoryReport {
-    /// Rows times the bytes of their columns.
-    pub raw_bytes: u64,
-    /// Handed out: rows, indexes, old versions, free space in extents.
-    pub used_bytes: u64,
+    /// All tables after the run.
+    #[serde(flatten)]
+    pub now: TablesReport,
     /// Memory the process occupies.
     pub process_bytes: u64,
+    /// All tables before the run.
+    pub after_load: TablesReport,
+}
+
+/// Memory of all tables at one moment.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct TablesReport {
+    /// Rows times the bytes of their columns.
+    pub raw_bytes: u64,
+    /// Handed out: rows, indexes, old versions, free space in extents, and the catalog.
+    pub used_bytes: u64,
     /// By table.
     pub per_table: BTreeMap<String, TableReport>,
 }
@@ -183,28 +212,61 @@ pub struct Subject {
     pub seed: u64,
 }
 
+/// What is known of the database between load and run.
+#[derive(Clone, Debug)]
+pub struct BeforeRun {
+    /// What loading took.
+    pub loaded: Loaded,
+    /// Memory of the tables.
+    memory: TablesReport,
+    /// The verdicts, where the workload has some that hold only then.
+    checks: Vec<CheckReport>,
+    /// What could not be looked at.
+    problems: Vec<String>,
+}
+
+impl BeforeRun {
+    /// Looks at the database right after the load.
+    pub fn new<W: LocalWorkload>(db: &Db, workload: &W, loaded: Loaded) -> Self {
+        let mut problems = Vec::new();
+        let mut checks = Vec::new();
+        if workload.has_load_checks() {
+            let totals = RunTotals::new(workload.transaction_types().len());
+            let results = check_workload(db, workload, &totals, true);
+            checks = kept(results, &mut problems, "the loaded database could not be checked");
+        }
+        let tables = memory(db, workload);
+        let memory = kept(tables, &mut problems, "its memory could not be measured");
+        Self { loaded, memory, checks, problems }
+    }
+}
+
 impl Report {
-    /// Checks the database and puts the report together.
+    /// Checks the database and puts the report together. A check that cannot be run is told of in it: what
+    /// was measured is not lost for that.
     pub fn new<W: LocalWorkload>(
         db: &Db,
         workload: &W,
         subject: &Subject,
-        loaded: Loaded,
+        before: BeforeRun,
         run: &Run,
-    ) -> Result<Self> {
-        let checks = check(db, workload, run).context("cannot check the database")?;
+    ) -> Self {
+        let mut problems = before.problems;
+        let checks = all_checks(db, workload, run, before.checks, &mut problems);
         // After the checks: they catch up with the run, and leave a lane that has.
-        let memory = memory(db, workload).context("cannot measure the memory")?;
-        let Span { seconds, cpu_seconds, window } = &run.measured;
+        let tables = memory(db, workload);
+        let now = kept(tables, &mut problems, "the memory of the tables could not be measured");
+        let process_bytes = host::resident_bytes();
+        let Span { seconds, cpu_seconds, window, .. } = &run.measured;
         let totals = |field: fn(&KindTotals) -> u64| -> u64 {
             (0..window.kinds.len()).map(|kind| field(&window.totals.kind(kind))).sum()
         };
         let per_s = |count: u64| count as f64 / seconds.max(1e-9);
         let names = workload.transaction_types();
         let new_order = names.iter().position(|&name| name == "new_order");
-        let ran = |kind: &usize| !window.kinds[*kind].latency_ns.is_empty();
-        let ran: Vec<usize> = (0..names.len()).filter(ran).collect();
-        Ok(Self {
+        let ran: Vec<usize> =
+            (0..names.len()).filter(|&kind| ended(&window.totals.kind(kind)) > 0).collect();
+        Self {
             workload: workload.name().to_owned(),
             parameters: subject.parameters.clone(),
             fabric: "local",
@@ -212,10 +274,11 @@ impl Report {
             oracle: db.config().oracle.name(),
             threads: subject.threads,
             servers: db.config().servers,
-            load: LoadReport { rows: loaded.rows, seconds: loaded.seconds },
+            load: LoadReport { rows: before.loaded.rows, seconds: before.loaded.seconds },
             seconds: *seconds,
             cpu_seconds: *cpu_seconds,
             is_interrupted: run.is_interrupted,
+            is_out_of_memory: run.is_out_of_memory,
             committed: window.totals.committed(),
             txn_per_s: per_s(window.totals.committed()),
             new_order_per_s: new_order.map(|kind| per_s(window.totals.kind(kind).committed)),
@@ -228,36 +291,62 @@ impl Report {
                 .map(|&kind| (names[kind].to_owned(), type_report(window, kind, *seconds)))
                 .collect(),
             type_order: ran.iter().map(|&kind| names[kind].to_owned()).collect(),
-            aborts: window
-                .totals
-                .aborts()
-                .map(|(reason, count)| (reason.name().to_owned(), count))
-                .collect(),
-            engine: engine(window),
-            memory,
+            aborts: by_reason(window.totals.aborts()),
+            engine: engine(&run.measured),
+            memory: MemoryReport { now, process_bytes, after_load: before.memory },
             checks,
+            problems,
             commit: env!("NAMDB_COMMIT"),
             seed: subject.seed,
             machine: host::machine(),
-        })
+        }
     }
 
-    /// Whether every check holds.
-    pub fn is_sound(&self) -> bool {
-        self.checks.iter().all(|check| check.ok)
+    /// Whether there was time to measure anything.
+    pub fn has_measured(&self) -> bool {
+        self.seconds >= MEASURED_S_MIN
     }
+
+    /// What the exit code says of it.
+    pub fn verdict(&self) -> Verdict {
+        if self.checks.iter().any(|check| !check.ok) {
+            Verdict::Damaged
+        } else if self.is_out_of_memory || !self.problems.is_empty() {
+            Verdict::Incomplete
+        } else {
+            Verdict::Sound
+        }
+    }
+}
+
+/// The value, or the default and one more problem.
+fn kept<T: Default>(value: Result<T>, problems: &mut Vec<String>, sentence: &str) -> T {
+    value.unwrap_or_else(|error| {
+        problems.push(format!("{sentence}: {error:#}"));
+        T::default()
+    })
+}
+
+fn by_reason(aborts: impl Iterator<Item = (Abort, u64)>) -> BTreeMap<String, u64> {
+    aborts.map(|(reason, count)| (reason.name().to_owned(), count)).collect()
+}
+
+fn ended(totals: &KindTotals) -> u64 {
+    totals.committed + totals.rolled_back + totals.aborted + totals.unknown
 }
 
 fn type_report(window: &Window, kind: usize, seconds: f64) -> TypeReport {
     let totals = window.totals.kind(kind);
     let KindWindow { latency_ns, counts, snapshot_round_trips } = &window.kinds[kind];
-    let ended = totals.committed + totals.rolled_back + totals.aborted + totals.unknown;
-    let average = |sum: u64| sum as f64 / ended.max(1) as f64;
+    let average = |sum: u64| sum as f64 / ended(&totals).max(1) as f64;
     TypeReport {
         count: totals.committed,
         per_s: totals.committed as f64 / seconds.max(1e-9),
         rolled_back: totals.rolled_back,
         retries: totals.retries,
+        given_up: totals.aborted,
+        unknown: totals.unknown,
+        aborts: by_reason(window.totals.aborts_of(kind)),
         skipped: totals.skipped,
         p50_us: quantile_us(latency_ns, 0.5),
         p99_us: quantile_us(latency_ns, 0.99),
@@ -275,18 +364,20 @@ pub fn quantile_us(latency_ns: &Histogram<u32>, quantile: f64) -> f64 {
     latency_ns.value_at_quantile(quantile) as f64 / 1e3
 }
 
-fn engine(window: &Window) -> EngineReport {
-    let statistics = &window.statistics;
+fn engine(measured: &Span) -> EngineReport {
+    let statistics = &measured.window.statistics;
     EngineReport {
         old_version_reads: statistics.old_version_reads,
         versions_moved: statistics.versions_moved,
+        buffers_given: statistics.buffers_given,
         buffers_collected: statistics.buffers_collected,
+        buffers_in_use: measured.buffers_in_use,
         entries_collected: statistics.entries_collected,
         buckets_split: statistics.buckets_split,
     }
 }
 
-fn memory<W: LocalWorkload>(db: &Db, workload: &W) -> Result<MemoryReport> {
+fn memory<W: LocalWorkload>(db: &Db, workload: &W) -> Result<TablesReport> {
     let mut per_table = BTreeMap::new();
     let used: BTreeMap<String, u64> =
         db.memory_usage()?.into_iter().map(|table| (table.name, table.used_bytes)).collect();
@@ -302,30 +393,55 @@ fn memory<W: LocalWorkload>(db: &Db, workload: &W) -> Result<MemoryReport> {
         let used_bytes = used.get(name).copied().unwrap_or(0);
         per_table.insert(name.to_owned(), TableReport { rows, raw_bytes, used_bytes });
     }
-    Ok(MemoryReport {
+    Ok(TablesReport {
         raw_bytes: per_table.values().map(|table| table.raw_bytes).sum(),
         used_bytes: used.values().sum(),
-        process_bytes: host::resident_bytes(),
         per_table,
     })
 }
 
-/// The workload's own checks, and those of every table's and index's structure.
-pub fn check<W: LocalWorkload>(db: &Db, workload: &W, run: &Run) -> Result<Vec<CheckReport>> {
+/// The workload's own checks, and those of every table's and index's structure. Of those before the run,
+/// the ones that hold only there are listed, and the ones that failed.
+fn all_checks<W: LocalWorkload>(
+    db: &Db,
+    workload: &W,
+    run: &Run,
+    before: Vec<CheckReport>,
+    problems: &mut Vec<String>,
+) -> Vec<CheckReport> {
+    let results = check_workload(db, workload, &run.totals, false);
+    let mut checks = kept(results, problems, "the database could not be checked");
+    for check in before {
+        if !check.ok || !checks.iter().any(|after| after.name == check.name) {
+            checks.push(CheckReport { name: format!("after the load, {}", check.name), ..check });
+        }
+    }
+    let structure = check_structure(db);
+    checks.extend(kept(structure, problems, "the structures could not be checked"));
+    checks
+}
+
+fn check_workload<W: LocalWorkload>(
+    db: &Db,
+    workload: &W,
+    totals: &RunTotals,
+    after_load: bool,
+) -> Result<Vec<CheckReport>> {
     let database = db.handle();
     let mut lane = run_now(database.lane())?;
-    let results = run_now(workload.check(&database, &mut lane, &run.totals, false))?;
-    drop(lane);
-    let mut checks: Vec<CheckReport> = results.into_iter().map(CheckReport::from).collect();
-    let structure = run_now(database.check())?;
+    let results = run_now(workload.check(&database, &mut lane, totals, after_load))?;
+    Ok(results.into_iter().map(CheckReport::from).collect())
+}
+
+fn check_structure(db: &Db) -> Result<Option<CheckReport>> {
+    let structure = run_now(db.handle().check())?;
     let wrong = structure.errors.first().or(structure.locked.first());
-    checks.push(CheckReport {
+    Ok(Some(CheckReport {
         name: "every table and index is well formed, nothing is left locked".to_owned(),
         ok: wrong.is_none(),
         detail: match wrong {
             None => counted(structure.lines.len() as u64, "structure"),
             Some(wrong) => wrong.clone(),
         },
-    });
-    Ok(checks)
+    }))
 }

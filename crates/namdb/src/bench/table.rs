@@ -1,19 +1,24 @@
 //! The report as people read it, in 80 columns.
 
-use super::report::{Report, TypeReport};
+use super::report::Report;
 use super::text::{bytes, counted, duration_us, grouped, rate};
 use std::fmt::Write;
 
 const COLUMNS: usize = 80;
+/// Threads that get less of their processors than this share them with other programs.
+const BUSY_SHARE_MIN: f64 = 0.9;
 
 /// Draws the whole report.
 pub fn draw(report: &Report) -> String {
     let mut text = String::new();
     heading(&mut text, report);
-    throughput(&mut text, report);
-    types(&mut text, report);
-    aborts(&mut text, report);
-    upkeep(&mut text, report);
+    if report.has_measured() {
+        throughput(&mut text, report);
+        types(&mut text, report);
+        costs(&mut text, report);
+        aborts(&mut text, report);
+        upkeep(&mut text, report);
+    }
     memory(&mut text, report);
     checks(&mut text, report);
     text
@@ -34,15 +39,27 @@ fn heading(text: &mut String, report: &Report) {
     }
     let servers = counted(u64::from(report.servers), "server");
     let threads = counted(u64::from(report.threads), "thread");
-    line!(
-        text,
-        " {} isolation, {} oracle, {threads}, {servers}, {:.1} s",
-        report.isolation,
-        report.oracle,
-        report.seconds
+    let world = format!(
+        "{} isolation, {} oracle, {threads}, {servers}, {} fabric, {:.1} s",
+        report.isolation, report.oracle, report.fabric, report.seconds
     );
-    if report.is_interrupted {
-        line!(text, " ended early by the user; what follows is of the time until then");
+    let mut lines = broken(&world, COLUMNS - 2);
+    if report.is_out_of_memory {
+        let after = match report.has_measured() {
+            true => {
+                format!("after {:.1} s; what follows is of the time until then", report.seconds)
+            }
+            false => "before anything was measured".to_owned(),
+        };
+        let sentence = format!("MEMORY RAN OUT {after}. Use --memory or shorten the run.");
+        lines.extend(broken(&sentence, COLUMNS - 2));
+    } else if !report.has_measured() {
+        lines.push("ended before anything was measured".to_owned());
+    } else if report.is_interrupted {
+        lines.push("ended early by the user; what follows is of the time until then".to_owned());
+    }
+    for part in lines {
+        line!(text, " {part}");
     }
     line!(text, "{}", "=".repeat(COLUMNS));
     line!(text);
@@ -56,10 +73,16 @@ fn throughput(text: &mut String, report: &Report) {
         let new_orders = rate(new_orders);
         line!(text, "  {new_orders:>12}  new orders per second, {per_minute} per minute");
     }
-    let busy = report.cpu_seconds / report.seconds.max(1e-9);
+    let busy = report.cpu_seconds / report.seconds;
     let cost_us = report.cpu_seconds * 1e6 / (report.committed.max(1)) as f64;
     let cost = duration_us(cost_us);
-    line!(text, "  {cost:>12}  of processor time per transaction, {busy:.2} processors busy");
+    let spent = duration_us(report.cpu_seconds * 1e6);
+    line!(text, "  {cost:>12}  of processor time per transaction");
+    line!(text, "  {spent:>12}  of processor time in all, {busy:.2} processors busy");
+    if busy < BUSY_SHARE_MIN * f64::from(report.threads) {
+        let threads = counted(u64::from(report.threads), "thread");
+        line!(text, "{:16}the machine was busy with other things: {threads} ran", "");
+    }
     if report.rolled_back > 0 {
         let rolled_back = grouped(report.rolled_back);
         line!(text, "  {rolled_back:>12}  more rolled back as the workload's rules want");
@@ -70,46 +93,60 @@ fn throughput(text: &mut String, report: &Report) {
 fn types(text: &mut String, report: &Report) {
     line!(
         text,
-        "  {:<17} {:>10} {:>8} {:>8} {:>8} {:>8} {:>6} {:>5}",
+        "  {:<17} {:>12} {:>10} {:>8} {:>8} {:>8} {:>8}",
         "transaction",
+        "committed",
         "per second",
         "median",
         "99 %",
         "99.9 %",
-        "slowest",
-        "verbs",
-        "trips"
+        "slowest"
     );
     rule(text);
     for name in &report.type_order {
-        type_line(text, name, &report.per_type[name]);
+        let kind = &report.per_type[name];
+        line!(
+            text,
+            "  {name:<17} {:>12} {:>10} {:>8} {:>8} {:>8} {:>8}",
+            grouped(kind.count),
+            rate(kind.per_s),
+            duration_us(kind.p50_us),
+            duration_us(kind.p99_us),
+            duration_us(kind.p999_us),
+            duration_us(kind.max_us)
+        );
     }
     rule(text);
-    let per_type = report.per_type.values();
-    let (ended, snapshot) = per_type.fold((0.0, 0.0), |(ended, snapshot), kind| {
-        let weight = (kind.count + kind.rolled_back) as f64;
-        (ended + weight, snapshot + weight * kind.snapshot_round_trips)
-    });
-    let snapshot = snapshot / f64::max(ended, 1.0);
-    line!(
-        text,
-        "  Times include retries. Trips: round trips; {snapshot:.2} more for the snapshot."
-    );
+    line!(text, "  Times include retries.");
     line!(text);
 }
 
-fn type_line(text: &mut String, name: &str, kind: &TypeReport) {
+/// What a transaction of each type costs in messages.
+fn costs(text: &mut String, report: &Report) {
     line!(
         text,
-        "  {name:<17} {:>10} {:>8} {:>8} {:>8} {:>8} {:>6.1} {:>5.2}",
-        rate(kind.per_s),
-        duration_us(kind.p50_us),
-        duration_us(kind.p99_us),
-        duration_us(kind.p999_us),
-        duration_us(kind.max_us),
-        kind.verbs,
-        kind.round_trips
+        "  {:<17} {:>12} {:>12} {:>16} {:>14}",
+        "per transaction",
+        "round trips",
+        "for snapshot",
+        "verbs",
+        "bytes"
     );
+    rule(text);
+    for name in &report.type_order {
+        let kind = &report.per_type[name];
+        line!(
+            text,
+            "  {name:<17} {:>12.2} {:>12.2} {:>16.1} {:>14}",
+            kind.round_trips,
+            kind.snapshot_round_trips,
+            kind.verbs,
+            grouped(kind.bytes.round() as u64)
+        );
+    }
+    rule(text);
+    line!(text, "  Retries are included; round trips for snapshots stand apart.");
+    line!(text);
 }
 
 fn aborts(text: &mut String, report: &Report) {
@@ -125,6 +162,15 @@ fn aborts(text: &mut String, report: &Report) {
     for (reason, &count) in &report.aborts {
         line!(text, "    {reason:<22} {:>12}", grouped(count));
     }
+    for name in &report.type_order {
+        let reasons = report.per_type[name].aborts.iter();
+        let reasons: Vec<String> =
+            reasons.map(|(reason, &count)| format!("{reason} {}", grouped(count))).collect();
+        if !reasons.is_empty() {
+            let lines = broken(&format!("in {name}: {}", reasons.join(", ")), COLUMNS - 6);
+            lines.iter().for_each(|part| line!(text, "    {part}"));
+        }
+    }
     if report.given_up > 0 {
         line!(text, "    given up for good      {:>12}", grouped(report.given_up));
     }
@@ -137,69 +183,88 @@ fn aborts(text: &mut String, report: &Report) {
 /// What keeping old versions has cost, if there were any.
 fn upkeep(text: &mut String, report: &Report) {
     let engine = &report.engine;
-    if engine.versions_moved + engine.buffers_collected + engine.old_version_reads == 0 {
+    if engine.buffers_given + engine.buffers_in_use + engine.old_version_reads == 0 {
         return;
     }
     line!(
         text,
-        "  Old versions: {} read, {} moved away, {} buffers collected",
+        "  Old versions: {} read, {} moved away",
         grouped(engine.old_version_reads),
-        grouped(engine.versions_moved),
-        grouped(engine.buffers_collected)
+        grouped(engine.versions_moved)
     );
+    let sentence = format!(
+        "Version buffers: {} given to rows, {} collected, {} in use at the end",
+        grouped(engine.buffers_given),
+        grouped(engine.buffers_collected),
+        grouped(engine.buffers_in_use)
+    );
+    for part in broken(&sentence, COLUMNS - 2) {
+        line!(text, "  {part}");
+    }
     line!(text);
 }
 
 fn memory(text: &mut String, report: &Report) {
+    line!(text, "  {:<17} {:>40} {:>17}", "", "after the run", "after the load");
     line!(
         text,
-        "  {:<17} {:>13} {:>12} {:>12} {:>13}",
+        "  {:<17} {:>12} {:>10} {:>10} {:>5} {:>11} {:>5}",
         "table",
         "rows",
         "data",
         "memory",
-        "memory/data"
+        "/data",
+        "memory",
+        "/data"
     );
     rule(text);
-    let share = |used: u64, raw: u64| match raw {
-        0 => "-".to_owned(),
-        raw => format!("{:.2}", used as f64 / raw as f64),
-    };
-    for (name, table) in &report.memory.per_table {
+    let (now, loaded) = (&report.memory.now, &report.memory.after_load);
+    let mut line = |name: &str, rows, (raw, used), (loaded_raw, loaded_used)| {
         line!(
             text,
-            "  {name:<17} {:>13} {:>12} {:>12} {:>13}",
-            grouped(table.rows),
-            bytes(table.raw_bytes),
-            bytes(table.used_bytes),
-            share(table.used_bytes, table.raw_bytes)
+            "  {name:<17} {:>12} {:>10} {:>10} {:>5} {:>11} {:>5}",
+            grouped(rows),
+            bytes(raw),
+            bytes(used),
+            share(used, raw),
+            bytes(loaded_used),
+            share(loaded_used, loaded_raw)
         );
+    };
+    for (name, table) in &now.per_table {
+        let before = loaded.per_table.get(name);
+        let before = before.map_or((0, 0), |table| (table.raw_bytes, table.used_bytes));
+        line(name, table.rows, (table.raw_bytes, table.used_bytes), before);
     }
+    let rows = now.per_table.values().map(|table| table.rows).sum();
+    let before = (loaded.raw_bytes, loaded.used_bytes);
+    line("all, with system", rows, (now.raw_bytes, now.used_bytes), before);
     rule(text);
-    let rows = report.memory.per_table.values().map(|table| table.rows).sum();
-    let (raw, used) = (report.memory.raw_bytes, report.memory.used_bytes);
-    line!(
-        text,
-        "  {:<17} {:>13} {:>12} {:>12} {:>13}",
-        "all, with system",
-        grouped(rows),
-        bytes(raw),
-        bytes(used),
-        share(used, raw)
-    );
     line!(text);
 }
 
+/// Memory as a multiple of the data in it.
+fn share(used: u64, raw: u64) -> String {
+    match (used as f64 / raw as f64, raw) {
+        (_, 0) => "-".to_owned(),
+        (share, _) if share > 999.0 => "> 999".to_owned(),
+        (share, _) => format!("{share:.2}").chars().take(5).collect(),
+    }
+}
+
 fn checks(text: &mut String, report: &Report) {
+    for problem in &report.problems {
+        let lines = broken(&format!("NOT DONE: {problem}"), COLUMNS - 4);
+        lines.iter().for_each(|part| line!(text, "  {part}"));
+    }
     let held = report.checks.iter().filter(|check| check.ok).count();
-    match report.is_sound() {
-        true => line!(text, "  The database is consistent: all {held} checks hold."),
-        false => line!(
-            text,
-            "  THE DATABASE IS DAMAGED: {} of {} checks fail.",
-            report.checks.len() - held,
-            report.checks.len()
-        ),
+    let count = report.checks.len();
+    if held < count {
+        line!(text, "  THE DATABASE IS DAMAGED: {} of {count} checks fail.", count - held);
+    } else if report.problems.is_empty() {
+        line!(text, "  The database is consistent: all {held} checks hold.");
+    } else {
+        line!(text, "  {} could be run and held.", counted(held as u64, "check"));
     }
     rule(text);
     for check in &report.checks {
@@ -209,7 +274,9 @@ fn checks(text: &mut String, report: &Report) {
     }
     line!(text);
     let commit = report.commit;
-    line!(text, "  {}", report.machine);
+    for part in broken(&report.machine, COLUMNS - 4) {
+        line!(text, "  {part}");
+    }
     line!(text, "  commit {commit}, seed {}", report.seed);
 }
 

@@ -1,7 +1,7 @@
 //! The database that a run works on, with as much memory as it needs and the machine has.
 
 use super::text;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use fabric::LocalEnv;
 use namdb::config::SERVER_BYTES_MIN;
 use namdb::{Config, Db, Oracle, host};
@@ -9,6 +9,8 @@ use txn::Database;
 
 /// Left to the operating system and others, as a part of what is available.
 const SPARE_PART: u64 = 10;
+/// Of the memory servers, for each thread: the extents its lane takes from, and what it keeps for later.
+const THREAD_BYTES: u64 = 4 << 20;
 /// Most threads: each has a lane, and one more lane looks at the database.
 pub const THREADS_MAX: u32 = namdb::config::LANE_COUNT_MAX - 1;
 
@@ -29,28 +31,30 @@ pub struct WorldPlan {
 
 /// Opens the database, unless the workload cannot fit.
 pub fn open(plan: &WorldPlan, needed_bytes: u64) -> Result<Db> {
-    let available = host::available_memory_bytes();
-    let usable = available - available / SPARE_PART;
-    let needed_bytes = needed_bytes.max(SERVER_BYTES_MIN * u64::from(plan.servers));
     ensure!(
         (1..=THREADS_MAX).contains(&plan.threads),
         "1 to {THREADS_MAX} threads can run, {} were asked for",
         plan.threads
     );
+    let available = host::available_memory_bytes();
+    let usable = available - available / SPARE_PART;
+    let needed_bytes = needed_bytes.saturating_add(u64::from(plan.threads) * THREAD_BYTES);
+    let needed_bytes = needed_bytes.max(SERVER_BYTES_MIN * u64::from(plan.servers));
     if let Some(memory_bytes) = plan.memory_bytes {
         ensure!(
             memory_bytes <= available,
-            "{} were asked for, this machine has {} available",
+            "{} were asked for, this machine has {} available to this process",
             text::bytes(memory_bytes),
             text::bytes(available)
         );
     }
     let memory_bytes = plan.memory_bytes.unwrap_or(usable);
     if memory_bytes < needed_bytes {
+        // Rounded up, so that it differs from what there is, and does as the option's value.
+        let needed = needed_bytes.div_ceil(1 << 20);
+        let there = memory_bytes >> 20;
         bail!(
-            "the workload needs about {}, there are {}; make it smaller",
-            text::bytes(needed_bytes),
-            text::bytes(memory_bytes)
+            "the workload needs about {needed} MiB, there are {there} MiB; make it smaller, or give it --memory {needed}M"
         );
     }
     let config = Config {
@@ -60,7 +64,10 @@ pub fn open(plan: &WorldPlan, needed_bytes: u64) -> Result<Db> {
         oracle: plan.oracle,
         seed: plan.seed,
     };
-    Ok(namdb::open(config)?)
+    namdb::open(config).with_context(|| {
+        let asked = text::bytes(memory_bytes);
+        format!("cannot have {asked} for the memory servers; try less, such as --memory 1G")
+    })
 }
 
 /// A handle with an endpoint of its own, for one thread.

@@ -1,11 +1,11 @@
 //! `namdb bench`: load, run, check, report.
 
 use super::choice::{Choice, Job};
-use super::{WorldArguments, catch_interrupts, interruption, parse_span};
+use super::{WorldArguments, catch_interrupts, interruption, parse_span, parse_wait};
 use crate::Verdict;
-use crate::bench::driver::{self, Run, RunPlan, Span, Standing, Watcher};
+use crate::bench::driver::{self, Phase, Run, RunPlan, Span, Standing, Watcher};
 use crate::bench::progress::Progress;
-use crate::bench::report::{Report, Subject};
+use crate::bench::report::{BeforeRun, Report, Subject};
 use crate::bench::{LocalWorkload, json, load, table, text, world};
 use anyhow::Result;
 use clap::Args;
@@ -22,7 +22,8 @@ Examples:
   namdb bench bank --seconds 5 --json result.json
 
 Progress goes to the error stream, the result to the output. Ctrl-C ends the run early and still
-reports. The exit code is 0 if every check holds, 1 if one fails, 2 if there is no result.";
+reports. The exit code is 0 if every check holds, 1 if one fails, 2 if there is no result, 3 if memory
+ran out or a check could not be run.";
 
 /// Options of `bench`.
 #[derive(Args)]
@@ -33,12 +34,12 @@ pub struct BenchArguments {
     #[command(flatten)]
     world: WorldArguments,
     /// Seconds to measure
-    #[arg(long, global = true, default_value = "10", value_parser = parse_span)]
+    #[arg(long, global = true, default_value = "10", value_parser = parse_span, allow_negative_numbers = true)]
     seconds: f64,
     /// Seconds to run before measuring
-    #[arg(long, global = true, default_value = "1", value_parser = parse_span)]
+    #[arg(long, global = true, default_value = "1", value_parser = parse_wait, allow_negative_numbers = true)]
     warm_up: f64,
-    /// Also write the result as JSON
+    /// Also write the result as JSON; `-` is the output, and the text then goes to the error stream
     #[arg(long, global = true, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -53,11 +54,8 @@ pub fn run(arguments: &BenchArguments) -> Result<Verdict> {
     let job = Measure { world, seconds: arguments.seconds, warm_up_s: arguments.warm_up };
     let report =
         arguments.choice.run(world.isolation.into(), world.thread_count(), world.seed, job)?;
-    print!("{}", table::draw(&report));
-    if let Some(path) = &arguments.json {
-        json::write(&report, path)?;
-    }
-    Ok(if report.is_sound() { Verdict::Sound } else { Verdict::Damaged })
+    json::deliver(&report, arguments.json.as_deref(), &table::draw(&report))?;
+    Ok(report.verdict())
 }
 
 /// A run with one measured window.
@@ -84,11 +82,12 @@ impl Job for Measure<'_> {
             windows: 1,
             seed: self.world.seed,
         };
+        let before = BeforeRun::new(&db, &workload, loaded);
         let run = run_with_progress(&db, &workload, &plan)?;
         let isolation = self.world.isolation.into();
         let subject = Subject { parameters, isolation, threads, seed: self.world.seed };
         let progress = Progress::begin("checking", 1);
-        let report = Report::new(&db, &workload, &subject, loaded, &run)?;
+        let report = Report::new(&db, &workload, &subject, before, &run);
         progress.finish(&text::counted(report.checks.len() as u64, "check"));
         Ok(report)
     }
@@ -110,7 +109,11 @@ impl Watcher for Bar<'_> {
     fn show(&mut self, standing: &Standing) {
         let per_second = standing.transactions as f64 / standing.seconds.max(1e-3);
         let message = format!("{} transactions/s", text::rate(per_second));
-        self.0.show((standing.seconds * 1e3) as u64, &message);
+        match standing.phase {
+            Phase::WarmUp => self.0.announce(&format!("warming up, {message}")),
+            Phase::TouchingMemory => self.0.announce("touching memory"),
+            Phase::Measuring => self.0.show((standing.seconds * 1e3) as u64, &message),
+        }
     }
 
     fn span(&mut self, _span: &Span) {}

@@ -33,10 +33,10 @@ pub enum Choice {
 #[derive(Args, Clone, Debug)]
 pub struct TpccArguments {
     /// Warehouses, about 100 MB each [default: one per thread]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(tpcc::WAREHOUSES_MAX)))]
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(tpcc::WAREHOUSES_MAX)))]
     pub warehouses: Option<u32>,
     /// Percent of new orders that touch another warehouse [default: TPC-C's, about 10]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(0..=100))]
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub distribution: Option<u32>,
 }
 
@@ -44,13 +44,13 @@ pub struct TpccArguments {
 #[derive(Args, Clone, Debug)]
 pub struct SmallBankArguments {
     /// Customers
-    #[arg(long, default_value_t = 100_000)]
+    #[arg(long, allow_negative_numbers = true, default_value_t = 100_000)]
     pub records: u64,
     /// Hot customers among them [default: 4 in 100]
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     pub hot: Option<u64>,
     /// Percent of transactions on hot customers
-    #[arg(long, default_value_t = 90)]
+    #[arg(long, allow_negative_numbers = true, default_value_t = 90)]
     pub hot_percent: u32,
 }
 
@@ -63,19 +63,19 @@ pub struct YcsbArguments {
     #[arg(long, default_value = "A")]
     pub workload: Letter,
     /// Records
-    #[arg(long, default_value_t = 100_000)]
+    #[arg(long, allow_negative_numbers = true, default_value_t = 100_000)]
     pub records: u64,
     /// Bytes of a record's fields together
-    #[arg(long, default_value_t = workload::ycsb::config::RECORD_BYTES_DEFAULT)]
+    #[arg(long, allow_negative_numbers = true, default_value_t = workload::ycsb::config::RECORD_BYTES_DEFAULT)]
     pub record_bytes: u32,
     /// Operations of one transaction, on records that differ
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, allow_negative_numbers = true, default_value_t = 1)]
     pub ops_per_txn: u32,
     /// Percent of reads, the rest updates, in place of the letter's mix
-    #[arg(long, value_parser = clap::value_parser!(u32).range(0..=100), conflicts_with = "workload")]
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=100), conflicts_with = "workload")]
     pub read_share: Option<u32>,
     /// Skew: 0 is none, YCSB's is 0.99
-    #[arg(long, value_name = "THETA", default_value_t = workload::ycsb::config::THETA_DEFAULT)]
+    #[arg(long, value_name = "THETA", allow_negative_numbers = true, default_value_t = workload::ycsb::config::THETA_DEFAULT)]
     pub zipf: f64,
     /// All records equally popular
     #[arg(long, conflicts_with = "zipf")]
@@ -86,10 +86,10 @@ pub struct YcsbArguments {
 #[derive(Args, Clone, Debug)]
 pub struct BankArguments {
     /// Accounts
-    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(i32).range(2..))]
+    #[arg(long, allow_negative_numbers = true, default_value_t = 10_000, value_parser = clap::value_parser!(i32).range(2..))]
     pub records: i32,
     /// Percent of transactions that read all accounts
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100))]
+    #[arg(long, allow_negative_numbers = true, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub audits: u32,
 }
 

@@ -5,6 +5,7 @@ use crate::Verdict;
 use crate::bench::LocalWorkload;
 use crate::bench::measure::{Reading, Window};
 use crate::bench::world::{self, WorldPlan};
+use crate::output;
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use fabric::{Fabric, run_now};
@@ -31,7 +32,7 @@ pub struct CountsArguments {
     #[arg(long, value_enum)]
     workload: CountsWorkload,
     /// How many transactions
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
     transactions: u64,
 }
 
@@ -118,7 +119,7 @@ pub fn run(arguments: &CountsArguments) -> Result<Verdict> {
             job.run(Ycsb::new(config)?, String::new())?
         }
     };
-    println!("{}", serde_json::to_string(&report)?);
+    output::print(&(serde_json::to_string(&report)? + "\n"))?;
     Ok(Verdict::Sound)
 }
 

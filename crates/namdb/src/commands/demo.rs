@@ -5,11 +5,13 @@ use super::choice::{Choice, TpccArguments};
 use super::{IsolationName, OracleName, WorldArguments, catch_interrupts};
 use crate::Verdict;
 use crate::bench::report::Report;
-use crate::bench::{table, text, world};
+use crate::bench::{json, table, text, world};
+use crate::output;
 use anyhow::{Context, Result};
 use clap::Args;
 use fabric::run_now;
 use namdb::{Isolation, Oracle};
+use std::path::PathBuf;
 use workload::Workload;
 use workload::smallbank::write_skew::{self, Observation};
 use workload::smallbank::{SmallBank, SmallBankConfig, Tables};
@@ -24,15 +26,21 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct DemoArguments {
     /// Seconds to run
-    #[arg(long, default_value = "10", value_parser = super::parse_span)]
+    #[arg(long, default_value = "10", value_parser = super::parse_span, allow_negative_numbers = true)]
     seconds: f64,
     /// Warehouses, about 100 MB each
-    #[arg(long, default_value_t = 2,
+    #[arg(long, allow_negative_numbers = true, default_value_t = 2,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(workload::tpcc::WAREHOUSES_MAX)))]
     warehouses: u32,
     /// Threads that run transactions [default: one per processor]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(world::THREADS_MAX)))]
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(world::THREADS_MAX)))]
     threads: Option<u32>,
+    /// Memory of all servers together, such as 4G [default: most of what is available]
+    #[arg(long, allow_negative_numbers = true, value_parser = text::parse_bytes)]
+    memory: Option<u64>,
+    /// Also write the result as JSON; `-` is the output, and the text then goes to the error stream
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 /// Memory servers of the demo.
@@ -42,30 +50,33 @@ const PLAY_BYTES: u64 = 64 << 20;
 
 /// Runs the demo.
 pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
+    if let Some(path) = &arguments.json {
+        json::probe(path)?;
+    }
     catch_interrupts()?;
     let world = WorldArguments {
         threads: arguments.threads,
         servers: SERVERS,
-        memory: None,
+        memory: arguments.memory,
         oracle: OracleName::DoubleCollect,
         isolation: IsolationName::Snapshot,
         seed: 1,
     };
     let threads = text::counted(u64::from(world.thread_count()), "compute thread");
-    eprintln!("namdb: {SERVERS} memory servers and {threads} in this process, TPC-C with");
-    eprintln!("the full mix on {}.", text::counted(u64::from(arguments.warehouses), "warehouse"));
-    eprintln!();
+    let warehouses = text::counted(u64::from(arguments.warehouses), "warehouse");
+    output::say(&format!(
+        "namdb: {SERVERS} memory servers and {threads} in this process, TPC-C with\n\
+         the full mix on {warehouses}.\n"
+    ));
     let choice =
         Choice::Tpcc(TpccArguments { warehouses: Some(arguments.warehouses), distribution: None });
     let job = Measure { world: &world, seconds: arguments.seconds, warm_up_s: 1.0 };
     let report = choice.run(Isolation::Snapshot, world.thread_count(), world.seed, job)?;
-    eprintln!();
-    print!("{}", table::draw(&report));
-    println!();
-    print!("{}", play()?);
-    println!();
-    print!("{}", epilogue(&report));
-    Ok(if report.is_sound() { Verdict::Sound } else { Verdict::Damaged })
+    output::say("");
+    let play = play()?;
+    let told = format!("{}\n{play}\n{}", table::draw(&report), epilogue(&report));
+    json::deliver(&report, arguments.json.as_deref(), &told)?;
+    Ok(report.verdict())
 }
 
 /// SmallBank's write skew under both isolation levels, told in a few lines.
@@ -121,7 +132,7 @@ fn tell(snapshot: &Observation, serializable: &Observation) -> String {
 }
 
 fn epilogue(report: &Report) -> String {
-    let rows: u64 = report.memory.per_table.values().map(|table| table.rows).sum();
+    let rows: u64 = report.memory.now.per_table.values().map(|table| table.rows).sum();
     format!(
         "  The {} rows lived in this process and are gone with it.\n\n  \
          Next:  namdb bench tpcc --help     measure it your way\n         \

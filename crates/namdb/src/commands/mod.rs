@@ -9,12 +9,15 @@ pub mod trace;
 
 use crate::bench::text::parse_bytes;
 use crate::bench::world::{THREADS_MAX, WorldPlan};
+use crate::output;
 use clap::{Args, ValueEnum};
 use namdb::{Isolation, Oracle, host};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Most seconds of a run: longer ones are for `soak`.
 const SECONDS_MAX: f64 = 86_400.0;
+/// Fewest seconds or minutes of a run: in less time nothing can be measured.
+const SPAN_MIN: f64 = 0.001;
 
 /// Isolation levels by their names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -57,14 +60,14 @@ impl From<OracleName> for Oracle {
 #[command(next_help_heading = "World")]
 pub struct WorldArguments {
     /// Threads that run transactions, each busy all the time [default: one per processor]
-    #[arg(long, global = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(THREADS_MAX)))]
+    #[arg(long, global = true, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(THREADS_MAX)))]
     pub threads: Option<u32>,
     /// Memory servers to spread the tables over
-    #[arg(long, global = true, default_value_t = 1,
+    #[arg(long, global = true, allow_negative_numbers = true, default_value_t = 1,
           value_parser = clap::value_parser!(u16).range(1..=64))]
     pub servers: u16,
     /// Memory of all servers together, such as 4G [default: most of what is available]
-    #[arg(long, global = true, value_parser = parse_bytes)]
+    #[arg(long, global = true, allow_negative_numbers = true, value_parser = parse_bytes)]
     pub memory: Option<u64>,
     /// How snapshots are taken
     #[arg(long, global = true, value_enum, default_value = "double-collect")]
@@ -73,7 +76,7 @@ pub struct WorldArguments {
     #[arg(long, global = true, value_enum, default_value = "snapshot")]
     pub isolation: IsolationName,
     /// Seed of all randomness: equal seeds load equal data and draw equal inputs
-    #[arg(long, global = true, default_value_t = 1)]
+    #[arg(long, global = true, allow_negative_numbers = true, default_value_t = 1)]
     pub seed: u64,
 }
 
@@ -95,11 +98,19 @@ impl WorldArguments {
     }
 }
 
-/// Reads a number of seconds or minutes: positive, and at most a day of seconds.
+/// Reads a number of seconds or minutes of a run.
 pub fn parse_span(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(span) if span > 0.0 && span <= SECONDS_MAX => Ok(span),
-        _ => Err(format!("a time is a number over 0 and up to {SECONDS_MAX}")),
+        Ok(span) if (SPAN_MIN..=SECONDS_MAX).contains(&span) => Ok(span),
+        _ => Err(format!("a time is a number over 0, from {SPAN_MIN} to {SECONDS_MAX}")),
+    }
+}
+
+/// Reads a number of seconds that may be none.
+pub fn parse_wait(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(span) if (0.0..=SECONDS_MAX).contains(&span) => Ok(span),
+        _ => Err(format!("a time is a number from 0 to {SECONDS_MAX}")),
     }
 }
 
@@ -109,13 +120,14 @@ pub fn interruption() -> &'static AtomicBool {
     &INTERRUPTED
 }
 
-/// Lets Ctrl-C end the run instead of the program; a second one ends the program.
+/// Lets Ctrl-C, and requests to terminate or hang up, end the run instead of the program; a second one
+/// ends the program.
 pub fn catch_interrupts() -> anyhow::Result<()> {
     ctrlc::set_handler(|| {
         if interruption().swap(true, Relaxed) {
             std::process::exit(130);
         }
-        eprintln!("\n  ending the run; press Ctrl-C again to leave at once");
+        output::say("\n  ending the run; press Ctrl-C again to leave at once");
     })?;
     Ok(())
 }

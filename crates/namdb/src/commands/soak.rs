@@ -3,12 +3,13 @@
 use super::choice::{Choice, Job, TpccArguments};
 use super::{WorldArguments, catch_interrupts, interruption};
 use crate::Verdict;
-use crate::bench::driver::{self, RunPlan, Span, Standing, Watcher};
+use crate::bench::driver::{self, Phase, RunPlan, Span, Standing, Watcher};
 use crate::bench::progress::Progress;
-use crate::bench::report::{Report, Subject, quantile_us};
+use crate::bench::report::{BeforeRun, Report, Subject, quantile_us};
 use crate::bench::{LocalWorkload, json, load, table, text, world};
+use crate::output;
 use crate::plot;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use namdb::{Db, host};
 use serde::Serialize;
@@ -17,28 +18,36 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   namdb soak --minutes 10
-  namdb soak --minutes 480 --warehouses 8 --sample 60 --json soak.json --plot soak.svg";
+  namdb soak --minutes 480 --warehouses 8 --sample 60 --json soak.json --plot night.svg";
+
+/// Seconds between two samples, if nothing else is asked for.
+const SAMPLE_S: f64 = 5.0;
+/// Fewest seconds between two samples: the driver looks at its clock fifty times a second.
+const SAMPLE_S_MIN: f64 = 0.1;
+/// Most seconds of a run.
+const DURATION_S_MAX: f64 = 365.0 * 86_400.0;
 
 /// Options of `soak`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SoakArguments {
     /// Minutes to run
-    #[arg(long, default_value = "10", value_parser = super::parse_span)]
+    #[arg(long, default_value = "10", value_parser = super::parse_span, allow_negative_numbers = true)]
     minutes: f64,
-    /// Seconds between two samples
-    #[arg(long, default_value = "5", value_parser = super::parse_span)]
-    sample: f64,
+    /// Seconds between two samples, at least 0.1 and at most the run
+    /// [default: 5, or the whole of a shorter run]
+    #[arg(long, value_parser = super::parse_span, allow_negative_numbers = true)]
+    sample: Option<f64>,
     #[command(flatten)]
     tpcc: TpccArguments,
     #[command(flatten)]
     world: WorldArguments,
-    /// Also write samples and report as JSON
+    /// Also write samples and report as JSON; `-` is the output, and the text then goes to the error stream
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Also draw the samples
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    /// Where to draw the samples
+    #[arg(long, value_name = "FILE", default_value = "soak.svg")]
+    plot: PathBuf,
 }
 
 /// The run at one moment: what has happened since the sample before, and what memory is in use.
@@ -60,6 +69,8 @@ pub struct Sample {
     pub used_bytes: u64,
     /// Memory the process occupies.
     pub process_bytes: u64,
+    /// Version buffers that rows have.
+    pub buffers_in_use: u64,
     /// Reads of old versions per second.
     pub old_version_reads_per_s: f64,
     /// Versions moved to the overflow region per second.
@@ -77,27 +88,37 @@ struct SoakReport {
 
 /// Runs the soak.
 pub fn run(arguments: &SoakArguments) -> Result<Verdict> {
-    for path in arguments.json.iter().chain(&arguments.plot) {
+    let duration_s = arguments.minutes * 60.0;
+    ensure!(duration_s <= DURATION_S_MAX, "a soak takes at most a year, which is 525600 minutes");
+    // The default need not fit a short run; what is asked for must.
+    let sample_s = match arguments.sample {
+        None => SAMPLE_S.min(duration_s),
+        Some(sample_s) => sample_s,
+    };
+    ensure!(
+        (SAMPLE_S_MIN..=duration_s).contains(&sample_s),
+        "a sample takes at least {SAMPLE_S_MIN} s and at most the {duration_s} s of the run"
+    );
+    if let Some(path) = &arguments.json {
+        ensure!(*path != arguments.plot, "the JSON and the plot need files of their own");
         json::probe(path)?;
     }
+    json::probe(&arguments.plot)?;
     catch_interrupts()?;
     let world = &arguments.world;
     let choice = Choice::Tpcc(arguments.tpcc.clone());
-    let windows = (arguments.minutes * 60.0 / arguments.sample).ceil().max(1.0) as u64;
-    let job = Soak { world, sample_s: arguments.sample, windows };
+    // All windows are of one length, and together as long as was asked for.
+    let windows = (duration_s / sample_s).round().max(1.0);
+    let job = Soak { world, sample_s: duration_s / windows, windows: windows as u64 };
     let soak = choice.run(world.isolation.into(), world.thread_count(), world.seed, job)?;
-    print!("{}", table::draw(&soak.report));
-    println!("\n{}", trend(&soak.samples));
-    if let Some(path) = &arguments.plot {
-        plot::draw(&soak.samples, path)
-            .with_context(|| format!("cannot draw {}", path.display()))?;
+    let told = format!("{}\n{}\n", table::draw(&soak.report), trend(&soak.samples));
+    let delivered = json::deliver(&soak, arguments.json.as_deref(), &told);
+    if !soak.samples.is_empty() {
+        plot::draw(&soak.samples, &arguments.plot)
+            .with_context(|| format!("cannot draw {}", arguments.plot.display()))?;
+        output::say(&format!("  the curves over time are in {}", arguments.plot.display()));
     }
-    if let Some(path) = &arguments.json {
-        let text = serde_json::to_string_pretty(&soak).context("cannot write JSON")?;
-        std::fs::write(path, text + "\n")
-            .with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(if soak.report.is_sound() { Verdict::Sound } else { Verdict::Damaged })
+    delivered.map(|()| soak.report.verdict())
 }
 
 struct Soak<'a> {
@@ -120,6 +141,7 @@ impl Job for Soak<'_> {
             windows: self.windows,
             seed: self.world.seed,
         };
+        let before = BeforeRun::new(&db, &workload, loaded);
         let progress = Progress::begin("running", (plan.window_s * plan.windows as f64) as u64);
         let mut sampler = Sampler { db: &db, progress: &progress, samples: Vec::new() };
         let run = driver::run(&db, &workload, &plan, interruption(), &mut sampler)?;
@@ -127,7 +149,7 @@ impl Job for Soak<'_> {
         progress.finish(&text::counted(samples.len() as u64, "sample"));
         let isolation = self.world.isolation.into();
         let subject = Subject { parameters, isolation, threads, seed: self.world.seed };
-        let report = Report::new(&db, &workload, &subject, loaded, &run)?;
+        let report = Report::new(&db, &workload, &subject, before, &run);
         Ok(SoakReport { samples, report })
     }
 }
@@ -143,7 +165,12 @@ impl Watcher for Sampler<'_> {
     fn show(&mut self, standing: &Standing) {
         let per_second = text::rate(standing.transactions as f64 / standing.seconds.max(1e-3));
         let process = text::bytes(host::resident_bytes());
-        self.progress.show(standing.seconds as u64, &format!("{per_second} txn/s, {process}"));
+        let message = format!("{per_second} transactions/s, process size {process}");
+        match standing.phase {
+            Phase::WarmUp => self.progress.announce(&format!("warming up, {message}")),
+            Phase::TouchingMemory => self.progress.announce("touching memory"),
+            Phase::Measuring => self.progress.show(standing.seconds as u64, &message),
+        }
     }
 
     fn span(&mut self, span: &Span) {
@@ -171,6 +198,7 @@ fn sample(at_s: f64, span: &Span, (used_bytes, process_bytes): (u64, u64)) -> Sa
         max_us: latency_ns.max() as f64 / 1e3,
         used_bytes,
         process_bytes,
+        buffers_in_use: span.buffers_in_use,
         old_version_reads_per_s: per_s(statistics.old_version_reads),
         versions_moved_per_s: per_s(statistics.versions_moved),
         buffers_collected_per_s: per_s(statistics.buffers_collected),
@@ -179,25 +207,36 @@ fn sample(at_s: f64, span: &Span, (used_bytes, process_bytes): (u64, u64)) -> Sa
 
 /// The first and the last fifth of the run side by side.
 fn trend(samples: &[Sample]) -> String {
+    if samples.is_empty() {
+        return "  No sample was taken: the run ended before its first.".to_owned();
+    }
     let fifth = samples.len().div_ceil(5);
     let mean = |part: &[Sample], field: fn(&Sample) -> f64| {
         part.iter().map(field).sum::<f64>() / part.len().max(1) as f64
     };
     let (early, late) = (&samples[..fifth], &samples[samples.len() - fifth..]);
     let both = |field: fn(&Sample) -> f64| [mean(early, field), mean(late, field)];
-    let [throughput, p99, memory] = [
+    let [throughput, aborts, median, p99, buffers, memory, process] = [
         both(|sample| sample.txn_per_s).map(text::rate),
+        both(|sample| sample.aborts_per_s).map(text::rate),
+        both(|sample| sample.p50_us).map(text::duration_us),
         both(|sample| sample.p99_us).map(text::duration_us),
+        both(|sample| sample.buffers_in_use as f64).map(|count| text::grouped(count as u64)),
         both(|sample| sample.used_bytes as f64).map(|bytes| text::bytes(bytes as u64)),
+        both(|sample| sample.process_bytes as f64).map(|bytes| text::bytes(bytes as u64)),
     ];
-    let line = |name, [early, late]: [String; 2]| format!("  {name:<26} {early:>16} {late:>16}\n");
+    let line = |name, [early, late]: [String; 2]| format!("  {name:<28} {early:>16} {late:>16}\n");
     format!(
-        "  {:<26} {:>16} {:>16}\n{}{}{}",
+        "  {:<28} {:>16} {:>16}\n{}{}{}{}{}{}{}",
         format!("over {}", text::counted(samples.len() as u64, "sample")),
         "first fifth",
         "last fifth",
         line("transactions per second", throughput),
+        line("aborted attempts per second", aborts),
+        line("median latency", median),
         line("99 % faster than", p99),
-        line("memory of the tables", memory)
+        line("version buffers in use", buffers),
+        line("memory of the tables", memory),
+        line("memory of the process", process)
     )
 }

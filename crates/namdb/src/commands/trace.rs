@@ -3,12 +3,17 @@
 use super::WorldArguments;
 use super::choice::{Choice, Job};
 use crate::Verdict;
+use crate::bench::progress::Progress;
 use crate::bench::world::{self, WorldPlan};
-use crate::bench::{LocalWorkload, text};
+use crate::bench::{LocalWorkload, json, text};
+use crate::output;
 use anyhow::Result;
 use clap::Args;
-use fabric::{Fabric, run_now};
+use fabric::{Counts, Fabric, run_now};
+use serde::Serialize;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use workload::TransactionResult;
 
 const EXAMPLES: &str = "\
@@ -32,21 +37,52 @@ pub struct TraceArguments {
     choice: Choice,
     #[command(flatten)]
     world: WorldArguments,
+    /// Also write the traces as JSON; `-` is the output, and the text then goes to the error stream
+    #[arg(long, global = true, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 /// Runs until every type was seen once, and prints the traces.
 pub fn run(arguments: &TraceArguments) -> Result<Verdict> {
+    if let Some(path) = &arguments.json {
+        json::probe(path)?;
+    }
     let world = &arguments.world;
     let job = Trace { plan: WorldPlan { threads: 1, ..world.plan() } };
     let traces = arguments.choice.run(world.isolation.into(), 1, world.seed, job)?;
-    for (name, trace) in traces {
-        println!("{name}");
-        for line in trace.lines() {
-            println!("  {line}");
-        }
-        println!();
+    let mut told = String::new();
+    for TypeTrace { name, lines, .. } in &traces {
+        told.extend([name, "\n"]);
+        lines.iter().for_each(|line| told.extend(["  ", line, "\n"]));
+        told.push('\n');
     }
+    json::deliver(&traces, arguments.json.as_deref(), &told)?;
     Ok(Verdict::Sound)
+}
+
+/// One transaction of a type.
+#[derive(Serialize)]
+struct TypeTrace {
+    name: &'static str,
+    round_trips: u64,
+    verbs: u64,
+    bytes: u64,
+    /// Round trips and their verbs, in order.
+    lines: Vec<String>,
+}
+
+impl TypeTrace {
+    fn new(name: &'static str, trace: &str, counts: Counts) -> Self {
+        let Counts { round_trips, verbs, bytes, .. } = counts;
+        let mut lines: Vec<String> = trace.lines().map(str::to_owned).collect();
+        lines.push(format!(
+            "in all: {}, {}, {}",
+            text::counted(round_trips, "round trip"),
+            text::counted(verbs, "verb"),
+            text::bytes(bytes)
+        ));
+        Self { name, round_trips, verbs, bytes, lines }
+    }
 }
 
 struct Trace {
@@ -54,15 +90,22 @@ struct Trace {
 }
 
 impl Job for Trace {
-    type Output = Vec<(&'static str, String)>;
+    type Output = Vec<TypeTrace>;
 
     fn run<W: LocalWorkload>(self, workload: W, parameters: String) -> Result<Self::Output> {
         let db = world::open(&self.plan, workload.memory_bytes())?;
         let database = world::handle(&db);
-        eprintln!("  loading {}: {parameters}", workload.name());
+        output::say(&format!("  {}: {parameters}", workload.name()));
         run_now(workload.create_tables(&database))?;
         let mut lane = run_now(database.lane())?;
-        run_now(workload.load_part(&database, &mut lane, 0, 1, &|_| ()))?;
+        let progress = Progress::begin("loading", workload.load_rows());
+        let rows = Cell::new(0);
+        let show = |inserted| {
+            rows.set(rows.get() + inserted);
+            progress.show(rows.get(), &text::counted(rows.get(), "row"));
+        };
+        run_now(workload.load_part(&database, &mut lane, 0, 1, &show))?;
+        progress.finish(&text::counted(rows.get(), "row"));
         let mut terminal = workload.terminal(&database, 0, 1, self.plan.seed)?;
         for _ in 0..WARM_UP {
             run_now(workload.run_one(&mut lane, &mut terminal))?;
@@ -76,18 +119,13 @@ impl Job for Trace {
             let counts = lane.env().counters().counts() - before;
             let trace = lane.env().counters().take_trace();
             if finished.result == TransactionResult::Committed {
-                let total = format!(
-                    "in all: {}, {}, {}\n",
-                    text::counted(counts.round_trips, "round trip"),
-                    text::counted(counts.verbs, "verb"),
-                    text::bytes(counts.bytes)
-                );
-                traces.entry(finished.kind).or_insert(trace + &total);
+                let name = names[finished.kind];
+                traces.entry(finished.kind).or_insert_with(|| TypeTrace::new(name, &trace, counts));
             }
             if traces.len() == names.len() {
                 break;
             }
         }
-        Ok(traces.into_iter().map(|(kind, trace)| (names[kind], trace)).collect())
+        Ok(traces.into_values().collect())
     }
 }

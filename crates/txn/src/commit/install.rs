@@ -127,6 +127,7 @@ impl<E: Env> LaneInner<E> {
         let chain = ChainWord::from_word(batch.word(entry.image.at + LINK));
         let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
         if entry.has_new_buffer {
+            self.statistics.buffers_given += 1;
             clear_buffer(batch, chain.buffer(), &shape);
         }
         // A deletion keeps the payload; its image is copied before the link becomes the successor.

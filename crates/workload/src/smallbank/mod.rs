@@ -34,6 +34,8 @@ const TYPES: [&str; 6] = {
 };
 /// Customers of a transaction of the load, each with a row in every table.
 const LOAD_CUSTOMERS: u64 = 32;
+/// Memory for everything that does not depend on the number of customers.
+const BASE_BYTES: u64 = 32 << 20;
 /// Bytes of a customer's three slots, buckets and old versions included, rounded up.
 const CUSTOMER_BYTES: u64 = 1024;
 
@@ -101,7 +103,7 @@ impl<E: Env> Workload<E> for SmallBank {
     }
 
     fn memory_bytes(&self) -> u64 {
-        self.config.customers.saturating_mul(CUSTOMER_BYTES)
+        BASE_BYTES.saturating_add(self.config.customers.saturating_mul(CUSTOMER_BYTES))
     }
 
     async fn create_tables(&self, database: &Database<E>) -> Result<(), WorkloadError> {

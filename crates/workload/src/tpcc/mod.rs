@@ -208,6 +208,10 @@ impl<E: Env> Workload<E> for Tpcc {
         }
     }
 
+    fn has_load_checks(&self) -> bool {
+        true
+    }
+
     async fn check(
         &self,
         database: &Database<E>,

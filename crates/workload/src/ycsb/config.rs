@@ -171,7 +171,8 @@ pub enum YcsbConfigError {
     Operations(u32),
     /// Too few records for the transactions.
     #[error(
-        "{records} records are too few to draw {operations} different ones for each transaction"
+        "{records} records are too few for transactions of {operations} operations on different ones; \
+         there must be twice as many"
     )]
     Records {
         /// Records asked for.
@@ -180,7 +181,7 @@ pub enum YcsbConfigError {
         operations: u32,
     },
     /// A skew outside its range.
-    #[error("the skew theta must be from 0 to 2, {0} was asked for")]
+    #[error("the skew theta must be from 0 to 2, {0:?} was asked for")]
     Theta(f64),
 }
 

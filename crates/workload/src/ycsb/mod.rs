@@ -31,6 +31,8 @@ const TABLES: &[&str] = &[record::TABLE];
 const TYPES: &[&str] = &["read", "update", "insert", "scan", "multi_operation"];
 /// Rows of a transaction of the load.
 const LOAD_ROWS: u64 = 64;
+/// Memory for everything that does not depend on the number of records.
+const BASE_BYTES: u64 = 32 << 20;
 /// Bytes of a slot beside its record, a bucket's header and old versions included.
 const SLOT_OVERHEAD_BYTES: u64 = 64;
 
@@ -88,7 +90,8 @@ impl<E: Env> Workload<E> for Ycsb {
     /// Twice the records, for old versions and inserts, and the slots around them.
     fn memory_bytes(&self) -> u64 {
         let record = u64::from(self.config.record_bytes) + 16;
-        self.config.records.saturating_mul(2 * record + SLOT_OVERHEAD_BYTES)
+        let records = self.config.records.saturating_mul(2 * record + SLOT_OVERHEAD_BYTES);
+        BASE_BYTES.saturating_add(records)
     }
 
     async fn create_tables(&self, database: &Database<E>) -> Result<(), WorkloadError> {

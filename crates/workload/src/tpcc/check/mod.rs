@@ -84,6 +84,9 @@ fn for_all<T>(
         }
     }
     match first {
+        None if count == 1 => {
+            CheckResult::holds(name, format!("1 {}", what.strip_suffix('s').unwrap_or(what)))
+        }
         None => CheckResult::holds(name, format!("{count} {what}")),
         Some(first) => {
             let detail = format!("{wrong_count} of {count} {what} are wrong; the first: {first}");

@@ -67,6 +67,60 @@ fn beside_a_writer<const COHERENT: bool>(config: SimConfig, cover: Cover) -> (u6
     result
 }
 
+async fn install_all<const COHERENT: bool>(env: Endpoint<COHERENT>) {
+    let mut batch = Batch::new();
+    for version in 1..=WRITES {
+        batch.reset();
+        let span = batch.put(&image(version));
+        batch.install_row(word(0, 0), span, LINK + 1, Cover::AllButLink);
+        batch = env.execute(batch).await.expect("the server is alive");
+        env.yield_now().await;
+    }
+}
+
+/// Looks at header, image and link one after another until the last version is there. Returns how many
+/// images were seen in the middle of an installation.
+async fn watch_all<const COHERENT: bool>(env: Endpoint<COHERENT>) -> u64 {
+    let (mut under_way, mut last) = (0, 0);
+    let mut batch = Batch::new();
+    while last < WRITES {
+        batch.reset();
+        let header = batch.read(word(0, 0), 1);
+        batch.fence();
+        let row = batch.read_row(word(0, 0), WORDS, Cover::AllButLink);
+        batch.fence();
+        let link = batch.read(word(0, u64::from(LINK)), 1);
+        batch = env.execute(batch).await.expect("the server is alive");
+        let (header, link) = (batch.words(header)[0], batch.words(link)[0]);
+        let version = batch.words(row)[VERSION as usize];
+        if version != VersionWord::TORN.word() {
+            assert!(header <= version, "the header stands before its row");
+            assert!(version <= link, "the row stands before its link");
+            under_way += u64::from(header < version);
+        }
+        last = header;
+    }
+    under_way
+}
+
+fn beside_an_installer<const COHERENT: bool>(config: SimConfig) -> u64 {
+    let world = World::<COHERENT>::new(config);
+    let writer = world.endpoint(world.compute_node(0));
+    let reader = world.endpoint(world.compute_node(1));
+    world.spawn_on(&writer.clone(), install_all(writer));
+    world.block_on(&reader, watch_all(reader.clone()))
+}
+
+#[test]
+fn an_installed_row_has_its_link_first_and_its_header_last() {
+    let mut under_way = 0;
+    for seed in 0..SEEDS {
+        under_way += beside_an_installer::<false>(config(seed));
+        under_way += beside_an_installer::<true>(config(seed));
+    }
+    assert!(under_way > 0, "nobody looked while a row was installed");
+}
+
 fn config(seed: u64) -> SimConfig {
     SimConfig::hostile(seed).named("rows").with_servers(&[1024])
 }

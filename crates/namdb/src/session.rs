@@ -3,22 +3,19 @@
 use crate::config::Retry;
 use crate::database::Db;
 use crate::error::TransactionError;
-use crate::lanes::BorrowedLane;
 use fabric::{Env, LocalEnv, run_now};
 use layout::{Key, RecordMut, RecordRef};
-use txn::{Abort, IndexId, Isolation, Lane, Oracle, Outcome, RowId, Scan, TableId, TxnError};
+use txn::{Abort, IndexId, Isolation, Lane, Outcome, RowId, Scan, TableId, TxnError};
 
 /// Runs transactions one after another. A session is `Send`, and threads have one each.
 pub struct Session {
     db: Db,
-    lane: Option<BorrowedLane>,
-    /// The lane it had last, where only that one is sure to see what it has committed.
-    wanted: Option<u32>,
+    lane: Option<Lane<LocalEnv>>,
 }
 
 impl Session {
     pub(crate) fn new(db: Db) -> Self {
-        Self { db, lane: None, wanted: None }
+        Self { db, lane: None }
     }
 
     /// The database it belongs to.
@@ -74,19 +71,15 @@ impl Session {
     fn lane(&mut self) -> Result<&mut Lane<LocalEnv>, TransactionError> {
         let lane = match self.lane.take() {
             Some(lane) => lane,
-            None => self.db.lanes().borrow(self.wanted, || self.db.handle())?,
+            None => self.db.lanes().borrow(|| self.db.handle())?,
         };
-        if self.db.config().oracle == Oracle::Frozen {
-            self.wanted = Some(lane.number());
-        }
-        Ok(&mut self.lane.insert(lane).lane)
+        Ok(self.lane.insert(lane))
     }
 
     /// Gives the lane back, unless nobody has decided its last transaction: then it takes no other.
     fn release_lane(&mut self, is_undecided: bool) {
         match self.lane.take() {
             Some(lane) if !is_undecided => self.db.lanes().give_back(lane),
-            _ if is_undecided => self.wanted = None,
             _ => {}
         }
     }

@@ -198,6 +198,24 @@ fn closed_and_full_streams_are_borne() {
     }
 }
 
+/// The limit of `ulimit -v` bounds the memory servers, or is named as what there is too little of.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_on_address_space_is_kept_to() {
+    let limited = |kibibytes: u32| {
+        let program = env!("CARGO_BIN_EXE_namdb");
+        let run = "bench bank --records 10 --seconds 0.1 --warm-up 0 --threads 1";
+        let script = format!("ulimit -v {kibibytes}; exec {program} {run}");
+        Command::new("sh").args(["-c", &script]).output().expect("there is a shell")
+    };
+    let output = limited(2 << 20);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let output = limited(550 << 10);
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("MiB; make it smaller"), "{errors}");
+}
+
 #[test]
 fn json_can_take_the_output() {
     for arguments in [

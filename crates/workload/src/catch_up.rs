@@ -1,7 +1,7 @@
 //! Makes sure that a check sees what the run has committed.
 //!
-//! A snapshot is consistent, but where vectors are frozen it may be older than the last commits of other
-//! lanes. It always covers the lane's own commits, and with them everything published before.
+//! A snapshot is consistent, but where vectors are frozen it may be older than the last commits on other
+//! compute servers. It always covers the lane's own commits, and with them everything published before.
 
 use crate::attempts::{Attempts, result_of};
 use crate::driver::TransactionResult;

@@ -50,11 +50,15 @@ pub fn open(plan: &WorldPlan, needed_bytes: u64) -> Result<Db> {
     }
     let memory_bytes = plan.memory_bytes.unwrap_or(usable);
     if memory_bytes < needed_bytes {
-        // Rounded up, so that it differs from what there is, and does as the option's value.
+        // Rounded apart, so that the two numbers differ.
         let needed = needed_bytes.div_ceil(1 << 20);
         let there = memory_bytes >> 20;
+        let advice = match plan.memory_bytes {
+            Some(_) if needed_bytes <= available => format!(", or give it --memory {needed}M"),
+            _ => String::new(),
+        };
         bail!(
-            "the workload needs about {needed} MiB, there are {there} MiB; make it smaller, or give it --memory {needed}M"
+            "the workload needs about {needed} MiB, there are {there} MiB; make it smaller{advice}"
         );
     }
     let config = Config {

@@ -14,7 +14,7 @@ use fabric::{Batch, Env, Span};
 use index::tree::{LeafRead, LeafView};
 use layout::bucket::{self, Identity};
 use layout::row::{Cover, KEY, VERSION};
-use layout::{GlobalPtr, Key, RecordRef};
+use layout::{GlobalPtr, Key, RecordRef, VersionWord};
 
 /// Buckets of a full scan that are read in one round trip.
 const CHUNK_BUCKETS: u64 = 16;
@@ -424,15 +424,21 @@ impl<E: Env> LaneInner<E> {
             let identity = Identity::from_word(batch.word(again.at + bucket::IDENTITY));
             let modulus = hash.initial_buckets << identity.level;
             let words = hash.layout.key_words;
+            let mut has_hole = false;
             rows.retain(|&(_, span, at)| {
                 // A slot without version is being filled or was emptied: its row is not part of any
                 // snapshot here. A row that a split has copied already is visited where it is now.
                 let key = batch.words(Span { at, words });
                 let is_here = hash.locator.hash(key).0 % modulus == number;
-                is_here && batch.word(span.at + VERSION) != 0
+                let is_hole = batch.word(span.at + VERSION) == 0;
+                has_hole |= is_here && is_hole;
+                is_here && !is_hole
             });
             if self.serializable {
-                self.witnesses.push((bucket, insert));
+                // A row on another server may be on its way while its insert word is free again: nothing that
+                // is read here bears witness of it.
+                let expected = if has_hole { VersionWord::NONE.locked().word() } else { insert };
+                self.witnesses.push((bucket, expected));
             }
             return Ok((identity.level, rows));
         }

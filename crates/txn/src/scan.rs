@@ -401,6 +401,7 @@ impl<E: Env> LaneInner<E> {
                 continue;
             }
             let bucket = hash.bucket(&self.lane_table(table).directory, number);
+            let insert = self.read_witness(bucket).await?;
             let mut rows = Vec::new();
             let (mut block, mut slots) = (bucket, hash.layout.slots);
             let mut first = None;
@@ -416,7 +417,6 @@ impl<E: Env> LaneInner<E> {
             let first = first.expect("a bucket has a first block");
             let batch: &Batch = self.batch.as_ref().expect("the batch came back");
             let same = |word: u32| batch.word(first.at + word) == batch.word(again.at + word);
-            let insert = batch.word(first.at + bucket::INSERT);
             self.check_collected(batch.word(again.at + bucket::COLLECTED))?;
             if !same(bucket::IDENTITY) {
                 continue;
@@ -442,6 +442,16 @@ impl<E: Env> LaneInner<E> {
             }
             return Ok((identity.level, rows));
         }
+    }
+
+    /// The insert word of a bucket that is about to be read, for a transaction that validates. It has a round
+    /// trip of its own: among the words of one read it could be newer than tags and link.
+    async fn read_witness(&mut self, bucket: GlobalPtr) -> Result<u64, TxnError> {
+        if !self.serializable {
+            return Ok(0);
+        }
+        let insert = self.read_words(bucket.add_words(u64::from(bucket::INSERT)), 1).await?;
+        Ok(self.batch().words(insert)[0])
     }
 
     async fn read_words(&mut self, from: GlobalPtr, words: u32) -> Result<Span, TxnError> {

@@ -45,7 +45,7 @@ pub trait Fabric {
         request: Vec<u8>,
     ) -> impl Future<Output = Result<Vec<u8>, CallError>>;
 
-    /// The node that a region lives on.
+    /// The node that a region lives on: the first of its replicas, see [`crate::AddressMap`].
     fn node_of(&self, region: layout::RegionId) -> NodeId;
 
     /// What this endpoint has sent.

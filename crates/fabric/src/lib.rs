@@ -16,6 +16,7 @@
 //!   waits for a batch never lets the fabric write into freed memory.
 #![deny(unsafe_code)]
 
+pub mod address_map;
 pub mod batch;
 pub mod counters;
 pub mod env;
@@ -26,6 +27,7 @@ mod raw;
 pub mod service;
 pub mod verb;
 
+pub use address_map::{AddressMap, Replicas};
 pub use batch::{Batch, Span, Swap};
 pub use counters::{Counters, Counts};
 pub use env::{Env, Fabric, FailurePoint, Mutant};

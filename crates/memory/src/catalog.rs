@@ -1,4 +1,7 @@
 //! A shard of the catalog: definitions by name, as the bytes a compute server gave [ZB17 §6.1].
+//!
+//! Every definition has a version. Whoever changes one names the version that was read, and is refused if
+//! somebody else was faster: no change of the catalog overwrites another unseen.
 
 use crate::message::{Reader, Writer};
 use fabric::{CallError, Env, Reply, Service, ServiceId};
@@ -12,10 +15,64 @@ const LIST: u64 = 1;
 const PUT: u64 = 2;
 const REMOVE: u64 = 3;
 
+/// The version of a name that has no definition.
+pub const ABSENT: u64 = 0;
+
+/// What became of a change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Change {
+    /// It was made.
+    Done,
+    /// Nothing was done: the definition has another version than the one that was read.
+    Conflict,
+}
+
+/// A definition as a shard keeps it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Versioned {
+    /// Which state of the definition this is; no version of a shard comes twice, also not of another name.
+    pub version: u64,
+    /// The definition as the compute server gave it.
+    pub definition: Vec<u8>,
+}
+
 /// Definitions by name. A name lives on one memory server, chosen by its hash.
 #[derive(Default)]
 pub struct CatalogService {
-    definitions: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
+    shard: Mutex<Shard>,
+}
+
+#[derive(Default)]
+struct Shard {
+    /// The last version given.
+    last_version: u64,
+    definitions: BTreeMap<Vec<u8>, Versioned>,
+}
+
+impl Shard {
+    /// Whether `name` still has the version that the caller read.
+    fn is_current(&self, name: &[u8], version: u64) -> bool {
+        self.definitions.get(name).map_or(ABSENT, |kept| kept.version) == version
+    }
+
+    fn put(&mut self, name: &[u8], version: u64, definition: &[u8]) -> Change {
+        if !self.is_current(name, version) {
+            return Change::Conflict;
+        }
+        self.last_version += 1;
+        let kept = Versioned { version: self.last_version, definition: definition.to_vec() };
+        self.definitions.insert(name.to_vec(), kept);
+        Change::Done
+    }
+
+    fn remove(&mut self, name: &[u8], version: u64) -> Change {
+        if !self.is_current(name, version) {
+            return Change::Conflict;
+        }
+        self.definitions.remove(name);
+        Change::Done
+    }
 }
 
 impl<E: Env> Service<E> for CatalogService {
@@ -27,23 +84,38 @@ impl<E: Env> Service<E> for CatalogService {
 impl CatalogService {
     fn answer(&self, request: &[u8]) -> Result<Vec<u8>, CallError> {
         let mut reader = Reader::new(request, "the catalog");
-        let mut definitions = self.definitions.lock().expect("no holder panics");
+        let mut shard = self.shard.lock().expect("no holder panics");
         match reader.number()? {
             LIST => {
-                let all = definitions.values();
-                Ok(all.fold(Writer::new(), |writer, definition| writer.bytes(definition)).finish())
+                let all = shard.definitions.values();
+                let add = |writer: Writer, kept: &Versioned| {
+                    writer.number(kept.version).bytes(&kept.definition)
+                };
+                Ok(all.fold(Writer::new(), add).finish())
             }
             PUT => {
-                let (name, definition) = (reader.bytes()?.to_vec(), reader.bytes()?.to_vec());
-                definitions.insert(name, definition);
-                Ok(Vec::new())
+                let (name, version, definition) =
+                    (reader.bytes()?, reader.number()?, reader.bytes()?);
+                Ok(encode(shard.put(name, version, definition)))
             }
             REMOVE => {
-                definitions.remove(reader.bytes()?);
-                Ok(Vec::new())
+                let (name, version) = (reader.bytes()?, reader.number()?);
+                Ok(encode(shard.remove(name, version)))
             }
             _ => Err(CallError::Malformed("the catalog")),
         }
+    }
+}
+
+fn encode(change: Change) -> Vec<u8> {
+    Writer::new().number(u64::from(change == Change::Conflict)).finish()
+}
+
+fn decode(answer: &[u8]) -> Result<Change, CallError> {
+    match Reader::new(answer, "a change of the catalog").number()? {
+        0 => Ok(Change::Done),
+        1 => Ok(Change::Conflict),
+        _ => Err(CallError::Malformed("a change of the catalog")),
     }
 }
 
@@ -54,30 +126,62 @@ pub fn shard_of(name: &str, server_count: u16) -> NodeId {
     NodeId((sum % u64::from(server_count)) as u16)
 }
 
-/// All definitions that a shard keeps.
-pub async fn list<E: Env>(env: &E, node: NodeId) -> Result<Vec<Vec<u8>>, CallError> {
+/// All definitions that a shard keeps, with their versions.
+pub async fn list<E: Env>(env: &E, node: NodeId) -> Result<Vec<Versioned>, CallError> {
     let answer = env.call(node, CATALOG_SERVICE, Writer::new().number(LIST).finish()).await?;
     let mut reader = Reader::new(&answer, "a list of definitions");
     let mut definitions = Vec::new();
     while !reader.is_empty() {
-        definitions.push(reader.bytes()?.to_vec());
+        let (version, definition) = (reader.number()?, reader.bytes()?.to_vec());
+        definitions.push(Versioned { version, definition });
     }
     Ok(definitions)
 }
 
-/// Keeps a definition under a name, replacing what stood there.
+/// Keeps a definition under a name, replacing the one with the version that was read; [`ABSENT`] for a name
+/// that must not be taken.
 pub async fn put<E: Env>(
     env: &E,
     node: NodeId,
     name: &str,
+    version: u64,
     definition: &[u8],
-) -> Result<(), CallError> {
-    let request = Writer::new().number(PUT).bytes(name.as_bytes()).bytes(definition).finish();
-    env.call(node, CATALOG_SERVICE, request).await.map(drop)
+) -> Result<Change, CallError> {
+    let request = Writer::new().number(PUT).bytes(name.as_bytes()).number(version);
+    decode(&env.call(node, CATALOG_SERVICE, request.bytes(definition).finish()).await?)
 }
 
-/// Removes a name.
-pub async fn remove<E: Env>(env: &E, node: NodeId, name: &str) -> Result<(), CallError> {
-    let request = Writer::new().number(REMOVE).bytes(name.as_bytes()).finish();
-    env.call(node, CATALOG_SERVICE, request).await.map(drop)
+/// Removes a name if its definition still has the version that was read.
+pub async fn remove<E: Env>(
+    env: &E,
+    node: NodeId,
+    name: &str,
+    version: u64,
+) -> Result<Change, CallError> {
+    let request = Writer::new().number(REMOVE).bytes(name.as_bytes()).number(version);
+    decode(&env.call(node, CATALOG_SERVICE, request.finish()).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_read_the_last_version_may_change_it() {
+        let mut shard = Shard::default();
+        assert_eq!(shard.put(b"t", ABSENT, b"one"), Change::Done);
+        assert_eq!(shard.put(b"t", ABSENT, b"other"), Change::Conflict);
+        let first = shard.definitions[&b"t"[..]].version;
+        assert_eq!(shard.put(b"t", first, b"two"), Change::Done);
+        assert_eq!(shard.put(b"t", first, b"three"), Change::Conflict);
+        assert_eq!(shard.remove(b"t", first), Change::Conflict);
+        let second = shard.definitions[&b"t"[..]].version;
+        assert_eq!(shard.definitions[&b"t"[..]].definition, b"two");
+        assert_eq!(shard.remove(b"t", second), Change::Done);
+        assert_eq!(shard.remove(b"t", second), Change::Conflict);
+        // The name comes back, its versions do not.
+        assert_eq!(shard.put(b"t", ABSENT, b"one"), Change::Done);
+        assert_eq!(shard.put(b"t", first, b"four"), Change::Conflict);
+        assert_eq!(shard.put(b"t", second, b"four"), Change::Conflict);
+    }
 }

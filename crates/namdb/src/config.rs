@@ -1,7 +1,7 @@
 //! What a database is opened with, and how often a transaction is tried.
 
 use crate::host;
-use txn::Oracle;
+use txn::{DatabaseConfig, Oracle};
 
 /// Least memory of a memory server: less would not hold the catalog and one extent per lane.
 pub const SERVER_BYTES_MIN: u64 = 16 << 20;
@@ -10,6 +10,10 @@ const _: () = assert!(SERVER_BYTES_MIN == 16 << 20, "the message below says 16 M
 pub const SERVER_COUNT_MAX: u16 = 64;
 /// Most transactions at a time: as many as a snapshot by double collect may have slots.
 pub const LANE_COUNT_MAX: u32 = 64;
+/// Least maximal time of a transaction: in less, not even a short one is sure to end.
+pub const TRANSACTION_TIME_MIN_MS: u64 = 1;
+/// Largest maximal time of a transaction, one day: for so long one that hangs may keep all old versions.
+pub const TRANSACTION_TIME_MAX_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// A database inside this process: its memory servers are regions that all its threads share.
 ///
@@ -27,6 +31,11 @@ pub struct Config {
     pub server_bytes: u64,
     /// Transactions that may run at a time, 1 to 64. Default 48. Further ones wait for their turn.
     pub lanes: u32,
+    /// How long a transaction may run, in milliseconds; 1 to 86,400,000, which is a day. Default 10,000. Old
+    /// versions are kept for so long for one that runs; one that runs longer may find what it reads
+    /// collected, and is aborted then. Changes of the catalog wait for so long for those that do not know
+    /// of them.
+    pub transaction_time_max_ms: u64,
     /// How snapshots are taken. Default by double collect, the cheaper way on one machine.
     pub oracle: Oracle,
     /// Seed of the randomness used for placement and back-off. Default 1.
@@ -37,7 +46,14 @@ impl Default for Config {
     fn default() -> Self {
         let half = host::available_memory_bytes() / 2;
         let server_bytes = half.clamp(SERVER_BYTES_MIN, 64 << 30);
-        Self { servers: 1, server_bytes, lanes: 48, oracle: Oracle::DoubleCollect, seed: 1 }
+        Self {
+            servers: 1,
+            server_bytes,
+            lanes: 48,
+            transaction_time_max_ms: DatabaseConfig::default().transaction_time_max_ns / 1_000_000,
+            oracle: Oracle::DoubleCollect,
+            seed: 1,
+        }
     }
 }
 
@@ -54,6 +70,11 @@ pub enum OpenError {
     /// Too few lanes or too many.
     #[error("1 to {LANE_COUNT_MAX} transactions can run at a time, {0} were asked for")]
     LaneCount(u32),
+    /// Transactions could not end in time, or old versions would be kept for too long.
+    #[error(
+        "a transaction may run for {TRANSACTION_TIME_MIN_MS} to {TRANSACTION_TIME_MAX_MS} milliseconds, {0} were asked for"
+    )]
+    TransactionTime(u64),
     /// The memory could not be had, or not be laid out.
     #[error("the memory servers could not be started: {0}")]
     Start(String),
@@ -70,6 +91,10 @@ impl Config {
         }
         if !(1..=LANE_COUNT_MAX).contains(&self.lanes) {
             return Err(OpenError::LaneCount(self.lanes));
+        }
+        let times_ms = TRANSACTION_TIME_MIN_MS..=TRANSACTION_TIME_MAX_MS;
+        if !times_ms.contains(&self.transaction_time_max_ms) {
+            return Err(OpenError::TransactionTime(self.transaction_time_max_ms));
         }
         Ok(())
     }
@@ -120,7 +145,11 @@ mod tests {
             refusal(Config { servers: 0, ..config.clone() }).contains("1 to 64 memory servers")
         );
         assert!(refusal(Config { server_bytes: 1000, ..config.clone() }).contains("16 MiB"));
-        assert!(refusal(Config { lanes: 65, ..config }).contains("1 to 64 transactions"));
+        assert!(refusal(Config { lanes: 65, ..config.clone() }).contains("1 to 64 transactions"));
+        for transaction_time_max_ms in [0, TRANSACTION_TIME_MAX_MS + 1, u64::MAX] {
+            let absurd = Config { transaction_time_max_ms, ..config.clone() };
+            assert!(refusal(absurd).contains("1 to 86400000 milliseconds"));
+        }
     }
 
     #[test]

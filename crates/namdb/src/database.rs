@@ -62,6 +62,7 @@ pub fn open(config: Config) -> Result<Db, OpenError> {
         database: DatabaseConfig {
             oracle: config.oracle,
             lanes: config.lanes,
+            transaction_time_max_ns: config.transaction_time_max_ms * 1_000_000,
             ..DatabaseConfig::default()
         },
     };

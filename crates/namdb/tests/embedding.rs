@@ -1,5 +1,6 @@
 //! The library in a program with threads: sessions, lanes lent and returned, outcomes.
 
+use fabric::Env;
 use namdb::{
     Abort, AsyncSession, Bytes, Column, ColumnType, Config, Db, Isolation, Key, KeyBuilder,
     KeyValueTable, OpenError, Oracle, Outcome, RecordTable, Retry, Schema, TableId, TableSpec,
@@ -323,4 +324,20 @@ fn async_work_outlives_its_future() {
             txn.read_value(table, b"k")
         }));
     assert_eq!(value.expect("quiet"), Some(b"v".to_vec()));
+}
+
+#[test]
+fn nobody_is_waited_for_longer_than_a_transaction_may_run() {
+    let config = Config { server_bytes: 64 << 20, transaction_time_max_ms: 1, ..Config::default() };
+    let db = namdb::open(config).expect("64 MiB can be had");
+    counters(&db);
+    let handle = db.handle();
+    let mut lane = fabric::run_now(handle.lane()).expect("a lane");
+    let txn = fabric::run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    let start_ns = handle.env().now_ns();
+    // The transaction knows the table and does not end.
+    assert_eq!(db.drop_table("counter"), Err(txn::CatalogError::Unacknowledged));
+    let waited_ns = handle.env().now_ns() - start_ns;
+    assert!((1_000_000..5_000_000_000).contains(&waited_ns), "{waited_ns} ns");
+    fabric::run_now(txn.abort());
 }

@@ -118,7 +118,7 @@ impl<const COHERENT: bool> Fabric for Endpoint<COHERENT> {
 
     #[inline]
     fn node_of(&self, region: RegionId) -> NodeId {
-        NodeId(region.0)
+        self.0.shared.core.borrow().addresses.primary(region)
     }
 
     #[inline]

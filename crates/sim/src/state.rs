@@ -9,6 +9,7 @@ use crate::random::Random;
 use crate::scheduler::{Happening, Queue, TaskFuture, Tasks, Timers, WokenTasks};
 use crate::trace::Trace;
 use crate::verbs::Barrier;
+use fabric::AddressMap;
 use layout::NodeId;
 use std::sync::Arc;
 
@@ -50,6 +51,8 @@ pub(crate) struct Core {
     pub(crate) random: Random,
     pub(crate) queue: Queue,
     pub(crate) memory: Memory,
+    /// Who keeps which region.
+    pub(crate) addresses: AddressMap,
     pub(crate) flights: Flights,
     pub(crate) barriers: Vec<Barrier>,
     pub(crate) tasks: Tasks,
@@ -81,6 +84,7 @@ impl Core {
             random: Random::new(config.seed, 0),
             queue: Queue::default(),
             flights: Flights::default(),
+            addresses: AddressMap::one_region_per_server(memory.region_count() as u16),
             barriers: vec![Barrier::default(); memory.region_count()],
             memory,
             tasks: Tasks::default(),

@@ -7,7 +7,7 @@ use crate::scheduler::Happening;
 use crate::state::Core;
 use fabric::{ALWAYS_WRITTEN_END, FabricError, Verb};
 use layout::row::{Cover, HEADER, LINK, VERSION, checksum};
-use layout::{GlobalPtr, NodeId, VersionWord, bucket};
+use layout::{GlobalPtr, VersionWord, bucket};
 use std::ops::Range;
 
 /// When the verbs of one segment to one server that others must wait for have taken effect.
@@ -52,7 +52,7 @@ impl Core {
             flight.failure = Some(FabricError::OutOfRange { at, words });
             return;
         }
-        let node = NodeId(at.region().0);
+        let node = self.addresses.primary(at.region());
         if self.memory_is_dead(node) {
             flight.failure = Some(FabricError::Unreachable(node));
             return;
@@ -231,7 +231,7 @@ impl Core {
         self.word_events += 1;
         let mut flight = self.flights.take(place);
         let verb = flight.verb(index);
-        let node = NodeId(verb.target().region().0);
+        let node = self.addresses.primary(verb.target().region());
         let is_dead = self.nodes[usize::from(node.0)].memory_is_dead;
         if is_dead {
             flight.failure = Some(FabricError::Unreachable(node));

@@ -1,6 +1,6 @@
 //! The catalog as a compute server caches it: tables, indexes, and where their roots are [ZB17 §6.1].
 
-use crate::definition::{IndexDefinition, IndexStorage, TableDefinition, TableStorage};
+use crate::definition::{IndexDefinition, IndexState, IndexStorage, TableDefinition, TableStorage};
 use fabric::CallError;
 use index::IndexError;
 use index::hash::HashTable;
@@ -216,9 +216,9 @@ pub struct Catalog {
 
 impl Catalog {
     /// Builds the cache from the definitions that the catalog's shards keep.
-    pub fn build(
+    pub fn build<'a>(
         epoch: u64,
-        definitions: &[TableDefinition],
+        definitions: impl IntoIterator<Item = &'a TableDefinition>,
         checksummed: bool,
     ) -> Result<Self, CatalogError> {
         let mut catalog = Self { epoch, ..Self::default() };
@@ -282,7 +282,7 @@ impl Catalog {
             key_words,
             payload_ranges: schema.payload_ranges(&index.design.columns),
             storage,
-            is_readable: index.is_readable,
+            is_readable: index.state == IndexState::Readable,
         };
         let number = index.number as usize;
         if self.indexes.len() <= number {

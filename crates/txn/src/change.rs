@@ -1,5 +1,9 @@
 //! Changing the catalog while transactions run: tables and indexes come and go in steps, each of which
 //! waits until every lane has taken note of it [design §4].
+//!
+//! Changes run side by side. Each step that alters a definition reads it, and is refused by the shard if
+//! somebody else altered it in between; then it reads again. An index that others may meanwhile have
+//! dropped, alone or with its table, is always looked for again by its number.
 
 use crate::catalog::{
     Catalog, CatalogError, INDEXES_MAX, IndexId, TABLES_MAX, TableId, TableSpec, check_design,
@@ -7,30 +11,26 @@ use crate::catalog::{
 };
 use crate::database::{Database, Oracle};
 use crate::definition::{
-    ENTRY_SLOTS, HashRoot, IndexDefinition, IndexStorage, TableDefinition, TableStorage, TreeRoot,
-    bucket_layout,
+    ENTRY_SLOTS, HashRoot, IndexDefinition, IndexState, IndexStorage, TableDefinition,
+    TableStorage, TreeRoot, bucket_layout,
 };
 use crate::detach::detached;
 use crate::step::ChangeStep;
-use crate::transaction::Isolation;
-use crate::{Abort, Outcome};
 use fabric::{Batch, Env, Span};
 use index::hash::Locator;
 use layout::oracle::{
-    EPOCH, INDEXES, LANE_ACKNOWLEDGED, LANE_ACTIVE, LANE_WORDS, LANE_WORKING, TABLES,
+    EPOCH, INDEXES, LANE_ACKNOWLEDGED, LANE_ACTIVE, LANE_WORDS, LANE_WORKING, SLOT_COUNT, TABLES,
 };
 use layout::{
-    BucketLayout, IndexDesign, IndexKind, LeafLayout, Placement, RowLayout, Schema, SlotId, Storage,
+    BucketLayout, IndexDesign, IndexKind, LeafLayout, NodeId, Placement, RowLayout, Schema, SlotId,
+    Storage,
 };
+use memory::catalog::{ABSENT, Change};
 use memory::{Label, Pool};
 use std::sync::Arc;
 
 /// Nanoseconds between two looks at the lanes.
 const LOOK_INTERVAL_NS: u64 = 100_000;
-/// Rows that one transaction of an index fill writes entries for.
-const FILL_ROWS: usize = 256;
-/// Tries of such a transaction.
-const FILL_TRIES_MAX: u32 = 1000;
 /// Share of used slots that a hash index is planned for, in percent.
 const ENTRY_LOAD_PERCENT: u64 = 60;
 
@@ -74,10 +74,7 @@ impl<E: Env> Database<E> {
             Ok(storages) => storages,
             Err(error) => {
                 // Nobody knows of the table: what was made of it goes at once.
-                let indexes = (0..spec.indexes.len() as u32).map(|n| index_label(first_index + n));
-                for label in indexes.chain([table_label(number)]) {
-                    self.free_memory(label).await?;
-                }
+                self.unmake_table(&spec, number, first_index).await?;
                 return Err(error);
             }
         };
@@ -85,15 +82,35 @@ impl<E: Env> Database<E> {
         self.env.reach(ChangeStep::StorageMade).await;
         let definition = TableDefinition {
             number,
-            name,
+            name: name.clone(),
             columns: spec.schema.columns().to_vec(),
             key: spec.schema.key().to_vec(),
-            design: spec.design,
+            design: spec.design.clone(),
             storage,
             indexes,
         };
-        self.store(&definition).await?;
+        if self.put(ABSENT, &definition).await? == Change::Conflict {
+            // Somebody else made a table of this name meanwhile.
+            self.unmake_table(&spec, number, first_index).await?;
+            self.refresh().await?;
+            return Err(CatalogError::Exists(format!("table {name}")));
+        }
+        self.start_epoch(Vec::new()).await?;
         Ok(TableId(number))
+    }
+
+    /// Gives back the memory of a table that no definition names.
+    async fn unmake_table(
+        &self,
+        spec: &TableSpec,
+        number: u32,
+        first_index: u32,
+    ) -> Result<(), CatalogError> {
+        let indexes = (0..spec.indexes.len() as u32).map(|n| index_label(first_index + n));
+        for label in indexes.chain([table_label(number)]) {
+            self.free_memory(label).await?;
+        }
+        Ok(())
     }
 
     async fn create_storages(
@@ -108,7 +125,7 @@ impl<E: Env> Database<E> {
         for (number, design) in (first_index..).zip(&spec.indexes) {
             let storage = self.create_entries(&spec.schema, design, index_label(number)).await?;
             let design = design.clone();
-            indexes.push(IndexDefinition { number, design, storage, is_readable: true });
+            indexes.push(IndexDefinition { number, design, storage, state: IndexState::Readable });
         }
         Ok((storage, indexes))
     }
@@ -207,21 +224,42 @@ impl<E: Env> Database<E> {
         }
     }
 
-    /// Puts a definition into its shard and starts a new epoch; waits until every lane knows it.
-    async fn store(&self, definition: &TableDefinition) -> Result<Arc<Catalog>, CatalogError> {
-        self.store_and_release(definition, Vec::new()).await
+    /// Puts a definition into its shard, in place of the version that was read.
+    async fn put(
+        &self,
+        version: u64,
+        definition: &TableDefinition,
+    ) -> Result<Change, CatalogError> {
+        let (shard, bytes) = (self.shard_of(&definition.name), definition.encode());
+        let name = &definition.name;
+        let change = memory::catalog::put(&self.env, shard, name, version, &bytes).await?;
+        if change == Change::Done {
+            self.env.reach(ChangeStep::DefinitionStored).await;
+        }
+        Ok(change)
     }
 
-    /// As [`Self::store`]; memory of these labels does not belong to anything then.
-    async fn store_and_release(
+    fn shard_of(&self, name: &str) -> NodeId {
+        memory::catalog::shard_of(name, self.shared.servers.len() as u16)
+    }
+
+    /// Alters the definition of a table, as often as somebody else was faster. It fails without effect if
+    /// `alter` does, or if the table is gone; another one of the same name is not meant.
+    async fn alter(
         &self,
-        definition: &TableDefinition,
-        labels: Vec<Label>,
-    ) -> Result<Arc<Catalog>, CatalogError> {
-        let shard = memory::catalog::shard_of(&definition.name, self.shared.servers.len() as u16);
-        memory::catalog::put(&self.env, shard, &definition.name, &definition.encode()).await?;
-        self.env.reach(ChangeStep::DefinitionStored).await;
-        self.start_epoch(labels).await
+        table: &TableDefinition,
+        alter: impl Fn(&mut TableDefinition) -> Result<(), CatalogError>,
+    ) -> Result<(), CatalogError> {
+        loop {
+            let (version, mut definition) = self.definition(&table.name).await?;
+            if definition.number != table.number {
+                return Err(CatalogError::NoTable(table.name.clone()));
+            }
+            alter(&mut definition)?;
+            if self.put(version, &definition).await? == Change::Done {
+                return Ok(());
+            }
+        }
     }
 
     /// Starts an epoch without the owners of `released` and waits until every lane knows it; then their memory
@@ -229,7 +267,11 @@ impl<E: Env> Database<E> {
     async fn start_epoch(&self, released: Vec<Label>) -> Result<Arc<Catalog>, CatalogError> {
         let mut batch = Batch::new();
         let epoch = batch.fetch_and_add(self.shared.oracle.add_words(u64::from(EPOCH)), 1);
+        // Other compute servers may have lanes that this one has not heard of. Those that are yet to come
+        // begin in the new epoch.
+        let slots = batch.read(self.shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
         let batch = self.env.execute(batch).await?;
+        self.shared.note_slots(batch.word(slots.at) as u32);
         self.env.reach(ChangeStep::EpochStarted).await;
         let epoch = batch.found(epoch) + 1;
         if !released.is_empty() {
@@ -276,10 +318,10 @@ impl<E: Env> Database<E> {
         }
     }
 
-    /// The definition of a table as the catalog now has it.
-    async fn definition(&self, table: &str) -> Result<TableDefinition, CatalogError> {
+    /// The definition of a table as the catalog now has it, with its version.
+    async fn definition(&self, table: &str) -> Result<(u64, TableDefinition), CatalogError> {
         let definitions = self.shared.definitions(&self.env).await?;
-        let found = definitions.into_iter().find(|definition| definition.name == table);
+        let found = definitions.into_iter().find(|(_, definition)| definition.name == table);
         found.ok_or_else(|| CatalogError::NoTable(table.to_owned()))
     }
 
@@ -291,10 +333,16 @@ impl<E: Env> Database<E> {
     }
 
     async fn remove_table(&self, name: &str) -> Result<(), CatalogError> {
-        let definition = self.definition(name).await?;
-        let shard = memory::catalog::shard_of(name, self.shared.servers.len() as u16);
-        memory::catalog::remove(&self.env, shard, name).await?;
+        let definition = loop {
+            let (version, definition) = self.definition(name).await?;
+            let shard = self.shard_of(name);
+            let removed = memory::catalog::remove(&self.env, shard, name, version).await?;
+            if removed == Change::Done {
+                break definition;
+            }
+        };
         self.env.reach(ChangeStep::DefinitionRemoved).await;
+        // It is what the catalog had last, so these are all indexes, also those still to be filled.
         let indexes = definition.indexes.iter().map(|index| index_label(index.number));
         let labels = indexes.chain([table_label(definition.number)]).collect();
         self.start_epoch(labels).await.map(drop)
@@ -312,18 +360,11 @@ impl<E: Env> Database<E> {
     }
 
     async fn make_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
-        let mut definition = self.definition(table).await?;
-        if definition.indexes.iter().any(|index| index.design.name == design.name) {
-            return Err(CatalogError::Exists(format!("index {}", design.name)));
-        }
-        if definition.indexes.len() == INDEXES_MAX {
-            return Err(CatalogError::Limit(format!(
-                "a table has at most {INDEXES_MAX} secondary indexes"
-            )));
-        }
+        let (_, table) = self.definition(table).await?;
+        check_room(&table, &design.name)?;
         let number = self.draw_number(INDEXES, 1).await?;
         let label = index_label(number);
-        let storage = match self.create_entries(&definition.schema()?, &design, label).await {
+        let storage = match self.create_entries(&table.schema()?, &design, label).await {
             Ok(storage) => storage,
             Err(error) => {
                 self.free_memory(label).await?;
@@ -331,20 +372,82 @@ impl<E: Env> Database<E> {
             }
         };
         self.env.reach(ChangeStep::StorageMade).await;
-        let name = design.name.clone();
-        definition.indexes.push(IndexDefinition { number, design, storage, is_readable: false });
-        self.store(&definition).await?;
-        if let Err(error) = self.fill_index(TableId(definition.number), number, table, &name).await
-        {
-            definition.indexes.pop();
-            self.store_and_release(&definition, vec![label]).await?;
+        let index = IndexDefinition { number, design, storage, state: IndexState::Filling };
+        let added = self.alter(&table, |definition| {
+            check_room(definition, &index.design.name)?;
+            definition.indexes.push(index.clone());
+            Ok(())
+        });
+        match added.await {
+            Ok(()) => {}
+            // Whether the shard has it is not known.
+            Err(error @ CatalogError::Unreachable(_)) => return Err(error),
+            Err(error) => {
+                self.free_memory(label).await?;
+                return Err(error);
+            }
+        }
+        if let Err(error) = self.complete_index(&table, &index).await {
+            // If lanes do not take note of that in time, its memory goes back with the next change.
+            let _ = self.withdraw_index(&table, &index).await;
             return Err(error);
         }
+        match self.start_epoch(Vec::new()).await {
+            // Whoever begins from now on may read the index; those who do not know that need not.
+            Ok(_) | Err(CatalogError::Unacknowledged) => Ok(IndexId(number)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Everybody keeps the index up to date; fills it; says that it can be read.
+    async fn complete_index(
+        &self,
+        table: &TableDefinition,
+        index: &IndexDefinition,
+    ) -> Result<(), CatalogError> {
+        self.start_epoch(Vec::new()).await?;
+        self.fill_index(table, index).await?;
         self.env.reach(ChangeStep::IndexFilled).await;
-        let last = definition.indexes.last_mut().expect("it was pushed above");
-        last.is_readable = true;
-        self.store(&definition).await?;
-        Ok(IndexId(number))
+        let readable = self.alter(table, |definition| {
+            let own = index_numbered(definition, index)?;
+            if own.state == IndexState::Going {
+                return Err(no_index(index, table));
+            }
+            own.state = IndexState::Readable;
+            Ok(())
+        });
+        readable.await
+    }
+
+    /// Takes an index out of the catalog that nobody could read yet, unless somebody else is dropping it.
+    async fn withdraw_index(
+        &self,
+        table: &TableDefinition,
+        index: &IndexDefinition,
+    ) -> Result<(), CatalogError> {
+        let removed = self.remove_definition(table, index, IndexState::Filling).await;
+        match removed {
+            Ok(()) => self.start_epoch(vec![index_label(index.number)]).await.map(drop),
+            Err(CatalogError::NoTable(_) | CatalogError::NoIndex(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes an index in this state out of its table's definition.
+    async fn remove_definition(
+        &self,
+        table: &TableDefinition,
+        index: &IndexDefinition,
+        state: IndexState,
+    ) -> Result<(), CatalogError> {
+        let removed = self.alter(table, |definition| {
+            if index_numbered(definition, index)?.state != state {
+                return Err(no_index(index, table));
+            }
+            definition.indexes.retain(|other| other.number != index.number);
+            Ok(())
+        });
+        removed.await
     }
 
     /// Drops an index: first nobody reads it any more, then nobody keeps it up to date, then its memory goes.
@@ -354,80 +457,44 @@ impl<E: Env> Database<E> {
     }
 
     async fn remove_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
-        let mut definition = self.definition(table).await?;
-        let position = definition.indexes.iter().position(|other| other.design.name == index);
-        let position =
-            position.ok_or_else(|| CatalogError::NoIndex(format!("{index} on {table}")))?;
-        definition.indexes[position].is_readable = false;
-        self.store(&definition).await?;
-        let removed = definition.indexes.remove(position);
-        let labels = vec![index_label(removed.number)];
-        self.store_and_release(&definition, labels).await.map(drop)
+        let (_, table) = self.definition(table).await?;
+        let found = table.indexes.iter().find(|other| other.design.name == index);
+        let found =
+            found.ok_or_else(|| CatalogError::NoIndex(format!("{index} on {}", table.name)))?;
+        let going = self.alter(&table, |definition| {
+            index_numbered(definition, found)?.state = IndexState::Going;
+            Ok(())
+        });
+        going.await?;
+        self.start_epoch(Vec::new()).await?;
+        self.remove_definition(&table, found, IndexState::Going).await?;
+        self.start_epoch(vec![index_label(found.number)]).await.map(drop)
     }
+}
 
-    /// Adds an entry for every row of a snapshot, a few hundred rows per transaction.
-    async fn fill_index(
-        &self,
-        table: TableId,
-        index: u32,
-        name: &str,
-        index_name: &str,
-    ) -> Result<(), CatalogError> {
-        let mut lane = self.lane().await.map_err(|error| CatalogError::Limit(error.to_string()))?;
-        let mut keys = Vec::new();
-        for attempt in 0..FILL_TRIES_MAX {
-            keys.clear();
-            let txn = lane.begin(Isolation::Snapshot).await;
-            let Ok(mut txn) = txn else { continue };
-            let mut note =
-                |row: layout::RecordRef<'_>| keys.push(layout::Key::from_words(row.key()));
-            match txn.for_each(table, &mut note).await {
-                Ok(()) => break,
-                Err(error) if attempt + 1 == FILL_TRIES_MAX => {
-                    return Err(CatalogError::Unreachable(error.to_string()));
-                }
-                Err(_) => {}
-            }
-        }
-        for chunk in keys.chunks(FILL_ROWS) {
-            self.fill_chunk(&mut lane, table, index, chunk, name, index_name).await?;
-        }
-        Ok(())
+/// Refuses an index that the table has already, or has no room for.
+fn check_room(table: &TableDefinition, index: &str) -> Result<(), CatalogError> {
+    if table.indexes.iter().any(|other| other.design.name == index) {
+        return Err(CatalogError::Exists(format!("index {index}")));
     }
+    if table.indexes.len() >= INDEXES_MAX {
+        return Err(CatalogError::Limit(format!(
+            "a table has at most {INDEXES_MAX} secondary indexes"
+        )));
+    }
+    Ok(())
+}
 
-    /// Rows that changed since the snapshot have their entry from whoever changed them; the others get it
-    /// here, in a transaction that writes entries only.
-    async fn fill_chunk(
-        &self,
-        lane: &mut crate::Lane<E>,
-        table: TableId,
-        index: u32,
-        keys: &[layout::Key],
-        name: &str,
-        index_name: &str,
-    ) -> Result<(), CatalogError> {
-        for _ in 0..FILL_TRIES_MAX {
-            let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { continue };
-            let reads: Vec<_> = keys.iter().map(|&key| (table, key)).collect();
-            let mut rows = Vec::new();
-            if txn.read_many(&reads, &mut rows).await.is_err() {
-                continue;
-            }
-            let filled = txn.add_index_entries(index, rows.iter().flatten()).await;
-            match filled {
-                Ok(Outcome::Committed) => return Ok(()),
-                Ok(Outcome::Aborted(Abort::UniqueViolation)) => {
-                    let (table, index) = (name.to_owned(), index_name.to_owned());
-                    return Err(CatalogError::Duplicate { table, index });
-                }
-                Ok(Outcome::Aborted(Abort::OutOfMemory)) => {
-                    return Err(CatalogError::OutOfMemory("memory servers are full".to_owned()));
-                }
-                _ => self.env.yield_now().await,
-            }
-        }
-        Err(CatalogError::Unreachable(format!(
-            "index {index_name} could not be filled under this load"
-        )))
-    }
+/// The index in a definition that was read again.
+fn index_numbered<'a>(
+    table: &'a mut TableDefinition,
+    index: &IndexDefinition,
+) -> Result<&'a mut IndexDefinition, CatalogError> {
+    let missing = no_index(index, table);
+    table.indexes.iter_mut().find(|other| other.number == index.number).ok_or(missing)
+}
+
+/// The index was dropped while it was changed.
+pub(crate) fn no_index(index: &IndexDefinition, table: &TableDefinition) -> CatalogError {
+    CatalogError::NoIndex(format!("{} on {}", index.design.name, table.name))
 }

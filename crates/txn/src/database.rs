@@ -175,7 +175,8 @@ impl<E: Env> Shared<E> {
             return Ok(cached);
         }
         let definitions = self.definitions(env).await?;
-        let catalog = Arc::new(Catalog::build(epoch, &definitions, !E::COHERENT)?);
+        let definitions = definitions.iter().map(|(_, definition)| definition);
+        let catalog = Arc::new(Catalog::build(epoch, definitions, !E::COHERENT)?);
         let mut current = self.catalog.lock().expect("no holder panics");
         if current.epoch < epoch {
             let has = |label| catalog.tables.iter().flatten().any(|info| info.label == label);
@@ -185,12 +186,12 @@ impl<E: Env> Shared<E> {
         Ok(current.clone())
     }
 
-    /// All definitions, from all shards.
-    pub async fn definitions(&self, env: &E) -> Result<Vec<TableDefinition>, CatalogError> {
+    /// All definitions, from all shards, with the versions that these gave them.
+    pub async fn definitions(&self, env: &E) -> Result<Vec<(u64, TableDefinition)>, CatalogError> {
         let mut definitions = Vec::new();
         for &server in &self.servers {
-            for bytes in memory::catalog::list(env, server).await? {
-                definitions.push(TableDefinition::decode(&bytes)?);
+            for kept in memory::catalog::list(env, server).await? {
+                definitions.push((kept.version, TableDefinition::decode(&kept.definition)?));
             }
         }
         Ok(definitions)

@@ -46,8 +46,20 @@ pub struct IndexDefinition {
     pub design: IndexDesign,
     /// Where its entries are.
     pub storage: IndexStorage,
-    /// Transactions may read it; before, they only keep it up to date.
-    pub is_readable: bool,
+    /// How far it has come.
+    pub state: IndexState,
+}
+
+/// How far an index has come. Transactions keep it up to date in every state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum IndexState {
+    /// It lacks entries of rows that were there before it.
+    Filling,
+    /// Transactions may read it.
+    Readable,
+    /// Somebody drops it. It never becomes readable again, or a reader could miss what writers who do not
+    /// know it any more leave out.
+    Going,
 }
 
 /// Where an index's entries are.

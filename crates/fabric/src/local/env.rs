@@ -73,7 +73,7 @@ impl Fabric for LocalEnv {
 
     #[inline]
     fn node_of(&self, region: RegionId) -> NodeId {
-        NodeId(region.0)
+        self.world.addresses().primary(region)
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! The shared part of a local world: regions, services, and who is who.
 
+use crate::address_map::AddressMap;
 use crate::error::{CallError, FabricError};
 use crate::local::env::LocalEnv;
 use crate::raw::Memory;
@@ -26,6 +27,7 @@ type Services = BTreeMap<(NodeId, ServiceId), Arc<dyn Service<LocalEnv>>>;
 /// Threads of one process, their memory servers' regions, and the services those offer.
 pub struct LocalWorld {
     regions: Vec<Memory>,
+    addresses: AddressMap,
     services: RwLock<Services>,
     start: Instant,
     seed: u64,
@@ -45,13 +47,25 @@ impl LocalWorld {
         }
         #[allow(clippy::disallowed_methods, reason = "this is where Env's clock comes from")]
         let start = Instant::now();
-        let services = RwLock::default();
-        Ok(Arc::new(Self { regions, services, start, seed: config.seed, endpoints: 0.into() }))
+        Ok(Arc::new(Self {
+            addresses: AddressMap::one_region_per_server(regions.len() as u16),
+            regions,
+            services: RwLock::default(),
+            start,
+            seed: config.seed,
+            endpoints: 0.into(),
+        }))
     }
 
     /// Number of memory servers.
     pub fn server_count(&self) -> u16 {
         self.regions.len() as u16
+    }
+
+    /// Who keeps which region.
+    #[inline]
+    pub fn addresses(&self) -> &AddressMap {
+        &self.addresses
     }
 
     /// Bytes of `region`.

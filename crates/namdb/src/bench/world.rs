@@ -67,6 +67,7 @@ pub fn open(plan: &WorldPlan, needed_bytes: u64) -> Result<Db> {
         lanes: plan.threads + 1,
         oracle: plan.oracle,
         seed: plan.seed,
+        ..Config::default()
     };
     namdb::open(config).with_context(|| {
         let asked = text::bytes(memory_bytes);

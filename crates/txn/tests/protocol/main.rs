@@ -1,12 +1,13 @@
 //! The proof that the protocol is right, as far as running it under every kind of hostility can give one.
 //!
 //! [`litmus`] has the anomalies, one by one, and [`threads`] has them on real memory; [`random`] mixes
-//! everything, [`contents`] more rows; [`killed`] and [`dropped`] end compute servers and futures half way. [`mutants`] shows that
+//! everything, [`contents`] more rows; [`catalog`] has changes of the catalog side by side; [`killed`] and [`dropped`] end compute servers and futures half way. [`mutants`] shows that
 //! these tests notice a missing guard.
 
 #[path = "../support/mod.rs"]
 mod support;
 
+mod catalog;
 mod contents;
 mod dropped;
 mod killed;

@@ -8,11 +8,14 @@ use crate::random::{Dice, Mix, SNAPSHOT, TIGHT, programs};
 use crate::support::cluster::Cluster;
 use crate::support::history::{cycle, shared_groups, violations};
 use crate::support::program::{KEY_MAX, Program, Step, Tables};
-use crate::support::{index, table};
+use crate::support::{VALUE, index, key, table};
+use fabric::Env;
 use layout::{IndexKind, Storage};
 use sim::SimConfig;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use txn::{DatabaseConfig, Isolation};
+use std::rc::Rc;
+use txn::{DatabaseConfig, Isolation, Lane, Outcome};
 
 /// A run of a scenario in a world: what is wrong with it, and how often the guard was asked for.
 type Scenario<'a> = &'a dyn Fn(SimConfig, &str) -> (Vec<String>, u64);
@@ -251,4 +254,108 @@ fn validating_a_leaf_by_its_insert_word_alone() {
 fn taking_a_value_without_its_version() {
     let mix = Mix { storage: Storage::HashInlined, keys: 3, has_notes: true, ..TIGHT };
     is_caught(&["value::skip_version"], 1000, &random::<false>(mix));
+}
+
+/// Writes the same value into some rows; whether all of that is known to be done.
+async fn write_all<E: Env>(lane: &mut Lane<E>, tables: Tables, ids: &[i32], value: i64) -> bool {
+    let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { return false };
+    for &id in ids {
+        let row = match txn.read(tables.table, &key(id)).await {
+            Ok(Some(row)) => row,
+            Ok(None) => match txn.insert(tables.table, &key(id)).await {
+                Ok(row) => row,
+                Err(_) => return false,
+            },
+            Err(_) => return false,
+        };
+        txn.update(row).set_int(VALUE, value);
+    }
+    txn.commit().await == Outcome::Committed
+}
+
+/// What a snapshot shows of two rows that are always written together.
+async fn pair<E: Env>(lane: &mut Lane<E>, tables: Tables) -> Option<[Option<i64>; 2]> {
+    let mut txn = lane.begin(Isolation::Snapshot).await.ok()?;
+    let mut pair = [None; 2];
+    for (id, value) in (0..).zip(&mut pair) {
+        let row = txn.read(tables.table, &key(id)).await.ok()?;
+        *value = row.map(|row| txn.row(row).int(VALUE));
+    }
+    Some(pair)
+}
+
+/// One session writes two rows together, or a third, on one lane, while completions are lost. Others look
+/// whether the two are the same.
+fn writing_under_loss(config: SimConfig, mutant: &str) -> (Vec<String>, u64) {
+    let config = SimConfig { lost_batch_one_in: 60, ..config };
+    let prepare = || {
+        let cluster = Cluster::<false>::new(config, 1, DatabaseConfig::default());
+        let tables = cluster.create(table("t", Storage::HashInlined, Vec::new()));
+        let mut lane = cluster.lane();
+        let is_filled = cluster.admin(write_all(&mut lane, tables, &[0, 1, 2], 0));
+        assert!(is_filled, "a loss");
+        (cluster, tables)
+    };
+    // A world that loses a completion before there are rows has nothing to show.
+    let Ok((cluster, tables)) = catch_unwind(AssertUnwindSafe(prepare)) else {
+        return (Vec::new(), 0);
+    };
+    let wrong = Rc::new(RefCell::new(Vec::new()));
+    let writer = cluster.compute(0);
+    cluster.world.spawn_on(&writer.env().clone(), async move {
+        let (Ok(_), Ok(mut lane)) = (writer.refresh().await, writer.lane().await) else { return };
+        for value in 1..30 {
+            write_all(&mut lane, tables, if value % 2 == 1 { &[0, 1] } else { &[2] }, value).await;
+        }
+    });
+    for number in 1..3 {
+        let (reader, wrong) = (cluster.compute(number), wrong.clone());
+        cluster.world.spawn_on(&reader.env().clone(), async move {
+            let (Ok(_), Ok(mut lane)) = (reader.refresh().await, reader.lane().await) else {
+                return;
+            };
+            for _ in 0..60 {
+                if let Some([one, other]) = pair(&mut lane, tables).await
+                    && one != other
+                {
+                    wrong.borrow_mut().push(format!("half a transaction: {one:?}, {other:?}"));
+                }
+            }
+        });
+    }
+    cluster.world.run_until_idle();
+    (wrong.take(), cluster.world.mutant_asked(mutant))
+}
+
+#[test]
+fn going_on_with_a_lane_after_an_unknown_outcome() {
+    is_caught(&["lane::reused_after_unknown"], 600, &writing_under_loss);
+}
+
+#[test]
+fn proving_two_absences_by_one_of_two_readings() {
+    let setup = vec![vec![Step::Put(0)]];
+    let mixed = vec![
+        Step::Read(5),
+        Step::Pause(20_000),
+        Step::Insert(6, 0),
+        Step::Insert(7, 0),
+        Step::Insert(8, 0),
+        Step::Insert(5, 0),
+    ];
+    let sessions = vec![mixed, vec![Step::Insert(5, 0)], vec![Step::Insert(5, 0)]];
+    let scenario = fixed::<false>(Storage::HashInlined, Isolation::Snapshot, None, setup, sessions);
+    is_caught(&["write::mix_bucket_readings"], 2000, &scenario);
+}
+
+#[test]
+fn removing_an_entry_that_an_old_snapshot_needs() {
+    let mix = Mix {
+        storage: Storage::HashInlined,
+        keys: 3,
+        index: Some(IndexKind::Tree),
+        transactions: 20,
+        ..TIGHT
+    };
+    is_caught(&["collect::trust_newest_version"], 3000, &random::<false>(mix));
 }

@@ -2,6 +2,7 @@
 
 mod damage;
 mod loaded;
+mod simulated;
 
 use super::*;
 use crate::driver::KindTotals;
@@ -110,6 +111,24 @@ fn two_threads_in_one_warehouse_conflict_and_keep_every_check() {
     let database = loaded(&tpcc);
     let totals = run_on_threads(&tpcc, &database, 2, 20_000);
     assert_all_hold(&check(&tpcc, &database, &totals, false));
+}
+
+#[test]
+fn two_serializable_threads_keep_every_check() {
+    for warehouses in [1, WAREHOUSES] {
+        let config = Config {
+            scale: Scale::SMALL,
+            seed: 12,
+            isolation: Isolation::Serializable,
+            ..Config::new(warehouses)
+        };
+        let tpcc = Tpcc::new(config).expect("the configuration makes sense");
+        let database = loaded(&tpcc);
+        let totals = run_on_threads(&tpcc, &database, 2, 3000);
+        assert_all_hold(&check(&tpcc, &database, &totals, false));
+        let report = run_now(database.check()).expect("readable");
+        assert_eq!((&report.errors, &report.locked), (&Vec::new(), &Vec::new()));
+    }
 }
 
 #[test]

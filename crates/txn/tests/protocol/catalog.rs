@@ -1,0 +1,331 @@
+//! Changes of the catalog that run side by side, under transactions: each says truly what it did, the
+//! structures hold, and no memory is left that belongs to nothing.
+
+use crate::support::cluster::Cluster;
+use crate::support::{GROUP, STORAGES, VALUE, group_key, index, key, table};
+use fabric::{Env, LocalEnv, run_now};
+use layout::{IndexDesign, IndexKind, Storage};
+use sim::{Endpoint, SimConfig};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Barrier;
+use txn::local::{OpenConfig, open};
+use txn::{CatalogError, Database, DatabaseConfig, Isolation, Lane, Oracle, TableId};
+
+/// Worlds per pair of changes.
+const SEEDS: u64 = 60;
+/// The second change begins up to this much later than the first, or earlier.
+const OFFSET_MAX_NS: u64 = 1_500_000;
+/// Rows of the table that changes are about.
+const ROWS: i32 = 20;
+/// Groups of its rows.
+const GROUPS: i64 = 3;
+/// Rounds per pair of changes with threads.
+const ROUNDS: usize = 25;
+
+/// A change of the catalog. The table is always called "t".
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Change {
+    CreateTable,
+    DropTable,
+    CreateIndex(&'static str, IndexKind),
+    DropIndex(&'static str),
+}
+use Change::{CreateIndex, CreateTable, DropIndex, DropTable};
+
+const HASH_A: Change = CreateIndex("a", IndexKind::Hash);
+const TREE_A: Change = CreateIndex("a", IndexKind::Tree);
+const TREE_B: Change = CreateIndex("b", IndexKind::Tree);
+
+/// What the catalog is said to hold: the table, and the names of its indexes.
+type Shape = Option<BTreeSet<&'static str>>;
+
+impl Change {
+    async fn run<E: Env>(self, database: &Database<E>, storage: Storage) -> Told {
+        let design = |name: &str, kind| IndexDesign { name: name.to_owned(), ..index(kind, false) };
+        match self {
+            CreateTable => {
+                let spec = table("t", storage, vec![design("c", IndexKind::Hash)]);
+                database.create_table(spec).await.map(drop)
+            }
+            DropTable => database.drop_table("t").await,
+            CreateIndex(name, kind) => {
+                database.create_index("t", design(name, kind)).await.map(drop)
+            }
+            DropIndex(name) => database.drop_index("t", name).await,
+        }
+    }
+
+    /// What it makes of the catalog if nothing runs beside it, or which kind of answer says that it did
+    /// nothing.
+    fn of(self, shape: &Shape) -> Result<Shape, &'static str> {
+        match (self, shape.clone()) {
+            (CreateTable, Some(_)) => Err("exists"),
+            (CreateTable, None) => Ok(Some(BTreeSet::from(["c"]))),
+            (_, None) => Err("no table"),
+            (DropTable, Some(_)) => Ok(None),
+            (CreateIndex(name, _), Some(mut indexes)) => {
+                if indexes.insert(name) {
+                    Ok(Some(indexes))
+                } else {
+                    Err("exists")
+                }
+            }
+            (DropIndex(name), Some(mut indexes)) => {
+                if indexes.remove(name) {
+                    Ok(Some(indexes))
+                } else {
+                    Err("no index")
+                }
+            }
+        }
+    }
+}
+
+/// What the caller of a change was told.
+type Told = Result<(), CatalogError>;
+
+fn kind(told: &Told) -> Result<(), &'static str> {
+    match told {
+        Ok(()) => Ok(()),
+        Err(CatalogError::Exists(_)) => Err("exists"),
+        Err(CatalogError::NoTable(_)) => Err("no table"),
+        Err(CatalogError::NoIndex(_)) => Err("no index"),
+        Err(other) => panic!("no reason for this: {other}"),
+    }
+}
+
+/// What the catalog may hold after two changes that were told this: what they leave behind one after the
+/// other. A change that found what it works on gone when it was half done may answer so, without effect.
+fn allowed(
+    before: &Shape,
+    changes: [Change; 2],
+    told: [Result<(), &'static str>; 2],
+) -> Vec<Shape> {
+    let mut shapes = Vec::new();
+    for [first, second] in [[0, 1], [1, 0]] {
+        let alone = |n: usize, shape: &Shape| match changes[n].of(shape) {
+            Ok(after) if told[n].is_ok() => Some(after),
+            Err(refused) if told[n] == Err(refused) => Some(shape.clone()),
+            _ => None,
+        };
+        let middle = alone(first, before);
+        shapes.extend(middle.and_then(|middle| alone(second, &middle)));
+        // The second was half done when the first took away what it worked on.
+        let vanished = matches!(told[second], Err("no table" | "no index"));
+        let removes = matches!(changes[first], DropTable | DropIndex(_)) && told[first].is_ok();
+        if let (true, true, Ok(middle)) = (vanished, removes, changes[second].of(before)) {
+            shapes.extend(changes[first].of(&middle));
+        }
+    }
+    shapes
+}
+
+/// The pairs, with the indexes that the table has before; none for no table.
+fn pairs() -> Vec<(Shape, [Change; 2])> {
+    let with = |names: &[&'static str]| Some(names.iter().copied().collect());
+    vec![
+        (None, [CreateTable, CreateTable]),
+        (with(&["a"]), [DropTable, CreateTable]),
+        (with(&["a"]), [DropTable, DropTable]),
+        (with(&[]), [HASH_A, TREE_B]),
+        (with(&[]), [HASH_A, TREE_A]),
+        (with(&["b"]), [HASH_A, DropTable]),
+        (with(&[]), [TREE_A, DropTable]),
+        (with(&["a"]), [DropIndex("a"), DropTable]),
+        (with(&["a"]), [DropIndex("a"), DropIndex("a")]),
+        (with(&["a", "b"]), [DropIndex("a"), DropIndex("b")]),
+        (with(&["a"]), [DropIndex("a"), TREE_B]),
+        (with(&["a"]), [DropIndex("a"), HASH_A]),
+        (with(&[]), [DropIndex("a"), HASH_A]),
+    ]
+}
+
+/// Bytes in use that belong to no table.
+async fn unowned_bytes<E: Env>(database: &Database<E>) -> u64 {
+    database.refresh().await.expect("the servers answer");
+    let usage = database.memory_usage().await.expect("the servers answer");
+    usage.iter().find(|part| part.name == "system").expect("always there").used_bytes
+}
+
+/// What the catalog holds.
+fn shape<E: Env>(database: &Database<E>) -> Shape {
+    database.table("t")?;
+    let names = ["a", "b", "c"].into_iter();
+    Some(names.filter(|name| database.index("t", name).is_some()).collect())
+}
+
+/// Makes the table as it is before the changes, with rows.
+async fn prepare<E: Env>(database: &Database<E>, before: &Shape, storage: Storage) {
+    let Some(indexes) = before else { return };
+    let kinds = [IndexKind::Hash, IndexKind::Tree];
+    let indexes = indexes.iter().zip(kinds.into_iter().cycle());
+    let design =
+        |(name, kind): (&&str, _)| IndexDesign { name: (*name).to_owned(), ..index(kind, false) };
+    let spec = table("t", storage, indexes.map(design).collect());
+    let table = database.create_table(spec).await.expect("nobody else is there");
+    let mut lane = database.lane().await.expect("a lane");
+    for id in 0..ROWS {
+        let written = write(&mut lane, table, id, i64::from(id)).await;
+        assert!(written, "nobody else is there");
+    }
+}
+
+/// Writes a row; whether that succeeded.
+async fn write<E: Env>(lane: &mut Lane<E>, table: TableId, id: i32, value: i64) -> bool {
+    let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { return false };
+    let row = match txn.read(table, &key(id)).await {
+        Ok(Some(row)) => row,
+        Ok(None) => match txn.insert(table, &key(id)).await {
+            Ok(row) => row,
+            Err(_) => return false,
+        },
+        Err(_) => return false,
+    };
+    let mut row = txn.update(row);
+    row.set_int(VALUE, value);
+    row.set_int(GROUP, value % GROUPS);
+    txn.commit().await == txn::Outcome::Committed
+}
+
+/// Rows of a group as an index shows them, and as they are; nothing if the index is not there any more.
+async fn compare<E: Env>(lane: &mut Lane<E>, database: &Database<E>, name: &str, group: i64) {
+    let (Some(table), Some(index)) = (database.table("t"), database.index("t", name)) else {
+        return;
+    };
+    let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { return };
+    let mut rows = Vec::new();
+    if txn.lookup(index, &group_key(group), &mut rows).await.is_err() {
+        return;
+    }
+    let found: BTreeSet<i64> = rows.iter().map(|&row| txn.row(row).int(0)).collect();
+    let mut there = BTreeSet::new();
+    let mut note = |row: layout::RecordRef<'_>| {
+        if row.int(GROUP) == group {
+            there.insert(row.int(0));
+        }
+    };
+    if txn.for_each(table, &mut note).await.is_ok() {
+        assert_eq!(found, there, "index {name}, group {group}");
+    }
+}
+
+/// Transactions beside the changes: they write rows, and look whether indexes show them.
+async fn session<E: Env>(database: Database<E>, seed: u64, transactions: u64) {
+    let Ok(mut lane) = database.lane().await else { return };
+    for n in 0..transactions {
+        let _ = database.refresh().await;
+        let draw = seed.wrapping_mul(2_654_435_761).wrapping_add(n * 7919);
+        if let Some(table) = database.table("t") {
+            write(&mut lane, table, (draw % (2 * ROWS as u64)) as i32, draw as i64 & 0xffff).await;
+        }
+        for name in ["a", "b"] {
+            compare(&mut lane, &database, name, (n % GROUPS as u64) as i64).await;
+        }
+        let _ = lane.rest().await;
+    }
+}
+
+/// Two changes from two compute servers in one world, transactions from two more.
+fn in_a_world<const COHERENT: bool>(
+    seed: u64,
+    before: &Shape,
+    changes: [Change; 2],
+) -> [Result<(), &'static str>; 2] {
+    let config = SimConfig::hostile(seed).named(format!("{changes:?} after {before:?}"));
+    let oracle = if seed % 4 == 3 { Oracle::Frozen } else { Oracle::DoubleCollect };
+    let settings =
+        DatabaseConfig { transaction_time_max_ns: 1_000_000_000, oracle, ..Default::default() };
+    let cluster = Cluster::<COHERENT>::new(config, 1 + (seed % 2) as u16, settings);
+    let storage = STORAGES[seed as usize % 3];
+    let system = cluster.admin(unowned_bytes(&cluster.database));
+    cluster.admin(prepare(&cluster.database, before, storage));
+    let told = Rc::new(RefCell::new([None, None]));
+    let offset_ns = seed * 1_000_003 % (2 * OFFSET_MAX_NS);
+    let waits_ns =
+        [offset_ns.saturating_sub(OFFSET_MAX_NS), OFFSET_MAX_NS.saturating_sub(offset_ns)];
+    for (number, change) in changes.into_iter().enumerate() {
+        let (database, told) = (cluster.compute(number as u16), told.clone());
+        let env: Endpoint<COHERENT> = database.env().clone();
+        cluster.world.spawn_on(&env, async move {
+            database.env().sleep_ns(waits_ns[number]).await;
+            let answer = change.run(&database, storage).await;
+            told.borrow_mut()[number] = Some(answer);
+        });
+    }
+    for number in [2, 3] {
+        let database = cluster.compute(number);
+        let env = database.env().clone();
+        cluster.world.spawn_on(&env, session(database, seed + u64::from(number), 30));
+    }
+    let waiting = cluster.world.run_until_idle();
+    let identity = cluster.world.identity();
+    assert_eq!(waiting, 0, "{identity}: tasks wait for ever");
+    let told = told.take().map(|told| kind(&told.expect("the change has ended")));
+    assert_eq!(cluster.admin(unowned_bytes(&cluster.database)), system, "{identity}: {told:?}");
+    let (shape, allowed) = (shape(&cluster.database), allowed(before, changes, told));
+    assert!(allowed.contains(&shape), "{identity}: {told:?} and there is {shape:?}");
+    cluster.check();
+    // Nothing that is left is in the way.
+    if shape.is_some() {
+        cluster.admin(cluster.database.drop_table("t")).expect("it is there");
+    }
+    assert_eq!(cluster.admin(unowned_bytes(&cluster.database)), system, "{identity}: {told:?}");
+    told
+}
+
+#[test]
+fn changes_side_by_side_say_what_they_did() {
+    for (before, changes) in pairs() {
+        let mut answers = BTreeSet::new();
+        for seed in 0..SEEDS {
+            answers.insert(match seed % 2 {
+                0 => in_a_world::<false>(seed, &before, changes),
+                _ => in_a_world::<true>(seed, &before, changes),
+            });
+        }
+        eprintln!("{changes:?}: {answers:?}");
+    }
+}
+
+/// Two changes from two threads, with transactions from a third.
+fn with_threads(round: usize, before: &Shape, changes: [Change; 2]) {
+    let database = DatabaseConfig { lanes: 8, ..DatabaseConfig::default() };
+    let config =
+        OpenConfig { servers: 2, server_bytes: 32 << 20, database, ..OpenConfig::default() };
+    let database: Database<LocalEnv> = open(&config).expect("memory");
+    let storage = STORAGES[round % 3];
+    let system = run_now(unowned_bytes(&database));
+    run_now(prepare(&database, before, storage));
+    let barrier = Barrier::new(3);
+    let told = std::thread::scope(|scope| {
+        let threads = changes.map(|change| {
+            let (database, barrier) = (database.for_thread(), &barrier);
+            scope.spawn(move || {
+                barrier.wait();
+                kind(&run_now(change.run(&database, storage)))
+            })
+        });
+        let beside = database.for_thread();
+        let beside = scope.spawn(|| {
+            let beside = beside;
+            barrier.wait();
+            run_now(session(beside, round as u64, 20));
+        });
+        beside.join().expect("transactions are right");
+        threads.map(|thread| thread.join().expect("the change has ended"))
+    });
+    assert_eq!(run_now(unowned_bytes(&database)), system, "{changes:?}: {told:?}");
+    let (shape, allowed) = (shape(&database), allowed(before, changes, told));
+    assert!(allowed.contains(&shape), "{changes:?}: {told:?} and there is {shape:?}");
+    let report = run_now(database.check()).expect("readable");
+    assert_eq!((&report.errors, &report.locked), (&Vec::new(), &Vec::new()), "{changes:?}");
+}
+
+#[test]
+fn changes_by_threads_say_what_they_did() {
+    for (before, changes) in pairs() {
+        (0..ROUNDS).for_each(|round| with_threads(round, &before, changes));
+    }
+}

@@ -1,0 +1,103 @@
+//! TPC-C in simulated worlds: terminals on compute servers of their own, under both isolations.
+
+use super::*;
+use index::tree::{TREE_SERVICE, TreeService};
+use layout::{NodeId, RegionId};
+use memory::{CATALOG_SERVICE, CatalogService, EXTENT_SERVICE, ExtentService, Extents};
+use memory::{MOVER_SERVICE, MoverService};
+use sim::{SimConfig, World};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use txn::local::InnerNodes;
+
+/// Words of each memory server.
+const SERVER_WORDS: u64 = 4 << 20;
+/// Memory servers.
+const SERVERS: u16 = 2;
+/// Terminals, each on a compute server.
+const TERMINALS: u32 = 3;
+/// Transactions of a terminal.
+const TRANSACTIONS: u32 = 60;
+/// Smaller than the smallest for threads: every word is an event here.
+const SCALE: Scale =
+    Scale { items: 40, districts: 3, customers_per_district: 12, orders_per_district: 12 };
+
+fn start_servers<const COHERENT: bool>(world: &World<COHERENT>) -> Vec<NodeId> {
+    let nodes: Vec<NodeId> = (0..SERVERS).map(NodeId).collect();
+    for &node in &nodes {
+        let region = RegionId(node.0);
+        let extents = Arc::new(Extents::new(region, world.region_bytes(region)));
+        world.register(node, EXTENT_SERVICE, Arc::new(ExtentService(extents.clone())));
+        world.register(node, CATALOG_SERVICE, Arc::new(CatalogService::default()));
+        world.register(node, MOVER_SERVICE, Arc::new(MoverService::new(extents.clone())));
+        let inner = Arc::new(InnerNodes::new(extents));
+        world.register(node, TREE_SERVICE, Arc::new(TreeService::new(inner)));
+    }
+    nodes
+}
+
+fn keeps_every_check<const COHERENT: bool>(seed: u64, isolation: Isolation) -> RunTotals {
+    let config = SimConfig::hostile(seed)
+        .named(format!("TPC-C, {isolation:?}"))
+        .with_servers(&[SERVER_WORDS; SERVERS as usize]);
+    let world = World::<COHERENT>::new(config);
+    let identity = world.identity();
+    let nodes = start_servers(&world);
+    let admin = world.endpoint(world.compute_node(0));
+    let database = Database::create(admin.clone(), nodes, DatabaseConfig::default());
+    let database = world.block_on(&admin, database).expect("the servers are empty");
+    let config = Config { scale: SCALE, seed, isolation, ..Config::new(1) };
+    let tpcc = Tpcc::new(config).expect("the configuration makes sense");
+    let mut lane = world.block_on(&admin, async {
+        tpcc.create_tables(&database).await.expect("the tables are new");
+        let mut lane = database.lane().await.expect("lanes are free");
+        let parts = Workload::<sim::Endpoint<COHERENT>>::load_parts(&tpcc);
+        for part in 0..parts {
+            tpcc.load_part(&database, &mut lane, part, parts, &|_| {}).await.expect("it fits");
+        }
+        lane.rest().await.expect("the oracle answers");
+        lane
+    });
+    let totals = Rc::new(RefCell::new(RunTotals::new(TYPE_COUNT)));
+    for number in 0..TERMINALS {
+        let endpoint = world.endpoint(world.compute_node(number as u16));
+        let database = database.elsewhere(endpoint.clone());
+        let totals = totals.clone();
+        world.spawn_on(&endpoint, async move {
+            database.refresh().await.expect("the servers answer");
+            let mut lane = database.lane().await.expect("lanes are free");
+            let mut terminal =
+                tpcc.terminal(&database, number, TERMINALS, seed).expect("the tables are there");
+            for _ in 0..TRANSACTIONS {
+                let finished = tpcc.run_one(&mut lane, &mut terminal).await;
+                totals.borrow_mut().add(&finished.expect("nothing is wrong"));
+            }
+        });
+    }
+    assert_eq!(world.run_until_idle(), 0, "{identity}: tasks wait for ever");
+    let totals = totals.replace(RunTotals::new(TYPE_COUNT));
+    let results = world.block_on(&admin, tpcc.check(&database, &mut lane, &totals, false));
+    assert_all_hold(&results.expect("the scan succeeds"));
+    let report = world.block_on(&admin, database.check()).expect("readable");
+    assert_eq!((&report.errors, &report.locked), (&Vec::new(), &Vec::new()), "{identity}");
+    assert!(totals.committed() > 100, "{identity}: {totals:?}");
+    totals
+}
+
+fn both_kinds_of_memory(isolation: Isolation) {
+    for seed in 0..3 {
+        keeps_every_check::<false>(seed, isolation);
+        keeps_every_check::<true>(seed, isolation);
+    }
+}
+
+#[test]
+fn snapshots_keep_every_check() {
+    both_kinds_of_memory(Isolation::Snapshot);
+}
+
+#[test]
+fn serializable_transactions_keep_every_check() {
+    both_kinds_of_memory(Isolation::Serializable);
+}

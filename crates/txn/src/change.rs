@@ -1,5 +1,5 @@
 //! Changing the catalog while transactions run: tables and indexes come and go in steps, each of which
-//! waits until every lane has taken note of it [design §4].
+//! waits until every lane has taken note of it.
 //!
 //! Changes run side by side. Each step that alters a definition reads it, and is refused by the shard if
 //! somebody else altered it in between; then it reads again. An index that others may meanwhile have

@@ -26,7 +26,7 @@ enum Search {
 const RETRY_COUNT_MAX: u32 = 1000;
 
 impl<E: Env> LaneInner<E> {
-    /// [design §4: a lock hides nothing] Looks for the newest version that the snapshot covers: in place,
+    /// A lock hides nothing: looks for the newest version that the snapshot covers: in place,
     /// in the buffer, in the overflow region; else reads everything again, bounded.
     pub(crate) async fn settle_old(
         &mut self,

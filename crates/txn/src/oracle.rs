@@ -43,7 +43,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// [design §5.1a] The announcement goes out before the first read, so that whoever computes a
+    /// The announcement goes out before the first read, so that whoever computes a
     /// horizon either sees it or is seen by the clock that is read after it.
     #[inline]
     async fn double_collect(&mut self) -> Result<u64, Abort> {
@@ -95,7 +95,7 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// [design §5.1b] The newest frozen vector that covers the lane's own last commit and is not older
+    /// The newest frozen vector that covers the lane's own last commit and is not older
     /// than the lane's last snapshot; frozen here and now if there is none.
     async fn newest_frozen(&mut self) -> Result<u64, Abort> {
         let oracle = self.shared.oracle;

@@ -11,7 +11,7 @@ const LEAF_WORDS: u32 = 2;
 const _: () = assert!(leaf::INSERT == 0 && leaf::VERSION == 1);
 
 impl<E: Env> LaneInner<E> {
-    /// [design §5.3] Reads every witness word again: headers of rows reached (visible or not), insert
+    /// Reads every witness word again: headers of rows reached (visible or not), insert
     /// words of buckets and leaves. Each must hold what it held when it was read, or our own lock, whose
     /// swap has proved the same.
     pub(super) async fn validate_reads(&mut self, timestamp: VersionWord) -> Result<(), Abort> {

@@ -3,30 +3,38 @@
 //! A reader who wants to know what a word means looks here. Each structure has one file with a byte
 //! table, a sentence per field (who writes it, with which verb), its invariants, and assertions the
 //! compiler checks. The order to read them: [`address`], [`version`], [`row`], [`bucket`], [`leaf`],
-//! [`oracle`], [`region`], [`value`]; then what users see: [`schema`], [`record`], [`key`], [`design`].
+//! [`oracle`], [`region`], [`value`]; then what users see: [`column`], [`schema`],
+//! [`place`], [`record`], [`key`], [`design`].
 #![forbid(unsafe_code)]
 
 pub mod address;
 pub mod bucket;
+pub mod column;
 pub mod design;
 pub mod key;
+mod key_part;
 pub mod leaf;
 pub mod oracle;
+pub mod place;
 pub mod record;
 pub mod region;
 pub mod row;
 pub mod schema;
+pub mod schema_error;
 pub mod value;
 pub mod version;
 
 pub use address::{GlobalPtr, NodeId, RegionId, WORD_BYTES};
 pub use bucket::BucketLayout;
+pub use column::{Column, ColumnType, Value};
 pub use design::{IndexDesign, IndexKind, PhysicalDesign, Placement, Storage};
 pub use key::{KEY_WORDS_MAX, Key, KeyBuilder};
 pub use leaf::LeafLayout;
 pub use oracle::OracleLayout;
+pub use place::Place;
 pub use record::{RecordMut, RecordRef};
 pub use row::RowLayout;
-pub use schema::{Column, ColumnType, Schema, SchemaError, Value};
+pub use schema::Schema;
+pub use schema_error::SchemaError;
 pub use value::{LongStage, LongValues, OutOfLine, ValueLayout};
 pub use version::{SlotId, VersionWord};

@@ -1,7 +1,10 @@
 //! Reading and writing the columns of a row that stands in words: no copy, no allocation for numbers.
 
+use crate::column::{ColumnType, Value, int_fits};
 use crate::key::{KeyBuilder, read_signed, read_unsigned};
-use crate::schema::{ColumnType, Place, Schema, SchemaError, Slot, SlotKind, Value, int_fits};
+use crate::place::{Place, Slot, SlotKind};
+use crate::schema::Schema;
+use crate::schema_error::SchemaError;
 use crate::value::{LongStage, LongValues, OutOfLine, REFERENCE_WORDS};
 use bytemuck::{cast_slice, cast_slice_mut};
 
@@ -358,7 +361,7 @@ fn read_fixed(bytes: &[u8], at: usize, width: u8) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::Column;
+    use crate::column::Column;
     use crate::version::{SlotId, VersionWord};
 
     fn schema() -> Schema {

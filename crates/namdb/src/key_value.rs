@@ -12,7 +12,7 @@ use txn::{Abort, CatalogError, Isolation, Outcome, RowId, TableId, TableSpec, Tx
 /// Most bytes of a key.
 pub const KEY_BYTES_MAX: u32 = 62;
 /// Most bytes of a value.
-pub const VALUE_BYTES_MAX: u32 = layout::schema::COLUMN_LENGTH_MAX;
+pub const VALUE_BYTES_MAX: u32 = layout::column::COLUMN_LENGTH_MAX;
 /// Tables whose values have at most this many bytes keep them in their rows.
 const ROW_BYTES_MAX: u32 = 7 * 1024;
 /// There a value stands in columns of this many bytes, as many as its table needs.

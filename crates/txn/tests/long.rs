@@ -30,7 +30,7 @@ fn spec(name: &str, storage: Storage) -> TableSpec {
         Column::new("id", ColumnType::Int4),
         Column::new("number", ColumnType::Int8),
         Column::nullable("note", ColumnType::Varchar(4000)),
-        Column::new("photo", ColumnType::Bytes(layout::schema::COLUMN_LENGTH_MAX)),
+        Column::new("photo", ColumnType::Bytes(layout::column::COLUMN_LENGTH_MAX)),
     ];
     let schema = Schema::new(name, columns, &[0]).expect("a valid schema");
     let design = PhysicalDesign { storage, size_hint: 64, ..PhysicalDesign::default() };

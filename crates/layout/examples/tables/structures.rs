@@ -1,9 +1,10 @@
 //! The structures, word by word.
 
 use crate::page::{Field, Page};
+use layout::Place;
+use layout::column::INLINE_LENGTH_MAX;
 use layout::oracle::{self, OracleLayout};
 use layout::row::{self, BufferLayout};
-use layout::schema::{INLINE_LENGTH_MAX, Place};
 use layout::{BucketLayout, GlobalPtr, LeafLayout, RegionId, RowLayout, SlotId, ValueLayout};
 use layout::{Column, ColumnType, Schema, bucket, leaf, region, value};
 

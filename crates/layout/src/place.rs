@@ -1,0 +1,129 @@
+//! Where a column's value lies in a row: in the key, in the payload, or out of line.
+
+use crate::column::{Column, ColumnType};
+
+/// Bytes that a row has of a column out of line.
+pub(crate) const REFERENCE_BYTES: u32 = crate::value::REFERENCE_WORDS * 8;
+
+/// Where a column's bytes lie in a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// In the encoded key, from this byte on.
+    Key {
+        /// First byte.
+        at: u32,
+    },
+    /// In the payload, from this byte on.
+    Payload {
+        /// First byte.
+        at: u32,
+    },
+    /// Out of line; the payload holds pointer, length and version from this byte on.
+    OutOfLine {
+        /// First byte of pointer, length and version.
+        at: u32,
+    },
+}
+
+/// Everything that reading or writing a column takes, in a few bytes: the data path looks here only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Slot {
+    /// First byte in key or payload, behind a key's null byte.
+    pub at: u32,
+    /// Bytes of a fixed-width value, 0 for text and bytes.
+    pub width: u8,
+    /// Bytes of the length in front of text and bytes.
+    pub prefix: u8,
+    /// Bit of the null flag in the payload, 0 where there is none.
+    pub null_bit: u8,
+    /// Where the value stands.
+    pub kind: SlotKind,
+    /// Byte of the null flag in the payload.
+    pub null_byte: u16,
+    /// Which of the columns out of line it is.
+    pub long: u8,
+    /// Largest length of text and bytes.
+    pub length_max: u32,
+}
+
+/// Where a column's value stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SlotKind {
+    Payload,
+    Key,
+    /// One byte of the key, without sign.
+    KeyBool,
+    OutOfLine,
+}
+
+impl Slot {
+    pub(crate) fn new(column: &Column, place: Place, (null_byte, null_bit): (u16, u8)) -> Self {
+        let (kind, at) = match place {
+            Place::Payload { at } => (SlotKind::Payload, at),
+            Place::OutOfLine { at } => (SlotKind::OutOfLine, at),
+            Place::Key { at } if column.column_type == ColumnType::Bool => {
+                (SlotKind::KeyBool, at + u32::from(column.nullable))
+            }
+            Place::Key { at } => (SlotKind::Key, at + u32::from(column.nullable)),
+        };
+        let length_max = column.column_type.length_max();
+        Self {
+            at,
+            width: column.column_type.fixed_bytes().unwrap_or(0) as u8,
+            prefix: length_bytes(length_max) as u8,
+            null_bit,
+            kind,
+            null_byte,
+            long: 0,
+            length_max,
+        }
+    }
+}
+
+/// Bytes of the length in front of an inline text.
+const fn length_bytes(length_max: u32) -> u32 {
+    if length_max <= 255 { 1 } else { 2 }
+}
+
+/// Byte and bit of each column's null flag in the payload; bit 0 where there is none.
+pub(crate) fn place_null_bits(columns: &[Column], key: &[usize]) -> Vec<(u16, u8)> {
+    let mut next = 0_u16;
+    let mut place = |(index, column): (usize, &Column)| {
+        if !column.nullable || key.contains(&index) {
+            return (0, 0);
+        }
+        let bit = (next / 8, 1 << (next % 8));
+        next += 1;
+        bit
+    };
+    columns.iter().enumerate().map(&mut place).collect()
+}
+
+/// Places all columns outside the key: null bits first, then by falling alignment, then text.
+pub(crate) fn place_payload(columns: &[Column], key: &[usize], places: &mut [Place]) -> u32 {
+    let outside_key: Vec<usize> = (0..columns.len()).filter(|index| !key.contains(index)).collect();
+    let nullable = outside_key.iter().filter(|&&index| columns[index].nullable).count() as u32;
+    let mut at = nullable.div_ceil(8);
+    for width in [8, 4, 2, 1] {
+        for &index in &outside_key {
+            let column_type = columns[index].column_type;
+            if column_type.is_out_of_line() && width == 8 {
+                at = at.next_multiple_of(8);
+                places[index] = Place::OutOfLine { at };
+                at += REFERENCE_BYTES;
+            } else if column_type.fixed_bytes() == Some(width) {
+                at = at.next_multiple_of(width);
+                places[index] = Place::Payload { at };
+                at += width;
+            }
+        }
+    }
+    for &index in &outside_key {
+        let column_type = columns[index].column_type;
+        if column_type.fixed_bytes().is_none() && !column_type.is_out_of_line() {
+            places[index] = Place::Payload { at };
+            at += length_bytes(column_type.length_max()) + column_type.length_max();
+        }
+    }
+    at
+}

@@ -53,6 +53,19 @@ impl Key {
         None
     }
 
+    /// The next smaller key of the same length, or `None` before the smallest.
+    pub fn predecessor(&self) -> Option<Self> {
+        let mut before = *self;
+        for word in before.words[..self.count as usize].iter_mut().rev() {
+            let (value, borrow) = word.overflowing_sub(1);
+            *word = value;
+            if !borrow {
+                return Some(before);
+            }
+        }
+        None
+    }
+
     /// A well-mixed hash of the key, the same in every process.
     #[inline]
     pub fn hash(&self) -> u64 {
@@ -237,6 +250,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Words of a key, with many that carry and borrow.
+    fn words() -> impl Strategy<Value = Vec<u64>> {
+        let word = prop_oneof![Just(0), Just(1), Just(u64::MAX), any::<u64>()];
+        prop::collection::vec(word, 1..=KEY_WORDS_MAX)
+    }
+
     proptest! {
         #[test]
         fn encoded_integers_order_like_integers(a: (i16, i32, i64), b: (i16, i32, i64)) {
@@ -264,6 +283,17 @@ mod tests {
             let key = |v: f64| KeyBuilder::new().float8(v).key();
             prop_assert_eq!(key(a).cmp(&key(b)), a.partial_cmp(&b).expect("neither is NaN"));
         }
+
+        #[test]
+        fn predecessor_undoes_successor(words in words()) {
+            let key = Key::from_words(&words);
+            let next = key.successor();
+            prop_assert!(next.is_none_or(|next| key < next));
+            prop_assert_eq!(next.map_or(Some(key), |next| next.predecessor()), Some(key));
+            let before = key.predecessor();
+            prop_assert!(before.is_none_or(|before| before < key));
+            prop_assert_eq!(before.map_or(Some(key), |before| before.successor()), Some(key));
+        }
     }
 
     #[test]
@@ -276,9 +306,12 @@ mod tests {
     }
 
     #[test]
-    fn successor_carries() {
-        assert_eq!(Key::from_words(&[1, u64::MAX]).successor(), Some(Key::from_words(&[2, 0])));
-        assert_eq!(Key::highest(2).successor(), None);
+    fn successor_carries_and_predecessor_borrows() {
+        let (low, high) = (Key::from_words(&[1, u64::MAX]), Key::from_words(&[2, 0]));
+        assert_eq!((low.successor(), high.predecessor()), (Some(high), Some(low)));
+        assert_eq!((Key::highest(2).successor(), Key::lowest(2).predecessor()), (None, None));
+        assert_eq!(Key::highest(2).predecessor(), Some(Key::from_words(&[u64::MAX, u64::MAX - 1])));
+        assert_eq!(Key::lowest(2).successor(), Some(Key::from_words(&[0, 1])));
     }
 
     #[test]

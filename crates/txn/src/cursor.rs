@@ -174,7 +174,7 @@ impl<E: Env> LaneInner<E> {
                 round.sightings.truncate(room);
                 let last = round.sightings[room - 1].key;
                 let last = Key::from_words(self.batch().words(last));
-                next = if rest.reverse { predecessor(&last) } else { last.successor() };
+                next = if rest.reverse { last.predecessor() } else { last.successor() };
             }
             for sighting in &round.sightings {
                 let access = self.post_sighting(&cursor.range, sighting, &mut round.pending)?;
@@ -213,11 +213,11 @@ impl<E: Env> LaneInner<E> {
         let high = view.high_key();
         let next = match scan.reverse {
             false => high.filter(|high| *high <= scan.high),
-            true if low > scan.low => predecessor(&low),
+            true if low > scan.low => low.predecessor(),
             true => None,
         };
         if self.may_add_own(range) {
-            let last = high.and_then(|high| predecessor(&high)).unwrap_or(scan.high);
+            let last = high.and_then(|high| high.predecessor()).unwrap_or(scan.high);
             self.add_own(range, &low.max(scan.low), &last.min(scan.high), sightings);
         }
         if scan.reverse {
@@ -309,19 +309,4 @@ impl<E: Env> LaneInner<E> {
             None => true,
         }
     }
-}
-
-/// The next smaller key of the same length, or `None` before the smallest.
-fn predecessor(key: &Key) -> Option<Key> {
-    let mut words = [0; layout::KEY_WORDS_MAX];
-    let count = key.words().len();
-    words[..count].copy_from_slice(key.words());
-    for word in words[..count].iter_mut().rev() {
-        let (value, borrow) = word.overflowing_sub(1);
-        *word = value;
-        if !borrow {
-            return Some(Key::from_words(&words[..count]));
-        }
-    }
-    None
 }

@@ -7,7 +7,7 @@ use super::root::{TreeRoot, inner_layout};
 use super::service::NodeAllocator;
 use super::settle::{Change, Link, separators};
 use super::step::TreeStep;
-use super::view::{LeafView, next_life, next_version, predecessor};
+use super::view::{LeafView, next_life, next_version};
 use crate::error::IndexError;
 use fabric::{Batch, Env};
 use layout::leaf;
@@ -212,7 +212,7 @@ impl<E: Env> Inner<'_, E> {
         head: &Head,
         only: &Separator,
     ) -> Result<Batch, IndexError> {
-        let Some(before) = predecessor(head.low.words()) else {
+        let Some(before) = head.low.predecessor() else {
             return Ok(batch);
         };
         if ptr == self.block.top {

@@ -7,7 +7,7 @@
 use super::cache::LeafCache;
 use super::chain::read_behind;
 use super::find::find_leaf;
-use super::view::{LeafView, predecessor};
+use super::view::LeafView;
 use super::{LeafRead, Tree};
 use crate::error::IndexError;
 use fabric::{Batch, Env};
@@ -49,7 +49,7 @@ pub async fn previous_leaf<E: Env>(
     leaf: &LeafRead,
 ) -> Result<(Batch, Option<(LeafRead, u32)>), IndexError> {
     let bound = Key::from_words(leaf.view(&batch, tree).low());
-    let Some(before) = predecessor(bound.words()) else {
+    let Some(before) = bound.predecessor() else {
         return Ok((batch, None));
     };
     let (batch, found) = find_leaf(env, batch, tree, cache, before.words()).await?;

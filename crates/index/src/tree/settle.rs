@@ -18,7 +18,7 @@ use super::node::{WAIT_COUNT_MAX, back_off, execute, read_node};
 use super::root::{TreeRoot, inner_layout, latch};
 use super::service::NodeAllocator;
 use super::step::TreeStep;
-use super::view::{LeafView, is_below, predecessor};
+use super::view::{LeafView, is_below};
 use crate::error::IndexError;
 use fabric::{Batch, Env};
 use layout::{GlobalPtr, Key};
@@ -195,7 +195,7 @@ async fn trusted_leaf<E: Env>(
         if let Some(found) = found {
             return Ok((batch, found));
         }
-        let Some(before) = predecessor(node.view(&batch, layout).low()) else {
+        let Some(before) = Key::from_words(node.view(&batch, layout).low()).predecessor() else {
             return Err(IndexError::Corrupt("the first leaf is gone"));
         };
         batch.truncate(node.span.at);

@@ -189,31 +189,9 @@ pub(super) fn next_version(version: u64) -> u64 {
     (version + 1) & !FLAGS
 }
 
-/// The next smaller key of the same length, or `None` before the smallest.
-pub(super) fn predecessor(key: &[u64]) -> Option<Key> {
-    let mut words = [0; layout::KEY_WORDS_MAX];
-    let words = &mut words[..key.len()];
-    words.copy_from_slice(key);
-    for word in words.iter_mut().rev() {
-        let (value, borrow) = word.overflowing_sub(1);
-        *word = value;
-        if !borrow {
-            return Some(Key::from_words(words));
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn predecessor_borrows() {
-        let key = Key::from_words(&[2, 0]);
-        assert_eq!(predecessor(key.words()), Some(Key::from_words(&[1, u64::MAX])));
-        assert_eq!(predecessor(&[0, 0]), None);
-    }
 
     #[test]
     fn versions_rise_over_lives_and_never_look_torn() {

@@ -1,4 +1,5 @@
-//! Progress on the error stream: a bar on a terminal; elsewhere a line now and then, and one per phase.
+//! Progress on the error stream: a bar on a terminal; elsewhere a line now and then, and one per phase, or
+//! nothing at all.
 
 use super::text;
 use crate::output;
@@ -14,7 +15,7 @@ const LINE_S: f64 = 10.0;
 
 /// The progress of one phase. The thread that owns it draws it; there is no thread behind it.
 pub struct Progress {
-    bar: Option<ProgressBar>,
+    display: Display,
     name: &'static str,
     length: u64,
     start: Moment,
@@ -24,18 +25,31 @@ pub struct Progress {
     next_line_s: Cell<f64>,
 }
 
+/// How a phase is shown.
+enum Display {
+    /// Drawn over itself, on a terminal.
+    Bar(ProgressBar),
+    /// Line by line, where the lines are kept.
+    Lines,
+    /// Not at all, and without a look at the clock.
+    Nothing,
+}
+
 impl Progress {
     /// Begins a phase of `length` steps.
     pub fn begin(name: &'static str, length: u64) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let template = "  {prefix:9} [{bar:32}] {percent:>3} %  {msg}";
-            let style =
-                ProgressStyle::with_template(template).expect("the template is well formed");
-            let bar = ProgressBar::new(length).with_style(style.progress_chars("=> "));
-            bar.with_prefix(name)
-        });
+        Self::shown_by(bar(name, length).map_or(Display::Lines, Display::Bar), name, length)
+    }
+
+    /// Begins a phase that says nothing unless on a terminal: for programs that are measured while they
+    /// run, and whose instructions must not depend on how long they take.
+    pub fn begin_on_terminal(name: &'static str, length: u64) -> Self {
+        Self::shown_by(bar(name, length).map_or(Display::Nothing, Display::Bar), name, length)
+    }
+
+    fn shown_by(display: Display, name: &'static str, length: u64) -> Self {
         Self {
-            bar,
+            display,
             name,
             length,
             start: Moment::now(),
@@ -46,25 +60,36 @@ impl Progress {
 
     /// Moves to a step, with what there is to say.
     pub fn show(&self, step: u64, message: &str) {
-        let left = self.time_left(step);
-        if let Some(bar) = &self.bar {
-            bar.set_message(format!("{message}{left}"));
-            bar.set_position(step);
-            bar.tick();
-        } else if self.is_line_due() {
-            let percent = (100 * step).checked_div(self.length).unwrap_or(0).min(100);
-            output::say(&format!("  {:9} {percent:>3} %  {message}{left}", self.name));
+        match &self.display {
+            Display::Bar(bar) => {
+                bar.set_message(format!("{message}{}", self.time_left(step)));
+                bar.set_position(step);
+                bar.tick();
+            }
+            Display::Lines => {
+                // The pace counts from the first step that could be shown, not from the first line.
+                let left = self.time_left(step);
+                if self.is_line_due() {
+                    let percent = (100 * step).checked_div(self.length).unwrap_or(0).min(100);
+                    output::say(&format!("  {:9} {percent:>3} %  {message}{left}", self.name));
+                }
+            }
+            Display::Nothing => {}
         }
     }
 
     /// Says what goes on before the first step, and that the pace of what follows is another.
     pub fn announce(&self, message: &str) {
         self.first_shown.set(None);
-        if let Some(bar) = &self.bar {
-            bar.set_message(message.to_owned());
-            bar.tick();
-        } else if self.is_line_due() {
-            output::say(&format!("  {:9} {message}", self.name));
+        match &self.display {
+            Display::Bar(bar) => {
+                bar.set_message(message.to_owned());
+                bar.tick();
+            }
+            Display::Lines if self.is_line_due() => {
+                output::say(&format!("  {:9} {message}", self.name));
+            }
+            Display::Lines | Display::Nothing => {}
         }
     }
 
@@ -89,10 +114,22 @@ impl Progress {
 
     /// Ends the phase with a sentence of what was done.
     pub fn finish(self, summary: &str) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+        match &self.display {
+            Display::Bar(bar) => bar.finish_and_clear(),
+            Display::Lines => {}
+            Display::Nothing => return,
         }
         let seconds = text::duration_us(self.start.elapsed_s() * 1e6);
         output::say(&format!("  {:9} {summary} ({seconds})", self.name));
     }
+}
+
+/// The bar of a phase, if the error stream is a terminal.
+fn bar(name: &'static str, length: u64) -> Option<ProgressBar> {
+    std::io::stderr().is_terminal().then(|| {
+        let template = "  {prefix:9} [{bar:32}] {percent:>3} %  {msg}";
+        let style = ProgressStyle::with_template(template).expect("the template is well formed");
+        let bar = ProgressBar::new(length).with_style(style.progress_chars("=> "));
+        bar.with_prefix(name)
+    })
 }

@@ -4,14 +4,18 @@ use super::choice::Job;
 use crate::Verdict;
 use crate::bench::LocalWorkload;
 use crate::bench::measure::{Reading, Window};
+use crate::bench::progress::Progress;
+use crate::bench::text;
 use crate::bench::world::{self, WorldPlan};
 use crate::output;
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use fabric::{Fabric, run_now};
+use fabric::{Fabric, LocalEnv, run_now};
 use namdb::{Isolation, Oracle};
 use serde::Serialize;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use txn::{Database, Lane};
 use workload::smallbank::SmallBankConfig;
 use workload::tpcc::{self, Scale};
 use workload::ycsb::{Distribution, Mix, YcsbConfig};
@@ -22,7 +26,8 @@ Examples:
   namdb counts --workload tpcc --transactions 1000
   valgrind --tool=callgrind namdb counts --workload point-read --transactions 20000
 
-Prints one line of JSON with averages per transaction.";
+Prints one line of JSON with averages per transaction. Progress is shown on a terminal only; with
+2>/dev/null none of its instructions are counted.";
 
 /// Options of `counts`.
 #[derive(Args)]
@@ -63,6 +68,9 @@ impl CountsWorkload {
 const SEED: u64 = 1;
 const MEMORY_BYTES: u64 = 1 << 30;
 const RECORDS: u64 = 2_000;
+/// How often progress is shown, however many transactions there are: what it costs cancels out where a
+/// run is compared with one of twice the length.
+const SHOWN_COUNT: u64 = 100;
 
 /// The line that is printed.
 #[derive(Serialize)]
@@ -143,25 +151,58 @@ impl Job for Count {
         let database = world::handle(&db);
         run_now(workload.create_tables(&database))?;
         let mut lane = run_now(database.lane())?;
-        run_now(workload.load_part(&database, &mut lane, 0, 1, &|_| ()))?;
+        load(&workload, &database, &mut lane)?;
         let mut terminal = workload.terminal(&database, 0, 1, SEED)?;
         let mut window = Window::new(workload.transaction_types().len());
-        for _ in 0..self.transactions {
-            let before = Reading::new(lane.env().counters().counts(), lane.statistics());
-            let finished = run_now(workload.run_one(&mut lane, &mut terminal))?;
-            let after = Reading::new(lane.env().counters().counts(), lane.statistics());
-            ensure!(
-                matches!(
-                    finished.result,
-                    TransactionResult::Committed | TransactionResult::RolledBack
-                ),
-                "a transaction without any other beside it ended as {:?}",
-                finished.result
-            );
-            window.add(&finished, 1, &before, &after);
+        let progress = Progress::begin_on_terminal("running", self.transactions);
+        let stride = self.transactions.div_ceil(SHOWN_COUNT);
+        for begin in (0..self.transactions).step_by(stride as usize) {
+            let end = (begin + stride).min(self.transactions);
+            run_some(&workload, &mut lane, &mut terminal, end - begin, &mut window)?;
+            progress.show(end, &text::counted(end, "transaction"));
         }
+        progress.finish(&text::counted(self.transactions, "transaction"));
         Ok(CountsReport::new(self.name, self.transactions, &window, workload.transaction_types()))
     }
+}
+
+fn load<W: LocalWorkload>(
+    workload: &W,
+    database: &Database<LocalEnv>,
+    lane: &mut Lane<LocalEnv>,
+) -> Result<()> {
+    let progress = Progress::begin_on_terminal("loading", workload.load_rows());
+    let rows = Cell::new(0);
+    let show = |inserted| {
+        rows.set(rows.get() + inserted);
+        progress.show(rows.get(), &text::counted(rows.get(), "row"));
+    };
+    run_now(workload.load_part(database, lane, 0, 1, &show))?;
+    progress.finish(&text::counted(rows.get(), "row"));
+    Ok(())
+}
+
+/// What is counted. Nothing is shown in here, so that a transaction costs the same with and without a
+/// terminal.
+fn run_some<W: LocalWorkload>(
+    workload: &W,
+    lane: &mut Lane<LocalEnv>,
+    terminal: &mut W::Terminal,
+    transactions: u64,
+    window: &mut Window,
+) -> Result<()> {
+    for _ in 0..transactions {
+        let before = Reading::new(lane.env().counters().counts(), lane.statistics());
+        let finished = run_now(workload.run_one(lane, terminal))?;
+        let after = Reading::new(lane.env().counters().counts(), lane.statistics());
+        ensure!(
+            matches!(finished.result, TransactionResult::Committed | TransactionResult::RolledBack),
+            "a transaction without any other beside it ended as {:?}",
+            finished.result
+        );
+        window.add(&finished, 1, &before, &after);
+    }
+    Ok(())
 }
 
 impl CountsReport {

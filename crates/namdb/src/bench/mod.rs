@@ -2,6 +2,7 @@
 
 pub mod driver;
 pub mod json;
+pub mod json_lines;
 pub mod load;
 pub mod measure;
 pub mod progress;

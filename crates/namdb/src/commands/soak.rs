@@ -4,6 +4,7 @@ use super::choice::{Choice, Job, TpccArguments};
 use super::{WorldArguments, catch_interrupts, interruption};
 use crate::Verdict;
 use crate::bench::driver::{self, Phase, RunPlan, Span, Standing, Watcher};
+use crate::bench::json_lines::JsonLines;
 use crate::bench::progress::Progress;
 use crate::bench::report::{BeforeRun, Report, Subject, quantile_us};
 use crate::bench::{LocalWorkload, json, load, table, text, world};
@@ -18,7 +19,11 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   namdb soak --minutes 10
-  namdb soak --minutes 480 --warehouses 8 --sample 60 --json soak.json --plot night.svg";
+  namdb soak --minutes 480 --warehouses 8 --sample 60 --json soak.json --plot night.svg
+  tail -f soak.jsonl                            the samples while it runs
+
+Each sample is in the file of --log as soon as it is taken, so that nothing is lost if the process
+does not live to its report.";
 
 /// Seconds between two samples, if nothing else is asked for.
 const SAMPLE_S: f64 = 5.0;
@@ -43,7 +48,10 @@ pub struct SoakArguments {
     /// Also write samples and report as JSON; `-` is the output, and the text then goes to the error stream
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Where to draw the samples
+    /// Where to write each sample as it is taken, as a line of JSON
+    #[arg(long, value_name = "FILE", default_value = "soak.jsonl")]
+    log: PathBuf,
+    /// Where to draw the samples in the end
     #[arg(long, value_name = "FILE", default_value = "soak.svg")]
     plot: PathBuf,
 }
@@ -96,17 +104,15 @@ pub fn run(arguments: &SoakArguments) -> Result<Verdict> {
         (SAMPLE_S_MIN..=duration_s).contains(&sample_s),
         "a sample takes at least {SAMPLE_S_MIN} s and at most the {duration_s} s of the run"
     );
-    if let Some(path) = &arguments.json {
-        ensure!(*path != arguments.plot, "the JSON and the plot need files of their own");
-        json::probe(path)?;
-    }
-    json::probe(&arguments.plot)?;
+    probe_files(arguments)?;
     catch_interrupts()?;
     let world = &arguments.world;
     let choice = Choice::Tpcc(arguments.tpcc.clone());
     // All windows are of one length, and together as long as was asked for.
     let windows = (duration_s / sample_s).round().max(1.0);
-    let job = Soak { world, sample_s: duration_s / windows, windows: windows as u64 };
+    let mut lines = JsonLines::new(arguments.log.clone());
+    let sample_s = duration_s / windows;
+    let job = Soak { world, sample_s, windows: windows as u64, lines: &mut lines };
     let soak = choice.run(world.isolation.into(), world.thread_count(), world.seed, job)?;
     let told = format!("{}\n{}\n", table::draw(&soak.report), trend(&soak.samples));
     let delivered = json::deliver(&soak, arguments.json.as_deref(), &told);
@@ -115,13 +121,34 @@ pub fn run(arguments: &SoakArguments) -> Result<Verdict> {
             .with_context(|| format!("cannot draw {}", arguments.plot.display()))?;
         output::say(&format!("  the curves over time are in {}", arguments.plot.display()));
     }
-    delivered.map(|()| soak.report.verdict())
+    delivered.and(lines.finish()).map(|()| soak.report.verdict())
+}
+
+/// Refuses files that cannot be written, and two results in one file.
+fn probe_files(arguments: &SoakArguments) -> Result<()> {
+    for path in [&arguments.log, &arguments.plot] {
+        ensure!(
+            !json::is_output(path),
+            "the log and the plot need files, the output is the report's"
+        );
+    }
+    let files = [Some(&arguments.log), Some(&arguments.plot), arguments.json.as_ref()];
+    let files: Vec<&PathBuf> = files.into_iter().flatten().collect();
+    for (index, path) in files.iter().enumerate() {
+        ensure!(
+            !files[..index].contains(path),
+            "the log, the JSON and the plot need files of their own"
+        );
+        json::probe(path)?;
+    }
+    Ok(())
 }
 
 struct Soak<'a> {
     world: &'a WorldArguments,
     sample_s: f64,
     windows: u64,
+    lines: &'a mut JsonLines,
 }
 
 impl Job for Soak<'_> {
@@ -140,7 +167,8 @@ impl Job for Soak<'_> {
         };
         let before = BeforeRun::new(&db, &workload, loaded);
         let progress = Progress::begin("running", (plan.window_s * plan.windows as f64) as u64);
-        let mut sampler = Sampler { db: &db, progress: &progress, samples: Vec::new() };
+        let (samples, lines) = (Vec::new(), self.lines);
+        let mut sampler = Sampler { db: &db, progress: &progress, samples, lines };
         let run = driver::run(&db, &workload, &plan, interruption(), &mut sampler)?;
         let samples = sampler.samples;
         progress.finish(&text::counted(samples.len() as u64, "sample"));
@@ -151,11 +179,12 @@ impl Job for Soak<'_> {
     }
 }
 
-/// Turns each window into a sample as soon as it is over.
+/// Turns each window into a sample as soon as it is over, and writes it down.
 struct Sampler<'a> {
     db: &'a Db,
     progress: &'a Progress,
     samples: Vec<Sample>,
+    lines: &'a mut JsonLines,
 }
 
 impl Watcher for Sampler<'_> {
@@ -172,7 +201,9 @@ impl Watcher for Sampler<'_> {
 
     fn span(&mut self, span: &Span) {
         let before_s = self.samples.last().map_or(0.0, |sample| sample.at_s);
-        self.samples.push(sample(before_s + span.seconds, span, memory_now(self.db)));
+        let sample = sample(before_s + span.seconds, span, memory_now(self.db));
+        self.lines.add(&sample);
+        self.samples.push(sample);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::access::{Access, State};
 use crate::catalog::{Primary, Secondary};
 use crate::database::Oracle;
 use crate::displaced::DisplacedBuffer;
-use crate::lane::LaneInner;
+use crate::lane::{LaneInner, blocks_of, leaves_of};
 use crate::removal::Removal;
 use crate::snapshot::Snapshot;
 use crate::step::CollectStep;
@@ -217,14 +217,7 @@ impl<E: Env> LaneInner<E> {
             Owner::Index(index) => self.index_info(index).label,
         };
         let nodes = self.shared.nodes(label);
-        let pool = match owner {
-            Owner::Table(table) => {
-                &mut self.tables[table as usize].as_mut().expect("it is open").pool
-            }
-            Owner::Index(index) => {
-                &mut self.indexes[index as usize].as_mut().expect("it is open").pool
-            }
-        };
+        let pool = blocks_of(&mut self.tables, &mut self.indexes, owner).expect("it is open");
         let grown = index::hash::grow(&self.env, &hash, pool, &nodes, label, timestamp).await;
         match grown {
             Ok(Growth::Grown) => self.statistics.buckets_split += 1,
@@ -408,15 +401,7 @@ impl<E: Env> LaneInner<E> {
 
     fn free_leaf(&mut self, owner: Owner, leaf: GlobalPtr) {
         let words = self.tree(owner).layout.words();
-        let pool = match owner {
-            Owner::Table(table) => {
-                self.tables[table as usize].as_mut().map(|table| &mut table.nodes)
-            }
-            Owner::Index(index) => {
-                self.indexes[index as usize].as_mut().map(|index| &mut index.pool)
-            }
-        };
-        if let Some(pool) = pool {
+        if let Some((_, pool)) = leaves_of(&mut self.tables, &mut self.indexes, owner) {
             pool.free(leaf, words);
         }
     }

@@ -81,7 +81,8 @@ impl<E: Env> LaneInner<E> {
             }
             batch.write_word(waiting.row.add_words(u64::from(LINK)), 0);
             batch.write_word(waiting.row, waiting.version.word());
-            self.free_buffer(&waiting);
+            self.free_buffer(waiting.table, waiting.buffer);
+            self.statistics.buffers_collected += 1;
         }
         if !batch.is_empty() {
             batch = self.env.execute(batch).await?;
@@ -91,14 +92,12 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
+    /// Gives a version buffer back to the pool of its server.
     #[inline]
-    fn free_buffer(&mut self, waiting: &DisplacedBuffer) {
-        let words = self.info(waiting.table).buffer.words();
-        let server = self.shared.server_position(self.env.node_of(waiting.buffer.region()));
-        if let Some(table) = self.tables[waiting.table as usize].as_mut() {
-            table.buffers[server].free(waiting.buffer, words);
-        }
-        self.statistics.buffers_collected += 1;
+    pub(crate) fn free_buffer(&mut self, table: u32, buffer: GlobalPtr) {
+        let words = self.info(table).buffer.words();
+        let server = self.shared.server_position(self.env.node_of(buffer.region()));
+        self.lane_table(table).buffers[server].free(buffer, words);
     }
 
     /// Has the mover drop the whole overflow list: all of it is older than the horizon. Failing only

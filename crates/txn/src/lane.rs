@@ -128,6 +128,36 @@ pub(crate) struct LaneIndex {
     pub pool: Pool,
 }
 
+/// Where overflow blocks of a table or index come from, if it is open.
+#[inline]
+pub(crate) fn blocks_of<'a>(
+    tables: &'a mut [Option<LaneTable>],
+    indexes: &'a mut [Option<LaneIndex>],
+    owner: Owner,
+) -> Option<&'a mut Pool> {
+    match owner {
+        Owner::Table(table) => tables[table as usize].as_mut().map(|table| &mut table.pool),
+        Owner::Index(index) => indexes[index as usize].as_mut().map(|index| &mut index.pool),
+    }
+}
+
+/// What the lane remembers of the leaves of a table or index, and where new ones come from, if it is open.
+#[inline]
+pub(crate) fn leaves_of<'a>(
+    tables: &'a mut [Option<LaneTable>],
+    indexes: &'a mut [Option<LaneIndex>],
+    owner: Owner,
+) -> Option<(&'a mut LeafCache, &'a mut Pool)> {
+    match owner {
+        Owner::Table(table) => {
+            tables[table as usize].as_mut().map(|table| (&mut table.leaves, &mut table.nodes))
+        }
+        Owner::Index(index) => {
+            indexes[index as usize].as_mut().map(|index| (&mut index.leaves, &mut index.pool))
+        }
+    }
+}
+
 /// The owned part of a lane: what a commit that nobody waits for any more still needs.
 pub(crate) struct LaneInner<E: Env> {
     pub env: E,

@@ -4,13 +4,12 @@ use super::LeafLock;
 use crate::abort::{Abort, TxnError};
 use crate::access::State;
 use crate::catalog::Primary;
-use crate::lane::{LaneIndex, LaneInner, LaneTable};
+use crate::lane::{LaneInner, blocks_of, leaves_of};
 use crate::write::{InsertBlock, LeafInsert, LeafSeen, LeafWitness, Owner};
 use fabric::{Env, Span};
 use index::tree::LeafRead;
 use layout::row::{ChainWord, LINK};
 use layout::{GlobalPtr, Key, bucket};
-use memory::Pool;
 
 impl<E: Env> LaneInner<E> {
     /// Nothing here is visible to others but empty room.
@@ -101,7 +100,7 @@ impl<E: Env> LaneInner<E> {
         let linked_from = block.block;
         let layout = self.hash_table(owner).layout;
         let (slots, words) = (layout.overflow_slots, layout.overflow_words());
-        let pool = pool_of(&mut self.tables, &mut self.indexes, owner);
+        let pool = blocks_of(&mut self.tables, &mut self.indexes, owner).expect("it is open");
         let block = pool.allocate(&self.env, words).await?;
         self.zero_block(block, words).await?;
         let tags = bucket::with_tag(0, 0, tag);
@@ -178,16 +177,8 @@ impl<E: Env> LaneInner<E> {
         let mut batch = self.batch.take().unwrap_or_default();
         batch.clear_verbs();
         let leaf = LeafRead { ptr: seen.leaf, span: seen.span, insert: seen.insert };
-        let (cache, pool) = match seen.owner {
-            Owner::Table(table) => {
-                let table = self.tables[table as usize].as_mut().expect("it is open");
-                (&mut table.leaves, &mut table.nodes)
-            }
-            Owner::Index(index) => {
-                let index = self.indexes[index as usize].as_mut().expect("it is open");
-                (&mut index.leaves, &mut index.pool)
-            }
-        };
+        let (cache, pool) =
+            leaves_of(&mut self.tables, &mut self.indexes, seen.owner).expect("it is open");
         let made =
             index::tree::make_room(&self.env, batch, &tree, cache, pool, leaf, &keys, timestamp);
         let (batch, leaves) = made.await?;
@@ -272,7 +263,8 @@ impl<E: Env> LaneInner<E> {
             let InsertBlock { block, linked_from, owner, .. } = self.insert_blocks[number];
             if !linked_from.is_null() {
                 let words = self.hash_table(owner).layout.overflow_words();
-                pool_of(&mut self.tables, &mut self.indexes, owner).free(block, words);
+                let pool = blocks_of(&mut self.tables, &mut self.indexes, owner);
+                pool.expect("it is open").free(block, words);
             }
         }
         self.free_new_buffers();
@@ -289,9 +281,7 @@ impl<E: Env> LaneInner<E> {
             }
         }
     }
-}
 
-impl<E: Env> LaneInner<E> {
     /// Version buffers that rows were to get and did not.
     fn free_new_buffers(&mut self) {
         for index in 0..self.written.len() {
@@ -301,23 +291,7 @@ impl<E: Env> LaneInner<E> {
             }
             let (table, image) = (entry.table, entry.image);
             let chain = ChainWord::from_word(self.batch().word(image.at + LINK));
-            let words = self.info(table).buffer.words();
-            let node = self.env.node_of(chain.buffer().region());
-            let server = self.shared.server_position(node);
-            let lane_table = self.tables[table as usize].as_mut().expect("it is open");
-            lane_table.buffers[server].free(chain.buffer(), words);
+            self.free_buffer(table, chain.buffer());
         }
-    }
-}
-
-/// Where overflow blocks of a table or index come from.
-fn pool_of<'a>(
-    tables: &'a mut [Option<LaneTable>],
-    indexes: &'a mut [Option<LaneIndex>],
-    owner: Owner,
-) -> &'a mut Pool {
-    match owner {
-        Owner::Table(table) => &mut tables[table as usize].as_mut().expect("it is open").pool,
-        Owner::Index(index) => &mut indexes[index as usize].as_mut().expect("it is open").pool,
     }
 }

@@ -154,6 +154,9 @@ fn a_run_that_fills_the_memory_says_so() {
         assert_eq!(report["is_interrupted"], false);
         assert!(number(&report, "/seconds") < 50.0);
         assert_eq!(number(&report, "/committed") > 0.0, warm_up == "0");
+        // The check would commit a row, and there is no memory for that either.
+        let problem = report.pointer("/problems/0").and_then(Value::as_str).expect("one problem");
+        assert!(problem.contains("out_of_memory") && drawn.contains("NOT DONE"), "{drawn}");
     }
     std::fs::remove_file(path).expect("ours");
 }

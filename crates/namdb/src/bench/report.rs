@@ -445,3 +445,52 @@ fn check_structure(db: &Db) -> Result<Option<CheckReport>> {
         },
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::driver::{self, RunPlan, Standing, Watcher};
+    use crate::bench::{load, table, world};
+    use std::sync::atomic::AtomicBool;
+    use workload::Ycsb;
+    use workload::ycsb::{Letter, YcsbConfig};
+
+    struct Nobody;
+
+    impl Watcher for Nobody {
+        fn show(&mut self, _standing: &Standing) {}
+        fn span(&mut self, _span: &Span) {}
+    }
+
+    /// The check of a workload commits a row first, which takes a version buffer. Where there is no memory
+    /// for one, the report says what was not done, and that alone makes its verdict.
+    #[test]
+    fn a_check_without_memory_is_not_done() {
+        let config = YcsbConfig { records: 1000, mix: Letter::D.mix(), ..YcsbConfig::default() };
+        let workload = Ycsb::new(config).expect("the configuration is sound");
+        let oracle = namdb::Oracle::DoubleCollect;
+        let plan = world::WorldPlan {
+            servers: 1,
+            memory_bytes: Some(48 << 20),
+            threads: 1,
+            oracle,
+            seed: 1,
+        };
+        let db = world::open(&plan, 0).expect("this machine has 48 MiB");
+        let stop = AtomicBool::new(false);
+        let loaded = load::load(&db, &workload, 1, &stop).expect("1000 records fit");
+        let before = BeforeRun::new(&db, &workload, loaded);
+        let plan = RunPlan { threads: 1, warm_up_s: 0.0, window_s: 60.0, windows: 1, seed: 1 };
+        let run = driver::run(&db, &workload, &plan, &stop, &mut Nobody).expect("it only fills up");
+        assert!(run.is_out_of_memory, "the records of a minute fitted");
+        let run = Run { is_out_of_memory: false, ..run };
+        let isolation = Isolation::Snapshot;
+        let subject = Subject { parameters: String::new(), isolation, threads: 1, seed: 1 };
+        let report = Report::new(&db, &workload, &subject, before, &run);
+        assert_eq!(report.problems.len(), 1, "{:?}", report.problems);
+        assert!(report.problems[0].contains("out_of_memory"), "{:?}", report.problems);
+        assert!(report.checks.iter().all(|check| check.ok), "{:?}", report.checks);
+        assert_eq!(report.verdict(), Verdict::Incomplete);
+        assert!(table::draw(&report).contains("NOT DONE: the database could not be checked"));
+    }
+}

@@ -27,6 +27,7 @@ mod release;
 mod removal;
 pub mod scan;
 pub mod secondary;
+pub mod server;
 pub mod snapshot;
 pub mod statistics;
 pub mod step;

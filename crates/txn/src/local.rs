@@ -2,13 +2,9 @@
 
 use crate::catalog::CatalogError;
 use crate::database::{Database, DatabaseConfig};
+use crate::server::services;
 use fabric::{LocalEnv, LocalWorld, WorldConfig, run_now};
-use index::tree::{NodeAllocator, TREE_SERVICE, TreeService};
-use layout::{GlobalPtr, NodeId, RegionId, WORD_BYTES};
-use memory::{CATALOG_SERVICE, CatalogService, EXTENT_SERVICE, ExtentService, Extents, Label};
-use memory::{MOVER_SERVICE, MoverService};
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use layout::{NodeId, RegionId, WORD_BYTES};
 
 /// What a local database is opened with.
 #[derive(Clone, PartialEq, Debug)]
@@ -82,66 +78,13 @@ pub fn open(config: &OpenConfig) -> Result<Database<LocalEnv>, OpenError> {
     })?;
     let servers: Vec<NodeId> = (0..config.servers).map(NodeId).collect();
     for &server in &servers {
-        start_server(&world, server, config.server_bytes);
+        let bytes = config.server_bytes / WORD_BYTES * WORD_BYTES;
+        for (id, service) in services(RegionId(server.0), bytes) {
+            world.register(server, id, service);
+        }
     }
     let database = Database::create(world.endpoint(), servers, config.database.clone());
     Ok(run_now(database)?)
-}
-
-fn start_server(world: &Arc<LocalWorld>, node: NodeId, bytes: u64) {
-    let extents = Arc::new(Extents::new(RegionId(node.0), bytes / WORD_BYTES * WORD_BYTES));
-    world.register(node, EXTENT_SERVICE, Arc::new(ExtentService(extents.clone())));
-    world.register(node, CATALOG_SERVICE, Arc::new(CatalogService::default()));
-    world.register(node, MOVER_SERVICE, Arc::new(MoverService::new(extents.clone())));
-    let inner = Arc::new(InnerNodes::new(extents));
-    world.register(node, TREE_SERVICE, Arc::new(TreeService::new(inner)));
-}
-
-/// Gives the tree service of a memory server its inner nodes, out of extents of their tree's label.
-pub struct InnerNodes {
-    extents: Arc<Extents>,
-    rests: Mutex<BTreeMap<Label, Rest>>,
-}
-
-/// What is left of a label's newest extent of inner nodes.
-#[derive(Clone, Copy, Default)]
-struct Rest {
-    ptr: GlobalPtr,
-    words: u64,
-    /// Bytes of that extent; the next one is twice as large.
-    extent_bytes: u64,
-}
-
-/// Bytes of a tree's first extent of inner nodes, and of its largest.
-const NODE_EXTENT_BYTES: std::ops::RangeInclusive<u64> = 16 * 1024..=256 * 1024;
-
-impl InnerNodes {
-    /// An allocator over the server's extents.
-    pub fn new(extents: Arc<Extents>) -> Self {
-        Self { extents, rests: Mutex::default() }
-    }
-}
-
-impl NodeAllocator for InnerNodes {
-    fn allocate(&self, label: Label, words: u32) -> Result<GlobalPtr, String> {
-        let mut rests = self.rests.lock().expect("no holder panics");
-        let rest = rests.entry(label).or_default();
-        if rest.words < u64::from(words) {
-            let next_bytes =
-                (rest.extent_bytes * 2).clamp(*NODE_EXTENT_BYTES.start(), *NODE_EXTENT_BYTES.end());
-            let bytes = next_bytes.max(u64::from(words) * WORD_BYTES);
-            let ptr = self.extents.allocate(bytes, label).map_err(|error| error.to_string())?;
-            *rest = Rest { ptr, words: bytes / WORD_BYTES, extent_bytes: next_bytes };
-        }
-        let ptr = rest.ptr;
-        rest.ptr = ptr.add_words(u64::from(words));
-        rest.words -= u64::from(words);
-        Ok(ptr)
-    }
-
-    fn forget(&self, label: Label) {
-        self.rests.lock().expect("no holder panics").remove(&label);
-    }
 }
 
 impl Database<LocalEnv> {

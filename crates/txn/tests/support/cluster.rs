@@ -2,15 +2,11 @@
 
 use super::history::Execution;
 use super::program::{Program, Tables, execute, execute_all};
-use index::tree::{TREE_SERVICE, TreeService};
-use layout::NodeId;
-use memory::{CATALOG_SERVICE, CatalogService, EXTENT_SERVICE, ExtentService, Extents};
-use memory::{MOVER_SERVICE, MoverService};
+use layout::{NodeId, RegionId};
 use sim::{Endpoint, SimConfig, World};
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
-use txn::local::InnerNodes;
+use txn::server::services;
 use txn::{Database, DatabaseConfig, Lane, TableSpec};
 
 /// Words of each memory server.
@@ -29,7 +25,10 @@ impl<const COHERENT: bool> Cluster<COHERENT> {
         let world = World::new(config.with_servers(&vec![SERVER_WORDS; usize::from(servers)]));
         let nodes: Vec<NodeId> = (0..servers).map(NodeId).collect();
         for &node in &nodes {
-            start_server(&world, node);
+            let region = RegionId(node.0);
+            for (id, service) in services(region, world.region_bytes(region)) {
+                world.register(node, id, service);
+            }
         }
         let admin = world.endpoint(world.compute_node(0));
         let database = world.block_on(&admin, Database::create(admin.clone(), nodes, database));
@@ -118,14 +117,4 @@ impl<const COHERENT: bool> Cluster<COHERENT> {
             self.world.identity()
         );
     }
-}
-
-fn start_server<const COHERENT: bool>(world: &World<COHERENT>, node: NodeId) {
-    let region = layout::RegionId(node.0);
-    let extents = Arc::new(Extents::new(region, world.region_bytes(region)));
-    world.register(node, EXTENT_SERVICE, Arc::new(ExtentService(extents.clone())));
-    world.register(node, CATALOG_SERVICE, Arc::new(CatalogService::default()));
-    world.register(node, MOVER_SERVICE, Arc::new(MoverService::new(extents.clone())));
-    let inner = Arc::new(InnerNodes::new(extents));
-    world.register(node, TREE_SERVICE, Arc::new(TreeService::new(inner)));
 }

@@ -1,15 +1,11 @@
 //! TPC-C in simulated worlds: terminals on compute servers of their own, under both isolations.
 
 use super::*;
-use index::tree::{TREE_SERVICE, TreeService};
 use layout::{NodeId, RegionId};
-use memory::{CATALOG_SERVICE, CatalogService, EXTENT_SERVICE, ExtentService, Extents};
-use memory::{MOVER_SERVICE, MoverService};
 use sim::{SimConfig, World};
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
-use txn::local::InnerNodes;
+use txn::server::services;
 
 /// Words of each memory server.
 const SERVER_WORDS: u64 = 4 << 20;
@@ -27,12 +23,9 @@ fn start_servers<const COHERENT: bool>(world: &World<COHERENT>) -> Vec<NodeId> {
     let nodes: Vec<NodeId> = (0..SERVERS).map(NodeId).collect();
     for &node in &nodes {
         let region = RegionId(node.0);
-        let extents = Arc::new(Extents::new(region, world.region_bytes(region)));
-        world.register(node, EXTENT_SERVICE, Arc::new(ExtentService(extents.clone())));
-        world.register(node, CATALOG_SERVICE, Arc::new(CatalogService::default()));
-        world.register(node, MOVER_SERVICE, Arc::new(MoverService::new(extents.clone())));
-        let inner = Arc::new(InnerNodes::new(extents));
-        world.register(node, TREE_SERVICE, Arc::new(TreeService::new(inner)));
+        for (id, service) in services(region, world.region_bytes(region)) {
+            world.register(node, id, service);
+        }
     }
     nodes
 }

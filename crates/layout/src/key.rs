@@ -42,25 +42,22 @@ impl Key {
 
     /// The next larger key of the same length, or `None` after the largest.
     pub fn successor(&self) -> Option<Self> {
-        let mut next = *self;
-        for word in next.words[..self.count as usize].iter_mut().rev() {
-            let (value, overflow) = word.overflowing_add(1);
-            *word = value;
-            if !overflow {
-                return Some(next);
-            }
-        }
-        None
+        self.neighbour(|word| word.overflowing_add(1))
     }
 
     /// The next smaller key of the same length, or `None` before the smallest.
     pub fn predecessor(&self) -> Option<Self> {
-        let mut before = *self;
-        for word in before.words[..self.count as usize].iter_mut().rev() {
-            let (value, borrow) = word.overflowing_sub(1);
+        self.neighbour(|word| word.overflowing_sub(1))
+    }
+
+    /// Steps the last word, and the word before it for as long as a step carries or borrows.
+    #[inline]
+    fn neighbour(mut self, step: impl Fn(u64) -> (u64, bool)) -> Option<Self> {
+        for word in self.words[..self.count as usize].iter_mut().rev() {
+            let (value, overflows) = step(*word);
             *word = value;
-            if !borrow {
-                return Some(before);
+            if !overflows {
+                return Some(self);
             }
         }
         None

@@ -6,12 +6,11 @@ use super::image::{Head, ImageBuilder, post_image};
 use super::message::{Request, TREE_SERVICE};
 use super::node::execute;
 use super::step::TreeStep;
-use super::view::next_life;
 use super::{LeafView, Tree};
 use crate::error::IndexError;
 use fabric::{Batch, CallError, Env};
 use layout::leaf;
-use layout::{GlobalPtr, Key, LeafLayout, NodeId, VersionWord};
+use layout::{GlobalPtr, Key, LeafLayout, NodeId};
 use memory::{Label, Pool};
 
 /// Makes an empty tree: one leaf out of `pool`, root block and inner nodes on `node`.
@@ -28,16 +27,7 @@ pub async fn create_tree<E: Env>(
     let mut batch = Batch::new();
     let version = batch.read(first_leaf.add_words(u64::from(leaf::VERSION)), 1);
     batch = execute(env, batch).await?;
-    let head = Head {
-        insert: VersionWord::NONE,
-        version: next_life(batch.word(version.at)),
-        collected: 0,
-        next: GlobalPtr::NULL,
-        level: 0,
-        dead: false,
-        low: Key::lowest(layout.key_words),
-        high: None,
-    };
+    let head = Head::alone(batch.word(version.at), 0, Key::lowest(layout.key_words));
     let span = ImageBuilder::start(&mut batch, layout).finish(&mut batch, &head);
     assert!(LeafView::new(layout, batch.words(span)).is_live(0));
     batch.write_word(first_leaf.add_words(u64::from(leaf::INSERT)), head.insert.word());

@@ -1,6 +1,6 @@
 //! Node images, built word by word at the end of an arena.
 
-use super::view::LeafView;
+use super::view::{LeafView, next_life};
 use fabric::{Batch, Span};
 use layout::leaf::{self, LeafLayout, Shape};
 use layout::{GlobalPtr, Key, VersionWord};
@@ -33,6 +33,20 @@ impl Head {
             dead: shape.dead,
             low: Key::from_words(view.low()),
             high: view.high_key(),
+        }
+    }
+
+    /// The head of the only node of a level, in memory whose version word holds `found`.
+    pub fn alone(found: u64, level: u8, low: Key) -> Self {
+        Self {
+            insert: VersionWord::NONE,
+            version: next_life(found),
+            collected: 0,
+            next: GlobalPtr::NULL,
+            level,
+            dead: false,
+            low,
+            high: None,
         }
     }
 }

@@ -12,11 +12,11 @@ use super::node::{back_off, execute, read_node};
 use super::root::{TreeRoot, inner_layout, latch};
 use super::service::NodeAllocator;
 use super::settle::{Link, UNLATCHED, WALK_RETRY_COUNT_MAX, walk_from};
-use super::view::{LeafView, next_life};
+use super::view::LeafView;
 use crate::error::IndexError;
 use fabric::{Batch, Env};
 use layout::leaf;
-use layout::{GlobalPtr, Key, VersionWord};
+use layout::{GlobalPtr, Key};
 
 /// Share of each new inner node that is filled, in percent.
 const FILL_PERCENT: usize = 80;
@@ -88,16 +88,8 @@ async fn build_level<E: Env>(
         let version = batch.read(ptr.add_words(u64::from(leaf::VERSION)), 1);
         batch = execute(env, batch).await?;
         let low = group[0].low;
-        let head = Head {
-            insert: VersionWord::NONE,
-            version: next_life(batch.word(version.at)),
-            collected: 0,
-            next,
-            level: block.height as u8,
-            dead: false,
-            low,
-            high,
-        };
+        let alone = Head::alone(batch.word(version.at), block.height as u8, low);
+        let head = Head { next, high, ..alone };
         let mut image = ImageBuilder::start(&mut batch, layout);
         for child in group {
             image.push(&mut batch, child.low.words(), &[child.child.word()]);

@@ -6,11 +6,10 @@ use super::message::{Answer, Request};
 use super::node::execute;
 use super::root::{ROOT_WORDS, TreeRoot, inner_layout};
 use super::settle::settle;
-use super::view::next_life;
 use crate::error::IndexError;
 use fabric::{Batch, CallError, Env, Reply, Service};
 use layout::leaf;
-use layout::{GlobalPtr, Key, LeafLayout, VersionWord};
+use layout::{GlobalPtr, Key, LeafLayout};
 use memory::Label;
 use std::sync::{Arc, Mutex};
 
@@ -100,16 +99,7 @@ async fn create<E: Env>(
     let low = Key::lowest(layout.key_words);
     let mut image = ImageBuilder::start(&mut batch, inner);
     image.push(&mut batch, low.words(), &[first_leaf.word()]);
-    let head = Head {
-        insert: VersionWord::NONE,
-        version: next_life(batch.word(version.at)),
-        collected: 0,
-        next: GlobalPtr::NULL,
-        level: 1,
-        dead: false,
-        low,
-        high: None,
-    };
+    let head = Head::alone(batch.word(version.at), 1, low);
     let span = image.finish(&mut batch, &head);
     post_image(&mut batch, inner, top, span);
     let spare = GlobalPtr::NULL;

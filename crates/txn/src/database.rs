@@ -123,6 +123,27 @@ impl<E: Env> Default for Home<E> {
 }
 
 impl<E: Env> Shared<E> {
+    /// What the lanes of one compute server share; nothing is known yet of catalog and other lanes.
+    fn new(
+        oracle: GlobalPtr,
+        oracle_layout: OracleLayout,
+        servers: Vec<NodeId>,
+        config: DatabaseConfig,
+    ) -> Self {
+        Self {
+            oracle,
+            oracle_layout,
+            servers,
+            config,
+            slot_count: AtomicU32::new(0),
+            published: (0..SLOTS_MAX).map(|_| AtomicU64::new(0)).collect(),
+            catalog: Mutex::default(),
+            released: Mutex::default(),
+            pieces: SharedPieces::default(),
+            home: Mutex::default(),
+        }
+    }
+
     /// How many slots the vector has, as far as this compute server knows.
     #[inline]
     pub fn slots_in_use(&self) -> u32 {
@@ -289,19 +310,7 @@ impl<E: Env> Database<E> {
         // The clock starts at 1, since a lane's announcement of 0 means that it is idle.
         batch.write_word(oracle, 1);
         env.execute(batch).await?;
-        let shared = Shared {
-            oracle,
-            oracle_layout,
-            servers,
-            config,
-            slot_count: AtomicU32::new(0),
-            published: (0..SLOTS_MAX).map(|_| AtomicU64::new(0)).collect(),
-            catalog: Mutex::default(),
-            released: Mutex::default(),
-            pieces: SharedPieces::default(),
-            home: Mutex::default(),
-        };
-        Ok(Self::of(env, shared))
+        Ok(Self::of(env, Shared::new(oracle, oracle_layout, servers, config)))
     }
 
     /// A handle for another endpoint of the same compute server.
@@ -311,20 +320,8 @@ impl<E: Env> Database<E> {
 
     /// A handle from another compute server: it shares nothing with this one but remote memory.
     pub fn elsewhere(&self, env: E) -> Self {
-        let own = &*self.shared;
-        let shared = Shared {
-            oracle: own.oracle,
-            oracle_layout: own.oracle_layout,
-            servers: own.servers.clone(),
-            config: own.config.clone(),
-            slot_count: AtomicU32::new(0),
-            published: (0..SLOTS_MAX).map(|_| AtomicU64::new(0)).collect(),
-            catalog: Mutex::default(),
-            released: Mutex::default(),
-            pieces: SharedPieces::default(),
-            home: Mutex::default(),
-        };
-        Self::of(env, shared)
+        let Shared { oracle, oracle_layout, servers, config, .. } = &*self.shared;
+        Self::of(env, Shared::new(*oracle, *oracle_layout, servers.clone(), config.clone()))
     }
 
     fn of(env: E, shared: Shared<E>) -> Self {

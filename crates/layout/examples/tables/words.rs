@@ -13,7 +13,9 @@ fn bits(mask: u64) -> String {
     if high == low { low.to_string() } else { format!("{high}..{low}") }
 }
 
-fn rows(page: &mut Page, fields: &[(u64, &str, &str)]) {
+/// A section on a word of fields.
+fn word(page: &mut Page, title: &str, about: &str, fields: &[(u64, &str, &str)]) {
+    page.heading(title, about);
     let row = |&(mask, name, meaning): &(u64, &str, &str)| {
         vec![bits(mask), name.to_owned(), meaning.to_owned()]
     };
@@ -29,25 +31,21 @@ pub fn write(page: &mut Page) {
 }
 
 fn pointers(page: &mut Page) {
-    page.heading(
+    let region = GlobalPtr::new(RegionId(u16::MAX), 0).word();
+    word(
+        page,
         "Pointer",
         "Region 0, byte 0 is null. Pointers stand in slots of buckets, entries of leaves, links and chains.",
-    );
-    let region = GlobalPtr::new(RegionId(u16::MAX), 0).word();
-    rows(
-        page,
         &[
             (region, "region", "number of the region, and of the memory server that owns it"),
             (!region, "offset", "byte in the region; the low three bits are zero"),
         ],
     );
-    page.heading(
+    let next = ChainWord::new(GlobalPtr::NULL, layout::row::BUFFER_SLOTS_MAX - 1).word();
+    word(
+        page,
         "Chain word",
         "From a row to its version buffer. Null until the row is first updated.",
-    );
-    let next = ChainWord::new(GlobalPtr::NULL, layout::row::BUFFER_SLOTS_MAX - 1).word();
-    rows(
-        page,
         &[
             (!next, "buffer", "pointer to the version buffer, or null"),
             (next, "next", "slot of the buffer that the next displaced version goes to"),
@@ -56,16 +54,14 @@ fn pointers(page: &mut Page) {
 }
 
 fn versions(page: &mut Page) {
-    page.heading(
-        "Version word",
-        "In headers, beside payloads, as insert word of buckets and leaves, and in values out of line.",
-    );
     let (lock, deleted) = (VersionWord::NONE.locked().word(), VersionWord::NONE.deleted().word());
     let slot = VersionWord::new(SlotId(u16::MAX), 0).word();
     let counter = VersionWord::new(SlotId(0), layout::version::COUNTER_MAX).word();
     assert!(lock | deleted | slot | counter == u64::MAX);
-    rows(
+    word(
         page,
+        "Version word",
+        "In headers, beside payloads, as insert word of buckets and leaves, and in values out of line.",
         &[
             (
                 lock,
@@ -102,22 +98,21 @@ fn versions(page: &mut Page) {
 }
 
 fn packed(page: &mut Page) {
-    page.heading("Identity of a bucket", "Written with a split, under the insert lock.");
     let level = Identity { bucket: 0, level: u8::MAX.into() }.word();
-    rows(
+    word(
         page,
+        "Identity of a bucket",
+        "Written with a split, under the insert lock.",
         &[
             (level, "level", "how many times the bucket was split"),
             (!level, "bucket", "number of the bucket in its table"),
         ],
     );
-    page.heading(
+    let tag = |slot| bucket::with_tag(0, slot, u8::MAX);
+    word(
+        page,
         "Tags of a bucket",
         "One byte of the key's hash for each slot, its highest one, with 1 in place of 0; 0 for an empty slot.",
-    );
-    let tag = |slot| bucket::with_tag(0, slot, u8::MAX);
-    rows(
-        page,
         &[
             (tag(0), "slot 0", "tag of the key in the first slot"),
             (tag(1), "slot 1", "and so on, up to slot 7"),
@@ -128,10 +123,11 @@ fn packed(page: &mut Page) {
             ),
         ],
     );
-    page.heading("Shape of a node", "Entry count, level and flags of a leaf or inner node.");
     let none = Shape { count: 0, level: 0, unbounded: false, dead: false };
-    rows(
+    word(
         page,
+        "Shape of a node",
+        "Entry count, level and flags of a leaf or inner node.",
         &[
             (Shape { dead: true, ..none }.word(), "dead", "absorbed by its left neighbour"),
             (

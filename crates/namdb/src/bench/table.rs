@@ -1,6 +1,6 @@
 //! The report as people read it, in 80 columns.
 
-use super::report::Report;
+use super::report::{Report, TypeReport};
 use super::text::{bytes, counted, duration_us, grouped, rate};
 use std::fmt::Write;
 
@@ -14,8 +14,8 @@ pub fn draw(report: &Report) -> String {
     heading(&mut text, report);
     if report.has_measured() {
         throughput(&mut text, report);
-        types(&mut text, report);
-        costs(&mut text, report);
+        by_type(&mut text, report, "transaction", &TIMES, "Times include retries.");
+        by_type(&mut text, report, "per transaction", &COSTS, COSTS_NOTE);
         aborts(&mut text, report);
         upkeep(&mut text, report);
     }
@@ -90,62 +90,39 @@ fn throughput(text: &mut String, report: &Report) {
     line!(text);
 }
 
-fn types(text: &mut String, report: &Report) {
-    line!(
-        text,
-        "  {:<17} {:>12} {:>10} {:>8} {:>8} {:>8} {:>8}",
-        "transaction",
-        "committed",
-        "per second",
-        "median",
-        "99 %",
-        "99.9 %",
-        "slowest"
-    );
-    rule(text);
-    for name in &report.type_order {
-        let kind = &report.per_type[name];
-        line!(
-            text,
-            "  {name:<17} {:>12} {:>10} {:>8} {:>8} {:>8} {:>8}",
-            grouped(kind.count),
-            rate(kind.per_s),
-            duration_us(kind.p50_us),
-            duration_us(kind.p99_us),
-            duration_us(kind.p999_us),
-            duration_us(kind.max_us)
-        );
-    }
-    rule(text);
-    line!(text, "  Times include retries.");
-    line!(text);
-}
+/// A column of a table with a line for each type of transaction: its head, its width, and its cells.
+type TypeColumn = (&'static str, usize, fn(&TypeReport) -> String);
+
+const TIMES: [TypeColumn; 6] = [
+    ("committed", 12, |kind| grouped(kind.count)),
+    ("per second", 10, |kind| rate(kind.per_s)),
+    ("median", 8, |kind| duration_us(kind.p50_us)),
+    ("99 %", 8, |kind| duration_us(kind.p99_us)),
+    ("99.9 %", 8, |kind| duration_us(kind.p999_us)),
+    ("slowest", 8, |kind| duration_us(kind.max_us)),
+];
 
 /// What a transaction of each type costs in messages.
-fn costs(text: &mut String, report: &Report) {
-    line!(
-        text,
-        "  {:<17} {:>12} {:>12} {:>16} {:>14}",
-        "per transaction",
-        "round trips",
-        "for snapshot",
-        "verbs",
-        "bytes"
-    );
+const COSTS: [TypeColumn; 4] = [
+    ("round trips", 12, |kind| format!("{:.2}", kind.round_trips)),
+    ("for snapshot", 12, |kind| format!("{:.2}", kind.snapshot_round_trips)),
+    ("verbs", 16, |kind| format!("{:.1}", kind.verbs)),
+    ("bytes", 14, |kind| grouped(kind.bytes.round() as u64)),
+];
+
+const COSTS_NOTE: &str = "Retries are included; round trips for snapshots stand apart.";
+
+fn by_type(text: &mut String, report: &Report, title: &str, columns: &[TypeColumn], note: &str) {
+    let heads = columns.iter().map(|(head, width, _)| format!(" {head:>width$}"));
+    line!(text, "  {title:<17}{}", heads.collect::<String>());
     rule(text);
     for name in &report.type_order {
         let kind = &report.per_type[name];
-        line!(
-            text,
-            "  {name:<17} {:>12.2} {:>12.2} {:>16.1} {:>14}",
-            kind.round_trips,
-            kind.snapshot_round_trips,
-            kind.verbs,
-            grouped(kind.bytes.round() as u64)
-        );
+        let cells = columns.iter().map(|(_, width, cell)| format!(" {:>width$}", cell(kind)));
+        line!(text, "  {name:<17}{}", cells.collect::<String>());
     }
     rule(text);
-    line!(text, "  Retries are included; round trips for snapshots stand apart.");
+    line!(text, "  {note}");
     line!(text);
 }
 

@@ -302,27 +302,10 @@ async fn audit<E: Env>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trial::Trial;
     use fabric::{LocalEnv, run_now};
-    use txn::local::{OpenConfig, open};
 
     const ACCOUNTS: i32 = 600;
-
-    fn loaded(bank: &Bank) -> Database<LocalEnv> {
-        let config = OpenConfig { servers: 1, server_bytes: 128 << 20, ..OpenConfig::default() };
-        let database = open(&config).expect("memory can be mapped");
-        run_now(bank.create_tables(&database)).expect("the table is new");
-        let mut lane = run_now(database.lane()).expect("lanes are free");
-        for part in 0..3 {
-            run_now(bank.load_part(&database, &mut lane, part, 3, &|_| {})).expect("it fits");
-        }
-        database
-    }
-
-    fn check(bank: &Bank, database: &Database<LocalEnv>) -> Vec<CheckResult> {
-        let mut lane = run_now(database.lane()).expect("lanes are free");
-        let totals = RunTotals::new(TRANSACTION_NAMES.len());
-        run_now(bank.check(database, &mut lane, &totals, false)).expect("the scan succeeds")
-    }
 
     fn run(bank: &Bank, database: &Database<LocalEnv>, thread: u32) -> RunTotals {
         let mut lane = run_now(database.lane()).expect("lanes are free");
@@ -338,9 +321,9 @@ mod tests {
     #[allow(clippy::disallowed_methods, reason = "the local world is one of threads")]
     fn two_threads_of_transfers_and_audits_keep_the_sum() {
         let bank = Bank { audit_percent: 5, ..Bank::new(ACCOUNTS).expect("two accounts suffice") };
-        let database = loaded(&bank);
+        let mut trial = Trial::load(bank);
         let start = |thread| {
-            let database = database.for_thread();
+            let database = trial.database.for_thread();
             std::thread::spawn(move || run(&bank, &database, thread))
         };
         let running: Vec<_> = (0..2).map(start).collect();
@@ -350,45 +333,38 @@ mod tests {
         }
         let (transfers, audits) = (totals.kind(TRANSFER), totals.kind(AUDIT));
         assert!(transfers.committed > 5000 && audits.committed > 100, "{totals:?}");
-        let failed: Vec<_> =
-            check(&bank, &database).into_iter().filter(|check| !check.ok).collect();
-        assert_eq!(failed, []);
+        assert_eq!(trial.failures(), [""; 0]);
     }
 
     /// Changes the balance of account 7 as no transfer does.
-    fn counterfeit(database: &Database<LocalEnv>, balance: i64) {
-        let table = find_table(database).expect("the table is there");
-        let mut lane = run_now(database.lane()).expect("lanes are free");
-        let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("nobody is in the way");
-        let row = run_now(txn.read(table, &key(7))).expect("nobody is in the way");
-        txn.update(row.expect("the account is there")).set_int(A_BALANCE, balance);
-        assert_eq!(run_now(txn.commit()), txn::Outcome::Committed);
+    fn counterfeit(trial: &mut Trial<Bank>, balance: i64) {
+        let table = find_table(&trial.database).expect("the table is there");
+        trial.damage(|txn| {
+            let row = run_now(txn.read(table, &key(7))).expect("nobody is in the way");
+            txn.update(row.expect("the account is there")).set_int(A_BALANCE, balance);
+        });
     }
 
     #[test]
     fn made_and_lost_money_is_noticed() {
         let bank = Bank { audit_percent: 100, ..Bank::new(ACCOUNTS).expect("two suffice") };
         for (balance, failures) in [(1001, 1), (-1, 2)] {
-            let database = loaded(&bank);
-            counterfeit(&database, balance);
-            let failed = check(&bank, &database).iter().filter(|check| !check.ok).count();
-            assert_eq!(failed, failures);
-            let mut lane = run_now(database.lane()).expect("lanes are free");
-            let mut terminal = bank.terminal(&database, 0, 1, 1).expect("the table is there");
-            let error =
-                run_now(bank.run_one(&mut lane, &mut terminal)).expect_err("an audit sees it");
+            let mut trial = Trial::load(bank);
+            counterfeit(&mut trial, balance);
+            assert_eq!(trial.failures().len(), failures);
+            let mut terminal = bank.terminal(&trial.database, 0, 1, 1).expect("the table is there");
+            let audit = run_now(bank.run_one(&mut trial.lane, &mut terminal));
+            let error = audit.expect_err("an audit sees it");
             assert!(matches!(error, WorkloadError::Inconsistent(_)), "{error}");
         }
     }
 
     #[test]
     fn a_lost_account_is_noticed() {
-        let bank = Bank::new(ACCOUNTS).expect("two accounts suffice");
-        let larger = Bank { accounts: ACCOUNTS + 1, ..bank };
-        let failed: Vec<_> =
-            check(&larger, &loaded(&bank)).into_iter().filter(|check| !check.ok).collect();
-        assert_eq!(failed.len(), 2, "{failed:?}");
-        assert_eq!(failed[0].name, "all accounts are there");
+        let mut trial = Trial::load(Bank::new(ACCOUNTS).expect("two accounts suffice"));
+        trial.workload.accounts += 1;
+        let failures = trial.failures();
+        assert_eq!(failures, ["all accounts are there", "no money was made or lost"]);
     }
 
     #[test]

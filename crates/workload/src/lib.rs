@@ -16,6 +16,8 @@ pub mod loading;
 pub mod random;
 pub mod smallbank;
 pub mod tpcc;
+#[cfg(test)]
+mod trial;
 pub mod ycsb;
 
 pub use attempts::Attempts;

@@ -6,7 +6,10 @@ use layout::{
     Storage,
 };
 use txn::local::{OpenConfig, open};
-use txn::{Abort, Database, Isolation, Outcome, Scan, ScanSource, TableId, TableSpec, TxnError};
+use txn::{
+    Abort, Database, Isolation, Lane, Outcome, RowId, Scan, ScanSource, TableId, TableSpec,
+    Transaction, TxnError,
+};
 
 const BALANCE: usize = 1;
 const NAME: usize = 2;
@@ -45,12 +48,21 @@ fn index(name: &str, kind: IndexKind, unique: bool) -> IndexDesign {
 fn fill(database: &Database<LocalEnv>, table: TableId, ids: std::ops::Range<i32>) {
     let mut lane = run_now(database.lane()).expect("a lane");
     for id in ids {
-        let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+        let mut txn = begin(&mut lane);
         let row = run_now(txn.insert(table, &key(id))).expect("is free");
         txn.update(row).set_int(BALANCE, i64::from(id) * 10);
         txn.update(row).set_bytes(NAME, format!("n{}", id % 7).as_bytes());
         assert_eq!(run_now(txn.commit()), Outcome::Committed);
     }
+}
+
+fn begin(lane: &mut Lane<LocalEnv>) -> Transaction<'_, LocalEnv> {
+    run_now(lane.begin(Isolation::Snapshot)).expect("begins")
+}
+
+/// A row that the transaction sees.
+fn row_of(txn: &mut Transaction<'_, LocalEnv>, table: TableId, id: i32) -> RowId {
+    run_now(txn.read(table, &key(id))).expect("readable").expect("is there")
 }
 
 fn all_storages() -> [Storage; 3] {
@@ -70,9 +82,9 @@ fn what_was_inserted_is_read_by_all_and_grows_the_table() {
         let table = table(&database, &format!("{storage:?}"), storage, Vec::new());
         fill(&database, table, 0..2000);
         let mut lane = run_now(database.lane()).expect("a lane");
-        let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+        let mut txn = begin(&mut lane);
         for id in 0..2000 {
-            let row = run_now(txn.read(table, &key(id))).expect("readable").expect("is there");
+            let row = row_of(&mut txn, table, id);
             assert_eq!(txn.row(row).int(BALANCE), i64::from(id) * 10);
         }
         assert_eq!(run_now(txn.read(table, &key(2000))), Ok(None));
@@ -91,24 +103,24 @@ fn a_transaction_sees_its_own_writes_and_others_after_commit() {
         fill(&database, table, 0..10);
         let mut writer = run_now(database.lane()).expect("a lane");
         let mut reader = run_now(database.lane()).expect("a lane");
-        let mut txn = run_now(writer.begin(Isolation::Snapshot)).expect("begins");
-        let row = run_now(txn.read(table, &key(3))).expect("readable").expect("is there");
+        let mut txn = begin(&mut writer);
+        let row = row_of(&mut txn, table, 3);
         txn.update(row).set_int(BALANCE, 77);
-        let again = run_now(txn.read(table, &key(3))).expect("readable").expect("is there");
+        let again = row_of(&mut txn, table, 3);
         assert_eq!(txn.row(again).int(BALANCE), 77);
-        let gone = run_now(txn.read(table, &key(4))).expect("readable").expect("is there");
+        let gone = row_of(&mut txn, table, 4);
         txn.delete(gone);
         assert_eq!(run_now(txn.read(table, &key(4))), Ok(None));
         let duplicate = run_now(txn.insert(table, &key(3)));
         assert!(matches!(duplicate, Err(TxnError::DuplicateKey { .. })));
-        let mut old = run_now(reader.begin(Isolation::Snapshot)).expect("begins");
+        let mut old = begin(&mut reader);
         assert_eq!(run_now(txn.commit()), Outcome::Committed);
-        let row = run_now(old.read(table, &key(3))).expect("readable").expect("is there");
+        let row = row_of(&mut old, table, 3);
         assert_eq!(old.row(row).int(BALANCE), 30);
         assert!(run_now(old.read(table, &key(4))).expect("readable").is_some());
         assert_eq!(run_now(old.commit()), Outcome::Committed);
-        let mut new = run_now(reader.begin(Isolation::Snapshot)).expect("begins");
-        let row = run_now(new.read(table, &key(3))).expect("readable").expect("is there");
+        let mut new = begin(&mut reader);
+        let row = row_of(&mut new, table, 3);
         assert_eq!(new.row(row).int(BALANCE), 77);
         assert_eq!(run_now(new.read(table, &key(4))), Ok(None));
     }
@@ -123,17 +135,17 @@ fn the_first_committer_wins() {
         fill(&database, table, 0..4);
         let mut lanes = [0, 1].map(|_| run_now(database.lane()).expect("a lane"));
         let [first, second] = &mut lanes;
-        let mut one = run_now(first.begin(Isolation::Snapshot)).expect("begins");
-        let mut two = run_now(second.begin(Isolation::Snapshot)).expect("begins");
+        let mut one = begin(first);
+        let mut two = begin(second);
         for txn in [&mut one, &mut two] {
-            let row = run_now(txn.read(table, &key(1))).expect("readable").expect("is there");
+            let row = row_of(txn, table, 1);
             txn.update(row).set_int(BALANCE, 5);
             run_now(txn.insert(table, &key(100))).expect("is free");
         }
         assert_eq!(run_now(one.commit()), Outcome::Committed);
         assert_eq!(run_now(two.commit()), Outcome::Aborted(Abort::WriteConflict));
-        let mut one = run_now(first.begin(Isolation::Snapshot)).expect("begins");
-        let mut two = run_now(second.begin(Isolation::Snapshot)).expect("begins");
+        let mut one = begin(first);
+        let mut two = begin(second);
         run_now(one.insert(table, &key(200))).expect("is free");
         run_now(two.insert(table, &key(200))).expect("is free");
         assert_eq!(run_now(one.commit()), Outcome::Committed);
@@ -150,8 +162,8 @@ fn deleted_rows_come_back_by_insert_and_are_collected() {
         fill(&database, table, 0..300);
         let mut lane = run_now(database.lane()).expect("a lane");
         for id in 0..300 {
-            let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
-            let row = run_now(txn.read(table, &key(id))).expect("readable").expect("is there");
+            let mut txn = begin(&mut lane);
+            let row = row_of(&mut txn, table, id);
             txn.delete(row);
             assert_eq!(run_now(txn.commit()), Outcome::Committed);
         }
@@ -159,7 +171,7 @@ fn deleted_rows_come_back_by_insert_and_are_collected() {
         assert!(lane.statistics().entries_collected >= 300, "{storage:?}: {:?}", lane.statistics());
         check(&database);
         fill(&database, table, 0..300);
-        let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+        let mut txn = begin(&mut lane);
         let mut count = 0;
         run_now(txn.for_each(table, &mut |_| count += 1)).expect("readable");
         assert_eq!(count, 300);
@@ -173,9 +185,9 @@ fn scans_go_both_ways_with_limits() {
     let table = table(&database, "t", Storage::Tree, Vec::new());
     fill(&database, table, 0..500);
     let mut lane = run_now(database.lane()).expect("a lane");
-    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    let mut txn = begin(&mut lane);
     run_now(txn.insert(table, &key(-5))).expect("is free");
-    let gone = run_now(txn.read(table, &key(100))).expect("readable").expect("is there");
+    let gone = row_of(&mut txn, table, 100);
     txn.delete(gone);
     let mut rows = Vec::new();
     for (low, high, reverse, limit, expected) in [
@@ -206,18 +218,18 @@ fn secondary_indexes_follow_their_rows() {
             let mut lane = run_now(database.lane()).expect("a lane");
             let name_key = |name: &str| KeyBuilder::new().padded(name.as_bytes(), 8).key();
             let mut rows = Vec::new();
-            let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            let mut txn = begin(&mut lane);
             run_now(txn.lookup(by_name, &name_key("n3"), &mut rows)).expect("readable");
             assert_eq!(rows.len(), 10, "{name}");
             let moved = rows[0];
             txn.update(moved).set_bytes(NAME, b"other");
             run_now(txn.lookup(by_name, &name_key("other"), &mut rows)).expect("readable");
             assert_eq!(rows, [moved]);
-            let gone = run_now(txn.read(table, &key(10))).expect("readable").expect("is there");
+            let gone = row_of(&mut txn, table, 10);
             txn.delete(gone);
             assert_eq!(run_now(txn.commit()), Outcome::Committed);
             run_now(lane.collect_garbage()).expect("collects");
-            let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            let mut txn = begin(&mut lane);
             run_now(txn.lookup(by_name, &name_key("n3"), &mut rows)).expect("readable");
             assert_eq!(rows.len(), 8, "{name}");
             run_now(txn.lookup(by_name, &name_key("other"), &mut rows)).expect("readable");
@@ -236,7 +248,7 @@ fn unique_indexes_refuse_a_second_row() {
             table(&database, &name, Storage::HashInlined, vec![index("by_name", kind, true)]);
         let mut lane = run_now(database.lane()).expect("a lane");
         let mut insert = |id: i32, name: &str| {
-            let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            let mut txn = begin(&mut lane);
             let row = run_now(txn.insert(table, &key(id))).expect("is free");
             txn.update(row).set_bytes(NAME, name.as_bytes());
             run_now(txn.commit())
@@ -244,11 +256,11 @@ fn unique_indexes_refuse_a_second_row() {
         assert_eq!(insert(1, "ada"), Outcome::Committed);
         assert_eq!(insert(2, "ada"), Outcome::Aborted(Abort::UniqueViolation));
         assert_eq!(insert(2, "bob"), Outcome::Committed);
-        let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
-        let row = run_now(txn.read(table, &key(1))).expect("readable").expect("is there");
+        let mut txn = begin(&mut lane);
+        let row = row_of(&mut txn, table, 1);
         txn.delete(row);
         assert_eq!(run_now(txn.commit()), Outcome::Committed);
-        let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+        let mut txn = begin(&mut lane);
         let row = run_now(txn.insert(table, &key(3))).expect("is free");
         txn.update(row).set_bytes(NAME, b"ada");
         assert_eq!(run_now(txn.commit()), Outcome::Committed);
@@ -270,7 +282,7 @@ fn nulls_are_never_equal_in_a_unique_index() {
         let table = run_now(database.create_table(spec)).expect("created");
         let mut lane = run_now(database.lane()).expect("a lane");
         let mut insert = |id: i32, mail: Option<i64>| {
-            let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+            let mut txn = begin(&mut lane);
             let row = run_now(txn.insert(table, &key(id))).expect("is free");
             match mail {
                 Some(mail) => txn.update(row).set_int(1, mail),
@@ -294,7 +306,7 @@ fn tables_and_indexes_come_and_go() {
     let made =
         run_now(database.create_index("t", index("late", IndexKind::Tree, false))).expect("made");
     let mut lane = run_now(database.lane()).expect("a lane");
-    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    let mut txn = begin(&mut lane);
     let mut rows = Vec::new();
     let wanted = KeyBuilder::new().padded(b"n5", 8).key();
     run_now(txn.lookup(made, &wanted, &mut rows)).expect("readable");

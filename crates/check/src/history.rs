@@ -1,0 +1,511 @@
+//! What a history is: which session ran which transaction when, what it read and wrote, how it ended.
+//!
+//! A history of a million transactions is a few flat arrays. The lists that reads have seen are not kept
+//! one by one: the lists of a key nearly always are prefixes of each other, so a key has one *trunk*,
+//! the longest list seen, and a read is a length. A list that contradicts the trunk is kept whole, as a
+//! *branch*; one branch is an anomaly already.
+
+use std::collections::HashMap;
+use std::fmt;
+
+/// Position for an event that was not recorded.
+pub(crate) const NEVER: u32 = u32::MAX;
+/// The branch of a read that lies on the trunk.
+const TRUNK: u32 = u32::MAX;
+/// Keys that are integers below this find their number without hashing.
+const DIRECT_KEYS: i64 = 1 << 20;
+
+/// A key of the database, by its place in [`History::key_name`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct KeyId(pub(crate) u32);
+
+impl KeyId {
+    /// Its place among all keys of the history.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A transaction, by its place in [`History::transactions`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TransactionId(pub(crate) u32);
+
+impl TransactionId {
+    /// Its place among all transactions of the history.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What the objects of a history are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Lists that are appended to and read whole; a read tells the order of all versions before it.
+    Lists,
+    /// Registers that are overwritten; a read tells one version.
+    Registers,
+}
+
+/// How a transaction ended for its client.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Its effects are there.
+    Committed,
+    /// It has no effect.
+    Aborted,
+    /// Nobody told the client: it may have taken effect, may yet do so, or never will.
+    Unknown,
+}
+
+/// What a list read saw; [`History::list`] gives its elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ListRead {
+    pub(crate) length: u32,
+    branch: u32,
+}
+
+impl ListRead {
+    /// Whether the list is a prefix of the key's longest list.
+    pub(crate) fn is_on_trunk(self) -> bool {
+        self.branch == TRUNK
+    }
+}
+
+/// What an operation did to its key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Appended a value to a list.
+    Append(i64),
+    /// Wrote a value into a register.
+    Write(i64),
+    /// Read a list that was not empty.
+    ReadList(ListRead),
+    /// Read a value from a register.
+    ReadValue(i64),
+    /// Read the state before any write: nothing, or the empty list.
+    ReadInitial,
+    /// Was to read; what it saw is not known, or not binding.
+    Unread,
+}
+
+impl Action {
+    /// The value written, if it is a write.
+    pub fn written(self) -> Option<i64> {
+        match self {
+            Self::Append(value) | Self::Write(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// One operation of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Operation {
+    /// The key.
+    pub key: KeyId,
+    /// What was done to it.
+    pub action: Action,
+}
+
+/// One transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transaction {
+    /// The session that ran it, by its place in [`History::sessions`]; none if that was not recorded.
+    pub session: Option<u32>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// When it began, as a place in the order of all events; 0 also if not recorded.
+    pub invoked: u32,
+    /// When its end was known to its client, as such a place; `u32::MAX` if it never was.
+    pub completed: u32,
+    /// The clock when it began, in nanoseconds, if recorded.
+    pub invoked_ns: Option<i64>,
+    /// The clock when it ended, in nanoseconds, if recorded.
+    pub completed_ns: Option<i64>,
+    /// The line of the file that tells how it ended, from 1.
+    pub line: u32,
+    first: u32,
+    end: u32,
+}
+
+/// A recorded history.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    kind: Option<Kind>,
+    transactions: Vec<Transaction>,
+    operations: Vec<Operation>,
+    /// Version numbers beside `operations`, or empty if none was recorded.
+    versions: Vec<Option<i64>>,
+    keys: Keys,
+    sessions: Vec<i64>,
+    trunks: Vec<Vec<i64>>,
+    branches: Vec<Vec<i64>>,
+    event_count: u32,
+}
+
+impl History {
+    /// What its objects are; a history without any telling operation counts as registers.
+    pub fn kind(&self) -> Kind {
+        self.kind.unwrap_or(Kind::Registers)
+    }
+
+    /// All transactions; those of one session are in its order.
+    pub fn transactions(&self) -> &[Transaction] {
+        &self.transactions
+    }
+
+    /// One transaction.
+    pub fn transaction(&self, id: TransactionId) -> &Transaction {
+        &self.transactions[id.index()]
+    }
+
+    /// The operations of a transaction, in its order.
+    pub fn operations(&self, id: TransactionId) -> &[Operation] {
+        &self.operations[self.operation_range(id)]
+    }
+
+    /// Version numbers beside [`History::operations`], or nothing where the history has none.
+    pub(crate) fn versions(&self, id: TransactionId) -> &[Option<i64>] {
+        if self.versions.is_empty() { &[] } else { &self.versions[self.operation_range(id)] }
+    }
+
+    /// The version number of the operation at this place among all.
+    pub(crate) fn version_at(&self, place: u32) -> Option<i64> {
+        self.versions.get(place as usize).copied().flatten()
+    }
+
+    /// The places of a transaction's operations among those of all.
+    pub(crate) fn operation_range(&self, id: TransactionId) -> std::ops::Range<usize> {
+        let transaction = &self.transactions[id.index()];
+        transaction.first as usize..transaction.end as usize
+    }
+
+    /// All transactions by number.
+    pub fn ids(&self) -> impl Iterator<Item = TransactionId> + use<> {
+        (0..self.transactions.len() as u32).map(TransactionId)
+    }
+
+    /// How many keys there are.
+    pub fn key_count(&self) -> usize {
+        self.keys.names.len()
+    }
+
+    /// A key as the history writes it.
+    pub fn key_name(&self, key: KeyId) -> &str {
+        &self.keys.names[key.index()]
+    }
+
+    /// The process numbers of the sessions.
+    pub fn sessions(&self) -> &[i64] {
+        &self.sessions
+    }
+
+    /// How many beginnings and ends were recorded.
+    pub fn event_count(&self) -> usize {
+        self.event_count as usize
+    }
+
+    /// Whether any transaction is known to have ended before another began.
+    pub fn has_real_time(&self) -> bool {
+        let first_end = self.transactions.iter().map(|txn| txn.completed).min();
+        first_end.is_some_and(|end| self.transactions.iter().any(|txn| txn.invoked > end))
+    }
+
+    /// The elements that a list read has seen.
+    pub fn list(&self, key: KeyId, read: ListRead) -> &[i64] {
+        match read.branch {
+            TRUNK => &self.trunks[key.index()][..read.length as usize],
+            branch => &self.branches[branch as usize],
+        }
+    }
+
+    /// The longest list of a key; empty for registers and for keys never read.
+    pub(crate) fn trunk(&self, key: KeyId) -> &[i64] {
+        &self.trunks[key.index()]
+    }
+}
+
+/// What an operation saw or did, on its way into a history.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step<'a> {
+    /// Appended a value to a list.
+    Append(i64),
+    /// Wrote a value into a register.
+    Write(i64),
+    /// Read a list.
+    ReadList(&'a [i64]),
+    /// Read a value from a register.
+    ReadValue(i64),
+    /// Read the state before any write.
+    ReadInitial,
+    /// Was to read.
+    Unread,
+}
+
+/// A transaction's circumstances, given when its operations are complete.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// The process that ran it.
+    pub process: Option<i64>,
+    /// The event that began it, if recorded.
+    pub invoked: Option<Event>,
+    /// The event that told its end, if there was one.
+    pub completed: Option<Event>,
+    /// The line of the file that tells its end; 0 takes the place of the event.
+    pub line: u32,
+}
+
+/// A beginning or an end, with its place among all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    position: u32,
+    time_ns: Option<i64>,
+}
+
+/// A history has lists or registers, not both.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MixedKinds;
+
+impl fmt::Display for MixedKinds {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(
+            "lists (`:append`) and registers (`:w`) are mixed; record them in two histories",
+        )
+    }
+}
+
+impl std::error::Error for MixedKinds {}
+
+/// Puts a history together: events in the order in which they happened, transactions as they end.
+#[derive(Debug, Default)]
+pub struct HistoryBuilder {
+    history: History,
+    session_of: HashMap<i64, u32>,
+    outcome: Option<Outcome>,
+    first: u32,
+}
+
+impl HistoryBuilder {
+    /// An empty history.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The key of this name; integers and names share one space, in their EDN form.
+    pub fn key(&mut self, name: &str) -> KeyId {
+        match name.parse::<i64>() {
+            Ok(number) => self.integer_key(number),
+            Err(_) => self.added(|keys| keys.of_text(name)),
+        }
+    }
+
+    /// The key of this number.
+    pub fn integer_key(&mut self, number: i64) -> KeyId {
+        self.added(|keys| keys.of_integer(number))
+    }
+
+    fn added(&mut self, find: impl FnOnce(&mut Keys) -> u32) -> KeyId {
+        let key = find(&mut self.history.keys);
+        self.history.trunks.resize_with(self.history.keys.names.len(), Vec::new);
+        KeyId(key)
+    }
+
+    /// The next event: a transaction begins or ends at this clock, in nanoseconds.
+    pub fn event(&mut self, time_ns: Option<i64>) -> Event {
+        self.history.event_count += 1;
+        Event { position: self.history.event_count, time_ns }
+    }
+
+    /// Starts the operations of a transaction whose end is known to be this. What a transaction has
+    /// read that is not known to have committed binds nobody, so its reads are not kept.
+    pub fn begin(&mut self, outcome: Outcome) {
+        assert!(self.outcome.is_none(), "the transaction before has ended");
+        self.outcome = Some(outcome);
+        self.first = self.history.operations.len() as u32;
+    }
+
+    /// Adds an operation, with the number of its version where the engine tells it: among the writes of
+    /// a key, a larger number is a later version.
+    pub fn step(
+        &mut self,
+        key: KeyId,
+        step: Step<'_>,
+        version: Option<i64>,
+    ) -> Result<(), MixedKinds> {
+        let kind = match step {
+            Step::Append(_) | Step::ReadList(_) => Some(Kind::Lists),
+            Step::Write(_) | Step::ReadValue(_) => Some(Kind::Registers),
+            Step::ReadInitial | Step::Unread => None,
+        };
+        if let Some(kind) = kind
+            && *self.history.kind.get_or_insert(kind) != kind
+        {
+            return Err(MixedKinds);
+        }
+        let is_binding = self.outcome == Some(Outcome::Committed);
+        let action = match step {
+            Step::Append(value) => Action::Append(value),
+            Step::Write(value) => Action::Write(value),
+            _ if !is_binding => Action::Unread,
+            Step::ReadList([]) | Step::ReadInitial => Action::ReadInitial,
+            Step::ReadList(list) => Action::ReadList(self.remember(key, list)),
+            Step::ReadValue(value) => Action::ReadValue(value),
+            Step::Unread => Action::Unread,
+        };
+        if version.is_some() || !self.history.versions.is_empty() {
+            self.history.versions.resize(self.history.operations.len(), None);
+            self.history.versions.push(version);
+        }
+        self.history.operations.push(Operation { key, action });
+        Ok(())
+    }
+
+    /// Ends the transaction.
+    pub fn end(&mut self, ended: Ended) -> TransactionId {
+        let outcome = self.outcome.take().expect("a transaction was begun");
+        let history = &mut self.history;
+        let session = ended.process.map(|process| {
+            *self.session_of.entry(process).or_insert_with(|| {
+                history.sessions.push(process);
+                history.sessions.len() as u32 - 1
+            })
+        });
+        let completed = ended.completed.map_or(NEVER, |event| event.position);
+        let line = match (ended.line, ended.completed.or(ended.invoked)) {
+            (0, Some(event)) => event.position,
+            (line, _) => line,
+        };
+        history.transactions.push(Transaction {
+            session,
+            outcome,
+            invoked: ended.invoked.map_or(0, |event| event.position),
+            completed,
+            invoked_ns: ended.invoked.and_then(|event| event.time_ns),
+            completed_ns: ended.completed.and_then(|event| event.time_ns),
+            line,
+            first: self.first,
+            end: history.operations.len() as u32,
+        });
+        TransactionId(history.transactions.len() as u32 - 1)
+    }
+
+    /// The history.
+    pub fn finish(mut self) -> History {
+        assert!(self.outcome.is_none(), "the last transaction has ended");
+        if !self.history.versions.is_empty() {
+            self.history.versions.resize(self.history.operations.len(), None);
+        }
+        self.history
+    }
+
+    fn remember(&mut self, key: KeyId, list: &[i64]) -> ListRead {
+        let trunk = &mut self.history.trunks[key.index()];
+        let common = trunk.len().min(list.len());
+        let length = list.len() as u32;
+        if trunk[..common] == list[..common] {
+            trunk.extend_from_slice(&list[common..]);
+            return ListRead { length, branch: TRUNK };
+        }
+        self.history.branches.push(list.to_vec());
+        ListRead { length, branch: self.history.branches.len() as u32 - 1 }
+    }
+}
+
+/// Keys by name.
+#[derive(Clone, Debug, Default)]
+struct Keys {
+    names: Vec<Box<str>>,
+    /// Numbers of small integer keys, plus one; 0 is none.
+    direct: Vec<u32>,
+    others: HashMap<Box<str>, u32>,
+}
+
+impl Keys {
+    fn of_integer(&mut self, number: i64) -> u32 {
+        if !(0..DIRECT_KEYS).contains(&number) {
+            return self.of_text(&number.to_string());
+        }
+        let place = number as usize;
+        if place >= self.direct.len() {
+            self.direct.resize((place + 1).next_power_of_two(), 0);
+        }
+        if self.direct[place] == 0 {
+            self.names.push(number.to_string().into());
+            self.direct[place] = self.names.len() as u32;
+        }
+        self.direct[place] - 1
+    }
+
+    fn of_text(&mut self, name: &str) -> u32 {
+        if let Some(&key) = self.others.get(name) {
+            return key;
+        }
+        let key = self.names.len() as u32;
+        self.names.push(name.into());
+        self.others.insert(name.into(), key);
+        key
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(process: i64) -> Ended {
+        Ended { process: Some(process), invoked: None, completed: None, line: 0 }
+    }
+
+    #[test]
+    fn lists_that_agree_share_a_trunk_and_others_are_branches() {
+        let mut builder = HistoryBuilder::new();
+        let key = builder.key("x");
+        for list in [&[1, 2][..], &[1], &[1, 2, 3], &[1, 3]] {
+            builder.begin(Outcome::Committed);
+            builder.step(key, Step::ReadList(list), None).expect("all are lists");
+            builder.end(ended(0));
+        }
+        let history = builder.finish();
+        assert_eq!(history.trunk(key), [1, 2, 3]);
+        let lists: Vec<_> = history
+            .ids()
+            .map(|id| match history.operations(id)[0].action {
+                Action::ReadList(read) => (history.list(key, read), read.is_on_trunk()),
+                _ => panic!("all are reads"),
+            })
+            .collect();
+        assert_eq!(
+            lists,
+            [(&[1, 2][..], true), (&[1], true), (&[1, 2, 3], true), (&[1, 3], false)]
+        );
+    }
+
+    #[test]
+    fn keys_are_equal_by_name() {
+        let mut builder = HistoryBuilder::new();
+        assert_eq!(builder.key("7"), builder.integer_key(7));
+        assert_eq!(builder.key("-7"), builder.integer_key(-7));
+        assert_ne!(builder.key(":x"), builder.key("x"));
+        assert_eq!(builder.finish().key_count(), 4);
+    }
+
+    #[test]
+    fn lists_and_registers_do_not_mix() {
+        let mut builder = HistoryBuilder::new();
+        let key = builder.key("x");
+        builder.begin(Outcome::Aborted);
+        assert_eq!(builder.step(key, Step::Append(1), None), Ok(()));
+        assert_eq!(builder.step(key, Step::Write(1), None), Err(MixedKinds));
+    }
+
+    #[test]
+    fn reads_bind_only_if_committed() {
+        let mut builder = HistoryBuilder::new();
+        let key = builder.key("x");
+        builder.begin(Outcome::Unknown);
+        builder.step(key, Step::ReadList(&[9]), None).expect("all are lists");
+        let id = builder.end(ended(1));
+        let history = builder.finish();
+        assert_eq!(history.operations(id)[0].action, Action::Unread);
+        assert_eq!(history.trunk(key), [0_i64; 0]);
+    }
+}

@@ -1,0 +1,227 @@
+//! The order of a key's versions, as far as it follows from the history.
+//!
+//! Versions whose order is known form *blocks*. The first block of a key begins with the initial version
+//! and comes before all others; of the others nothing is known but what they contain. A key with at most
+//! one other block is in total order.
+//!
+//! - The longest list of a key is its first block.
+//! - Version numbers that the engine exports put all versions into the first block.
+//! - A transaction that reads a version and writes the key makes the version directly behind it: whoever
+//!   came between would have had an update lost. That is so in every history of snapshot isolation or
+//!   serializability, and others are found out by the update lost.
+
+use super::writes::Writes;
+use super::{INITIAL, NONE, Read};
+use crate::history::{History, Kind};
+
+/// A run of versions of one key whose order is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Block {
+    start: u32,
+    end: u32,
+}
+
+/// The blocks of all keys.
+pub(super) struct Orders {
+    /// The versions of all blocks.
+    chain: Vec<u32>,
+    blocks: Vec<Block>,
+    /// Where each key's blocks begin, and one more.
+    starts: Vec<u32>,
+    /// For each version, the place behind it in `chain`, if the same block goes on there; else 0.
+    behind: Vec<u32>,
+}
+
+impl Orders {
+    pub(super) fn blocks(&self, key: usize) -> &[Block] {
+        &self.blocks[self.starts[key] as usize..self.starts[key + 1] as usize]
+    }
+
+    pub(super) fn chain(&self, block: Block) -> &[u32] {
+        &self.chain[block.start as usize..block.end as usize]
+    }
+
+    pub(super) fn next(&self, key: usize, version: u32) -> Option<u32> {
+        if version == INITIAL {
+            return self.chain(self.blocks(key)[0]).first().copied();
+        }
+        match self.behind[version as usize] {
+            0 => None,
+            place => Some(self.chain[place as usize]),
+        }
+    }
+
+    fn close_block(&mut self, start: usize) {
+        let (start, end) = (start as u32, self.chain.len() as u32);
+        for place in start + 1..end {
+            self.behind[self.chain[place as usize - 1] as usize] = place;
+        }
+        self.blocks.push(Block { start, end });
+    }
+}
+
+/// The orders of all keys.
+pub(super) fn orders(
+    history: &History,
+    writes: &Writes,
+    took_effect: &[bool],
+    reads: &[Read],
+) -> Orders {
+    let mut sorter = Sorter {
+        history,
+        writes,
+        took_effect,
+        followers: Followers::new(history, writes, took_effect, reads),
+        is_placed: vec![false; writes.len()],
+        orders: Orders {
+            chain: Vec::with_capacity(writes.len()),
+            blocks: Vec::new(),
+            starts: vec![0],
+            behind: vec![0; writes.len()],
+        },
+    };
+    for key in 0..history.key_count() {
+        sorter.first_block(key);
+        sorter.other_blocks(key);
+        sorter.orders.starts.push(sorter.orders.blocks.len() as u32);
+    }
+    sorter.orders
+}
+
+/// What each version is directly followed by, as updates tell; the first that claims it has it.
+struct Followers {
+    of_version: Vec<u32>,
+    of_initial: Vec<u32>,
+}
+
+impl Followers {
+    fn new(history: &History, writes: &Writes, took_effect: &[bool], reads: &[Read]) -> Self {
+        let mut all = Self {
+            of_version: vec![NONE; writes.len()],
+            of_initial: vec![NONE; history.key_count()],
+        };
+        // What the transaction at hand has read, or written last, of each key.
+        let mut last = vec![(0, NONE); history.key_count()];
+        let mut reads = reads.iter().peekable();
+        for id in history.ids() {
+            while let Some(read) = reads.next_if(|read| read.transaction == id.0) {
+                last[read.key as usize] = (id.0 + 1, read.version);
+            }
+            if !took_effect[id.index()] {
+                continue;
+            }
+            for operation in history.operations(id) {
+                let Some(value) = operation.action.written() else {
+                    continue;
+                };
+                let key = operation.key.index();
+                let version = writes.find(key, value).expect("it is a write");
+                let before = std::mem::replace(&mut last[key], (id.0 + 1, version));
+                if before.0 == id.0 + 1 {
+                    all.claim(key, before.1, version);
+                }
+            }
+        }
+        all
+    }
+
+    fn claim(&mut self, key: usize, before: u32, version: u32) {
+        let follower = self.slot(key, before);
+        if *follower == NONE {
+            *follower = version;
+        }
+    }
+
+    fn slot(&mut self, key: usize, version: u32) -> &mut u32 {
+        match version {
+            INITIAL => &mut self.of_initial[key],
+            version => &mut self.of_version[version as usize],
+        }
+    }
+}
+
+struct Sorter<'a> {
+    history: &'a History,
+    writes: &'a Writes,
+    took_effect: &'a [bool],
+    followers: Followers,
+    is_placed: Vec<bool>,
+    orders: Orders,
+}
+
+impl Sorter<'_> {
+    fn is_real(&self, version: u32) -> bool {
+        self.took_effect[self.writes.get(version).transaction as usize]
+    }
+
+    fn place(&mut self, version: u32) {
+        self.is_placed[version as usize] = true;
+        self.orders.chain.push(version);
+    }
+
+    fn first_block(&mut self, key: usize) {
+        let start = self.orders.chain.len();
+        if let Some(numbered) = self.by_number(key) {
+            numbered.into_iter().for_each(|version| self.place(version));
+        }
+        if self.history.kind() == Kind::Lists {
+            let writes = self.writes;
+            for &version in writes.trunk(key) {
+                if version != NONE && self.is_real(version) && !self.is_placed[version as usize] {
+                    self.place(version);
+                }
+            }
+        }
+        let last = self.orders.chain[start..].last().copied().unwrap_or(INITIAL);
+        self.follow(key, last);
+        self.orders.close_block(start);
+    }
+
+    /// All versions by the numbers that the engine gave them, if it gave each one.
+    fn by_number(&self, key: usize) -> Option<Vec<u32>> {
+        let range = self.writes.of_key(key);
+        let real = range.filter(|&version| self.is_real(version));
+        let mut numbered = real
+            .map(|version| {
+                Some((self.history.version_at(self.writes.get(version).operation)?, version))
+            })
+            .collect::<Option<Vec<_>>>()?;
+        numbered.sort_unstable();
+        Some(numbered.into_iter().map(|(_, version)| version).collect())
+    }
+
+    /// Places what follows a version, and what follows that, as far as it is known and free.
+    fn follow(&mut self, key: usize, mut version: u32) {
+        loop {
+            let next = *self.followers.slot(key, version);
+            if next == NONE || self.is_placed[next as usize] {
+                return;
+            }
+            self.place(next);
+            version = next;
+        }
+    }
+
+    fn other_blocks(&mut self, key: usize) {
+        let range = self.writes.of_key(key);
+        let mut is_follower = vec![false; range.len()];
+        for version in range.clone() {
+            let next = self.followers.of_version[version as usize];
+            if next != NONE {
+                is_follower[(next - range.start) as usize] = true;
+            }
+        }
+        // Blocks begin with what follows nothing; what then is left follows itself, in a circle.
+        for may_follow in [false, true] {
+            for version in range.clone() {
+                let is_free = !self.is_placed[version as usize] && self.is_real(version);
+                if is_free && is_follower[(version - range.start) as usize] <= may_follow {
+                    let start = self.orders.chain.len();
+                    self.place(version);
+                    self.follow(key, version);
+                    self.orders.close_block(start);
+                }
+            }
+        }
+    }
+}

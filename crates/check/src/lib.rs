@@ -1,0 +1,51 @@
+//! A judge of histories: it reads what clients of a database saw, and tells which levels of isolation
+//! that is of, and which it cannot be of, with a proof that a person can follow.
+//!
+//! It knows nothing of the database: not its code, not its protocol, not its clocks. A history has the
+//! reads and writes of each transaction, who ran it, when it began and ended, and how; unknown outcomes
+//! are judged as what they may have been. See [`history`] for its parts, [`anomaly`] for what may be
+//! wrong with it, and who defined that.
+//!
+//! ```
+//! let text = b"
+//! {:type :ok, :process 0, :value [[:r :x nil] [:append :y 1]]}
+//! {:type :ok, :process 1, :value [[:r :y nil] [:append :x 1]]}";
+//! let history = check::read_edn(text)?;
+//! let report = check::judge(&history)?;
+//! // Each overlooks what the other writes: snapshots allow that, a serial order does not.
+//! assert_eq!(report.verdict(check::Level::Snapshot), &check::Verdict::Holds);
+//! assert_eq!(report.verdict(check::Level::Serializable), &check::Verdict::Violated);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! ```text
+//! file -> edn, text -> history -> infer -> graph -> cycles -> findings -> witness
+//!                                  |         |
+//!                                  |         +-> schedule, certificate -> verdict
+//!                                  +-> slips of single transactions
+//! ```
+//!
+//! All steps are linear in the size of the history, but for sorting, and for the search for short cycles,
+//! which has a budget.
+#![forbid(unsafe_code)]
+
+pub mod anomaly;
+mod certificate;
+mod edn;
+mod error;
+mod graph;
+pub mod history;
+mod infer;
+mod schedule;
+mod text;
+mod verdict;
+pub mod witness;
+
+pub use anomaly::{Anomaly, Level, Order, Shape};
+pub use edn::{read_edn, write_edn};
+pub use error::{HistoryError, ParseError};
+pub use graph::Relation;
+pub use history::{History, HistoryBuilder, KeyId, Outcome, TransactionId};
+pub use text::{TextError, read_text, write_text};
+pub use verdict::{Counts, Finding, Report, Verdict, judge};
+pub use witness::{Link, Witness};

@@ -1,0 +1,207 @@
+//! Histories of registers as plain text, one operation to a line: the text form of PolySI, which reads
+//! and writes `r(key,value,session,transaction)` and `w(key,value,session,transaction)` with numbers
+//! only, and takes the value 0 for the one that was there before any write.
+//!
+//! ```text
+//! w(8,1,4,0)
+//! r(9,5,4,0)
+//! ```
+//!
+//! Only transactions that took effect are written. A session runs its transactions in the order in which
+//! they first appear; there is no time. For other checkers a key has at most one read and one write in a
+//! transaction: what it saw before its own writes, and what it wrote last. A list becomes a register that
+//! holds its last element.
+
+use crate::HistoryError;
+use crate::error::ParseError;
+use crate::history::{Action, Ended, History, HistoryBuilder, Outcome, Step, TransactionId};
+use crate::infer::{self, INITIAL};
+use std::collections::HashMap;
+use std::fmt;
+use std::io::{self, Write};
+
+/// One line of such a file.
+struct Line {
+    is_write: bool,
+    key: i64,
+    value: i64,
+    /// Place of its transaction among all, in order of appearance.
+    transaction: u32,
+}
+
+/// Reads a history, or says in one sentence why the text is none.
+pub fn read_text(text: &[u8]) -> Result<History, ParseError> {
+    let mut lines = Vec::new();
+    // Session, line and number of each transaction.
+    let mut transactions: Vec<(i64, u32)> = Vec::new();
+    let mut places = HashMap::new();
+    for (index, bytes) in text.split(|&byte| byte == b'\n').enumerate() {
+        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+        if bytes.is_empty() {
+            continue;
+        }
+        let (is_write, [key, value, session, number]) = parse_line(bytes, index + 1)?;
+        let transaction = *places.entry(number).or_insert_with(|| {
+            transactions.push((session, index as u32 + 1));
+            transactions.len() as u32 - 1
+        });
+        let (first_session, first_line) = transactions[transaction as usize];
+        if first_session != session {
+            let what = format!(
+                "transaction {number} is of session {session} here, and of {first_session} in line {first_line}"
+            );
+            return Err(ParseError { line: index + 1, column: 1, what });
+        }
+        lines.push(Line { is_write, key, value, transaction });
+    }
+    lines.sort_by_key(|line| line.transaction);
+    let mut builder = HistoryBuilder::new();
+    let mut rest = &lines[..];
+    for (index, &(session, line)) in transactions.iter().enumerate() {
+        let end = rest.partition_point(|line| line.transaction as usize == index);
+        builder.begin(Outcome::Committed);
+        for &Line { is_write, key, value, .. } in &rest[..end] {
+            let step = match (is_write, value) {
+                (true, value) => Step::Write(value),
+                (false, 0) => Step::ReadInitial,
+                (false, value) => Step::ReadValue(value),
+            };
+            let key = builder.integer_key(key);
+            builder.step(key, step, None).expect("there are registers only");
+        }
+        builder.end(Ended { process: Some(session), invoked: None, completed: None, line });
+        rest = &rest[end..];
+    }
+    Ok(builder.finish())
+}
+
+fn parse_line(bytes: &[u8], line: usize) -> Result<(bool, [i64; 4]), ParseError> {
+    let error = |column: usize, what: &str| {
+        Err(ParseError { line, column: column + 1, what: what.to_owned() })
+    };
+    let is_write = match bytes {
+        [b'r', b'(', ..] => false,
+        [b'w', b'(', ..] => true,
+        _ => return error(0, "a line is r(key,value,session,transaction) or w(...)"),
+    };
+    let mut numbers = [0; 4];
+    let mut offset = 2;
+    for (index, number) in numbers.iter_mut().enumerate() {
+        let closing = if index == 3 { b')' } else { b',' };
+        let rest = &bytes[offset..];
+        let Some(length) = rest.iter().position(|&byte| byte == closing) else {
+            return error(offset, "four numbers belong here, with commas between and a `)` behind");
+        };
+        let digits = std::str::from_utf8(&rest[..length]).unwrap_or_default();
+        *number = match digits.trim().parse() {
+            Ok(number) => number,
+            Err(_) => return error(offset, "an integer of 64 bits belongs here"),
+        };
+        offset += length + 1;
+    }
+    if offset < bytes.len() {
+        return error(offset, "the operation has ended, and here is more");
+    }
+    if is_write && numbers[1] == 0 {
+        return error(2, "nobody can write 0: it is the value before any write");
+    }
+    Ok((is_write, numbers))
+}
+
+/// Why a history cannot be written as text.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum TextError {
+    /// It is no history that can be judged.
+    History(HistoryError),
+    /// A value that the form has no room for.
+    Value {
+        /// The line of the transaction.
+        line: u32,
+        /// The value.
+        value: i64,
+    },
+    /// The file cannot be written.
+    Io(io::Error),
+}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::History(error) => error.fmt(formatter),
+            Self::Value { line, value } => write!(
+                formatter,
+                "line {line} writes {value}; in the text form values are larger than 0"
+            ),
+            Self::Io(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for TextError {}
+
+impl From<io::Error> for TextError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Writes the transactions that took effect, lists as registers, keys by number.
+pub fn write_text(history: &History, output: &mut dyn Write) -> Result<(), TextError> {
+    let versions = infer::versions(history).map_err(TextError::History)?;
+    let key_numbers = key_numbers(history);
+    // Sessions count from 0 here, and what has none gets one of its own.
+    let mut sessions = history.sessions().len();
+    let mut reads = versions.reads().iter().peekable();
+    for id in history.ids() {
+        let read = |key: usize, version: u32| {
+            let value = if version == INITIAL { 0 } else { versions.write(version).value };
+            (key_numbers[key], value)
+        };
+        let mut saw = Vec::new();
+        while let Some(of_this) = reads.next_if(|read| read.transaction == id.0) {
+            saw.push(read(of_this.key as usize, of_this.version));
+        }
+        if !versions.took_effect(id) {
+            continue;
+        }
+        let session = match history.transaction(id).session {
+            Some(session) => session as usize,
+            None => {
+                sessions += 1;
+                sessions - 1
+            }
+        };
+        for (key, value) in saw {
+            writeln!(output, "r({key},{value},{session},{})", id.0)?;
+        }
+        for (key, value) in last_writes(history, id)? {
+            writeln!(output, "w({},{value},{session},{})", key_numbers[key], id.0)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a transaction wrote last to each of its keys.
+fn last_writes(history: &History, id: TransactionId) -> Result<Vec<(usize, i64)>, TextError> {
+    let mut writes: Vec<(usize, i64)> = Vec::new();
+    for operation in history.operations(id) {
+        let (Action::Append(value) | Action::Write(value)) = operation.action else {
+            continue;
+        };
+        if value <= 0 {
+            return Err(TextError::Value { line: history.transaction(id).line, value });
+        }
+        let key = operation.key.index();
+        writes.retain(|&(other, _)| other != key);
+        writes.push((key, value));
+    }
+    Ok(writes)
+}
+
+/// Numbers for the keys: their own, if all are numbers from 0 up.
+fn key_numbers(history: &History) -> Vec<u64> {
+    let names = (0..history.key_count()).map(|key| history.key_name(crate::KeyId(key as u32)));
+    let own: Option<Vec<u64>> = names.map(|name| name.parse().ok()).collect();
+    own.unwrap_or_else(|| (0..history.key_count() as u64).collect())
+}

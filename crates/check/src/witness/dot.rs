@@ -1,0 +1,43 @@
+//! A witness as a graph for Graphviz.
+
+use super::{Witness, words};
+use crate::history::History;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+/// Writes the witnesses as one graph, a cluster each.
+pub fn write_dot(
+    history: &History,
+    witnesses: &[&Witness],
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(output, "digraph history {{")?;
+    writeln!(output, "  rankdir=LR; fontname=\"sans-serif\";")?;
+    writeln!(output, "  node [shape=box, style=rounded, fontname=\"sans-serif\", fontsize=11];")?;
+    writeln!(output, "  edge [fontname=\"sans-serif\", fontsize=11];")?;
+    for (number, witness) in witnesses.iter().enumerate() {
+        writeln!(output, "  subgraph cluster_{number} {{")?;
+        writeln!(output, "    label={};", quoted(&super::title(witness)))?;
+        for (place, &id) in witness.transactions.iter().enumerate() {
+            let mut label = format!("T{}: {}", place + 1, words::transaction_in_words(history, id));
+            for operation in words::operations_in_words(history, id, &witness.keys) {
+                let _ = write!(label, "\n{operation}");
+            }
+            writeln!(output, "    t{number}_{place} [label={}];", quoted(&label))?;
+        }
+        for link in &witness.links {
+            let (from, to, name) = (link.from, link.to, link.relation.name());
+            let why = quoted(&link.why);
+            writeln!(
+                output,
+                "    t{number}_{from} -> t{number}_{to} [label=\"{name}\", tooltip={why}];"
+            )?;
+        }
+        writeln!(output, "  }}")?;
+    }
+    writeln!(output, "}}")
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\l"))
+}

@@ -1,0 +1,64 @@
+//! Histories of a tiny engine: those of a right one pass, those of a wrong one are found out.
+
+use crate::engine::{self, Fault, Isolation, Plan};
+use crate::helpers::{judged, verdicts};
+use check::{Level, Verdict};
+
+const SEEDS: u64 = 150;
+
+fn plan(isolation: Isolation, fault: Fault, seed: u64) -> Plan {
+    Plan { transactions: 300, ..Plan::new(isolation, fault, seed) }
+}
+
+#[test]
+fn right_engines_are_acquitted() {
+    for seed in 0..SEEDS {
+        let is_lists = seed % 2 == 0;
+        let exports_versions = !is_lists;
+        let run = |isolation| {
+            let plan = Plan { is_lists, exports_versions, ..plan(isolation, Fault::None, seed) };
+            judged(&engine::run(&plan))
+        };
+        let context = |report: &check::Report| format!("seed {seed}: {:?}", report.findings);
+        let serial = run(Isolation::Serial);
+        assert_eq!(verdicts(&serial), "++++++", "{}", context(&serial));
+        let validated = run(Isolation::Validated);
+        assert_eq!(
+            validated.verdict(Level::Serializable),
+            &Verdict::Holds,
+            "{}",
+            context(&validated)
+        );
+        let snapshot = run(Isolation::Snapshot);
+        assert_eq!(&verdicts(&snapshot)[..3], "+++", "{}", context(&snapshot));
+    }
+}
+
+#[test]
+fn registers_without_version_numbers_are_never_found_guilty_wrongly() {
+    for seed in 0..SEEDS {
+        let plan = Plan { is_lists: false, ..plan(Isolation::Snapshot, Fault::None, seed) };
+        let report = judged(&engine::run(&plan));
+        assert!(!verdicts(&report)[..3].contains('-'), "seed {seed}: {:?}", report.findings);
+    }
+}
+
+/// In how many of the seeds a level is violated.
+fn guilty(fault: Fault, level: Level) -> u64 {
+    let is_guilty = |seed: &u64| {
+        let report = judged(&engine::run(&plan(Isolation::Snapshot, fault, *seed)));
+        report.verdict(level) == &Verdict::Violated
+    };
+    (0..SEEDS).filter(is_guilty).count() as u64
+}
+
+#[test]
+fn wrong_engines_are_found_out() {
+    for fault in [Fault::NoFirstCommitter, Fault::ReadsTheNewest, Fault::KeepsAborted] {
+        assert!(guilty(fault, Level::Snapshot) > SEEDS * 9 / 10, "{fault:?}");
+    }
+    // Old snapshots are snapshots: only who knows of sessions and time can tell.
+    assert_eq!(guilty(Fault::OldSnapshots, Level::Snapshot), 0);
+    assert!(guilty(Fault::OldSnapshots, Level::StrongSessionSnapshot) > SEEDS * 9 / 10);
+    assert!(guilty(Fault::None, Level::Serializable) > SEEDS / 2, "write skew");
+}

@@ -61,7 +61,7 @@ impl<E: Env> Database<E> {
             return Err(CatalogError::Exists(format!("table {name}")));
         }
         if catalog.names().count() >= TABLES_MAX {
-            return Err(CatalogError::Limit(format!("a database has at most {TABLES_MAX} tables")));
+            return Err(too_many_tables());
         }
         let number = self.draw_number(TABLES, 1).await?;
         for (position, index) in spec.indexes.iter().enumerate() {
@@ -95,8 +95,28 @@ impl<E: Env> Database<E> {
             self.refresh().await?;
             return Err(CatalogError::Exists(format!("table {name}")));
         }
-        self.start_epoch(Vec::new()).await?;
+        let started = self.start_epoch(Vec::new()).await;
+        self.keep_tables_max(&definition).await?;
+        started?;
         Ok(TableId(number))
+    }
+
+    /// Takes back a table that was stored in the last epoch if there are too many with it: others may have
+    /// stored theirs since the tables were counted. The catalog of that epoch has all that were stored
+    /// before, so that the last one of too many knows of all others. Those who come to the limit together may
+    /// all be refused.
+    async fn keep_tables_max(&self, table: &TableDefinition) -> Result<(), CatalogError> {
+        if self.shared.cached_catalog().names().count() <= TABLES_MAX {
+            return Ok(());
+        }
+        let is_own = |other: &TableDefinition| other.number == table.number;
+        match self.remove_table(&table.name, is_own).await {
+            // Somebody else may have dropped it.
+            Ok(()) | Err(CatalogError::NoTable(_) | CatalogError::Unacknowledged) => {
+                Err(too_many_tables())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Gives back the memory of a table that no definition names.
@@ -329,12 +349,21 @@ impl<E: Env> Database<E> {
     /// free when they have ended.
     pub async fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
         let name = name.to_owned();
-        self.to_its_end(|database| async move { database.remove_table(&name).await }).await
+        self.to_its_end(|database| async move { database.remove_table(&name, |_| true).await })
+            .await
     }
 
-    async fn remove_table(&self, name: &str) -> Result<(), CatalogError> {
+    /// Removes the table called `name`, if it is the one that is meant.
+    async fn remove_table(
+        &self,
+        name: &str,
+        is_meant: impl Fn(&TableDefinition) -> bool,
+    ) -> Result<(), CatalogError> {
         let definition = loop {
             let (version, definition) = self.definition(name).await?;
+            if !is_meant(&definition) {
+                return Err(CatalogError::NoTable(name.to_owned()));
+            }
             let shard = self.shard_of(name);
             let removed = memory::catalog::remove(&self.env, shard, name, version).await?;
             if removed == Change::Done {
@@ -470,6 +499,10 @@ impl<E: Env> Database<E> {
         self.remove_definition(&table, found, IndexState::Going).await?;
         self.start_epoch(vec![index_label(found.number)]).await.map(drop)
     }
+}
+
+fn too_many_tables() -> CatalogError {
+    CatalogError::Limit(format!("a database has at most {TABLES_MAX} tables"))
 }
 
 /// Refuses an index that the table has already, or has no room for.

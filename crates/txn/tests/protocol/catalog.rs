@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Barrier;
+use txn::catalog::TABLES_MAX;
 use txn::local::{OpenConfig, open};
 use txn::{CatalogError, Database, DatabaseConfig, Isolation, Lane, Oracle, TableId};
 
@@ -328,4 +329,52 @@ fn changes_by_threads_say_what_they_did() {
     for (before, changes) in pairs() {
         (0..ROUNDS).for_each(|round| with_threads(round, &before, changes));
     }
+}
+
+/// Creations that run side by side all count the tables before any of them has stored its own.
+#[test]
+fn creations_side_by_side_keep_to_the_number_of_tables() {
+    const SIDE_BY_SIDE: usize = 3;
+    let config = SimConfig::hostile(1).named("creations at the limit".to_owned());
+    // Many servers, for the memory of so many tables.
+    let cluster = Cluster::<false>::new(config, 16, DatabaseConfig::default());
+    let named = |name: &str| table(name, Storage::Tree, Vec::new());
+    for number in 0..TABLES_MAX - 1 {
+        let created = cluster.database.create_table(named(&format!("t{number}")));
+        cluster.admin(created).expect("there is room");
+    }
+    let (mut made, mut refused) = (0, 0);
+    for round in 0..10 {
+        let told = Rc::new(RefCell::new(vec![None; SIDE_BY_SIDE]));
+        for number in 0..SIDE_BY_SIDE {
+            let (database, told) = (cluster.compute(number as u16), told.clone());
+            let env = database.env().clone();
+            let spec = named(&format!("new{number}"));
+            cluster.world.spawn_on(&env, async move {
+                database.env().sleep_ns((round * number) as u64 * 30_000).await;
+                let answer = database.create_table(spec).await;
+                told.borrow_mut()[number] = Some(answer);
+            });
+        }
+        assert_eq!(cluster.world.run_until_idle(), 0, "tasks wait for ever");
+        let catalog = cluster.admin(cluster.database.refresh()).expect("the servers answer");
+        let told = told.take();
+        assert!(catalog.names().count() <= TABLES_MAX, "{told:?}");
+        for (number, told) in told.iter().enumerate() {
+            let name = format!("new{number}");
+            let told = told.clone().expect("it has ended");
+            assert_eq!(catalog.table(&name), told.clone().ok());
+            match told {
+                Ok(_) => {
+                    made += 1;
+                    cluster.admin(cluster.database.drop_table(&name)).expect("it is there");
+                }
+                Err(error) => {
+                    refused += 1;
+                    assert_eq!(error.to_string(), "a database has at most 1024 tables");
+                }
+            }
+        }
+    }
+    assert!(made > 0 && refused > 10, "{made} made, {refused} refused");
 }

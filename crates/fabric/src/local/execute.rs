@@ -36,14 +36,17 @@ pub fn execute(world: &LocalWorld, batch: &mut Batch) -> Result<(), FabricError>
     Ok(())
 }
 
-/// Asks for every line that the batch will read, so that the misses overlap. Buckets take two rounds:
-/// the header tells which slot is wanted.
+/// Asks for every line that the batch will read, so that the misses overlap. Buckets of several slots take
+/// two rounds: the header tells which slot is wanted.
 #[inline]
 fn prefetch(world: &LocalWorld, verbs: &[Verb]) -> Result<(), FabricError> {
     let mut buckets = false;
     let mut swapped = GlobalPtr::NULL;
     for verb in verbs {
         match *verb {
+            Verb::FindSlot { bucket, geometry, .. } if geometry.slots == 1 => {
+                prefetch_words(world.words(bucket, geometry.words())?);
+            }
             Verb::FindSlot { bucket, .. } => {
                 buckets = true;
                 prefetch_words(world.words(bucket, bucket::SLOTS)?);
@@ -76,6 +79,9 @@ fn is_beside(one: GlobalPtr, other: GlobalPtr) -> bool {
 fn prefetch_slots(world: &LocalWorld, verbs: &[Verb]) -> Result<(), FabricError> {
     for verb in verbs {
         let Verb::FindSlot { bucket, geometry, .. } = *verb else { continue };
+        if geometry.slots == 1 {
+            continue;
+        }
         let words = world.words(bucket, geometry.words())?;
         let tags = words[bucket::TAGS as usize].load(Relaxed);
         if let Some(index) = bucket::matching_slots(tags, geometry.tag).next() {
@@ -249,34 +255,46 @@ fn find_slot(
     let insert = header(bucket::INSERT);
     let link = header(bucket::LINK);
     let tags = header(bucket::TAGS);
-    let key_words = usize::from(geometry.key_words);
-    let slot_words = usize::from(geometry.slot_words);
-    let mut arena_key = [0; layout::KEY_WORDS_MAX];
-    arena_key.iter_mut().zip(&arena[key..key + key_words]).for_each(|(to, &from)| *to = from);
-    let mut found = SlotRead::MISSING;
-    for index in bucket::matching_slots(tags, geometry.tag) {
-        let slot = &words[geometry.slot(index) as usize..][..slot_words];
-        let key_at = usize::from(geometry.key_at);
-        let matches = (0..key_words).all(|n| slot[key_at + n].load(Relaxed) == arena_key[n]);
-        if matches {
-            let target = &mut arena[at + SlotRead::SLOT as usize..][..slot_words];
-            if geometry.rows {
-                read_row(slot, target);
-                // The slot may have changed hands between the look at the key and the copy.
-                let copied = &target[key_at..key_at + key_words];
-                if copied.iter().zip(&arena_key).any(|(copied, wanted)| copied != wanted) {
-                    continue;
-                }
-            } else {
-                load_all(slot, target);
-            }
-            found = u64::from(index);
-            break;
-        }
+    let (before, result) = arena.split_at_mut(at);
+    let key = &before[key..][..usize::from(geometry.key_words)];
+    let (result, target) = result.split_at_mut(SlotRead::SLOT as usize);
+    let target = &mut target[..usize::from(geometry.slot_words)];
+    let mut copies = |index| copy_slot(&words[geometry.slot(index) as usize..], &geometry, key, target);
+    // Of a single slot the address does not depend on the tags, so that header and slot are fetched together.
+    let found = match geometry.slots {
+        1 => (bucket::tag_of(tags, 0) == geometry.tag && copies(0)).then_some(0),
+        _ => bucket::matching_slots(tags, geometry.tag).find(|&index| copies(index)),
+    };
+    if let Some(index) = found {
+        result[SlotRead::INDEX as usize] = u64::from(index);
+        return Ok(());
     }
     fence(Acquire);
     let (collected, identity) = (header(bucket::COLLECTED), header(bucket::IDENTITY));
-    let result = [insert, collected, link, identity, tags, found];
-    arena[at..at + result.len()].copy_from_slice(&result);
+    result.copy_from_slice(&[insert, collected, link, identity, tags, SlotRead::MISSING]);
     Ok(())
+}
+
+/// Copies a slot that holds `key`, and tells whether it does.
+#[inline]
+fn copy_slot(
+    slot: &[AtomicU64],
+    geometry: &SlotGeometry,
+    key: &[u64],
+    target: &mut [u64],
+) -> bool {
+    let key_at = usize::from(geometry.key_at);
+    // A row says after the copy whether it was the right one, and where there is only one it mostly is.
+    let is_certain = geometry.rows && geometry.slots == 1;
+    let holds = |(word, wanted): (&AtomicU64, &u64)| word.load(Relaxed) == *wanted;
+    if !is_certain && !slot[key_at..].iter().zip(key).all(holds) {
+        return false;
+    }
+    if !geometry.rows {
+        load_all(slot, target);
+        return true;
+    }
+    read_row(&slot[..target.len()], target);
+    // The slot may have changed hands between the look at the key and the copy.
+    target[key_at..].iter().zip(key).fold(0, |differing, (one, other)| differing | one ^ other) == 0
 }

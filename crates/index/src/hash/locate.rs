@@ -96,6 +96,12 @@ impl Locator {
     }
 }
 
+/// The remainder of `number` by `modulus`. Keys that place themselves are below it, and need no division.
+#[inline]
+fn remainder(number: u64, modulus: u64) -> u64 {
+    if number < modulus { number } else { number % modulus }
+}
+
 /// The hash of the first `bytes` bytes of a key.
 fn hash_prefix(key: &[u64], bytes: u32) -> u64 {
     let (whole, rest) = ((bytes / 8) as usize, bytes % 8);
@@ -143,9 +149,9 @@ impl HashTable {
     #[inline(always)]
     pub fn locate(&self, directory: &Directory, key: &[u64]) -> Place {
         let (hash, tag_hash) = self.locator.hash(key);
-        let mut number = hash % (self.initial_buckets << directory.level);
+        let mut number = remainder(hash, self.initial_buckets << directory.level);
         if number < directory.split {
-            number = hash % (self.initial_buckets << (directory.level + 1));
+            number = remainder(hash, self.initial_buckets << (directory.level + 1));
         }
         Place { number, bucket: self.bucket(directory, number), hash, tag_hash }
     }
@@ -178,7 +184,7 @@ impl HashTable {
     #[inline]
     pub fn is_current(&self, place: &Place, identity: u64) -> bool {
         let level = Identity::from_word(identity).level;
-        level == 0 || place.hash % (self.initial_buckets << level) == place.number
+        level == 0 || remainder(place.hash, self.initial_buckets << level) == place.number
     }
 }
 

@@ -16,6 +16,10 @@ pub const COUNTER: usize = 1;
 /// First of the fields.
 pub const FIELDS: usize = 2;
 
+/// Slots of a bucket: keys that place themselves need no room to choose from, and a lookup moves a single
+/// record.
+const NEIGHBOURHOOD: u32 = 1;
+
 /// Columns and physical design. Keys are counted from 0 without gaps, so they place themselves; scans
 /// want a tree.
 pub fn table_spec(config: &YcsbConfig) -> Result<TableSpec, SchemaError> {
@@ -32,7 +36,13 @@ pub fn table_spec(config: &YcsbConfig) -> Result<TableSpec, SchemaError> {
         _ => Placement::Dense { columns: vec![(0, config.records)] },
     };
     let size_hint = config.records;
-    let design = PhysicalDesign { storage, placement, size_hint, ..PhysicalDesign::default() };
+    let design = PhysicalDesign {
+        storage,
+        placement,
+        size_hint,
+        neighbourhood: NEIGHBOURHOOD,
+        ..PhysicalDesign::default()
+    };
     Ok(TableSpec { schema, design, indexes: Vec::new() })
 }
 

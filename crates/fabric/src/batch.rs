@@ -36,8 +36,8 @@ struct Body {
     verbs: Vec<Verb>,
     bytes: u64,
     fences: u32,
-    /// The words are unlikely to be in any cache of this processor.
-    is_cold: bool,
+    /// Lookups in buckets of several slots.
+    choices: u32,
     arena: Vec<u64>,
     used: usize,
 }
@@ -52,7 +52,7 @@ impl Batch {
     /// An empty batch; its arena grows with what is put there.
     pub fn new() -> Self {
         let (verbs, arena) = (Vec::new(), Vec::new());
-        Self(Box::new(Body { verbs, bytes: 0, fences: 0, is_cold: false, arena, used: 0 }))
+        Self(Box::new(Body { verbs, bytes: 0, fences: 0, choices: 0, arena, used: 0 }))
     }
 
     /// Forgets verbs and arena contents: the next transaction starts.
@@ -68,7 +68,7 @@ impl Batch {
         self.0.verbs.clear();
         self.0.bytes = 0;
         self.0.fences = 0;
-        self.0.is_cold = false;
+        self.0.choices = 0;
     }
 
     /// Takes `words` words of the arena. Their content is whatever stood there before.
@@ -238,6 +238,7 @@ impl Batch {
     pub fn find_slot(&mut self, bucket: GlobalPtr, geometry: SlotGeometry, key: Span) -> Span {
         debug_assert_eq!(key.words, u32::from(geometry.key_words));
         let span = self.reserve(SlotRead::SLOT + u32::from(geometry.slot_words));
+        self.0.choices += u32::from(geometry.slots > 1);
         self.push(Verb::FindSlot { bucket, geometry, key: key.at, at: span.at });
         span
     }
@@ -294,17 +295,10 @@ impl Batch {
         self.0.bytes
     }
 
-    /// A hint for fabrics that reach memory through this processor's caches: the words of this batch were
-    /// not touched lately, so that asking for all of them at once pays.
+    /// How many verbs look for a key in buckets of several slots.
     #[inline]
-    pub fn expect_misses(&mut self) {
-        self.0.is_cold = true;
-    }
-
-    /// Whether [`Self::expect_misses`] was said since the verbs were cleared.
-    #[inline]
-    pub fn expects_misses(&self) -> bool {
-        self.0.is_cold
+    pub fn choice_count(&self) -> u32 {
+        self.0.choices
     }
 
     /// Round trips the batch costs: one, and one more per fence.

@@ -4,7 +4,7 @@ use crate::batch::Batch;
 use crate::counters::Counters;
 use crate::error::{CallError, FabricError};
 use crate::service::ServiceId;
-use layout::NodeId;
+use layout::{GlobalPtr, NodeId};
 use std::future::Future;
 
 /// A named point right after a remotely visible effect, where the simulator may hold, kill or reorder.
@@ -36,6 +36,12 @@ pub trait Fabric {
     fn execute_now(&self, _batch: &mut Batch) -> Result<(), FabricError> {
         unreachable!("verbs of this world take time")
     }
+
+    /// A hint: a verb that is about to be posted will touch these words, which are unlikely to be near this
+    /// processor. Worlds that reach memory through its caches ask for them now, so that the misses of a batch
+    /// overlap with each other and with the posting of the rest.
+    #[inline]
+    fn expect(&self, _at: GlobalPtr, _words: u32) {}
 
     /// Calls `service` on `node` and waits for its answer.
     fn call(

@@ -155,6 +155,12 @@ impl SlotGeometry {
         bucket::SLOTS + index * self.slot_words as u32
     }
 
+    /// Words that a lookup touches whatever the header says: the header, and a slot that stands alone.
+    #[inline]
+    pub const fn first_words(&self) -> u32 {
+        if self.slots == 1 { self.words() } else { bucket::SLOTS }
+    }
+
     /// Words of the whole bucket.
     #[inline]
     pub const fn words(&self) -> u32 {

@@ -133,14 +133,17 @@ impl<E: Env> LaneInner<E> {
             let is_long = !cursor.scan.reverse && cursor.scan.limit >= ROWS_FOR_LEAVES_AHEAD;
             let count_max = if is_long { LEAVES_AHEAD_MAX } else { 1 };
             let to = cursor.rest().high;
+            let before = ahead.len();
             self.leaf_cache(owner).run(cursor.from.words(), to.words(), count_max, &mut |place| {
                 if ahead.iter().all(|(_, posted)| posted.ptr != place.ptr) {
                     ahead.push((owner, index::tree::post_leaf_at(&mut batch, &tree, place)));
                 }
             });
+            for (_, posted) in &ahead[before..] {
+                self.env.expect(posted.ptr, tree.layout.words());
+            }
         }
         let is_empty = batch.is_empty();
-        batch.expect_misses();
         self.batch = Some(batch);
         if is_empty {
             return Ok(());

@@ -58,11 +58,12 @@ impl<E: Env> LaneInner<E> {
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
         for waiting in self.displaced.iter().take(count) {
+            self.env.expect(waiting.row, 1);
+            self.env.expect(waiting.buffer, 1);
             batch.compare_and_swap(waiting.row, waiting.version.word(), locked);
             // Whoever moved a version out of it may have aborted, and the row is as it was.
             batch.read(waiting.buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
         }
-        batch.expect_misses();
         let mut batch = self.env.execute(batch).await?;
         self.env.reach(CollectStep::BuffersLocked).await;
         batch.clear_verbs();

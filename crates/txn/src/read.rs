@@ -35,13 +35,6 @@ pub struct Pending {
     span: Span,
 }
 
-impl Pending {
-    /// A read of a row whose address is known.
-    pub(crate) fn row(access: u32, row: GlobalPtr, span: Span) -> Self {
-        Self { access, step: Step::Row(row), span }
-    }
-}
-
 /// What a read waits for.
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -149,7 +142,6 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         if !self.batch().is_empty() {
-            self.batch().expect_misses();
             self.execute().await?;
         }
         self.batch().clear_verbs();
@@ -159,7 +151,6 @@ impl<E: Env> LaneInner<E> {
             }
         }
         if !self.batch().is_empty() {
-            self.batch().expect_misses();
             self.execute().await?;
         }
         for place in pending.iter() {
@@ -199,12 +190,39 @@ impl<E: Env> LaneInner<E> {
         key: Span,
         pending: &mut Vec<Pending>,
     ) -> Result<u32, TxnError> {
+        match self.access_of(table, key) {
+            Ok(access) => Ok(access),
+            Err(map_hash) => self.post_new_lookup(table, key, map_hash, pending),
+        }
+    }
+
+    /// Posts the read of a row whose address is known, its key in the arena.
+    #[inline]
+    pub(crate) fn post_row(
+        &mut self,
+        table: u32,
+        key: Span,
+        row: GlobalPtr,
+        pending: &mut Vec<Pending>,
+    ) -> Result<u32, TxnError> {
+        let map_hash = match self.access_of(table, key) {
+            Ok(access) => return Ok(access),
+            Err(map_hash) => map_hash,
+        };
+        let access = self.add_access(table, map_hash, key.at)?;
+        let words = self.info(table).row.words();
+        self.env.expect(row, words);
+        let span = self.batch().read_row(row, words, Cover::AllButLink);
+        pending.push(Pending { access, step: Step::Row(row), span });
+        Ok(access)
+    }
+
+    /// The access of the row with this key, or what its place in the map is found by.
+    #[inline(always)]
+    fn access_of(&self, table: u32, key: Span) -> Result<u32, u64> {
         let words = self.batch.as_ref().expect("the batch is here").words(key);
         let map_hash = access_hash(table, words);
-        if let Some(access) = self.known_access(table, words, map_hash) {
-            return Ok(access);
-        }
-        self.post_new_lookup(table, key, map_hash, pending)
+        self.known_access(table, words, map_hash).ok_or(map_hash)
     }
 
     fn post_new_lookup(
@@ -223,6 +241,7 @@ impl<E: Env> LaneInner<E> {
                 let batch = batch.as_mut().expect("between round trips the batch is here");
                 let place = hash.locate(&lane_table.directory, batch.words(key));
                 let geometry = SlotGeometry::bucket(&hash.layout, hash.rows, place.tag_hash);
+                self.env.expect(place.bucket, geometry.first_words());
                 let span = batch.find_slot(place.bucket, geometry, key);
                 pending.push(Pending { access, step: Step::Bucket(place), span });
             }
@@ -285,7 +304,10 @@ impl<E: Env> LaneInner<E> {
                 _ => None,
             };
             let known = pending.iter().rev().find_map(same);
-            known.unwrap_or_else(|| index::tree::post_leaf_at(&mut batch, tree, place))
+            known.unwrap_or_else(|| {
+                self.env.expect(place.ptr, tree.layout.words());
+                index::tree::post_leaf_at(&mut batch, tree, place)
+            })
         });
         self.batch = Some(batch);
         Step::Leaf(posted)
@@ -376,6 +398,7 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         let words = info.row.words();
+        self.env.expect(row, words);
         pending.span = self.batch().read_row(row, words, Cover::AllButLink);
         pending.step = Step::Row(row);
         Ok(())
@@ -436,6 +459,7 @@ impl<E: Env> LaneInner<E> {
             Ok(index) => {
                 let row = GlobalPtr::from_word(view.value(index)[0]);
                 let words = self.info(access.table).row.words();
+                self.env.expect(row, words);
                 pending.span = self.batch().read_row(row, words, Cover::AllButLink);
                 pending.step = Step::Row(row);
             }

@@ -5,7 +5,6 @@ use crate::access::RowId;
 use crate::catalog::{CatalogError, IndexId, IndexInfo, Primary, Secondary, TableId};
 use crate::cursor::Cursor;
 use crate::lane::LaneInner;
-use crate::read::{Pending, access_hash};
 use crate::secondary::column_range;
 use crate::transaction::Transaction;
 use crate::value::Visitor;
@@ -222,27 +221,6 @@ impl<E: Env> LaneInner<E> {
         self.leaves_seen.len() - 1
     }
 
-    /// Posts the read of a row whose address is known.
-    #[inline]
-    pub(crate) fn post_row(
-        &mut self,
-        table: u32,
-        key: Span,
-        row: GlobalPtr,
-        pending: &mut Vec<Pending>,
-    ) -> Result<u32, TxnError> {
-        let words = self.batch.as_ref().expect("the batch is here").words(key);
-        let hash = access_hash(table, words);
-        if let Some(access) = self.known_access(table, words, hash) {
-            return Ok(access);
-        }
-        let access = self.add_access(table, hash, key.at)?;
-        let words = self.info(table).row.words();
-        let span = self.batch().read_row(row, words, Cover::AllButLink);
-        pending.push(Pending::row(access, row, span));
-        Ok(access)
-    }
-
     /// Reads the rows behind some entries, and keeps the visible ones that have the entry's key.
     async fn read_sightings(
         &mut self,
@@ -302,6 +280,7 @@ impl<E: Env> LaneInner<E> {
         self.batch().clear_verbs();
         let mut reads = Vec::with_capacity(rows.len());
         for (key, row) in rows {
+            self.env.expect(*row, words);
             let key_span = self.batch().put(key.words());
             let span = self.batch().read_row(*row, words, Cover::AllButLink);
             reads.push((key_span, span));

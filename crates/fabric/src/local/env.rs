@@ -7,7 +7,8 @@ use crate::error::{CallError, FabricError};
 use crate::local::execute::execute;
 use crate::local::world::LocalWorld;
 use crate::service::ServiceId;
-use layout::{NodeId, RegionId};
+use crate::raw::prefetch_words;
+use layout::{GlobalPtr, NodeId, RegionId};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -55,6 +56,14 @@ impl Fabric for LocalEnv {
             self.own.counters.trace_batch(batch);
         }
         Ok(())
+    }
+
+    #[inline]
+    fn expect(&self, at: GlobalPtr, words: u32) {
+        // An address that is wrong is the verb's to report.
+        if let Ok(words) = self.world.words(at, words) {
+            prefetch_words(words);
+        }
     }
 
     async fn call(

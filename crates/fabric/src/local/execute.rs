@@ -1,4 +1,4 @@
-//! Carries out a batch on shared memory, in posting order, after asking the caches for all of it.
+//! Carries out a batch on shared memory, in posting order.
 
 use crate::batch::Batch;
 use crate::error::FabricError;
@@ -15,17 +15,14 @@ use std::sync::atomic::{AtomicU64, fence};
 /// microsecond; one that was taken off its core needs milliseconds, and the old version is at hand.
 const TORN_RETRY_COUNT_MAX: u32 = 64;
 
-/// Bytes of a cache line.
-const LINE_BYTES: u64 = 64;
-
 /// Carries out all verbs of `batch`. Memory is sequentially consistent enough for every promise of the
 /// contract: stores in posting order, atomics as full barriers, reads never ahead of earlier atomics.
 #[inline]
 pub fn execute(world: &LocalWorld, batch: &mut Batch) -> Result<(), FabricError> {
-    let is_cold = batch.expects_misses();
+    let has_choices = batch.choice_count() > 1;
     let (verbs, arena) = batch.parts_mut();
-    if is_cold && verbs.len() > 1 {
-        prefetch(world, verbs)?;
+    if has_choices {
+        prefetch_slots(world, verbs)?;
     }
     let mut executor = Executor { world, arena, stored: false };
     for verb in verbs {
@@ -36,45 +33,7 @@ pub fn execute(world: &LocalWorld, batch: &mut Batch) -> Result<(), FabricError>
     Ok(())
 }
 
-/// Asks for every line that the batch will read, so that the misses overlap. Buckets of several slots take
-/// two rounds: the header tells which slot is wanted.
-#[inline]
-fn prefetch(world: &LocalWorld, verbs: &[Verb]) -> Result<(), FabricError> {
-    let mut buckets = false;
-    let mut swapped = GlobalPtr::NULL;
-    for verb in verbs {
-        match *verb {
-            Verb::FindSlot { bucket, geometry, .. } if geometry.slots == 1 => {
-                prefetch_words(world.words(bucket, geometry.words())?);
-            }
-            Verb::FindSlot { bucket, .. } => {
-                buckets = true;
-                prefetch_words(world.words(bucket, bucket::SLOTS)?);
-            }
-            Verb::ReadRow { from, words, .. } => prefetch_words(world.words(from, words)?),
-            Verb::CompareAndSwap { word, .. } => {
-                swapped = word;
-                prefetch_words(world.words(word, 1)?);
-            }
-            // What is read beside a swapped word stands in its line.
-            Verb::Read { from, words, .. } if words > 1 || !is_beside(from, swapped) => {
-                prefetch_words(world.words(from, words)?);
-            }
-            // Written lines were read before, or are fresh and written front to back.
-            _ => {}
-        }
-    }
-    if buckets {
-        prefetch_slots(world, verbs)?;
-    }
-    Ok(())
-}
-
-#[inline]
-fn is_beside(one: GlobalPtr, other: GlobalPtr) -> bool {
-    one.word().wrapping_sub(other.word()) < LINE_BYTES
-}
-
+/// Asks for the slots that lookups will want: which one of several, the bucket's header tells.
 #[inline]
 fn prefetch_slots(world: &LocalWorld, verbs: &[Verb]) -> Result<(), FabricError> {
     for verb in verbs {

@@ -137,12 +137,10 @@ impl Generator {
 /// one key, as in YCSB.
 #[inline]
 fn scatter(rank: u64, records: u64) -> u64 {
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    for byte in rank.to_le_bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    // The product takes the top bits, so the well mixed low half has to reach them.
-    ((u128::from(hash ^ hash << 32) * u128::from(records)) >> 64) as u64
+    let mixed = (rank ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ mixed >> 31).wrapping_mul(0x94d0_49bb_1331_11eb);
+    // The product takes the top bits, which a multiplication mixes best.
+    ((u128::from(mixed ^ mixed >> 29) * u128::from(records)) >> 64) as u64
 }
 
 #[cfg(test)]

@@ -106,7 +106,13 @@ impl Batch {
     #[inline]
     pub fn put(&mut self, words: &[u64]) -> Span {
         let span = self.reserve(words.len() as u32);
-        self.words_mut(span).copy_from_slice(words);
+        let to = self.words_mut(span);
+        // Most of what is put here are keys of a word or two, for which a call would be too much.
+        match *words {
+            [only] => to[0] = only,
+            [first, second] => (to[0], to[1]) = (first, second),
+            _ => to.copy_from_slice(words),
+        }
         span
     }
 

@@ -11,7 +11,7 @@ use crate::lane::LaneInner;
 use crate::transaction::Transaction;
 use crate::write::{BucketSeen, LeafSeen, Owner};
 use fabric::{Batch, Env, SlotGeometry, SlotRead, Span};
-use index::hash::Place;
+use index::hash::HashTable;
 use index::tree::{LeafView, PostedLeaf, Tree};
 use layout::row::{Cover, KEY, LINK, VERSION};
 use layout::{GlobalPtr, Key, VersionWord, bucket};
@@ -38,7 +38,7 @@ pub struct Pending {
 /// What a read waits for.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    Bucket(Place),
+    Bucket(GlobalPtr),
     Leaf(Option<PostedLeaf>),
     /// A leaf that the transaction has read before.
     Seen(u32),
@@ -91,7 +91,7 @@ pub(crate) fn access_hash(table: u32, key: &[u64]) -> u64 {
 /// Whether two keys are the same; they have a few words, for which a call is too much.
 #[inline]
 pub(crate) fn same_words(one: &[u64], other: &[u64]) -> bool {
-    one.len() == other.len() && one.iter().zip(other).fold(0, |diff, (a, b)| diff | (a ^ b)) == 0
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one == other)
 }
 
 impl<E: Env> LaneInner<E> {
@@ -125,9 +125,13 @@ impl<E: Env> LaneInner<E> {
         pending: &mut Vec<Pending>,
     ) -> Result<(), TxnError> {
         self.batch().clear_verbs();
+        let mut open = None;
         for (table, key) in keys {
-            if !self.is_open(table.0) {
-                self.open_table(table.0).await?;
+            if open != Some(table) {
+                if !self.is_open(table.0) {
+                    self.open_table(table.0).await?;
+                }
+                open = Some(table);
             }
             let access = self.post_lookup(table.0, key, pending)?;
             order.push(Span { at: access, words: 0 });
@@ -243,7 +247,7 @@ impl<E: Env> LaneInner<E> {
                 let geometry = SlotGeometry::bucket(&hash.layout, hash.rows, place.tag_hash);
                 self.env.expect(place.bucket, geometry.first_words());
                 let span = batch.find_slot(place.bucket, geometry, key);
-                pending.push(Pending { access, step: Step::Bucket(place), span });
+                pending.push(Pending { access, step: Step::Bucket(place.bucket), span });
             }
             Primary::Tree(tree) => {
                 let tree = *tree;
@@ -341,7 +345,7 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     fn advance(&mut self, pending: &mut Pending) -> Result<bool, TxnError> {
         match pending.step {
-            Step::Bucket(place) => self.advance_bucket(pending, place)?,
+            Step::Bucket(bucket) => self.advance_bucket(pending, bucket)?,
             Step::Leaf(posted) => match self.accept_posted(pending.access, posted) {
                 Some(seen) => self.advance_leaf(pending, seen)?,
                 None => return Ok(true),
@@ -362,7 +366,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     #[inline(always)]
-    fn advance_bucket(&mut self, pending: &mut Pending, place: Place) -> Result<(), TxnError> {
+    fn advance_bucket(&mut self, pending: &mut Pending, bucket: GlobalPtr) -> Result<(), TxnError> {
         let table = self.accesses[pending.access as usize].table;
         let info = self.info(table);
         let Primary::Hash(hash) = &info.primary else {
@@ -375,17 +379,18 @@ impl<E: Env> LaneInner<E> {
         let slot_at = at + SlotRead::SLOT;
         if found == SlotRead::MISSING {
             let link = batch.word(at + bucket::LINK);
-            if link != 0 || !hash.is_current(&place, batch.word(at + bucket::IDENTITY)) {
+            let identity = batch.word(at + bucket::IDENTITY);
+            if link != 0 || !self.is_current(hash, pending.access, bucket, identity) {
                 pending.step = Step::Chain;
                 return Ok(());
             }
             pending.step = Step::Settled;
-            return self.settle_missing(pending.access, place.bucket, at);
+            return self.settle_missing(pending.access, bucket, at);
         }
         debug_assert!(slot == bucket::SLOTS);
         if rows {
             let words = hash.layout.slot_words;
-            let row = place.bucket.add_words(u64::from(hash.layout.slot(found as u32)));
+            let row = bucket.add_words(u64::from(hash.layout.slot(found as u32)));
             pending.span = Span { at: slot_at, words };
             let is_settled = self.finish_row(pending.access, row, pending.span);
             pending.step = if is_settled { Step::Settled } else { Step::Old(row) };
@@ -402,6 +407,17 @@ impl<E: Env> LaneInner<E> {
         pending.span = self.batch().read_row(row, words, Cover::AllButLink);
         pending.step = Step::Row(row);
         Ok(())
+    }
+
+    /// Whether the bucket that was read, with this identity, is still where the access's key belongs.
+    fn is_current(&self, hash: &HashTable, access: u32, bucket: GlobalPtr, identity: u64) -> bool {
+        let Access { table, key_at, .. } = self.accesses[access as usize];
+        let key = Span { at: key_at, words: hash.layout.key_words };
+        let key = self.batch.as_ref().expect("the batch came back").words(key);
+        let open = self.tables[table as usize].as_ref().expect("the table is open");
+        let place = hash.locate(&open.directory, key);
+        // The directory may have been renewed since the lookup was posted.
+        place.bucket == bucket && hash.is_current(&place, identity)
     }
 
     /// Nothing in the bucket has this key.

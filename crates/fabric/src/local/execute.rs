@@ -218,11 +218,13 @@ fn find_slot(
     let key = &before[key..][..usize::from(geometry.key_words)];
     let (result, target) = result.split_at_mut(SlotRead::SLOT as usize);
     let target = &mut target[..usize::from(geometry.slot_words)];
-    let mut copies = |index| copy_slot(&words[geometry.slot(index) as usize..], &geometry, key, target);
+    let slot = |index| &words[geometry.slot(index) as usize..];
     // Of a single slot the address does not depend on the tags, so that header and slot are fetched together.
     let found = match geometry.slots {
-        1 => (bucket::tag_of(tags, 0) == geometry.tag && copies(0)).then_some(0),
-        _ => bucket::matching_slots(tags, geometry.tag).find(|&index| copies(index)),
+        1 if bucket::tag_of(tags, 0) != geometry.tag => None,
+        1 => copy_slot(slot(0), &geometry, key, target).then_some(0),
+        _ => bucket::matching_slots(tags, geometry.tag)
+            .find(|&index| copy_slot(slot(index), &geometry, key, target)),
     };
     if let Some(index) = found {
         result[SlotRead::INDEX as usize] = u64::from(index);
@@ -235,13 +237,8 @@ fn find_slot(
 }
 
 /// Copies a slot that holds `key`, and tells whether it does.
-#[inline]
-fn copy_slot(
-    slot: &[AtomicU64],
-    geometry: &SlotGeometry,
-    key: &[u64],
-    target: &mut [u64],
-) -> bool {
+#[inline(always)]
+fn copy_slot(slot: &[AtomicU64], geometry: &SlotGeometry, key: &[u64], target: &mut [u64]) -> bool {
     let key_at = usize::from(geometry.key_at);
     // A row says after the copy whether it was the right one, and where there is only one it mostly is.
     let is_certain = geometry.rows && geometry.slots == 1;
@@ -255,5 +252,5 @@ fn copy_slot(
     }
     read_row(&slot[..target.len()], target);
     // The slot may have changed hands between the look at the key and the copy.
-    target[key_at..].iter().zip(key).fold(0, |differing, (one, other)| differing | one ^ other) == 0
+    target[key_at..].iter().zip(key).all(|(copied, wanted)| copied == wanted)
 }

@@ -78,12 +78,19 @@ pub fn write_field(
 /// The content says which update wrote it, as far as it has room, and all else follows from that.
 #[inline]
 fn fill_content(content: &mut [u8], number: u64, field: u32, counter: u64) {
+    let mixed = (counter ^ number.rotate_left(32)).wrapping_add(u64::from(field));
     let mut word = counter;
-    for chunk in content.chunks_mut(8) {
-        chunk.copy_from_slice(&word.to_le_bytes()[..chunk.len()]);
-        let mixed = (counter ^ number.rotate_left(32)).wrapping_add(u64::from(field));
+    let mut next = || {
+        let bytes = word.to_le_bytes();
         word = (word ^ mixed).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        bytes
+    };
+    let mut chunks = content.chunks_exact_mut(8);
+    for chunk in &mut chunks {
+        chunk.copy_from_slice(&next());
     }
+    let rest = chunks.into_remainder();
+    rest.copy_from_slice(&next()[..rest.len()]);
 }
 
 /// The first field that no update can have left like this, if there is one: not whole, of another

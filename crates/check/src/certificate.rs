@@ -10,13 +10,18 @@
 use crate::graph::view::{Form, View};
 use crate::history::{Kind, TransactionId};
 use crate::infer::{INITIAL, Versions};
-use crate::schedule;
+use crate::schedule::{self, Snapshots};
 
 /// Whether the history can be played in an order that the graph allows.
 pub(crate) fn certify(versions: &Versions<'_>, view: &View<'_>) -> bool {
-    let order = schedule::order(versions, view);
-    // A graph with a cycle has no order of all its nodes.
-    order.len() == view.node_count() && Play::new(versions).run(view, &order)
+    let is_played = |snapshots| {
+        let order = schedule::order(versions, view, snapshots);
+        order.len() == view.node_count() && Play::new(versions).run(view, &order)
+    };
+    is_played(Snapshots::AtBegin)
+        || view.form == Form::Split
+            && versions.unordered_keys().next().is_some()
+            && is_played(Snapshots::Late)
 }
 
 /// The database as the order would have it.

@@ -1,8 +1,8 @@
 //! An order of all snapshots and commits of a history, laid from its end.
 //!
 //! The order agrees with a graph without cycles: a node has its place when all that comes after it has.
-//! Commits come in the order in which clients learnt of them, as far as they may, and snapshots as late
-//! as they can. Where the graph does not tell the order of a key's versions, two rules do:
+//! Commits come in the order in which clients learnt of them, as far as they may. Where the graph does
+//! not tell the order of a key's versions, two rules do:
 //!
 //! - From the place of a read up to the place of the write that it shows, no other write of the key has
 //!   its place: the key is *held*.
@@ -17,21 +17,31 @@ use crate::history::{History, TransactionId};
 use crate::infer::{NONE, Versions};
 use std::collections::BinaryHeap;
 
+/// Where snapshots have their places, as far as they may have them there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Snapshots {
+    /// When their transactions began: so it was, or nearly so.
+    AtBegin,
+    /// As late as they can, so that few transactions overlap.
+    Late,
+}
+
 /// Times that nodes may be looked at in vain.
 const ATTEMPTS_MAX: usize = 20_000_000;
 
 /// The nodes in their order; not all of them, if none was found.
-pub(crate) fn order(versions: &Versions<'_>, view: &View<'_>) -> Vec<u32> {
+pub(crate) fn order(versions: &Versions<'_>, view: &View<'_>, snapshots: Snapshots) -> Vec<u32> {
     let nodes = view.node_count() as u32;
     let keys = versions.history().key_count();
     let mut schedule = Schedule {
         versions,
         view,
+        snapshots,
         // With all versions in order the graph says all that the rules do.
         has_rules: versions.unordered_keys().next().is_some(),
         waits_for: (0..nodes).map(|node| view.range(node).len() as u32).collect(),
-        commits: BinaryHeap::new(),
-        others: Vec::new(),
+        timed: BinaryHeap::new(),
+        at_once: Vec::new(),
         held: vec![NONE; keys],
         locks: vec![NONE; keys],
         waiting: vec![Vec::new(); keys],
@@ -45,13 +55,14 @@ pub(crate) fn order(versions: &Versions<'_>, view: &View<'_>) -> Vec<u32> {
 struct Schedule<'a, 'h> {
     versions: &'a Versions<'h>,
     view: &'a View<'a>,
+    snapshots: Snapshots,
     has_rules: bool,
     /// How many of the nodes behind each node have no place yet.
     waits_for: Vec<u32>,
-    /// Commits that may come, with the place at which their clients learnt of them.
-    commits: BinaryHeap<(u32, u32)>,
-    /// Snapshots and hubs that may come, which do so at once.
-    others: Vec<u32>,
+    /// What may come, with its place in time.
+    timed: BinaryHeap<(u32, u32)>,
+    /// What comes as soon as it may.
+    at_once: Vec<u32>,
     /// The version of each key that a placed read shows, until its write is placed.
     held: Vec<u32>,
     /// The transaction whose commit writes each key, until its snapshot is placed.
@@ -90,17 +101,20 @@ impl<'h> Schedule<'_, 'h> {
     }
 
     fn push(&mut self, node: u32) {
-        match self.view.transaction(node) {
-            Some((transaction, true)) => {
-                let completed = self.history().transactions()[transaction as usize].completed;
-                self.commits.push((completed, node));
+        let event = self.view.transaction(node).map(|(transaction, is_commit)| {
+            let transaction = &self.history().transactions()[transaction as usize];
+            if is_commit { (transaction.completed, true) } else { (transaction.invoked, false) }
+        });
+        match event {
+            Some((time, is_commit)) if is_commit || self.snapshots == Snapshots::AtBegin => {
+                self.timed.push((time, node));
             }
-            _ => self.others.push(node),
+            _ => self.at_once.push(node),
         }
     }
 
     fn pop(&mut self) -> Option<u32> {
-        self.others.pop().or_else(|| self.commits.pop().map(|(_, node)| node))
+        self.at_once.pop().or_else(|| self.timed.pop().map(|(_, node)| node))
     }
 
     /// Places a node by the rules, or lets it wait.

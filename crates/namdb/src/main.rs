@@ -3,11 +3,12 @@
 
 mod bench;
 mod commands;
+mod judgement;
 mod output;
 mod plot;
 
 use clap::{Parser, Subcommand};
-use commands::{bench as bench_command, counts, demo, soak, trace};
+use commands::{bench as bench_command, check as check_command, counts, demo, soak, trace};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -18,6 +19,7 @@ Examples:
   namdb bench smallbank --isolation serializable --json result.json
   namdb soak --minutes 60                    memory and latency over an hour, with a plot
   namdb trace tpcc                           every verb of one transaction of each type
+  namdb check history run.edn                which isolation a recorded history is of
 
 Data lives in the memory of this process and ends with it.";
 
@@ -41,6 +43,8 @@ enum Command {
     Counts(counts::CountsArguments),
     /// Print the verbs of one transaction of each type
     Trace(trace::TraceArguments),
+    /// Judge what a database did by what its clients saw
+    Check(check_command::CheckArguments),
 }
 
 fn main() -> ExitCode {
@@ -50,6 +54,7 @@ fn main() -> ExitCode {
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Counts(arguments) => counts::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
+        Command::Check(arguments) => check_command::run(&arguments),
     };
     match result {
         Ok(Verdict::Sound) => ExitCode::SUCCESS,

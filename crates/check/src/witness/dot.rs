@@ -2,7 +2,6 @@
 
 use super::{Witness, words};
 use crate::history::History;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 /// Writes the witnesses as one graph, a cluster each.
@@ -19,9 +18,10 @@ pub fn write_dot(
         writeln!(output, "  subgraph cluster_{number} {{")?;
         writeln!(output, "    label={};", quoted(&super::title(witness)))?;
         for (place, &id) in witness.transactions.iter().enumerate() {
-            let mut label = format!("T{}: {}", place + 1, words::transaction_in_words(history, id));
+            let mut label =
+                format!("T{}: {}\n", place + 1, words::transaction_in_words(history, id));
             for operation in words::operations_in_words(history, id, &witness.keys) {
-                let _ = write!(label, "\n{operation}");
+                label.extend([&operation, "\n"]);
             }
             writeln!(output, "    t{number}_{place} [label={}];", quoted(&label))?;
         }
@@ -38,6 +38,7 @@ pub fn write_dot(
     writeln!(output, "}}")
 }
 
+/// As DOT has it; a line ends with what puts it to the left.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\l"))
 }

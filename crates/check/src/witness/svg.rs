@@ -108,7 +108,7 @@ impl<'a> Figure<'a> {
 
     fn height(&self) -> usize {
         let ring = self.rows() * (self.box_height + GAP_Y);
-        self.ring_top() + LINE + ring - GAP_Y + (self.links.len() + 1) * LINE
+        self.ring_top() + LINE + ring - GAP_Y + (self.links.len() + 1) * LINE + PADDING / 2
     }
 
     /// The upper left corner of a box: along the upper row, and back along the lower one.

@@ -1,6 +1,7 @@
 //! The subcommands, and the options they share.
 
 pub mod bench;
+pub mod check;
 pub mod choice;
 pub mod counts;
 pub mod demo;

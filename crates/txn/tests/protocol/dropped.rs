@@ -20,6 +20,8 @@ const POLLS_MAX: u32 = 5000;
 const ROUNDS: u64 = 10;
 /// How long what goes on alone may take.
 const REST_NS: u64 = 50_000_000;
+/// E is longer than what is watched: whatever waited for a lane at rest would be noticed.
+const TRANSACTION_TIME_MAX_NS: u64 = 10_000_000_000;
 
 /// Polls `future` at most `polls` times, then drops it.
 async fn drop_after<T>(polls: u32, future: impl Future<Output = T>) -> Option<T> {
@@ -71,8 +73,7 @@ struct Scene<const COHERENT: bool> {
 impl<const COHERENT: bool> Scene<COHERENT> {
     fn open(seed: u64, name: &str, oracle: Oracle) -> Self {
         let config = SimConfig::hostile(seed).named(name);
-        // E is longer than any run: whatever waited for a lane at rest would be noticed.
-        let transaction_time_max_ns = 10_000_000_000;
+        let transaction_time_max_ns = TRANSACTION_TIME_MAX_NS;
         let database =
             DatabaseConfig { oracle, transaction_time_max_ns, lanes: 6, ..Default::default() };
         let cluster = Cluster::new(config, 1 + (seed % 2) as u16, database);
@@ -267,25 +268,38 @@ fn collections_are_dropped() {
     });
 }
 
-/// A change of the catalog goes on to its end, whoever waits for it.
-fn catalog_change<F: Future<Output = bool>>(
+/// A change of the catalog goes on to its end, whoever waits for it. `prepare` comes before and is not dropped.
+fn catalog_change<P: Future<Output = ()>, F: Future<Output = bool>>(
     name: &str,
+    prepare: impl Fn(Database<Endpoint<false>>) -> P,
     change: impl Fn(Database<Endpoint<false>>) -> F,
     is_done: impl Fn(&Database<Endpoint<false>>) -> bool,
 ) {
     at_every_await(|seed, polls| {
         let name = format!("{name} dropped at poll {polls}");
         let scene = Scene::<false>::open(seed, &name, Oracle::DoubleCollect);
+        // Memory of what the catalog does not have counts as the system's.
+        let system_bytes = || {
+            let usage = scene.run(scene.database.memory_usage()).expect("the servers answer");
+            usage.iter().find(|table| table.name == "system").expect("the last").used_bytes
+        };
+        let before_bytes = system_bytes();
+        scene.run(prepare(scene.database.clone()));
         let ended = scene.run(drop_after(polls, change(scene.database.clone())));
         assert!(ended != Some(false), "{}: the change failed", scene.cluster.world.identity());
         scene.cluster.world.run_for(2 * REST_NS);
         scene.run(scene.database.refresh()).expect("the servers answer");
         assert!(is_done(&scene.database), "{}: half done", scene.cluster.world.identity());
+        // Memory of what was dropped goes after a further E.
+        scene.cluster.world.run_for(2 * TRANSACTION_TIME_MAX_NS);
+        assert_eq!(system_bytes(), before_bytes, "{}", scene.cluster.world.identity());
         scene.aftermath(None, &[after(&Changes::new(), &first_rows())]);
         scene.nobody_is_waited_for();
         ended.is_some()
     });
 }
+
+async fn nothing(_: Database<Endpoint<false>>) {}
 
 #[test]
 fn creations_of_tables_are_dropped() {
@@ -293,39 +307,52 @@ fn creations_of_tables_are_dropped() {
         let spec = table("new", Storage::HashInlined, vec![index(IndexKind::Tree, true)]);
         database.create_table(spec).await.is_ok()
     };
-    catalog_change("creation of a table", create, |database| {
+    catalog_change("creation of a table", nothing, create, |database| {
         database.table("new").is_some() && database.index("new", "by_group").is_some()
     });
 }
 
 #[test]
-fn creations_of_indexes_are_dropped() {
-    let create = |database: Database<_>| async move {
-        let design = index(IndexKind::Hash, false);
-        let design = layout::IndexDesign { name: "more".to_owned(), ..design };
-        database.create_index("tree", design).await.is_ok()
+fn drops_of_tables_are_dropped() {
+    let create = |database: Database<Endpoint<false>>| async move {
+        let spec = table("old", Storage::HashOutside, vec![index(IndexKind::Tree, false)]);
+        let old = database.create_table(spec).await.expect("there is room");
+        let mut lane = database.lane().await.expect("there are slots");
+        for _ in 0..1000 {
+            let rows = &first_rows();
+            if Twins::change_one(&mut lane, old, rows).await == Outcome::Committed {
+                return;
+            }
+        }
+        panic!("nobody else is there, and no commit succeeds");
     };
-    catalog_change("creation of an index", create, |database| {
+    let drop = |database: Database<_>| async move { database.drop_table("old").await.is_ok() };
+    catalog_change("drop of a table", create, drop, |database| {
+        database.table("old").is_none() && database.index("old", "by_group").is_none()
+    });
+}
+
+fn more() -> layout::IndexDesign {
+    layout::IndexDesign { name: "more".to_owned(), ..index(IndexKind::Hash, false) }
+}
+
+#[test]
+fn creations_of_indexes_are_dropped() {
+    let create =
+        |database: Database<_>| async move { database.create_index("tree", more()).await.is_ok() };
+    catalog_change("creation of an index", nothing, create, |database| {
         database.index("tree", "more").is_some()
     });
 }
 
 #[test]
 fn drops_of_indexes_are_dropped() {
-    let create = |database: Database<_>| async move {
-        let design = index(IndexKind::Hash, false);
-        let design = layout::IndexDesign { name: "more".to_owned(), ..design };
-        let made = database.create_index("tree", design).await.is_ok();
-        made && database.drop_index("tree", "more").await.is_ok()
+    let create = |database: Database<Endpoint<false>>| async move {
+        database.create_index("tree", more()).await.expect("there is room");
     };
-    at_every_await(|seed, polls| {
-        let name = format!("drop of an index dropped at poll {polls}");
-        let scene = Scene::<false>::open(seed, &name, Oracle::DoubleCollect);
-        let ended = scene.run(drop_after(polls, create(scene.database.clone())));
-        scene.cluster.world.run_for(2 * REST_NS);
-        scene.run(scene.database.refresh()).expect("the servers answer");
-        scene.aftermath(None, &[after(&Changes::new(), &first_rows())]);
-        scene.nobody_is_waited_for();
-        ended.is_some()
+    let drop =
+        |database: Database<_>| async move { database.drop_index("tree", "more").await.is_ok() };
+    catalog_change("drop of an index", create, drop, |database| {
+        database.index("tree", "more").is_none()
     });
 }

@@ -1,8 +1,9 @@
 //! The proof that the protocol is right, as far as running it under every kind of hostility can give one.
 //!
 //! [`litmus`] has the anomalies, one by one, and [`threads`] has them on real memory; [`random`] mixes
-//! everything, [`contents`] more rows; [`catalog`] has changes of the catalog side by side; [`killed`] and [`dropped`] end compute servers and futures half way. [`mutants`] shows that
-//! these tests notice a missing guard.
+//! everything, [`contents`] more rows; [`catalog`] has changes of the catalog side by side; [`killed`] and
+//! [`dropped`] end compute servers and futures half way. [`mutants`] shows that these tests notice a missing
+//! guard, and [`played`] the same of guards that only a certain course of events needs.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -13,5 +14,6 @@ mod dropped;
 mod killed;
 mod litmus;
 mod mutants;
+mod played;
 mod random;
 mod threads;

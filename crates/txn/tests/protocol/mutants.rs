@@ -18,10 +18,10 @@ use std::rc::Rc;
 use txn::{DatabaseConfig, Isolation, Lane, Outcome};
 
 /// A run of a scenario in a world: what is wrong with it, and how often the guard was asked for.
-type Scenario<'a> = &'a dyn Fn(SimConfig, &str) -> (Vec<String>, u64);
+pub type Scenario<'a> = &'a dyn Fn(SimConfig, &str) -> (Vec<String>, u64);
 
 /// Shows that the scenario notices when one of `mutants` is removed (all of them are), within `seeds`.
-fn is_caught(mutants: &[&'static str], seeds: u64, scenario: Scenario<'_>) {
+pub fn is_caught(mutants: &[&'static str], seeds: u64, scenario: Scenario<'_>) {
     let first = mutants[0];
     let mut asked = 0;
     let mut caught = None;
@@ -46,7 +46,7 @@ fn is_caught(mutants: &[&'static str], seeds: u64, scenario: Scenario<'_>) {
 }
 
 /// Everything that is wrong after the sessions ran.
-fn judge<const COHERENT: bool>(
+pub fn judge<const COHERENT: bool>(
     cluster: &Cluster<COHERENT>,
     tables: Tables,
     setup: &Program,
@@ -80,7 +80,7 @@ fn random<const COHERENT: bool>(mix: Mix) -> impl Fn(SimConfig, &str) -> (Vec<St
 }
 
 /// Given transactions, each in a session of its own.
-fn fixed<const COHERENT: bool>(
+pub fn fixed<const COHERENT: bool>(
     storage: Storage,
     isolation: Isolation,
     unique: Option<IndexKind>,
@@ -121,8 +121,6 @@ fn fixed<const COHERENT: bool>(
         (wrong, cluster.world.mutant_asked(mutant))
     }
 }
-
-const SERIALIZABLE: Mix = Mix { isolation: Isolation::Serializable, ..SNAPSHOT };
 
 #[test]
 fn validating_before_locking() {
@@ -238,16 +236,6 @@ fn validating_a_bucket_by_a_lock_over_something_else() {
     let scenario =
         fixed::<true>(Storage::HashInlined, Isolation::Serializable, None, setup, sessions);
     is_caught(&["commit::trust_own_bucket_lock"], 1000, &scenario);
-}
-
-#[test]
-fn validating_a_leaf_by_its_insert_word_alone() {
-    let mix = Mix { storage: Storage::Tree, keys: KEY_MAX + 1, sessions: 5, ..SERIALIZABLE };
-    let mix = Mix { transactions: 8, ..mix };
-    let scenario = random::<false>(mix);
-    // A read takes long enough for its words to come from before and after a commit.
-    let slowly = |config, mutant: &str| scenario(SimConfig { word_ns: 1500, ..config }, mutant);
-    is_caught(&["commit::trust_leaf_insert_word"], 12000, &slowly);
 }
 
 #[test]

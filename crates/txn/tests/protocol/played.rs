@@ -1,0 +1,163 @@
+//! Mutants that random worlds hardly ever tell from the protocol: each guard is played the course of events
+//! that needs it, step by step or with the timing left to the world.
+
+use crate::mutants::{fixed, is_caught, judge};
+use crate::support::cluster::Cluster;
+use crate::support::program::{Program, Step, Tables};
+use crate::support::{index, key, table};
+use fabric::Env;
+use layout::{IndexKind, Storage};
+use sim::{Endpoint, Interval, SimConfig};
+use txn::{Abort, DatabaseConfig, Isolation, Lane, Outcome, TxnError};
+
+type Player = Lane<Endpoint<false>>;
+
+/// Rounds of collection that suffice to adopt a horizon and to collect by it.
+const COLLECTIONS: u32 = 4;
+
+/// Plays a transaction of one session, again until it commits.
+fn play(cluster: &Cluster<false>, lane: &mut Player, tables: Tables, steps: &[Step]) {
+    let program = Program::new(1, Isolation::Snapshot, steps.to_vec());
+    for _ in 0..1000 {
+        match cluster.run_one(lane, tables, &program).outcome {
+            Outcome::Committed => return,
+            Outcome::Aborted(abort) if abort.is_retryable() => {}
+            other => panic!("{}: {other:?}", cluster.world.identity()),
+        }
+    }
+    panic!("{}: nobody else is there, and no commit succeeds", cluster.world.identity());
+}
+
+/// Has a lane collect all of its garbage that no snapshot but those older than E needs.
+fn collect(cluster: &Cluster<false>, lane: &mut Player, tables: Tables) {
+    for _ in 0..COLLECTIONS {
+        play(cluster, lane, tables, &[Step::Read(0)]);
+        cluster.admin(cluster.admin.sleep_ns(1_000_000));
+        // What it says of a world that is quiet is nothing new.
+        let _ = cluster.admin(lane.collect_garbage());
+    }
+}
+
+/// A row is deleted and collected while an old snapshot still has it; then its bucket is split, and the
+/// old snapshot looks for the row where it would stand now.
+fn looking_behind_a_split(config: SimConfig, mutant: &str) -> (Vec<String>, u64) {
+    let lost = 1 + (config.seed % 8) as i32;
+    let database = DatabaseConfig { transaction_time_max_ns: 1000, ..Default::default() };
+    let cluster = Cluster::<false>::new(config, 1, database);
+    let mut spec = table("t", Storage::HashInlined, Vec::new());
+    spec.design.size_hint = 1;
+    spec.design.neighbourhood = 2;
+    let tables = cluster.create(spec);
+    let (mut old, mut writer) = (cluster.lane(), cluster.lane());
+    let fill: Vec<Step> = (0..9).map(Step::Put).collect();
+    play(&cluster, &mut writer, tables, &fill);
+    let mut reader = cluster.admin(old.begin(Isolation::Snapshot)).expect("nobody is in the way");
+    play(&cluster, &mut writer, tables, &[Step::Delete(lost)]);
+    collect(&cluster, &mut writer, tables);
+    assert!(writer.statistics().entries_collected > 0, "{}", cluster.world.identity());
+    for id in 100..140 {
+        play(&cluster, &mut writer, tables, &[Step::Put(id)]);
+    }
+    let wrong = match cluster.admin(reader.read(tables.table, &key(lost))) {
+        Ok(None) => vec![format!("a snapshot that has row {lost} does not find it")],
+        Ok(Some(_)) | Err(TxnError::Abort(Abort::SnapshotTooOld)) => Vec::new(),
+        Err(error) => panic!("{}: {error}", cluster.world.identity()),
+    };
+    (wrong, cluster.world.mutant_asked(mutant))
+}
+
+#[test]
+fn splitting_without_what_was_collected() {
+    is_caught(&["hash::forget_collected"], 40, &looking_behind_a_split);
+}
+
+/// A lane has listed an index entry that its row has again. The row goes, with the entry, by another lane's
+/// hand, and another row gets its memory; the key gets a new row and a new entry. Only then does the first
+/// lane collect.
+fn collecting_an_entry_late(config: SimConfig, mutant: &str) -> (Vec<String>, u64) {
+    let kind = [IndexKind::Tree, IndexKind::Hash][(config.seed % 2) as usize];
+    let storage = [Storage::Tree, Storage::HashOutside][(config.seed / 2 % 2) as usize];
+    let cluster = Cluster::<false>::new(config, 1, DatabaseConfig::default());
+    let tables = cluster.create(table("t", storage, vec![index(kind, false)]));
+    let [mut late, mut other, mut third] = [(); 3].map(|()| cluster.lane());
+    play(&cluster, &mut late, tables, &[Step::Insert(1, 7)]);
+    play(&cluster, &mut late, tables, &[Step::PutInto(1, 8)]);
+    play(&cluster, &mut other, tables, &[Step::PutInto(1, 7)]);
+    play(&cluster, &mut other, tables, &[Step::Delete(1)]);
+    collect(&cluster, &mut other, tables);
+    play(&cluster, &mut other, tables, &[Step::Insert(2, 9)]);
+    play(&cluster, &mut third, tables, &[Step::Insert(1, 7)]);
+    collect(&cluster, &mut late, tables);
+    let program = Program::new(2, Isolation::Snapshot, vec![Step::Lookup(7)]);
+    let seen = cluster.run_one(&mut third, tables, &program).observations;
+    let mut wrong = Vec::new();
+    if !format!("{seen:?}").contains("found: {1:") {
+        wrong.push(format!("row 1 is in group 7, and a lookup there saw {seen:?}"));
+    }
+    let report = cluster.admin(cluster.database.check()).expect("nobody is dead");
+    wrong.extend(report.errors);
+    (wrong, cluster.world.mutant_asked(mutant))
+}
+
+#[test]
+fn taking_an_entry_for_that_of_another_row() {
+    is_caught(&["collect::trust_entry_key"], 8, &collecting_an_entry_late);
+}
+
+/// A commit that deletes a row is often held between batch 2 and its publish. Others insert rows with the
+/// unique key that it gives up, and many snapshots are taken meanwhile: none may have both rows.
+fn taking_a_key_that_is_given_up(config: SimConfig, mutant: &str) -> (Vec<String>, u64) {
+    let config =
+        SimConfig { reach_delay_one_in: 8, reach_delay_ns: Interval::new(0, 200_000), ..config };
+    let cluster = Cluster::<false>::new(config, 1, DatabaseConfig::default());
+    let unique = vec![index(IndexKind::Hash, true)];
+    let tables = cluster.create(table("t", Storage::HashInlined, unique));
+    let program =
+        |number, steps: &[Step]| Program::new(number, Isolation::Snapshot, steps.to_vec());
+    let setup = program(900, &[Step::Insert(1, 100)]);
+    let mut sessions = vec![vec![program(0, &[Step::Delete(1)])]];
+    let take = |id| program(i64::from(id), &[Step::Pause(40_000), Step::Insert(id, 100)]);
+    sessions.extend((2..6).map(|id| vec![take(id)]));
+    let look =
+        |session: i64| (0..10).map(|n| program(session * 100 + n, &[Step::Read(1)])).collect();
+    sessions.extend((6..8).map(look));
+    let wrong = judge(&cluster, tables, &setup, &sessions, true);
+    (wrong, cluster.world.mutant_asked(mutant))
+}
+
+#[test]
+fn taking_a_unique_key_from_a_deletion_that_nobody_sees_yet() {
+    is_caught(&["commit::take_key_from_unpublished"], 2000, &taking_a_key_that_is_given_up);
+}
+
+#[test]
+fn validating_a_leaf_by_its_insert_word_alone() {
+    // Readers find no row 10 and then write what the inserter of row 10 has read before: each must miss the
+    // other. A reader goes wrong if its entries are from before the insert and its insert word from after.
+    let ids = 0..10;
+    let setup = vec![ids.clone().map(Step::Put).collect()];
+    let reader = |id| {
+        let mut steps = vec![Step::Pause(40_000), Step::Read(10)];
+        // Long enough for the inserter to have validated what it read.
+        steps.extend((0..8).map(|_| Step::Pause(200_000)));
+        steps.push(Step::Put(id));
+        steps
+    };
+    let mut sessions: Vec<Vec<Step>> = ids.clone().map(reader).collect();
+    sessions.push(vec![Step::ReadMany(ids.collect()), Step::Insert(10, 0)]);
+    let scenario = fixed::<false>(Storage::Tree, Isolation::Serializable, None, setup, sessions);
+    // Writes are quick, and now and then a read is so slow that its words span a whole commit.
+    let with_slow_reads = |config: SimConfig, mutant: &str| {
+        let SimConfig { mutants, scenario: name, seed, .. } = config;
+        let config = SimConfig {
+            mutants,
+            word_ns: 100,
+            write_ns: Interval::new(50, 100),
+            slow_verb_one_in: 8,
+            slow_verb_factor: 100,
+            ..SimConfig::new(seed).named(name)
+        };
+        scenario(config, mutant)
+    };
+    is_caught(&["commit::trust_leaf_insert_word"], 2000, &with_slow_reads);
+}

@@ -1,6 +1,6 @@
 //! How a transaction can end other than with a commit.
 
-use txn::{Abort, LaneError, TxnError};
+use txn::{Abort, LaneError, TxnError, UniqueViolation};
 
 /// Why a transaction did not commit, or why nobody knows whether it did.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +14,9 @@ pub enum TransactionError {
         /// Attempts made.
         attempts: u32,
     },
+    /// It left no trace: another row has the same key in a unique index.
+    #[error("the transaction was aborted: {0}")]
+    UniqueViolation(UniqueViolation),
     /// It may have committed. Trying again may do it twice: read first what became of it.
     #[error("the outcome of the transaction is unknown: it may have committed or not")]
     Unknown,
@@ -41,6 +44,7 @@ impl TransactionError {
     pub fn abort(&self) -> Option<Abort> {
         match self {
             Self::Aborted { reason, .. } => Some(*reason),
+            Self::UniqueViolation(_) => Some(Abort::UniqueViolation),
             _ => None,
         }
     }

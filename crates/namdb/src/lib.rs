@@ -64,5 +64,5 @@ pub use layout::{
 };
 pub use txn::{
     Abort, CatalogError, IndexId, Isolation, Oracle, Outcome, RowId, Scan, ScanSource, TableId,
-    TableMemory, TableSpec, TxnError,
+    TableMemory, TableSpec, TxnError, UniqueViolation,
 };

@@ -5,7 +5,9 @@ use crate::database::Db;
 use crate::error::TransactionError;
 use fabric::{Env, LocalEnv, run_now};
 use layout::{Key, RecordMut, RecordRef};
-use txn::{Abort, IndexId, Isolation, Lane, Outcome, RowId, Scan, TableId, TxnError};
+use txn::{
+    Abort, IndexId, Isolation, Lane, Outcome, RowId, Scan, TableId, TxnError, UniqueViolation,
+};
 
 /// Runs transactions one after another. A session is `Send`, and threads have one each.
 pub struct Session {
@@ -68,6 +70,11 @@ impl Session {
         begin(self.lane()?, isolation)
     }
 
+    /// What the last [`Abort::UniqueViolation`] of a commit after [`Session::begin`] was about.
+    pub fn last_unique_violation(&self) -> Option<&UniqueViolation> {
+        self.lane.as_ref()?.last_unique_violation()
+    }
+
     fn lane(&mut self) -> Result<&mut Lane<LocalEnv>, TransactionError> {
         let lane = match self.lane.take() {
             Some(lane) => lane,
@@ -110,7 +117,7 @@ fn attempt<T>(
     match body(&mut transaction) {
         Ok(value) => match transaction.commit() {
             Outcome::Committed => Ok(value),
-            Outcome::Aborted(reason) => Err(TransactionError::Aborted { reason, attempts: 1 }),
+            Outcome::Aborted(reason) => Err(aborted(lane, reason)),
             Outcome::Unknown => Err(TransactionError::Unknown),
         },
         Err(error) => {
@@ -120,6 +127,15 @@ fn attempt<T>(
                 error => Err(TransactionError::Statement(error)),
             }
         }
+    }
+}
+
+fn aborted(lane: &Lane<LocalEnv>, reason: Abort) -> TransactionError {
+    match lane.last_unique_violation() {
+        Some(violation) if reason == Abort::UniqueViolation => {
+            TransactionError::UniqueViolation(violation.clone())
+        }
+        _ => TransactionError::Aborted { reason, attempts: 1 },
     }
 }
 

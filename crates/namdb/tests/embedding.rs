@@ -2,10 +2,10 @@
 
 use fabric::Env;
 use namdb::{
-    Abort, AsyncSession, Bytes, Column, ColumnType, Config, Db, Isolation, Key, KeyBuilder,
-    KeyValueTable, OpenError, Oracle, Outcome, RecordTable, Retry, Schema, TableId, TableSpec,
-    Text, TransactionError, TxnError, asynchronous::block_on, host, key_value::VALUE_BYTES_MAX,
-    record,
+    Abort, AsyncSession, Bytes, Column, ColumnType, Config, Db, IndexDesign, IndexKind, Isolation,
+    Key, KeyBuilder, KeyValueTable, OpenError, Oracle, Outcome, RecordTable, Retry, Schema,
+    TableId, TableSpec, Text, TransactionError, TxnError, asynchronous::block_on, host,
+    key_value::VALUE_BYTES_MAX, record,
 };
 
 fn open(lanes: u32) -> Db {
@@ -148,6 +148,57 @@ fn outcomes_are_told_apart() {
         Ok(txn.row(row).int(1))
     });
     assert_eq!(left.expect("reads commit"), 7);
+}
+
+/// People, told apart by a number, who share a town and a name.
+fn people(db: &Db, name: &str, indexes: Vec<IndexDesign>) -> TableId {
+    let columns = vec![
+        Column::new("id", ColumnType::Int8),
+        Column::nullable("town", ColumnType::Varchar(12)),
+        Column::new("rent", ColumnType::Decimal { scale: 2 }),
+    ];
+    let schema = Schema::new(name, columns, &[0]).expect("the columns are fine");
+    let spec = TableSpec { schema, design: Default::default(), indexes };
+    db.create_table(spec).expect("the table is new")
+}
+
+fn by_town_and_rent(kind: IndexKind) -> IndexDesign {
+    let (name, columns) = ("by_town_and_rent".to_owned(), vec![1, 2]);
+    IndexDesign { name, columns, unique: true, kind, node_bytes: 512, size_hint: 64 }
+}
+
+fn settle_in(txn: &mut namdb::Transaction<'_>, table: TableId, id: i64) -> Result<(), TxnError> {
+    let row = txn.insert(table, &key(id))?;
+    txn.update(row).set_bytes(1, b"Ghent");
+    txn.update(row).set_int(2, 85_050);
+    Ok(())
+}
+
+#[test]
+fn a_unique_violation_names_index_and_key() {
+    let db = open(2);
+    for kind in [IndexKind::Hash, IndexKind::Tree] {
+        let table = people(&db, &format!("{kind:?}"), vec![by_town_and_rent(kind)]);
+        let expected = format!(
+            "table {kind:?} already holds a row with town = 'Ghent', rent = 850.50, \
+             and index by_town_and_rent is unique"
+        );
+        let mut session = db.session();
+        let mut settle = |id| {
+            let settle = |txn: &mut namdb::Transaction<'_>| settle_in(txn, table, id);
+            session.transaction(Isolation::Snapshot, Retry::attempts(5), settle)
+        };
+        settle(1).expect("the first");
+        let refused = settle(2).expect_err("the second");
+        assert_eq!(refused.abort(), Some(Abort::UniqueViolation));
+        assert_eq!(refused.to_string(), format!("the transaction was aborted: {expected}"));
+
+        let mut txn = session.begin(Isolation::Snapshot).expect("a lane is free");
+        settle_in(&mut txn, table, 3).expect("that shows at commit");
+        assert_eq!(txn.commit(), Outcome::Aborted(Abort::UniqueViolation));
+        let violation = session.last_unique_violation().expect("it has just been");
+        assert_eq!(violation.to_string(), expected);
+    }
 }
 
 #[test]

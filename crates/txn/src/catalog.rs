@@ -1,6 +1,7 @@
 //! The catalog as a compute server caches it: tables, indexes, and where their roots are [ZB17 §6.1].
 
 use crate::definition::{IndexDefinition, IndexState, IndexStorage, TableDefinition, TableStorage};
+use crate::unique::UniqueViolation;
 use fabric::CallError;
 use index::IndexError;
 use index::hash::HashTable;
@@ -100,13 +101,8 @@ pub enum CatalogError {
     )]
     Unacknowledged,
     /// A unique index was to be made over rows that share a key.
-    #[error("the rows of table {table} share a key of unique index {index}")]
-    Duplicate {
-        /// Table name.
-        table: String,
-        /// Index name.
-        index: String,
-    },
+    #[error("index {} cannot be unique: table {} holds several rows with {}", .0.index, .0.table, .0.key)]
+    Duplicate(UniqueViolation),
     /// The catalog holds what this program cannot read.
     #[error("the catalog is damaged: {0}")]
     Damaged(String),

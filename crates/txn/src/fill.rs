@@ -73,8 +73,8 @@ impl<E: Env> Database<E> {
             match filled {
                 Ok(Outcome::Committed) => return Ok(()),
                 Ok(Outcome::Aborted(Abort::UniqueViolation)) => {
-                    let (table, index) = (table.name.clone(), index.design.name.clone());
-                    return Err(CatalogError::Duplicate { table, index });
+                    let violation = lane.last_unique_violation().expect("it was noted").clone();
+                    return Err(CatalogError::Duplicate(violation));
                 }
                 Ok(Outcome::Aborted(Abort::OutOfMemory)) => {
                     return Err(CatalogError::OutOfMemory("memory servers are full".to_owned()));

@@ -10,6 +10,7 @@ use crate::displaced::DisplacedBuffer;
 use crate::snapshot::Snapshot;
 use crate::statistics::LaneStatistics;
 use crate::transaction::{Isolation, Transaction};
+use crate::unique::UniqueViolation;
 use crate::value_pool::ValuePool;
 use crate::write::{
     BucketInsert, BucketSeen, EntryInsert, InsertBlock, LeafInsert, LeafSeen, LeafWitness, Owner,
@@ -74,6 +75,11 @@ impl<E: Env> Lane<E> {
     pub fn last_commit(&self) -> VersionWord {
         let inner = self.inner.as_ref().expect("a lane between transactions has its inner part");
         VersionWord::new(inner.slot, inner.shared.published(inner.slot))
+    }
+
+    /// What the last [`Abort::UniqueViolation`] of this lane was about.
+    pub fn last_unique_violation(&self) -> Option<&UniqueViolation> {
+        self.inner.as_ref()?.last_unique_violation.as_deref()
     }
 
     /// Withdraws the announcement of the last snapshot: nobody waits for a lane at rest. A lane that will
@@ -211,6 +217,8 @@ pub(crate) struct LaneInner<E: Env> {
     pub serializable: bool,
     /// The index whose entries the transaction adds for rows that it does not change.
     pub filling: Option<u32>,
+    /// What the last unique violation was about; later transactions leave it.
+    pub last_unique_violation: Option<Box<UniqueViolation>>,
     pub scratch: Scratch,
 }
 
@@ -270,6 +278,7 @@ impl<E: Env> LaneInner<E> {
             read_count: 0,
             serializable: false,
             filling: None,
+            last_unique_violation: None,
             scratch: Scratch::default(),
         }
     }

@@ -7,6 +7,7 @@ use crate::abort::{Abort, TxnError};
 use crate::access::{Absence, Access, State};
 use crate::catalog::{IndexInfo, Primary, Secondary};
 use crate::lane::LaneInner;
+use crate::unique::UniqueViolation;
 use crate::write::{BucketSeen, EntryInsert, Owner};
 use fabric::{Env, SlotGeometry, SlotRead, Span};
 use index::tree::LeafView;
@@ -213,7 +214,7 @@ impl<E: Env> LaneInner<E> {
             if own.is_written() {
                 let gone =
                     own.state == State::Deleted || self.entry_key(info, own.current()) != *entry;
-                return if gone { Ok(()) } else { Err(self.duplicate(table)) };
+                return if gone { Ok(()) } else { Err(self.violate(info, entry)) };
             }
         }
         let image = self.read_newest(table, &primary, row).await?;
@@ -235,11 +236,15 @@ impl<E: Env> LaneInner<E> {
         if version.is_deleted() || self.entry_key(info, image) != *entry {
             return Ok(());
         }
-        Err(self.duplicate(table))
+        Err(self.violate(info, entry))
     }
 
-    fn duplicate(&self, table: u32) -> TxnError {
-        TxnError::DuplicateKey { table: self.info(table).schema.name().to_owned() }
+    /// Notes what the violation is about.
+    #[cold]
+    fn violate(&mut self, info: &IndexInfo, entry: &Key) -> TxnError {
+        let violation = UniqueViolation::new(&self.info(info.table).schema, info, entry);
+        self.last_unique_violation = Some(Box::new(violation));
+        Abort::UniqueViolation.into()
     }
 
     /// The row with this key in its newest version, whatever the snapshot says.

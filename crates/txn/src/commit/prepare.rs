@@ -23,7 +23,6 @@ impl<E: Env> LaneInner<E> {
         prepared.map_err(|error| {
             error.abort().unwrap_or(match error {
                 TxnError::TooLarge(_) => Abort::TooLarge,
-                TxnError::DuplicateKey { .. } => Abort::UniqueViolation,
                 _ => Abort::CatalogChanged,
             })
         })

@@ -202,6 +202,25 @@ fn a_unique_violation_names_index_and_key() {
 }
 
 #[test]
+fn an_index_that_cannot_be_unique_names_a_key() {
+    let db = open(2);
+    let table = people(&db, "people", Vec::new());
+    let mut session = db.session();
+    let both = session.transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
+        settle_in(txn, table, 1)?;
+        settle_in(txn, table, 2)
+    });
+    both.expect("nothing says that it is unique yet");
+    let refused = db.create_index("people", by_town_and_rent(IndexKind::Tree));
+    assert_eq!(
+        refused.expect_err("two live there").to_string(),
+        "index by_town_and_rent cannot be unique: table people holds several rows with \
+         town = 'Ghent', rent = 850.50"
+    );
+    assert_eq!(db.index("people", "by_town_and_rent"), None);
+}
+
+#[test]
 fn a_dropped_transaction_leaves_nothing() {
     let db = open(1);
     let table = KeyValueTable::create(&db, "kv", 20, 3000, Default::default()).expect("new");

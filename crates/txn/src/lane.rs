@@ -231,6 +231,8 @@ pub(crate) struct Scratch {
     pub found: Vec<Option<crate::access::RowId>>,
     pub locks: crate::commit::Locks,
     pub entries: Vec<crate::secondary::Entry>,
+    /// Indexed columns of those that are unique, by index.
+    pub unique_keys: Vec<(u32, layout::Key)>,
     pub leaf_entries: Vec<index::tree::LeafEntry>,
     pub cursors: Vec<crate::cursor::Cursor>,
     pub round: crate::cursor::Round,

@@ -107,7 +107,7 @@ impl<E: Env> LaneInner<E> {
                 entries.push(Entry { index, access, key });
             }
         }
-        let mut result = Ok(());
+        let mut result = self.check_unique_in_write_set(&entries);
         for entry in &entries {
             if result.is_ok() {
                 result = self.prepare_entry(entry).await;
@@ -115,6 +115,28 @@ impl<E: Env> LaneInner<E> {
         }
         self.scratch.entries = entries;
         result
+    }
+
+    /// Two rows of the write set that get the same unique key: no entry leads to either of them yet, so that
+    /// they are not found by looking into the index.
+    fn check_unique_in_write_set(&mut self, entries: &[Entry]) -> Result<(), TxnError> {
+        if entries.len() < 2 {
+            return Ok(());
+        }
+        let mut keys = std::mem::take(&mut self.scratch.unique_keys);
+        keys.clear();
+        for entry in entries {
+            let info = self.index_info(entry.index);
+            if info.design.unique && !self.has_null(entry, info) {
+                keys.push((entry.index, column_range(&entry.key, info).0));
+            }
+        }
+        keys.sort_unstable();
+        let twice = keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+        self.scratch.unique_keys = keys;
+        let Some((index, key)) = twice else { return Ok(()) };
+        let info = self.index_info(index).clone();
+        Err(self.violate(&info, &key))
     }
 
     async fn prepare_entry(&mut self, entry: &Entry) -> Result<(), TxnError> {

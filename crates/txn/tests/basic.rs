@@ -268,6 +268,37 @@ fn unique_indexes_refuse_a_second_row() {
     check(&database);
 }
 
+/// No entry leads to the first of them yet when the second is looked at.
+#[test]
+fn unique_indexes_refuse_two_rows_of_one_transaction() {
+    let database = database();
+    for kind in [IndexKind::Tree, IndexKind::Hash] {
+        let name = format!("{kind:?}");
+        let indexes = vec![index("by_name", kind, true)];
+        let table = table(&database, &name, Storage::HashInlined, indexes);
+        let mut lane = run_now(database.lane()).expect("a lane");
+        let mut give = |names: &[(i32, &str)]| {
+            let mut txn = begin(&mut lane);
+            for &(id, name) in names {
+                let row = match run_now(txn.read(table, &key(id))).expect("readable") {
+                    Some(row) => row,
+                    None => run_now(txn.insert(table, &key(id))).expect("is free"),
+                };
+                txn.update(row).set_bytes(NAME, name.as_bytes());
+            }
+            run_now(txn.commit())
+        };
+        let refused = Outcome::Aborted(Abort::UniqueViolation);
+        assert_eq!(give(&[(1, "ada"), (2, "bob"), (3, "ada")]), refused, "two new rows");
+        assert_eq!(give(&[(1, "ada"), (2, "bob"), (3, "eve")]), Outcome::Committed);
+        assert_eq!(give(&[(1, "eva"), (4, "eva")]), refused, "an old row and a new one");
+        assert_eq!(give(&[(2, "eva"), (3, "eva")]), refused, "two old rows");
+        assert_eq!(give(&[(1, "bob"), (2, "ada")]), Outcome::Committed, "they exchange names");
+        assert_eq!(give(&[(1, "eva"), (4, "bob")]), Outcome::Committed, "a name is handed on");
+    }
+    check(&database);
+}
+
 #[test]
 fn nulls_are_never_equal_in_a_unique_index() {
     let database = database();

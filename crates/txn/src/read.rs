@@ -470,8 +470,11 @@ impl<E: Env> LaneInner<E> {
         let key = Span { at: access.key_at, words };
         let tree = self.tree(owner);
         let batch = self.batch.as_ref().expect("the batch came back");
-        let view = LeafView::new(tree.layout, batch.words(self.leaves_seen[seen].span));
-        match view.search(batch.words(key)) {
+        let LeafSeen { span, near, .. } = self.leaves_seen[seen];
+        let view = LeafView::new(tree.layout, batch.words(span));
+        let found = view.search_near(near, batch.words(key));
+        self.leaves_seen[seen].near = found.map_or_else(|gap| gap, |index| index + 1);
+        match found {
             Ok(index) => {
                 let row = GlobalPtr::from_word(view.value(index)[0]);
                 let words = self.info(access.table).row.words();
@@ -530,7 +533,13 @@ impl<E: Env> LaneInner<E> {
             let words = own.words(read.span);
             self.batch.as_mut().expect("the batch is here").put(words)
         };
-        self.leaves_seen.push(LeafSeen { owner, leaf: read.ptr, span, insert: read.insert });
+        self.leaves_seen.push(LeafSeen {
+            owner,
+            leaf: read.ptr,
+            span,
+            insert: read.insert,
+            near: 0,
+        });
         Ok(self.leaves_seen.len() - 1)
     }
 

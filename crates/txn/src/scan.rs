@@ -217,7 +217,7 @@ impl<E: Env> LaneInner<E> {
 
     pub(crate) fn note_leaf(&mut self, owner: Owner, read: &LeafRead) -> usize {
         let LeafRead { ptr, span, insert } = *read;
-        self.leaves_seen.push(LeafSeen { owner, leaf: ptr, span, insert });
+        self.leaves_seen.push(LeafSeen { owner, leaf: ptr, span, insert, near: 0 });
         self.leaves_seen.len() - 1
     }
 

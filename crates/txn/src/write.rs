@@ -108,6 +108,8 @@ pub struct LeafSeen {
     pub span: Span,
     /// Its insert word.
     pub insert: VersionWord,
+    /// Where the last key that was looked for stands or would stand; the next is often beside it.
+    pub near: u32,
 }
 
 /// A leaf that stands for the absence of keys. Its insert word may have been read later than its entries,

@@ -125,6 +125,19 @@ impl<'a> LeafView<'a> {
         if index < self.count() && self.key(index) == key { Ok(index) } else { Err(index) }
     }
 
+    /// As [`Self::search`], looking first at position `near`: keys are often looked for in their order.
+    #[inline]
+    pub fn search_near(&self, near: u32, key: &[u64]) -> Result<u32, u32> {
+        let (near, count) = (near.min(self.count()), self.count());
+        if near > 0 && !is_below(self.key(near - 1), key) {
+            return self.search(key);
+        }
+        if near == count || is_below(key, self.key(near)) {
+            return Err(near);
+        }
+        if self.key(near) == key { Ok(near) } else { self.search(key) }
+    }
+
     /// Whether `key` lies between the node's fences.
     #[inline]
     pub fn covers(&self, key: &[u64]) -> bool {
@@ -214,6 +227,9 @@ mod tests {
             (view.search(&[5]), view.search(&[15]), view.search(&[49])),
             (Err(0), Err(1), Err(2))
         );
+        for (near, key) in (0..5).flat_map(|near| (5..50).map(move |key| (near, key))) {
+            assert_eq!(view.search_near(near, &[key]), view.search(&[key]), "{near} {key}");
+        }
         assert!(
             view.covers(&[5]) && view.covers(&[49]) && !view.covers(&[4]) && !view.covers(&[50])
         );

@@ -277,7 +277,7 @@ impl fmt::Display for MixedKinds {
 impl std::error::Error for MixedKinds {}
 
 /// Puts a history together: events in the order in which they happened, transactions as they end.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct HistoryBuilder {
     history: History,
     session_of: HashMap<i64, u32>,

@@ -97,6 +97,7 @@ fn every_workload_runs_under_both_isolation_levels_and_oracles() {
     for world in ["--isolation serializable --threads 2", "--oracle frozen --threads 1"] {
         for workload in [
             "bank --records 100",
+            "append --recorded 2000",
             "smallbank --records 1000",
             "ycsb --workload E --records 500 --record-bytes 50",
             "ycsb --ops-per-txn 4 --read-share 50 --uniform --records 500",
@@ -459,6 +460,22 @@ fn a_history_is_judged_and_drawn() {
     let strong = namdb(&format!("check history {history} --isolation strong-snapshot"));
     assert_eq!(strong.status.code(), Some(3), "{}", text(&strong.stdout));
     paths.iter().for_each(|path| std::fs::remove_file(path).expect("the file is ours"));
+}
+
+#[test]
+fn a_run_records_a_history_that_is_judged_again() {
+    let path = temporary("run.edn");
+    let options = "--recorded 3000 --lists 3 --threads 2 --isolation serializable";
+    let report = bench(&format!("append {options} --history {}", path.display()));
+    let checks = report["checks"].as_array().expect("a run has checks");
+    let names: Vec<_> = checks.iter().filter_map(|check| check["name"].as_str()).collect();
+    assert!(names.contains(&"the history is serializable"), "{names:?}");
+    let judged = namdb(&format!("check history {} --isolation serializable", path.display()));
+    let told = text(&judged.stdout);
+    assert_eq!(judged.status.code(), Some(0), "{told}");
+    // Two threads, and who looked at all lists in the end.
+    assert!(told.contains("3,001 transactions in 3 sessions"), "{told}");
+    std::fs::remove_file(&path).expect("the file is ours");
 }
 
 #[test]

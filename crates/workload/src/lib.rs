@@ -7,6 +7,7 @@
 //! Read [`driver`] first, then [`bank`], the smallest workload, then [`tpcc`].
 #![forbid(unsafe_code)]
 
+pub mod append;
 pub mod attempts;
 pub mod bank;
 pub mod catch_up;
@@ -20,6 +21,7 @@ pub mod tpcc;
 mod trial;
 pub mod ycsb;
 
+pub use append::Append;
 pub use attempts::Attempts;
 pub use bank::Bank;
 pub use driver::{AbortCounts, CheckResult, Finished, RunTotals, TransactionResult, Workload};

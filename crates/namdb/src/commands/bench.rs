@@ -20,6 +20,7 @@ Examples:
   namdb bench ycsb --ops-per-txn 10 --read-share 0    transactions of ten updates
   namdb bench smallbank --isolation serializable --oracle frozen
   namdb bench bank --seconds 5 --json result.json
+  namdb bench append --seconds 5 --history run.edn    record what clients see, and judge it
 
 Progress goes to the error stream, the result to the output. Ctrl-C ends the run early and still
 reports. The exit code is 0 if every check holds, 1 if one fails, 2 if there is no result, 3 if memory

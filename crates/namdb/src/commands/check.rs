@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
+  namdb bench append --seconds 5 --history run.edn         record a history
   namdb check history run.edn                              judge it by every level of isolation
   namdb check history run.edn --isolation serializable     by one, with an exit code that tells
   namdb check history run.edn --svg cycle.svg              draw what was found

@@ -1,13 +1,17 @@
 //! Which workload runs, with its parameters, and the same work on any of them.
 
-use crate::bench::LocalWorkload;
 use crate::bench::text::{counted, grouped};
-use anyhow::Result;
+use crate::bench::{LocalWorkload, json};
+use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use namdb::Isolation;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use workload::append::AppendConfig;
 use workload::smallbank::SmallBankConfig;
 use workload::ycsb::{Distribution, Letter, Mix, YcsbConfig};
-use workload::{Bank, SmallBank, Tpcc, Ycsb, tpcc};
+use workload::{Append, Bank, SmallBank, Tpcc, Ycsb, tpcc};
 
 const YCSB_EXAMPLES: &str = "\
 Examples:
@@ -15,6 +19,13 @@ Examples:
   ycsb --read-share 80 --uniform                80 % reads, 20 % updates, no skew
   ycsb --ops-per-txn 10 --read-share 0          transactions of ten updates
   ycsb --workload C --record-bytes 100          small records";
+
+const APPEND_EXAMPLES: &str = "\
+Examples:
+  append --seconds 5 --history run.edn          record, judge, and keep the history
+  append --isolation serializable --lists 5     many conflicts, and a serial order all the same
+  append --operations 10 --read-share 80        long transactions that mostly read
+The history can be judged again, and drawn: namdb check history run.edn --svg found.svg";
 
 /// A workload and its parameters.
 #[derive(Subcommand, Clone, Debug)]
@@ -27,6 +38,8 @@ pub enum Choice {
     Ycsb(YcsbArguments),
     /// Transfers between accounts, and audits that must see every cent
     Bank(BankArguments),
+    /// Lists that are appended to and read, recorded and judged: which isolation clients really saw
+    Append(AppendArguments),
 }
 
 /// TPC-C.
@@ -93,6 +106,30 @@ pub struct BankArguments {
     pub audits: u32,
 }
 
+/// List-append.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = APPEND_EXAMPLES)]
+pub struct AppendArguments {
+    /// Lists in use at a time: the fewer, the more transactions meet
+    #[arg(long, allow_negative_numbers = true, default_value_t = AppendConfig::default().lists)]
+    pub lists: u64,
+    /// Appends that a list takes before another takes its place
+    #[arg(long, allow_negative_numbers = true, default_value_t = AppendConfig::default().elements)]
+    pub elements: u32,
+    /// Operations of a transaction at most
+    #[arg(long, allow_negative_numbers = true, default_value_t = AppendConfig::default().operations)]
+    pub operations: u32,
+    /// Percent of reads, the rest appends
+    #[arg(long, allow_negative_numbers = true, default_value_t = AppendConfig::default().read_percent)]
+    pub read_share: u32,
+    /// Transactions to record and judge, aborted attempts included; what runs beyond them only reads
+    #[arg(long, allow_negative_numbers = true, default_value_t = AppendConfig::default().recorded)]
+    pub recorded: u64,
+    /// Write the history, for `namdb check history` and for other checkers
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
+}
+
 /// Work that can be done with any workload.
 pub trait Job {
     /// What it gives.
@@ -132,6 +169,15 @@ impl Choice {
                 let accounts = counted(arguments.records as u64, "account");
                 job.run(bank, format!("{accounts}, {} % audits", arguments.audits))
             }
+            Self::Append(arguments) => {
+                let append = Append::new(arguments.config(isolation))?;
+                if let Some(path) = &arguments.history {
+                    json::probe(path)?;
+                }
+                let output = job.run(append.clone(), arguments.describe())?;
+                arguments.write_history(&append)?;
+                Ok(output)
+            }
         }
     }
 }
@@ -169,6 +215,37 @@ impl SmallBankArguments {
         let customers = counted(self.records, "customer");
         let hot = grouped(config.hot_customers);
         format!("{customers}, {} % of transactions on {hot} of them", self.hot_percent)
+    }
+}
+
+impl AppendArguments {
+    fn config(&self, isolation: Isolation) -> AppendConfig {
+        AppendConfig {
+            lists: self.lists,
+            elements: self.elements,
+            operations: self.operations,
+            read_percent: self.read_share,
+            isolation,
+            recorded: self.recorded,
+        }
+    }
+
+    fn describe(&self) -> String {
+        let lists = counted(self.lists, "list");
+        let operations = counted(u64::from(self.operations), "operation");
+        format!("{lists} of {} elements, {operations}, {} % reads", self.elements, self.read_share)
+    }
+
+    fn write_history(&self, append: &Append) -> Result<()> {
+        let Some(path) = &self.history else {
+            return Ok(());
+        };
+        let write = || {
+            let mut file = BufWriter::new(File::create(path)?);
+            check::write_edn(&append.recordings().history(), &mut file)?;
+            file.flush()
+        };
+        write().with_context(|| format!("cannot write {}", path.display()))
     }
 }
 

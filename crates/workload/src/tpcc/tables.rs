@@ -141,7 +141,7 @@ fn design(table: &str, config: &Config) -> (PhysicalDesign, Vec<IndexDesign>) {
         "customer" => {
             let design = dense(vec![warehouses, districts, customers], VERSIONS_BESIDE_COLD, rows);
             let columns = vec![customer::C_W_ID, customer::C_D_ID, customer::C_LAST];
-            (design, vec![index(CUSTOMER_NAME, columns, IndexKind::Hash)])
+            (design, vec![index(CUSTOMER_NAME, columns, IndexKind::Tree)])
         }
         "item" => (dense(vec![items], VERSIONS_BESIDE_COLD, rows), vec![]),
         "stock" => (dense(vec![warehouses, items], VERSIONS_BESIDE_COLD, rows), vec![]),

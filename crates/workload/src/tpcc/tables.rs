@@ -38,8 +38,9 @@ const DENSE_NEIGHBOURHOOD: u32 = 1;
 const VERSIONS_BESIDE_HOT: u32 = 8;
 /// Old versions beside all other rows.
 const VERSIONS_BESIDE_COLD: u32 = 1;
-/// Bytes of a tree node: about thirty entries of an order line.
-const NODE_BYTES: u32 = 1024;
+/// Bytes of a tree node: about forty-five entries of an order line. Larger ones split less often, and cost more
+/// to read.
+const NODE_BYTES: u32 = 1536;
 /// Memory beyond the raw rows of the loaded database, in percent: 80 for headers, keys and indexes as
 /// measured at full scale, the rest for old versions and the orders of a run.
 const OVERHEAD_PERCENT: u64 = 200;

@@ -1,5 +1,7 @@
 //! List-append on one thread and on two, under both isolation levels, and damaged.
 
+mod simulated;
+
 use super::{Append, AppendConfig, append, key};
 use crate::driver::{RunTotals, Workload};
 use crate::error::WorkloadError;

@@ -41,12 +41,14 @@ pub enum LaneError {
 
 /// A lane runs one transaction at a time. It goes back to its database when it is dropped.
 pub struct Lane<E: Env> {
+    env: E,
+    /// Gone for good once a future was dropped whose work goes on: it then goes home on its own.
     inner: Option<Box<LaneInner<E>>>,
 }
 
 impl<E: Env> Lane<E> {
     pub(crate) fn new(inner: Box<LaneInner<E>>) -> Self {
-        Self { inner: Some(inner) }
+        Self { env: inner.env.clone(), inner: Some(inner) }
     }
 
     pub(crate) fn inner(&mut self) -> &mut LaneInner<E> {
@@ -63,18 +65,18 @@ impl<E: Env> Lane<E> {
 
     /// The world this lane lives in.
     pub fn env(&self) -> &E {
-        &self.inner.as_ref().expect("a lane between transactions has its inner part").env
+        &self.env
     }
 
-    /// What the lane has done.
-    pub fn statistics(&self) -> &LaneStatistics {
-        &self.inner.as_ref().expect("a lane between transactions has its inner part").statistics
+    /// What the lane has done; none if the future of a commit was dropped, which goes on without the lane.
+    pub fn statistics(&self) -> Option<&LaneStatistics> {
+        Some(&self.inner.as_ref()?.statistics)
     }
 
-    /// The version that the lane's last commit gave to its rows.
-    pub fn last_commit(&self) -> VersionWord {
-        let inner = self.inner.as_ref().expect("a lane between transactions has its inner part");
-        VersionWord::new(inner.slot, inner.shared.published(inner.slot))
+    /// The version that the lane's last commit gave to its rows; none as for [`Lane::statistics`].
+    pub fn last_commit(&self) -> Option<VersionWord> {
+        let inner = self.inner.as_ref()?;
+        Some(VersionWord::new(inner.slot, inner.shared.published(inner.slot)))
     }
 
     /// What the last [`Abort::UniqueViolation`] of this lane was about.

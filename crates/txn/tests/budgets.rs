@@ -8,7 +8,7 @@ use layout::{
 };
 use txn::local::{OpenConfig, open};
 use txn::{Database, DatabaseConfig, Isolation, Lane, Oracle, Outcome, Scan, ScanSource, TableId};
-use txn::{TableSpec, Transaction};
+use txn::{LaneStatistics, TableSpec, Transaction};
 
 const VALUE: usize = 1;
 const GROUP: usize = 2;
@@ -66,17 +66,21 @@ impl Scene {
         scene
     }
 
+    fn statistics(&self) -> LaneStatistics {
+        *self.lane.statistics().expect("the lane is here")
+    }
+
     /// Round trips and verbs of one transaction, its upkeep and its snapshot apart.
     fn measure(
         &mut self,
         isolation: Isolation,
         work: impl FnOnce(&mut Transaction<'_, LocalEnv>, TableId),
     ) -> (u64, u64) {
-        let (before, was) = (self.lane.env().counters().counts(), *self.lane.statistics());
+        let (before, was) = (self.lane.env().counters().counts(), self.statistics());
         let mut txn = run_now(self.lane.begin(isolation)).expect("begins");
         work(&mut txn, self.table);
         assert_eq!(run_now(txn.commit()), Outcome::Committed);
-        let (cost, is) = (self.lane.env().counters().counts() - before, *self.lane.statistics());
+        let (cost, is) = (self.lane.env().counters().counts() - before, self.statistics());
         let apart = |now: u64, before: u64| now - before;
         let upkeep = apart(is.upkeep_round_trips, was.upkeep_round_trips);
         let snapshot = apart(is.snapshot_round_trips, was.snapshot_round_trips);
@@ -153,11 +157,11 @@ fn snapshots_take_what_the_oracle_promises() {
     for (oracle, round_trips) in [(Oracle::DoubleCollect, 2), (Oracle::Frozen, 1)] {
         let mut scene = Scene::open(oracle, Storage::HashInlined, None);
         scene.measure(SNAPSHOT, |txn, table| read(txn, table, 1));
-        let before = scene.lane.statistics().snapshot_round_trips;
+        let before = scene.statistics().snapshot_round_trips;
         for _ in 0..100 {
             scene.measure(SNAPSHOT, |txn, table| read(txn, table, 1));
         }
-        let taken = scene.lane.statistics().snapshot_round_trips - before;
+        let taken = scene.statistics().snapshot_round_trips - before;
         assert_eq!(taken, 100 * round_trips, "{oracle:?}");
     }
 }

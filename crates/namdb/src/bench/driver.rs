@@ -2,14 +2,14 @@
 //! end. The workers themselves are the only busy threads; this one sleeps.
 
 use super::LocalWorkload;
-use super::measure::{Reading, Window, add_statistics};
+use super::measure::{Reading, Window, add_statistics, statistics};
 use anyhow::{Context, Result};
-use fabric::{Fabric, LocalEnv, run_now};
+use fabric::run_now;
 use namdb::Db;
 use namdb::host::{Moment, process_cpu_s, sleep_ms};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use txn::{Abort, Lane};
+use txn::Abort;
 use workload::{RunTotals, TransactionResult, WorkloadError};
 
 /// How long the driver sleeps at a time; it reacts to an interruption after that.
@@ -314,8 +314,8 @@ fn work<W: LocalWorkload>(
     let kind_count = workload.transaction_types().len();
     let mut window = Window::new(kind_count);
     let mut number = control.window.load(Relaxed);
-    let mut before = read(&lane);
-    let mut window_start = *lane.statistics();
+    let mut before = Reading::of(&lane);
+    let mut window_start = *statistics(&lane);
     let mut time = Moment::now();
     let mut finished_count = 0;
     while number != STOP {
@@ -324,7 +324,7 @@ fn work<W: LocalWorkload>(
             Err(error) if error.is_out_of_memory() => None,
             Err(error) => return Err(error),
         };
-        let (after, now) = (read(&lane), Moment::now());
+        let (after, now) = (Reading::of(&lane), Moment::now());
         let mut is_full = finished.is_none();
         if let Some(finished) = &finished {
             window.add(finished, now.since_ns(time), &before, &after);
@@ -338,8 +338,8 @@ fn work<W: LocalWorkload>(
         }
         let current = if is_full { STOP } else { control.window.load(Relaxed) };
         if current != number {
-            add_statistics(&mut window.statistics, &window_start, lane.statistics());
-            window_start = *lane.statistics();
+            add_statistics(&mut window.statistics, &window_start, statistics(&lane));
+            window_start = *statistics(&lane);
             let full = std::mem::replace(&mut window, Window::new(kind_count));
             control.full.lock().expect("no worker panics here").push((number, full));
             number = current;
@@ -347,9 +347,4 @@ fn work<W: LocalWorkload>(
         }
     }
     Ok(())
-}
-
-#[inline]
-fn read(lane: &Lane<LocalEnv>) -> Reading {
-    Reading::new(lane.env().counters().counts(), lane.statistics())
 }

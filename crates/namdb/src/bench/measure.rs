@@ -1,8 +1,8 @@
 //! What one thread measures between two moments, and how threads and spans of time add up.
 
-use fabric::Counts;
+use fabric::{Counts, Fabric, LocalEnv};
 use hdrhistogram::Histogram;
-use txn::LaneStatistics;
+use txn::{Lane, LaneStatistics};
 use workload::{Finished, RunTotals, TransactionResult};
 
 /// Latencies keep three digits.
@@ -49,10 +49,22 @@ pub struct Reading {
     snapshot_round_trips: u64,
 }
 
+/// What a lane has done. Nothing waits in the local world, so that no lane there loses a commit half way.
+#[inline]
+pub fn statistics(lane: &Lane<LocalEnv>) -> &LaneStatistics {
+    lane.statistics().expect("the lane is here")
+}
+
 impl Reading {
+    /// Of a lane, now.
+    #[inline]
+    pub fn of(lane: &Lane<LocalEnv>) -> Self {
+        Self::new(lane.env().counters().counts(), statistics(lane))
+    }
+
     /// Of a lane whose endpoint has counted `counts`.
     #[inline]
-    pub fn new(counts: Counts, statistics: &LaneStatistics) -> Self {
+    fn new(counts: Counts, statistics: &LaneStatistics) -> Self {
         let upkeep = Counts {
             verbs: statistics.upkeep_verbs,
             bytes: statistics.upkeep_bytes,

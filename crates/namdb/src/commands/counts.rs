@@ -10,7 +10,7 @@ use crate::bench::world::{self, WorldPlan};
 use crate::output;
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use fabric::{Fabric, LocalEnv, run_now};
+use fabric::{LocalEnv, run_now};
 use namdb::{Isolation, Oracle};
 use serde::Serialize;
 use std::cell::Cell;
@@ -192,9 +192,9 @@ fn run_some<W: LocalWorkload>(
     window: &mut Window,
 ) -> Result<()> {
     for _ in 0..transactions {
-        let before = Reading::new(lane.env().counters().counts(), lane.statistics());
+        let before = Reading::of(lane);
         let finished = run_now(workload.run_one(lane, terminal))?;
-        let after = Reading::new(lane.env().counters().counts(), lane.statistics());
+        let after = Reading::of(lane);
         ensure!(
             matches!(finished.result, TransactionResult::Committed | TransactionResult::RolledBack),
             "a transaction without any other beside it ended as {:?}",

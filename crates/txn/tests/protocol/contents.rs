@@ -135,7 +135,7 @@ async fn run_one<E: Env>(
     match txn.commit().await {
         Outcome::Committed if changes.is_empty() => Ok(()),
         Outcome::Committed => {
-            let version = lane.last_commit();
+            let version = lane.last_commit().expect("it has come back");
             history.borrow_mut().commits.push(Commit { snapshot, version, changes });
             Ok(())
         }

@@ -5,6 +5,7 @@ use crate::support::cluster::Cluster;
 use crate::support::history::Cell;
 use crate::support::twins::{Changes, Rows, Twins};
 use crate::support::{index, table};
+use fabric::Env;
 use layout::{IndexKind, Storage};
 use sim::{Endpoint, SimConfig};
 use std::future::Future;
@@ -179,6 +180,8 @@ fn transactions<const COHERENT: bool>(oracle: Oracle) {
         let complete = after(&changes, &first_rows());
         // A lane that a dropped commit took along refuses; a new one is as good.
         let is_here = scene.run(lane.begin(Isolation::Snapshot)).is_ok();
+        assert_eq!((lane.statistics().is_some(), lane.last_commit().is_some()), (is_here, is_here));
+        assert!(lane.env().now_ns() >= REST_NS, "a lane knows its world, here or not");
         let mut reader = scene.lane();
         let seen = scene.read_all(&mut reader);
         drop(reader);

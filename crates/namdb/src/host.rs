@@ -49,6 +49,19 @@ pub fn process_cpu_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
+/// Of that, what the kernel took for this process, in seconds, or 0 where that is not known.
+pub fn process_kernel_s() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program stands in parentheses and may hold spaces.
+    let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let ticks = fields.split_whitespace().nth(STAT_KERNEL_TICKS);
+    let ticks: u64 = ticks.and_then(|ticks| ticks.parse().ok()).unwrap_or(0);
+    ticks as f64 / rustix::param::clock_ticks_per_second() as f64
+}
+
+/// Where the ticks in the kernel stand behind the program's name.
+const STAT_KERNEL_TICKS: usize = 12;
+
 /// Processors that this process may use.
 pub fn processor_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -145,6 +158,17 @@ mod tests {
             sum = std::hint::black_box(sum + 1);
         }
         assert!(sum > 0 && process_cpu_s() > before);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_kernels_time_grows_with_what_it_does() {
+        let (before, cpu_before) = (process_kernel_s(), process_cpu_s());
+        while process_kernel_s() - before < 0.03 {
+            // Reading the file that says so is kernel work.
+            assert!(process_cpu_s() - cpu_before < 60.0, "the kernel never takes any time");
+        }
+        assert!(process_kernel_s() - before <= process_cpu_s() - cpu_before + 0.03);
     }
 
     #[test]

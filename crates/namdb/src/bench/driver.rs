@@ -3,10 +3,11 @@
 
 use super::LocalWorkload;
 use super::measure::{Reading, Window, add_statistics, statistics};
+use super::populate::populate;
 use anyhow::{Context, Result};
 use fabric::run_now;
 use namdb::Db;
-use namdb::host::{Moment, process_cpu_s, sleep_ms};
+use namdb::host::{Moment, process_cpu_s, process_kernel_s, sleep_ms};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use txn::Abort;
@@ -14,13 +15,6 @@ use workload::{RunTotals, TransactionResult, WorkloadError};
 
 /// How long the driver sleeps at a time; it reacts to an interruption after that.
 const SLEEP_MS: u64 = 20;
-/// Of the memory that a run is expected to take, what is touched before it: some runs are faster than
-/// their warm-up.
-const POPULATE_SHARE: f64 = 1.5;
-/// Bytes touched at a time.
-const POPULATE_BYTES: u64 = 32 << 20;
-/// Most seconds spent on it.
-const POPULATE_S_MAX: f64 = 5.0;
 /// A shorter warm-up says nothing about how tables grow.
 const WARM_UP_S_MIN: f64 = 0.5;
 /// The number of the window after the last.
@@ -41,13 +35,48 @@ pub struct RunPlan {
     pub seed: u64,
 }
 
+/// Time that has passed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Elapsed {
+    /// On the clock.
+    pub seconds: f64,
+    /// Processor time of the whole process.
+    pub cpu_seconds: f64,
+    /// Of that, what the kernel took, to the hundredth of a second.
+    pub kernel_seconds: f64,
+}
+
+impl Elapsed {
+    /// Since some moment of the past: only differences say anything.
+    fn now(start: Moment) -> Self {
+        Self {
+            seconds: start.elapsed_s(),
+            cpu_seconds: process_cpu_s(),
+            kernel_seconds: process_kernel_s(),
+        }
+    }
+
+    /// From an earlier moment to this one.
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            seconds: self.seconds - earlier.seconds,
+            cpu_seconds: self.cpu_seconds - earlier.cpu_seconds,
+            kernel_seconds: self.kernel_seconds - earlier.kernel_seconds,
+        }
+    }
+
+    fn add(&mut self, more: Self) {
+        self.seconds += more.seconds;
+        self.cpu_seconds += more.cpu_seconds;
+        self.kernel_seconds += more.kernel_seconds;
+    }
+}
+
 /// A span of the run, summed over the threads.
 #[derive(Clone, Debug)]
 pub struct Span {
-    /// How long it was.
-    pub seconds: f64,
-    /// Processor time of the whole process in it.
-    pub cpu_seconds: f64,
+    /// How long it was, and what it took.
+    pub elapsed: Elapsed,
     /// What was measured.
     pub window: Window,
     /// Version buffers that rows have at its end.
@@ -72,8 +101,11 @@ pub struct Run {
 pub enum Phase {
     /// Transactions run and do not count.
     WarmUp,
-    /// Memory is touched that the measured time will take.
-    TouchingMemory,
+    /// Memory is touched that the measured time will take; so far this part of it.
+    TouchingMemory {
+        /// In percent.
+        percent: u64,
+    },
     /// Transactions count.
     Measuring,
 }
@@ -147,7 +179,7 @@ pub fn run<W: LocalWorkload>(
     .context("the run ended early")?;
     conductor.finish(watcher);
     let planned_s = plan.window_s * plan.windows as f64;
-    let is_early = conductor.measured.seconds < 0.99 * planned_s;
+    let is_early = conductor.measured.elapsed.seconds < 0.99 * planned_s;
     let is_out_of_memory = control.is_out_of_memory.load(Relaxed);
     Ok(Run {
         measured: conductor.measured,
@@ -169,14 +201,14 @@ struct Conductor<'a> {
     /// Of all that ran, warm-up included.
     buffers_given: u64,
     buffers_collected: u64,
-    /// Seconds and processor seconds of the window that is over but not closed.
-    over: Option<(f64, f64)>,
+    /// Of the window that is over but not closed.
+    over: Option<Elapsed>,
 }
 
 impl<'a> Conductor<'a> {
     fn new(db: &'a Db, plan: &'a RunPlan, control: &'a Control, kind_count: usize) -> Self {
         let window = Window::new(kind_count);
-        let measured = Span { seconds: 0.0, cpu_seconds: 0.0, window, buffers_in_use: 0 };
+        let measured = Span { elapsed: Elapsed::default(), window, buffers_in_use: 0 };
         let totals = RunTotals::new(kind_count);
         let (buffers_given, buffers_collected, over) = (0, 0, None);
         Self {
@@ -201,7 +233,7 @@ impl<'a> Conductor<'a> {
             if is_over() {
                 break;
             }
-            let (window_start, cpu_start) = (Moment::now(), process_cpu_s());
+            let window_start = Elapsed::now(run_start);
             control.window.store(number, Relaxed);
             // Reckoned from the start of all windows, so that their lateness does not add up.
             while run_start.elapsed_s() < plan.window_s * number as f64 && !is_over() {
@@ -215,7 +247,7 @@ impl<'a> Conductor<'a> {
                 });
             }
             self.close(watcher);
-            self.over = Some((window_start.elapsed_s(), process_cpu_s() - cpu_start));
+            self.over = Some(Elapsed::now(run_start).since(window_start));
         }
     }
 
@@ -231,9 +263,10 @@ impl<'a> Conductor<'a> {
             show(Phase::WarmUp);
         }
         if self.plan.warm_up_s >= WARM_UP_S_MIN && !is_over() {
-            show(Phase::TouchingMemory);
             let growth = self.used_bytes().saturating_sub(used_bytes) as f64 / start.elapsed_s();
-            self.populate(growth * self.plan.window_s * self.plan.windows as f64, is_over);
+            let run_s = self.plan.window_s * self.plan.windows as f64;
+            let mut show = |percent| show(Phase::TouchingMemory { percent });
+            populate(self.db, run_s, growth, is_over, &mut show);
         }
     }
 
@@ -247,30 +280,15 @@ impl<'a> Conductor<'a> {
         usage.iter().map(|table| table.used_bytes).sum()
     }
 
-    /// Has the memory touched that the windows will take if the tables go on growing as they do. What the
-    /// host charges for the first touch of a page says nothing about the engine.
-    fn populate(&self, growth_bytes: f64, is_over: &dyn Fn() -> bool) {
-        let servers = u64::from(self.db.config().servers.max(1));
-        let wanted_bytes = (growth_bytes * POPULATE_SHARE) as u64 / servers;
-        let (start, mut touched_bytes) = (Moment::now(), 0);
-        while touched_bytes < wanted_bytes && start.elapsed_s() < POPULATE_S_MAX && !is_over() {
-            let bytes = POPULATE_BYTES.min(wanted_bytes - touched_bytes);
-            // Without it the run is slower, and nothing else.
-            let _ = run_now(self.db.handle().populate(bytes));
-            touched_bytes += bytes;
-        }
-    }
-
     /// Closes the window that is over, if one is.
     fn close(&mut self, watcher: &mut dyn Watcher) {
-        let Some((seconds, cpu_seconds)) = self.over.take() else {
+        let Some(elapsed) = self.over.take() else {
             return;
         };
         let window = self.delivered();
         let buffers_in_use = self.buffers_given.saturating_sub(self.buffers_collected);
-        let span = Span { seconds, cpu_seconds, window, buffers_in_use };
-        self.measured.seconds += span.seconds;
-        self.measured.cpu_seconds += span.cpu_seconds;
+        let span = Span { elapsed, window, buffers_in_use };
+        self.measured.elapsed.add(span.elapsed);
         self.measured.buffers_in_use = span.buffers_in_use;
         self.measured.window.merge(&span.window);
         watcher.span(&span);

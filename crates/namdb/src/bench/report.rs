@@ -1,7 +1,7 @@
 //! What a run has to say, as data: put together here, drawn by `table`, written by `json`.
 
 use super::LocalWorkload;
-use super::driver::{Run, Span};
+use super::driver::{Elapsed, Run, Span};
 use super::load::Loaded;
 use super::measure::{KindWindow, Window};
 use super::text::counted;
@@ -42,6 +42,8 @@ pub struct Report {
     pub seconds: f64,
     /// Processor seconds of the whole process in them.
     pub cpu_seconds: f64,
+    /// Of those, what the kernel took: mostly for the first touch of memory.
+    pub kernel_seconds: f64,
     /// Whether the user ended the run early.
     pub is_interrupted: bool,
     /// Whether the run ended early because the memory servers were full.
@@ -257,7 +259,8 @@ impl Report {
         let tables = memory(db, workload);
         let now = kept(tables, &mut problems, "the memory of the tables could not be measured");
         let process_bytes = host::resident_bytes();
-        let Span { seconds, cpu_seconds, window, .. } = &run.measured;
+        let Span { elapsed, window, .. } = &run.measured;
+        let Elapsed { seconds, cpu_seconds, kernel_seconds } = *elapsed;
         let totals = |field: fn(&KindTotals) -> u64| -> u64 {
             (0..window.kinds.len()).map(|kind| field(&window.totals.kind(kind))).sum()
         };
@@ -275,8 +278,9 @@ impl Report {
             threads: subject.threads,
             servers: db.config().servers,
             load: LoadReport { rows: before.loaded.rows, seconds: before.loaded.seconds },
-            seconds: *seconds,
-            cpu_seconds: *cpu_seconds,
+            seconds,
+            cpu_seconds,
+            kernel_seconds,
             is_interrupted: run.is_interrupted,
             is_out_of_memory: run.is_out_of_memory,
             committed: window.totals.committed(),
@@ -288,7 +292,7 @@ impl Report {
             unknown: totals(|kind| kind.unknown),
             per_type: ran
                 .iter()
-                .map(|&kind| (names[kind].to_owned(), type_report(window, kind, *seconds)))
+                .map(|&kind| (names[kind].to_owned(), type_report(window, kind, seconds)))
                 .collect(),
             type_order: ran.iter().map(|&kind| names[kind].to_owned()).collect(),
             aborts: by_reason(window.totals.aborts()),

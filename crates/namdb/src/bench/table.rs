@@ -7,6 +7,8 @@ use std::fmt::Write;
 const COLUMNS: usize = 80;
 /// Threads that get less of their processors than this share them with other programs.
 const BUSY_SHARE_MIN: f64 = 0.9;
+/// A smaller share of the processor time is not worth a line.
+const KERNEL_SHARE_MIN: f64 = 0.02;
 
 /// Draws the whole report.
 pub fn draw(report: &Report) -> String {
@@ -79,6 +81,10 @@ fn throughput(text: &mut String, report: &Report) {
     let spent = duration_us(report.cpu_seconds * 1e6);
     line!(text, "  {cost:>12}  of processor time per transaction");
     line!(text, "  {spent:>12}  of processor time in all, {busy:.2} processors busy");
+    if report.kernel_seconds > KERNEL_SHARE_MIN * report.cpu_seconds {
+        let kernel = duration_us(report.kernel_seconds * 1e6);
+        line!(text, "  {kernel:>12}  of that in the kernel, mostly for the first touch of memory");
+    }
     if busy < BUSY_SHARE_MIN * f64::from(report.threads) {
         let threads = counted(u64::from(report.threads), "thread");
         line!(text, "{:16}the machine was busy with other things: {threads} ran", "");

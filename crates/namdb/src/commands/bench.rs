@@ -112,7 +112,9 @@ impl Watcher for Bar<'_> {
         let message = format!("{} transactions/s", text::rate(per_second));
         match standing.phase {
             Phase::WarmUp => self.0.announce(&format!("warming up, {message}")),
-            Phase::TouchingMemory => self.0.announce("touching memory"),
+            Phase::TouchingMemory { percent } => {
+                self.0.announce(&format!("touching memory, {percent} %"));
+            }
             Phase::Measuring => self.0.show((standing.seconds * 1e3) as u64, &message),
         }
     }

@@ -63,6 +63,10 @@ pub struct Sample {
     pub at_s: f64,
     /// Committed transactions per second.
     pub txn_per_s: f64,
+    /// Processor time of the whole process per committed transaction.
+    pub cpu_us_per_txn: f64,
+    /// Of that, what the kernel took: mostly for the first touch of memory.
+    pub kernel_us_per_txn: f64,
     /// Aborted attempts per second.
     pub aborts_per_s: f64,
     /// Median latency of all types.
@@ -194,14 +198,16 @@ impl Watcher for Sampler<'_> {
         let message = format!("{per_second} transactions/s, process size {process}");
         match standing.phase {
             Phase::WarmUp => self.progress.announce(&format!("warming up, {message}")),
-            Phase::TouchingMemory => self.progress.announce("touching memory"),
+            Phase::TouchingMemory { percent } => {
+                self.progress.announce(&format!("touching memory, {percent} %"));
+            }
             Phase::Measuring => self.progress.show(standing.seconds as u64, &message),
         }
     }
 
     fn span(&mut self, span: &Span) {
         let before_s = self.samples.last().map_or(0.0, |sample| sample.at_s);
-        let sample = sample(before_s + span.seconds, span, memory_now(self.db));
+        let sample = sample(before_s + span.elapsed.seconds, span, memory_now(self.db));
         self.lines.add(&sample);
         self.samples.push(sample);
     }
@@ -215,11 +221,15 @@ fn memory_now(db: &Db) -> (u64, u64) {
 
 fn sample(at_s: f64, span: &Span, (used_bytes, process_bytes): (u64, u64)) -> Sample {
     let latency_ns = span.window.latency_ns();
-    let per_s = |count: u64| count as f64 / span.seconds.max(1e-9);
+    let per_s = |count: u64| count as f64 / span.elapsed.seconds.max(1e-9);
+    let committed = span.window.totals.committed();
+    let us_per_txn = |seconds: f64| seconds * 1e6 / committed.max(1) as f64;
     let statistics = &span.window.statistics;
     Sample {
         at_s,
-        txn_per_s: per_s(span.window.totals.committed()),
+        txn_per_s: per_s(committed),
+        cpu_us_per_txn: us_per_txn(span.elapsed.cpu_seconds),
+        kernel_us_per_txn: us_per_txn(span.elapsed.kernel_seconds),
         aborts_per_s: per_s(span.window.totals.aborts().map(|(_, count)| count).sum()),
         p50_us: quantile_us(&latency_ns, 0.5),
         p99_us: quantile_us(&latency_ns, 0.99),
@@ -244,8 +254,10 @@ fn trend(samples: &[Sample]) -> String {
     };
     let (early, late) = (&samples[..fifth], &samples[samples.len() - fifth..]);
     let both = |field: fn(&Sample) -> f64| [mean(early, field), mean(late, field)];
-    let [throughput, aborts, median, p99, buffers, memory, process] = [
+    let [throughput, cpu, kernel, aborts, median, p99, buffers, memory, process] = [
         both(|sample| sample.txn_per_s).map(text::rate),
+        both(|sample| sample.cpu_us_per_txn).map(text::duration_us),
+        both(|sample| sample.kernel_us_per_txn).map(text::duration_us),
         both(|sample| sample.aborts_per_s).map(text::rate),
         both(|sample| sample.p50_us).map(text::duration_us),
         both(|sample| sample.p99_us).map(text::duration_us),
@@ -255,11 +267,13 @@ fn trend(samples: &[Sample]) -> String {
     ];
     let line = |name, [early, late]: [String; 2]| format!("  {name:<28} {early:>16} {late:>16}\n");
     format!(
-        "  {:<28} {:>16} {:>16}\n{}{}{}{}{}{}{}",
+        "  {:<28} {:>16} {:>16}\n{}{}{}{}{}{}{}{}{}",
         format!("over {}", text::counted(samples.len() as u64, "sample")),
         "first fifth",
         "last fifth",
         line("transactions per second", throughput),
+        line("processor time of each", cpu),
+        line("of that, in the kernel", kernel),
         line("aborted attempts per second", aborts),
         line("median latency", median),
         line("99 % faster than", p99),

@@ -102,3 +102,47 @@ impl<'a, 'h> Play<'a, 'h> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::cycle::relations;
+    use crate::graph::edges::Edges;
+    use crate::{Order, infer, read_edn};
+
+    /// Whether transactions, given by their operations, can be played in an order of nodes: without a
+    /// view of halves, of transactions; with it, `2 * transaction` is a snapshot, and one more a commit.
+    fn plays(form: Form, transactions: &[&str], order: &[u32]) -> bool {
+        let line = |value: &&str| format!("{{:type :ok :value [{value}]}}\n");
+        let text: String = transactions.iter().map(line).collect();
+        let history = read_edn(text.as_bytes()).expect("the test wrote EDN");
+        let versions = infer::versions(&history).expect("its values are unique");
+        let edges = Edges::new(&versions);
+        let view = View::new(&edges, form, relations(Order::Data));
+        Play::new(&versions).run(&view, order)
+    }
+
+    #[test]
+    fn reads_must_show_what_the_order_put_there() {
+        let transactions = ["[:append 1 5]", "[:r 1 [5]]", "[:r 1 nil]"];
+        assert!(plays(Form::Merged, &transactions, &[2, 0, 1]));
+        assert!(!plays(Form::Merged, &transactions, &[0, 1, 2]));
+        assert!(!plays(Form::Merged, &transactions, &[2, 1, 0]));
+    }
+
+    #[test]
+    fn appends_must_come_as_they_were_read() {
+        let transactions = ["[:append 1 5]", "[:append 1 6]", "[:r 1 [6 5]]"];
+        assert!(plays(Form::Merged, &transactions, &[1, 0, 2]));
+        assert!(!plays(Form::Merged, &transactions, &[0, 1, 2]));
+    }
+
+    #[test]
+    fn of_concurrent_writers_one_commits() {
+        let transactions = ["[:w 1 5]", "[:w 1 6]"];
+        assert!(plays(Form::Split, &transactions, &[0, 1, 2, 3]));
+        assert!(!plays(Form::Split, &transactions, &[0, 2, 1, 3]));
+        // Of different keys both do.
+        assert!(plays(Form::Split, &["[:w 1 5]", "[:w 2 6]"], &[0, 2, 1, 3]));
+    }
+}

@@ -109,6 +109,13 @@ fn g_single_read_skew() {
 }
 
 #[test]
+fn who_reads_before_unread_appends_comes_before_all_of_them() {
+    let appends = ["0 ok [:append 1 1] [:append 2 1]", "1 ok [:append 1 2]"];
+    check(&[appends[0], appends[1], "2 ok [:r 1 nil] [:r 2 [1]]"], "G-single", "------");
+    check(&[appends[0], appends[1], "2 ok [:r 1 nil] [:r 2 nil]"], "", "++?++?");
+}
+
+#[test]
 fn g_nonadjacent_long_fork() {
     let writes = ["0 ok [:append 1 1]", "1 ok [:append 2 1]"];
     let reads = ["2 ok [:r 1 [1]] [:r 2 nil]", "3 ok [:r 1 nil] [:r 2 [1]]"];
@@ -257,4 +264,17 @@ fn of_several_cycles_the_shortest_is_told() {
     assert_eq!(names(&report), ["G1c"]);
     let transactions = &report.findings[0].witness.transactions;
     assert_eq!(transactions.iter().map(|id| id.index()).collect::<Vec<_>>(), [3, 4]);
+}
+
+/// However much happened in between, that one ended before another began is one reason.
+#[test]
+fn a_long_time_is_a_short_way() {
+    let mut lines = vec!["0 ok [:append 1 1] [:append 2 1]".to_owned()];
+    lines.extend((1..10).map(|value| format!("1 ok [:append 9 {value}]")));
+    let end = ["2 ok [:append 2 2]", "3 ok [:r 1 nil]", "4 ok [:r 2 [1 2]]"];
+    lines.extend(end.map(str::to_owned));
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let report = judged(&serial_history(&lines));
+    assert_eq!(names(&report), ["G-single-realtime"]);
+    assert_eq!(report.findings[0].witness.transactions.len(), 2);
 }

@@ -13,7 +13,7 @@
 //! none is given.
 
 use crate::graph::view::{Form, View};
-use crate::history::{History, TransactionId};
+use crate::history::{History, Transaction, TransactionId};
 use crate::infer::{NONE, Versions};
 use std::collections::BinaryHeap;
 
@@ -101,15 +101,17 @@ impl<'h> Schedule<'_, 'h> {
     }
 
     fn push(&mut self, node: u32) {
-        let event = self.view.transaction(node).map(|(transaction, is_commit)| {
-            let transaction = &self.history().transactions()[transaction as usize];
-            if is_commit { (transaction.completed, true) } else { (transaction.invoked, false) }
-        });
-        match event {
-            Some((time, is_commit)) if is_commit || self.snapshots == Snapshots::AtBegin => {
-                self.timed.push((time, node));
-            }
-            _ => self.at_once.push(node),
+        let Some((transaction, is_commit)) = self.view.transaction(node) else {
+            return self.at_once.push(node);
+        };
+        let Transaction { invoked, completed, .. } =
+            self.history().transactions()[transaction as usize];
+        let is_read = || self.last_writes(TransactionId(transaction)).next().is_none();
+        match self.snapshots {
+            Snapshots::Late if !is_commit => self.at_once.push(node),
+            // Who only reads is where its snapshot is.
+            Snapshots::AtBegin if !is_commit || is_read() => self.timed.push((invoked, node)),
+            _ => self.timed.push((completed, node)),
         }
     }
 

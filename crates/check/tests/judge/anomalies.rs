@@ -278,3 +278,24 @@ fn a_long_time_is_a_short_way() {
     assert_eq!(names(&report), ["G-single-realtime"]);
     assert_eq!(report.findings[0].witness.transactions.len(), 2);
 }
+
+/// Writers that overlap, a reader that is slow, and perhaps write skew: the order is found though nothing
+/// tells it.
+#[test]
+fn an_order_of_registers_is_found_by_the_times() {
+    let text = "
+        {:type :invoke :process 0} {:type :ok :process 0 :value [[:w :x 1]]}
+        {:type :invoke :process 9}
+        {:type :invoke :process 0} {:type :ok :process 0 :value [[:w :x 2]]}
+        {:type :invoke :process 1} {:type :invoke :process 2}
+        {:type :ok :process 1 :value [[:w :y 1]]} {:type :ok :process 2 :value [[:w :y 2]]}
+        {:type :ok :process 9 :value [[:r :x 1]]}";
+    let write_skew = "
+        {:type :invoke :process 3} {:type :invoke :process 4}
+        {:type :ok :process 3 :value [[:r :a nil] [:w :b 1]]}
+        {:type :ok :process 4 :value [[:r :b nil] [:w :a 1]]}";
+    for (text, expected) in [(text, "++++++"), (&format!("{text}{write_skew}"), "+++---")] {
+        let report = judged(&read_edn(text.as_bytes()).expect("it is EDN"));
+        assert_eq!((report.counts.unordered_keys, &*verdicts(&report)), (2, expected));
+    }
+}

@@ -33,14 +33,18 @@ pub(crate) struct Dependency {
 /// The dependencies of a cycle, each beginning where the one before ends.
 pub(crate) type Cycle = Vec<Dependency>;
 
-/// The graphs of one order: data alone, with sessions, with real time.
-pub(crate) fn relations(order: Order) -> Relations {
-    let extra = match order {
+/// The relations that an order adds to those of the data.
+fn of_order(order: Order) -> Relations {
+    match order {
         Order::Data => Relations::of(&[]),
         Order::Session => Relations::of(&[Relation::Session]),
         Order::RealTime => Relations::of(&[Relation::Session, Relation::RealTime]),
-    };
-    Relations::WRITES.and(Relations::READS).and(Relations::ANTI).and(extra)
+    }
+}
+
+/// All relations that count under an order.
+pub(crate) fn relations(order: Order) -> Relations {
+    Relations::WRITES.and(Relations::READS).and(Relations::ANTI).and(of_order(order))
 }
 
 /// The weakest order under which a form of the graph has cycles, if any.
@@ -121,12 +125,7 @@ pub(crate) fn find(
 
 impl Pass {
     fn run(&self, edges: &Edges, order: Order, found: &mut BTreeMap<Anomaly, Cycle>) {
-        let extra = match order {
-            Order::Data => Relations::of(&[]),
-            Order::Session => Relations::of(&[Relation::Session]),
-            Order::RealTime => Relations::of(&[Relation::Session, Relation::RealTime]),
-        };
-        let back = self.back.and(extra);
+        let back = self.back.and(of_order(order));
         let view = View::new(edges, self.form, back.and(Relations::of(&[self.start])));
         let components = Components::new(&view);
         if !components.has_cycle() {
@@ -183,24 +182,23 @@ fn dependencies(edges: &Edges, cycle: &[u32]) -> Cycle {
 
 /// Cuts a walk that visits a transaction twice, by snapshot and by commit, down to a cycle.
 fn simple(mut cycle: Cycle, form: Form) -> Cycle {
-    if form == Form::Merged {
-        return cycle;
+    while form == Form::Split
+        && let Some((start, end)) = visited_twice(&cycle)
+    {
+        let inner: Cycle = cycle[start..end].to_vec();
+        let outer: Cycle = [&cycle[..start], &cycle[end..]].concat();
+        // One of the two has rw beside rw where they were cut; the other is shorter, and of the kind
+        // looked for.
+        cycle = if has_adjacent(&inner) { outer } else { inner };
     }
-    'again: loop {
-        for start in 0..cycle.len() {
-            for end in start + 1..cycle.len() {
-                if cycle[start].from == cycle[end].from {
-                    let inner: Cycle = cycle[start..end].to_vec();
-                    let outer: Cycle = [&cycle[..start], &cycle[end..]].concat();
-                    // One of the two has rw beside rw where they were cut; the other is shorter, and
-                    // of the kind looked for.
-                    cycle = if has_adjacent(&inner) { outer } else { inner };
-                    continue 'again;
-                }
-            }
-        }
-        return cycle;
-    }
+    cycle
+}
+
+/// The places of two dependencies that begin with the same transaction.
+fn visited_twice(cycle: &[Dependency]) -> Option<(usize, usize)> {
+    let mut places = BTreeMap::new();
+    let mut visits = cycle.iter().enumerate();
+    visits.find_map(|(end, visit)| places.insert(visit.from, end).map(|start| (start, end)))
 }
 
 fn has_adjacent(cycle: &[Dependency]) -> bool {

@@ -232,41 +232,42 @@ impl<'h> Examiner<'_, 'h> {
     }
 
     fn judge_branch(&mut self, reader: TransactionId, key: KeyId, list: &[i64]) {
-        let trunk = self.history.trunk(key);
+        let (history, writes) = (self.history, self.writes);
+        let bad = |value: i64| BadRead { reader, key, value };
+        let trunk = history.trunk(key);
         if let Some(at) = trunk.iter().zip(list).position(|(a, b)| a != b) {
-            let read = BadRead { reader, key, value: list[at] };
-            let other = self.reader_beyond(key, at);
-            self.slips.add_incompatible(read, other, at);
+            self.slips.add_incompatible(bad(list[at]), at, || reader_beyond(history, key, at));
         }
-        for (place, &value) in list.iter().enumerate() {
-            let read = BadRead { reader, key, value };
-            if list[..place].contains(&value) {
-                self.slips.add_duplicate(read);
-            }
-            match self.writes.find(key.index(), value) {
-                None => self.slips.add_garbage(read),
+        let mut sorted = list.to_vec();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            self.slips.add_duplicate(bad(pair[0]));
+        }
+        for &value in list {
+            match writes.find(key.index(), value) {
+                None => self.slips.add_garbage(bad(value)),
                 Some(version) => {
-                    let writer = TransactionId(self.writes.get(version).transaction);
-                    if self.history.transaction(writer).outcome == Outcome::Aborted {
-                        self.slips.add_dirty(read, writer);
+                    let writer = TransactionId(writes.get(version).transaction);
+                    if history.transaction(writer).outcome == Outcome::Aborted {
+                        self.slips.add_dirty(bad(value), writer);
                     }
                 }
             }
         }
     }
+}
 
-    /// Somebody who read the longest list of a key past this place.
-    fn reader_beyond(&self, key: KeyId, at: usize) -> TransactionId {
-        let has_read = |id: &TransactionId| {
-            self.history.operations(*id).iter().any(|operation| match operation.action {
-                Action::ReadList(read) if operation.key == key => {
-                    read.is_on_trunk() && read.length as usize > at
-                }
-                _ => false,
-            })
-        };
-        self.history.ids().find(has_read).expect("a longest list was read by somebody")
-    }
+/// Somebody who read the longest list of a key past this place.
+fn reader_beyond(history: &History, key: KeyId, at: usize) -> TransactionId {
+    let has_read = |id: &TransactionId| {
+        history.operations(*id).iter().any(|operation| match operation.action {
+            Action::ReadList(read) if operation.key == key => {
+                read.is_on_trunk() && read.length as usize > at
+            }
+            _ => false,
+        })
+    };
+    history.ids().find(has_read).expect("a longest list was read by somebody")
 }
 
 fn expectation(base: Option<&[i64]>, own: &[i64]) -> String {

@@ -77,7 +77,12 @@ impl<'h> Slips<'h> {
     }
 
     /// Two reads of which none is a prefix of the other.
-    pub(super) fn add_incompatible(&mut self, read: BadRead, other: TransactionId, at: usize) {
+    pub(super) fn add_incompatible(
+        &mut self,
+        read: BadRead,
+        at: usize,
+        other: impl FnOnce() -> TransactionId,
+    ) {
         self.add(Shape::IncompatibleOrder, |history| {
             let key = history.key_name(read.key);
             let summary = format!(
@@ -87,7 +92,7 @@ impl<'h> Slips<'h> {
                 read.value
             );
             let anomaly = Anomaly::of_data(Shape::IncompatibleOrder);
-            let (transactions, keys) = (vec![read.reader, other], vec![read.key]);
+            let (transactions, keys) = (vec![read.reader, other()], vec![read.key]);
             Witness { anomaly, transactions, summary, links: Vec::new(), keys }
         });
     }

@@ -15,7 +15,7 @@ pub use svg::write_svg;
 pub(crate) use words::list_in_words;
 pub use words::{operations_in_words, transaction_in_words};
 
-use crate::anomaly::Anomaly;
+use crate::anomaly::{Anomaly, Order};
 use crate::graph::Relation;
 use crate::graph::cycle::{Cycle, Dependency};
 use crate::history::{KeyId, TransactionId};
@@ -65,10 +65,15 @@ pub(crate) fn of_cycle(versions: &Versions<'_>, anomaly: Anomaly, cycle: &Cycle)
         let why = reason(versions, dependency, from + 1, to + 1);
         Link { from, to, relation: dependency.relation, why }
     });
+    let by = match anomaly.order {
+        Order::Data => "",
+        Order::Session => " (by the order of sessions)",
+        Order::RealTime => " (by the order of real time)",
+    };
     Witness {
         anomaly,
         transactions: cycle.iter().map(|dependency| TransactionId(dependency.from)).collect(),
-        summary: anomaly.meaning().to_owned(),
+        summary: format!("{}{by}", anomaly.meaning()),
         links: links.collect(),
         keys: keys_of(&cycle),
     }

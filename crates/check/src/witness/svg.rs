@@ -5,8 +5,8 @@ use crate::graph::Relation;
 use crate::history::History;
 use std::io::{self, Write};
 
-/// Pixels to a character of ordinary text, and to a line.
-const CHARACTER: usize = 7;
+/// Pixels to two characters of text, and to a line.
+const CHARACTERS_2: usize = 15;
 const LINE: usize = 18;
 /// Space around everything, inside boxes, and between boxes for an arrow with its name.
 const MARGIN: usize = 24;
@@ -113,9 +113,13 @@ impl<'a> Figure<'a> {
 
     /// The upper left corner of a box: along the upper row, and back along the lower one.
     fn corner(&self, place: usize, top: usize) -> Point {
-        let columns = self.columns();
-        let (column, row) = if place < columns { (place, 0) } else { (2 * columns - 1 - place, 1) };
-        let x = MARGIN + column * (self.box_width + GAP_X);
+        let (count, columns) = (self.boxes.len(), self.columns());
+        // In halves of a column: a lower row that is shorter stands in the middle.
+        let (halves, row) = match place < columns {
+            true => (2 * place, 0),
+            false => (2 * (count - 1 - place) + (2 * columns - count), 1),
+        };
+        let x = MARGIN + halves * (self.box_width + GAP_X) / 2;
         let y = top + self.ring_top() + LINE + row * (self.box_height + GAP_Y);
         (x as isize, y as isize)
     }
@@ -190,6 +194,13 @@ impl<'a> Figure<'a> {
             true => (middle.0 - (text_width(name) / 2) as isize, middle.1 - 6),
             false => (middle.0 + 8, middle.1 + 4),
         };
+        writeln!(
+            output,
+            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{LINE}\" fill=\"white\" opacity=\"0.85\"/>",
+            at.0 - 2,
+            at.1 - 13,
+            text_width(name) - 4
+        )?;
         write_text(at, &format!("fill=\"{colour}\" font-weight=\"bold\""), name, output)
     }
 
@@ -233,7 +244,7 @@ fn colour(relation: Relation) -> &'static str {
 }
 
 fn text_width(text: &str) -> usize {
-    text.chars().count() * CHARACTER + 8
+    text.chars().count() * CHARACTERS_2 / 2 + 8
 }
 
 fn write_text((x, y): Point, style: &str, text: &str, output: &mut dyn Write) -> io::Result<()> {

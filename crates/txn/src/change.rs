@@ -377,8 +377,8 @@ impl<E: Env> Database<E> {
         self.start_epoch(labels).await.map(drop)
     }
 
-    /// Makes an index over a table in use: first transactions keep it up to date, then it is filled from a
-    /// snapshot taken after all of them do, then it can be read.
+    /// Makes an index over a table in use: first all transactions keep it up to date, then it is filled part by
+    /// part, then it can be read.
     pub async fn create_index(
         &self,
         table: &str,

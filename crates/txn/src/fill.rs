@@ -1,88 +1,143 @@
-//! Filling an index over a table in use: every row of a snapshot gets its entry, a few hundred rows per
-//! transaction. The table or the index may be dropped meanwhile.
+//! Filling an index over a table in use: every row gets its entry, a few hundred rows per transaction. The
+//! table or the index may be dropped meanwhile.
+//!
+//! Rows are found part by part, each in a snapshot of its own, so that neither memory nor the age of a
+//! snapshot bounds the table. A row that changes meanwhile may be missed: whoever changes it has known of the
+//! index and gives it its entry.
 
 use crate::catalog::{Catalog, CatalogError, TableId};
 use crate::change::no_index;
 use crate::database::Database;
 use crate::definition::{IndexDefinition, TableDefinition};
+use crate::lane::LaneInner;
+use crate::scan::Part;
 use crate::transaction::Isolation;
-use crate::{Abort, Lane, Outcome};
+use crate::value::Visitor;
+use crate::{Abort, Lane, Outcome, TxnError};
 use fabric::Env;
-use layout::Key;
+use layout::{Key, RecordRef};
 
-/// Rows that one transaction of an index fill writes entries for.
+/// Keys from which on no further part of the table is read before its rows get their entries.
 const FILL_ROWS: usize = 256;
-/// Tries of such a transaction.
+/// Tries of a transaction.
 const FILL_TRIES_MAX: u32 = 1000;
 
 impl<E: Env> Database<E> {
-    /// Adds an entry for every row of a snapshot.
+    /// Adds an entry for every row that was there when everybody had begun to keep the index up to date.
     pub(crate) async fn fill_index(
         &self,
         table: &TableDefinition,
         index: &IndexDefinition,
     ) -> Result<(), CatalogError> {
         let mut lane = self.lane().await.map_err(|error| CatalogError::Limit(error.to_string()))?;
-        let keys = self.keys(&mut lane, table, index).await?;
-        for chunk in keys.chunks(FILL_ROWS) {
-            self.fill_chunk(&mut lane, table, index, chunk).await?;
+        let (mut keys, mut from) = (Vec::new(), None);
+        loop {
+            from = self.next_keys(&mut lane, table, index, from, &mut keys).await?;
+            self.fill_rows(&mut lane, table, index, &keys).await?;
+            if from.is_none() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
-    /// The keys of all rows that were there when everybody kept the index up to date.
-    async fn keys(
+    /// The keys of the next rows, and where others are.
+    async fn next_keys(
         &self,
         lane: &mut Lane<E>,
         table: &TableDefinition,
         index: &IndexDefinition,
-    ) -> Result<Vec<Key>, CatalogError> {
-        let mut keys = Vec::new();
+        from: Option<Part>,
+        keys: &mut Vec<Key>,
+    ) -> Result<Option<Part>, CatalogError> {
         let mut last = None;
-        for _ in 0..FILL_TRIES_MAX {
-            keys.clear();
+        for tries in 0..FILL_TRIES_MAX {
             let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { continue };
             still_there(&txn.lane().catalog, table, index)?;
-            let mut note = |row: layout::RecordRef<'_>| keys.push(Key::from_words(row.key()));
-            match txn.for_each(TableId(table.number), &mut note).await {
-                Ok(()) => return Ok(keys),
+            // A snapshot that was too old for many rows may do for fewer.
+            let wanted = FILL_ROWS >> tries.min(usize::BITS - 1);
+            match read_keys(txn.lane(), TableId(table.number), from, wanted, keys).await {
+                Ok(next) => return Ok(next),
                 Err(error) => last = Some(error.to_string()),
             }
         }
         Err(CatalogError::Unreachable(last.unwrap_or_else(|| under_load(index))))
     }
 
-    /// Rows that changed since the snapshot have their entry from whoever changed them; the others get it
-    /// here, in a transaction that writes entries only.
-    async fn fill_chunk(
+    /// Gives rows their entries, as many at a time as the load allows: the fewer they are, the less likely it
+    /// is that somebody changes one of them meanwhile.
+    async fn fill_rows(
         &self,
         lane: &mut Lane<E>,
         table: &TableDefinition,
         index: &IndexDefinition,
         keys: &[Key],
     ) -> Result<(), CatalogError> {
-        for _ in 0..FILL_TRIES_MAX {
-            let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { continue };
-            still_there(&txn.lane().catalog, table, index)?;
-            let reads: Vec<_> = keys.iter().map(|&key| (TableId(table.number), key)).collect();
-            let mut rows = Vec::new();
-            if txn.read_many(&reads, &mut rows).await.is_err() {
+        let (mut rest, mut count, mut failures) = (keys, keys.len(), 0);
+        while !rest.is_empty() {
+            let (some, others) = rest.split_at(count.min(rest.len()));
+            if self.fill_some(lane, table, index, some).await? {
+                (rest, count, failures) = (others, 2 * count, 0);
                 continue;
             }
-            let filled = txn.add_index_entries(index.number, rows.iter().flatten()).await;
-            match filled {
-                Ok(Outcome::Committed) => return Ok(()),
-                Ok(Outcome::Aborted(Abort::UniqueViolation)) => {
-                    let violation = lane.last_unique_violation().expect("it was noted").clone();
-                    return Err(CatalogError::Duplicate(violation));
-                }
-                Ok(Outcome::Aborted(Abort::OutOfMemory)) => {
-                    return Err(CatalogError::OutOfMemory("memory servers are full".to_owned()));
-                }
-                _ => self.env.yield_now().await,
+            (count, failures) = (count.div_ceil(2), failures + 1);
+            if failures == FILL_TRIES_MAX {
+                return Err(CatalogError::Unreachable(under_load(index)));
             }
+            self.env.yield_now().await;
         }
-        Err(CatalogError::Unreachable(under_load(index)))
+        Ok(())
+    }
+
+    /// Rows that changed since they were found have their entry from whoever changed them; the others get it
+    /// here, in a transaction that writes entries only. Answers whether it committed.
+    async fn fill_some(
+        &self,
+        lane: &mut Lane<E>,
+        table: &TableDefinition,
+        index: &IndexDefinition,
+        keys: &[Key],
+    ) -> Result<bool, CatalogError> {
+        let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { return Ok(false) };
+        still_there(&txn.lane().catalog, table, index)?;
+        let reads: Vec<_> = keys.iter().map(|&key| (TableId(table.number), key)).collect();
+        let mut rows = Vec::new();
+        if txn.read_many(&reads, &mut rows).await.is_err() {
+            return Ok(false);
+        }
+        match txn.add_index_entries(index.number, rows.iter().flatten()).await {
+            Ok(Outcome::Committed) => Ok(true),
+            Ok(Outcome::Aborted(Abort::UniqueViolation)) => {
+                let violation = lane.last_unique_violation().expect("it was noted").clone();
+                Err(CatalogError::Duplicate(violation))
+            }
+            Ok(Outcome::Aborted(Abort::OutOfMemory)) => {
+                Err(CatalogError::OutOfMemory("memory servers are full".to_owned()))
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+/// Reads the keys of parts of the table, one at least, until there are as many as wanted, in one snapshot.
+async fn read_keys<E: Env>(
+    lane: &mut LaneInner<E>,
+    table: TableId,
+    from: Option<Part>,
+    wanted: usize,
+    keys: &mut Vec<Key>,
+) -> Result<Option<Part>, TxnError> {
+    keys.clear();
+    let mut part = match from {
+        Some(part) => part,
+        None => lane.first_part(table).await?,
+    };
+    loop {
+        let mut note = |row: RecordRef<'_>| keys.push(Key::from_words(row.key()));
+        let next = lane.visit_part(table, part, &mut Visitor::Plain(&mut note)).await?;
+        match next {
+            Some(next) if keys.len() < wanted => part = next,
+            end => return Ok(end),
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use layout::bucket::{self, Identity};
 use layout::row::{Cover, KEY, VERSION};
 use layout::{GlobalPtr, Key, RecordRef, VersionWord};
 
-/// Buckets of a full scan that are read in one round trip.
+/// Buckets of one part of a visit.
 const CHUNK_BUCKETS: u64 = 16;
 
 /// A range of keys to be read.
@@ -148,6 +148,17 @@ fn overlay(base: &Key, key: &Key) -> Key {
 /// A row that a full scan reads: its address, its words, and the key that its bucket has for it.
 type Posted = (GlobalPtr, Span, u32);
 
+/// Where a visit of a whole table goes on. Each part may be visited by a transaction of its own: rows that
+/// do not change between the first and the last of these are visited once, others perhaps not or twice.
+#[derive(Clone, Copy)]
+pub(crate) enum Part {
+    /// The leaf that covers this key, from there on.
+    Leaf(Key),
+    /// Some buckets, in the numbering of the directory that the visit began with: it had `count` buckets,
+    /// and every bucket had been split as often as `level` says or once more.
+    Buckets { first: u64, count: u64, level: u32 },
+}
+
 /// What a scan works on.
 pub(crate) struct Range {
     pub owner: Owner,
@@ -162,10 +173,41 @@ impl<E: Env> LaneInner<E> {
         table: TableId,
         visit: &mut Visitor<'_>,
     ) -> Result<(), TxnError> {
+        let mut next = Some(self.first_part(table).await?);
+        while let Some(part) = next {
+            next = self.visit_part(table, part, visit).await?;
+        }
+        Ok(())
+    }
+
+    /// Where a visit of a table begins.
+    pub(crate) async fn first_part(&mut self, table: TableId) -> Result<Part, TxnError> {
         self.open_table(table.0).await?;
-        match self.info(table.0).primary {
-            Primary::Hash(_) => self.visit_buckets(table.0, visit).await,
-            Primary::Tree(_) => self.visit_leaves(table.0, visit).await,
+        let hash = match &self.info(table.0).primary {
+            Primary::Tree(tree) => return Ok(Part::Leaf(Key::lowest(tree.layout.key_words))),
+            Primary::Hash(hash) => hash.clone(),
+        };
+        let directory = index::hash::read_directory(&self.env, &hash).await?;
+        let (count, level) = (hash.bucket_count(&directory), directory.level);
+        self.lane_table(table.0).directory = directory;
+        Ok(Part::Buckets { first: 0, count, level })
+    }
+
+    /// Shows the visible rows of a part of a table; answers which one is next.
+    pub(crate) async fn visit_part(
+        &mut self,
+        table: TableId,
+        part: Part,
+        visit: &mut Visitor<'_>,
+    ) -> Result<Option<Part>, TxnError> {
+        self.open_table(table.0).await?;
+        match part {
+            Part::Leaf(from) => Ok(self.visit_leaf(table.0, from, visit).await?.map(Part::Leaf)),
+            Part::Buckets { first, count, level } => {
+                let end = (first + CHUNK_BUCKETS).min(count);
+                self.visit_buckets(table.0, (count, level), first..end, visit).await?;
+                Ok((end < count).then_some(Part::Buckets { first: end, count, level }))
+            }
         }
     }
 
@@ -243,30 +285,32 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    async fn visit_leaves(&mut self, table: u32, visit: &mut Visitor<'_>) -> Result<(), TxnError> {
+    /// Visits the leaf that covers `from`, from there on; answers where the next one begins.
+    async fn visit_leaf(
+        &mut self,
+        table: u32,
+        from: Key,
+        visit: &mut Visitor<'_>,
+    ) -> Result<Option<Key>, TxnError> {
         let owner = Owner::Table(table);
         let tree = self.tree(owner);
-        let mut from = Key::lowest(tree.layout.key_words);
-        loop {
-            let (arena, leaves) = (self.batch().arena_words() as u32, self.leaves_seen.len());
-            let seen = self.leaf_for(owner, &from).await?;
-            let batch = self.batch.as_ref().expect("the batch is here");
-            let view = LeafView::new(tree.layout, batch.words(self.leaves_seen[seen].span));
-            self.check_collected(view.collected())?;
-            // The leaf may have absorbed the next one since: then it begins with what was visited.
-            let first = view.search(from.words()).unwrap_or_else(|position| position);
-            let entries: Vec<(Key, GlobalPtr)> = (first..view.count())
-                .map(|n| (Key::from_words(view.key(n)), GlobalPtr::from_word(view.value(n)[0])))
-                .collect();
-            let next = view.high_key();
-            self.witness_leaf(seen);
-            self.visit_rows(table, &entries, visit).await?;
-            self.leaves_seen.truncate(leaves);
-            self.batch().clear_verbs();
-            self.batch().truncate(arena);
-            let Some(next) = next else { return Ok(()) };
-            from = next;
-        }
+        let (arena, leaves) = (self.batch().arena_words() as u32, self.leaves_seen.len());
+        let seen = self.leaf_for(owner, &from).await?;
+        let batch = self.batch.as_ref().expect("the batch is here");
+        let view = LeafView::new(tree.layout, batch.words(self.leaves_seen[seen].span));
+        self.check_collected(view.collected())?;
+        // The leaf may have absorbed the next one since: then it begins with what was visited.
+        let first = view.search(from.words()).unwrap_or_else(|position| position);
+        let entries: Vec<(Key, GlobalPtr)> = (first..view.count())
+            .map(|n| (Key::from_words(view.key(n)), GlobalPtr::from_word(view.value(n)[0])))
+            .collect();
+        let next = view.high_key();
+        self.witness_leaf(seen);
+        self.visit_rows(table, &entries, visit).await?;
+        self.leaves_seen.truncate(leaves);
+        self.batch().clear_verbs();
+        self.batch().truncate(arena);
+        Ok(next)
     }
 
     /// Reads rows by address, shows the visible ones, and forgets them.
@@ -309,24 +353,21 @@ impl<E: Env> LaneInner<E> {
         self.accesses.len() as u32 - 1
     }
 
-    /// Visits bucket after bucket, in the numbering of the directory it starts with; what a split has
-    /// moved on is visited with the bucket it came from.
-    async fn visit_buckets(&mut self, table: u32, visit: &mut Visitor<'_>) -> Result<(), TxnError> {
+    /// Visits buckets in the numbering of the directory that the visit began with, though rows that moved are
+    /// looked up by newer ones; what a split has moved on is visited with the bucket it came from.
+    async fn visit_buckets(
+        &mut self,
+        table: u32,
+        began: (u64, u32),
+        buckets: std::ops::Range<u64>,
+        visit: &mut Visitor<'_>,
+    ) -> Result<(), TxnError> {
         let info = self.info(table).clone();
         let Primary::Hash(hash) = &info.primary else {
             unreachable!("the caller knows it is hashed")
         };
-        let directory = index::hash::read_directory(&self.env, hash).await?;
-        // Rows that moved are looked up by newer directories; the scan keeps to the one it began with.
-        let (count, level) = (hash.bucket_count(&directory), directory.level);
-        self.lane_table(table).directory = directory;
-        let mut number = 0;
-        while number < count {
-            let end = (number + CHUNK_BUCKETS).min(count);
-            for bucket in number..end {
-                self.visit_bucket(table, hash, (count, level), bucket, visit).await?;
-            }
-            number = end;
+        for bucket in buckets {
+            self.visit_bucket(table, hash, began, bucket, visit).await?;
         }
         Ok(())
     }

@@ -18,6 +18,17 @@ fn key(id: i64) -> Key {
     KeyBuilder::new().int8(id).key()
 }
 
+fn by_group(kind: IndexKind) -> IndexDesign {
+    IndexDesign {
+        name: "by_group".to_owned(),
+        columns: vec![GROUP],
+        unique: false,
+        kind,
+        node_bytes: 16 * 1024,
+        size_hint: 4 * ROWS as u64,
+    }
+}
+
 /// A table of some rows, none of them in an overflow block, and a lane that knows all of it.
 struct Scene {
     database: Database<LocalEnv>,
@@ -39,14 +50,6 @@ impl Scene {
             placement,
             node_bytes: 16 * 1024,
             ..PhysicalDesign::default()
-        };
-        let by_group = |kind| IndexDesign {
-            name: "by_group".to_owned(),
-            columns: vec![GROUP],
-            unique: false,
-            kind,
-            node_bytes: 16 * 1024,
-            size_hint: 4 * ROWS as u64,
         };
         let indexes = index.map(by_group).into_iter().collect();
         let table = run_now(database.create_table(TableSpec { schema, design, indexes }));
@@ -305,5 +308,35 @@ fn the_data_path_does_not_allocate() {
             run("updates", update);
             assert!(scene.database.table("t").is_some());
         }
+    }
+}
+
+/// Rows of a group of their own each, and an index over groups: the most memory that making it takes.
+fn bytes_to_make_an_index(storage: Storage, rows: i64) -> u64 {
+    let mut scene = Scene::open(Oracle::DoubleCollect, storage, None);
+    for first in (ROWS..rows).step_by(256) {
+        let (mut txn, mut inserted) =
+            (run_now(scene.lane.begin(SNAPSHOT)).expect("begins"), vec![]);
+        let keys = (first..rows.min(first + 256)).map(|id| (scene.table, key(id)));
+        run_now(txn.insert_many(&keys.collect::<Vec<_>>(), &mut inserted)).expect("there is room");
+        for (&row, id) in inserted.iter().zip(first..) {
+            txn.update(row).set_int(GROUP, id);
+        }
+        assert_eq!(run_now(txn.commit()), Outcome::Committed);
+    }
+    run_now(scene.lane.rest()).expect("reachable");
+    let design = IndexDesign { size_hint: rows as u64, ..by_group(IndexKind::Hash) };
+    let measured = allocation_counter::measure(|| {
+        run_now(scene.database.create_index("t", design)).expect("made");
+    });
+    measured.bytes_max
+}
+
+/// An index is filled part by part: what its maker needs does not grow with the table.
+#[test]
+fn an_index_over_many_rows_is_made_with_little_memory() {
+    for storage in STORAGES {
+        let [few, many] = [10_000, 60_000].map(|rows| bytes_to_make_an_index(storage, rows));
+        assert!(many < 2 * few, "{storage:?}: {few} bytes for few rows, {many} for many");
     }
 }

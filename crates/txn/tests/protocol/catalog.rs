@@ -175,6 +175,17 @@ async fn prepare<E: Env>(database: &Database<E>, before: &Shape, storage: Storag
 
 /// Writes a row; whether that succeeded.
 async fn write<E: Env>(lane: &mut Lane<E>, table: TableId, id: i32, value: i64) -> bool {
+    write_into(lane, table, id, value, value % GROUPS).await
+}
+
+/// Writes a row that belongs to a group.
+pub async fn write_into<E: Env>(
+    lane: &mut Lane<E>,
+    table: TableId,
+    id: i32,
+    value: i64,
+    group: i64,
+) -> bool {
     let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { return false };
     let row = match txn.read(table, &key(id)).await {
         Ok(Some(row)) => row,
@@ -186,12 +197,12 @@ async fn write<E: Env>(lane: &mut Lane<E>, table: TableId, id: i32, value: i64) 
     };
     let mut row = txn.update(row);
     row.set_int(VALUE, value);
-    row.set_int(GROUP, value % GROUPS);
+    row.set_int(GROUP, group);
     txn.commit().await == txn::Outcome::Committed
 }
 
 /// Rows of a group as an index shows them, and as they are; nothing if the index is not there any more.
-async fn compare<E: Env>(lane: &mut Lane<E>, database: &Database<E>, name: &str, group: i64) {
+pub async fn compare<E: Env>(lane: &mut Lane<E>, database: &Database<E>, name: &str, group: i64) {
     let (Some(table), Some(index)) = (database.table("t"), database.index("t", name)) else {
         return;
     };

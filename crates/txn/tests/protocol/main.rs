@@ -1,9 +1,10 @@
 //! The proof that the protocol is right, as far as running it under every kind of hostility can give one.
 //!
 //! [`litmus`] has the anomalies, one by one, and [`threads`] has them on real memory; [`random`] mixes
-//! everything, [`contents`] more rows; [`catalog`] has changes of the catalog side by side; [`killed`] and
-//! [`dropped`] end compute servers and futures half way. [`mutants`] shows that these tests notice a missing
-//! guard, and [`played`] the same of guards that only a certain course of events needs.
+//! everything, [`contents`] more rows; [`catalog`] has changes of the catalog side by side, [`filling`] indexes
+//! that are made over tables in use; [`killed`] and [`dropped`] end compute servers and futures half way.
+//! [`mutants`] shows that these tests notice a missing guard, and [`played`] the same of guards that only a
+//! certain course of events needs.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -11,6 +12,7 @@ mod support;
 mod catalog;
 mod contents;
 mod dropped;
+mod filling;
 mod killed;
 mod litmus;
 mod mutants;

@@ -1,0 +1,76 @@
+//! An index is made over a table that takes longer to be read than a transaction may run, while others
+//! change its rows all the time.
+
+use crate::catalog::{compare, write_into};
+use crate::support::cluster::Cluster;
+use crate::support::{STORAGES, index, table};
+use fabric::Env;
+use layout::{IndexDesign, IndexKind, Storage};
+use sim::SimConfig;
+use std::cell::Cell;
+use std::rc::Rc;
+use txn::DatabaseConfig;
+
+/// Rows before the index; others come while it is made.
+const ROWS: i32 = 600;
+/// Groups of rows, which the index is over.
+const GROUPS: i64 = 100;
+/// What a transaction may take.
+const TIME_MAX_NS: u64 = 2_000_000;
+
+/// An index over a table that is read for longer than a transaction may run, while others change its rows.
+fn fill<const COHERENT: bool>(seed: u64, storage: Storage, kind: IndexKind) {
+    let config = SimConfig::hostile(seed).named(format!("{kind:?} index over a large {storage:?}"));
+    let settings = DatabaseConfig { transaction_time_max_ns: TIME_MAX_NS, ..Default::default() };
+    let cluster = Cluster::<COHERENT>::new(config, 2, settings);
+    let identity = cluster.world.identity();
+    let created = cluster.admin(cluster.database.create_table(table("t", storage, Vec::new())));
+    let table = created.expect("nobody else is there");
+    let mut lane = cluster.lane();
+    for id in 0..ROWS {
+        let (value, group) = (i64::from(id), i64::from(id) % GROUPS);
+        let written = cluster.admin(write_into(&mut lane, table, id, value, group));
+        assert!(written, "{identity}: nobody else is there");
+    }
+    cluster.admin(lane.rest()).expect("the oracle answers");
+    let made_at_ns = Rc::new(Cell::new(None));
+    let database = cluster.compute(0);
+    let (env, made) = (database.env().clone(), made_at_ns.clone());
+    let start_ns = cluster.world.now_ns();
+    cluster.world.spawn_on(&env, async move {
+        let design = IndexDesign { name: "a".to_owned(), ..index(kind, false) };
+        database.create_index("t", design).await.expect("nobody is in the way");
+        made.set(Some(database.env().now_ns()));
+    });
+    for number in 1..3 {
+        let (database, made) = (cluster.compute(number), made_at_ns.clone());
+        let env = database.env().clone();
+        cluster.world.spawn_on(&env, async move {
+            database.refresh().await.expect("the servers answer");
+            let mut lane = database.lane().await.expect("a lane");
+            while made.get().is_none() {
+                let draw = database.env().random();
+                let id = (draw % (2 * ROWS as u64)) as i32;
+                let value = (draw >> 32) as i64 & 0xffff;
+                write_into(&mut lane, table, id, value, value % GROUPS).await;
+            }
+        });
+    }
+    assert_eq!(cluster.world.run_until_idle(), 0, "{identity}: tasks wait for ever");
+    let taken_ns = made_at_ns.get().expect("it was made") - start_ns;
+    assert!(taken_ns > 2 * TIME_MAX_NS, "{identity}: {taken_ns} ns are too few for this test");
+    cluster.admin(cluster.database.refresh()).expect("the servers answer");
+    for group in 0..GROUPS {
+        cluster.admin(compare(&mut lane, &cluster.database, "a", group));
+    }
+    drop(lane);
+    cluster.check();
+}
+
+#[test]
+fn an_index_is_filled_for_longer_than_a_transaction_may_run() {
+    for (seed, storage) in (0..).zip(STORAGES) {
+        fill::<false>(seed, storage, IndexKind::Hash);
+        fill::<true>(seed, storage, IndexKind::Tree);
+    }
+}

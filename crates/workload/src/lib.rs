@@ -15,6 +15,8 @@ pub mod driver;
 pub mod error;
 pub mod loading;
 pub mod random;
+#[cfg(test)]
+mod simulated;
 pub mod smallbank;
 pub mod tpcc;
 #[cfg(test)]

@@ -5,11 +5,10 @@
 use super::{AppendConfig, config, new};
 use crate::append::TYPES;
 use crate::driver::{RunTotals, TransactionResult, Workload};
+use crate::simulated;
 use check::{Level, Report, Verdict};
-use layout::{NodeId, RegionId};
 use sim::{SimConfig, World};
-use txn::server::services;
-use txn::{Database, DatabaseConfig, Isolation};
+use txn::Isolation;
 
 /// Words of each memory server.
 const SERVER_WORDS: u64 = 1 << 20;
@@ -22,25 +21,11 @@ const TRANSACTIONS: u32 = 60;
 /// Worlds that a planted bug may take to show itself.
 const SEEDS_MAX: u64 = 30;
 
-fn start_servers(world: &World<false>) -> Vec<NodeId> {
-    let nodes: Vec<NodeId> = (0..SERVERS).map(NodeId).collect();
-    for &node in &nodes {
-        let region = RegionId(node.0);
-        for (id, service) in services(region, world.region_bytes(region)) {
-            world.register(node, id, service);
-        }
-    }
-    nodes
-}
-
 /// What the judge says of one world.
 fn judged(sim: SimConfig, isolation: Isolation) -> Report {
     let is_broken = !sim.mutants.is_empty();
     let world = World::<false>::new(sim.with_servers(&[SERVER_WORDS; SERVERS as usize]));
-    let nodes = start_servers(&world);
-    let admin = world.endpoint(world.compute_node(0));
-    let database = Database::create(admin.clone(), nodes, DatabaseConfig::default());
-    let database = world.block_on(&admin, database).expect("the servers are empty");
+    let (admin, database) = simulated::open(&world, SERVERS);
     let append = new(AppendConfig { lists: 4, ..config(isolation) });
     let mut lane = world.block_on(&admin, async {
         append.create_tables(&database).await.expect("the table is new");

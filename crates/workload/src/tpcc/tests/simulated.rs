@@ -1,11 +1,10 @@
 //! TPC-C in simulated worlds: terminals on compute servers of their own, under both isolations.
 
 use super::*;
-use layout::{NodeId, RegionId};
+use crate::simulated;
 use sim::{SimConfig, World};
 use std::cell::RefCell;
 use std::rc::Rc;
-use txn::server::services;
 
 /// Words of each memory server.
 const SERVER_WORDS: u64 = 4 << 20;
@@ -19,27 +18,13 @@ const TRANSACTIONS: u32 = 60;
 const SCALE: Scale =
     Scale { items: 40, districts: 3, customers_per_district: 12, orders_per_district: 12 };
 
-fn start_servers<const COHERENT: bool>(world: &World<COHERENT>) -> Vec<NodeId> {
-    let nodes: Vec<NodeId> = (0..SERVERS).map(NodeId).collect();
-    for &node in &nodes {
-        let region = RegionId(node.0);
-        for (id, service) in services(region, world.region_bytes(region)) {
-            world.register(node, id, service);
-        }
-    }
-    nodes
-}
-
 fn keeps_every_check<const COHERENT: bool>(seed: u64, isolation: Isolation) -> RunTotals {
     let config = SimConfig::hostile(seed)
         .named(format!("TPC-C, {isolation:?}"))
         .with_servers(&[SERVER_WORDS; SERVERS as usize]);
     let world = World::<COHERENT>::new(config);
     let identity = world.identity();
-    let nodes = start_servers(&world);
-    let admin = world.endpoint(world.compute_node(0));
-    let database = Database::create(admin.clone(), nodes, DatabaseConfig::default());
-    let database = world.block_on(&admin, database).expect("the servers are empty");
+    let (admin, database) = simulated::open(&world, SERVERS);
     let config = Config { scale: SCALE, seed, isolation, ..Config::new(1) };
     let tpcc = Tpcc::new(config).expect("the configuration makes sense");
     let mut lane = world.block_on(&admin, async {

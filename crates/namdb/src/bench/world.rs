@@ -7,8 +7,9 @@ use namdb::config::SERVER_BYTES_MIN;
 use namdb::{Config, Db, Oracle, host};
 use txn::Database;
 
-/// Left to the operating system and others, as a part of what is available.
-const SPARE_PART: u64 = 10;
+/// Left to the operating system and to the checks, as a part of what is available: checks keep a fact of each order
+/// and each leaf, about an eighth of a full database.
+const SPARE_PART: u64 = 4;
 /// Of the memory servers, for each thread: the extents its lane takes from, and what it keeps for later.
 const THREAD_BYTES: u64 = 4 << 20;
 /// Most threads: each has a lane, and one more lane looks at the database.

@@ -515,7 +515,8 @@ impl<E: Env> LaneInner<E> {
         let tree = self.tree(owner);
         let batch = self.batch.as_ref().expect("the batch came back");
         let read = index::tree::accept_leaf(batch, &tree, posted?, batch.words(key))?;
-        // Leaves are noted in the order of the arena, so that those of earlier round trips need no look.
+        // Leaves of a round trip are mostly noted in the order of the arena, so that earlier ones need no look. One
+        // that is noted twice does no harm: both notes are of the same words.
         let last = self.leaves_seen.iter().rposition(|seen| seen.span.at <= read.span.at);
         let known = last.filter(|&last| self.leaves_seen[last].span == read.span);
         Some(known.unwrap_or_else(|| self.note_leaf(owner, &read)))

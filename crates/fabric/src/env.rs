@@ -83,4 +83,10 @@ pub trait Env: Fabric + Clone + 'static {
     fn mutant(&self, _name: Mutant) -> bool {
         false
     }
+
+    /// Whether this node's memory must be treated as full. Only simulated worlds ever say so.
+    #[inline]
+    fn refuses_memory(&self) -> bool {
+        false
+    }
 }

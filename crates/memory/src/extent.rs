@@ -90,6 +90,11 @@ impl Extents {
         Ok(GlobalPtr::new(self.region, offset))
     }
 
+    /// What a wish is answered with when nothing is left.
+    fn full(&self, wanted_bytes: u64) -> AllocateError {
+        AllocateError::Full { wanted_bytes, free_bytes: 0, region_bytes: self.lock().region_bytes }
+    }
+
     /// Takes the fresh memory up to `bytes` bytes beyond what was ever touched: where it starts, how much it
     /// is, and how much of that was touched before.
     fn begin_populating(&self, bytes: u64) -> (u64, u64, u64) {
@@ -188,7 +193,10 @@ impl<E: Env> Service<E> for ExtentService {
         Box::pin(async move {
             let mut reader = Reader::new(request, "the extent service");
             match reader.number()? {
-                ALLOCATE => self.allocate(reader.number()?, Label(reader.number()?)),
+                ALLOCATE => {
+                    let (bytes, label) = (reader.number()?, Label(reader.number()?));
+                    self.allocate(bytes, label, env.refuses_memory())
+                }
                 FREE => {
                     let offset = GlobalPtr::from_word(reader.number()?).offset();
                     self.free(env, offset, Label(reader.number()?)).await
@@ -215,8 +223,9 @@ impl<E: Env> Service<E> for ExtentService {
 }
 
 impl ExtentService {
-    fn allocate(&self, bytes: u64, label: Label) -> Result<Vec<u8>, CallError> {
-        match self.0.allocate(bytes, label) {
+    fn allocate(&self, bytes: u64, label: Label, is_full: bool) -> Result<Vec<u8>, CallError> {
+        let extent = if is_full { Err(self.0.full(bytes)) } else { self.0.allocate(bytes, label) };
+        match extent {
             Ok(ptr) => Ok(Writer::new().number(ptr.word()).finish()),
             Err(AllocateError::Full { wanted_bytes, free_bytes, region_bytes }) => {
                 Ok(Writer::new()

@@ -151,6 +151,9 @@ impl MoverService {
                 next = 0;
             }
         }
+        if env.refuses_memory() {
+            return Err(CallError::Refused("memory servers are full".to_owned()));
+        }
         let entry = self.allocate(request.label, words)?;
         batch.clear_verbs();
         // The entry is private until the head points to it; its header word links to the next entry.

@@ -1,5 +1,6 @@
 //! Calls on their way: delivered late, sometimes twice, answered once.
 
+use crate::fault::FaultKind;
 use crate::scheduler::Happening;
 use crate::state::Core;
 use fabric::service::{Answer, AnswerRecord, Arrival};
@@ -12,6 +13,7 @@ use std::task::Waker;
 /// A call between its posting and the last message about it.
 struct Call {
     id: CallId,
+    from: NodeId,
     group: u32,
     target: NodeId,
     service: ServiceId,
@@ -63,6 +65,11 @@ impl Calls {
         self.sessions
     }
 
+    /// A node loses its memory of the answers that it gave.
+    fn forget(&mut self, node: NodeId) {
+        self.records[usize::from(node.0)] = AnswerRecord::default();
+    }
+
     /// Number of calls that somebody waits for.
     pub(crate) fn count(&self) -> usize {
         self.calls.values().filter(|call| !call.is_abandoned && call.outcome.is_none()).count()
@@ -82,6 +89,11 @@ impl Calls {
 }
 
 impl Core {
+    /// A node begins anew and has answered nothing yet.
+    pub(crate) fn forget_answers(&mut self, node: NodeId) {
+        self.calls.forget(node);
+    }
+
     /// Sends a request, perhaps twice.
     pub(crate) fn post_call(
         &mut self,
@@ -93,18 +105,20 @@ impl Core {
     ) -> u64 {
         self.calls.posted += 1;
         let number = self.calls.posted;
-        let pending = 1 + u32::from(self.random.one_in(self.config.duplicate_call_one_in));
-        for _ in 0..pending {
-            let time_ns = self.now_ns + self.config.call_ns.draw(&mut self.random);
-            self.queue.push(time_ns, Happening::Request { call: number });
+        let copies = 1 + u32::from(self.random.one_in(self.config.duplicate_call_one_in));
+        if copies > 1 {
+            self.injector.count(FaultKind::DuplicateCall);
         }
+        self.note_zombie(group);
+        let from = self.groups[group as usize].node;
         let call = Call {
             id,
+            from,
             group,
             target,
             service,
             request: request.into(),
-            pending,
+            pending: 0,
             is_cut: false,
             answer: None,
             outcome: None,
@@ -112,7 +126,22 @@ impl Core {
             is_abandoned: false,
         };
         self.calls.calls.insert(number, call);
+        for _ in 0..copies {
+            self.send(number, from, target, Happening::Request { call: number });
+        }
         number
+    }
+
+    /// Sends a message about a call. Where no link lets it pass in time the caller gives up.
+    fn send(&mut self, number: u64, from: NodeId, to: NodeId, message: Happening) {
+        let way_ns = self.config.call_ns.draw(&mut self.random);
+        match self.crossing_ns(from, to) {
+            Some(crossing_ns) => {
+                self.calls.get(number).pending += 1;
+                self.queue.push(self.now_ns + way_ns + crossing_ns, message);
+            }
+            None => self.plan_giving_up(number),
+        }
     }
 
     /// A request arrives. Returns what to handle, unless it is a repeat or nobody is there.
@@ -159,11 +188,10 @@ impl Core {
     }
 
     fn send_answer(&mut self, number: u64, answer: Answer) {
-        let time_ns = self.now_ns + self.config.call_ns.draw(&mut self.random);
         let call = self.calls.get(number);
         call.answer = Some(answer);
-        call.pending += 1;
-        self.queue.push(time_ns, Happening::Answer { call: number });
+        let (from, to) = (call.target, call.from);
+        self.send(number, from, to, Happening::Answer { call: number });
     }
 
     fn message_ended(&mut self, number: u64) {
@@ -222,6 +250,16 @@ impl Core {
             if lost.contains(&(target, call.id)) {
                 self.message_ended(number);
             }
+        }
+    }
+
+    /// A connection is lost: whoever waits for an answer over it gives up, unless it arrives before.
+    pub(crate) fn lose_calls(&mut self, from: NodeId, to: NodeId) {
+        let is_lost =
+            |call: &Call| call.from == from && call.target == to && call.outcome.is_none();
+        let calls = self.calls.calls.iter().filter(|(_, call)| is_lost(call));
+        for number in calls.map(|(number, _)| *number).collect::<Vec<u64>>() {
+            self.plan_giving_up(number);
         }
     }
 

@@ -1,6 +1,8 @@
 //! What a simulated world is made of, and how hostile it is.
 
+use crate::fault::{FaultKind, FaultRate, PlannedFault};
 use crate::random::Random;
+use std::collections::BTreeMap;
 
 /// Times are drawn from here, every value equally likely.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,7 +73,7 @@ pub struct SimConfig {
     pub yield_ns: Interval,
     /// One call in so many arrives twice. Default 0: none.
     pub duplicate_call_one_in: u32,
-    /// One batch in so many loses its completion: it ends as unreachable, and what it had not done
+    /// One batch in so many loses its connection: it ends as unreachable, and what it had not done
     /// then may or may not happen. Default 0: none.
     pub lost_batch_one_in: u32,
     /// One arrival at a failure point in so many is held for a time. Default 0: none.
@@ -80,6 +82,10 @@ pub struct SimConfig {
     pub reach_delay_ns: Interval,
     /// When verbs and calls to a dead node end as unreachable; `None`: never. Default 1 ms.
     pub unreachable_after_ns: Option<u64>,
+    /// Faults that happen by chance, by kind. Default none.
+    pub faults: BTreeMap<FaultKind, FaultRate>,
+    /// Faults that happen for certain. Default none.
+    pub plan: Vec<PlannedFault>,
     /// Guards that are removed, see [`fabric::Env::mutant`]. Default none.
     pub mutants: Vec<&'static str>,
     /// Promises that are broken. Default none.
@@ -114,6 +120,8 @@ impl Default for SimConfig {
             reach_delay_one_in: 0,
             reach_delay_ns: Interval::new(0, 20_000),
             unreachable_after_ns: Some(1_000_000),
+            faults: BTreeMap::new(),
+            plan: Vec::new(),
             mutants: Vec::new(),
             broken: BrokenPromises::default(),
             trace: false,
@@ -169,6 +177,12 @@ impl SimConfig {
     /// The same run with a guard removed.
     pub fn with_mutant(mut self, mutant: &'static str) -> Self {
         self.mutants.push(mutant);
+        self
+    }
+
+    /// The same run with faults of `kind` by chance.
+    pub fn with_fault(mut self, kind: FaultKind, rate: FaultRate) -> Self {
+        self.faults.insert(kind, rate);
         self
     }
 }

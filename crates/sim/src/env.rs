@@ -1,6 +1,5 @@
 //! An endpoint of a simulated world.
 
-use crate::faults::Verdict;
 use crate::world::Shared;
 use fabric::{
     Batch, CallError, CallId, Counters, Env, Fabric, FabricError, FailurePoint, Mutant, ServiceId,
@@ -56,10 +55,7 @@ impl<const COHERENT: bool> Endpoint<COHERENT> {
     }
 
     fn sleep(&self, duration_ns: u64) -> Sleep<'_, COHERENT> {
-        let mut core = self.0.shared.core.borrow_mut();
-        let timer = core.timers.add();
-        let time_ns = core.now_ns.saturating_add(duration_ns);
-        core.queue.push(time_ns, crate::scheduler::Happening::Timer { timer });
+        let timer = self.0.shared.core.borrow_mut().start_timer(self.0.node, duration_ns);
         Sleep { shared: &self.0.shared, timer }
     }
 
@@ -129,7 +125,8 @@ impl<const COHERENT: bool> Fabric for Endpoint<COHERENT> {
 
 impl<const COHERENT: bool> Env for Endpoint<COHERENT> {
     fn now_ns(&self) -> u64 {
-        self.0.shared.core.borrow().now_ns
+        let core = self.0.shared.core.borrow();
+        core.nodes[usize::from(self.0.node.0)].clock.shows(core.now_ns)
     }
 
     async fn sleep_ns(&self, duration_ns: u64) {
@@ -154,23 +151,21 @@ impl<const COHERENT: bool> Env for Endpoint<COHERENT> {
 
     async fn reach(&self, point: impl FailurePoint) {
         self.die_if_killed().await;
-        let verdict = {
-            let core = &mut *self.0.shared.core.borrow_mut();
-            core.trace.point(core.now_ns, self.0.node, point.name());
-            core.faults.arrive(point.name(), &core.config, &mut core.random)
-        };
-        match verdict {
-            Verdict::Pass => {}
-            Verdict::Hold { duration_ns } => self.sleep(duration_ns).await,
-            Verdict::KillGroup => self.0.shared.core.borrow_mut().kill_group(self.0.group),
-            Verdict::KillNode => self.0.shared.core.borrow_mut().kill_node(self.0.node),
+        let (node, group) = (self.0.node, self.0.group);
+        let hold_ns = self.0.shared.core.borrow_mut().arrive(point.name(), node, group);
+        if let Some(duration_ns) = hold_ns {
+            self.sleep(duration_ns).await;
         }
         self.die_if_killed().await;
     }
 
+    fn refuses_memory(&self) -> bool {
+        self.0.shared.core.borrow_mut().refuses_memory(self.0.node)
+    }
+
     fn mutant(&self, name: Mutant) -> bool {
         let core = &mut *self.0.shared.core.borrow_mut();
-        core.faults.ask(name, &core.config)
+        core.points.ask(name, &core.config)
     }
 }
 

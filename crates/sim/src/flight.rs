@@ -1,5 +1,6 @@
 //! A posted batch on its way: from posting through its fenced segments to its completion.
 
+use crate::fault::{Fault, FaultKind};
 use crate::scheduler::Happening;
 use crate::state::Core;
 use fabric::{Batch, FabricError, Verb};
@@ -66,6 +67,12 @@ pub(crate) struct Flight {
     /// Nothing of this batch happens after this moment: its owner died, or its connection.
     pub(crate) cut_ns: u64,
     pub(crate) posted_ns: u64,
+    /// Tells the batches of a place apart.
+    pub(crate) number: u64,
+    /// Restarts of nodes before it was posted.
+    pub(crate) life: u32,
+    loses_completion: bool,
+    completes_twice: bool,
     pub(crate) failure: Option<FabricError>,
     pub(crate) landing: Vec<u64>,
     /// Reads that rows or misses needed in addition.
@@ -88,6 +95,10 @@ impl Flight {
             busy: 0,
             cut_ns: u64::MAX,
             posted_ns: 0,
+            number: 0,
+            life: 0,
+            loses_completion: false,
+            completes_twice: false,
             failure: None,
             landing: Vec::new(),
             extra_reads: Vec::new(),
@@ -107,6 +118,12 @@ impl Flight {
     #[inline]
     pub(crate) fn batch(&self) -> &Batch {
         self.batch.as_ref().expect("a flight carries its batch until it is taken")
+    }
+
+    /// Where the batch's first verb goes.
+    fn first_target(&self) -> NodeId {
+        let target = self.batch().verbs().first().map_or(GlobalPtr::NULL, Verb::target);
+        NodeId(target.region().0)
     }
 
     #[inline]
@@ -172,10 +189,21 @@ impl Core {
         flight.node = node;
         flight.group = group;
         flight.posted_ns = self.now_ns;
+        flight.life = self.lives;
+        self.note_zombie(group);
+        self.batches += 1;
+        flight.number = self.batches;
+        for fault in self.faults_of_batch(flight.number) {
+            match fault {
+                Fault::LostCompletion => flight.loses_completion = true,
+                Fault::DuplicateCompletion => flight.completes_twice = true,
+                other => self.inject(&other),
+            }
+        }
         if self.random.one_in(self.config.lost_batch_one_in) {
             flight.cut_ns = self.draw_cut_ns();
-            let target = flight.batch().verbs().first().map_or(GlobalPtr::NULL, Verb::target);
-            flight.failure = Some(FabricError::Unreachable(NodeId(target.region().0)));
+            flight.failure = Some(FabricError::Unreachable(flight.first_target()));
+            self.injector.count(FaultKind::ConnectionLoss);
         }
         self.flights.put(place, flight);
         self.post_segment(place);
@@ -198,6 +226,7 @@ impl Core {
         let answer_ns = self.config.answer_ns.draw(&mut self.random);
         let mut time_ns = self.now_ns + answer_ns;
         let verb_count = flight.verbs.len() as u32;
+        self.lose_completion(flight);
         if let Some(FabricError::Unreachable(_)) = flight.failure {
             match self.config.unreachable_after_ns {
                 Some(after_ns) => time_ns = time_ns.max(flight.posted_ns + after_ns),
@@ -205,18 +234,47 @@ impl Core {
             }
         }
         if flight.failure.is_some() || flight.next_verb == verb_count {
-            self.queue.push(time_ns, Happening::Complete { flight: place });
+            self.queue.push(time_ns, Happening::Complete { flight: place, number: flight.number });
         } else {
             self.queue.push(time_ns, Happening::Segment { flight: place });
         }
     }
 
-    /// The completion arrives at the owner.
-    pub(crate) fn complete(&mut self, place: u32) {
+    /// All verbs of a segment were carried out: their completion may still be lost on its way.
+    fn lose_completion(&mut self, flight: &mut Flight) {
+        if flight.failure.is_some() {
+            return;
+        }
+        if flight.loses_completion {
+            self.injector.count(FaultKind::LostCompletion);
+            flight.failure = Some(FabricError::Unreachable(flight.first_target()));
+        } else if !self.links.is_quiet() {
+            let verbs = flight.batch().verbs()[..flight.next_verb as usize].iter();
+            for verb in verbs.filter(|verb| **verb != Verb::Fence) {
+                let server = self.addresses.primary(verb.target().region());
+                if self.crossing_ns(server, flight.node).is_none() {
+                    flight.failure = Some(FabricError::Unreachable(server));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The completion arrives at the owner. A second one of the same batch is dropped.
+    pub(crate) fn complete(&mut self, place: u32, number: u64) {
         let flight = self.flights.get(place);
-        assert!(!flight.is_done);
+        if flight.number != number || flight.is_done {
+            self.injector.count(FaultKind::DuplicateCompletion);
+            self.trace.event(self.now_ns, "dropped completion", number);
+            return;
+        }
         flight.is_done = true;
         let is_abandoned = flight.is_abandoned;
+        if flight.completes_twice {
+            let time_ns = self.now_ns + self.config.answer_ns.draw(&mut self.random);
+            self.queue.push(time_ns, Happening::Complete { flight: place, number });
+        }
+        let flight = self.flights.get(place);
         if let Some(waker) = flight.waker.take() {
             waker.wake();
         }
@@ -264,6 +322,26 @@ impl Core {
         if flight.is_done {
             self.flights.end(place);
         }
+    }
+
+    /// A connection is lost: what is under way from one node to the other stops at some moment, and its
+    /// owners learn that the server cannot be reached.
+    pub(crate) fn cut_connection(&mut self, from: NodeId, to: NodeId, by: FaultKind) {
+        for place in 0..self.flights.places.len() as u32 {
+            let flight = self.flights.get(place);
+            if flight.node != from || flight.batch.is_none() || flight.is_done {
+                continue;
+            }
+            let goes_there = |verb: &Verb| *verb != Verb::Fence && verb.target().region().0 == to.0;
+            if flight.batch().verbs()[..flight.next_verb as usize].iter().any(goes_there) {
+                let cut_ns = self.draw_cut_ns();
+                let flight = self.flights.get(place);
+                flight.cut_ns = flight.cut_ns.min(cut_ns);
+                flight.failure.get_or_insert(FabricError::Unreachable(to));
+                self.injector.count(by);
+            }
+        }
+        self.lose_calls(from, to);
     }
 
     /// The owner of flights died: each goes on, stops at some moment, or stops now.

@@ -36,27 +36,38 @@
 //! assert_eq!(world.peek(word), 2, "{}", world.identity());
 //! ```
 //!
-//! The files to read: [`config`] for what can be chosen, [`world`] for what can be done; `verbs`, `rows`
+//! The files to read: [`config`] for what can be chosen, [`world`] and [`injection`] for what can be done,
+//! [`fault`] for what can go wrong; `verbs`, `rows`
 //! and `buckets` for how verbs become accesses, `flight` for the life of a batch, `calls` for calls.
 #![forbid(unsafe_code)]
 
 mod buckets;
 mod calls;
+mod clock;
 pub mod config;
+pub mod coverage;
 pub mod env;
-mod faults;
+pub mod fault;
 mod flight;
+mod inject;
+pub mod injection;
+mod links;
 mod memory;
+mod points;
+mod processes;
 mod random;
 mod rows;
 mod scheduler;
 mod state;
+mod timers;
 mod trace;
 mod verbs;
 pub mod world;
 
 pub use config::{BrokenPromises, Interval, SimConfig};
+pub use coverage::Coverage;
 pub use env::Endpoint;
+pub use fault::{Fault, FaultKind, FaultRate, Memory, PlannedFault, Victims, When};
 pub use world::World;
 
 /// A world whose memory is not coherent: rows carry checksums.

@@ -11,15 +11,12 @@ pub(crate) struct Memory {
 impl Memory {
     /// Zeroed regions with the header words that a memory server writes.
     pub(crate) fn new(server_words: &[u64]) -> Self {
-        let make = |&words: &u64| {
-            let words = usize::try_from(words).expect("a simulated region fits into this process");
-            let mut memory = vec![0; words];
-            let header = region::header(words as u64 * WORD_BYTES);
-            assert!(words >= header.len(), "a region is larger than its header");
-            memory[..header.len()].copy_from_slice(&header);
-            memory
-        };
-        Self { regions: server_words.iter().map(make).collect() }
+        Self { regions: server_words.iter().map(|&words| fresh(words)).collect() }
+    }
+
+    /// Zeroes a region and writes its header again.
+    pub(crate) fn empty(&mut self, region: usize) {
+        self.regions[region] = fresh(self.region_words(region));
     }
 
     pub(crate) fn region_count(&self) -> usize {
@@ -49,4 +46,14 @@ impl Memory {
     pub(crate) fn store(&mut self, at: GlobalPtr, value: u64) {
         self.regions[usize::from(at.region().0)][(at.offset() / WORD_BYTES) as usize] = value;
     }
+}
+
+/// A zeroed region with its header.
+fn fresh(words: u64) -> Vec<u64> {
+    let header = region::header(words * WORD_BYTES);
+    let words = usize::try_from(words).expect("a simulated region fits into this process");
+    assert!(words >= header.len(), "a region is larger than its header");
+    let mut memory = vec![0; words];
+    memory[..header.len()].copy_from_slice(&header);
+    memory
 }

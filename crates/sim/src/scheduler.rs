@@ -17,9 +17,9 @@ pub(crate) enum Happening {
     /// The part of a batch behind a fence is posted.
     Segment { flight: u32 },
     /// A batch's completion arrives at its owner.
-    Complete { flight: u32 },
-    /// A sleeper wakes.
-    Timer { timer: u32 },
+    Complete { flight: u32, number: u64 },
+    /// A sleeper wakes, unless its node's clock was changed since.
+    Timer { timer: u32, plan: u32 },
     /// A woken task runs.
     Run { task: TaskId },
     /// A call arrives at its service.
@@ -28,6 +28,8 @@ pub(crate) enum Happening {
     Answer { call: u64 },
     /// A caller gives up on a dead node.
     Unanswered { call: u64 },
+    /// A pause ends, unless it has ended before.
+    Resume { group: u32, pause: u32 },
 }
 
 /// A task; its place is used again under another generation.
@@ -169,6 +171,8 @@ struct Task {
 pub(crate) struct Tasks {
     places: Vec<Task>,
     free: Vec<u32>,
+    /// The group of the `block_on` that is running.
+    pub(crate) main_group: u32,
 }
 
 impl Tasks {
@@ -209,6 +213,15 @@ impl Tasks {
         None
     }
 
+    /// The group of a task that has not ended.
+    pub(crate) fn group_of(&self, id: TaskId) -> Option<u32> {
+        if id.place == MAIN {
+            return Some(self.main_group);
+        }
+        let task = &self.places[id.place as usize];
+        (task.generation == id.generation).then_some(task.group)
+    }
+
     /// A task has ended.
     pub(crate) fn remove(&mut self, id: TaskId) {
         if self.places[id.place as usize].generation == id.generation {
@@ -244,65 +257,5 @@ impl Tasks {
     /// Number of tasks that have not ended.
     pub(crate) fn count(&self) -> usize {
         self.places.len() - self.free.len()
-    }
-}
-
-/// Sleepers. A place is free again when its moment has come, awaited or not.
-#[derive(Default)]
-pub(crate) struct Timers {
-    places: Vec<Timer>,
-    free: Vec<u32>,
-}
-
-#[derive(Default)]
-struct Timer {
-    waker: Option<Waker>,
-    is_awaited: bool,
-    is_over: bool,
-}
-
-impl Timers {
-    pub(crate) fn add(&mut self) -> u32 {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Timer::default());
-            (self.places.len() - 1) as u32
-        });
-        self.places[place as usize] = Timer { waker: None, is_awaited: true, is_over: false };
-        place
-    }
-
-    /// Whether somebody still waits for it: the moment of a forgotten timer need not come.
-    pub(crate) fn is_awaited(&self, timer: u32) -> bool {
-        self.places[timer as usize].is_awaited
-    }
-
-    /// The moment has come.
-    pub(crate) fn fire(&mut self, timer: u32) {
-        let place = &mut self.places[timer as usize];
-        place.is_over = true;
-        match place.waker.take() {
-            _ if !place.is_awaited => self.free.push(timer),
-            Some(waker) => waker.wake(),
-            None => {}
-        }
-    }
-
-    /// Whether the moment has come; if not, `waker` is woken then.
-    pub(crate) fn poll(&mut self, timer: u32, waker: &Waker) -> bool {
-        let place = &mut self.places[timer as usize];
-        if !place.is_over {
-            place.waker = Some(waker.clone());
-        }
-        place.is_over
-    }
-
-    /// Nobody waits any more.
-    pub(crate) fn forget(&mut self, timer: u32) {
-        let place = &mut self.places[timer as usize];
-        place.is_awaited = false;
-        place.waker = None;
-        if place.is_over {
-            self.free.push(timer);
-        }
     }
 }

@@ -2,32 +2,20 @@
 
 use crate::calls::Calls;
 use crate::config::SimConfig;
-use crate::faults::Faults;
 use crate::flight::Flights;
+use crate::inject::Injector;
+use crate::links::Links;
 use crate::memory::Memory;
+use crate::points::Points;
+use crate::processes::{Group, Node};
 use crate::random::Random;
-use crate::scheduler::{Happening, Queue, TaskFuture, Tasks, Timers, WokenTasks};
+use crate::scheduler::{Happening, Queue, TaskFuture, Tasks, WokenTasks};
+use crate::timers::Timers;
 use crate::trace::Trace;
 use crate::verbs::Barrier;
 use fabric::AddressMap;
 use layout::NodeId;
 use std::sync::Arc;
-
-/// A memory server or a compute server.
-pub(crate) struct Node {
-    /// Its region answers no verbs any more.
-    pub(crate) memory_is_dead: bool,
-    /// The tasks of its services.
-    pub(crate) services: u32,
-    /// The node's own randomness, whatever others draw.
-    pub(crate) random: Random,
-}
-
-/// Tasks that die together.
-pub(crate) struct Group {
-    pub(crate) node: NodeId,
-    pub(crate) is_dead: bool,
-}
 
 /// What the driver of a world must do itself.
 pub(crate) enum Outside {
@@ -62,7 +50,15 @@ pub(crate) struct Core {
     pub(crate) calls: Calls,
     pub(crate) nodes: Vec<Node>,
     pub(crate) groups: Vec<Group>,
-    pub(crate) faults: Faults,
+    /// Restarts so far.
+    pub(crate) lives: u32,
+    /// Some process was paused at some time.
+    pub(crate) pauses_are_used: bool,
+    /// Batches posted so far.
+    pub(crate) batches: u64,
+    pub(crate) points: Points,
+    pub(crate) links: Links,
+    pub(crate) injector: Injector,
     pub(crate) trace: Trace,
 }
 
@@ -70,12 +66,8 @@ impl Core {
     pub(crate) fn new(config: SimConfig, coherent: bool) -> Self {
         let memory = Memory::new(&config.server_words);
         let node_count = memory.region_count() as u16 + config.compute_nodes;
-        let node = |number: u16| Node {
-            memory_is_dead: false,
-            services: u32::from(number),
-            random: Random::new(config.seed, 1 + u64::from(number)),
-        };
-        let group = |number: u16| Group { node: NodeId(number), is_dead: false };
+        let node = |number| Node::new(number, config.seed);
+        let group = |number| Group::new(NodeId(number));
         Self {
             coherent,
             now_ns: 0,
@@ -94,7 +86,12 @@ impl Core {
             calls: Calls::new(node_count),
             nodes: (0..node_count).map(node).collect(),
             groups: (0..node_count).map(group).collect(),
-            faults: Faults::default(),
+            lives: 0,
+            pauses_are_used: false,
+            batches: 0,
+            points: Points::default(),
+            links: Links::new(node_count),
+            injector: Injector::new(&config),
             trace: Trace::new(config.trace),
             config,
         }
@@ -104,13 +101,24 @@ impl Core {
     pub(crate) fn advance(&mut self, deadline_ns: u64) -> Outside {
         self.plan_woken();
         loop {
-            let Some((time_ns, what)) = self.queue.pop(deadline_ns) else {
-                return if self.queue.is_empty() { Outside::Idle } else { Outside::Deadline };
+            // At one moment faults come first.
+            let fault_ns = self.injector.next_ns();
+            let Some((time_ns, what)) = self.queue.pop(deadline_ns.min(fault_ns - 1)) else {
+                // Chance alone does not keep a world from coming to rest.
+                let goes_on = !self.queue.is_empty() || self.injector.is_waited_for();
+                if fault_ns <= deadline_ns && fault_ns < u64::MAX && goes_on {
+                    self.inject_next();
+                    self.plan_woken();
+                    continue;
+                }
+                if goes_on {
+                    return Outside::Deadline;
+                }
+                return Outside::Idle;
             };
-            if let Happening::Timer { timer } = what
-                && !self.timers.is_awaited(timer)
+            if let Happening::Timer { timer, plan } = what
+                && self.timers.is_idle(timer, plan)
             {
-                self.timers.fire(timer);
                 continue;
             }
             debug_assert!(time_ns >= self.now_ns);
@@ -124,6 +132,7 @@ impl Core {
             }
             match what {
                 Happening::Word { flight, verb, word } => self.word(flight, verb, word),
+                Happening::Run { task } if self.is_held(task) => {}
                 Happening::Run { task } => return Outside::Run(task),
                 Happening::Request { call } => return Outside::Request(call),
                 other => {
@@ -137,8 +146,9 @@ impl Core {
     fn happen(&mut self, what: Happening) {
         match what {
             Happening::Segment { flight } => self.post_segment(flight),
-            Happening::Complete { flight } => self.complete(flight),
-            Happening::Timer { timer } => self.timers.fire(timer),
+            Happening::Complete { flight, number } => self.complete(flight, number),
+            Happening::Timer { timer, .. } => self.timers.fire(timer),
+            Happening::Resume { group, pause } => self.resume_after(group, pause),
             Happening::Answer { call } => self.answer_arrives(call),
             Happening::Unanswered { call } => self.give_up(call),
             Happening::Word { .. } | Happening::Run { .. } | Happening::Request { .. } => {
@@ -150,59 +160,5 @@ impl Core {
     fn plan_woken(&mut self) {
         let wake = self.config.wake_ns;
         self.woken.plan(&mut self.queue, self.now_ns, wake, &mut self.random);
-    }
-
-    /// A new group of tasks on `node`.
-    pub(crate) fn add_group(&mut self, node: NodeId) -> u32 {
-        assert!(usize::from(node.0) < self.nodes.len(), "there is no node {}", node.0);
-        self.groups.push(Group { node, is_dead: false });
-        (self.groups.len() - 1) as u32
-    }
-
-    pub(crate) fn is_dead(&self, group: u32) -> bool {
-        self.groups[group as usize].is_dead
-    }
-
-    /// Whether verbs to `node` are never carried out.
-    pub(crate) fn memory_is_dead(&self, node: NodeId) -> bool {
-        self.nodes.get(usize::from(node.0)).is_none_or(|node| node.memory_is_dead)
-    }
-
-    /// Kills a group: its tasks never run again. What it has posted may still happen, in part.
-    pub(crate) fn kill_group(&mut self, group: u32) {
-        if self.is_dead(group) {
-            return;
-        }
-        self.groups[group as usize].is_dead = true;
-        self.trace.event(self.now_ns, "killed group", u64::from(group));
-        self.tasks.kill(group, &mut self.graveyard);
-        self.cut_flights(group);
-        self.cut_calls(group);
-        let node = self.groups[group as usize].node;
-        if self.nodes[usize::from(node.0)].services == group {
-            self.fail_calls_to(node);
-        }
-    }
-
-    /// Kills a node: all its groups, and its memory.
-    pub(crate) fn kill_node(&mut self, node: NodeId) {
-        self.trace.event(self.now_ns, "killed node", u64::from(node.0));
-        self.nodes[usize::from(node.0)].memory_is_dead = true;
-        for group in 0..self.groups.len() as u32 {
-            if self.groups[group as usize].node == node {
-                self.kill_group(group);
-            }
-        }
-    }
-
-    /// Gives a node a new group for its services, and lets its memory answer again.
-    pub(crate) fn revive_node(&mut self, node: NodeId) -> u32 {
-        let services = self.nodes[usize::from(node.0)].services;
-        assert!(self.is_dead(services), "node {} is alive", node.0);
-        let group = self.add_group(node);
-        let node = &mut self.nodes[usize::from(node.0)];
-        node.services = group;
-        node.memory_is_dead = false;
-        group
     }
 }

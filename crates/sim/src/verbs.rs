@@ -2,12 +2,13 @@
 //! reading: the words of a verb come in any order, and verbs too unless the contract orders them.
 
 use crate::config::Interval;
+use crate::fault::FaultKind;
 use crate::flight::{Flight, Phase, VerbState};
 use crate::scheduler::Happening;
 use crate::state::Core;
 use fabric::{ALWAYS_WRITTEN_END, FabricError, Verb};
 use layout::row::{Cover, HEADER, LINK, VERSION, checksum};
-use layout::{GlobalPtr, VersionWord, bucket};
+use layout::{GlobalPtr, NodeId, VersionWord, bucket};
 use std::ops::Range;
 
 /// When the verbs of one segment to one server that others must wait for have taken effect.
@@ -15,6 +16,15 @@ use std::ops::Range;
 pub(crate) struct Barrier {
     writes_ns: u64,
     atomics_ns: u64,
+}
+
+/// How a verb gets to its server.
+#[derive(Clone, Copy)]
+struct Way {
+    /// How many times slower than usual the cards are.
+    slowness: u64,
+    /// How much longer the link takes.
+    crossing_ns: u64,
 }
 
 /// In place of a word's number: the version word is marked as torn.
@@ -27,7 +37,8 @@ impl Core {
     pub(crate) fn post_segment(&mut self, place: u32) {
         let mut flight = self.flights.take(place);
         self.barriers.fill(Barrier::default());
-        let is_cut = self.now_ns > flight.cut_ns || self.is_dead(flight.group);
+        let has_ended = flight.failure.is_some() && flight.next_verb > 0;
+        let is_cut = has_ended || self.now_ns > flight.cut_ns || self.is_dead(flight.group);
         while !is_cut && (flight.next_verb as usize) < flight.verbs.len() {
             let index = flight.next_verb;
             flight.next_verb += 1;
@@ -53,10 +64,15 @@ impl Core {
             return;
         }
         let node = self.addresses.primary(at.region());
-        if self.memory_is_dead(node) {
+        if self.memory_is_dead(node) || self.is_refused(flight, node) {
             flight.failure = Some(FabricError::Unreachable(node));
             return;
         }
+        let Some(crossing_ns) = self.crossing_ns(flight.node, node) else {
+            flight.failure = Some(FabricError::Unreachable(node));
+            return;
+        };
+        let way = Way { slowness: self.slowness(flight.node, node), crossing_ns };
         let barrier = self.barriers[usize::from(node.0)];
         let writes_ns = if self.config.broken.write_before_later { 0 } else { barrier.writes_ns };
         let atomics_ns =
@@ -67,27 +83,39 @@ impl Core {
             | Verb::WriteWord { .. }
             | Verb::WriteRow { .. }
             | Verb::InstallRow { .. } => {
-                let start_ns = self.arrival(self.config.write_ns).max(writes_ns);
+                let start_ns = self.arrival(self.config.write_ns, way).max(writes_ns);
                 let end_ns = self.start_write(place, flight, index, verb, start_ns);
                 let barrier = &mut self.barriers[usize::from(node.0)];
                 barrier.writes_ns = barrier.writes_ns.max(end_ns);
             }
             Verb::CompareAndSwap { .. } | Verb::FetchAndAdd { .. } => {
-                let start_ns = self.arrival(self.config.atomic_ns).max(writes_ns).max(atomics_ns);
+                let start_ns =
+                    self.arrival(self.config.atomic_ns, way).max(writes_ns).max(atomics_ns);
                 flight.verbs[index as usize].remaining = 1;
                 self.queue.push(start_ns, Happening::Word { flight: place, verb: index, word: 0 });
                 let barrier = &mut self.barriers[usize::from(node.0)];
                 barrier.atomics_ns = barrier.atomics_ns.max(start_ns);
             }
             _ => {
-                let start_ns = self.arrival(self.config.read_ns).max(writes_ns).max(atomics_ns);
+                let start_ns =
+                    self.arrival(self.config.read_ns, way).max(writes_ns).max(atomics_ns);
                 self.start_read(place, flight, index, verb, start_ns);
             }
         }
     }
 
-    fn arrival(&mut self, way: Interval) -> u64 {
-        self.now_ns + way.draw(&mut self.random)
+    fn arrival(&mut self, usual: Interval, way: Way) -> u64 {
+        self.now_ns + usual.draw(&mut self.random) * way.slowness + way.crossing_ns
+    }
+
+    /// Whether a verb goes to an earlier life of its server.
+    #[inline]
+    fn is_refused(&mut self, flight: &Flight, node: NodeId) -> bool {
+        let is_refused = self.lives > 0 && self.has_stale_key(flight.group, node);
+        if is_refused {
+            self.injector.count(FaultKind::StaleKey);
+        }
+        is_refused
     }
 
     /// How long a verb of `words` words is under way at the server.
@@ -232,9 +260,14 @@ impl Core {
         let mut flight = self.flights.take(place);
         let verb = flight.verb(index);
         let node = self.addresses.primary(verb.target().region());
-        let is_dead = self.nodes[usize::from(node.0)].memory_is_dead;
+        let server = &self.nodes[usize::from(node.0)];
+        let is_stale = server.life > flight.life;
+        let is_dead = server.memory_is_dead || is_stale;
         if is_dead {
             flight.failure = Some(FabricError::Unreachable(node));
+        }
+        if is_stale && !flight.verbs[index as usize].is_lost {
+            self.injector.count(FaultKind::StaleKey);
         }
         if is_dead || self.now_ns > flight.cut_ns {
             flight.verbs[index as usize].is_lost = true;

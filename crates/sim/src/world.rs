@@ -2,7 +2,6 @@
 
 use crate::config::SimConfig;
 use crate::env::Endpoint;
-use crate::faults::Verdict;
 use crate::scheduler::{MAIN, TaskFuture, TaskId, TaskWaker};
 use crate::state::{Core, Outside};
 use fabric::{Batch, CallError, Service, ServiceId};
@@ -16,8 +15,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+/// Each service with the life of its node in which it was registered.
 type Services<const COHERENT: bool> =
-    BTreeMap<(NodeId, ServiceId), Arc<dyn Service<Endpoint<COHERENT>>>>;
+    BTreeMap<(NodeId, ServiceId), (u32, Arc<dyn Service<Endpoint<COHERENT>>>)>;
 
 /// What a world and its endpoints share.
 pub(crate) struct Shared<const COHERENT: bool> {
@@ -27,7 +27,7 @@ pub(crate) struct Shared<const COHERENT: bool> {
     services: RefCell<Services<COHERENT>>,
     /// Counts the calls of `block_on`: a late wake of an earlier one is told apart.
     blocks: Cell<u32>,
-    is_driven: Cell<bool>,
+    pub(crate) is_driven: Cell<bool>,
 }
 
 impl<const COHERENT: bool> Shared<COHERENT> {
@@ -49,7 +49,7 @@ impl<const COHERENT: bool> Shared<COHERENT> {
 
 /// A simulated world whose endpoints are [`Endpoint`]s. It owns everything in it: dropped, all tasks end.
 pub struct World<const COHERENT: bool> {
-    shared: Rc<Shared<COHERENT>>,
+    pub(crate) shared: Rc<Shared<COHERENT>>,
 }
 
 /// Why time stopped passing.
@@ -80,8 +80,11 @@ impl<const COHERENT: bool> World<COHERENT> {
     /// A world at time 0. Nodes 0, 1, ... are the memory servers, each with the region of its number;
     /// the compute nodes follow.
     pub fn new(config: SimConfig) -> Self {
+        let plan = config.plan.clone();
+        let mut core = Core::new(config, COHERENT);
+        plan.iter().for_each(|planned| core.plan_fault(planned));
         let shared = Shared {
-            core: RefCell::new(Core::new(config, COHERENT)),
+            core: RefCell::new(core),
             extra: RefCell::default(),
             services: RefCell::default(),
             blocks: Cell::new(0),
@@ -90,7 +93,7 @@ impl<const COHERENT: bool> World<COHERENT> {
         Self { shared: Rc::new(shared) }
     }
 
-    fn core<T>(&self, look: impl FnOnce(&mut Core) -> T) -> T {
+    pub(crate) fn core<T>(&self, look: impl FnOnce(&mut Core) -> T) -> T {
         look(&mut self.shared.core.borrow_mut())
     }
 
@@ -130,7 +133,8 @@ impl<const COHERENT: bool> World<COHERENT> {
         id: ServiceId,
         service: Arc<dyn Service<Endpoint<COHERENT>>>,
     ) {
-        self.shared.services.borrow_mut().insert((node, id), service);
+        let life = self.core(|core| core.node(node).life);
+        self.shared.services.borrow_mut().insert((node, id), (life, service));
     }
 
     /// Starts a task in the kill group of `env`.
@@ -155,7 +159,10 @@ impl<const COHERENT: bool> World<COHERENT> {
         let generation = self.shared.blocks.get();
         self.shared.blocks.set(generation + 1);
         let task = TaskId { place: MAIN, generation };
-        let task_waker = self.core(|core| TaskWaker::new(task, &core.woken));
+        let task_waker = self.core(|core| {
+            core.tasks.main_group = env.group();
+            TaskWaker::new(task, &core.woken)
+        });
         let waker = Waker::from(task_waker.clone());
         let mut future = pin!(future);
         waker.wake_by_ref();
@@ -249,8 +256,9 @@ impl<const COHERENT: bool> World<COHERENT> {
             return;
         };
         let key = (request.target, request.service);
+        let emptied_in = self.core(|core| core.node(request.target).emptied_in);
         let service = self.shared.services.borrow().get(&key).cloned();
-        let Some(service) = service else {
+        let Some((_, service)) = service.filter(|(life, _)| *life >= emptied_in) else {
             let answer = Err(CallError::NoSuchService(request.target, request.service));
             return self.core(|core| core.handled(call, answer));
         };
@@ -265,7 +273,7 @@ impl<const COHERENT: bool> World<COHERENT> {
     }
 
     /// Drops the futures of killed tasks, while nothing is borrowed.
-    fn bury(&self) {
+    pub(crate) fn bury(&self) {
         while let Some(task) = self.core(|core| core.graveyard.pop()) {
             drop(task);
         }
@@ -320,65 +328,6 @@ impl<const COHERENT: bool> World<COHERENT> {
         for (word, &value) in values.iter().enumerate() {
             self.poke(at.add_words(word as u64), value);
         }
-    }
-
-    /// Kills the group of whoever arrives at `point` as the `nth`, counted from 1. In a service's handler
-    /// that is all services of its node, whose memory still answers verbs.
-    pub fn kill_at(&self, point: &str, nth: u64) {
-        self.core(|core| core.faults.plan(point, nth, Verdict::KillGroup));
-    }
-
-    /// Kills the node of whoever arrives at `point` as the `nth`, with its memory.
-    pub fn kill_node_at(&self, point: &str, nth: u64) {
-        self.core(|core| core.faults.plan(point, nth, Verdict::KillNode));
-    }
-
-    /// Holds whoever arrives at `point` as the `nth` for a while.
-    pub fn hold_at(&self, point: &str, nth: u64, duration_ns: u64) {
-        self.core(|core| core.faults.plan(point, nth, Verdict::Hold { duration_ns }));
-    }
-
-    /// Kills the group of `env`: its tasks never run again. What it has posted may still happen.
-    pub fn kill(&self, env: &Endpoint<COHERENT>) {
-        self.core(|core| core.kill_group(env.group()));
-        self.bury_unless_driven();
-    }
-
-    /// Kills the services of `node`; its memory still answers verbs.
-    pub fn kill_services(&self, node: NodeId) {
-        self.core(|core| {
-            let group = core.nodes[usize::from(node.0)].services;
-            core.kill_group(group);
-        });
-        self.bury_unless_driven();
-    }
-
-    /// Kills `node` with all its endpoints, its services, and its memory, which keeps its words but
-    /// answers no verbs.
-    pub fn kill_node(&self, node: NodeId) {
-        self.core(|core| core.kill_node(node));
-        self.bury_unless_driven();
-    }
-
-    /// Lets a node whose services were killed answer calls, and verbs, again.
-    pub fn revive_node(&self, node: NodeId) {
-        self.core(|core| core.revive_node(node));
-    }
-
-    fn bury_unless_driven(&self) {
-        if !self.shared.is_driven.get() {
-            self.bury();
-        }
-    }
-
-    /// How often each failure point was reached.
-    pub fn reached(&self) -> BTreeMap<&'static str, u64> {
-        self.core(|core| core.faults.reached().clone())
-    }
-
-    /// How often somebody asked whether guard `name` is removed.
-    pub fn mutant_asked(&self, name: &str) -> u64 {
-        self.core(|core| core.faults.asked(name))
     }
 
     /// Accesses to words so far.

@@ -7,6 +7,7 @@ mod determinism;
 mod dropped;
 mod faults;
 mod help;
+mod injected;
 mod limits;
 mod order;
 mod rows;

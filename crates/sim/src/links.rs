@@ -1,0 +1,148 @@
+//! The ways between nodes: slow ones, blocked ones.
+
+use crate::config::Interval;
+use crate::fault::FaultKind;
+use crate::random::Random;
+use crate::state::Core;
+use layout::NodeId;
+
+/// One direction between two nodes.
+#[derive(Clone, Copy)]
+struct Link {
+    delay_ns: Interval,
+    delayed_until_ns: u64,
+    blocked_until_ns: u64,
+    /// Which kind of partition blocks it.
+    blocked_by: FaultKind,
+}
+
+/// What a link does with a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Passage {
+    /// It arrives, so much later than usual.
+    After { delay_ns: u64, is_delayed: bool },
+    /// Nothing passes before this moment.
+    Blocked { until_ns: u64, by: FaultKind },
+}
+
+/// All links of a world.
+pub(crate) struct Links {
+    node_count: usize,
+    links: Vec<Link>,
+    /// No link was ever anything but open.
+    is_quiet: bool,
+}
+
+impl Links {
+    pub(crate) fn new(node_count: u16) -> Self {
+        let node_count = usize::from(node_count);
+        let open = Link {
+            delay_ns: Interval::new(0, 0),
+            delayed_until_ns: 0,
+            blocked_until_ns: 0,
+            blocked_by: FaultKind::OneWayPartition,
+        };
+        Self { node_count, links: vec![open; node_count * node_count], is_quiet: true }
+    }
+
+    /// Whether every message passes as usual.
+    #[inline]
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.is_quiet
+    }
+
+    fn link(&mut self, from: NodeId, to: NodeId) -> &mut Link {
+        &mut self.links[usize::from(from.0) * self.node_count + usize::from(to.0)]
+    }
+
+    /// What happens to a message that is sent now.
+    pub(crate) fn pass(
+        &mut self,
+        from: NodeId,
+        to: NodeId,
+        now_ns: u64,
+        random: &mut Random,
+    ) -> Passage {
+        let link = *self.link(from, to);
+        if now_ns < link.blocked_until_ns {
+            return Passage::Blocked { until_ns: link.blocked_until_ns, by: link.blocked_by };
+        }
+        let is_delayed = now_ns < link.delayed_until_ns;
+        let delay_ns = if is_delayed { link.delay_ns.draw(random) } else { 0 };
+        Passage::After { delay_ns, is_delayed }
+    }
+
+    pub(crate) fn delay(&mut self, from: NodeId, to: NodeId, delay_ns: Interval, until_ns: u64) {
+        self.is_quiet = false;
+        let link = self.link(from, to);
+        link.delay_ns = delay_ns;
+        link.delayed_until_ns = until_ns;
+    }
+
+    /// Blocks a link. A node always reaches itself.
+    pub(crate) fn block(&mut self, from: NodeId, to: NodeId, until_ns: u64, by: FaultKind) {
+        if from != to {
+            self.is_quiet = false;
+            let link = self.link(from, to);
+            link.blocked_until_ns = link.blocked_until_ns.max(until_ns);
+            link.blocked_by = by;
+        }
+    }
+
+    /// Opens one link.
+    pub(crate) fn heal(&mut self, from: NodeId, to: NodeId) {
+        let link = self.link(from, to);
+        link.delayed_until_ns = 0;
+        link.blocked_until_ns = 0;
+    }
+
+    /// Opens all links.
+    pub(crate) fn heal_all(&mut self) {
+        for link in &mut self.links {
+            link.delayed_until_ns = 0;
+            link.blocked_until_ns = 0;
+        }
+        self.is_quiet = true;
+    }
+}
+
+impl Core {
+    /// How much longer than usual a message is on its way; `None`: it does not arrive before its sender
+    /// gives up. The two ends need not have a link: nobody answers from a node that is not there.
+    #[inline]
+    pub(crate) fn crossing_ns(&mut self, from: NodeId, to: NodeId) -> Option<u64> {
+        if self.links.is_quiet() || usize::from(to.0) >= self.nodes.len() {
+            return Some(0);
+        }
+        match self.links.pass(from, to, self.now_ns, &mut self.random) {
+            Passage::After { delay_ns, is_delayed } => {
+                if is_delayed {
+                    self.injector.count(FaultKind::LinkDelay);
+                }
+                Some(delay_ns)
+            }
+            Passage::Blocked { until_ns, by } => {
+                self.injector.count(by);
+                let wait_ns = until_ns - self.now_ns;
+                let is_in_time = self.config.unreachable_after_ns.is_none_or(|ns| wait_ns < ns);
+                is_in_time.then_some(wait_ns)
+            }
+        }
+    }
+
+    /// How many times slower than usual what goes from one card to the other is.
+    #[inline]
+    pub(crate) fn slowness(&mut self, from: NodeId, to: NodeId) -> u64 {
+        let now_ns = self.now_ns;
+        let grey = |node: &crate::processes::Node| match now_ns < node.grey_until_ns {
+            true => node.grey_factor,
+            false => 1,
+        };
+        let nodes = &self.nodes;
+        let slowness = grey(&nodes[usize::from(from.0)]).max(grey(&nodes[usize::from(to.0)]));
+        if slowness > 1 {
+            self.injector.count(FaultKind::GreyCard);
+        }
+        slowness
+    }
+}

@@ -1,0 +1,255 @@
+//! Nodes and the processes on them: they die, stop for a while, and come back.
+
+use crate::clock::Clock;
+use crate::fault::{FaultKind, Memory};
+use crate::random::Random;
+use crate::scheduler::{Happening, TaskId};
+use crate::state::Core;
+use layout::NodeId;
+
+/// A memory server or a compute server.
+pub(crate) struct Node {
+    /// Its region answers no verbs any more.
+    pub(crate) memory_is_dead: bool,
+    /// The tasks of its services.
+    pub(crate) services: u32,
+    /// The node's own randomness, whatever others draw.
+    pub(crate) random: Random,
+    pub(crate) clock: Clock,
+    /// Which restart of the world began its present life; 0 is the first life.
+    pub(crate) life: u32,
+    /// The life in which it began with nothing, its services forgotten.
+    pub(crate) emptied_in: u32,
+    /// It hands out no memory before this moment.
+    pub(crate) full_until_ns: u64,
+    /// Its card is slow before this moment,
+    pub(crate) grey_until_ns: u64,
+    /// so many times.
+    pub(crate) grey_factor: u64,
+}
+
+impl Node {
+    pub(crate) fn new(number: u16, seed: u64) -> Self {
+        Self {
+            memory_is_dead: false,
+            services: u32::from(number),
+            random: Random::new(seed, 1 + u64::from(number)),
+            clock: Clock::default(),
+            life: 0,
+            emptied_in: 0,
+            full_until_ns: 0,
+            grey_until_ns: 0,
+            grey_factor: 1,
+        }
+    }
+}
+
+/// A process: tasks that die together.
+pub(crate) struct Group {
+    pub(crate) node: NodeId,
+    pub(crate) is_dead: bool,
+    is_paused: bool,
+    /// Counts its pauses.
+    pauses: u32,
+    /// Tasks that would have run.
+    held: Vec<TaskId>,
+    /// It was paused and has posted nothing since.
+    was_paused: bool,
+    /// Lives of other nodes that it knows: it was told that the keys of the earlier ones are stale.
+    known_lives: Vec<(NodeId, u32)>,
+}
+
+impl Group {
+    pub(crate) fn new(node: NodeId) -> Self {
+        Self {
+            node,
+            is_dead: false,
+            is_paused: false,
+            pauses: 0,
+            held: Vec::new(),
+            was_paused: false,
+            known_lives: Vec::new(),
+        }
+    }
+}
+
+impl Core {
+    pub(crate) fn node(&mut self, node: NodeId) -> &mut Node {
+        let number = usize::from(node.0);
+        assert!(number < self.nodes.len(), "there is no node {number}");
+        &mut self.nodes[number]
+    }
+
+    /// A new group of tasks on `node`. It connects now, so it knows all present lives.
+    pub(crate) fn add_group(&mut self, node: NodeId) -> u32 {
+        assert!(usize::from(node.0) < self.nodes.len(), "there is no node {}", node.0);
+        let mut group = Group::new(node);
+        let lives = self.nodes.iter().enumerate().filter(|(_, node)| node.life > 0);
+        group.known_lives.extend(lives.map(|(number, node)| (NodeId(number as u16), node.life)));
+        self.groups.push(group);
+        (self.groups.len() - 1) as u32
+    }
+
+    pub(crate) fn is_dead(&self, group: u32) -> bool {
+        self.groups[group as usize].is_dead
+    }
+
+    /// Whether verbs to `node` are never carried out.
+    pub(crate) fn memory_is_dead(&self, node: NodeId) -> bool {
+        self.nodes.get(usize::from(node.0)).is_none_or(|node| node.memory_is_dead)
+    }
+
+    /// Kills a group: its tasks never run again. What it has posted may still happen, in part.
+    pub(crate) fn kill_group(&mut self, group: u32) {
+        if self.is_dead(group) {
+            return;
+        }
+        let dying = &mut self.groups[group as usize];
+        dying.is_dead = true;
+        dying.held.clear();
+        self.injector.count(FaultKind::ProcessKill);
+        self.trace.event(self.now_ns, "killed group", u64::from(group));
+        self.tasks.kill(group, &mut self.graveyard);
+        self.cut_flights(group);
+        self.cut_calls(group);
+        let node = self.groups[group as usize].node;
+        if self.nodes[usize::from(node.0)].services == group {
+            self.fail_calls_to(node);
+        }
+    }
+
+    /// Kills a node: all its groups, and its memory.
+    pub(crate) fn kill_node(&mut self, node: NodeId) {
+        self.trace.event(self.now_ns, "killed node", u64::from(node.0));
+        self.node(node).memory_is_dead = true;
+        self.injector.count(FaultKind::NodeCrash);
+        for group in 0..self.groups.len() as u32 {
+            if self.groups[group as usize].node == node {
+                self.kill_group(group);
+            }
+        }
+    }
+
+    /// Gives a node a new group for its services, and lets its memory answer again.
+    pub(crate) fn revive_node(&mut self, node: NodeId) -> u32 {
+        let services = self.node(node).services;
+        assert!(self.is_dead(services), "node {} is alive", node.0);
+        let group = self.add_group(node);
+        let node = self.node(node);
+        node.services = group;
+        node.memory_is_dead = false;
+        group
+    }
+
+    /// Begins the next life of a node, after a crash if it is alive. Verbs to its earlier life are refused.
+    pub(crate) fn restart_node(&mut self, node: NodeId, memory: Memory) {
+        if !self.is_dead(self.nodes[usize::from(node.0)].services) {
+            self.kill_node(node);
+        }
+        self.lives += 1;
+        self.node(node).life = self.lives;
+        self.trace.event(self.now_ns, "restarted node", u64::from(node.0));
+        self.revive_node(node);
+        match memory {
+            Memory::Kept => self.injector.count(FaultKind::RestartWithMemory),
+            Memory::Lost => {
+                self.injector.count(FaultKind::RestartWithoutMemory);
+                self.forget_answers(node);
+                self.node(node).emptied_in = self.lives;
+                if usize::from(node.0) < self.memory.region_count() {
+                    self.memory.empty(usize::from(node.0));
+                }
+            }
+        }
+    }
+
+    /// Whether `group` has the keys of an earlier life of `node`. It learns so by being refused once.
+    pub(crate) fn has_stale_key(&mut self, group: u32, node: NodeId) -> bool {
+        let life = self.nodes[usize::from(node.0)].life;
+        let known = &mut self.groups[group as usize].known_lives;
+        match known.iter_mut().find(|(known, _)| *known == node) {
+            Some((_, known)) => std::mem::replace(known, life) != life,
+            None => {
+                known.push((node, life));
+                true
+            }
+        }
+    }
+
+    /// Stops a process: its tasks wait until it is resumed.
+    pub(crate) fn pause_group(&mut self, group: u32, lasts_ns: u64) {
+        let process = &mut self.groups[group as usize];
+        if process.is_dead {
+            return;
+        }
+        process.is_paused = true;
+        process.pauses += 1;
+        let pause = process.pauses;
+        self.pauses_are_used = true;
+        self.trace.event(self.now_ns, "paused group", u64::from(group));
+        if lasts_ns != u64::MAX {
+            self.queue.push(self.now_ns + lasts_ns, Happening::Resume { group, pause });
+        }
+    }
+
+    pub(crate) fn pause_node(&mut self, node: NodeId, lasts_ns: u64) {
+        for group in 0..self.groups.len() as u32 {
+            if self.groups[group as usize].node == node {
+                self.pause_group(group, lasts_ns);
+            }
+        }
+    }
+
+    /// Lets a paused process run again: what it would have done meanwhile, it does now.
+    pub(crate) fn resume_group(&mut self, group: u32) {
+        let process = &mut self.groups[group as usize];
+        if !std::mem::take(&mut process.is_paused) {
+            return;
+        }
+        process.was_paused = !process.held.is_empty();
+        for task in std::mem::take(&mut process.held) {
+            let time_ns = self.now_ns + self.config.wake_ns.draw(&mut self.random);
+            self.queue.push(time_ns, Happening::Run { task });
+        }
+        self.trace.event(self.now_ns, "resumed group", u64::from(group));
+    }
+
+    /// The time of a pause is over.
+    pub(crate) fn resume_after(&mut self, group: u32, pause: u32) {
+        if self.groups[group as usize].pauses == pause {
+            self.resume_group(group);
+        }
+    }
+
+    pub(crate) fn resume_all(&mut self) {
+        for group in 0..self.groups.len() as u32 {
+            self.resume_group(group);
+        }
+    }
+
+    /// Whether a woken task must wait, because its process is paused.
+    #[inline]
+    pub(crate) fn is_held(&mut self, task: TaskId) -> bool {
+        self.pauses_are_used && self.hold(task)
+    }
+
+    fn hold(&mut self, task: TaskId) -> bool {
+        let Some(group) = self.tasks.group_of(task) else {
+            return false;
+        };
+        let process = &mut self.groups[group as usize];
+        if process.is_paused {
+            process.held.push(task);
+            self.injector.count(FaultKind::ProcessPause);
+        }
+        process.is_paused
+    }
+
+    /// A process posts something.
+    #[inline]
+    pub(crate) fn note_zombie(&mut self, group: u32) {
+        if self.pauses_are_used && std::mem::take(&mut self.groups[group as usize].was_paused) {
+            self.injector.count(FaultKind::Zombie);
+        }
+    }
+}

@@ -302,6 +302,17 @@ fn a_trace_shows_the_verbs_of_each_type() {
     assert!(traces.contains("round trip") && traces.contains("CompareAndSwap"));
 }
 
+#[test]
+fn a_rate_limits_the_transactions_and_leaves_the_processors_time() {
+    let output = namdb("bench bank --seconds 1 --threads 2 --rate 500 --memory 256M --json -");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!((400.0..550.0).contains(&number(&report, "/txn_per_s")), "{report}");
+    assert!(number(&report, "/cpu_seconds") < 0.5, "{report}");
+    assert!(text(&output.stderr).contains("at most 500 transactions per second"));
+    assert!(!text(&output.stderr).contains("busy with other things"));
+}
+
 /// What a log of a soak holds.
 fn logged(path: &std::path::Path) -> Vec<Value> {
     let log = std::fs::read_to_string(path).unwrap_or_default();
@@ -384,6 +395,8 @@ fn nonsense_is_answered_in_a_sentence() {
         ("bench ycsb --records 64 --ops-per-txn 64", "twice as many"),
         ("bench ycsb --records 1000 --memory 36M", "--memory 4"),
         ("soak --minutes 1 --sample 61", "at most the 60 s of the run"),
+        ("soak --minutes 1 --rate 0", "a number of transactions per second, from 0.01"),
+        ("bench bank --rate fast", "a number of transactions per second, from 0.01"),
         ("soak --minutes 1 --sample 0.05", "at least 0.1 s"),
         ("soak --minutes 1 --json same --plot same", "files of their own"),
         ("soak --minutes 1 --log same --plot same", "files of their own"),

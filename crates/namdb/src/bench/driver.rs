@@ -3,6 +3,7 @@
 
 use super::LocalWorkload;
 use super::measure::{Reading, Window, add_statistics, statistics};
+use super::pace::Pace;
 use super::populate::populate;
 use anyhow::{Context, Result};
 use fabric::run_now;
@@ -10,7 +11,7 @@ use namdb::Db;
 use namdb::host::{Moment, process_cpu_s, process_kernel_s, sleep_ms};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use txn::Abort;
+use txn::{Abort, TxnError};
 use workload::{RunTotals, TransactionResult, WorkloadError};
 
 /// How long the driver sleeps at a time; it reacts to an interruption after that.
@@ -33,6 +34,8 @@ pub struct RunPlan {
     pub windows: u64,
     /// Seed of the terminals.
     pub seed: u64,
+    /// Most transactions per second that all threads together start; as many as they can if there is none.
+    pub rate: Option<f64>,
 }
 
 /// Time that has passed.
@@ -318,6 +321,18 @@ impl<'a> Conductor<'a> {
     }
 }
 
+/// Sleeps for so many seconds, or until the window with this number is over.
+fn wait(seconds: f64, control: &Control, window: u64) {
+    let start = Moment::now();
+    while control.window.load(Relaxed) == window {
+        let left_s = seconds - start.elapsed_s();
+        if left_s <= 0.0 {
+            return;
+        }
+        sleep_ms(((left_s * 1e3) as u64).clamp(1, SLEEP_MS));
+    }
+}
+
 /// A worker: transaction after transaction, with one look at the clock between two of them.
 fn work<W: LocalWorkload>(
     db: &Db,
@@ -334,6 +349,7 @@ fn work<W: LocalWorkload>(
     let mut number = control.window.load(Relaxed);
     let mut before = Reading::of(&lane);
     let mut window_start = *statistics(&lane);
+    let mut pace = plan.rate.map(|rate| Pace::new(rate / f64::from(plan.threads)));
     let mut time = Moment::now();
     let mut finished_count = 0;
     while number != STOP {
@@ -353,6 +369,13 @@ fn work<W: LocalWorkload>(
         control.finished[thread as usize].0.store(finished_count, Relaxed);
         if is_full {
             control.is_out_of_memory.store(true, Relaxed);
+        }
+        if let Some(ahead_s) = pace.as_mut().and_then(Pace::step)
+            && !is_full
+        {
+            run_now(lane.rest()).map_err(TxnError::from)?;
+            wait(ahead_s, control, number);
+            (before, time) = (Reading::of(&lane), Moment::now());
         }
         let current = if is_full { STOP } else { control.window.load(Relaxed) };
         if current != number {

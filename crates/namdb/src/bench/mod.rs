@@ -5,6 +5,7 @@ pub mod json;
 pub mod json_lines;
 pub mod load;
 pub mod measure;
+pub mod pace;
 pub mod populate;
 pub mod progress;
 pub mod report;

@@ -32,8 +32,10 @@ pub struct Report {
     pub isolation: &'static str,
     /// How snapshots are taken.
     pub oracle: &'static str,
-    /// Busy threads.
+    /// Threads that run transactions.
     pub threads: u32,
+    /// Most transactions per second that were to be started.
+    pub rate: Option<f64>,
     /// Memory servers.
     pub servers: u16,
     /// Rows loaded, and how long that took.
@@ -208,8 +210,10 @@ pub struct Subject {
     pub parameters: String,
     /// Isolation level.
     pub isolation: Isolation,
-    /// Busy threads.
+    /// Threads that run transactions.
     pub threads: u32,
+    /// Most transactions per second that were to be started.
+    pub rate: Option<f64>,
     /// Seed.
     pub seed: u64,
 }
@@ -276,6 +280,7 @@ impl Report {
             isolation: subject.isolation.name(),
             oracle: db.config().oracle.name(),
             threads: subject.threads,
+            rate: subject.rate,
             servers: db.config().servers,
             load: LoadReport { rows: before.loaded.rows, seconds: before.loaded.seconds },
             seconds,
@@ -496,11 +501,13 @@ mod tests {
         let loaded = load::load(&db, &workload, 1, &stop).expect("1000 records fit");
         take_the_rest(&db);
         let before = BeforeRun::new(&db, &workload, loaded);
-        let plan = RunPlan { threads: 1, warm_up_s: 0.0, window_s: 0.05, windows: 1, seed: 1 };
+        let plan =
+            RunPlan { threads: 1, warm_up_s: 0.0, window_s: 0.05, windows: 1, seed: 1, rate: None };
         let run = driver::run(&db, &workload, &plan, &stop, &mut Nobody).expect("it only reads");
         assert!(!run.is_out_of_memory && run.totals.committed() > 0, "{run:?}");
         let isolation = Isolation::Snapshot;
-        let subject = Subject { parameters: String::new(), isolation, threads: 1, seed: 1 };
+        let subject =
+            Subject { parameters: String::new(), isolation, threads: 1, rate: None, seed: 1 };
         let report = Report::new(&db, &workload, &subject, before, &run);
         assert_eq!(report.problems.len(), 1, "{:?}", report.problems);
         assert!(report.problems[0].contains("out_of_memory"), "{:?}", report.problems);

@@ -46,6 +46,9 @@ fn heading(text: &mut String, report: &Report) {
         report.isolation, report.oracle, report.fabric, report.seconds
     );
     let mut lines = broken(&world, COLUMNS - 2);
+    if let Some(limit) = report.rate {
+        lines.push(format!("at most {} transactions per second", rate(limit)));
+    }
     if report.is_out_of_memory {
         let after = match report.has_measured() {
             true => {
@@ -85,7 +88,7 @@ fn throughput(text: &mut String, report: &Report) {
         let kernel = duration_us(report.kernel_seconds * 1e6);
         line!(text, "  {kernel:>12}  of that in the kernel, mostly for the first touch of memory");
     }
-    if busy < BUSY_SHARE_MIN * f64::from(report.threads) {
+    if report.rate.is_none() && busy < BUSY_SHARE_MIN * f64::from(report.threads) {
         let threads = counted(u64::from(report.threads), "thread");
         line!(text, "{:16}the machine was busy with other things: {threads} ran", "");
     }

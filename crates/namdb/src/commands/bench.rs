@@ -1,7 +1,7 @@
 //! `namdb bench`: load, run, check, report.
 
 use super::choice::{Choice, Job};
-use super::{WorldArguments, catch_interrupts, interruption, parse_span, parse_wait};
+use super::{WorldArguments, catch_interrupts, interruption, parse_rate, parse_span, parse_wait};
 use crate::Verdict;
 use crate::bench::driver::{self, Phase, Run, RunPlan, Span, Standing, Watcher};
 use crate::bench::progress::Progress;
@@ -20,6 +20,7 @@ Examples:
   namdb bench ycsb --ops-per-txn 10 --read-share 0    transactions of ten updates
   namdb bench smallbank --isolation serializable --oracle frozen
   namdb bench bank --seconds 5 --json result.json
+  namdb bench tpcc --rate 20000                 latency at a load that leaves the processors time
   namdb bench append --seconds 5 --history run.edn    record what clients see, and judge it
 
 Progress goes to the error stream, the result to the output. Ctrl-C ends the run early and still
@@ -40,6 +41,9 @@ pub struct BenchArguments {
     /// Seconds to run before measuring
     #[arg(long, global = true, default_value = "1", value_parser = parse_wait, allow_negative_numbers = true)]
     warm_up: f64,
+    /// Most transactions per second that all threads together start [default: as many as they can]
+    #[arg(long, global = true, value_name = "N", value_parser = parse_rate, allow_negative_numbers = true)]
+    rate: Option<f64>,
     /// Also write the result as JSON; `-` is the output, and the text then goes to the error stream
     #[arg(long, global = true, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -52,7 +56,8 @@ pub fn run(arguments: &BenchArguments) -> Result<Verdict> {
     }
     catch_interrupts()?;
     let world = &arguments.world;
-    let job = Measure { world, seconds: arguments.seconds, warm_up_s: arguments.warm_up };
+    let BenchArguments { seconds, warm_up: warm_up_s, rate, .. } = *arguments;
+    let job = Measure { world, seconds, warm_up_s, rate };
     let report =
         arguments.choice.run(world.isolation.into(), world.thread_count(), world.seed, job)?;
     json::deliver(&report, arguments.json.as_deref(), &table::draw(&report))?;
@@ -67,6 +72,8 @@ pub struct Measure<'a> {
     pub seconds: f64,
     /// Seconds before.
     pub warm_up_s: f64,
+    /// Most transactions per second.
+    pub rate: Option<f64>,
 }
 
 impl Job for Measure<'_> {
@@ -82,11 +89,13 @@ impl Job for Measure<'_> {
             window_s: self.seconds,
             windows: 1,
             seed: self.world.seed,
+            rate: self.rate,
         };
         let before = BeforeRun::new(&db, &workload, loaded);
         let run = run_with_progress(&db, &workload, &plan)?;
         let isolation = self.world.isolation.into();
-        let subject = Subject { parameters, isolation, threads, seed: self.world.seed };
+        let (rate, seed) = (self.rate, self.world.seed);
+        let subject = Subject { parameters, isolation, threads, rate, seed };
         let progress = Progress::begin("checking", 1);
         let report = Report::new(&db, &workload, &subject, before, &run);
         progress.finish(&text::counted(report.checks.len() as u64, "check"));

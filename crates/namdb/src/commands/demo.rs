@@ -70,7 +70,7 @@ pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
     ));
     let choice =
         Choice::Tpcc(TpccArguments { warehouses: Some(arguments.warehouses), distribution: None });
-    let job = Measure { world: &world, seconds: arguments.seconds, warm_up_s: 1.0 };
+    let job = Measure { world: &world, seconds: arguments.seconds, warm_up_s: 1.0, rate: None };
     let report = choice.run(Isolation::Snapshot, world.thread_count(), world.seed, job)?;
     output::say("");
     let play = play()?;

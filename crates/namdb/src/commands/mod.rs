@@ -19,6 +19,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 const SECONDS_MAX: f64 = 86_400.0;
 /// Fewest seconds or minutes of a run: in less time nothing can be measured.
 const SPAN_MIN: f64 = 0.001;
+/// Fewest transactions per second that can be asked for.
+const RATE_MIN: f64 = 0.01;
+/// Most transactions per second that can be asked for: more than any machine does.
+const RATE_MAX: f64 = 1e9;
 
 /// Isolation levels by their names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -104,6 +108,16 @@ pub fn parse_span(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(span) if (SPAN_MIN..=SECONDS_MAX).contains(&span) => Ok(span),
         _ => Err(format!("a time is a number over 0, from {SPAN_MIN} to {SECONDS_MAX}")),
+    }
+}
+
+/// Reads a number of transactions per second.
+pub fn parse_rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if (RATE_MIN..=RATE_MAX).contains(&rate) => Ok(rate),
+        _ => Err(format!(
+            "a rate is a number of transactions per second, from {RATE_MIN} to {RATE_MAX}"
+        )),
     }
 }
 

@@ -20,6 +20,7 @@ const EXAMPLES: &str = "\
 Examples:
   namdb soak --minutes 10
   namdb soak --minutes 480 --warehouses 8 --sample 60 --json soak.json --plot night.svg
+  namdb soak --minutes 60 --rate 5000           a steady load that memory lasts for
   tail -f soak.jsonl                            the samples while it runs
 
 Each sample is in the file of --log as soon as it is taken, so that nothing is lost if the process
@@ -41,6 +42,10 @@ pub struct SoakArguments {
     /// [default: 5, or the whole of a shorter run]
     #[arg(long, value_parser = super::parse_span, allow_negative_numbers = true)]
     sample: Option<f64>,
+    /// Most transactions per second that all threads together start [default: as many as they can, which
+    /// takes half a kilobyte of memory for each]
+    #[arg(long, value_name = "N", value_parser = super::parse_rate, allow_negative_numbers = true)]
+    rate: Option<f64>,
     #[command(flatten)]
     tpcc: TpccArguments,
     #[command(flatten)]
@@ -116,7 +121,8 @@ pub fn run(arguments: &SoakArguments) -> Result<Verdict> {
     let windows = (duration_s / sample_s).round().max(1.0);
     let mut lines = JsonLines::new(arguments.log.clone());
     let sample_s = duration_s / windows;
-    let job = Soak { world, sample_s, windows: windows as u64, lines: &mut lines };
+    let job =
+        Soak { world, sample_s, windows: windows as u64, rate: arguments.rate, lines: &mut lines };
     let soak = choice.run(world.isolation.into(), world.thread_count(), world.seed, job)?;
     let told = format!("{}\n{}\n", table::draw(&soak.report), trend(&soak.samples));
     let delivered = json::deliver(&soak, arguments.json.as_deref(), &told);
@@ -152,6 +158,7 @@ struct Soak<'a> {
     world: &'a WorldArguments,
     sample_s: f64,
     windows: u64,
+    rate: Option<f64>,
     lines: &'a mut JsonLines,
 }
 
@@ -168,6 +175,7 @@ impl Job for Soak<'_> {
             window_s: self.sample_s,
             windows: self.windows,
             seed: self.world.seed,
+            rate: self.rate,
         };
         let before = BeforeRun::new(&db, &workload, loaded);
         let progress = Progress::begin("running", (plan.window_s * plan.windows as f64) as u64);
@@ -177,7 +185,8 @@ impl Job for Soak<'_> {
         let samples = sampler.samples;
         progress.finish(&text::counted(samples.len() as u64, "sample"));
         let isolation = self.world.isolation.into();
-        let subject = Subject { parameters, isolation, threads, seed: self.world.seed };
+        let (rate, seed) = (self.rate, self.world.seed);
+        let subject = Subject { parameters, isolation, threads, rate, seed };
         let report = Report::new(&db, &workload, &subject, before, &run);
         Ok(SoakReport { samples, report })
     }

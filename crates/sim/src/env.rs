@@ -46,6 +46,12 @@ impl<const COHERENT: bool> Endpoint<COHERENT> {
         self.0.shared.core.borrow().is_dead(self.0.group)
     }
 
+    /// Writes a line into the trace, if there is one; nothing else happens by it.
+    pub fn note(&self, what: std::fmt::Arguments<'_>) {
+        let core = &mut *self.0.shared.core.borrow_mut();
+        core.trace.note(core.now_ns, self.0.node, what);
+    }
+
     pub(crate) fn group(&self) -> u32 {
         self.0.group
     }

@@ -54,25 +54,31 @@ impl Injector {
             counts: [0; FaultKind::ALL.len()],
             happened: Vec::new(),
         };
-        for (&kind, &rate) in config.faults.iter().filter(|(_, rate)| rate.every > 0) {
+        injector.start(&config.faults, 0);
+        injector
+    }
+
+    /// Faults by chance happen at these rates from now on.
+    pub(crate) fn start(&mut self, rates: &BTreeMap<FaultKind, FaultRate>, now_ns: u64) {
+        self.recurring.clear();
+        self.of_batches.clear();
+        self.kill_one_in = 0;
+        for (&kind, &rate) in rates.iter().filter(|(_, rate)| rate.every > 0) {
             assert!(kind.has_rate(), "faults of kind {kind} do not happen by chance");
             let one_in = u32::try_from(rate.every).unwrap_or(u32::MAX);
             match kind {
-                FaultKind::LostCompletion => {
-                    injector.of_batches.push((Fault::LostCompletion, one_in));
-                }
+                FaultKind::LostCompletion => self.of_batches.push((Fault::LostCompletion, one_in)),
                 FaultKind::DuplicateCompletion => {
-                    injector.of_batches.push((Fault::DuplicateCompletion, one_in));
+                    self.of_batches.push((Fault::DuplicateCompletion, one_in));
                 }
-                FaultKind::ProcessKill => injector.kill_one_in = one_in,
+                FaultKind::ProcessKill => self.kill_one_in = one_in,
                 _ => {
-                    let next_ns = injector.pause_ns(rate);
-                    injector.recurring.push(Recurring { kind, rate, next_ns });
+                    let next_ns = now_ns + self.pause_ns(rate);
+                    self.recurring.push(Recurring { kind, rate, next_ns });
                 }
             }
         }
-        injector.find_next();
-        injector
+        self.find_next();
     }
 
     /// When the next fault happens, by plan or by chance.

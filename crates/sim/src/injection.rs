@@ -2,7 +2,7 @@
 
 use crate::coverage::Coverage;
 use crate::env::Endpoint;
-use crate::fault::{Fault, Memory, PlannedFault};
+use crate::fault::{Fault, FaultKind, FaultRate, Memory, PlannedFault};
 use crate::state::Core;
 use crate::world::World;
 use layout::NodeId;
@@ -64,6 +64,15 @@ impl<const COHERENT: bool> World<COHERENT> {
     /// Opens the link from one node to another again.
     pub fn heal(&self, from: NodeId, to: NodeId) {
         self.core(|core| core.links.heal(from, to));
+    }
+
+    /// From now on faults happen by chance at these rates, in place of those of [`crate::SimConfig::faults`]:
+    /// for runs that begin when everything has been set up.
+    ///
+    /// # Panics
+    /// If faults of a kind do not happen by chance, see [`FaultKind::has_rate`].
+    pub fn start_faults(&self, rates: &BTreeMap<FaultKind, FaultRate>) {
+        self.core(|core| core.injector.start(rates, core.now_ns));
     }
 
     /// From now on nothing goes wrong: neither by chance nor by plan; links heal, cards are quick, the

@@ -51,6 +51,13 @@ impl Trace {
         }
     }
 
+    /// Notes what somebody in the world has to say.
+    pub(crate) fn note(&mut self, time_ns: u64, node: NodeId, what: Arguments<'_>) {
+        if self.text.is_some() {
+            self.line(time_ns, format_args!("node {} notes {what}", node.0));
+        }
+    }
+
     #[inline]
     fn mix(&mut self, value: u64) {
         self.fingerprint = (self.fingerprint ^ value).wrapping_mul(PRIME).rotate_left(23);

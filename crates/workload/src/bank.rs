@@ -182,7 +182,7 @@ impl<E: Env> Workload<E> for Bank {
         _after_load: bool,
     ) -> Result<Vec<CheckResult>, WorkloadError> {
         let table = find_table(database)?;
-        catch_up(lane, (table, &key(1)), TABLE).await?;
+        catch_up(lane).await?;
         let mut attempts = Attempts::new();
         loop {
             let mut seen = Seen::default();

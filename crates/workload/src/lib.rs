@@ -11,24 +11,34 @@ pub mod append;
 pub mod attempts;
 pub mod bank;
 pub mod catch_up;
+pub mod churn;
+pub mod cycle;
 pub mod driver;
 pub mod error;
 pub mod loading;
+pub mod passing;
 pub mod random;
+pub mod recording;
+pub mod register;
 #[cfg(test)]
 mod simulated;
 pub mod smallbank;
 pub mod tpcc;
 #[cfg(test)]
 mod trial;
+mod verdicts;
 pub mod ycsb;
 
 pub use append::Append;
 pub use attempts::Attempts;
 pub use bank::Bank;
+pub use churn::{Churn, ChurnConfig};
+pub use cycle::Cycle;
 pub use driver::{AbortCounts, CheckResult, Finished, RunTotals, TransactionResult, Workload};
 pub use error::WorkloadError;
+pub use passing::Passing;
 pub use random::Random;
+pub use register::{Register, RegisterConfig};
 pub use smallbank::SmallBank;
 pub use tpcc::Tpcc;
 pub use ycsb::Ycsb;

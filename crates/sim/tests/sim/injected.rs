@@ -325,6 +325,27 @@ fn faults_happen_by_chance_and_again_by_the_plan_that_they_leave() {
 }
 
 #[test]
+fn faults_by_chance_start_when_they_are_told_to() {
+    let world = SimWorld::new(hostile(1, "started"));
+    let env = client(&world, 0);
+    for round in 0..50 {
+        assert_eq!(world.block_on(&env, write(&env, 0, round)), Ok(()));
+    }
+    assert_eq!(world.faults_by_chance(), []);
+    let rates = [FaultKind::LostCompletion, FaultKind::LinkDelay];
+    world.start_faults(&rates.map(|kind| (kind, FaultRate::new(2, 1))).into());
+    let started_ns = world.now_ns();
+    let lost = (0..50).filter(|&round| world.block_on(&env, write(&env, 0, round)).is_err());
+    assert!(lost.count() > 10);
+    let moment = |planned: &PlannedFault| match planned.when {
+        When::At(at_ns) => Some(at_ns),
+        _ => None,
+    };
+    let first_ns = world.faults_by_chance().iter().find_map(moment);
+    assert!(first_ns.is_some_and(|first_ns| first_ns > started_ns), "{first_ns:?}");
+}
+
+#[test]
 fn when_faults_stop_every_batch_completes() {
     for seed in 0..40 {
         let kinds = [

@@ -1,15 +1,11 @@
-//! The judge's verdict on what the sessions have recorded.
+//! The last look at the lists, and the judge's verdict on what the sessions have recorded.
 
-use super::{Append, TABLE, key, transaction};
+use super::{Append, transaction};
 use crate::catch_up::catch_up;
 use crate::driver::CheckResult;
 use crate::error::WorkloadError;
-use check::{History, Level, Report, Verdict};
 use fabric::Env;
-use txn::{Isolation, Lane, TableId};
-
-const SNAPSHOT: &str = "the history is of strong session snapshot isolation";
-const SERIALIZABLE: &str = "the history is serializable";
+use txn::{Lane, TableId};
 
 /// Reads all lists once more, and judges.
 pub(super) async fn check<E: Env>(
@@ -17,39 +13,8 @@ pub(super) async fn check<E: Env>(
     lane: &mut Lane<E>,
     table: TableId,
 ) -> Result<Vec<CheckResult>, WorkloadError> {
-    catch_up(lane, (table, &key(0)), TABLE).await?;
+    catch_up(lane).await?;
     let mut session = workload.recordings.open();
     transaction::read_all(lane, table, &mut session).await?;
-    Ok(verdicts(&workload.recordings.history(), workload.config.isolation))
-}
-
-/// What the engine promises: sessions see their own commits, and no snapshot is torn; and on request
-/// there is a serial order.
-fn verdicts(history: &History, isolation: Isolation) -> Vec<CheckResult> {
-    let mut levels = vec![(SNAPSHOT, Level::StrongSessionSnapshot)];
-    if isolation == Isolation::Serializable {
-        levels.push((SERIALIZABLE, Level::Serializable));
-    }
-    match check::judge(history) {
-        Ok(report) => {
-            levels.into_iter().map(|(name, level)| verdict(name, level, &report)).collect()
-        }
-        Err(error) => vec![CheckResult::fails(SNAPSHOT, error.to_string())],
-    }
-}
-
-fn verdict(name: &'static str, level: Level, report: &Report) -> CheckResult {
-    match report.verdict(level) {
-        Verdict::Holds => {
-            let counts = report.counts;
-            let told = format!("{} committed, {} aborted", counts.committed, counts.aborted);
-            CheckResult::holds(name, told)
-        }
-        Verdict::Violated => {
-            let found = report.against(level).next().expect("a violation has an anomaly");
-            let (anomaly, summary) = (found.witness.anomaly, &found.witness.summary);
-            CheckResult::fails(name, format!("{anomaly}: {summary}"))
-        }
-        Verdict::Unknown(reason) => CheckResult::fails(name, (*reason).to_owned()),
-    }
+    Ok(workload.verdicts())
 }

@@ -4,11 +4,10 @@
 //!
 //! Few keys are in use at a time, so that transactions meet. A list that is full is left alone, and a key
 //! without one takes its place, so lists are also made while others look for them. To read it:
-//! [`recording`] (what sessions remember), [`transaction`] (what they do), `check` (the last look, and
-//! the verdict).
+//! [`transaction`] (what sessions do), [`crate::recording`] (what they remember), `check` (the last look,
+//! and the verdict).
 
 mod check;
-pub mod recording;
 pub mod transaction;
 
 #[cfg(test)]
@@ -17,11 +16,12 @@ mod tests;
 use crate::driver::{CheckResult, Finished, RunTotals, Workload};
 use crate::error::WorkloadError;
 use crate::loading::{self, chunks, share};
+use crate::recording::Recordings;
+use crate::verdicts::verdicts;
 use fabric::Env;
 use layout::{
     Column, ColumnType, Key, KeyBuilder, PhysicalDesign, RecordMut, RecordRef, Schema, Storage,
 };
-use recording::Recordings;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub use transaction::Terminal;
@@ -113,6 +113,11 @@ impl Append {
     /// What its sessions have recorded.
     pub fn recordings(&self) -> &Recordings {
         &self.recordings
+    }
+
+    /// The judge's verdict on what its sessions have recorded.
+    pub fn verdicts(&self) -> Vec<CheckResult> {
+        verdicts(&self.recordings.history(), self.config.isolation)
     }
 
     /// The list that has this place now.

@@ -1,12 +1,12 @@
 //! Runs the transactions: all lists in one round trip, then reads and appends in the order in which they
 //! were drawn, then the commit.
 
-use super::recording::Session;
 use super::{Append, append, elements, key};
 use crate::attempts::{Attempts, result_of};
 use crate::driver::{Finished, TransactionResult};
 use crate::error::WorkloadError;
 use crate::random::Random;
+use crate::recording::Session;
 use check::Outcome;
 use fabric::Env;
 use layout::Key;
@@ -150,7 +150,7 @@ impl Terminal {
             self.workload.replace(list);
         }
         if is_full || !is_append {
-            self.session.read(list, &self.elements);
+            self.session.read_list(list, &self.elements);
             return Ok(());
         }
         let row = match self.rows[place] {
@@ -197,7 +197,7 @@ async fn visit_all<E: Env>(
     let mut list = Vec::new();
     let mut visit = |row: layout::RecordRef<'_>| {
         elements(row, &mut list);
-        session.read(row.int(0) as u64, &list);
+        session.read_list(row.int(0) as u64, &list);
     };
     transaction.for_each(table, &mut visit).await?;
     Ok(result_of(transaction.commit().await))

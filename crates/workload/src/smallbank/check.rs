@@ -2,7 +2,7 @@
 
 use super::Tables;
 use super::config::{BALANCE_INITIAL_CENTS, SmallBankConfig};
-use super::tables::{BALANCE, CUSTOMER, NAME, NAMES, key, name};
+use super::tables::{BALANCE, CUSTOMER, NAME, NAMES, name};
 use crate::catch_up::catch_up;
 use crate::driver::CheckResult;
 use crate::error::WorkloadError;
@@ -32,7 +32,7 @@ pub(super) async fn check<E: Env>(
     change_cents: i64,
     unknown: u64,
 ) -> Result<Vec<CheckResult>, WorkloadError> {
-    catch_up(lane, (tables.checking, &key(0)), NAMES[2]).await?;
+    catch_up(lane).await?;
     let mut found = Found::default();
     let mut transaction = lane.begin(Isolation::Snapshot).await?;
     let visit = &mut |account: layout::RecordRef<'_>| {

@@ -30,7 +30,7 @@ pub(super) async fn check<E: Env>(
     config: &YcsbConfig,
     writes: &Writes,
 ) -> Result<Vec<CheckResult>, WorkloadError> {
-    catch_up(lane, (table, &record::key(0)), record::TABLE).await?;
+    catch_up(lane).await?;
     let mut found = Found::default();
     let mut transaction = lane.begin(Isolation::Snapshot).await?;
     let visit = &mut |record: layout::RecordRef<'_>| {

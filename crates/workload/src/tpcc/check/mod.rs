@@ -11,7 +11,6 @@ mod gather;
 mod invariants;
 
 use super::Config;
-use super::keys;
 use super::tables::Tables;
 use crate::attempts::{Attempts, result_of};
 use crate::catch_up::catch_up;
@@ -29,7 +28,7 @@ pub async fn check<E: Env>(
     totals: &RunTotals,
     after_load: bool,
 ) -> Result<Vec<CheckResult>, WorkloadError> {
-    catch_up(lane, (tables.warehouse, &keys::warehouse(1)), "warehouse").await?;
+    catch_up(lane).await?;
     let facts = read_facts(lane, tables, config).await?;
     let mut results = vec![counts::no_strays(&facts)];
     results.extend(conditions::check(&facts, after_load));

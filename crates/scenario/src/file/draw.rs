@@ -1,0 +1,97 @@
+//! What a scenario leaves open is drawn for each seed.
+
+use super::Scenario;
+use super::choice::Choice;
+use super::plans::{ClientPlan, ClusterPlan, DatabasePlan, DesignPlan, HostilityPlan};
+use super::workloads::WorkloadPlan;
+use workload::Random;
+
+/// Stream of the dice that draw what a scenario leaves open.
+const DRAW_STREAM: u32 = 300;
+
+impl Scenario {
+    /// The scenario of one seed: what was left open is drawn.
+    pub fn drawn(&self, seed: u64) -> Self {
+        let mut drawn = self.clone();
+        let mut random = Random::stream(seed, DRAW_STREAM, 0);
+        drawn.cluster.draw(&mut random);
+        drawn.database.draw(&mut random);
+        drawn.clients.draw(&mut random);
+        drawn.workload.draw(&mut random);
+        if drawn.workload.has_open_design() {
+            drawn.design.get_or_insert_with(DesignPlan::default).draw(&mut random);
+        }
+        drawn.hostility.draw(&mut random);
+        drawn
+    }
+}
+
+/// Draws the named choices.
+macro_rules! draw {
+    ($of:ident, $random:ident, $($field:ident),+ $(,)?) => {{
+        $($of.$field.draw($random);)+
+    }};
+}
+
+impl ClusterPlan {
+    fn draw(&mut self, random: &mut Random) {
+        draw!(self, random, memory_servers, compute_servers, placement, coherent);
+    }
+}
+
+impl DatabasePlan {
+    fn draw(&mut self, random: &mut Random) {
+        draw!(self, random, oracle, isolation, lanes, transaction_time_max_ns);
+        draw_if_any(&mut self.counters_left, random);
+    }
+}
+
+impl ClientPlan {
+    fn draw(&mut self, random: &mut Random) {
+        draw!(self, random, count, transactions, think_ns, borrows_lanes);
+        draw_if_any(&mut self.patience_ns, random);
+    }
+}
+
+impl DesignPlan {
+    fn draw(&mut self, random: &mut Random) {
+        draw!(self, random, storage, neighbourhood, versions_beside, size_hint, node_bytes);
+    }
+}
+
+impl HostilityPlan {
+    fn draw(&mut self, random: &mut Random) {
+        draw_if_any(&mut self.word_ns, random);
+        draw_if_any(&mut self.slow_verb_one_in, random);
+        draw_if_any(&mut self.slow_verb_factor, random);
+        draw_if_any(&mut self.duplicate_call_one_in, random);
+        draw_if_any(&mut self.reach_delay_one_in, random);
+        draw_if_any(&mut self.reach_delay_ns, random);
+    }
+}
+
+fn draw_if_any<T: Copy>(choice: &mut Option<Choice<T>>, random: &mut Random) {
+    if let Some(choice) = choice {
+        choice.draw(random);
+    }
+}
+
+impl WorkloadPlan {
+    fn draw(&mut self, random: &mut Random) {
+        match self {
+            Self::Append(plan) => draw!(plan, random, lists, elements, operations, read_percent),
+            Self::Register(plan) => {
+                draw!(plan, random, registers, operations, read_percent, long_percent, pause_ns);
+            }
+            Self::Bank(plan) => draw!(plan, random, accounts, audit_percent),
+            Self::Cycle(plan) => draw!(plan, random, rows, walk_percent),
+            Self::Smallbank(plan) => draw!(plan, random, customers, hot_customers, hot_percent),
+            Self::Tpcc(plan) => draw!(plan, random, warehouses, districts, customers, items),
+            Self::Churn(plan) => {
+                draw!(plan, random, rows, groups, tags, operations, survey_percent);
+                draw!(plan, random, delete_percent, group_index, tag_index);
+            }
+            Self::Passing(plan) => draw!(plan, random, tables, change_percent),
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The sections of a scenario file.
+
+use super::choice::Choice;
+use layout::{IndexKind, PhysicalDesign, Placement, Storage};
+use serde::{Deserialize, Serialize};
+use txn::{Isolation, Oracle};
+
+/// Where things run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterPlan {
+    /// Memory servers, each on a node of its own; the first has the timestamp oracle.
+    pub memory_servers: Choice<u16>,
+    /// Mebibytes of each memory server.
+    #[serde(default = "server_mib")]
+    pub server_mib: u64,
+    /// Compute servers, each a process with clients.
+    pub compute_servers: Choice<u16>,
+    /// Whether compute servers have nodes of their own.
+    #[serde(default = "apart")]
+    pub placement: Choice<NodePlacement>,
+    /// Whether memory is coherent with the processors that see it.
+    #[serde(default = "either")]
+    pub coherent: Choice<bool>,
+}
+
+fn server_mib() -> u64 {
+    8
+}
+
+fn apart() -> Choice<NodePlacement> {
+    Choice::only(NodePlacement::Apart)
+}
+
+fn either() -> Choice<bool> {
+    Choice::of(&[false, true])
+}
+
+/// Which nodes compute servers run on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodePlacement {
+    /// On nodes behind those of the memory servers, one each.
+    Apart,
+    /// On the nodes of the memory servers, in turn.
+    Together,
+}
+
+/// How the database is opened.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DatabasePlan {
+    /// How snapshots are taken.
+    pub oracle: Choice<OracleName>,
+    /// How much transactions are kept apart.
+    pub isolation: Choice<IsolationName>,
+    /// Most lanes of a compute server.
+    pub lanes: Choice<u32>,
+    /// The paper's E, in nanoseconds.
+    pub transaction_time_max_ns: Choice<u64>,
+    /// Numbers that a new slot has left before it is given up; by default nearly all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters_left: Option<Choice<u64>>,
+}
+
+impl Default for DatabasePlan {
+    fn default() -> Self {
+        Self {
+            oracle: Choice::of(&[OracleName::DoubleCollect, OracleName::Frozen]),
+            isolation: Choice::of(&[IsolationName::Snapshot, IsolationName::Serializable]),
+            lanes: Choice::only(64),
+            transaction_time_max_ns: Choice::only(10_000_000_000),
+            counters_left: None,
+        }
+    }
+}
+
+/// Ways of taking snapshots.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OracleName {
+    /// Read the vector until two reads agree.
+    DoubleCollect,
+    /// Read numbered vectors that are frozen one after another.
+    Frozen,
+}
+
+impl From<OracleName> for Oracle {
+    fn from(name: OracleName) -> Self {
+        match name {
+            OracleName::DoubleCollect => Self::DoubleCollect,
+            OracleName::Frozen => Self::Frozen,
+        }
+    }
+}
+
+/// Isolation levels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IsolationName {
+    /// First committer wins.
+    Snapshot,
+    /// As if one transaction ran after another.
+    Serializable,
+}
+
+impl From<IsolationName> for Isolation {
+    fn from(name: IsolationName) -> Self {
+        match name {
+            IsolationName::Snapshot => Self::Snapshot,
+            IsolationName::Serializable => Self::Serializable,
+        }
+    }
+}
+
+/// Who runs transactions.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientPlan {
+    /// Clients, spread over the compute servers in turn; each is a session.
+    pub count: Choice<u32>,
+    /// Transactions of each.
+    pub transactions: Choice<u32>,
+    /// Longest pause between two transactions, in nanoseconds.
+    #[serde(default = "none")]
+    pub think_ns: Choice<u64>,
+    /// A client that waits longer for a transaction gives it up, whatever becomes of it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub patience_ns: Option<Choice<u64>>,
+    /// Whether a client borrows a lane for each transaction, and does not keep one.
+    #[serde(default = "no")]
+    pub borrows_lanes: Choice<bool>,
+    /// Whether a process that was killed is started again, with what its clients had left to do.
+    #[serde(default)]
+    pub restarts: bool,
+}
+
+fn none() -> Choice<u64> {
+    Choice::only(0)
+}
+
+fn no() -> Choice<bool> {
+    Choice::only(false)
+}
+
+/// How tables are kept, for workloads that leave it open.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DesignPlan {
+    /// Where rows live.
+    pub storage: Choice<StorageName>,
+    /// Slots of a bucket.
+    pub neighbourhood: Choice<u32>,
+    /// Slots of a version buffer.
+    pub versions_beside: Choice<u32>,
+    /// Rows that tables are planned for; beyond them they grow.
+    pub size_hint: Choice<u64>,
+    /// Bytes of a node of a tree.
+    pub node_bytes: Choice<u32>,
+}
+
+impl Default for DesignPlan {
+    fn default() -> Self {
+        let storages = [StorageName::HashInlined, StorageName::HashOutside, StorageName::Tree];
+        Self {
+            storage: Choice::of(&storages),
+            neighbourhood: Choice::of(&[1, 2, 4]),
+            versions_beside: Choice::of(&[1, 2, 3]),
+            size_hint: Choice::of(&[1, 8]),
+            node_bytes: Choice::only(256),
+        }
+    }
+}
+
+impl DesignPlan {
+    /// The design of a scenario that was drawn for a seed.
+    pub fn design(&self) -> PhysicalDesign {
+        PhysicalDesign {
+            storage: self.storage.get().into(),
+            neighbourhood: self.neighbourhood.get(),
+            versions_beside: self.versions_beside.get(),
+            size_hint: self.size_hint.get(),
+            node_bytes: self.node_bytes.get(),
+            placement: Placement::Hashed { load_percent: 65 },
+        }
+    }
+}
+
+/// Ways of keeping rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StorageName {
+    /// In the slots of hash buckets.
+    HashInlined,
+    /// Behind pointers in hash buckets.
+    HashOutside,
+    /// Behind pointers in the leaves of a tree.
+    Tree,
+}
+
+impl From<StorageName> for Storage {
+    fn from(name: StorageName) -> Self {
+        match name {
+            StorageName::HashInlined => Self::HashInlined,
+            StorageName::HashOutside => Self::HashOutside,
+            StorageName::Tree => Self::Tree,
+        }
+    }
+}
+
+/// Kinds of indexes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IndexName {
+    /// A hash index.
+    Hash,
+    /// A tree.
+    Tree,
+}
+
+impl From<IndexName> for IndexKind {
+    fn from(name: IndexName) -> Self {
+        match name {
+            IndexName::Hash => Self::Hash,
+            IndexName::Tree => Self::Tree,
+        }
+    }
+}
+
+/// How hostile memory, network and scheduler are without faults.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostilityPlan {
+    /// Where the values come from that are not named below.
+    pub level: Level,
+    /// A verb's words spread over up to this many nanoseconds each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub word_ns: Option<Choice<u64>>,
+    /// One verb in so many is slow; 0 is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_verb_one_in: Option<Choice<u32>>,
+    /// How many times slower.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_verb_factor: Option<Choice<u64>>,
+    /// One call in so many arrives twice; 0 is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate_call_one_in: Option<Choice<u32>>,
+    /// One arrival at a failure point in so many is held; 0 is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reach_delay_one_in: Option<Choice<u32>>,
+    /// For how long at most, in nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reach_delay_ns: Option<Choice<u64>>,
+}
+
+/// Kinds of worlds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Each kind of hostility is on or off by the seed.
+    #[default]
+    Hostile,
+    /// Words still come one by one, and nothing is slow.
+    Quiet,
+}
+
+/// What must hold in the end beyond the checks of every run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Expectation {
+    /// Whether rows, buckets and leaves may stay locked: nobody recovers what the dead have locked.
+    pub locks_left: bool,
+    /// Whether everything can be read in the end; if not, what was seen before is judged.
+    pub last_look: bool,
+    /// In liveness mode: every client commits once faults have stopped.
+    pub every_client_commits: bool,
+    /// Why less is expected than should be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub today: Option<String>,
+}
+
+impl Default for Expectation {
+    fn default() -> Self {
+        Self { locks_left: false, last_look: true, every_client_commits: false, today: None }
+    }
+}

@@ -1,0 +1,95 @@
+//! What is looked at when everybody has ended: the workload's checks with the judge's verdict, the
+//! structure of every table and index, what is still locked.
+
+use crate::client::Desk;
+use crate::file::plans::Expectation;
+use crate::report::{Demand, Failure};
+use crate::work::Play;
+use fabric::Env;
+use txn::Database;
+use workload::{CheckResult, RunTotals, WorkloadError};
+
+/// Locks that a message names.
+const TOLD_MAX: usize = 3;
+
+/// Looks at everything; answers what is wrong first.
+pub(crate) async fn look<E: Env, P: Play<E>>(
+    database: &Database<E>,
+    play: &P,
+    totals: &RunTotals,
+    expect: &Expectation,
+) -> Option<Failure> {
+    let checked = check(database, play, totals).await;
+    match checked {
+        Ok(results) => {
+            if let Some(failure) = first_failing(&results) {
+                return Some(failure);
+            }
+        }
+        Err(error) if expect.last_look => {
+            return Some(Failure::new(Demand::LastLook, format!("in the end: {error}")));
+        }
+        // What was seen before is judged all the same.
+        Err(_) => return first_failing(&play.verdicts()),
+    }
+    structure(database, expect).await
+}
+
+async fn check<E: Env, P: Play<E>>(
+    database: &Database<E>,
+    play: &P,
+    totals: &RunTotals,
+) -> Result<Vec<CheckResult>, WorkloadError> {
+    database.refresh().await?;
+    let mut lane = database.lane().await?;
+    let results = play.check(database, &mut lane, totals, false).await;
+    lane.rest().await?;
+    results
+}
+
+fn first_failing(results: &[CheckResult]) -> Option<Failure> {
+    let failing = results.iter().find(|result| !result.ok)?;
+    Some(Failure::new(Demand::Check, format!("{}: {}", failing.name, failing.detail)))
+}
+
+async fn structure<E: Env>(database: &Database<E>, expect: &Expectation) -> Option<Failure> {
+    let report = match database.check().await {
+        Ok(report) => report,
+        Err(error) => return Some(Failure::new(Demand::LastLook, format!("in the end: {error}"))),
+    };
+    if let Some(error) = report.errors.first() {
+        return Some(Failure::new(Demand::Structure, error.clone()));
+    }
+    if report.locked.is_empty() || expect.locks_left {
+        return None;
+    }
+    let told = report.locked.iter().take(TOLD_MAX).cloned().collect::<Vec<_>>().join(", ");
+    let sentence = format!("still locked: {told}; {} in all", report.locked.len());
+    Some(Failure::new(Demand::Unlocked, sentence))
+}
+
+/// Nothing goes wrong any more, the bound has passed, and not all clients are done.
+pub(crate) fn stuck(desk: &Desk, bound_ns: u64) -> Failure {
+    let standings = desk.standings.borrow();
+    let waiting: Vec<String> = (0..).zip(standings.iter()).filter_map(told).collect();
+    let sentence = format!("after {bound_ns} ns without a fault there is {}", waiting.join(", "));
+    Failure::new(Demand::Progress, sentence)
+}
+
+fn told((number, standing): (u32, &crate::client::Standing)) -> Option<String> {
+    (!standing.is_done).then(|| match standing.is_in_transaction {
+        true => format!("client {number} in transaction {}", standing.begun),
+        false => format!("client {number} before transaction {}", standing.begun + 1),
+    })
+}
+
+/// A client that has not committed since faults have stopped, where that is asked for.
+pub(crate) fn late_commits(desk: &Desk, expect: &Expectation) -> Option<Failure> {
+    if !expect.every_client_commits || !desk.is_closing.get() {
+        return None;
+    }
+    let standings = desk.standings.borrow();
+    let idle = standings.iter().position(|standing| standing.late_commits == 0)?;
+    let sentence = format!("faults have stopped, and client {idle} commits nothing");
+    Some(Failure::new(Demand::Progress, sentence))
+}

@@ -1,0 +1,429 @@
+//! One run: the world is made, the tables are loaded, clients run and things go wrong, and in the end
+//! everything is looked at.
+
+use crate::client::{Client, Desk, Habits};
+use crate::file::faults::{PlannedEntry, rates};
+use crate::file::plans::{HostilityPlan, Level, NodePlacement};
+use crate::file::{Mode, Scenario};
+use crate::intern;
+use crate::last_look;
+use crate::panics::caught;
+use crate::report::{Demand, Failure, RunReport, TransactionCounts};
+use crate::work::{self, Play, Work};
+use fabric::Fabric;
+use layout::{NodeId, RegionId};
+use sim::{Coverage, Endpoint, Interval, PlannedFault, SimConfig, When, World};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use txn::server::services;
+use txn::{Database, DatabaseConfig, Isolation};
+use workload::catch_up::catch_up;
+
+/// Words of a mebibyte.
+const MIB_WORDS: u64 = (1 << 20) / 8;
+/// The run looks up so often, in virtual time.
+const LOOK_NS: u64 = 20_000;
+/// Virtual time that clients have in safety mode; those that are not done then are killed.
+const SAFETY_NS: u64 = 20_000_000_000;
+/// Virtual time after the last client in which what is still on its way arrives.
+const SETTLE_NS: u64 = 50_000_000;
+/// Events of a run at most: it hangs, or it is too large.
+const EVENTS_MAX: u64 = 100_000_000;
+/// A new slot is given up at this number less what the scenario says.
+const COUNTER_LIMIT: u64 = layout::version::COUNTER_MAX - (1 << 24);
+
+/// What else is wanted of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RunOptions {
+    /// Every event is written down.
+    pub trace: bool,
+}
+
+/// Runs a scenario with a seed. The same pair gives the same report.
+pub fn run(scenario: &Scenario, seed: u64, options: RunOptions) -> RunReport {
+    let drawn = scenario.drawn(seed);
+    match drawn.cluster.coherent.get() {
+        false => Run::<false>::new(drawn, seed, options).run(),
+        true => Run::<true>::new(drawn, seed, options).run(),
+    }
+}
+
+/// A process with clients.
+struct Process<const COHERENT: bool> {
+    node: NodeId,
+    endpoint: Endpoint<COHERENT>,
+    clients: Vec<u32>,
+}
+
+struct Run<const COHERENT: bool> {
+    scenario: Scenario,
+    seed: u64,
+    world: World<COHERENT>,
+}
+
+impl<const COHERENT: bool> Run<COHERENT> {
+    fn new(scenario: Scenario, seed: u64, options: RunOptions) -> Self {
+        let world = World::new(sim_config(&scenario, seed, options));
+        Self { scenario, seed, world }
+    }
+
+    fn run(self) -> RunReport {
+        let mut report = RunReport {
+            scenario: self.scenario.name.clone(),
+            seed: self.seed,
+            failure: None,
+            transactions: TransactionCounts::default(),
+            verbs: 0,
+            word_events: 0,
+            virtual_ns: 0,
+            coverage: Coverage::default(),
+            happened: Vec::new(),
+            fingerprint: 0,
+            trace: String::new(),
+        };
+        let played = caught(|| self.play(&mut report));
+        if let Err(sentence) = played {
+            let sentence = without_identity(&sentence).to_owned();
+            report.failure = Some(Failure::new(Demand::Panic, sentence));
+        }
+        report.word_events = self.world.word_events();
+        report.coverage = self.world.coverage();
+        report.fingerprint = self.world.fingerprint();
+        report.trace = self.world.take_trace();
+        // What is left may panic, too, as it goes; it has been judged.
+        let _ = caught(|| drop(self));
+        report
+    }
+
+    fn play(&self, report: &mut RunReport) {
+        let work = work::make(&self.scenario).expect("scenarios are checked when they are read");
+        match work {
+            Work::Append(play) => self.play_workload(play, report),
+            Work::Register(play) => self.play_workload(play, report),
+            Work::Bank(play) => self.play_workload(play, report),
+            Work::Cycle(play) => self.play_workload(play, report),
+            Work::SmallBank(play) => self.play_workload(play, report),
+            Work::Tpcc(play) => self.play_workload(play, report),
+            Work::Churn(play) => self.play_workload(play, report),
+            Work::Passing(play) => self.play_workload(play, report),
+        }
+    }
+
+    fn play_workload<P: Play<Endpoint<COHERENT>>>(&self, play: P, report: &mut RunReport) {
+        let database = self.open();
+        self.load(&database, &play);
+        let desk = Desk::new(self.habits(), play.transaction_types().len());
+        let (start_ns, reached) = (self.world.now_ns(), self.world.reached());
+        let processes = self.clients(&database, &play, &desk, report);
+        report.virtual_ns = self.world.now_ns() - start_ns;
+        report.happened = self.happened(start_ns, &reached);
+        self.settle(&desk, &processes);
+        for process in &processes {
+            report.verbs += process.endpoint.counters().counts().verbs;
+        }
+        let failure = desk.failure.take();
+        report.failure = failure.or_else(|| self.look(&database, &play, &desk, report));
+        let unknown = desk.standings.borrow().iter().filter(|one| one.is_in_transaction).count();
+        let totals = desk.totals.borrow();
+        let kinds = (0..desk.kinds).map(|kind| totals.kind(kind));
+        report.transactions.unknown += unknown as u64;
+        for kind in kinds {
+            report.transactions.committed += kind.committed;
+            report.transactions.without_effect += kind.rolled_back + kind.aborted;
+        }
+    }
+
+    /// The faults that have happened by chance, as a scenario plans them.
+    fn happened(&self, start_ns: u64, before: &BTreeMap<&'static str, u64>) -> Vec<PlannedEntry> {
+        let from_start = |planned: &PlannedFault| {
+            let mut entry = PlannedEntry::of(planned, start_ns);
+            if let (Some(point), Some(nth)) = (&entry.point, entry.nth) {
+                entry.nth = Some(nth - before.get(point.as_str()).copied().unwrap_or(0));
+            }
+            entry
+        };
+        self.world.faults_by_chance().iter().map(from_start).collect()
+    }
+
+    fn habits(&self) -> Habits {
+        let clients = &self.scenario.clients;
+        Habits {
+            clients: clients.count.get(),
+            transactions: clients.transactions.get(),
+            think_ns: clients.think_ns.get(),
+            patience_ns: clients.patience_ns.as_ref().map(|patience_ns| patience_ns.get()),
+            borrows_lanes: clients.borrows_lanes.get(),
+            is_calm: self.scenario.is_calm(),
+            seed: self.seed,
+        }
+    }
+
+    /// The node behind all others is the observer's: nobody else is there.
+    fn observer_node(&self) -> NodeId {
+        self.world.compute_node(self.scenario.cluster.compute_servers.get())
+    }
+
+    /// An empty database on all memory servers.
+    fn open(&self) -> Database<Endpoint<COHERENT>> {
+        let world = &self.world;
+        let nodes: Vec<NodeId> = (0..world.server_count()).map(NodeId).collect();
+        for &node in &nodes {
+            let region = RegionId(node.0);
+            for (id, service) in services(region, world.region_bytes(region)) {
+                world.register(node, id, service);
+            }
+        }
+        let plan = &self.scenario.database;
+        let left = plan.counters_left.as_ref().map(|left| left.get());
+        let config = DatabaseConfig {
+            oracle: plan.oracle.get().into(),
+            lanes: plan.lanes.get(),
+            transaction_time_max_ns: plan.transaction_time_max_ns.get(),
+            first_counter: left.map_or(0, |left| COUNTER_LIMIT - left),
+        };
+        let observer = world.endpoint(self.observer_node());
+        let made = world.block_on(&observer, Database::create(observer.clone(), nodes, config));
+        made.expect("the servers are empty")
+    }
+
+    fn load<P: Play<Endpoint<COHERENT>>>(&self, database: &Database<Endpoint<COHERENT>>, play: &P) {
+        self.world.block_on(database.env(), async {
+            play.create_tables(database).await.expect("the tables are new");
+            let mut lane = database.lane().await.expect("lanes are free");
+            let parts = play.load_parts();
+            for part in 0..parts {
+                play.load_part(database, &mut lane, part, parts, &|_| {}).await.expect("it fits");
+            }
+            // Clients elsewhere begin with the newest vector there is, which need not have the load.
+            catch_up(&mut lane).await.expect("nobody is in the way");
+            let newest = lane.begin(Isolation::Snapshot).await.expect("nobody is in the way");
+            newest.abort().await;
+            lane.rest().await.expect("the oracle answers");
+        });
+    }
+
+    /// Lets the clients live until all are done, or their time is over.
+    fn clients<P: Play<Endpoint<COHERENT>>>(
+        &self,
+        database: &Database<Endpoint<COHERENT>>,
+        play: &P,
+        desk: &Rc<Desk>,
+        report: &mut RunReport,
+    ) -> Vec<Process<COHERENT>> {
+        let start_ns = self.world.now_ns();
+        self.start_faults(start_ns);
+        let mut processes = self.processes();
+        for process in &processes {
+            self.start(process, database, play, desk);
+        }
+        loop {
+            self.world.run_for(LOOK_NS);
+            let passed_ns = self.world.now_ns() - start_ns;
+            if let Mode::Liveness { faults_ns, .. } = self.scenario.mode
+                && passed_ns >= faults_ns
+                && !desk.is_closing.replace(true)
+            {
+                self.world.stop_faults();
+            }
+            if desk.are_all_done() || self.is_over(passed_ns, desk) {
+                break;
+            }
+            if self.scenario.clients.restarts {
+                self.restart(&mut processes, database, play, desk, report);
+            }
+        }
+        processes
+    }
+
+    /// From now on things go wrong. Arrivals at failure points count from now, too.
+    fn start_faults(&self, start_ns: u64) {
+        let reached = self.world.reached();
+        for entry in &self.scenario.plan {
+            let planned = entry.planned(start_ns).expect("plans are checked when they are read");
+            self.world.plan(&counted_from(planned, &reached));
+        }
+        let rates = rates(&self.scenario).expect("rates are checked when they are read");
+        self.world.start_faults(&rates);
+    }
+
+    /// Whether the clients have had their time. In liveness mode that they are not done is a finding.
+    fn is_over(&self, passed_ns: u64, desk: &Desk) -> bool {
+        match self.scenario.mode {
+            Mode::Safety => {
+                passed_ns >= SAFETY_NS && {
+                    if self.scenario.is_calm() {
+                        desk.fail(last_look::stuck(desk, passed_ns));
+                    }
+                    true
+                }
+            }
+            Mode::Liveness { faults_ns, bound_ns } => {
+                passed_ns >= faults_ns + bound_ns && {
+                    desk.fail(last_look::stuck(desk, bound_ns));
+                    true
+                }
+            }
+        }
+    }
+
+    fn processes(&self) -> Vec<Process<COHERENT>> {
+        let cluster = &self.scenario.cluster;
+        let count = cluster.compute_servers.get();
+        let clients = self.scenario.clients.count.get();
+        let process = |index: u16| {
+            let node = match cluster.placement.get() {
+                NodePlacement::Apart => self.world.compute_node(index),
+                NodePlacement::Together => NodeId(index % cluster.memory_servers.get()),
+            };
+            let endpoint = self.world.endpoint(node);
+            let of_process = |client: &u32| client % u32::from(count) == u32::from(index);
+            Process { node, endpoint, clients: (0..clients).filter(of_process).collect() }
+        };
+        (0..count).map(process).collect()
+    }
+
+    /// Starts the clients of a process that are not done.
+    fn start<P: Play<Endpoint<COHERENT>>>(
+        &self,
+        process: &Process<COHERENT>,
+        database: &Database<Endpoint<COHERENT>>,
+        play: &P,
+        desk: &Rc<Desk>,
+    ) {
+        let database = database.elsewhere(process.endpoint.clone());
+        for &number in &process.clients {
+            if desk.standing(number).is_done {
+                continue;
+            }
+            let (database, play, desk) = (database.clone(), play.clone(), desk.clone());
+            let client = Client { number, database, play, desk };
+            self.world.spawn_on(&process.endpoint, client.live());
+        }
+    }
+
+    /// Starts processes again that were killed.
+    fn restart<P: Play<Endpoint<COHERENT>>>(
+        &self,
+        processes: &mut [Process<COHERENT>],
+        database: &Database<Endpoint<COHERENT>>,
+        play: &P,
+        desk: &Rc<Desk>,
+        report: &mut RunReport,
+    ) {
+        for process in processes.iter_mut().filter(|process| process.endpoint.is_killed()) {
+            report.verbs += process.endpoint.counters().counts().verbs;
+            process.endpoint = self.world.endpoint(process.node);
+            for &number in &process.clients {
+                self.bury(number, desk, report);
+                desk.change(number, |standing| standing.lives += 1);
+            }
+            self.start(process, database, play, desk);
+        }
+    }
+
+    /// Of what a dead client was about nobody knows.
+    fn bury(&self, number: u32, desk: &Desk, report: &mut RunReport) {
+        if desk.standing(number).is_in_transaction {
+            desk.count_unknown();
+            report.transactions.unknown += 1;
+            desk.change(number, |standing| standing.is_in_transaction = false);
+        }
+    }
+
+    /// Ends what did not end, and lets everything arrive that is still under way.
+    fn settle(&self, desk: &Desk, processes: &[Process<COHERENT>]) {
+        for process in processes {
+            let is_done = |&number: &u32| desk.standing(number).is_done;
+            if !process.clients.iter().all(is_done) {
+                self.world.kill(&process.endpoint);
+            }
+        }
+        self.world.stop_faults();
+        self.world.run_for(SETTLE_NS);
+    }
+
+    /// Looks at everything from a process that had no part in it.
+    fn look<P: Play<Endpoint<COHERENT>>>(
+        &self,
+        database: &Database<Endpoint<COHERENT>>,
+        play: &P,
+        desk: &Desk,
+        report: &mut RunReport,
+    ) -> Option<Failure> {
+        for number in 0..desk.habits.clients {
+            self.bury(number, desk, report);
+        }
+        let observer = self.world.endpoint(self.observer_node());
+        let database = database.elsewhere(observer.clone());
+        let totals = desk.totals.borrow().clone();
+        let look = last_look::look(&database, play, &totals, &self.scenario.expect);
+        let seen = self.world.run(&observer, look);
+        report.verbs += observer.counters().counts().verbs;
+        let late = || last_look::late_commits(desk, &self.scenario.expect);
+        seen.unwrap_or(None).or_else(late)
+    }
+}
+
+/// The planned fault, with what comes before the start added to its count of arrivals.
+fn counted_from(planned: PlannedFault, reached: &BTreeMap<&'static str, u64>) -> PlannedFault {
+    let PlannedFault { when, fault } = planned;
+    let when = match when {
+        When::Point { name, nth } => {
+            let before = reached.get(name.as_str()).copied().unwrap_or(0);
+            When::Point { name, nth: nth + before }
+        }
+        other => other,
+    };
+    PlannedFault { when, fault }
+}
+
+/// The world of a scenario that was drawn for a seed.
+fn sim_config(scenario: &Scenario, seed: u64, options: RunOptions) -> SimConfig {
+    let base = match scenario.hostility.level {
+        Level::Hostile => SimConfig::hostile(seed),
+        Level::Quiet => SimConfig::new(seed),
+    };
+    let cluster = &scenario.cluster;
+    let words = cluster.server_mib * MIB_WORDS;
+    let mut config = SimConfig {
+        server_words: vec![words; usize::from(cluster.memory_servers.get())],
+        // One more, for the observer.
+        compute_nodes: cluster.compute_servers.get() + 1,
+        mutants: scenario.mutants.iter().map(|name| intern::name(name)).collect(),
+        trace: options.trace,
+        event_limit: EVENTS_MAX,
+        ..base.named(scenario.name.clone())
+    };
+    override_hostility(&mut config, &scenario.hostility);
+    config
+}
+
+fn override_hostility(config: &mut SimConfig, plan: &HostilityPlan) {
+    let HostilityPlan { word_ns, slow_verb_one_in, slow_verb_factor, .. } = plan;
+    if let Some(word_ns) = word_ns {
+        config.word_ns = word_ns.get();
+    }
+    if let Some(one_in) = slow_verb_one_in {
+        config.slow_verb_one_in = one_in.get();
+    }
+    if let Some(factor) = slow_verb_factor {
+        config.slow_verb_factor = factor.get();
+    }
+    if let Some(one_in) = &plan.duplicate_call_one_in {
+        config.duplicate_call_one_in = one_in.get();
+    }
+    if let Some(one_in) = &plan.reach_delay_one_in {
+        config.reach_delay_one_in = one_in.get();
+    }
+    if let Some(delay_ns) = &plan.reach_delay_ns {
+        config.reach_delay_ns = Interval::new(0, delay_ns.get());
+    }
+}
+
+/// The sentence without what the world puts before it: the report has seed and scenario of its own.
+fn without_identity(sentence: &str) -> &str {
+    match sentence.split_once(" ns: ") {
+        Some((identity, rest)) if identity.starts_with("seed ") => rest,
+        _ => sentence,
+    }
+}

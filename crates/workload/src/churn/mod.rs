@@ -1,0 +1,252 @@
+//! Churn: rows come and go and move between the keys of their indexes, while others read everything by
+//! every way there is and must see the same.
+//!
+//! A table has rows with a group, which many share, and a tag, which no two share. Both are indexed; of
+//! the kinds of index and storage each is tried. To read it: [`transaction`] (what changes), [`survey`]
+//! (what must agree).
+
+mod survey;
+mod transaction;
+
+#[cfg(test)]
+mod tests;
+
+use crate::attempts::Attempts;
+use crate::catch_up::catch_up;
+use crate::driver::{CheckResult, Finished, RunTotals, TransactionResult, Workload};
+use crate::error::WorkloadError;
+use crate::random::Random;
+use fabric::Env;
+use layout::{
+    Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PhysicalDesign, Schema, Storage,
+};
+use transaction::Change;
+use txn::{Abort, Database, IndexId, Isolation, Lane, TableId, TableSpec};
+
+const TABLE: &str = "item";
+const BY_GROUP: &str = "by_group";
+const BY_TAG: &str = "by_tag";
+const GROUP: usize = 1;
+const TAG: usize = 2;
+const TYPES: [&str; 2] = ["change", "survey"];
+const CHANGE: usize = 0;
+const SURVEY: usize = 1;
+/// Stream of the terminals' generators.
+const TERMINAL_STREAM: u32 = 240;
+/// Memory for everything that does not depend on the number of rows.
+const BASE_BYTES: u64 = 16 << 20;
+/// Memory of a row with its entries and old versions.
+const ROW_BYTES: u64 = 1024;
+
+/// What the transactions are.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ChurnConfig {
+    /// Rows there can be at a time.
+    pub rows: u32,
+    /// Groups they belong to.
+    pub groups: u32,
+    /// Tags that rows fight for; a row without one of them has one of its own.
+    pub tags: u32,
+    /// Changes of a transaction at most.
+    pub operations: u32,
+    /// Surveys among all transactions, in percent.
+    pub survey_percent: u32,
+    /// Deletions among changes of rows that are there, in percent.
+    pub delete_percent: u32,
+    /// How much transactions are kept apart.
+    pub isolation: Isolation,
+    /// How the table is kept.
+    pub design: PhysicalDesign,
+    /// How groups are indexed.
+    pub group_index: IndexKind,
+    /// How tags are indexed.
+    pub tag_index: IndexKind,
+}
+
+/// The workload.
+#[derive(Clone, Debug)]
+pub struct Churn {
+    config: ChurnConfig,
+}
+
+impl Churn {
+    /// The workload of a configuration, or why there is none.
+    pub fn new(config: ChurnConfig) -> Result<Self, WorkloadError> {
+        let ChurnConfig { rows, groups, operations, survey_percent, delete_percent, .. } = config;
+        if rows == 0 || groups == 0 || operations == 0 {
+            let sentence = "rows, groups and operations are 1 at least".to_owned();
+            return Err(WorkloadError::Configuration(sentence));
+        }
+        if survey_percent > 100 || delete_percent > 100 {
+            let sentence = "a share is at most 100 percent".to_owned();
+            return Err(WorkloadError::Configuration(sentence));
+        }
+        Ok(Self { config })
+    }
+}
+
+/// The table and its indexes.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    table: TableId,
+    by_group: IndexId,
+    by_tag: IndexId,
+}
+
+impl Places {
+    fn open<E: Env>(database: &Database<E>) -> Result<Self, WorkloadError> {
+        let index = |name| database.index(TABLE, name).ok_or(WorkloadError::NoTable(name));
+        Ok(Self {
+            table: database.table(TABLE).ok_or(WorkloadError::NoTable(TABLE))?,
+            by_group: index(BY_GROUP)?,
+            by_tag: index(BY_TAG)?,
+        })
+    }
+}
+
+/// What one thread keeps between transactions.
+#[derive(Debug)]
+pub struct Terminal {
+    places: Places,
+    random: Random,
+    changes: Vec<Change>,
+}
+
+impl<E: Env> Workload<E> for Churn {
+    type Terminal = Terminal;
+
+    fn name(&self) -> &'static str {
+        "churn"
+    }
+
+    fn transaction_types(&self) -> &'static [&'static str] {
+        &TYPES
+    }
+
+    fn table_names(&self) -> &'static [&'static str] {
+        &[TABLE]
+    }
+
+    fn load_rows(&self) -> u64 {
+        0
+    }
+
+    fn load_parts(&self) -> u64 {
+        1
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        BASE_BYTES + u64::from(self.config.rows) * ROW_BYTES
+    }
+
+    async fn create_tables(&self, database: &Database<E>) -> Result<(), WorkloadError> {
+        let columns = vec![
+            Column::new("i_id", ColumnType::Int8),
+            Column::new("i_group", ColumnType::Int8),
+            Column::new("i_tag", ColumnType::Int8),
+        ];
+        let schema = Schema::new(TABLE, columns, &[0])?;
+        let ChurnConfig { design, group_index, tag_index, .. } = &self.config;
+        let index = |name: &str, column: usize, unique: bool, kind: IndexKind| IndexDesign {
+            name: name.to_owned(),
+            columns: vec![column],
+            unique,
+            kind,
+            node_bytes: design.node_bytes,
+            size_hint: design.size_hint,
+        };
+        let indexes =
+            vec![index(BY_GROUP, GROUP, false, *group_index), index(BY_TAG, TAG, true, *tag_index)];
+        let design = design.clone();
+        database.create_table(TableSpec { schema, design, indexes }).await?;
+        Ok(())
+    }
+
+    /// Nothing: rows come and go.
+    async fn load_part(
+        &self,
+        _database: &Database<E>,
+        _lane: &mut Lane<E>,
+        _part: u64,
+        _parts: u64,
+        _progress: &dyn Fn(u64),
+    ) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+
+    fn terminal(
+        &self,
+        database: &Database<E>,
+        thread: u32,
+        _threads: u32,
+        seed: u64,
+    ) -> Result<Terminal, WorkloadError> {
+        let random = Random::stream(seed, TERMINAL_STREAM, u64::from(thread));
+        Ok(Terminal { places: Places::open(database)?, random, changes: Vec::new() })
+    }
+
+    async fn run_one(
+        &self,
+        lane: &mut Lane<E>,
+        terminal: &mut Terminal,
+    ) -> Result<Finished, WorkloadError> {
+        let is_survey = terminal.random.percent(self.config.survey_percent);
+        transaction::draw(&self.config, terminal);
+        let mut attempts = Attempts::new();
+        loop {
+            let attempt = match is_survey {
+                true => {
+                    survey::survey(lane, &self.config, terminal.places).await.map(|seen| seen.0)
+                }
+                false => transaction::change(lane, &self.config, terminal).await,
+            };
+            let kind = if is_survey { SURVEY } else { CHANGE };
+            match attempts.judge(lane.env(), attempt).await? {
+                None => {}
+                Some(TransactionResult::Aborted(Abort::UniqueViolation)) => {
+                    return Ok(attempts.finish(kind, TransactionResult::RolledBack, 0));
+                }
+                Some(result) => return Ok(attempts.finish(kind, result, 0)),
+            }
+        }
+    }
+
+    async fn check(
+        &self,
+        database: &Database<E>,
+        lane: &mut Lane<E>,
+        _totals: &RunTotals,
+        _after_load: bool,
+    ) -> Result<Vec<CheckResult>, WorkloadError> {
+        let places = Places::open(database)?;
+        catch_up(lane).await?;
+        let mut attempts = Attempts::new();
+        loop {
+            let attempt = match survey::survey(lane, &self.config, places).await {
+                Err(WorkloadError::Inconsistent(what)) => {
+                    return Ok(vec![CheckResult::fails(AGREE, what)]);
+                }
+                Ok((TransactionResult::Committed, rows)) => {
+                    return Ok(vec![CheckResult::holds(AGREE, format!("{rows} rows"))]);
+                }
+                Ok((result, _)) => Ok(result),
+                Err(error) => Err(error),
+            };
+            if let Some(TransactionResult::Aborted(reason)) =
+                attempts.judge(lane.env(), attempt).await?
+            {
+                return Err(reason.into());
+            }
+        }
+    }
+}
+
+const AGREE: &str = "every way of reading sees the same rows";
+
+fn key(row: u32) -> Key {
+    KeyBuilder::new().int8(i64::from(row)).key()
+}
+
+fn is_tree(config: &ChurnConfig) -> bool {
+    config.design.storage == Storage::Tree
+}

@@ -1,0 +1,191 @@
+//! What the sessions of a run remember: every attempt of every transaction, with the times between which
+//! it ran and what its client saw of it.
+//!
+//! A session records for itself; the histories are put together when the run is over. An attempt that
+//! never ended, because its client was killed or gave up, is recorded as one of unknown outcome.
+
+use check::history::{Ended, Event, HistoryBuilder, Step};
+use check::{History, Outcome};
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+/// The recordings of all sessions of a run: of lists or of registers, not of both.
+#[derive(Clone, Debug, Default)]
+pub struct Recordings {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    sessions: Mutex<Vec<Arc<Mutex<HistoryBuilder>>>>,
+    /// Values that were written so far: each is written once.
+    values: AtomicI64,
+}
+
+impl Recordings {
+    /// Opens the recording of one more session.
+    pub(crate) fn open(&self) -> Session {
+        let builder = Arc::new(Mutex::new(HistoryBuilder::new()));
+        let mut sessions = self.shared.sessions.lock().expect("no holder panics");
+        sessions.push(builder.clone());
+        let process = sessions.len() as i64 - 1;
+        Session { shared: self.shared.clone(), builder, process, attempt: Attempt::default() }
+    }
+
+    /// What all sessions have recorded, in the order of time. Attempts that still run are left out.
+    pub fn history(&self) -> History {
+        let sessions = self.shared.sessions.lock().expect("no holder panics");
+        let finish = |session: &Arc<Mutex<HistoryBuilder>>| {
+            session.lock().expect("no session panics").clone().finish()
+        };
+        let parts: Vec<History> = sessions.iter().map(finish).collect();
+        check::merge(&parts).expect("all sessions record objects of one kind")
+    }
+}
+
+/// The recording of one session.
+#[derive(Debug)]
+pub(crate) struct Session {
+    shared: Arc<Shared>,
+    builder: Arc<Mutex<HistoryBuilder>>,
+    process: i64,
+    attempt: Attempt,
+}
+
+/// An attempt that has not ended, in buffers that are used again.
+#[derive(Debug, Default)]
+struct Attempt {
+    invoked: Option<Event>,
+    steps: Vec<Done>,
+    /// The elements of all lists read.
+    elements: Vec<i64>,
+    /// The number of the versions that its writes make.
+    version: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Done {
+    Append { list: u64, value: i64 },
+    ReadList { list: u64, end: usize },
+    Write { register: u64, value: i64 },
+    ReadValue { register: u64, value: Option<i64> },
+}
+
+impl Session {
+    /// A value that nobody else writes.
+    pub(crate) fn value(&self) -> i64 {
+        self.shared.values.fetch_add(1, Relaxed) + 1
+    }
+
+    /// An attempt begins. Of one before that did not come to its end nobody knows what became.
+    pub(crate) fn begin(&mut self, now_ns: u64) {
+        self.leave_open();
+        self.attempt.steps.clear();
+        self.attempt.elements.clear();
+        self.attempt.version = None;
+        let mut builder = self.builder.lock().expect("no holder panics");
+        self.attempt.invoked = Some(builder.event(Some(now_ns as i64)));
+    }
+
+    /// Writes of this attempt make versions of this number: among those of a register, larger is later.
+    pub(crate) fn version(&mut self, version: i64) {
+        self.attempt.version = Some(version);
+    }
+
+    /// A value is appended to a list.
+    pub(crate) fn append(&mut self, list: u64, value: i64) {
+        self.attempt.steps.push(Done::Append { list, value });
+    }
+
+    /// A list was read; outside of attempts nothing is remembered.
+    pub(crate) fn read_list(&mut self, list: u64, elements: &[i64]) {
+        if self.attempt.invoked.is_none() {
+            return;
+        }
+        self.attempt.elements.extend_from_slice(elements);
+        self.attempt.steps.push(Done::ReadList { list, end: self.attempt.elements.len() });
+    }
+
+    /// A value is written into a register.
+    pub(crate) fn write(&mut self, register: u64, value: i64) {
+        self.attempt.steps.push(Done::Write { register, value });
+    }
+
+    /// A register was read; nothing was there before any write.
+    pub(crate) fn read_value(&mut self, register: u64, value: Option<i64>) {
+        self.attempt.steps.push(Done::ReadValue { register, value });
+    }
+
+    /// The attempt has ended.
+    pub(crate) fn end(&mut self, now_ns: u64, outcome: Outcome) {
+        self.close(Some(now_ns), outcome);
+    }
+
+    /// An attempt that is under way ends for nobody.
+    fn leave_open(&mut self) {
+        if self.attempt.invoked.is_some() {
+            self.close(None, Outcome::Unknown);
+        }
+    }
+
+    fn close(&mut self, now_ns: Option<u64>, outcome: Outcome) {
+        let mut builder = self.builder.lock().expect("no holder panics");
+        let mut elements = &self.attempt.elements[..];
+        let mut taken = 0;
+        builder.begin(outcome);
+        for &done in &self.attempt.steps {
+            let (key, step) = match done {
+                Done::Append { list, value } => (list, Step::Append(value)),
+                Done::ReadList { list, end } => {
+                    let (read, rest) = elements.split_at(end - taken);
+                    (elements, taken) = (rest, end);
+                    (list, Step::ReadList(read))
+                }
+                Done::Write { register, value } => (register, Step::Write(value)),
+                Done::ReadValue { register, value } => {
+                    (register, value.map_or(Step::ReadInitial, Step::ReadValue))
+                }
+            };
+            let is_write = matches!(step, Step::Write(_));
+            let version = self.attempt.version.filter(|_| is_write);
+            let key = builder.integer_key(key as i64);
+            builder.step(key, step, version).expect("objects are of one kind");
+        }
+        let completed = now_ns.map(|now_ns| builder.event(Some(now_ns as i64)));
+        let invoked = self.attempt.invoked.take();
+        builder.end(Ended { process: Some(self.process), invoked, completed, line: 0 });
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.leave_open();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcomes(recordings: &Recordings) -> Vec<Outcome> {
+        recordings.history().transactions().iter().map(|ended| ended.outcome).collect()
+    }
+
+    #[test]
+    fn what_did_not_end_is_of_unknown_outcome() {
+        let recordings = Recordings::default();
+        let mut session = recordings.open();
+        session.begin(10);
+        session.append(1, session.value());
+        assert_eq!(outcomes(&recordings), []);
+        session.begin(20);
+        session.append(1, session.value());
+        session.end(30, Outcome::Committed);
+        session.begin(40);
+        session.append(1, session.value());
+        drop(session);
+        let mut found = outcomes(&recordings);
+        found.sort_by_key(|outcome| *outcome as u8);
+        assert_eq!(found, [Outcome::Committed, Outcome::Unknown, Outcome::Unknown]);
+    }
+}

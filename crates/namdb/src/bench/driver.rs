@@ -204,8 +204,8 @@ struct Conductor<'a> {
     /// Of all that ran, warm-up included.
     buffers_given: u64,
     buffers_collected: u64,
-    /// Of the window that is over but not closed.
-    over: Option<Elapsed>,
+    /// The number of the window that is over but not closed, and what it took.
+    over: Option<(u64, Elapsed)>,
 }
 
 impl<'a> Conductor<'a> {
@@ -241,8 +241,9 @@ impl<'a> Conductor<'a> {
             // Reckoned from the start of all windows, so that their lateness does not add up.
             while run_start.elapsed_s() < plan.window_s * number as f64 && !is_over() {
                 sleep_ms(SLEEP_MS);
-                // By now the workers have noticed that the window before is over.
-                self.close(watcher);
+                if self.is_delivered() {
+                    self.close(watcher);
+                }
                 watcher.show(&Standing {
                     phase: Phase::Measuring,
                     seconds: run_start.elapsed_s(),
@@ -250,7 +251,7 @@ impl<'a> Conductor<'a> {
                 });
             }
             self.close(watcher);
-            self.over = Some(Elapsed::now(run_start).since(window_start));
+            self.over = Some((number, Elapsed::now(run_start).since(window_start)));
         }
     }
 
@@ -283,9 +284,16 @@ impl<'a> Conductor<'a> {
         usage.iter().map(|table| table.used_bytes).sum()
     }
 
+    /// Whether all workers have noticed that a window is over: one that waits for a processor does so late.
+    fn is_delivered(&self) -> bool {
+        let Some((over, _)) = self.over else { return false };
+        let full = self.control.full.lock().expect("no worker panicked");
+        full.iter().filter(|(number, _)| *number == over).count() >= self.plan.threads as usize
+    }
+
     /// Closes the window that is over, if one is.
     fn close(&mut self, watcher: &mut dyn Watcher) {
-        let Some(elapsed) = self.over.take() else {
+        let Some((_, elapsed)) = self.over.take() else {
             return;
         };
         let window = self.delivered();
@@ -388,4 +396,45 @@ fn work<W: LocalWorkload>(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::{load, world};
+    use workload::ycsb::{Mix, Ycsb, YcsbConfig};
+
+    #[derive(Default)]
+    struct Committed(Vec<u64>);
+
+    impl Watcher for Committed {
+        fn show(&mut self, _standing: &Standing) {}
+
+        fn span(&mut self, span: &Span) {
+            self.0.push(span.window.totals.committed());
+        }
+    }
+
+    /// A worker that sleeps notices late that a window is over. What it did still counts where it was done.
+    #[test]
+    fn every_window_has_what_was_done_in_it() {
+        let config = YcsbConfig { records: 1000, mix: Mix::C, ..YcsbConfig::default() };
+        let workload = Ycsb::new(config).expect("the configuration is sound");
+        let plan = world::WorldPlan {
+            servers: 1,
+            memory_bytes: Some(48 << 20),
+            threads: 1,
+            oracle: namdb::Oracle::DoubleCollect,
+            seed: 1,
+        };
+        let db = world::open(&plan, 0).expect("this machine has 48 MiB");
+        let stop = AtomicBool::new(false);
+        load::load(&db, &workload, 1, &stop).expect("1000 records fit");
+        let (window_s, windows, rate) = (0.2, 15, Some(40.0));
+        let plan = RunPlan { threads: 1, warm_up_s: 0.0, window_s, windows, seed: 1, rate };
+        let mut committed = Committed::default();
+        run(&db, &workload, &plan, &stop, &mut committed).expect("it only reads");
+        assert_eq!(committed.0.len(), 15);
+        assert!(committed.0.iter().all(|&count| count > 0), "{:?}", committed.0);
+    }
 }

@@ -16,6 +16,8 @@ use workload::{RunTotals, TransactionResult, WorkloadError};
 
 /// How long the driver sleeps at a time; it reacts to an interruption after that.
 const SLEEP_MS: u64 = 20;
+/// How long a worker sleeps at a time that is ahead of its rate.
+const WAIT_MS: u64 = 100;
 /// A shorter warm-up says nothing about how tables grow.
 const WARM_UP_S_MIN: f64 = 0.5;
 /// The number of the window after the last.
@@ -337,7 +339,7 @@ fn wait(seconds: f64, control: &Control, window: u64) {
         if left_s <= 0.0 {
             return;
         }
-        sleep_ms(((left_s * 1e3) as u64).clamp(1, SLEEP_MS));
+        sleep_ms(((left_s * 1e3) as u64).clamp(1, WAIT_MS));
     }
 }
 
@@ -430,7 +432,7 @@ mod tests {
         let db = world::open(&plan, 0).expect("this machine has 48 MiB");
         let stop = AtomicBool::new(false);
         load::load(&db, &workload, 1, &stop).expect("1000 records fit");
-        let (window_s, windows, rate) = (0.2, 15, Some(40.0));
+        let (window_s, windows, rate) = (0.2, 15, Some(10.0));
         let plan = RunPlan { threads: 1, warm_up_s: 0.0, window_s, windows, seed: 1, rate };
         let mut committed = Committed::default();
         run(&db, &workload, &plan, &stop, &mut committed).expect("it only reads");

@@ -17,8 +17,8 @@ pub struct RunReport {
     pub transactions: TransactionCounts,
     /// Verbs that processes with clients and the observer have sent.
     pub verbs: u64,
-    /// Accesses to words.
-    pub word_events: u64,
+    /// Events of the world: what a run costs.
+    pub events: u64,
     /// Virtual time that the clients took, in nanoseconds.
     pub virtual_ns: u64,
     /// How often each kind of fault had an effect, and each failure point was reached.

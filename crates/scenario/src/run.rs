@@ -74,7 +74,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
             failure: None,
             transactions: TransactionCounts::default(),
             verbs: 0,
-            word_events: 0,
+            events: 0,
             virtual_ns: 0,
             coverage: Coverage::default(),
             happened: Vec::new(),
@@ -86,7 +86,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
             let sentence = without_identity(&sentence).to_owned();
             report.failure = Some(Failure::new(Demand::Panic, sentence));
         }
-        report.word_events = self.world.word_events();
+        report.events = self.world.events();
         report.coverage = self.world.coverage();
         report.fingerprint = self.world.fingerprint();
         report.trace = self.world.take_trace();

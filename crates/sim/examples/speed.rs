@@ -1,36 +1,62 @@
-//! How many word events a second the simulator manages: four clients that write and read rows.
+//! How many verbs a second the simulator manages under full load: clients that read words, rows and
+//! buckets' worth of rows, swap, add and write, all at once, in memory as weak as it gets.
+//!
+//! `cargo run --release -p sim --example speed [rounds]`
 
 use fabric::{Batch, Env, Fabric};
 use layout::row::Cover;
 use layout::{GlobalPtr, RegionId};
-use sim::{SimConfig, SimWorld};
+use sim::{SimConfig, SimEnv, SimWorld};
 
-const ROUNDS: u64 = 20_000;
+const CLIENTS: u16 = 16;
+const ROWS: u64 = 4096;
 const ROW_WORDS: u32 = 16;
 
+fn row(number: u64) -> GlobalPtr {
+    let place = number % ROWS;
+    GlobalPtr::new(RegionId((place % 2) as u16), 4096 + 128 * (place / 2))
+}
+
+/// Rounds of a transaction's shape: read rows, swap locks with words behind them, write rows and words.
+async fn work(env: SimEnv, own: u64, rounds: u64) {
+    let mut batch = Batch::new();
+    for round in 0..rounds {
+        batch.reset();
+        for _ in 0..4 {
+            batch.read_row(row(env.random()), ROW_WORDS, Cover::All);
+        }
+        batch = env.execute(batch).await.expect("the servers are alive");
+        batch.reset();
+        for _ in 0..2 {
+            let locked = row(env.random());
+            batch.compare_and_swap(locked, 0, 0);
+            batch.read(locked, 2);
+        }
+        batch = env.execute(batch).await.expect("the servers are alive");
+        batch.reset();
+        let image = batch.put(&[round; ROW_WORDS as usize]);
+        let target = row(own + u64::from(CLIENTS) * (env.random() % 256));
+        batch.write_row(target, image, 0, Cover::All);
+        batch.write_word(target, 0);
+        batch = env.execute(batch).await.expect("the servers are alive");
+    }
+}
+
 fn main() {
-    let world = SimWorld::new(SimConfig::new(1).named("speed"));
-    for index in 0..4 {
+    let rounds = std::env::args().nth(1).map_or(20_000, |text| text.parse().expect("rounds"));
+    let config = SimConfig { compute_nodes: CLIENTS, ..SimConfig::new(1).named("speed") };
+    let world = SimWorld::new(config.with_servers(&[1 << 16, 1 << 16]));
+    for index in 0..CLIENTS {
         let env = world.endpoint(world.compute_node(index));
-        world.spawn_on(&env.clone(), async move {
-            let mut batch = Batch::new();
-            for round in 0..ROUNDS {
-                batch.reset();
-                let row = |number| GlobalPtr::new(RegionId(0), 4096 + 8 * 16 * (number % 1024));
-                let image = batch.put(&[round; ROW_WORDS as usize]);
-                batch.write_row(row(u64::from(index) * 256 + round % 256), image, 0, Cover::All);
-                for _ in 0..4 {
-                    batch.read_row(row(env.random()), ROW_WORDS, Cover::All);
-                }
-                batch.compare_and_swap(row(env.random()), 0, 1);
-                batch = env.execute(batch).await.expect("the server is alive");
-            }
-        });
+        world.spawn_on(&env.clone(), work(env, u64::from(index), rounds));
     }
     #[allow(clippy::disallowed_methods, reason = "this measures the simulator, it is not in it")]
     let start = std::time::Instant::now();
     world.run_until_idle();
     let seconds = start.elapsed().as_secs_f64();
-    let events = world.word_events();
-    println!("{events} word events, {:.2} million per second", events as f64 / seconds / 1e6);
+    let (verbs, events) = (world.verbs(), world.events());
+    println!(
+        "{verbs} verbs, {events} events, {:.2} million verbs per second",
+        verbs as f64 / seconds / 1e6
+    );
 }

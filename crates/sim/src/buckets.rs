@@ -9,7 +9,6 @@
 use crate::flight::{Flight, Phase};
 use crate::rows::is_intact;
 use crate::state::Core;
-use crate::verbs::NONE_LEFT_OUT;
 use fabric::{Batch, SlotGeometry, SlotRead, Span};
 use layout::row::{Cover, VERSION};
 use layout::{VersionWord, bucket};
@@ -39,8 +38,7 @@ impl Core {
             Phase::Header => self.header_step(place, flight, index, search),
             Phase::Words | Phase::Slots => self.search_from(place, flight, index, search, 0),
             Phase::RowBefore | Phase::Row | Phase::RowAfter => {
-                let row = search.geometry.slot(state.slot)..search.geometry.slot(state.slot + 1);
-                if !self.row_ended(place, flight, index, row, Cover::AllButLink) {
+                if !self.slot_ended(place, flight, index, search, state.slot) {
                     return false;
                 }
                 if self.coherent || search.is_torn_or_fits(flight, index, state.slot) {
@@ -55,30 +53,51 @@ impl Core {
         }
     }
 
+    /// A step of reading the row in `slot`. Returns whether it is intact or given up as torn.
+    fn slot_ended(
+        &mut self,
+        place: u32,
+        flight: &mut Flight,
+        index: u32,
+        search: Search,
+        slot: u32,
+    ) -> bool {
+        let row = search.geometry.slot(slot)..search.geometry.slot(slot + 1);
+        if self.coherent {
+            return self.row_ended(place, flight, index, row);
+        }
+        let landed = (flight.verbs[index as usize].landing + row.start) as usize;
+        if is_intact(&flight.landing[landed..][..row.len()], Cover::AllButLink) {
+            return true;
+        }
+        if self.is_given_up(flight, index) {
+            flight.landing[landed + VERSION as usize] = VersionWord::TORN.word();
+            return true;
+        }
+        self.next_wave(flight, index, Phase::Row, row);
+        false
+    }
+
     /// A coherent reader loads the header word by word, then only the slots whose tag fits.
     fn header_step(&mut self, place: u32, flight: &mut Flight, index: u32, search: Search) -> bool {
-        let pause_ns = 1 + self.random.up_to(self.config.word_ns);
+        let next_ns = self.now_ns + 1 + self.random.up_to(self.config.word_ns);
         let state = &mut flight.verbs[index as usize];
         state.slot += 1;
         if let Some(&word) = HEADER_ORDER.get(state.slot as usize) {
-            self.next_phase(place, flight, index, Phase::Header, word..word + 1, pause_ns);
+            self.next_phase(place, flight, index, Phase::Header, word..word + 1, next_ns);
             return false;
         }
-        state.phase = Phase::Slots;
-        let mut state = *state;
         let tags = flight.landing[(state.landing + bucket::TAGS) as usize];
-        for slot in 0..u32::from(search.geometry.slots) {
-            if bucket::tag_of(tags, slot) == search.geometry.tag {
-                let words = search.geometry.slot(slot)..search.geometry.slot(slot + 1);
-                let start_ns = self.now_ns + pause_ns;
-                self.spread(place, &mut state, index, words, NONE_LEFT_OUT, start_ns);
-            }
-        }
-        flight.verbs[index as usize] = state;
-        if state.remaining > 0 {
-            return false;
-        }
-        self.found(place, flight, index, search, SlotRead::MISSING)
+        let slots = 0..u32::from(search.geometry.slots);
+        let mut fitting = slots.filter(|&slot| bucket::tag_of(tags, slot) == search.geometry.tag);
+        let Some(first) = fitting.next() else {
+            return self.found(place, flight, index, search, SlotRead::MISSING);
+        };
+        // Slots between two that fit are read with them, and not looked at.
+        let last = fitting.next_back().unwrap_or(first);
+        let words = search.geometry.slot(first)..search.geometry.slot(last + 1);
+        self.next_phase(place, flight, index, Phase::Slots, words, next_ns);
+        false
     }
 
     /// Looks through the slots that have landed, from `first` on.
@@ -111,9 +130,9 @@ impl Core {
         let words = geometry.slot(slot)..geometry.slot(slot + 1);
         if self.coherent {
             let version = words.start + VERSION..words.start + VERSION + 1;
-            self.next_phase(place, flight, index, Phase::RowBefore, version, 1);
+            self.next_phase(place, flight, index, Phase::RowBefore, version, self.now_ns + 1);
         } else {
-            self.next_wave(place, flight, index, Phase::Row, words);
+            self.next_wave(flight, index, Phase::Row, words);
         }
         false
     }
@@ -125,7 +144,10 @@ impl Core {
         }
         state.is_again = true;
         state.insert = flight.landing[(state.landing + bucket::INSERT) as usize];
-        self.next_wave(place, flight, index, Phase::Words, 0..search.geometry.words());
+        if self.config.broken.fitting_misses {
+            return self.found(place, flight, index, search, SlotRead::MISSING);
+        }
+        self.next_wave(flight, index, Phase::Words, 0..search.geometry.words());
         false
     }
 
@@ -141,8 +163,10 @@ impl Core {
         let state = &mut flight.verbs[index as usize];
         state.found = found;
         if self.coherent {
-            let word = bucket::COLLECTED..bucket::COLLECTED + 1;
-            self.next_phase(place, flight, index, Phase::Collected, word, 1);
+            let is_late = self.config.broken.fitting_misses;
+            let first = if is_late { bucket::INSERT } else { bucket::COLLECTED };
+            let words = first..bucket::COLLECTED + 1;
+            self.next_phase(place, flight, index, Phase::Collected, words, self.now_ns + 1);
             return false;
         }
         let insert_at = (state.landing + bucket::INSERT) as usize;

@@ -160,7 +160,10 @@ impl Core {
             self.message_ended(number);
             return None;
         }
-        let arrival = self.calls.records[usize::from(target.0)].arrive(id);
+        let mut arrival = self.calls.records[usize::from(target.0)].arrive(id);
+        if self.config.broken.answered_once && matches!(arrival, Arrival::Repeat(_)) {
+            arrival = Arrival::Handle;
+        }
         match arrival {
             Arrival::Handle if self.calls.handled.insert((target, id)) => {
                 let call = self.calls.get(number);

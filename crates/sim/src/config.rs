@@ -1,6 +1,7 @@
 //! What a simulated world is made of, and how hostile it is.
 
 use crate::fault::{FaultKind, FaultRate, PlannedFault};
+use crate::network::Network;
 use crate::random::Random;
 use std::collections::BTreeMap;
 
@@ -27,9 +28,11 @@ impl Interval {
 }
 
 /// Promises of the fabric's contract that this world breaks, to show that a protocol relies on them
-/// and that its tests notice. All are kept by default.
+/// and that its tests notice. All are kept by default. `docs/assumptions.md` says of each what rests on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BrokenPromises {
+    /// A word is written whole. Broken, its lower half comes first.
+    pub whole_words: bool,
     /// A write takes effect before anything posted after it to the same server.
     pub write_before_later: bool,
     /// An atomic takes effect before a later read or atomic to the same server.
@@ -38,6 +41,39 @@ pub struct BrokenPromises {
     pub fence: bool,
     /// Rows are delivered untorn.
     pub untorn_rows: bool,
+    /// A bucket's miss comes with words that fit. Broken, it is concluded from one fetch; where memory is
+    /// coherent, the insert word is read last.
+    pub fitting_misses: bool,
+    /// A write that is complete is seen by every later verb. Broken, some are seen later.
+    pub visible_when_complete: bool,
+    /// No atomic falls between the read and the write of another one on the same word. Shows with
+    /// [`SimConfig::atomic_window_ns`].
+    pub atomics_exclude: bool,
+    /// A swap that fails writes nothing. Broken, it writes back what it found. Shows with
+    /// [`SimConfig::atomic_window_ns`].
+    pub failed_swap_writes_nothing: bool,
+    /// Where memory is coherent, no plain write falls into an atomic either. Shows with
+    /// [`SimConfig::atomic_window_ns`].
+    pub atomics_with_cpu: bool,
+    /// A repeated call is answered once. Broken, its handler runs again.
+    pub answered_once: bool,
+    /// Verbs own their buffers until they complete. Broken, whoever drops a future gets the buffer back
+    /// and uses it for something else.
+    pub buffers_until_complete: bool,
+    /// A completion that is delivered twice completes nothing else. Shows with
+    /// [`FaultKind::DuplicateCompletion`].
+    pub completes_once: bool,
+}
+
+/// In which order a verb's words are touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tearing {
+    /// All at one moment.
+    None,
+    /// One after another, from the first to the last.
+    InOrder,
+    /// In any order.
+    AnyOrder,
 }
 
 /// A run: with the same configuration the same program leaves the same trace, byte for byte.
@@ -63,6 +99,18 @@ pub struct SimConfig {
     pub call_ns: Interval,
     /// A verb's words spread over up to this many nanoseconds each. Default 30.
     pub word_ns: u64,
+    /// In which order a verb's words are touched. Default: any.
+    pub tearing: Tearing,
+    /// Whether verbs of a batch to one server take effect in the order of posting, all of them, and not
+    /// only where the contract says so. Default no.
+    pub in_posting_order: bool,
+    /// An atomic writes its word up to this much later than it reads it, and loses what plain writes leave
+    /// there meanwhile; not where memory is coherent. Default 0.
+    pub atomic_window_ns: u64,
+    /// One segment of a batch in so many completes long after its last effect. Default 0: none.
+    pub late_completion_one_in: u32,
+    /// How long. Default 0 to 50 us.
+    pub late_completion_ns: Interval,
     /// One verb in so many takes [`SimConfig::slow_verb_factor`] as long. Default 0: none.
     pub slow_verb_one_in: u32,
     /// How much longer. Default 20.
@@ -80,6 +128,14 @@ pub struct SimConfig {
     pub reach_delay_one_in: u32,
     /// How long. Default 0 to 20 us.
     pub reach_delay_ns: Interval,
+    /// How long after the error a verb happens that is late by [`FaultKind::LateVerb`]. Default 0 to 2 ms.
+    pub late_verb_ns: Interval,
+    /// What cards and links are able to do. Default: anything, at once.
+    pub network: Option<Network>,
+    /// Cores of each node; 0: as many as tasks. Default 0.
+    pub cores: u16,
+    /// Time on a core that a task takes between two awaits. Default none.
+    pub core_cost_ns: Interval,
     /// When verbs and calls to a dead node end as unreachable; `None`: never. Default 1 ms.
     pub unreachable_after_ns: Option<u64>,
     /// Faults that happen by chance, by kind. Default none.
@@ -111,6 +167,11 @@ impl Default for SimConfig {
             answer_ns: Interval::new(400, 1200),
             call_ns: Interval::new(1500, 4000),
             word_ns: 30,
+            tearing: Tearing::AnyOrder,
+            in_posting_order: false,
+            atomic_window_ns: 0,
+            late_completion_one_in: 0,
+            late_completion_ns: Interval::new(0, 50_000),
             slow_verb_one_in: 0,
             slow_verb_factor: 20,
             wake_ns: Interval::new(0, 200),
@@ -119,6 +180,10 @@ impl Default for SimConfig {
             lost_batch_one_in: 0,
             reach_delay_one_in: 0,
             reach_delay_ns: Interval::new(0, 20_000),
+            late_verb_ns: Interval::new(0, 2_000_000),
+            network: None,
+            cores: 0,
+            core_cost_ns: Interval::new(0, 0),
             unreachable_after_ns: Some(1_000_000),
             faults: BTreeMap::new(),
             plan: Vec::new(),
@@ -161,7 +226,25 @@ impl SimConfig {
             config.reach_delay_one_in = 1 + random.up_to(15) as u32;
             config.reach_delay_ns = Interval::new(0, 1000 << random.up_to(7));
         }
+        config.weaken_memory(&mut random);
         config
+    }
+
+    /// Draws how weak memory is.
+    fn weaken_memory(&mut self, random: &mut Random) {
+        self.tearing = match random.up_to(7) {
+            0 => Tearing::None,
+            1 => Tearing::InOrder,
+            _ => Tearing::AnyOrder,
+        };
+        self.in_posting_order = random.one_in(8);
+        if random.one_in(2) {
+            self.atomic_window_ns = 1 << random.up_to(11);
+        }
+        if random.one_in(2) {
+            self.late_completion_one_in = 1 + random.up_to(15) as u32;
+            self.late_completion_ns = Interval::new(0, 1000 << random.up_to(6));
+        }
     }
 
     /// The same run under another name.

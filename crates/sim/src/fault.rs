@@ -29,6 +29,8 @@ pub enum FaultKind {
     FullPartition,
     /// A batch is carried out, but its owner learns only that the server cannot be reached.
     LostCompletion,
+    /// A verb happens after its owner was told that the server cannot be reached. Counted per verb.
+    LateVerb,
     /// A completion is delivered a second time. Counted when it was dropped for this reason.
     DuplicateCompletion,
     /// A call arrives a second time. Counted per call.
@@ -51,7 +53,7 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// All kinds.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::NodeCrash,
         Self::ProcessKill,
         Self::ProcessPause,
@@ -62,6 +64,7 @@ impl FaultKind {
         Self::OneWayPartition,
         Self::FullPartition,
         Self::LostCompletion,
+        Self::LateVerb,
         Self::DuplicateCompletion,
         Self::DuplicateCall,
         Self::GreyCard,
@@ -86,6 +89,7 @@ impl FaultKind {
             Self::OneWayPartition => "one-way-partition",
             Self::FullPartition => "full-partition",
             Self::LostCompletion => "lost-completion",
+            Self::LateVerb => "late-verb",
             Self::DuplicateCompletion => "duplicate-completion",
             Self::DuplicateCall => "duplicate-call",
             Self::GreyCard => "grey-card",
@@ -105,7 +109,10 @@ impl FaultKind {
 
     /// Whether a rate of this kind counts nanoseconds; else it counts batches, or arrivals at failure points.
     pub const fn is_timed(self) -> bool {
-        !matches!(self, Self::LostCompletion | Self::DuplicateCompletion | Self::ProcessKill)
+        !matches!(
+            self,
+            Self::LostCompletion | Self::LateVerb | Self::DuplicateCompletion | Self::ProcessKill
+        )
     }
 
     /// Whether faults of this kind can be drawn at random. The others are the consequence of something
@@ -213,6 +220,9 @@ pub enum Fault {
     },
     /// [`FaultKind::LostCompletion`] of the batch that it is planned for.
     LostCompletion,
+    /// [`FaultKind::LateVerb`]: the batch that it is planned for ends as unreachable, and each of its
+    /// writes and atomics happens in time or after that, up to [`crate::SimConfig::late_verb_ns`] later.
+    LateVerb,
     /// [`FaultKind::DuplicateCompletion`] of the batch that it is planned for.
     DuplicateCompletion,
     /// [`FaultKind::GreyCard`].
@@ -274,6 +284,7 @@ impl Fault {
             Self::OneWayPartition { .. } => FaultKind::OneWayPartition,
             Self::FullPartition { .. } => FaultKind::FullPartition,
             Self::LostCompletion => FaultKind::LostCompletion,
+            Self::LateVerb => FaultKind::LateVerb,
             Self::DuplicateCompletion => FaultKind::DuplicateCompletion,
             Self::GreyCard { .. } => FaultKind::GreyCard,
             Self::ClockJump { .. } => FaultKind::ClockJump,
@@ -286,7 +297,7 @@ impl Fault {
 
     /// Whether it happens to a batch, so that its plan must name one.
     pub const fn is_of_batches(&self) -> bool {
-        matches!(self, Self::LostCompletion | Self::DuplicateCompletion)
+        matches!(self, Self::LostCompletion | Self::LateVerb | Self::DuplicateCompletion)
     }
 
     /// Whether it happens to whoever arrives at a failure point, so that its plan must name one.

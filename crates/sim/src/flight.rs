@@ -1,37 +1,51 @@
 //! A posted batch on its way: from posting through its fenced segments to its completion.
 
 use crate::fault::{Fault, FaultKind};
+use crate::memory::Moments;
 use crate::scheduler::Happening;
 use crate::state::Core;
 use fabric::{Batch, FabricError, Verb};
 use layout::{GlobalPtr, NodeId};
 use std::task::Waker;
 
+/// What stands in a buffer that its owner uses for something else.
+const SPOILT: u64 = 0x5901_1753_5901_1753;
+
 /// How far a verb has come.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct VerbState {
-    /// What the words under way belong to.
+    /// The first moment at which it may touch a word.
+    pub(crate) start_ns: u64,
+    /// The last moment at which it touches a word, as far as it is planned.
+    pub(crate) end_ns: u64,
+    /// It touches nothing after this moment: its owner died, or its connection.
+    pub(crate) cut_ns: u64,
+    /// The accesses that are under way: when,
+    pub(crate) moments: Moments,
+    /// which word of the verb's range is their first,
+    pub(crate) first: u32,
+    /// and how many they are.
+    pub(crate) words: u32,
+    /// What they belong to.
     pub(crate) phase: Phase,
-    /// Words of this phase that are not yet touched.
-    pub(crate) remaining: u32,
+    /// A read whose words are looked up when the segment is back.
+    pub(crate) is_open: bool,
+    /// The neighbourhood was read a second time, because the key was missing at first.
+    pub(crate) is_again: bool,
     /// Tries to read a row untorn.
     pub(crate) attempts: u32,
     /// Where the verb's words land before they are good, in the flight's landing area.
     pub(crate) landing: u32,
     /// The slot of a bucket that is being read; or the step through its header.
     pub(crate) slot: u32,
-    /// The slot that holds the key, or [`fabric::SlotRead::MISSING`].
-    pub(crate) found: u64,
     /// How many times the verb went over the network once more.
     pub(crate) wave: u32,
-    /// The neighbourhood was read a second time, because the key was missing at first.
-    pub(crate) is_again: bool,
+    /// The slot that holds the key, or [`fabric::SlotRead::MISSING`].
+    pub(crate) found: u64,
     /// The version seen before a coherent row was copied.
     pub(crate) version: u64,
     /// The insert word of a bucket, read before its slots.
     pub(crate) insert: u64,
-    /// The verb was cut off, or its target died.
-    pub(crate) is_lost: bool,
 }
 
 /// Steps of the verbs that take more than one.
@@ -62,13 +76,25 @@ pub(crate) struct Flight {
     pub(crate) verbs: Vec<VerbState>,
     /// First verb that is not yet posted.
     pub(crate) next_verb: u32,
-    /// Verbs of the current segment that are under way.
+    /// First verb of the current segment.
+    pub(crate) first_verb: u32,
+    /// When it was posted.
+    segment_ns: u64,
+    /// When all its verbs have ended, as far as is known.
+    pub(crate) end_ns: u64,
+    /// When their answers have come through the network.
+    pub(crate) back_ns: u64,
+    /// Its owner is told at this moment that the server cannot be reached, though verbs may still happen.
+    pub(crate) told_ns: u64,
+    /// Verbs of the current segment that go on phase by phase.
     pub(crate) busy: u32,
+    /// Atomics that have not yet taken effect.
+    pub(crate) atomics: u32,
     /// Nothing of this batch happens after this moment: its owner died, or its connection.
     pub(crate) cut_ns: u64,
     pub(crate) posted_ns: u64,
     /// Tells the batches of a place apart.
-    pub(crate) number: u64,
+    pub(crate) number: u32,
     /// Restarts of nodes before it was posted.
     pub(crate) life: u32,
     loses_completion: bool,
@@ -81,6 +107,8 @@ pub(crate) struct Flight {
     pub(crate) extra_waves: u32,
     is_done: bool,
     is_abandoned: bool,
+    /// Nobody looks at it any more but its own atomics.
+    is_over: bool,
     waker: Option<Waker>,
 }
 
@@ -92,7 +120,14 @@ impl Flight {
             group: 0,
             verbs: Vec::new(),
             next_verb: 0,
+            first_verb: 0,
+            segment_ns: 0,
+            end_ns: 0,
+            back_ns: 0,
+            told_ns: u64::MAX,
             busy: 0,
+            atomics: 0,
+            is_over: false,
             cut_ns: u64::MAX,
             posted_ns: 0,
             number: 0,
@@ -107,6 +142,28 @@ impl Flight {
             is_abandoned: false,
             waker: None,
         }
+    }
+
+    /// The next segment is posted.
+    pub(crate) fn begin_segment(&mut self, now_ns: u64) {
+        self.first_verb = self.next_verb;
+        (self.segment_ns, self.end_ns) = (now_ns, now_ns);
+    }
+
+    /// Its verbs to `node` touch nothing after `cut_ns`.
+    fn cut_to(&mut self, node: NodeId, cut_ns: u64) {
+        for index in 0..self.next_verb {
+            if self.verb(index).target().region().0 == node.0 {
+                let state = &mut self.verbs[index as usize];
+                state.cut_ns = state.cut_ns.min(cut_ns);
+            }
+        }
+    }
+
+    /// Whether a verb that was posted goes to `node`.
+    fn goes_to(&self, node: NodeId) -> bool {
+        let goes_there = |verb: &Verb| *verb != Verb::Fence && verb.target().region().0 == node.0;
+        self.batch().verbs()[..self.next_verb as usize].iter().any(goes_there)
     }
 
     /// The batch's verb `index`.
@@ -170,8 +227,23 @@ impl Flights {
     }
 
     fn end(&mut self, place: u32) {
-        self.get(place).batch = None;
-        self.free.push(place);
+        self.get(place).is_over = true;
+        self.end_if_over(place);
+    }
+
+    /// A place is free when its owner is gone and all atomics have taken effect.
+    pub(crate) fn end_if_over(&mut self, place: u32) {
+        let flight = self.get(place);
+        if flight.is_over && flight.atomics == 0 {
+            flight.batch = None;
+            self.free.push(place);
+        }
+    }
+
+    /// The flights between posting and completion.
+    fn under_way(&mut self) -> impl Iterator<Item = &mut Flight> {
+        let flights = self.places.iter_mut().flatten().map(|flight| &mut **flight);
+        flights.filter(|flight| flight.batch.is_some() && !flight.is_done)
     }
 
     /// Number of batches on their way.
@@ -192,10 +264,14 @@ impl Core {
         flight.life = self.lives;
         self.note_zombie(group);
         self.batches += 1;
-        flight.number = self.batches;
-        for fault in self.faults_of_batch(flight.number) {
+        flight.number = self.batches as u32;
+        for fault in self.faults_of_batch(self.batches) {
             match fault {
                 Fault::LostCompletion => flight.loses_completion = true,
+                Fault::LateVerb => {
+                    let told_ns = self.config.unreachable_after_ns.map(|ns| self.now_ns + ns);
+                    flight.told_ns = told_ns.unwrap_or(u64::MAX);
+                }
                 Fault::DuplicateCompletion => flight.completes_twice = true,
                 other => self.inject(&other),
             }
@@ -220,63 +296,101 @@ impl Core {
         }
     }
 
-    /// All verbs of the current segment have ended, in one way or the other.
-    pub(crate) fn segment_ended(&mut self, place: u32, flight: &mut Flight) {
-        assert_eq!(flight.busy, 0);
+    /// All verbs of the current segment come to their end: plans when its owner hears of it.
+    pub(crate) fn plan_landing(&mut self, place: u32, flight: &mut Flight) {
         let answer_ns = self.config.answer_ns.draw(&mut self.random);
-        let mut time_ns = self.now_ns + answer_ns;
-        let verb_count = flight.verbs.len() as u32;
-        self.lose_completion(flight);
-        if let Some(FabricError::Unreachable(_)) = flight.failure {
-            match self.config.unreachable_after_ns {
-                Some(after_ns) => time_ns = time_ns.max(flight.posted_ns + after_ns),
-                None => return,
-            }
+        let crossing_ns = self.answer_crossing_ns(flight);
+        let mut time_ns = flight.end_ns.max(self.now_ns) + answer_ns + crossing_ns;
+        time_ns = time_ns.max(flight.back_ns);
+        if self.random.one_in(self.config.late_completion_one_in) {
+            time_ns += self.config.late_completion_ns.draw(&mut self.random);
         }
-        if flight.failure.is_some() || flight.next_verb == verb_count {
-            self.queue.push(time_ns, Happening::Complete { flight: place, number: flight.number });
-        } else {
-            self.queue.push(time_ns, Happening::Segment { flight: place });
-        }
+        self.memory.expect_reach(time_ns - flight.segment_ns);
+        self.queue.push(time_ns, Happening::Landed { flight: place, number: flight.number });
     }
 
-    /// All verbs of a segment were carried out: their completion may still be lost on its way.
-    fn lose_completion(&mut self, flight: &mut Flight) {
+    /// All verbs of a segment are carried out: the way back of their completion, which may be lost on it.
+    fn answer_crossing_ns(&mut self, flight: &mut Flight) -> u64 {
         if flight.failure.is_some() {
-            return;
+            return 0;
+        }
+        if flight.told_ns != u64::MAX {
+            flight.failure = Some(FabricError::Unreachable(flight.first_target()));
+            return 0;
         }
         if flight.loses_completion {
             self.injector.count(FaultKind::LostCompletion);
             flight.failure = Some(FabricError::Unreachable(flight.first_target()));
-        } else if !self.links.is_quiet() {
-            let verbs = flight.batch().verbs()[..flight.next_verb as usize].iter();
-            for verb in verbs.filter(|verb| **verb != Verb::Fence) {
+            return 0;
+        }
+        let mut longest_ns = 0;
+        if !self.links.is_quiet() {
+            for index in flight.first_verb..flight.next_verb {
+                let verb = flight.verb(index);
+                if verb == Verb::Fence {
+                    continue;
+                }
                 let server = self.addresses.primary(verb.target().region());
-                if self.crossing_ns(server, flight.node).is_none() {
-                    flight.failure = Some(FabricError::Unreachable(server));
-                    return;
+                match self.crossing_ns(server, flight.node) {
+                    Some(crossing_ns) => longest_ns = longest_ns.max(crossing_ns),
+                    None => flight.failure = Some(FabricError::Unreachable(server)),
                 }
             }
         }
+        longest_ns
     }
 
-    /// The completion arrives at the owner. A second one of the same batch is dropped.
-    pub(crate) fn complete(&mut self, place: u32, number: u64) {
-        let flight = self.flights.get(place);
-        if flight.number != number || flight.is_done {
+    /// The owner hears of the end of a segment. What it hears a second time is dropped.
+    pub(crate) fn landed(&mut self, place: u32, number: u32) {
+        let mut flight = self.flights.take(place);
+        let is_another = flight.number != number && !self.completes_early(&flight);
+        if is_another || flight.is_done {
+            self.flights.put(place, flight);
             self.injector.count(FaultKind::DuplicateCompletion);
-            self.trace.event(self.now_ns, "dropped completion", number);
+            self.trace.event(self.now_ns, "dropped completion", u64::from(number));
             return;
         }
-        flight.is_done = true;
-        let is_abandoned = flight.is_abandoned;
-        if flight.completes_twice {
-            let time_ns = self.now_ns + self.config.answer_ns.draw(&mut self.random);
-            self.queue.push(time_ns, Happening::Complete { flight: place, number });
+        if let Some(FabricError::Unreachable(_)) = flight.failure {
+            let given_up_ns = self.config.unreachable_after_ns.map(|ns| flight.posted_ns + ns);
+            if given_up_ns.is_none_or(|time_ns| self.now_ns < time_ns) {
+                self.flights.put(place, flight);
+                if let Some(time_ns) = given_up_ns {
+                    self.queue.push(time_ns, Happening::Landed { flight: place, number });
+                }
+                return;
+            }
         }
+        if flight.failure.is_none() {
+            if !self.deliver_reads(&mut flight) {
+                self.plan_landing(place, &mut flight);
+                return self.flights.put(place, flight);
+            }
+            if (flight.next_verb as usize) < flight.verbs.len() {
+                self.flights.put(place, flight);
+                return self.post_segment(place);
+            }
+        }
+        self.flights.put(place, flight);
+        self.complete(place, number);
+    }
+
+    /// Whether the completion of another batch is taken for this one's, because that promise is broken.
+    fn completes_early(&self, flight: &Flight) -> bool {
+        let is_at_rest = flight.busy == 0 && flight.atomics == 0 && flight.batch.is_some();
+        self.config.broken.completes_once && is_at_rest
+    }
+
+    /// The batch is complete: its owner runs.
+    fn complete(&mut self, place: u32, number: u32) {
         let flight = self.flights.get(place);
+        flight.is_done = true;
+        let (is_abandoned, completes_twice) = (flight.is_abandoned, flight.completes_twice);
         if let Some(waker) = flight.waker.take() {
             waker.wake();
+        }
+        if completes_twice {
+            let time_ns = self.now_ns + self.config.answer_ns.draw(&mut self.random);
+            self.queue.push(time_ns, Happening::Landed { flight: place, number });
         }
         self.trace.event(self.now_ns, "completed flight", u64::from(place));
         if is_abandoned {
@@ -297,8 +411,11 @@ impl Core {
             flight.waker = Some(waker.clone());
             return None;
         }
-        let batch = flight.batch.take().expect("a completed batch is taken once");
-        let result = flight.failure.take().map_or(Ok(batch), Err);
+        let result = match flight.failure.take() {
+            None => Ok(flight.batch.take().expect("a completed batch is taken once")),
+            // What has not happened yet may still happen: the batch stays.
+            Some(failure) => Err(failure),
+        };
         extra.reset();
         for wave in 1..flight.extra_waves {
             debug_assert!(wave > 0);
@@ -319,6 +436,9 @@ impl Core {
         };
         flight.is_abandoned = true;
         flight.waker = None;
+        if self.config.broken.buffers_until_complete {
+            self.memory.spoil(flight.number, self.now_ns, SPOILT);
+        }
         if flight.is_done {
             self.flights.end(place);
         }
@@ -327,21 +447,51 @@ impl Core {
     /// A connection is lost: what is under way from one node to the other stops at some moment, and its
     /// owners learn that the server cannot be reached.
     pub(crate) fn cut_connection(&mut self, from: NodeId, to: NodeId, by: FaultKind) {
-        for place in 0..self.flights.places.len() as u32 {
-            let flight = self.flights.get(place);
-            if flight.node != from || flight.batch.is_none() || flight.is_done {
-                continue;
-            }
-            let goes_there = |verb: &Verb| *verb != Verb::Fence && verb.target().region().0 == to.0;
-            if flight.batch().verbs()[..flight.next_verb as usize].iter().any(goes_there) {
-                let cut_ns = self.draw_cut_ns();
-                let flight = self.flights.get(place);
-                flight.cut_ns = flight.cut_ns.min(cut_ns);
+        let cut_ns = self.draw_cut_ns();
+        for flight in self.flights.under_way().filter(|flight| flight.node == from) {
+            if flight.goes_to(to) {
+                flight.cut_to(to, cut_ns);
+                self.memory.cut_batch(flight.number, Some(to.0), cut_ns);
                 flight.failure.get_or_insert(FabricError::Unreachable(to));
                 self.injector.count(by);
             }
         }
         self.lose_calls(from, to);
+    }
+
+    /// What `to` says to `from` gets lost: completions that are under way never arrive.
+    pub(crate) fn lose_answers(&mut self, from: NodeId, to: NodeId, by: FaultKind) {
+        for flight in self.flights.under_way().filter(|flight| flight.node == to) {
+            if flight.goes_to(from) && flight.failure.is_none() {
+                flight.failure = Some(FabricError::Unreachable(from));
+                self.injector.count(by);
+            }
+        }
+    }
+
+    /// A server died: what it has not done yet never happens.
+    pub(crate) fn fail_flights_to(&mut self, node: NodeId) {
+        let now_ns = self.now_ns;
+        for flight in self.flights.under_way() {
+            let posted = flight.batch().verbs()[..flight.next_verb as usize].iter();
+            let is_unfinished = |(verb, state): (&Verb, &VerbState)| {
+                verb.target().region().0 == node.0 && *verb != Verb::Fence && state.end_ns > now_ns
+            };
+            if posted.zip(&flight.verbs).any(is_unfinished) {
+                flight.failure.get_or_insert(FabricError::Unreachable(node));
+            }
+        }
+        if usize::from(node.0) < self.memory.region_count() {
+            self.memory.cut_region(node.0, now_ns);
+        }
+    }
+
+    /// A server begins its next life: whoever has posted something in the earlier one is refused.
+    pub(crate) fn refuse_flights_to(&mut self, node: NodeId) {
+        for flight in self.flights.under_way().filter(|flight| flight.goes_to(node)) {
+            flight.failure.get_or_insert(FabricError::Unreachable(node));
+            self.injector.count(FaultKind::StaleKey);
+        }
     }
 
     /// The owner of flights died: each goes on, stops at some moment, or stops now.
@@ -352,6 +502,10 @@ impl Core {
                 let cut_ns = self.draw_cut_ns();
                 let flight = self.flights.get(place);
                 flight.cut_ns = flight.cut_ns.min(cut_ns);
+                for state in &mut flight.verbs {
+                    state.cut_ns = state.cut_ns.min(cut_ns);
+                }
+                self.memory.cut_batch(flight.number, None, cut_ns);
             }
         }
     }

@@ -68,6 +68,7 @@ impl Injector {
             let one_in = u32::try_from(rate.every).unwrap_or(u32::MAX);
             match kind {
                 FaultKind::LostCompletion => self.of_batches.push((Fault::LostCompletion, one_in)),
+                FaultKind::LateVerb => self.of_batches.push((Fault::LateVerb, one_in)),
                 FaultKind::DuplicateCompletion => {
                     self.of_batches.push((Fault::DuplicateCompletion, one_in));
                 }
@@ -188,6 +189,7 @@ impl Core {
             Fault::OneWayPartition { from, to, lasts_ns } => {
                 self.links.block(from, to, until(lasts_ns), FaultKind::OneWayPartition);
                 self.cut_connection(from, to, FaultKind::OneWayPartition);
+                self.lose_answers(from, to, FaultKind::OneWayPartition);
             }
             Fault::FullPartition { ref nodes, lasts_ns } => {
                 let until_ns = until(lasts_ns);

@@ -41,10 +41,12 @@
 //! and `buckets` for how verbs become accesses, `flight` for the life of a batch, `calls` for calls.
 #![forbid(unsafe_code)]
 
+mod atomics;
 mod buckets;
 mod calls;
 mod clock;
 pub mod config;
+mod cores;
 pub mod coverage;
 pub mod env;
 pub mod fault;
@@ -53,6 +55,7 @@ mod inject;
 pub mod injection;
 mod links;
 mod memory;
+pub mod network;
 mod points;
 mod processes;
 mod random;
@@ -64,10 +67,11 @@ mod trace;
 mod verbs;
 pub mod world;
 
-pub use config::{BrokenPromises, Interval, SimConfig};
+pub use config::{BrokenPromises, Interval, SimConfig, Tearing};
 pub use coverage::Coverage;
 pub use env::Endpoint;
 pub use fault::{Fault, FaultKind, FaultRate, Memory, PlannedFault, Victims, When};
+pub use network::Network;
 pub use world::World;
 
 /// A world whose memory is not coherent: rows carry checksums.

@@ -122,6 +122,7 @@ impl Core {
     pub(crate) fn kill_node(&mut self, node: NodeId) {
         self.trace.event(self.now_ns, "killed node", u64::from(node.0));
         self.node(node).memory_is_dead = true;
+        self.fail_flights_to(node);
         self.injector.count(FaultKind::NodeCrash);
         for group in 0..self.groups.len() as u32 {
             if self.groups[group as usize].node == node {
@@ -148,6 +149,7 @@ impl Core {
         }
         self.lives += 1;
         self.node(node).life = self.lives;
+        self.refuse_flights_to(node);
         self.trace.event(self.now_ns, "restarted node", u64::from(node.0));
         self.revive_node(node);
         match memory {

@@ -2,9 +2,9 @@
 
 use crate::buckets::Search;
 use crate::flight::{Flight, Phase};
+use crate::scheduler::Happening;
 use crate::state::Core;
-use crate::verbs::NONE_LEFT_OUT;
-use fabric::Verb;
+use fabric::{Span, Verb};
 use layout::VersionWord;
 use layout::row::{Cover, LINK, VERSION, checksum};
 use std::ops::Range;
@@ -13,33 +13,67 @@ use std::ops::Range;
 const TORN_RETRY_COUNT_MAX: u32 = 64;
 
 impl Core {
-    /// All words of a verb's phase were touched. Returns whether the verb is over.
-    pub(crate) fn phase_ended(
+    /// A row has come back. Returns whether it is intact or is given up as torn; else it is read again.
+    pub(crate) fn deliver_row(
         &mut self,
-        place: u32,
         flight: &mut Flight,
         index: u32,
-        verb: Verb,
+        span: Span,
+        cover: Cover,
     ) -> bool {
-        match verb {
-            Verb::ReadRow { at, words, cover, .. } => {
-                if !self.row_ended(place, flight, index, 0..words, cover) {
+        self.read_to_arena(flight, index, span);
+        if self.config.broken.untorn_rows || is_intact(flight.batch().words(span), cover) {
+            return true;
+        }
+        if self.is_given_up(flight, index) {
+            flight.batch_mut().set_word(span.at + VERSION, VersionWord::TORN.word());
+            return true;
+        }
+        self.next_wave(flight, index, Phase::Row, 0..span.words);
+        false
+    }
+
+    /// Counts an attempt that found a row torn. Returns whether there were enough of them.
+    pub(crate) fn is_given_up(&mut self, flight: &mut Flight, index: u32) -> bool {
+        let attempts = &mut flight.verbs[index as usize].attempts;
+        *attempts += 1;
+        *attempts >= TORN_RETRY_COUNT_MAX
+    }
+
+    /// A phase of a coherent read has come to its end.
+    pub(crate) fn step(&mut self, place: u32, index: u32) {
+        let mut flight = self.flights.take(place);
+        self.read_to_landing(&mut flight, index);
+        if self.phase_ended(place, &mut flight, index) {
+            flight.busy -= 1;
+            if flight.busy == 0 {
+                self.plan_landing(place, &mut flight);
+            }
+        }
+        self.flights.put(place, flight);
+    }
+
+    /// All words of a verb's phase were touched. Returns whether the verb is over.
+    fn phase_ended(&mut self, place: u32, flight: &mut Flight, index: u32) -> bool {
+        match flight.verb(index) {
+            Verb::ReadRow { at, words, .. } => {
+                if !self.row_ended(place, flight, index, 0..words) {
                     return false;
                 }
                 let landing = flight.verbs[index as usize].landing as usize;
                 let batch = flight.batch.as_mut().expect("a flight carries its batch");
-                let span = fabric::Span { at, words };
+                let span = Span { at, words };
                 batch.words_mut(span).copy_from_slice(&flight.landing[landing..][..words as usize]);
                 true
             }
             Verb::FindSlot { geometry, key, at, .. } => {
                 self.search_step(place, flight, index, Search { geometry, key, at })
             }
-            _ => true,
+            verb => unreachable!("{verb:?} has no phases"),
         }
     }
 
-    /// Reads `words` of a verb's range in a next phase, after `wait_ns`.
+    /// Reads `words` of a verb's range in a next phase, from `start_ns` on.
     pub(crate) fn next_phase(
         &mut self,
         place: u32,
@@ -47,79 +81,75 @@ impl Core {
         index: u32,
         phase: Phase,
         words: Range<u32>,
-        wait_ns: u64,
+        start_ns: u64,
     ) {
-        let start_ns = self.now_ns + wait_ns;
-        let mut state = flight.verbs[index as usize];
-        state.phase = phase;
-        self.spread(place, &mut state, index, words, NONE_LEFT_OUT, start_ns);
-        assert!(state.remaining > 0);
-        flight.verbs[index as usize] = state;
+        assert!(!words.is_empty());
+        let moments = self.moments(start_ns, words.len() as u32);
+        let state = &mut flight.verbs[index as usize];
+        (state.phase, state.moments) = (phase, moments);
+        (state.first, state.words) = (words.start, words.len() as u32);
+        state.end_ns = moments.end_ns();
+        flight.end_ns = flight.end_ns.max(moments.end_ns());
+        self.memory.expect_reach(moments.stretch_ns);
+        self.queue.push(moments.end_ns(), Happening::Step { flight: place, verb: index });
     }
 
     /// Reads once more over the network: `wave` says how many times the batch has done so.
     pub(crate) fn next_wave(
         &mut self,
-        place: u32,
         flight: &mut Flight,
         index: u32,
         phase: Phase,
         words: Range<u32>,
     ) {
-        let wave = flight.verbs[index as usize].wave + 1;
-        flight.verbs[index as usize].wave = wave;
-        flight.extra_waves = flight.extra_waves.max(wave);
+        let start_ns = self.now_ns + self.config.read_ns.draw(&mut self.random);
+        let moments = self.moments(start_ns, words.len() as u32);
         let first = flight.verb(index).target().add_words(u64::from(words.start));
         flight.extra_reads.push((first, words.len() as u32));
-        let back_ns = self.config.answer_ns.draw(&mut self.random);
-        let forth_ns = self.config.read_ns.draw(&mut self.random);
-        self.next_phase(place, flight, index, phase, words, back_ns + forth_ns);
+        let state = &mut flight.verbs[index as usize];
+        state.wave += 1;
+        flight.extra_waves = flight.extra_waves.max(state.wave);
+        (state.phase, state.moments) = (phase, moments);
+        (state.first, state.words) = (words.start, words.len() as u32);
+        state.end_ns = moments.end_ns();
+        flight.end_ns = flight.end_ns.max(moments.end_ns());
     }
 
-    /// A step of reading the row in `row` (words of the verb's range). Returns whether it has landed,
-    /// intact or with TORN as its version.
+    /// A step of reading the coherent row in `row` (words of the verb's range). Returns whether it has
+    /// landed, intact or with TORN as its version.
     pub(crate) fn row_ended(
         &mut self,
         place: u32,
         flight: &mut Flight,
         index: u32,
         row: Range<u32>,
-        cover: Cover,
     ) -> bool {
         let state = flight.verbs[index as usize];
-        let image = state.landing as usize + row.start as usize;
-        let version_at = image + VERSION as usize;
+        let version_at = (state.landing + row.start + VERSION) as usize;
         let version = row.start + VERSION..row.start + VERSION + 1;
-        let pause_ns = 1 + self.random.up_to(self.config.word_ns);
-        let is_intact = match state.phase {
+        let next_ns = self.now_ns + 1 + self.random.up_to(self.config.word_ns);
+        match state.phase {
             Phase::RowBefore => {
                 flight.verbs[index as usize].version = flight.landing[version_at];
-                self.next_phase(place, flight, index, Phase::Row, row, pause_ns);
+                self.next_phase(place, flight, index, Phase::Row, row, next_ns);
                 return false;
             }
-            Phase::Row if self.coherent => {
-                self.next_phase(place, flight, index, Phase::RowAfter, version, pause_ns);
+            Phase::Row => {
+                self.next_phase(place, flight, index, Phase::RowAfter, version, next_ns);
                 return false;
             }
-            Phase::RowAfter => {
-                let after = flight.landing[version_at];
-                after == state.version && after != VersionWord::TORN.word()
-            }
-            _ => is_intact(&flight.landing[image..][..row.len()], cover),
-        };
+            _ => {}
+        }
+        let after = flight.landing[version_at];
+        let is_intact = after == state.version && after != VersionWord::TORN.word();
         if is_intact || self.config.broken.untorn_rows {
             return true;
         }
-        if state.attempts + 1 >= TORN_RETRY_COUNT_MAX {
+        if self.is_given_up(flight, index) {
             flight.landing[version_at] = VersionWord::TORN.word();
             return true;
         }
-        flight.verbs[index as usize].attempts += 1;
-        if self.coherent {
-            self.next_phase(place, flight, index, Phase::RowBefore, version, pause_ns);
-        } else {
-            self.next_wave(place, flight, index, Phase::Row, row);
-        }
+        self.next_phase(place, flight, index, Phase::RowBefore, version, next_ns);
         false
     }
 }

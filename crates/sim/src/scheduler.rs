@@ -12,16 +12,20 @@ use std::task::{Wake, Waker};
 /// Something that happens at a moment of virtual time. Numbers are places in the tables of `state`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Happening {
-    /// A verb touches a word.
-    Word { flight: u32, verb: u32, word: u32 },
-    /// The part of a batch behind a fence is posted.
-    Segment { flight: u32 },
-    /// A batch's completion arrives at its owner.
-    Complete { flight: u32, number: u64 },
+    /// An atomic reads its word, and writes it if it has no window.
+    Atomic { flight: u32, verb: u32 },
+    /// The window of an atomic closes.
+    AtomicEnd { flight: u32, verb: u32 },
+    /// A phase of a coherent read comes to its end.
+    Step { flight: u32, verb: u32 },
+    /// The owner of a batch hears of the end of a segment.
+    Landed { flight: u32, number: u32 },
     /// A sleeper wakes, unless its node's clock was changed since.
     Timer { timer: u32, plan: u32 },
-    /// A woken task runs.
+    /// A woken task runs, or begins to wait for a core.
     Run { task: TaskId },
+    /// A task has had its time on a core.
+    OnCore { task: TaskId },
     /// A call arrives at its service.
     Request { call: u64 },
     /// An answer arrives at its caller.

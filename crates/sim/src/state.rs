@@ -1,11 +1,14 @@
 //! The state of a world that does not depend on the kind of its endpoints.
 
+use crate::atomics::OpenAtomic;
 use crate::calls::Calls;
 use crate::config::SimConfig;
+use crate::cores::Cores;
 use crate::flight::Flights;
 use crate::inject::Injector;
 use crate::links::Links;
 use crate::memory::Memory;
+use crate::network::Card;
 use crate::points::Points;
 use crate::processes::{Group, Node};
 use crate::random::Random;
@@ -35,7 +38,8 @@ pub(crate) struct Core {
     pub(crate) coherent: bool,
     pub(crate) now_ns: u64,
     pub(crate) events: u64,
-    pub(crate) word_events: u64,
+    /// Verbs posted so far.
+    pub(crate) verbs: u64,
     pub(crate) random: Random,
     pub(crate) queue: Queue,
     pub(crate) memory: Memory,
@@ -43,6 +47,11 @@ pub(crate) struct Core {
     pub(crate) addresses: AddressMap,
     pub(crate) flights: Flights,
     pub(crate) barriers: Vec<Barrier>,
+    /// Atomics between their read and their write.
+    pub(crate) open_atomics: Vec<OpenAtomic>,
+    /// One card per node.
+    pub(crate) cards: Vec<Card>,
+    pub(crate) cores: Cores,
     pub(crate) tasks: Tasks,
     pub(crate) graveyard: Vec<TaskFuture>,
     pub(crate) woken: Arc<WokenTasks>,
@@ -72,12 +81,15 @@ impl Core {
             coherent,
             now_ns: 0,
             events: 0,
-            word_events: 0,
+            verbs: 0,
             random: Random::new(config.seed, 0),
             queue: Queue::default(),
             flights: Flights::default(),
             addresses: AddressMap::one_region_per_server(memory.region_count() as u16),
             barriers: vec![Barrier::default(); memory.region_count()],
+            open_atomics: Vec::new(),
+            cards: vec![Card::default(); usize::from(node_count)],
+            cores: Cores::new(&config, node_count),
             memory,
             tasks: Tasks::default(),
             graveyard: Vec::new(),
@@ -131,9 +143,12 @@ impl Core {
                 return Outside::EventLimit;
             }
             match what {
-                Happening::Word { flight, verb, word } => self.word(flight, verb, word),
-                Happening::Run { task } if self.is_held(task) => {}
-                Happening::Run { task } => return Outside::Run(task),
+                Happening::Atomic { flight, verb } => self.begin_atomic(flight, verb),
+                Happening::AtomicEnd { flight, verb } => self.end_atomic(flight, verb),
+                Happening::Step { flight, verb } => self.step(flight, verb),
+                Happening::Run { task } | Happening::OnCore { task } if self.is_held(task) => {}
+                Happening::Run { task } if self.cores.take_time => self.wait_for_core(task),
+                Happening::Run { task } | Happening::OnCore { task } => return Outside::Run(task),
                 Happening::Request { call } => return Outside::Request(call),
                 other => {
                     self.happen(other);
@@ -145,14 +160,18 @@ impl Core {
 
     fn happen(&mut self, what: Happening) {
         match what {
-            Happening::Segment { flight } => self.post_segment(flight),
-            Happening::Complete { flight, number } => self.complete(flight, number),
+            Happening::Landed { flight, number } => self.landed(flight, number),
             Happening::Timer { timer, .. } => self.timers.fire(timer),
             Happening::Resume { group, pause } => self.resume_after(group, pause),
             Happening::Answer { call } => self.answer_arrives(call),
             Happening::Unanswered { call } => self.give_up(call),
-            Happening::Word { .. } | Happening::Run { .. } | Happening::Request { .. } => {
-                unreachable!("words happen in `advance`, runs and requests outside")
+            Happening::Atomic { .. }
+            | Happening::AtomicEnd { .. }
+            | Happening::Step { .. }
+            | Happening::Run { .. }
+            | Happening::OnCore { .. }
+            | Happening::Request { .. } => {
+                unreachable!("verbs happen in `advance`, runs and requests outside")
             }
         }
     }

@@ -1,13 +1,15 @@
 //! What happened, in order: a fingerprint always, text on request.
 
 use layout::{GlobalPtr, NodeId};
-use std::fmt::{Arguments, Write};
+use std::fmt::Arguments;
 
 /// The record of a run.
 #[derive(Debug)]
 pub(crate) struct Trace {
     fingerprint: u64,
-    text: Option<String>,
+    /// Lines with their moments. Verbs are written down when they are posted or delivered, so lines come in
+    /// another order than their moments.
+    lines: Option<Vec<(u64, String)>>,
 }
 
 /// The 64-bit prime of FNV-1a.
@@ -15,7 +17,7 @@ const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 impl Trace {
     pub(crate) fn new(written: bool) -> Self {
-        Self { fingerprint: 0xcbf2_9ce4_8422_2325, text: written.then(String::new) }
+        Self { fingerprint: 0xcbf2_9ce4_8422_2325, lines: written.then(Vec::new) }
     }
 
     /// Notes one access to one word.
@@ -28,34 +30,44 @@ impl Trace {
         at: GlobalPtr,
         value: u64,
     ) {
+        self.words(time_ns, node, access, at, &[value]);
+    }
+
+    /// Notes one access to words from `at` on, the first of them at `time_ns` or later.
+    #[inline]
+    pub(crate) fn words(
+        &mut self,
+        time_ns: u64,
+        node: NodeId,
+        access: &'static str,
+        at: GlobalPtr,
+        values: &[u64],
+    ) {
         self.mix(time_ns.rotate_left(32) ^ at.word());
-        self.mix(value);
-        if self.text.is_some() {
-            self.line(time_ns, format_args!("node {} {access} {at:?} {value:#x}", node.0));
+        self.mix(values.iter().fold(0, |sum, value| u64::rotate_left(sum, 7) ^ value));
+        if self.lines.is_some() {
+            self.line(time_ns, || match values {
+                [value] => format!("node {} {access} {at:?} {value:#x}", node.0),
+                _ => format!("node {} {access} {at:?} {values:x?}", node.0),
+            });
         }
     }
 
     /// Notes anything else.
     pub(crate) fn event(&mut self, time_ns: u64, what: &'static str, detail: u64) {
         self.mix(time_ns ^ detail.rotate_left(48));
-        if self.text.is_some() {
-            self.line(time_ns, format_args!("{what} {detail}"));
-        }
+        self.line(time_ns, || format!("{what} {detail}"));
     }
 
     /// Notes the arrival at a failure point.
     pub(crate) fn point(&mut self, time_ns: u64, node: NodeId, name: &str) {
         self.mix(time_ns ^ u64::from(node.0) << 48);
-        if self.text.is_some() {
-            self.line(time_ns, format_args!("node {} reached {name}", node.0));
-        }
+        self.line(time_ns, || format!("node {} reached {name}", node.0));
     }
 
     /// Notes what somebody in the world has to say.
     pub(crate) fn note(&mut self, time_ns: u64, node: NodeId, what: Arguments<'_>) {
-        if self.text.is_some() {
-            self.line(time_ns, format_args!("node {} notes {what}", node.0));
-        }
+        self.line(time_ns, || format!("node {} notes {what}", node.0));
     }
 
     #[inline]
@@ -63,11 +75,10 @@ impl Trace {
         self.fingerprint = (self.fingerprint ^ value).wrapping_mul(PRIME).rotate_left(23);
     }
 
-    #[cold]
-    fn line(&mut self, time_ns: u64, what: Arguments<'_>) {
-        if let Some(text) = &mut self.text {
-            let written = writeln!(text, "{time_ns:>12} {what}");
-            debug_assert!(written.is_ok(), "a string takes all text");
+    #[inline]
+    fn line(&mut self, time_ns: u64, what: impl FnOnce() -> String) {
+        if let Some(lines) = &mut self.lines {
+            lines.push((time_ns, what()));
         }
     }
 
@@ -75,8 +86,14 @@ impl Trace {
         self.fingerprint
     }
 
-    /// Takes the text written so far.
-    pub(crate) fn take(&mut self) -> String {
-        self.text.as_mut().map(std::mem::take).unwrap_or_default()
+    /// Takes what has happened up to `now_ns`, in the order of time.
+    pub(crate) fn take(&mut self, now_ns: u64) -> String {
+        let Some(lines) = &mut self.lines else {
+            return String::new();
+        };
+        lines.sort_by_key(|(time_ns, _)| *time_ns);
+        let past = lines.partition_point(|(time_ns, _)| *time_ns <= now_ns);
+        let lines = lines.drain(..past);
+        lines.map(|(time_ns, what)| format!("{time_ns:>12} {what}\n")).collect()
     }
 }

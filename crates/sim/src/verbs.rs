@@ -1,12 +1,11 @@
 //! Verbs as accesses to single words, each at a moment of its own. This is the contract's most hostile
 //! reading: the words of a verb come in any order, and verbs too unless the contract orders them.
 
-use crate::config::Interval;
 use crate::fault::FaultKind;
-use crate::flight::{Flight, Phase, VerbState};
-use crate::scheduler::Happening;
+use crate::flight::{Flight, Phase};
+use crate::memory::Moments;
 use crate::state::Core;
-use fabric::{ALWAYS_WRITTEN_END, FabricError, Verb};
+use fabric::{ALWAYS_WRITTEN_END, FabricError, Span, Verb};
 use layout::row::{Cover, HEADER, LINK, VERSION, checksum};
 use layout::{GlobalPtr, NodeId, VersionWord, bucket};
 use std::ops::Range;
@@ -16,6 +15,7 @@ use std::ops::Range;
 pub(crate) struct Barrier {
     writes_ns: u64,
     atomics_ns: u64,
+    all_ns: u64,
 }
 
 /// How a verb gets to its server.
@@ -27,10 +27,8 @@ struct Way {
     crossing_ns: u64,
 }
 
-/// In place of a word's number: the version word is marked as torn.
-const MARK_TORN: u32 = u32::MAX;
 /// In place of a word's number: no word is left out.
-pub(crate) const NONE_LEFT_OUT: u32 = u32::MAX;
+const NONE_LEFT_OUT: u32 = u32::MAX;
 
 impl Core {
     /// Posts the verbs up to the next fence.
@@ -39,6 +37,7 @@ impl Core {
         self.barriers.fill(Barrier::default());
         let has_ended = flight.failure.is_some() && flight.next_verb > 0;
         let is_cut = has_ended || self.now_ns > flight.cut_ns || self.is_dead(flight.group);
+        flight.begin_segment(self.now_ns);
         while !is_cut && (flight.next_verb as usize) < flight.verbs.len() {
             let index = flight.next_verb;
             flight.next_verb += 1;
@@ -52,8 +51,9 @@ impl Core {
             flight.next_verb = flight.verbs.len() as u32;
         }
         if flight.busy == 0 {
-            self.segment_ended(place, &mut flight);
+            self.plan_landing(place, &mut flight);
         }
+        self.memory.sweep(self.now_ns);
         self.flights.put(place, flight);
     }
 
@@ -64,287 +64,312 @@ impl Core {
             return;
         }
         let node = self.addresses.primary(at.region());
-        if self.memory_is_dead(node) || self.is_refused(flight, node) {
-            flight.failure = Some(FabricError::Unreachable(node));
-            return;
-        }
-        let Some(crossing_ns) = self.crossing_ns(flight.node, node) else {
+        let Some(way) = self.way(flight, node) else {
             flight.failure = Some(FabricError::Unreachable(node));
             return;
         };
-        let way = Way { slowness: self.slowness(flight.node, node), crossing_ns };
-        let barrier = self.barriers[usize::from(node.0)];
-        let writes_ns = if self.config.broken.write_before_later { 0 } else { barrier.writes_ns };
-        let atomics_ns =
-            if self.config.broken.atomic_before_later { 0 } else { barrier.atomics_ns };
-        flight.busy += 1;
-        match verb {
-            Verb::Write { .. }
-            | Verb::WriteWord { .. }
-            | Verb::WriteRow { .. }
-            | Verb::InstallRow { .. } => {
-                let start_ns = self.arrival(self.config.write_ns, way).max(writes_ns);
-                let end_ns = self.start_write(place, flight, index, verb, start_ns);
-                let barrier = &mut self.barriers[usize::from(node.0)];
-                barrier.writes_ns = barrier.writes_ns.max(end_ns);
+        self.verbs += 1;
+        let is_read =
+            matches!(verb, Verb::Read { .. } | Verb::ReadRow { .. } | Verb::FindSlot { .. });
+        if is_read && flight.told_ns != u64::MAX {
+            // Nobody waits for what is read.
+            return;
+        }
+        let start_ns = self.start_ns(flight, &verb, node, way);
+        flight.verbs[index as usize].start_ns = start_ns;
+        flight.verbs[index as usize].cut_ns = flight.cut_ns;
+        let end_ns = match verb {
+            Verb::Read { .. } | Verb::ReadRow { .. } | Verb::FindSlot { .. } => {
+                self.start_read(place, flight, index, verb)
             }
             Verb::CompareAndSwap { .. } | Verb::FetchAndAdd { .. } => {
-                let start_ns =
-                    self.arrival(self.config.atomic_ns, way).max(writes_ns).max(atomics_ns);
-                flight.verbs[index as usize].remaining = 1;
-                self.queue.push(start_ns, Happening::Word { flight: place, verb: index, word: 0 });
+                let end_ns = self.start_atomic(place, flight, index, start_ns);
                 let barrier = &mut self.barriers[usize::from(node.0)];
-                barrier.atomics_ns = barrier.atomics_ns.max(start_ns);
+                barrier.atomics_ns = barrier.atomics_ns.max(end_ns);
+                end_ns
             }
             _ => {
-                let start_ns =
-                    self.arrival(self.config.read_ns, way).max(writes_ns).max(atomics_ns);
-                self.start_read(place, flight, index, verb, start_ns);
+                let hidden_ns = self.draw_hidden_ns();
+                flight.verbs[index as usize].start_ns += hidden_ns;
+                let end_ns = self.start_write(flight, index, verb);
+                let barrier = &mut self.barriers[usize::from(node.0)];
+                barrier.writes_ns = barrier.writes_ns.max(end_ns);
+                end_ns - hidden_ns
             }
+        };
+        if end_ns > flight.told_ns {
+            self.injector.count(FaultKind::LateVerb);
         }
+        let barrier = &mut self.barriers[usize::from(node.0)];
+        barrier.all_ns = barrier.all_ns.max(end_ns);
+        flight.verbs[index as usize].end_ns = end_ns;
+        flight.end_ns = flight.end_ns.max(end_ns.min(flight.told_ns));
     }
 
-    fn arrival(&mut self, usual: Interval, way: Way) -> u64 {
-        self.now_ns + usual.draw(&mut self.random) * way.slowness + way.crossing_ns
+    /// How much longer than its completion tells a write stays unseen: not at all, unless that promise is
+    /// broken.
+    fn draw_hidden_ns(&mut self) -> u64 {
+        if !self.config.broken.visible_when_complete || self.random.one_in(2) {
+            return 0;
+        }
+        let round_trip_ns = self.config.answer_ns.max_ns + self.config.write_ns.max_ns;
+        self.random.up_to(4 * round_trip_ns)
     }
 
-    /// Whether a verb goes to an earlier life of its server.
+    /// When a verb of `flight` begins to touch its words, not before what the contract puts before it.
+    fn start_ns(&mut self, flight: &mut Flight, verb: &Verb, node: NodeId, way: Way) -> u64 {
+        let is_read =
+            matches!(verb, Verb::Read { .. } | Verb::ReadRow { .. } | Verb::FindSlot { .. });
+        let is_atomic = matches!(verb, Verb::CompareAndSwap { .. } | Verb::FetchAndAdd { .. });
+        let usual = match (is_read, is_atomic) {
+            (true, _) => self.config.read_ns,
+            (_, true) => self.config.atomic_ns,
+            _ => self.config.write_ns,
+        };
+        let mut sent_ns = self.now_ns;
+        if let Some(network) = self.config.network {
+            let ends = (usize::from(flight.node.0), usize::from(node.0));
+            let transit = network.send(&mut self.cards, ends, verb, sent_ns, way.slowness);
+            sent_ns = transit.served_ns;
+            flight.back_ns = flight.back_ns.max(transit.back_ns);
+        }
+        let start_ns = sent_ns + usual.draw(&mut self.random) * way.slowness + way.crossing_ns;
+        let (barrier, broken) = (self.barriers[usize::from(node.0)], self.config.broken);
+        let after_ns = if self.config.in_posting_order { barrier.all_ns } else { 0 };
+        let writes_ns = if broken.write_before_later { 0 } else { barrier.writes_ns };
+        let atomics_ns = if broken.atomic_before_later { 0 } else { barrier.atomics_ns };
+        let after_ns = after_ns.max(writes_ns);
+        let after_ns = if is_read || is_atomic { after_ns.max(atomics_ns) } else { after_ns };
+        let start_ns = start_ns.max(after_ns);
+        if flight.told_ns == u64::MAX {
+            return start_ns;
+        }
+        let late_ns = flight.told_ns + 1 + self.config.late_verb_ns.draw(&mut self.random);
+        if self.random.one_in(2) { start_ns.max(late_ns) } else { start_ns }
+    }
+
+    /// How a verb of `flight` gets to `node`, if it does.
     #[inline]
-    fn is_refused(&mut self, flight: &Flight, node: NodeId) -> bool {
-        let is_refused = self.lives > 0 && self.has_stale_key(flight.group, node);
-        if is_refused {
-            self.injector.count(FaultKind::StaleKey);
+    fn way(&mut self, flight: &Flight, node: NodeId) -> Option<Way> {
+        if self.memory_is_dead(node) {
+            return None;
         }
-        is_refused
+        if self.lives > 0 && self.has_stale_key(flight.group, node) {
+            self.injector.count(FaultKind::StaleKey);
+            return None;
+        }
+        let crossing_ns = self.crossing_ns(flight.node, node)?;
+        Some(Way { slowness: self.slowness(flight.node, node), crossing_ns })
     }
 
-    /// How long a verb of `words` words is under way at the server.
-    fn stretch_ns(&mut self, words: u32) -> u64 {
-        let usual_ns = self.random.up_to(u64::from(words) * self.config.word_ns);
-        let is_slow = self.random.one_in(self.config.slow_verb_one_in);
-        if is_slow { usual_ns * self.config.slow_verb_factor } else { usual_ns }
+    /// The moments of `words` words from `start_ns` on.
+    #[inline]
+    pub(crate) fn moments(&mut self, start_ns: u64, words: u32) -> Moments {
+        let mut stretch_ns = self.random.up_to(u64::from(words) * self.config.word_ns);
+        if self.random.one_in(self.config.slow_verb_one_in) {
+            stretch_ns *= self.config.slow_verb_factor;
+        }
+        if words == 1 {
+            return Moments { start_ns: start_ns + stretch_ns, stretch_ns: 0 };
+        }
+        Moments { start_ns, stretch_ns }
     }
 
-    /// Plans an access to each of `words` but `left_out`, in any order, from `start_ns` on; returns the
-    /// moment of the last one.
-    pub(crate) fn spread(
+    /// Enters all accesses of a write. Returns the moment of the last one.
+    fn start_write(&mut self, flight: &mut Flight, index: u32, verb: Verb) -> u64 {
+        let start_ns = flight.verbs[index as usize].start_ns;
+        match verb {
+            Verb::WriteRow { at, words, first, cover, .. } => {
+                assert!(words > LINK, "a row has a header, a version and a link");
+                let link = if cover == Cover::All { NONE_LEFT_OUT } else { LINK };
+                self.write_image(flight, index, (at, words, first, cover), link, start_ns)
+            }
+            Verb::InstallRow { at, words, first, cover, .. } => {
+                let (mut image_ns, mut link) = (start_ns, NONE_LEFT_OUT);
+                if cover == Cover::AllButLink {
+                    self.write_word(flight, index, LINK, start_ns, None);
+                    (image_ns, link) = (start_ns + self.random.up_to(self.config.word_ns), LINK);
+                }
+                let parts = (at, words, first, cover);
+                let end_ns = self.write_image(flight, index, parts, link, image_ns);
+                let end_ns = end_ns + self.random.up_to(self.config.word_ns);
+                self.write_word(flight, index, HEADER, end_ns, None);
+                end_ns
+            }
+            Verb::WriteWord { value, .. } => {
+                let time_ns = self.moments(start_ns, 1).start_ns;
+                self.write_word(flight, index, 0, time_ns, Some(value));
+                time_ns
+            }
+            _ => self.write_words(flight, index, 0..verb.target_words(), NONE_LEFT_OUT, start_ns),
+        }
+    }
+
+    /// Enters the image of a row: all but its header.
+    fn write_image(
         &mut self,
-        place: u32,
-        state: &mut VerbState,
+        flight: &mut Flight,
+        index: u32,
+        (at, words, first, cover): (u32, u32, u32, Cover),
+        link: u32,
+        start_ns: u64,
+    ) -> u64 {
+        if !self.coherent {
+            seal(flight, at, words, cover);
+            return self.write_words(flight, index, VERSION..words, link, start_ns);
+        }
+        // A seqlock's writer: TORN, then the words in any order, then the version.
+        self.write_word(flight, index, VERSION, start_ns, Some(VersionWord::TORN.word()));
+        let (mut end_ns, mut first) = (start_ns, first.max(LINK + 1));
+        if link == NONE_LEFT_OUT {
+            let always = LINK..words.min(ALWAYS_WRITTEN_END);
+            first = first.max(always.end);
+            end_ns = self.write_words(flight, index, always, NONE_LEFT_OUT, start_ns);
+        }
+        let rest = first.min(words)..words;
+        end_ns = end_ns.max(self.write_words(flight, index, rest, NONE_LEFT_OUT, start_ns));
+        self.write_word(flight, index, VERSION, end_ns, None);
+        end_ns
+    }
+
+    /// Enters words of a write but `left_out`, each at a moment of its own from `start_ns` on. Returns the
+    /// last possible moment.
+    fn write_words(
+        &mut self,
+        flight: &Flight,
         index: u32,
         words: Range<u32>,
         left_out: u32,
         start_ns: u64,
     ) -> u64 {
-        let stretch_ns = self.stretch_ns(words.len() as u32);
-        let mut end_ns = start_ns;
+        let (from, count) = (words.start, words.len() as u32);
+        let moments = self.moments(start_ns, count);
         for word in words.filter(|&word| word != left_out) {
-            let time_ns = start_ns + self.random.up_to(stretch_ns);
-            end_ns = end_ns.max(time_ns);
-            state.remaining += 1;
-            self.queue.push(time_ns, Happening::Word { flight: place, verb: index, word });
+            let place = u64::from(word - from);
+            let time_ns =
+                moments.draw(self.config.tearing, place, u64::from(count), &mut self.random);
+            self.write_word(flight, index, word, time_ns, None);
         }
-        end_ns
+        moments.end_ns()
     }
 
-    fn start_write(
+    /// Enters the access to one word of a write, unless it was cut off before: the word gets `value`, or
+    /// what the arena has for it.
+    #[inline]
+    fn write_word(
         &mut self,
-        place: u32,
-        flight: &mut Flight,
+        flight: &Flight,
         index: u32,
-        verb: Verb,
-        start_ns: u64,
-    ) -> u64 {
-        let mut state = flight.verbs[index as usize];
-        let end_ns = match verb {
-            Verb::WriteRow { at, words, first, cover, .. } => {
-                assert!(words > LINK, "a row has a header, a version and a link");
-                let link = if cover == Cover::All { NONE_LEFT_OUT } else { LINK };
-                if self.coherent {
-                    self.start_coherent_row(place, &mut state, index, words, first, link, start_ns)
-                } else {
-                    seal(flight, at, words, cover);
-                    self.spread(place, &mut state, index, VERSION..words, link, start_ns)
-                }
-            }
-            Verb::InstallRow { at, words, first, cover, .. } => {
-                let word = |word| Happening::Word { flight: place, verb: index, word };
-                let (mut image_ns, mut link) = (start_ns, NONE_LEFT_OUT);
-                if cover == Cover::AllButLink {
-                    state.remaining += 1;
-                    self.queue.push(start_ns, word(LINK));
-                    (image_ns, link) = (start_ns + self.random.up_to(self.config.word_ns), LINK);
-                }
-                let end_ns = if self.coherent {
-                    self.start_coherent_row(place, &mut state, index, words, first, link, image_ns)
-                } else {
-                    seal(flight, at, words, cover);
-                    self.spread(place, &mut state, index, VERSION..words, link, image_ns)
-                };
-                state.remaining += 1;
-                let end_ns = end_ns + self.random.up_to(self.config.word_ns);
-                self.queue.push(end_ns, word(HEADER));
-                end_ns
-            }
-            _ => {
-                let words = 0..verb.target_words();
-                self.spread(place, &mut state, index, words, NONE_LEFT_OUT, start_ns)
-            }
-        };
-        flight.verbs[index as usize] = state;
-        if state.remaining == 0 {
-            flight.busy -= 1;
-        }
-        end_ns
-    }
-
-    /// A seqlock's writer: TORN, then the words in any order, then the version.
-    #[allow(clippy::too_many_arguments, reason = "the parts of one verb, already taken apart")]
-    fn start_coherent_row(
-        &mut self,
-        place: u32,
-        state: &mut VerbState,
-        index: u32,
-        words: u32,
-        first: u32,
-        link: u32,
-        start_ns: u64,
-    ) -> u64 {
-        let word = |word| Happening::Word { flight: place, verb: index, word };
-        state.remaining += 2;
-        self.queue.push(start_ns, word(MARK_TORN));
-        let (mut end_ns, mut first) = (start_ns, first.max(LINK + 1));
-        if link == NONE_LEFT_OUT {
-            let always = LINK..words.min(ALWAYS_WRITTEN_END);
-            first = first.max(always.end);
-            end_ns = self.spread(place, state, index, always, NONE_LEFT_OUT, start_ns);
-        }
-        let rest = first..words;
-        end_ns = end_ns.max(self.spread(place, state, index, rest, NONE_LEFT_OUT, start_ns));
-        self.queue.push(end_ns, word(VERSION));
-        end_ns
-    }
-
-    fn start_read(
-        &mut self,
-        place: u32,
-        flight: &mut Flight,
-        index: u32,
-        verb: Verb,
-        start_ns: u64,
+        word: u32,
+        time_ns: u64,
+        value: Option<u64>,
     ) {
-        let mut state = flight.verbs[index as usize];
+        if time_ns > flight.verbs[index as usize].cut_ns {
+            return;
+        }
+        let (to, in_arena) = match flight.verb(index) {
+            Verb::Write { to, at, .. }
+            | Verb::WriteRow { to, at, .. }
+            | Verb::InstallRow { to, at, .. } => (to, at + word),
+            Verb::WriteWord { to, .. } => (to, 0),
+            verb => unreachable!("{verb:?} writes no words"),
+        };
+        let value = value.unwrap_or_else(|| flight.batch().word(in_arena));
+        let at = to.add_words(u64::from(word));
+        if self.config.broken.whole_words {
+            self.write_half(flight, at, flight.verbs[index as usize].start_ns..time_ns, value);
+        }
+        self.trace.word(time_ns, flight.node, "writes", at, value);
+        self.memory.store(at, time_ns, value, flight.number);
+    }
+
+    /// Tears a word: its lower half is written at some moment before the rest.
+    fn write_half(&mut self, flight: &Flight, at: GlobalPtr, span_ns: Range<u64>, value: u64) {
+        const LOWER: u64 = u32::MAX as u64;
+        let time_ns = span_ns.start + self.random.up_to(span_ns.end - span_ns.start);
+        let half = self.memory.load(at, time_ns) & !LOWER | value & LOWER;
+        self.memory.store(at, time_ns, half, flight.number);
+    }
+
+    /// Plans a read. Returns the moment of its last access, as far as it is known.
+    fn start_read(&mut self, place: u32, flight: &mut Flight, index: u32, verb: Verb) -> u64 {
         let words = verb.target_words();
-        let mut planned = 0..words;
-        if !matches!(verb, Verb::Read { .. }) {
-            state.landing = flight.landing.len() as u32;
-            flight.landing.resize(flight.landing.len() + words as usize, 0);
-            (state.phase, planned) = match (verb, self.coherent) {
-                (Verb::ReadRow { .. }, true) => (Phase::RowBefore, VERSION..VERSION + 1),
-                (Verb::ReadRow { .. }, false) => (Phase::Row, planned),
-                (_, true) => (Phase::Header, bucket::INSERT..bucket::INSERT + 1),
-                (_, false) => (Phase::Words, planned),
+        let start_ns = flight.verbs[index as usize].start_ns;
+        let is_plain = matches!(verb, Verb::Read { .. });
+        if self.coherent && !is_plain || matches!(verb, Verb::FindSlot { .. }) {
+            let landing = flight.landing.len();
+            flight.verbs[index as usize].landing = landing as u32;
+            flight.landing.resize(landing + words as usize, 0);
+        }
+        if self.coherent && !is_plain {
+            // Where memory is coherent whoever reads looks at the version, or the tags, before the rest.
+            let (phase, first) = match verb {
+                Verb::ReadRow { .. } => (Phase::RowBefore, VERSION),
+                _ => (Phase::Header, bucket::INSERT),
             };
+            flight.busy += 1;
+            self.next_phase(place, flight, index, phase, first..first + 1, start_ns);
+            return flight.verbs[index as usize].end_ns;
         }
-        self.spread(place, &mut state, index, planned, NONE_LEFT_OUT, start_ns);
-        flight.verbs[index as usize] = state;
-        if state.remaining == 0 {
-            flight.busy -= 1;
-        }
-    }
-
-    /// One access to one word.
-    #[inline]
-    pub(crate) fn word(&mut self, place: u32, index: u32, word: u32) {
-        self.word_events += 1;
-        let mut flight = self.flights.take(place);
-        let verb = flight.verb(index);
-        let node = self.addresses.primary(verb.target().region());
-        let server = &self.nodes[usize::from(node.0)];
-        let is_stale = server.life > flight.life;
-        let is_dead = server.memory_is_dead || is_stale;
-        if is_dead {
-            flight.failure = Some(FabricError::Unreachable(node));
-        }
-        if is_stale && !flight.verbs[index as usize].is_lost {
-            self.injector.count(FaultKind::StaleKey);
-        }
-        if is_dead || self.now_ns > flight.cut_ns {
-            flight.verbs[index as usize].is_lost = true;
-        } else {
-            self.access(&mut flight, index, verb, word);
-        }
+        let moments = self.moments(start_ns, words);
         let state = &mut flight.verbs[index as usize];
-        state.remaining -= 1;
-        if state.remaining == 0 {
-            let is_over = state.is_lost || self.phase_ended(place, &mut flight, index, verb);
-            if is_over {
-                flight.busy -= 1;
-                if flight.busy == 0 {
-                    self.segment_ended(place, &mut flight);
+        (state.moments, state.is_open) = (moments, true);
+        (state.first, state.words) = (0, words);
+        moments.end_ns()
+    }
+
+    /// All reads of a segment have come back. Returns whether none of them must be repeated.
+    pub(crate) fn deliver_reads(&mut self, flight: &mut Flight) -> bool {
+        let mut are_over = true;
+        for index in flight.first_verb..flight.next_verb {
+            if !flight.verbs[index as usize].is_open {
+                continue;
+            }
+            let is_over = match flight.verb(index) {
+                Verb::Read { at, words, .. } => {
+                    self.read_to_arena(flight, index, Span { at, words });
+                    true
                 }
-            }
-        }
-        self.flights.put(place, flight);
-    }
-
-    #[inline]
-    fn access(&mut self, flight: &mut Flight, index: u32, verb: Verb, word: u32) {
-        match verb {
-            Verb::Read { from, at, .. } => {
-                let value = self.load(flight, "reads", from.add_words(u64::from(word)));
-                flight.batch_mut().set_word(at + word, value);
-            }
-            Verb::ReadRow { from: first, .. } | Verb::FindSlot { bucket: first, .. } => {
-                let value = self.load(flight, "reads", first.add_words(u64::from(word)));
-                let landing = flight.verbs[index as usize].landing + word;
-                flight.landing[landing as usize] = value;
-            }
-            Verb::Write { to, at, .. } => {
-                let value = flight.batch().word(at + word);
-                self.store(flight, "writes", to.add_words(u64::from(word)), value);
-            }
-            Verb::WriteWord { to, value } => self.store(flight, "writes", to, value),
-            Verb::WriteRow { to, at, .. } | Verb::InstallRow { to, at, .. } => {
-                let (word, value) = match word {
-                    MARK_TORN => (VERSION, VersionWord::TORN.word()),
-                    _ => (word, flight.batch().word(at + word)),
-                };
-                self.store(flight, "writes", to.add_words(u64::from(word)), value);
-            }
-            Verb::CompareAndSwap { word, expected, desired, at } => {
-                let found = self.load(flight, "swaps", word);
-                if found == expected {
-                    self.store(flight, "swaps in", word, desired);
+                Verb::ReadRow { at, words, cover, .. } => {
+                    self.deliver_row(flight, index, Span { at, words }, cover)
                 }
-                flight.batch_mut().set_word(at, found);
-            }
-            Verb::FetchAndAdd { word, add, at } => {
-                let found = self.load(flight, "adds to", word);
-                self.store(flight, "adds", word, found.wrapping_add(add));
-                flight.batch_mut().set_word(at, found);
-            }
-            Verb::Fence => unreachable!("a fence has no words"),
+                Verb::FindSlot { geometry, key, at, .. } => {
+                    self.read_to_landing(flight, index);
+                    self.search_step(0, flight, index, crate::buckets::Search { geometry, key, at })
+                }
+                verb => unreachable!("{verb:?} does not read"),
+            };
+            flight.verbs[index as usize].is_open = !is_over;
+            are_over &= is_over;
         }
+        are_over
     }
 
-    #[inline]
-    fn load(&mut self, flight: &Flight, access: &'static str, at: GlobalPtr) -> u64 {
-        let value = self.memory.load(at);
-        self.trace.word(self.now_ns, flight.node, access, at, value);
-        value
+    /// Carries out the present accesses of a plain read or a row: its words go to the arena.
+    pub(crate) fn read_to_arena(&mut self, flight: &mut Flight, index: u32, span: Span) {
+        let (from, moments) = (flight.verb(index).target(), flight.verbs[index as usize].moments);
+        let batch = flight.batch.as_mut().expect("a flight carries its batch");
+        let (random, tearing) = (&mut self.random, self.config.tearing);
+        let words = batch.words_mut(span);
+        self.memory.read(from, (moments, tearing), random, words);
+        self.trace.words(moments.start_ns, flight.node, "reads", from, words);
     }
 
-    #[inline]
-    fn store(&mut self, flight: &Flight, access: &'static str, at: GlobalPtr, value: u64) {
-        self.trace.word(self.now_ns, flight.node, access, at, value);
-        self.memory.store(at, value);
+    /// Carries out the present accesses of a read in phases: its words land.
+    pub(crate) fn read_to_landing(&mut self, flight: &mut Flight, index: u32) {
+        let state = flight.verbs[index as usize];
+        let from = flight.verb(index).target().add_words(u64::from(state.first));
+        let landing = (state.landing + state.first) as usize;
+        let words = &mut flight.landing[landing..landing + state.words as usize];
+        let tearing = self.config.tearing;
+        self.memory.read(from, (state.moments, tearing), &mut self.random, words);
+        self.trace.words(state.moments.start_ns, flight.node, "reads", from, words);
     }
 }
 
 /// Closes the image that stands in the arena with its checksum.
 fn seal(flight: &mut Flight, at: u32, words: u32, cover: Cover) {
-    let image = fabric::Span { at: at + VERSION, words: words - VERSION - 1 };
+    let image = Span { at: at + VERSION, words: words - VERSION - 1 };
     let sum = checksum(flight.batch().words(image), cover);
     flight.batch_mut().set_word(at + words - 1, sum);
 }

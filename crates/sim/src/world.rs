@@ -310,17 +310,19 @@ impl<const COHERENT: bool> World<COHERENT> {
 
     /// A word of memory, now.
     pub fn peek(&self, at: GlobalPtr) -> u64 {
-        self.core(|core| core.memory.load(at))
+        self.core(|core| core.memory.load(at, core.now_ns))
     }
 
     /// `words` words of memory, now.
     pub fn peek_words(&self, at: GlobalPtr, words: u64) -> Vec<u64> {
-        self.core(|core| (0..words).map(|word| core.memory.load(at.add_words(word))).collect())
+        self.core(|core| {
+            (0..words).map(|word| core.memory.load(at.add_words(word), core.now_ns)).collect()
+        })
     }
 
     /// Sets a word of memory, now.
     pub fn poke(&self, at: GlobalPtr, value: u64) {
-        self.core(|core| core.memory.store(at, value));
+        self.core(|core| core.memory.store(at, core.now_ns, value, 0));
     }
 
     /// Sets words of memory, now.
@@ -330,9 +332,14 @@ impl<const COHERENT: bool> World<COHERENT> {
         }
     }
 
-    /// Accesses to words so far.
-    pub fn word_events(&self) -> u64 {
-        self.core(|core| core.word_events)
+    /// Verbs posted so far, without calls.
+    pub fn verbs(&self) -> u64 {
+        self.core(|core| core.verbs)
+    }
+
+    /// Events so far: what costs the simulator its time.
+    pub fn events(&self) -> u64 {
+        self.core(|core| core.events)
     }
 
     /// A number that two runs share only if everything happened in the same way.
@@ -342,7 +349,7 @@ impl<const COHERENT: bool> World<COHERENT> {
 
     /// Takes the text of the trace written since the last call.
     pub fn take_trace(&self) -> String {
-        self.core(|core| core.trace.take())
+        self.core(|core| core.trace.take(core.now_ns))
     }
 }
 

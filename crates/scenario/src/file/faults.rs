@@ -213,6 +213,7 @@ impl PlannedEntry {
                 Fault::FullPartition { nodes: nodes.into_iter().map(NodeId).collect(), lasts_ns }
             }
             FaultKind::LostCompletion => Fault::LostCompletion,
+            FaultKind::LateVerb => Fault::LateVerb,
             FaultKind::DuplicateCompletion => Fault::DuplicateCompletion,
             FaultKind::GreyCard => {
                 let factor = self.needed(self.factor, "factor", "20")?;
@@ -308,6 +309,7 @@ impl PlannedEntry {
             Fault::KillArriving
             | Fault::CrashArriving
             | Fault::LostCompletion
+            | Fault::LateVerb
             | Fault::DuplicateCompletion => {}
         }
         entry

@@ -4,7 +4,7 @@ use crate::help::{Step, client, hostile, word};
 use fabric::{Batch, CallError, Env, Fabric, Reply, Service, ServiceId};
 use layout::NodeId;
 use layout::row::Cover;
-use sim::{SimConfig, SimEnv, SimWorld};
+use sim::{FaultKind, FaultRate, SimConfig, SimEnv, SimWorld};
 use std::sync::Arc;
 
 struct Echo;
@@ -23,7 +23,12 @@ impl Service<SimEnv> for Echo {
 
 /// A bit of everything. Returns trace, fingerprint, time, and the last words.
 fn run(seed: u64) -> (String, u64, u64, Vec<u64>) {
-    let config = SimConfig { trace: true, ..hostile(seed, "everything") };
+    let mut config = SimConfig { trace: true, ..hostile(seed, "everything") };
+    let rate = FaultRate::new(40_000, 10_000);
+    for kind in [FaultKind::ProcessPause, FaultKind::LinkDelay, FaultKind::GreyCard] {
+        config = config.with_fault(kind, rate);
+    }
+    config = config.with_fault(FaultKind::DuplicateCompletion, FaultRate::new(3, 1));
     let world = SimWorld::new(config);
     world.register(NodeId(1), ServiceId(1), Arc::new(Echo));
     world.kill_at("test::Second", 3);
@@ -53,7 +58,7 @@ fn run(seed: u64) -> (String, u64, u64, Vec<u64>) {
 
 #[test]
 fn a_run_repeats_byte_for_byte() {
-    for seed in 0..50 {
+    for seed in 0..100 {
         let (first, second) = (run(seed), run(seed));
         assert!(first.0.lines().count() > 50, "the trace is too short to tell anything");
         assert_eq!(first, second, "seed {seed}");

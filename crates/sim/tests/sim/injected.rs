@@ -301,6 +301,9 @@ fn among_faults(config: SimConfig) -> SimWorld {
 fn with_all_faults(seed: u64) -> SimConfig {
     let kinds = FaultKind::ALL.into_iter().filter(|kind| kind.has_rate());
     kinds.fold(hostile(seed, "all faults"), |config, kind| match kind.is_timed() {
+        true if kind == FaultKind::NodeCrash => {
+            config.with_fault(kind, FaultRate::new(5_000_000, 200_000))
+        }
         true => config.with_fault(kind, FaultRate::new(500_000, 200_000)),
         false => config.with_fault(kind, FaultRate::new(50, 1)),
     })

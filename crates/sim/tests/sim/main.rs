@@ -10,5 +10,7 @@ mod help;
 mod injected;
 mod limits;
 mod order;
+mod promises;
 mod rows;
+mod strengths;
 mod time;

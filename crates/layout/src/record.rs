@@ -98,7 +98,8 @@ impl<'a> RecordRef<'a> {
     /// The bytes of a text or bytes column outside the key. Meaningless where it is null.
     ///
     /// # Panics
-    /// If the column is kept out of line and its value was not fetched.
+    /// If the column is kept out of line and its value was not fetched, is of the key, or is neither text nor
+    /// bytes. Columns of the key are read with [`RecordRef::value`].
     #[inline(always)]
     pub fn bytes(&self, column: usize) -> &'a [u8] {
         let slot = self.schema.slot(column);
@@ -124,7 +125,9 @@ impl<'a> RecordRef<'a> {
             (SlotKind::OutOfLine, None) => {
                 panic!("a column out of line is read with read_long")
             }
-            _ => &[],
+            _ => {
+                panic!("text and bytes of the key are read with value, other columns by their type")
+            }
         }
     }
 
@@ -259,7 +262,7 @@ impl<'a> RecordMut<'a> {
         self.set_int(column, value.to_bits() as i64);
     }
 
-    /// Sets text or bytes. The length must fit the column.
+    /// Sets text or bytes. The length must fit the column, and text must be UTF-8: other text reads as empty.
     #[inline]
     pub fn set_bytes(&mut self, column: usize, value: &[u8]) {
         let slot = self.schema.slot(column);
@@ -316,6 +319,9 @@ impl<'a> RecordMut<'a> {
         let described = &self.schema.columns()[column];
         let kind = described.column_type;
         let refuse = |reason: &str| Err(self.schema.value_error(column, reason));
+        if matches!(self.schema.place(column), Place::Key { .. }) {
+            return refuse("a key column cannot be changed in place");
+        }
         match (value, kind) {
             (Value::Null, _) if described.nullable => self.set_null(column),
             (Value::Null, _) => return refuse("it must not be null"),
@@ -339,6 +345,9 @@ impl<'a> RecordMut<'a> {
             {
                 if !int_fits(*value, kind.fixed_bytes().expect("checked just now")) {
                     return refuse("out of the type's range");
+                }
+                if kind == ColumnType::Bool && !matches!(value, 0 | 1) {
+                    return refuse("a truth value is 0 or 1");
                 }
                 self.set_int(column, *value);
             }
@@ -427,8 +436,21 @@ mod tests {
         let error = row.set(1, &"seventeen letters".into()).expect_err("too long");
         assert!(error.to_string().contains("column name of table t"));
         assert!(row.set(3, &Value::Null).is_err());
+        let error = row.set(4, &Value::Int(2)).expect_err("neither false nor true");
+        assert!(error.to_string().ends_with("a truth value is 0 or 1"));
+        let error = row.set(0, &Value::Int(1)).expect_err("a column of the key");
+        assert!(error.to_string().ends_with("a key column cannot be changed in place"));
         assert!(schema.encode_key(&[Value::Int(40_000), Value::Int(1)]).is_err());
         assert!(schema.encode_key(&[Value::Int(1)]).is_err());
+    }
+
+    #[test]
+    #[should_panic(expected = "text and bytes of the key are read with value")]
+    fn a_column_that_is_not_text_does_not_pass_for_empty_text() {
+        let schema = schema();
+        let payload = vec![0; schema.row_layout(false).payload_words as usize];
+        let key = schema.encode_key(&[Value::Int(-3), Value::Int(7)]).expect("fits");
+        RecordRef::new(&schema, key.words(), &payload).text(0);
     }
 
     #[test]

@@ -85,4 +85,16 @@ pub enum SchemaError {
         /// Values given.
         found: usize,
     },
+    /// A key was built from other columns than those of the table or index that it is used with.
+    #[error(
+        "a key of {owner} has {expected} words, this one has {found}: it is built from all key columns in order, each as wide as its type"
+    )]
+    KeyWords {
+        /// The table or index.
+        owner: String,
+        /// Words wanted.
+        expected: u32,
+        /// Words given.
+        found: u32,
+    },
 }

@@ -7,7 +7,7 @@ use index::IndexError;
 use index::hash::HashTable;
 use index::tree::Tree;
 use layout::row::{BUFFER_SLOTS_MAX, BufferLayout};
-use layout::{IndexDesign, PhysicalDesign, RowLayout, Schema, SchemaError};
+use layout::{IndexDesign, Key, PhysicalDesign, RowLayout, Schema, SchemaError};
 use memory::{AllocateError, Label};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -196,6 +196,39 @@ pub struct IndexInfo {
     pub storage: Secondary,
     /// Transactions may read it; before, they only keep it up to date.
     pub is_readable: bool,
+}
+
+impl TableInfo {
+    /// What is wrong with a key that has not as many words as the table's.
+    #[cold]
+    pub(crate) fn wrong_key(&self, key: &Key) -> SchemaError {
+        let owner = format!("table {}", self.schema.name());
+        wrong_key(owner, self.row.key_words, key)
+    }
+}
+
+impl IndexInfo {
+    /// Words of a key of the indexed columns alone, as lookups take it.
+    pub(crate) fn column_words(&self) -> u32 {
+        self.column_bytes.div_ceil(8)
+    }
+
+    /// What is wrong with a key that a lookup cannot take.
+    #[cold]
+    pub(crate) fn wrong_key(&self, key: &Key) -> SchemaError {
+        wrong_key(format!("index {}", self.design.name), self.column_words(), key)
+    }
+
+    /// What is wrong with a bound that no entry could have as its key.
+    #[cold]
+    pub(crate) fn wrong_bound(&self, bound: &Key) -> SchemaError {
+        let owner = format!("index {} with the primary key behind it", self.design.name);
+        wrong_key(owner, self.key_words, bound)
+    }
+}
+
+fn wrong_key(owner: String, expected: u32, key: &Key) -> SchemaError {
+    SchemaError::KeyWords { owner, expected, found: key.words().len() as u32 }
 }
 
 /// All tables and indexes of one epoch.

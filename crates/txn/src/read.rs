@@ -126,12 +126,17 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<(), TxnError> {
         self.batch().clear_verbs();
         let mut open = None;
+        let mut key_words = 0;
         for (table, key) in keys {
             if open != Some(table) {
                 if !self.is_open(table.0) {
                     self.open_table(table.0).await?;
                 }
                 open = Some(table);
+                key_words = self.info(table.0).row.key_words;
+            }
+            if key.words().len() != key_words as usize {
+                return Err(self.info(table.0).wrong_key(key).into());
             }
             let access = self.post_lookup(table.0, key, pending)?;
             order.push(Span { at: access, words: 0 });

@@ -23,9 +23,10 @@ const CHUNK_BUCKETS: u64 = 16;
 pub struct Scan {
     /// What is scanned.
     pub source: ScanSource,
-    /// Smallest key.
+    /// Smallest key: a primary key, or in an index the indexed columns with the primary key behind them.
+    /// [`layout::KeyBuilder::prefix_low`] makes one of the first columns alone.
     pub low: Key,
-    /// Largest key, included.
+    /// Largest key, included; [`layout::KeyBuilder::prefix_high`] makes one of the first columns alone.
     pub high: Key,
     /// From the largest key down.
     pub reverse: bool,
@@ -54,12 +55,12 @@ pub(crate) struct Sighting {
 
 impl<E: Env> Transaction<'_, E> {
     /// Reads the rows of a range, in key order: a round trip for the leaves, as far as the lane remembers
-    /// them, and one for the rows.
+    /// them, and one for the rows. Bounds are whole keys of the source, see [`Scan::low`].
     pub async fn scan(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
         rows.clear();
         let lane = self.lane();
         lane.read_count += 2;
-        let range = lane.open_range(scan.source).await?;
+        let range = lane.open_range(scan).await?;
         let mut cursor = Cursor::new(scan, range);
         lane.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows)).await
     }
@@ -77,14 +78,15 @@ impl<E: Env> Transaction<'_, E> {
         let mut cursors = std::mem::take(&mut lane.scratch.cursors);
         cursors.clear();
         for scan in scans {
-            cursors.push(Cursor::new(scan, lane.open_range(scan.source).await?));
+            cursors.push(Cursor::new(scan, lane.open_range(scan).await?));
         }
         let result = lane.run_cursors(&mut cursors, rows).await;
         lane.scratch.cursors = cursors;
         result
     }
 
-    /// Reads all rows whose indexed columns have the values encoded in `key`.
+    /// Reads all rows whose indexed columns, all of them, have the values encoded in `key`, see
+    /// [`layout::Schema::encode_columns`]. A tree index answers for its first columns by [`Self::scan`].
     pub async fn lookup(
         &mut self,
         index: IndexId,
@@ -95,6 +97,9 @@ impl<E: Env> Transaction<'_, E> {
         let lane = self.lane();
         lane.read_count += 2;
         let info = lane.readable_index(index)?;
+        if key.words().len() != info.column_words() as usize {
+            return Err(info.wrong_key(key).into());
+        }
         lane.open_table(info.table).await?;
         let mut prefix = Key::lowest(info.key_words);
         prefix = overlay(&prefix, key);
@@ -211,9 +216,9 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// What a scan of `source` works on; its table is open afterwards.
-    async fn open_range(&mut self, source: ScanSource) -> Result<Range, TxnError> {
-        let range = match source {
+    /// What a scan works on; its table is open afterwards. Bounds that are no keys of the source are refused.
+    async fn open_range(&mut self, scan: &Scan) -> Result<Range, TxnError> {
+        let range = match scan.source {
             ScanSource::Table(table) => match self.catalog.info(table).map(|info| &info.primary) {
                 Some(Primary::Tree(_)) => {
                     Range { owner: Owner::Table(table.0), table: table.0, index: None }
@@ -232,6 +237,18 @@ impl<E: Env> LaneInner<E> {
                 Range { owner: Owner::Index(index.0), table: info.table, index: Some(info) }
             }
         };
+        for bound in [&scan.low, &scan.high] {
+            let words = bound.words().len();
+            match &range.index {
+                Some(index) if words != index.key_words as usize => {
+                    return Err(index.wrong_bound(bound).into());
+                }
+                None if words != self.info(range.table).row.key_words as usize => {
+                    return Err(self.info(range.table).wrong_key(bound).into());
+                }
+                _ => {}
+            }
+        }
         self.open_table(range.table).await?;
         Ok(range)
     }

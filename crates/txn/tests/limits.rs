@@ -354,3 +354,49 @@ fn a_scan_is_as_long_as_its_limit() {
         assert_eq!(rows.len(), limit.min(100));
     }
 }
+
+/// A key of other columns would be taken for another row's, or reach beyond the row.
+#[test]
+fn keys_of_other_columns_are_refused() {
+    let database = database();
+    let table = tree_table(&database);
+    let hashed = run_now(database.create_table(spec("hashed"))).expect("the table is new");
+    let by_value = run_now(database.create_index("hashed", index("by_value"))).expect("is new");
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let mut txn = run_now(lane.begin(Isolation::Serializable)).expect("begins");
+    let wrong = [KeyBuilder::new().key(), KeyBuilder::new().int8(7).int8(7).key()];
+    for (words, key) in [0, 2].into_iter().zip(wrong) {
+        let sentence = |owner: &str, expected: u32| {
+            format!(
+                "a key of {owner} has {expected} words, this one has {words}: it is built from all key \
+                 columns in order, each as wide as its type"
+            )
+        };
+        for (table, owner) in [(table, "table t"), (hashed, "table hashed")] {
+            let refused = run_now(txn.read(table, &key)).expect_err("no key of the table");
+            assert_eq!(refused.to_string(), sentence(owner, 1));
+            let refused = run_now(txn.insert(table, &key)).expect_err("no key of the table");
+            assert_eq!(refused.to_string(), sentence(owner, 1));
+        }
+        let mut rows = Vec::new();
+        let refused = run_now(txn.lookup(by_value, &key, &mut rows)).expect_err("no key");
+        assert_eq!(refused.to_string(), sentence("index by_value", 1));
+        let right = Key::highest(1);
+        for (low, high) in [(key, right), (right, key)] {
+            let source = txn::ScanSource::Table(table);
+            let scan = txn::Scan { source, low, high, reverse: false, limit: 1 };
+            let refused = run_now(txn.scan(&scan, &mut rows)).expect_err("no bound");
+            assert_eq!(refused.to_string(), sentence("table t", 1));
+        }
+    }
+    let source = txn::ScanSource::Index(by_value);
+    let scan = txn::Scan { source, low: key(1), high: key(1), reverse: true, limit: 1 };
+    let refused = run_now(txn.scan(&scan, &mut Vec::new())).expect_err("no bound");
+    let sentence =
+        "a key of index by_value with the primary key behind it has 2 words, this one has 1";
+    assert!(refused.to_string().starts_with(sentence), "{refused}");
+    // What was refused has left nothing: the transaction goes on.
+    assert_eq!(run_now(txn.read(table, &key(1))), Ok(None));
+    run_now(txn.insert(hashed, &key(1))).expect("is free");
+    assert_eq!(run_now(txn.commit()), Outcome::Committed);
+}

@@ -128,7 +128,12 @@ async fn scan<E: Env>(
     source: ScanSource,
     reverse: bool,
 ) -> Result<Rows, WorkloadError> {
-    let (low, high) = (Key::lowest(1), Key::highest(1));
+    // An index's keys end with the primary key.
+    let words = match source {
+        ScanSource::Table(_) => 1,
+        ScanSource::Index(_) => 2,
+    };
+    let (low, high) = (Key::lowest(words), Key::highest(words));
     let mut rows: Vec<RowId> = Vec::new();
     transaction.scan(&Scan { source, low, high, reverse, limit: usize::MAX }, &mut rows).await?;
     let entries: Vec<_> = rows.iter().map(|&row| entry(transaction.row(row))).collect();

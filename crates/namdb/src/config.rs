@@ -127,8 +127,8 @@ impl Retry {
 
     /// The bound of the wait after `failed` attempts, in nanoseconds.
     pub fn wait_bound_ns(&self, failed: u32) -> u64 {
-        let doubled = self.wait_first_us << failed.saturating_sub(1).min(32);
-        doubled.min(self.wait_max_us) * 1000
+        let doubled = self.wait_first_us.saturating_mul(1 << failed.saturating_sub(1).min(32));
+        doubled.min(self.wait_max_us).saturating_mul(1000)
     }
 }
 
@@ -158,5 +158,7 @@ mod tests {
         assert_eq!([1, 2, 3].map(|failed| retry.wait_bound_ns(failed)), [2_000, 4_000, 8_000]);
         assert_eq!(retry.wait_bound_ns(40), 1_000_000);
         assert_eq!(Retry::NEVER.wait_bound_ns(1), 0);
+        let patient = Retry { attempts: 100, wait_first_us: 1 << 60, wait_max_us: u64::MAX };
+        assert_eq!([1, 40].map(|failed| patient.wait_bound_ns(failed)), [u64::MAX; 2]);
     }
 }

@@ -45,20 +45,25 @@ impl KeyValueTable {
         value_bytes_max: u32,
         design: PhysicalDesign,
     ) -> Result<Self, CatalogError> {
-        let mut columns = vec![Column::new("key", ColumnType::Bytes(key_bytes_max))];
-        if value_bytes_max > ROW_BYTES_MAX {
-            columns.push(Column::new("short", ColumnType::Bytes(SHORT_BYTES_MAX)));
-            columns.push(Column::nullable("value", ColumnType::Bytes(value_bytes_max)));
-        } else {
-            let pieces = value_bytes_max.div_ceil(PIECE_BYTES).max(1);
-            for index in 0..pieces {
-                let bytes = (value_bytes_max - index * PIECE_BYTES).min(PIECE_BYTES);
-                columns.push(Column::new(&format!("value{index}"), ColumnType::Bytes(bytes)));
-            }
-        }
-        let schema = Schema::new(name, columns, &[0])?;
+        let schema = schema(name, key_bytes_max, value_bytes_max)?;
         let id = db.create_table(TableSpec { schema, design, indexes: Vec::new() })?;
         Ok(Self { id, key_bytes_max, value_bytes_max })
+    }
+
+    /// The table of this name, if it was created as a table of bytes.
+    pub fn open(db: &Db, name: &str) -> Option<Self> {
+        let id = db.table(name)?;
+        let found = db.schema(id);
+        let length = |column: &Column| column.column_type.length_max();
+        let (key, values) = found.columns().split_first()?;
+        let key_bytes_max = length(key);
+        let value_bytes_max = match values.last().map(length)? {
+            long if long > ROW_BYTES_MAX => long,
+            _ => values.iter().map(length).sum(),
+        };
+        let fits =
+            schema(name, key_bytes_max, value_bytes_max).is_ok_and(|schema| schema == *found);
+        fits.then_some(Self { id, key_bytes_max, value_bytes_max })
     }
 
     /// The table.
@@ -86,6 +91,22 @@ impl KeyValueTable {
             reason: format!("it has {bytes} bytes, at most {bytes_max} fit"),
         })
     }
+}
+
+/// The columns of a table of bytes.
+fn schema(name: &str, key_bytes_max: u32, value_bytes_max: u32) -> Result<Schema, SchemaError> {
+    let mut columns = vec![Column::new("key", ColumnType::Bytes(key_bytes_max))];
+    if value_bytes_max > ROW_BYTES_MAX {
+        columns.push(Column::new("short", ColumnType::Bytes(SHORT_BYTES_MAX)));
+        columns.push(Column::nullable("value", ColumnType::Bytes(value_bytes_max)));
+    } else {
+        let pieces = value_bytes_max.div_ceil(PIECE_BYTES).max(1);
+        for index in 0..pieces {
+            let bytes = (value_bytes_max - index * PIECE_BYTES).min(PIECE_BYTES);
+            columns.push(Column::new(&format!("value{index}"), ColumnType::Bytes(bytes)));
+        }
+    }
+    Schema::new(name, columns, &[0])
 }
 
 /// A transaction on tables of bytes.

@@ -51,10 +51,11 @@ impl LanePool {
                 break;
             }
             let wait = Duration::from_millis(WAIT_MS_MAX);
-            let (next, timeout) =
-                self.returned.wait_timeout(state, wait).expect("no holder of the pool panics");
-            state = next;
-            if timeout.timed_out() && state.idle.is_empty() {
+            // Lanes that others take first do not make the wait longer.
+            let none_idle = |state: &mut State| state.idle.is_empty();
+            let waited = self.returned.wait_timeout_while(state, wait, none_idle);
+            state = waited.expect("no holder of the pool panics").0;
+            if state.idle.is_empty() {
                 return Err(TransactionError::Busy { waited_ms: WAIT_MS_MAX });
             }
         }

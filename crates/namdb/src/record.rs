@@ -8,7 +8,7 @@ use layout::{
 };
 use std::marker::PhantomData;
 use std::ops::Deref;
-use txn::{CatalogError, TableId, TableSpec, TxnError};
+use txn::{CatalogError, RowId, TableId, TableSpec, TxnError};
 
 /// A structure that is a row. [`record!`](crate::record!) implements it.
 pub trait Record: Sized {
@@ -88,12 +88,80 @@ impl Transaction<'_> {
     ) -> Result<Option<R>, TxnError> {
         let Some(key) = key.key else { return Ok(None) };
         let Some(row) = self.read(table.id, &key)? else { return Ok(None) };
+        self.record(table, row).map(Some)
+    }
+
+    /// The record in a row of its table, which a scan or a lookup has found.
+    ///
+    /// ```
+    /// use namdb::{
+    ///     Config, IndexDesign, IndexKind, Isolation, PhysicalDesign, Record, RecordTable, Retry, Scan,
+    ///     ScanSource, Storage, Text, Value, record,
+    /// };
+    ///
+    /// record! {
+    ///     pub struct City in "city" {
+    ///         key { name: Text<30> }
+    ///         country: Text<2>,
+    ///         inhabitants: i64,
+    ///     }
+    /// }
+    ///
+    /// let db = namdb::open(Config { server_bytes: 64 << 20, ..Default::default() })?;
+    /// // Stored as a tree, so that its rows can be scanned in the order of their keys.
+    /// let design = PhysicalDesign { storage: Storage::Tree, ..Default::default() };
+    /// let cities = RecordTable::<City>::create(&db, design)?;
+    /// let schema = City::schema()?;
+    /// let columns = ["country", "inhabitants"].map(|name| schema.position(name).expect("a column"));
+    /// let by_size = db.create_index("city", IndexDesign {
+    ///     name: "by_size".to_owned(),
+    ///     columns: columns.to_vec(),
+    ///     unique: false,
+    ///     kind: IndexKind::Tree,
+    ///     node_bytes: 512,
+    ///     size_hint: 0,
+    /// })?;
+    ///
+    /// let mut session = db.session();
+    /// session.transaction(Isolation::Serializable, Retry::attempts(10), |txn| {
+    ///     for (name, country, inhabitants) in
+    ///         [("Ghent", "BE", 265_000), ("Bruges", "BE", 119_000), ("Delft", "NL", 109_000)]
+    ///     {
+    ///         let (name, country) = (name.into(), country.into());
+    ///         txn.put(cities, &City { name, country, inhabitants })?;
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// let (found, largest, first) =
+    ///     session.transaction(Isolation::Serializable, Retry::attempts(10), |txn| {
+    ///         let mut rows = Vec::new();
+    ///         // A lookup names a value for each column of the index.
+    ///         let key = schema.encode_columns(&columns, &["NL".into(), Value::Int(109_000)])?;
+    ///         txn.lookup(by_size, &key, &mut rows)?;
+    ///         let found = txn.record(cities, rows[0])?.name;
+    ///         // A scan may name the first columns alone. An index's keys end with the primary key:
+    ///         // 2 bytes of country, 8 of the number, 30 of the name, which are five words.
+    ///         let belgian = schema.append_key_part(Default::default(), columns[0], &"BE".into())?;
+    ///         let (low, high) = (belgian.prefix_low(5), belgian.prefix_high(5));
+    ///         let source = ScanSource::Index(by_size);
+    ///         txn.scan(&Scan { source, low, high, reverse: true, limit: 1 }, &mut rows)?;
+    ///         let largest = txn.record(cities, rows[0])?.name;
+    ///         // The table itself: from the first key to the last.
+    ///         let source = ScanSource::Table(cities.id());
+    ///         let (low, high) = (namdb::Key::lowest(4), namdb::Key::highest(4));
+    ///         txn.scan(&Scan { source, low, high, reverse: false, limit: 1 }, &mut rows)?;
+    ///         Ok((found, largest, txn.record(cities, rows[0])?.name))
+    ///     })?;
+    /// assert_eq!([&*found, &*largest, &*first], ["Delft", "Ghent", "Bruges"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn record<R: Record>(&mut self, _table: RecordTable<R>, row: RowId) -> Result<R, TxnError> {
         if self.row(row).schema().long_columns().is_empty() {
-            return Ok(Some(R::read(self.row(row))));
+            return Ok(R::read(self.row(row)));
         }
         let mut values = LongValues::default();
         self.read_long_row(row, &mut values)?;
-        Ok(Some(R::read(self.row(row).with_long(&values))))
+        Ok(R::read(self.row(row).with_long(&values)))
     }
 
     /// Puts a record, in place of one with its key or as a new one.

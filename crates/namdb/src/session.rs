@@ -196,7 +196,8 @@ impl<'lane> Transaction<'lane> {
         self.open().delete(row);
     }
 
-    /// The rows of a range, in key order, own writes included.
+    /// The rows of a range, in key order, own writes included. There is an example at
+    /// [`Transaction::record`].
     pub fn scan(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
         run_now(self.open().scan(scan, rows))
     }
@@ -210,7 +211,9 @@ impl<'lane> Transaction<'lane> {
         run_now(self.open().scan_many(scans, rows))
     }
 
-    /// The rows of a secondary key.
+    /// The rows of a secondary key: one value for each column of the index, as
+    /// [`encode_columns`](layout::Schema::encode_columns) makes it. There is an example at
+    /// [`Transaction::record`].
     pub fn lookup(
         &mut self,
         index: IndexId,

@@ -270,6 +270,19 @@ fn typed_tables_find_themselves_again() {
     assert_eq!(read.expect("quiet"), (Some(Person { name: "Ada".into(), age: None }), None));
 }
 
+#[test]
+fn tables_of_bytes_find_themselves_again() {
+    let db = open(2);
+    assert_eq!(KeyValueTable::open(&db, "t"), None);
+    // In one column, in several, and out of line.
+    for (name, value_bytes_max) in [("t", 1), ("u", 2500), ("v", VALUE_BYTES_MAX)] {
+        let created = KeyValueTable::create(&db, name, 9, value_bytes_max, Default::default());
+        assert_eq!(KeyValueTable::open(&db, name), Some(created.expect("new")));
+    }
+    RecordTable::<Person>::create(&db, Default::default()).expect("new");
+    assert_eq!(KeyValueTable::open(&db, "person"), None);
+}
+
 record! {
     /// A document with a long text and, perhaps, a picture.
     struct Document in "document" {

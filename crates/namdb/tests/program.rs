@@ -381,6 +381,18 @@ fn a_soak_bears_a_full_disk() {
     std::fs::remove_file(plot).expect("ours");
 }
 
+/// What was measured is not lost with the file that was to keep it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_report_survives_its_json() {
+    let output =
+        namdb("bench bank --records 10 --seconds 0.1 --warm-up 0 --memory 128M --json /dev/full");
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("cannot write /dev/full"), "{errors}");
+    assert!(text(&output.stdout).contains("The database is consistent"));
+}
+
 #[test]
 fn nonsense_is_answered_in_a_sentence() {
     for (arguments, sentence) in [
@@ -413,7 +425,7 @@ fn nonsense_is_answered_in_a_sentence() {
         ("bench ycsb --memory 1M", "make it smaller"),
         ("bench ycsb --memory 4000T", "this machine has"),
         ("bench ycsb --memory much", "such as 4G"),
-        ("bench smallbank --records 10 --hot 11", "two hot customers"),
+        ("bench smallbank --records 10 --hot 11", "11 of 10 were asked for"),
         ("bench bank --json /no/such/folder/result.json", "cannot write /no/such/folder"),
         ("counts --workload chess --transactions 1", "possible values"),
         ("soak --minutes 0", "a time is a number over 0"),

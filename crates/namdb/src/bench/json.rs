@@ -35,14 +35,14 @@ pub fn probe(path: &Path) -> Result<()> {
 }
 
 /// Writes the result as JSON where that is asked for, and then the text: to the output, or to the error
-/// stream if the JSON has taken the output. The file comes first: it survives a reader who has left.
+/// stream if the JSON has taken the output. The file comes first: it survives a reader who has left. Where it
+/// cannot be written the text comes all the same, and then the error.
 pub fn deliver(result: &impl Serialize, json: Option<&Path>, text: &str) -> Result<()> {
-    if let Some(path) = json {
-        write(result, path)?;
-        if is_output(path) {
-            output::say(text.trim_end_matches('\n'));
-            return Ok(());
-        }
+    let written = json.map_or(Ok(()), |path| write(result, path));
+    if json.is_some_and(is_output) {
+        output::say(text.trim_end_matches('\n'));
+    } else {
+        output::print(text)?;
     }
-    output::print(text)
+    written
 }

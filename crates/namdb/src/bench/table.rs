@@ -35,7 +35,10 @@ macro_rules! line {
 
 fn heading(text: &mut String, report: &Report) {
     line!(text, "{}", "=".repeat(COLUMNS));
-    let subject = format!("{}: {}", report.workload.to_uppercase(), report.parameters);
+    let subject = match report.workload.as_str() {
+        "tpcc" => format!("TPC-C: {}", report.parameters),
+        name => format!("{}: {}", name.to_uppercase(), report.parameters),
+    };
     for part in broken(&subject, COLUMNS - 2) {
         line!(text, " {part}");
     }

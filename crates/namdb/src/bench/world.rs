@@ -59,7 +59,9 @@ pub fn open(plan: &WorldPlan, needed_bytes: u64) -> Result<Db> {
             _ => String::new(),
         };
         bail!(
-            "the workload needs about {needed} MiB, there are {there} MiB; make it smaller{advice}"
+            "the workload needs about {} MiB, there are {} MiB; make it smaller{advice}",
+            text::grouped(needed),
+            text::grouped(there)
         );
     }
     let config = Config {

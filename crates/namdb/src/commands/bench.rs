@@ -23,9 +23,9 @@ Examples:
   namdb bench tpcc --rate 20000                 latency at a load that leaves the processors time
   namdb bench append --seconds 5 --history run.edn    record what clients see, and judge it
 
-Progress goes to the error stream, the result to the output. Ctrl-C ends the run early and still
-reports. The exit code is 0 if every check holds, 1 if one fails, 2 if there is no result, 3 if memory
-ran out or a check could not be run.";
+Progress goes to the error stream, the result to the output. Ctrl-C ends the run early and still \
+reports. The exit code is 0 if every check holds, 1 if one fails, 2 if there is no result or it cannot be \
+written, 3 if memory ran out or a check could not be run.";
 
 /// Options of `bench`.
 #[derive(Args)]

@@ -23,7 +23,7 @@ A history of two transactions that overlook each other's appends, so that it is 
   {:type :ok, :process 0, :value [[:r 1 nil] [:append 2 5]]}
   {:type :ok, :process 1, :value [[:r 2 nil] [:append 1 6]]}
 
-The exit code is 0 if the level asked for holds, 1 if an anomaly forbids it, 2 if the file is no history,
+The exit code is 0 if the level asked for holds, 1 if an anomaly forbids it, 2 if the file is no history, \
 3 if the history does not tell. Unless a level is asked for, the code is about snapshot.";
 
 /// Options of `check`.

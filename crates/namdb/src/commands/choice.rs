@@ -13,18 +13,41 @@ use workload::smallbank::SmallBankConfig;
 use workload::ycsb::{Distribution, Letter, Mix, YcsbConfig};
 use workload::{Append, Bank, SmallBank, Tpcc, Ycsb, tpcc};
 
+const TPCC_EXAMPLES: &str = "\
+Examples:
+  namdb bench tpcc --warehouses 4 --threads 4     a warehouse for each thread
+  namdb bench tpcc --isolation serializable       reads are validated, too
+  namdb bench tpcc --servers 4 --distribution 100 every new order touches another warehouse
+  namdb trace tpcc --warehouses 1                 every verb of one transaction of each type";
+
+const SMALLBANK_EXAMPLES: &str = "\
+Examples:
+  namdb bench smallbank --isolation serializable  no write skew; snapshot isolation allows it
+  namdb bench smallbank --hot 10 --threads 4      many conflicts
+  namdb bench smallbank --hot-percent 0           hardly any";
+
 const YCSB_EXAMPLES: &str = "\
 Examples:
-  ycsb --workload B --records 1000000           95 % reads, skewed
-  ycsb --read-share 80 --uniform                80 % reads, 20 % updates, no skew
-  ycsb --ops-per-txn 10 --read-share 0          transactions of ten updates
-  ycsb --workload C --record-bytes 100          small records";
+  namdb bench ycsb --workload B --records 1000000 95 % reads, skewed
+  namdb bench ycsb --read-share 80 --uniform      80 % reads, 20 % updates, no skew
+  namdb bench ycsb --ops-per-txn 10 --read-share 0
+                                                  transactions of ten updates
+  namdb bench ycsb --workload C --record-bytes 100
+                                                  small records";
+
+const BANK_EXAMPLES: &str = "\
+Examples:
+  namdb bench bank --records 100 --threads 4      many conflicts
+  namdb bench bank --audits 50                    long readers beside writers";
 
 const APPEND_EXAMPLES: &str = "\
 Examples:
-  append --seconds 5 --history run.edn          record, judge, and keep the history
-  append --isolation serializable --lists 5     many conflicts, and a serial order all the same
-  append --operations 10 --read-share 80        long transactions that mostly read
+  namdb bench append --seconds 5 --history run.edn
+                                                  record, judge, and keep the history
+  namdb bench append --isolation serializable --lists 5
+                                                  many conflicts, and a serial order all the same
+  namdb bench append --operations 10 --read-share 80
+                                                  long transactions that mostly read
 The history can be judged again, and drawn: namdb check history run.edn --svg found.svg";
 
 /// A workload and its parameters.
@@ -44,6 +67,7 @@ pub enum Choice {
 
 /// TPC-C.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = TPCC_EXAMPLES)]
 pub struct TpccArguments {
     /// Warehouses, about 100 MB each [default: one per thread]
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(tpcc::WAREHOUSES_MAX)))]
@@ -55,6 +79,7 @@ pub struct TpccArguments {
 
 /// SmallBank.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = SMALLBANK_EXAMPLES)]
 pub struct SmallBankArguments {
     /// Customers
     #[arg(long, allow_negative_numbers = true, default_value_t = 100_000)]
@@ -97,6 +122,7 @@ pub struct YcsbArguments {
 
 /// The bank.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = BANK_EXAMPLES)]
 pub struct BankArguments {
     /// Accounts
     #[arg(long, allow_negative_numbers = true, default_value_t = 10_000, value_parser = clap::value_parser!(i32).range(2..))]

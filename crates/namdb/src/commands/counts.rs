@@ -26,7 +26,7 @@ Examples:
   namdb counts --workload tpcc --transactions 1000
   valgrind --tool=callgrind namdb counts --workload point-read --transactions 20000
 
-Prints one line of JSON with averages per transaction. Progress is shown on a terminal only; with
+Prints one line of JSON with averages per transaction. Progress is shown on a terminal only; with \
 2>/dev/null none of its instructions are counted.";
 
 /// Options of `counts`.

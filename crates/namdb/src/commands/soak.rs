@@ -23,7 +23,7 @@ Examples:
   namdb soak --minutes 60 --rate 5000           a steady load that memory lasts for
   tail -f soak.jsonl                            the samples while it runs
 
-Each sample is in the file of --log as soon as it is taken, so that nothing is lost if the process
+Each sample is in the file of --log as soon as it is taken, so that nothing is lost if the process \
 does not live to its report.";
 
 /// Seconds between two samples, if nothing else is asked for.

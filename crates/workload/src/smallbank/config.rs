@@ -52,7 +52,7 @@ impl Default for SmallBankConfig {
 pub enum SmallBankConfigError {
     /// Payments need two customers.
     #[error(
-        "payments need two hot customers, all of them among the customers; {hot} of {customers} do not do"
+        "payments need at least two hot customers, and no more than there are customers; {hot} of {customers} were asked for"
     )]
     Customers {
         /// Customers asked for.

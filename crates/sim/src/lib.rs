@@ -8,11 +8,19 @@
 //! ```text
 //! verb             accesses to words                               then
 //! read, write      each once, any order
-//! swap, addition   one, atomic
+//! swap, addition   a read and, up to a window later, a write; other atomics stay out
 //! read_row         all, any order (coherent: version first, last)  torn: again, at most 64 times
 //! write_row        all but the header, any order (coherent: TORN first, version last)
 //! find_slot        the whole neighbourhood, any order              missing: all of it once more
 //! ```
+//!
+//! Memory knows what every word holds at every moment of the near past and future (`memory`), so words need
+//! no events: a write enters all its words when it is posted, a read looks them up when it is back. What
+//! is an event is an atomic, the completion of a batch, a task that runs, a timer, a message of a call.
+//!
+//! On top of weak memory come faults ([`fault`]), by plan or by chance, each counted when it has an effect
+//! ([`coverage`]), and, where a run is to tell how fast something is, cards and links ([`network`]) and cores
+//! that take time.
 //!
 //! A protocol runs here unchanged: [`SimWorld`] has endpoints [`SimEnv`], whose rows carry checksums;
 //! [`CoherentWorld`] has [`CoherentEnv`], whose rows are guarded by their version word.
@@ -37,8 +45,9 @@
 //! ```
 //!
 //! The files to read: [`config`] for what can be chosen, [`world`] and [`injection`] for what can be done,
-//! [`fault`] for what can go wrong; `verbs`, `rows`
-//! and `buckets` for how verbs become accesses, `flight` for the life of a batch, `calls` for calls.
+//! [`fault`] for what can go wrong; `memory`, then `verbs`, `atomics`, `rows` and `buckets` for how verbs become
+//! accesses, `flight` for the life of a batch, `calls` for calls, `processes` for who runs, `inject` for how
+//! faults come about.
 #![forbid(unsafe_code)]
 
 mod atomics;

@@ -179,33 +179,65 @@ impl Memory {
     #[inline]
     pub(crate) fn store(&mut self, at: GlobalPtr, time_ns: u64, value: u64, owner: u32) {
         let number = usize::from(at.region().0);
-        let region = &mut self.regions[number];
-        let word = (at.offset() / WORD_BYTES) as u32;
-        let granule = word as usize / GRANULE_WORDS as usize;
-        let (mut newer, mut later) = (NONE, NONE);
-        let mut older = region.heads[granule];
-        if older == NONE {
-            self.dirty.push((number as u32, granule as u32));
+        self.enter(number, (at.offset() / WORD_BYTES) as u32, time_ns, value, owner);
+    }
+
+    /// Writes words from `at` on, each at a moment of its own, as far as those are not after `cut_ns`.
+    pub(crate) fn write(
+        &mut self,
+        at: GlobalPtr,
+        words: &[u64],
+        left_out: Option<usize>,
+        (moments, tearing, cut_ns): (Moments, Tearing, u64),
+        random: &mut Random,
+        owner: u32,
+    ) {
+        let number = usize::from(at.region().0);
+        let first = (at.offset() / WORD_BYTES) as u32;
+        let count = words.len() as u64;
+        for (place, &value) in words.iter().enumerate() {
+            if Some(place) == left_out {
+                continue;
+            }
+            let time_ns = moments.draw(tearing, place as u64, count, random);
+            if time_ns <= cut_ns {
+                self.enter(number, first + place as u32, time_ns, value, owner);
+            }
         }
-        while older != NONE && self.entries[older as usize].time_ns > time_ns {
-            if self.entries[older as usize].word == word {
+    }
+
+    #[inline]
+    fn enter(&mut self, number: usize, word: u32, time_ns: u64, value: u64, owner: u32) {
+        let region = &mut self.regions[number];
+        let granule = (u64::from(word) / GRANULE_WORDS) as usize;
+        let entries = &mut self.entries[..];
+        let head = region.heads[granule];
+        let (mut newer, mut older, mut later) = (NONE, head, NONE);
+        while older != NONE {
+            let entry = &entries[older as usize];
+            if entry.time_ns <= time_ns {
+                break;
+            }
+            if entry.word == word {
                 later = older;
             }
-            (newer, older) = (older, self.entries[older as usize].next);
+            (newer, older) = (older, entry.next);
+        }
+        if head == NONE {
+            self.dirty.push((number as u32, granule as u32));
         }
         let held = match later {
             NONE => &mut region.words[word as usize],
-            _ => &mut self.entries[later as usize].was,
+            _ => &mut entries[later as usize].was,
         };
         let was = std::mem::replace(held, value);
         let entry = Entry { time_ns, was, owner, word, next: older };
-        let place = if self.free == NONE {
+        let place = self.free;
+        let place = if place == NONE {
             self.entries.push(entry);
             (self.entries.len() - 1) as u32
         } else {
-            let place = self.free;
-            self.free = self.entries[place as usize].next;
-            self.entries[place as usize] = entry;
+            self.free = std::mem::replace(&mut self.entries[place as usize], entry).next;
             place
         };
         match newer {

@@ -108,15 +108,21 @@ impl Queue {
 /// Tasks that were woken and are not yet planned to run. Wakers must be `Send`, so this is the one
 /// place with a lock; nobody ever waits for it.
 #[derive(Default)]
-pub(crate) struct WokenTasks(Mutex<Vec<TaskId>>);
+pub(crate) struct WokenTasks {
+    tasks: Mutex<Vec<TaskId>>,
+    /// Whether there are any: most events wake nobody.
+    is_any: AtomicBool,
+}
 
 impl WokenTasks {
     fn add(&self, task: TaskId) {
-        self.0.lock().expect("no holder panics").push(task);
+        self.tasks.lock().expect("no holder panics").push(task);
+        self.is_any.store(true, Relaxed);
     }
 
     /// Plans every woken task to run after a short random wait, so that tasks woken together run in
     /// any order.
+    #[inline]
     pub(crate) fn plan(
         &self,
         queue: &mut Queue,
@@ -124,7 +130,11 @@ impl WokenTasks {
         wake: crate::config::Interval,
         random: &mut Random,
     ) {
-        for task in self.0.lock().expect("no holder panics").drain(..) {
+        if !self.is_any.load(Relaxed) {
+            return;
+        }
+        self.is_any.store(false, Relaxed);
+        for task in self.tasks.lock().expect("no holder panics").drain(..) {
             queue.push(now_ns + wake.draw(random), Happening::Run { task });
         }
     }

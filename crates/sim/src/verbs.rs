@@ -242,14 +242,28 @@ impl Core {
         left_out: u32,
         start_ns: u64,
     ) -> u64 {
-        let (from, count) = (words.start, words.len() as u32);
-        let moments = self.moments(start_ns, count);
-        for word in words.filter(|&word| word != left_out) {
-            let place = u64::from(word - from);
-            let time_ns =
-                moments.draw(self.config.tearing, place, u64::from(count), &mut self.random);
-            self.write_word(flight, index, word, time_ns, None);
+        let moments = self.moments(start_ns, words.len() as u32);
+        if words.is_empty() {
+            return start_ns;
         }
+        let (to, arena) = target_and_arena(&flight.verb(index));
+        let to = to.add_words(u64::from(words.start));
+        let values = Span { at: arena + words.start, words: words.len() as u32 };
+        let values = flight.batch().words(values);
+        if self.config.broken.whole_words {
+            for (place, &value) in values.iter().enumerate() {
+                self.write_half(
+                    flight,
+                    to.add_words(place as u64),
+                    start_ns..moments.end_ns(),
+                    value,
+                );
+            }
+        }
+        let left_out = words.clone().position(|word| word == left_out);
+        let when = (moments, self.config.tearing, flight.verbs[index as usize].cut_ns);
+        self.trace.words(start_ns, flight.node, "writes", to, values);
+        self.memory.write(to, values, left_out, when, &mut self.random, flight.number);
         moments.end_ns()
     }
 
@@ -264,20 +278,15 @@ impl Core {
         time_ns: u64,
         value: Option<u64>,
     ) {
-        if time_ns > flight.verbs[index as usize].cut_ns {
+        let state = &flight.verbs[index as usize];
+        if time_ns > state.cut_ns {
             return;
         }
-        let (to, in_arena) = match flight.verb(index) {
-            Verb::Write { to, at, .. }
-            | Verb::WriteRow { to, at, .. }
-            | Verb::InstallRow { to, at, .. } => (to, at + word),
-            Verb::WriteWord { to, .. } => (to, 0),
-            verb => unreachable!("{verb:?} writes no words"),
-        };
-        let value = value.unwrap_or_else(|| flight.batch().word(in_arena));
+        let (to, arena) = target_and_arena(&flight.verb(index));
+        let value = value.unwrap_or_else(|| flight.batch().word(arena + word));
         let at = to.add_words(u64::from(word));
         if self.config.broken.whole_words {
-            self.write_half(flight, at, flight.verbs[index as usize].start_ns..time_ns, value);
+            self.write_half(flight, at, state.start_ns..time_ns, value);
         }
         self.trace.word(time_ns, flight.node, "writes", at, value);
         self.memory.store(at, time_ns, value, flight.number);
@@ -364,6 +373,17 @@ impl Core {
         let tearing = self.config.tearing;
         self.memory.read(from, (state.moments, tearing), &mut self.random, words);
         self.trace.words(state.moments.start_ns, flight.node, "reads", from, words);
+    }
+}
+
+/// Where a write's words go, and where they stand.
+fn target_and_arena(verb: &Verb) -> (GlobalPtr, u32) {
+    match *verb {
+        Verb::Write { to, at, .. }
+        | Verb::WriteRow { to, at, .. }
+        | Verb::InstallRow { to, at, .. } => (to, at),
+        Verb::WriteWord { to, .. } => (to, 0),
+        verb => unreachable!("{verb:?} writes no words"),
     }
 }
 

@@ -61,7 +61,14 @@ impl MoverService {
         Self { extents, pools, walks, batches }
     }
 
-    fn allocate(&self, label: Label, words: u32) -> Result<GlobalPtr, CallError> {
+    /// Memory for an entry. Where a list was dropped on the way there is some, whatever the server has left:
+    /// the list's head still leads to it, so the move must not fail then.
+    fn allocate(
+        &self,
+        label: Label,
+        words: u32,
+        refuses_memory: impl FnOnce() -> bool,
+    ) -> Result<GlobalPtr, CallError> {
         let mut pools = self.pools.lock().expect("no holder panics");
         let pool = pools.entry((label, words)).or_default();
         if let Some(ptr) = pool.free.pop() {
@@ -69,6 +76,9 @@ impl MoverService {
         }
         if pool.bump_words < u64::from(words) {
             let bytes = OVERFLOW_EXTENT_BYTES.max(u64::from(words) * layout::WORD_BYTES);
+            if refuses_memory() {
+                return Err(CallError::Refused("memory servers are full".to_owned()));
+            }
             let extent = self.extents.allocate(bytes, label);
             pool.bump = extent.map_err(|error| CallError::Refused(error.to_string()))?;
             pool.bump_words = bytes / layout::WORD_BYTES;
@@ -151,10 +161,7 @@ impl MoverService {
                 next = 0;
             }
         }
-        if env.refuses_memory() {
-            return Err(CallError::Refused("memory servers are full".to_owned()));
-        }
-        let entry = self.allocate(request.label, words)?;
+        let entry = self.allocate(request.label, words, || env.refuses_memory())?;
         batch.clear_verbs();
         // The entry is private until the head points to it; its header word links to the next entry.
         batch.write_word(entry, next);

@@ -363,7 +363,8 @@ fn read_fixed(bytes: &[u8], at: usize, width: u8) -> i64 {
         1 => i64::from(bytes[at]),
         2 => i64::from(i16::from_le_bytes([bytes[at], bytes[at + 1]])),
         4 => i64::from(i32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))),
-        _ => i64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")),
+        8 => i64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")),
+        _ => panic!("the column holds no number"),
     }
 }
 

@@ -83,14 +83,6 @@ impl KeyValueTable {
             KeyBuilder::new().padded(key, self.key_bytes_max).unsigned(key.len() as u64, 2).key()
         })
     }
-
-    fn too_long(&self, column: &str, bytes: usize, bytes_max: u32) -> TxnError {
-        TxnError::Schema(SchemaError::Value {
-            table: format!("number {}", self.id.0),
-            column: column.to_owned(),
-            reason: format!("it has {bytes} bytes, at most {bytes_max} fit"),
-        })
-    }
 }
 
 /// The columns of a table of bytes.
@@ -212,10 +204,10 @@ impl Transaction<'_> {
     ) -> Result<(), TxnError> {
         let key_bytes = key.len();
         let Some(key) = table.key(key) else {
-            return Err(table.too_long("key", key_bytes, table.key_bytes_max));
+            return Err(self.too_long(table, "key", key_bytes, table.key_bytes_max));
         };
         if value.len() > table.value_bytes_max as usize {
-            return Err(table.too_long("value", value.len(), table.value_bytes_max));
+            return Err(self.too_long(table, "value", value.len(), table.value_bytes_max));
         }
         let row = match self.read(table.id, &key)? {
             Some(row) => row,
@@ -237,6 +229,24 @@ impl Transaction<'_> {
             update.set_bytes(column, pieces.next().unwrap_or(&[]));
         }
         Ok(())
+    }
+
+    fn too_long(
+        &self,
+        table: KeyValueTable,
+        column: &str,
+        bytes: usize,
+        bytes_max: u32,
+    ) -> TxnError {
+        let name = match self.schema(table.id) {
+            Some(schema) => schema.name().to_owned(),
+            None => format!("number {}", table.id.0),
+        };
+        TxnError::Schema(SchemaError::Value {
+            table: name,
+            column: column.to_owned(),
+            reason: format!("it has {bytes} bytes, at most {bytes_max} fit"),
+        })
     }
 
     /// Removes what is under a key of a table of bytes; false if nothing is.

@@ -41,6 +41,7 @@ pub mod asynchronous;
 pub mod config;
 pub mod database;
 pub mod error;
+pub mod field;
 pub mod host;
 pub mod key_value;
 pub mod record;
@@ -53,8 +54,9 @@ pub use asynchronous::AsyncSession;
 pub use config::{Config, OpenError, Retry};
 pub use database::{Db, open};
 pub use error::TransactionError;
+pub use field::{Bytes, Char, Date, Decimal, Field, KeyField, Text, Timestamp};
 pub use key_value::{KeyValue, KeyValueTable};
-pub use record::{Bytes, Field, KeyField, Record, RecordKey, RecordTable, Text};
+pub use record::{Record, RecordKey, RecordTable};
 pub use session::{Session, Transaction};
 
 // What a program needs of the layers below to name its tables, keys and outcomes.

@@ -3,11 +3,9 @@
 use crate::database::Db;
 use crate::session::Transaction;
 use layout::{
-    Column, ColumnType, Key, KeyBuilder, LongValues, PhysicalDesign, RecordMut, RecordRef, Schema,
-    SchemaError, Value,
+    Key, KeyBuilder, LongValues, PhysicalDesign, RecordMut, RecordRef, Schema, SchemaError,
 };
 use std::marker::PhantomData;
-use std::ops::Deref;
 use txn::{CatalogError, RowId, TableId, TableSpec, TxnError};
 
 /// A structure that is a row. [`record!`](crate::record!) implements it.
@@ -197,207 +195,6 @@ fn key_error<R: Record>() -> SchemaError {
     }
 }
 
-/// A type that a field of a [`Record`] may have.
-pub trait Field: Sized {
-    /// The column's type.
-    const COLUMN_TYPE: ColumnType;
-    /// Whether the column may be null.
-    const NULLABLE: bool = false;
-
-    /// The column of this type.
-    fn column(name: &str) -> Column {
-        let column = Column::new(name, Self::COLUMN_TYPE);
-        Column { nullable: Self::NULLABLE, ..column }
-    }
-
-    /// Reads the column.
-    fn read(row: RecordRef<'_>, column: usize) -> Self;
-
-    /// Writes the column.
-    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError>;
-}
-
-/// A type that a field of a key may have.
-pub trait KeyField: Field {
-    /// Appends the value to a key; none if it does not fit its column.
-    fn append(&self, key: KeyBuilder) -> Option<KeyBuilder>;
-}
-
-macro_rules! integer_fields {
-    ($($field:ident $column:ident $append:ident;)+) => {$(
-        impl Field for $field {
-            const COLUMN_TYPE: ColumnType = ColumnType::$column;
-
-            #[inline]
-            fn read(row: RecordRef<'_>, column: usize) -> Self {
-                row.int(column) as Self
-            }
-
-            #[inline]
-            fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
-                row.set_int(column, i64::from(*self));
-                Ok(())
-            }
-        }
-
-        impl KeyField for $field {
-            #[inline]
-            fn append(&self, key: KeyBuilder) -> Option<KeyBuilder> {
-                Some(key.$append(*self))
-            }
-        }
-    )+};
-}
-
-integer_fields! {
-    i16 Int2 int2;
-    i32 Int4 int4;
-    i64 Int8 int8;
-}
-
-impl Field for bool {
-    const COLUMN_TYPE: ColumnType = ColumnType::Bool;
-
-    #[inline]
-    fn read(row: RecordRef<'_>, column: usize) -> Self {
-        row.int(column) == 1
-    }
-
-    #[inline]
-    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
-        row.set_int(column, i64::from(*self));
-        Ok(())
-    }
-}
-
-impl Field for f64 {
-    const COLUMN_TYPE: ColumnType = ColumnType::Float8;
-
-    #[inline]
-    fn read(row: RecordRef<'_>, column: usize) -> Self {
-        row.float(column)
-    }
-
-    #[inline]
-    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
-        row.set_float(column, *self);
-        Ok(())
-    }
-}
-
-/// Text of at most `N` bytes, up to 1 MiB. The length is checked when a record is put. With an `N` over 1024
-/// the text stands outside the row, and reading the record takes one more round trip.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Text<const N: u32>(pub String);
-
-impl<const N: u32> From<&str> for Text<N> {
-    fn from(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-}
-
-impl<const N: u32> From<String> for Text<N> {
-    fn from(text: String) -> Self {
-        Self(text)
-    }
-}
-
-impl<const N: u32> Deref for Text<N> {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<const N: u32> Field for Text<N> {
-    const COLUMN_TYPE: ColumnType = ColumnType::Varchar(N);
-
-    fn read(row: RecordRef<'_>, column: usize) -> Self {
-        match row.value(column) {
-            Value::Text(text) => Self(text),
-            _ => unreachable!("a column of text holds text"),
-        }
-    }
-
-    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
-        if self.0.len() <= N as usize {
-            row.set_bytes(column, self.0.as_bytes());
-            return Ok(());
-        }
-        row.set(column, &Value::Text(self.0.clone()))
-    }
-}
-
-impl<const N: u32> KeyField for Text<N> {
-    fn append(&self, key: KeyBuilder) -> Option<KeyBuilder> {
-        let fits = self.0.len() <= N as usize && !self.0.contains('\0');
-        fits.then(|| key.padded(self.0.as_bytes(), N))
-    }
-}
-
-/// Bytes, at most `N`, up to 1 MiB. The length is checked when a record is put; an `N` over 1024 is kept
-/// outside the row, as for [`Text`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Bytes<const N: u32>(pub Vec<u8>);
-
-impl<const N: u32> From<&[u8]> for Bytes<N> {
-    fn from(bytes: &[u8]) -> Self {
-        Self(bytes.to_vec())
-    }
-}
-
-impl<const N: u32> Deref for Bytes<N> {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl<const N: u32> Field for Bytes<N> {
-    const COLUMN_TYPE: ColumnType = ColumnType::Bytes(N);
-
-    fn read(row: RecordRef<'_>, column: usize) -> Self {
-        match row.value(column) {
-            Value::Bytes(bytes) => Self(bytes),
-            _ => unreachable!("a column of bytes holds bytes"),
-        }
-    }
-
-    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
-        if self.0.len() <= N as usize {
-            row.set_bytes(column, &self.0);
-            return Ok(());
-        }
-        row.set(column, &Value::Bytes(self.0.clone()))
-    }
-}
-
-impl<const N: u32> KeyField for Bytes<N> {
-    fn append(&self, key: KeyBuilder) -> Option<KeyBuilder> {
-        let fits = self.0.len() <= N as usize;
-        fits.then(|| key.padded(&self.0, N).unsigned(self.0.len() as u64, 2))
-    }
-}
-
-impl<T: Field> Field for Option<T> {
-    const COLUMN_TYPE: ColumnType = T::COLUMN_TYPE;
-    const NULLABLE: bool = true;
-
-    fn read(row: RecordRef<'_>, column: usize) -> Self {
-        (!row.is_null(column)).then(|| T::read(row, column))
-    }
-
-    fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError> {
-        match self {
-            Some(value) => value.write(row, column)?,
-            None => row.set_null(column),
-        }
-        Ok(())
-    }
-}
-
 /// Declares a structure that is a row of a table: its columns, its key, and how they are read and
 /// written. The key's columns stand first; the others may be an `Option`, which is null or not.
 ///
@@ -502,17 +299,22 @@ macro_rules! record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Bytes, Char, Date, Decimal, Text, Timestamp};
+    use layout::Value;
 
     crate::record! {
         /// One column of each type.
         struct Sample in "sample" {
-            key { small: i16, name: Text<8>, raw: Bytes<4> }
+            key { small: i16, name: Text<8>, raw: Bytes<4>, day: Date, code: Char<3> }
             medium: i32,
             large: i64,
             yes: bool,
             rate: f64,
             note: Option<Text<12>>,
             data: Bytes<6>,
+            price: Decimal<2>,
+            at: Option<Timestamp>,
+            country: Char<2>,
         }
     }
 
@@ -521,12 +323,17 @@ mod tests {
             small: -3,
             name: "Ada".into(),
             raw: Bytes(vec![0, 1]),
+            day: Date(-1),
+            code: "a  ".into(),
             medium: 7,
             large: -(1 << 40),
             yes: true,
             rate: 2.5,
             note: None,
             data: Bytes(vec![9, 0, 9]),
+            price: Decimal(-1234),
+            at: Some(Timestamp(1)),
+            country: "BE".into(),
         }
     }
 
@@ -549,8 +356,9 @@ mod tests {
     #[test]
     fn keys_are_those_of_the_schema() {
         let schema = Sample::schema().expect("the columns are fine");
-        let values = [Value::Int(-3), Value::Text("Ada".to_owned()), Value::Bytes(vec![0, 1])];
-        let key = Sample::key(-3_i16, "Ada", &[0, 1][..]).key;
+        let values =
+            [Value::Int(-3), "Ada".into(), Value::Bytes(vec![0, 1]), Value::Int(-1), "a".into()];
+        let key = Sample::key(-3_i16, "Ada", &[0, 1][..], -1, "a ").key;
         assert_eq!(key, schema.encode_key(&values).ok());
         assert_eq!(key, sample().own_key().key);
     }
@@ -559,6 +367,9 @@ mod tests {
     fn values_that_do_not_fit_are_refused() {
         let long = Sample { note: Some("thirteen char".into()), ..sample() };
         assert!(written(&long).expect_err("too long").to_string().contains("column note"));
-        assert_eq!(Sample::key(1_i16, "nine char", &[][..]).key, None);
+        assert_eq!(Sample::key(1_i16, "nine char", &[][..], 0, "").key, None);
+        assert_eq!(Sample::key(1_i16, "", &[][..], 0, "four").key, None);
+        let far = Sample { country: "BEL".into(), ..sample() };
+        assert!(written(&far).expect_err("too long").to_string().contains("column country"));
     }
 }

@@ -4,7 +4,7 @@ use crate::config::Retry;
 use crate::database::Db;
 use crate::error::TransactionError;
 use fabric::{Env, LocalEnv, run_now};
-use layout::{Key, RecordMut, RecordRef};
+use layout::{Key, RecordMut, RecordRef, Schema};
 use txn::{
     Abort, IndexId, Isolation, Lane, Outcome, RowId, Scan, TableId, TxnError, UniqueViolation,
 };
@@ -170,6 +170,11 @@ impl<'lane> Transaction<'lane> {
     /// A row's columns, own writes included.
     pub fn row(&self, row: RowId) -> RecordRef<'_> {
         self.inner.as_ref().expect(ENDED_ONCE).row(row)
+    }
+
+    /// The columns of a table, if it is there.
+    pub fn schema(&self, table: TableId) -> Option<&Schema> {
+        self.inner.as_ref().expect(ENDED_ONCE).schema(table)
     }
 
     /// Marks a row as updated and gives access to its columns.

@@ -488,6 +488,15 @@ fn a_history_is_judged_and_drawn() {
     paths.iter().for_each(|path| std::fs::remove_file(path).expect("the file is ours"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_report_survives_its_history() {
+    let output = namdb("bench append --seconds 0.1 --threads 1 --memory 256M --history /dev/full");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("cannot write /dev/full"));
+    assert!(text(&output.stdout).contains("transactions committed per second"));
+}
+
 #[test]
 fn a_run_records_a_history_that_is_judged_again() {
     let path = temporary("run.edn");

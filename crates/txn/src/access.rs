@@ -3,9 +3,31 @@
 use fabric::Span;
 use layout::{GlobalPtr, VersionWord};
 
-/// A row in its transaction's access set.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct RowId(pub u32);
+/// A row in its transaction's access set. It ends with its transaction: a later one does not know it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct RowId {
+    /// Position in the access set.
+    access: u32,
+    /// Which transaction of the lane.
+    transaction: u32,
+}
+
+impl RowId {
+    #[inline(always)]
+    pub(crate) fn new(access: u32, transaction: u32) -> Self {
+        Self { access, transaction }
+    }
+
+    /// The position in the access set of the transaction that gave the row.
+    ///
+    /// # Panics
+    /// If it is asked in another one.
+    #[inline(always)]
+    pub(crate) fn access_in(self, transaction: u32) -> u32 {
+        assert!(self.transaction == transaction, "a row id ends with the transaction that gave it");
+        self.access
+    }
+}
 
 /// What the transaction has done with a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

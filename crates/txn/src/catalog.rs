@@ -352,6 +352,14 @@ impl Catalog {
     }
 }
 
+/// Bytes that a node of a tree may have.
+const NODE_BYTES: std::ops::RangeInclusive<u32> = 256..=16 * 1024;
+
+fn node_bytes_refused(node_bytes: u32) -> String {
+    let (least, most) = NODE_BYTES.into_inner();
+    format!("node_bytes is {node_bytes}; {least} to {most} is allowed")
+}
+
 /// Refuses designs that cannot be laid out.
 pub fn check_design(spec: &TableSpec) -> Result<(), CatalogError> {
     let design = &spec.design;
@@ -363,8 +371,8 @@ pub fn check_design(spec: &TableSpec) -> Result<(), CatalogError> {
     if !(1..=BUFFER_SLOTS_MAX).contains(&design.versions_beside) {
         return refuse(format!("versions_beside is {}; 1 to 8 is allowed", design.versions_beside));
     }
-    if !(256..=16 * 1024).contains(&design.node_bytes) {
-        return refuse(format!("node_bytes is {}; 256 to 16384 is allowed", design.node_bytes));
+    if !NODE_BYTES.contains(&design.node_bytes) {
+        return refuse(node_bytes_refused(design.node_bytes));
     }
     match &design.placement {
         layout::Placement::Hashed { load_percent } if !(1..=100).contains(load_percent) => {
@@ -402,9 +410,24 @@ pub fn check_design(spec: &TableSpec) -> Result<(), CatalogError> {
 /// Refuses indexes that cannot be laid out.
 pub fn check_index(schema: &Schema, index: &IndexDesign) -> Result<(), CatalogError> {
     let table = schema.name().to_owned();
-    let unknown = index.columns.iter().any(|&column| column >= schema.columns().len());
-    if index.columns.is_empty() || unknown {
-        return Err(SchemaError::KeyColumns { table }.into());
+    let refuse = |reason: String| {
+        let reason = format!("index {}: {reason}", index.name);
+        Err(CatalogError::Design { table: table.clone(), reason })
+    };
+    let count = schema.columns().len();
+    if index.columns.is_empty() {
+        return refuse("it names no column".to_owned());
+    }
+    if let Some(column) = index.columns.iter().find(|&&column| column >= count) {
+        return refuse(format!("it names column {column}, and the last one is {}", count - 1));
+    }
+    let long = schema.long_columns();
+    if let Some(&column) = index.columns.iter().find(|column| long.contains(column)) {
+        let name = &schema.columns()[column].name;
+        return refuse(format!("column {name} is kept out of line, and cannot be indexed"));
+    }
+    if index.kind == layout::IndexKind::Tree && !NODE_BYTES.contains(&index.node_bytes) {
+        return refuse(node_bytes_refused(index.node_bytes));
     }
     let columns = index.columns.iter().chain(schema.key());
     let bytes = columns.map(|&column| schema.key_part_bytes(column)).sum::<u32>();

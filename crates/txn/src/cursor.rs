@@ -106,7 +106,7 @@ impl<E: Env> LaneInner<E> {
                 if rows.len() < cursor.scan.limit
                     && self.is_sighted(&cursor.range, sighting, *access)
                 {
-                    rows.push(RowId(*access));
+                    rows.push(self.row_id(*access));
                 }
             }
             cursor.is_over |= rows.len() >= cursor.scan.limit;

@@ -2,7 +2,7 @@
 
 use crate::abort::{Abort, TxnError};
 use crate::access::{Access, AccessMap};
-use crate::catalog::{Catalog, IndexInfo, Primary, Secondary, TableInfo};
+use crate::catalog::{Catalog, CatalogError, IndexInfo, Primary, Secondary, TableInfo};
 use crate::collect::{Horizon, Retired};
 use crate::database::Shared;
 use crate::detach::away_from_home;
@@ -216,6 +216,8 @@ pub(crate) struct LaneInner<E: Env> {
     pub leaf_witnesses: Vec<LeafWitness>,
     /// Rows read one by one; a single one needs no validation.
     pub read_count: u32,
+    /// Tells the row ids of one transaction from those of others.
+    pub transaction: u32,
     pub serializable: bool,
     /// The index whose entries the transaction adds for rows that it does not change.
     pub filling: Option<u32>,
@@ -280,6 +282,8 @@ impl<E: Env> LaneInner<E> {
             witnesses: Vec::new(),
             leaf_witnesses: Vec::new(),
             read_count: 0,
+            // Lanes begin far apart, so that they do not take each other's row ids for their own.
+            transaction: u32::from(slot.0).wrapping_mul(0x9e37_79b9),
             serializable: false,
             filling: None,
             last_unique_violation: None,
@@ -353,6 +357,7 @@ impl<E: Env> LaneInner<E> {
         self.witnesses.clear();
         self.leaf_witnesses.clear();
         self.read_count = 0;
+        self.transaction = self.transaction.wrapping_add(1);
         self.filling = None;
     }
 
@@ -403,7 +408,14 @@ impl<E: Env> LaneInner<E> {
     #[cold]
     async fn open_table_slowly(&mut self, table: u32) -> Result<(), TxnError> {
         let info = self.catalog.info(crate::catalog::TableId(table));
-        let Some(info) = info.cloned() else { return Err(TxnError::Abort(Abort::CatalogChanged)) };
+        let Some(info) = info.cloned() else {
+            // The snapshot is older than the table, or the table is gone for good.
+            let newest = self.shared.cached_catalog();
+            return match newest.info(crate::catalog::TableId(table)) {
+                Some(_) => Err(Abort::CatalogChanged.into()),
+                None => Err(CatalogError::NoTable(format!("number {table}")).into()),
+            };
+        };
         let position = table as usize;
         if self.tables.len() <= position {
             self.tables.resize_with(position + 1, || None);

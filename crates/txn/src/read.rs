@@ -71,9 +71,10 @@ impl<E: Env> Transaction<'_, E> {
         found.clear();
         let lane = self.lane();
         lane.read_count += reads.len() as u32;
+        let transaction = lane.transaction;
         let mut visit = |access, state| {
             let is_there = !matches!(state, State::Absent | State::Deleted);
-            found.push(is_there.then_some(RowId(access)));
+            found.push(is_there.then(|| RowId::new(access, transaction)));
         };
         lane.locate_many(reads, &mut visit).await
     }

@@ -296,7 +296,7 @@ impl<E: Env> LaneInner<E> {
         self.settle_pending(&mut pending).await?;
         for (sighting, access) in sightings.iter().zip(accesses) {
             if self.is_sighted(range, sighting, access) {
-                rows.push(RowId(access));
+                rows.push(self.row_id(access));
             }
         }
         Ok(())

@@ -2,11 +2,12 @@
 
 use crate::abort::{Abort, Outcome};
 use crate::access::{RowId, State};
+use crate::catalog::TableId;
 use crate::lane::LaneInner;
 use crate::snapshot::Snapshot;
 use fabric::{Env, Span};
 use layout::row::KEY;
-use layout::{RecordMut, RecordRef};
+use layout::{RecordMut, RecordRef, Schema};
 
 /// How much a transaction is kept apart from others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,11 +62,19 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         &self.lane_ref().snapshot
     }
 
+    /// The columns of a table, if it is there.
+    pub fn schema(&self, table: TableId) -> Option<&Schema> {
+        self.lane_ref().catalog.info(table).map(|info| &*info.schema)
+    }
+
     /// A row's columns, own changes included.
+    ///
+    /// # Panics
+    /// If another transaction has given the row.
     #[inline(always)]
     pub fn row(&self, row: RowId) -> RecordRef<'_> {
         let lane = self.lane_ref();
-        let access = &lane.accesses[row.0 as usize];
+        let access = &lane.accesses[lane.access(row) as usize];
         debug_assert!(access.state != State::Absent);
         let info = lane.info(access.table);
         let batch = lane.batch.as_ref().expect("between round trips the batch is here");
@@ -76,11 +85,14 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     }
 
     /// A row's columns, to change them. Whether that was allowed shows at commit.
+    ///
+    /// # Panics
+    /// If another transaction has given the row, or this one has deleted it.
     #[inline(always)]
     pub fn update(&mut self, row: RowId) -> RecordMut<'_> {
         let lane = self.lane();
-        let payload = lane.make_fresh(row);
-        let table = lane.accesses[row.0 as usize].table;
+        let (access, payload) = (lane.access(row), lane.make_fresh(row));
+        let table = lane.accesses[access as usize].table;
         let info =
             lane.catalog.tables[table as usize].as_ref().expect("the access names its table");
         let batch = lane.batch.as_mut().expect("between round trips the batch is here");
@@ -88,6 +100,9 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     }
 
     /// Deletes a row.
+    ///
+    /// # Panics
+    /// If another transaction has given the row.
     #[inline]
     pub fn delete(&mut self, row: RowId) {
         self.lane().delete(row);
@@ -124,19 +139,36 @@ impl<'lane, E: Env> Transaction<'lane, E> {
 }
 
 impl<E: Env> LaneInner<E> {
+    /// A row that this transaction has found or inserted.
+    #[inline(always)]
+    pub(crate) fn row_id(&self, access: u32) -> RowId {
+        RowId::new(access, self.transaction)
+    }
+
+    /// The access of a row that this transaction has given.
+    #[inline(always)]
+    fn access(&self, row: RowId) -> u32 {
+        row.access_in(self.transaction)
+    }
+
     /// Makes a copy that the transaction may change; returns the payload's words.
     #[inline(always)]
     fn make_fresh(&mut self, row: RowId) -> Span {
-        let access = self.accesses[row.0 as usize];
-        debug_assert!(access.state != State::Absent && access.state != State::Deleted);
+        let number = self.access(row);
+        let access = self.accesses[number as usize];
+        assert!(
+            access.state != State::Deleted,
+            "the transaction has deleted this row; insert its key again to bring it back"
+        );
+        debug_assert!(access.state != State::Absent);
         let mut fresh = access.fresh;
         if fresh.words == 0 {
             fresh = self.batch().duplicate(access.image);
-            let access = &mut self.accesses[row.0 as usize];
+            let access = &mut self.accesses[number as usize];
             access.fresh = fresh;
             if access.state == State::Read {
                 access.state = State::Updated;
-                self.written.push(row.0);
+                self.written.push(number);
             }
         }
         let shape = self.info(access.table).row;
@@ -145,11 +177,12 @@ impl<E: Env> LaneInner<E> {
 
     #[inline]
     fn delete(&mut self, row: RowId) {
-        let access = &mut self.accesses[row.0 as usize];
+        let number = self.access(row);
+        let access = &mut self.accesses[number as usize];
         match access.state {
             State::Read => {
                 access.state = State::Deleted;
-                self.written.push(row.0);
+                self.written.push(number);
             }
             State::Updated => access.state = State::Deleted,
             // A row that is inserted and deleted in one transaction leaves a tombstone behind.

@@ -129,7 +129,7 @@ impl<E: Env> Transaction<'_, E> {
     /// zero and texts empty.
     #[inline]
     pub async fn insert(&mut self, table: TableId, key: &Key) -> Result<RowId, TxnError> {
-        let mut row = RowId(u32::MAX);
+        let mut row = RowId::default();
         self.insert_each(&[(table, *key)], &mut |inserted| row = inserted).await?;
         Ok(row)
     }
@@ -158,7 +158,7 @@ impl<E: Env> Transaction<'_, E> {
         for &access in &accesses {
             if result.is_ok() {
                 result = lane.insert_access(access);
-                visit(RowId(access));
+                visit(lane.row_id(access));
             }
         }
         lane.scratch.inserting = accesses;

@@ -5,10 +5,11 @@ use layout::{
     Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PhysicalDesign, Placement, Schema,
     Storage,
 };
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use txn::local::{OpenConfig, open};
 use txn::{
-    Abort, Database, Isolation, Lane, Outcome, RowId, Scan, ScanSource, TableId, TableSpec,
-    Transaction, TxnError,
+    Abort, CatalogError, Database, Isolation, Lane, Outcome, RowId, Scan, ScanSource, TableId,
+    TableSpec, Transaction, TxnError,
 };
 
 const BALANCE: usize = 1;
@@ -352,4 +353,68 @@ fn tables_and_indexes_come_and_go() {
     let after = run_now(database.memory_usage()).expect("usage");
     assert!(before.len() > after.len() && database.table("t").is_none());
     assert!(run_now(database.drop_table("t")).is_err());
+}
+
+#[test]
+fn a_dropped_table_is_named_not_waited_for() {
+    let database = database();
+    let table = table(&database, "t", Storage::HashInlined, Vec::new());
+    let mut lane = run_now(database.lane()).expect("a lane");
+    run_now(database.drop_table("t")).expect("nobody uses it");
+    let read = run_now(begin(&mut lane).read(table, &key(1)));
+    assert_eq!(read, Err(TxnError::Catalog(CatalogError::NoTable("number 0".to_owned()))));
+}
+
+/// Two rows read by one transaction, and a third by another lane's; then the first lane goes on.
+#[test]
+fn row_ids_end_with_their_transaction() {
+    let database = database();
+    let table = table(&database, "t", Storage::Tree, Vec::new());
+    fill(&database, table, 0..3);
+    let mut lanes = [(); 2].map(|()| run_now(database.lane()).expect("a lane"));
+    let read = |txn: &mut Transaction<'_, LocalEnv>, id| {
+        run_now(txn.read(table, &key(id))).expect("read").expect("it is there")
+    };
+    let earlier = read(&mut begin(&mut lanes[0]), 0);
+    let elsewhere = read(&mut begin(&mut lanes[1]), 1);
+    for foreign in [earlier, elsewhere] {
+        let mut txn = begin(&mut lanes[0]);
+        let own = read(&mut txn, 2);
+        assert_eq!(txn.row(own).int(BALANCE), 20);
+        let uses: [&dyn Fn(&mut Transaction<'_, LocalEnv>); 3] = [
+            &|txn| assert_eq!(txn.row(foreign).int(BALANCE), 20),
+            &|txn| txn.update(foreign).set_int(BALANCE, 0),
+            &|txn| txn.delete(foreign),
+        ];
+        for wrong in uses {
+            let refused = catch_unwind(AssertUnwindSafe(|| wrong(&mut txn)));
+            let message = *refused.expect_err("refused").downcast::<&str>().expect("a sentence");
+            assert_eq!(message, "a row id ends with the transaction that gave it");
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "the transaction has deleted this row")]
+fn a_row_is_not_updated_after_its_deletion() {
+    let database = database();
+    let table = table(&database, "t", Storage::Tree, Vec::new());
+    fill(&database, table, 0..1);
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let mut txn = begin(&mut lane);
+    let row = run_now(txn.read(table, &key(0))).expect("read").expect("it is there");
+    txn.delete(row);
+    txn.update(row).set_int(BALANCE, 1);
+}
+
+#[test]
+#[should_panic(expected = "the column holds no number")]
+fn text_is_no_number() {
+    let database = database();
+    let table = table(&database, "t", Storage::Tree, Vec::new());
+    fill(&database, table, 0..1);
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let mut txn = begin(&mut lane);
+    let row = run_now(txn.read(table, &key(0))).expect("read").expect("it is there");
+    txn.row(row).int(NAME);
 }

@@ -123,6 +123,25 @@ fn designs_are_refused_with_the_values_allowed() {
 }
 
 #[test]
+fn indexes_are_refused_with_the_values_allowed() {
+    let refused = |change: fn(&mut IndexDesign), reason: &str| {
+        let mut design = index("i");
+        change(&mut design);
+        let spec = TableSpec { indexes: vec![design], ..spec("t") };
+        assert_eq!(refusal(spec), format!("table t: index i: {reason}"));
+    };
+    refused(|design| design.columns.clear(), "it names no column");
+    refused(|design| design.columns = vec![9], "it names column 9, and the last one is 1");
+    let tree = |node_bytes| (IndexKind::Tree, node_bytes);
+    let sentence = "node_bytes is 1; 256 to 16384 is allowed";
+    refused(|design| (design.kind, design.node_bytes) = (IndexKind::Tree, 1), sentence);
+    let mut fits = index("i");
+    (fits.kind, fits.node_bytes) = tree(256);
+    let spec = TableSpec { indexes: vec![fits], ..spec("t") };
+    run_now(database().create_table(spec)).expect("the smallest node");
+}
+
+#[test]
 fn a_table_has_a_number_of_indexes_at_most() {
     let names = |count: usize| (0..count).map(|n| index(&format!("i{n}"))).collect::<Vec<_>>();
     let sentence = "a table has at most 16 secondary indexes";

@@ -10,7 +10,7 @@ use crate::bench::{LocalWorkload, json, load, table, text, world};
 use anyhow::Result;
 use clap::Args;
 use namdb::Db;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,11 +57,25 @@ pub fn run(arguments: &BenchArguments) -> Result<Verdict> {
     catch_interrupts()?;
     let world = &arguments.world;
     let BenchArguments { seconds, warm_up: warm_up_s, rate, .. } = *arguments;
-    let job = Measure { world, seconds, warm_up_s, rate };
-    let report =
-        arguments.choice.run(world.isolation.into(), world.thread_count(), world.seed, job)?;
-    json::deliver(&report, arguments.json.as_deref(), &table::draw(&report))?;
-    Ok(report.verdict())
+    let measure = Measure { world, seconds, warm_up_s, rate };
+    let job = Deliver { measure, json: arguments.json.as_deref() };
+    arguments.choice.run(world.isolation.into(), world.thread_count(), world.seed, job)?
+}
+
+/// A run whose report is told as soon as it is there, before other files are written that were asked for.
+struct Deliver<'a> {
+    measure: Measure<'a>,
+    json: Option<&'a Path>,
+}
+
+impl Job for Deliver<'_> {
+    type Output = Result<Verdict>;
+
+    fn run<W: LocalWorkload>(self, workload: W, parameters: String) -> Result<Result<Verdict>> {
+        let report = self.measure.run(workload, parameters)?;
+        let delivered = json::deliver(&report, self.json, &table::draw(&report));
+        Ok(delivered.map(|()| report.verdict()))
+    }
 }
 
 /// A run with one measured window.

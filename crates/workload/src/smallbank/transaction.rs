@@ -118,7 +118,7 @@ impl Terminal {
 
     /// All rows that were asked for; the bank has all of them.
     fn rows(&self) -> Result<[RowId; 5], WorkloadError> {
-        let mut rows = [RowId(0); 5];
+        let mut rows = [RowId::default(); 5];
         let wanted = rows.iter_mut().zip(&self.found).zip(&self.reads);
         for ((place, &row), &(table, _)) in wanted {
             *place = row.ok_or_else(|| self.missing(table))?;

@@ -7,8 +7,8 @@ use layout::{
 };
 use txn::local::{OpenConfig, open};
 use txn::{
-    Abort, CatalogError, Database, Isolation, Lane, Outcome, Scan, ScanSource, TableId, TableSpec,
-    Transaction, TxnError,
+    Abort, Database, Isolation, Lane, Outcome, Scan, ScanSource, TableId, TableSpec, Transaction,
+    TxnError,
 };
 
 const NUMBER: usize = 1;

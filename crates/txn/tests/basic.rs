@@ -365,6 +365,8 @@ fn a_dropped_table_is_named_not_waited_for() {
     assert_eq!(read, Err(TxnError::Catalog(CatalogError::NoTable("number 0".to_owned()))));
 }
 
+type Use<'a> = &'a dyn Fn(&mut Transaction<'_, LocalEnv>);
+
 /// Two rows read by one transaction, and a third by another lane's; then the first lane goes on.
 #[test]
 fn row_ids_end_with_their_transaction() {
@@ -381,7 +383,7 @@ fn row_ids_end_with_their_transaction() {
         let mut txn = begin(&mut lanes[0]);
         let own = read(&mut txn, 2);
         assert_eq!(txn.row(own).int(BALANCE), 20);
-        let uses: [&dyn Fn(&mut Transaction<'_, LocalEnv>); 3] = [
+        let uses: [Use<'_>; 3] = [
             &|txn| assert_eq!(txn.row(foreign).int(BALANCE), 20),
             &|txn| txn.update(foreign).set_int(BALANCE, 0),
             &|txn| txn.delete(foreign),

@@ -42,9 +42,9 @@ async fn work(env: SimEnv, own: u64, rounds: u64) {
     }
 }
 
-fn main() {
-    let rounds = std::env::args().nth(1).map_or(20_000, |text| text.parse().expect("rounds"));
-    let config = SimConfig { compute_nodes: CLIENTS, ..SimConfig::new(1).named("speed") };
+/// Lets all clients work in a world of this configuration, and prints how long that took.
+fn measure(config: SimConfig, rounds: u64) {
+    let config = SimConfig { compute_nodes: CLIENTS, ..config };
     let world = SimWorld::new(config.with_servers(&[1 << 16, 1 << 16]));
     for index in 0..CLIENTS {
         let env = world.endpoint(world.compute_node(index));
@@ -53,10 +53,18 @@ fn main() {
     #[allow(clippy::disallowed_methods, reason = "this measures the simulator, it is not in it")]
     let start = std::time::Instant::now();
     world.run_until_idle();
-    let seconds = start.elapsed().as_secs_f64();
+    let per_second = world.verbs() as f64 / start.elapsed().as_secs_f64() / 1e6;
     let (verbs, events) = (world.verbs(), world.events());
     println!(
-        "{verbs} verbs, {events} events, {:.2} million verbs per second",
-        verbs as f64 / seconds / 1e6
+        "{per_second:.2} million verbs per second: {verbs} verbs, {events} events, {}",
+        world.identity()
     );
+}
+
+fn main() {
+    let rounds = std::env::args().nth(1).map_or(10_000, |text| text.parse().expect("rounds"));
+    measure(SimConfig::new(1).named("usual ways"), rounds);
+    for seed in 1..=5 {
+        measure(SimConfig::hostile(seed), rounds);
+    }
 }

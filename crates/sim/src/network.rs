@@ -11,7 +11,8 @@
 //! Each of the four stages serves one verb after another. A verb takes its place in all of them when it is
 //! posted: stages serve in the order of posting, and a verb that arrives late holds up those posted after
 //! it. With links of equal length that is the order of arrival. Without a [`Network`] no stage takes time,
-//! and verbs take only what [`crate::SimConfig`] draws for their ways, which comes on top of this model.
+//! and verbs take only what [`crate::SimConfig`] draws for their ways, which comes on top of this model. A read
+//! that is repeated because a row was torn or a key missing goes past it; so do calls.
 
 use fabric::Verb;
 use layout::WORD_BYTES;

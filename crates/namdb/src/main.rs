@@ -8,7 +8,9 @@ mod output;
 mod plot;
 
 use clap::{Parser, Subcommand};
-use commands::{bench as bench_command, check as check_command, counts, demo, soak, trace};
+use commands::{
+    bench as bench_command, check as check_command, counts, demo, simulate, soak, trace,
+};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -20,6 +22,7 @@ Examples:
   namdb soak --minutes 60                    memory and latency over an hour, with a plot
   namdb trace tpcc                           every verb of one transaction of each type
   namdb check history run.edn                which isolation a recorded history is of
+  namdb simulate --seeds 200                 scenarios with faults, over many seeds
 
 Data lives in the memory of this process and ends with it.";
 
@@ -43,6 +46,8 @@ enum Command {
     Counts(counts::CountsArguments),
     /// Print the verbs of one transaction of each type
     Trace(trace::TraceArguments),
+    /// Run scenarios over many seeds in simulated worlds, with faults
+    Simulate(simulate::SimulateArguments),
     /// Judge what a database did by what its clients saw
     Check(check_command::CheckArguments),
 }
@@ -54,6 +59,7 @@ fn main() -> ExitCode {
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Counts(arguments) => counts::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Check(arguments) => check_command::run(&arguments),
     };
     match result {
@@ -74,6 +80,7 @@ enum Verdict {
     Sound,
     /// One does not.
     Damaged,
-    /// Memory ran out, or a check could not be run; those that were run hold.
+    /// Memory ran out, or a check could not be run, or runs did not cover what they should; what was run
+    /// holds.
     Incomplete,
 }

@@ -13,7 +13,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
-use txn::{CatalogError, Database, Lane, LaneError, TxnError};
+use txn::{CatalogError, Database, Lane, TxnError};
 use workload::driver::AbortCounts;
 use workload::{Finished, Random, RunTotals, TransactionResult, WorkloadError};
 
@@ -59,6 +59,8 @@ pub(crate) struct Desk {
     pub(crate) totals: RefCell<RunTotals>,
     pub(crate) kinds: usize,
     pub(crate) failure: RefCell<Option<Failure>>,
+    /// Transactions whose outcome nobody knows.
+    pub(crate) unknown: Cell<u64>,
     /// Faults have stopped: what runs comes to its end, and a little more.
     pub(crate) is_closing: Cell<bool>,
 }
@@ -72,6 +74,7 @@ impl Desk {
             totals: RefCell::new(RunTotals::new(kinds)),
             kinds,
             failure: RefCell::new(None),
+            unknown: Cell::new(0),
             is_closing: Cell::new(false),
         })
     }
@@ -95,6 +98,7 @@ impl Desk {
 
     /// A transaction of which not even the type is known may have been of any.
     pub(crate) fn count_unknown(&self) {
+        self.unknown.set(self.unknown.get() + 1);
         let mut totals = self.totals.borrow_mut();
         for kind in 0..self.kinds {
             totals.add(&Finished {
@@ -197,7 +201,7 @@ impl<const COHERENT: bool, P: Play<Endpoint<COHERENT>>> Client<COHERENT, P> {
         for _ in 0..TRIES_MAX {
             match self.database.lane().await {
                 Ok(lane) => return Some(lane),
-                Err(LaneError::Exhausted(_)) if !self.desk.habits.borrows_lanes => return None,
+                // Those of others come home, or that of this client's last transaction.
                 Err(_) => env.sleep_ns(PAUSE_NS).await,
             }
         }
@@ -252,6 +256,7 @@ impl<const COHERENT: bool, P: Play<Endpoint<COHERENT>>> Client<COHERENT, P> {
                 Ended::Well
             }
             TransactionResult::Unknown => {
+                desk.unknown.set(desk.unknown.get() + 1);
                 if desk.habits.is_calm {
                     let sentence = "nothing went wrong, and a transaction's outcome is unknown";
                     desk.fail(Failure::new(Demand::Client, sentence));
@@ -318,7 +323,11 @@ fn is_of_faults(error: &CatalogError) -> bool {
 }
 
 /// Waits for `future`, but not longer than so many nanoseconds; then it is dropped.
-async fn until<E: Env, T>(env: &E, patience_ns: u64, future: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn until<E: Env, T>(
+    env: &E,
+    patience_ns: u64,
+    future: impl Future<Output = T>,
+) -> Option<T> {
     let mut future = pin!(future);
     let mut end = pin!(env.sleep_ns(patience_ns));
     poll_fn(|context| match future.as_mut().poll(context) {

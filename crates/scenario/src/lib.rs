@@ -9,18 +9,23 @@
 //! work    the workloads they name
 //! run     a run: world, load, clients, faults, the end
 //! client  what a client does, and what it puts up with
+//! shrink  the smallest run that fails alike, as a script
 //! ```
 #![forbid(unsafe_code)]
 
 mod client;
+pub mod coverage;
 pub mod file;
 mod intern;
 mod last_look;
 mod panics;
 pub mod report;
 mod run;
+pub mod shrink;
 mod work;
 
 pub use file::{Mode, Replay, Scenario, ScenarioError};
 pub use report::{Demand, Failure, RunReport, TransactionCounts};
 pub use run::{RunOptions, run};
+pub use shrink::{Shrunk, shrink};
+pub use sim::{Coverage, FaultKind};

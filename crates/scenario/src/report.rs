@@ -105,9 +105,10 @@ impl Failure {
     }
 
     /// Two failures of one kind are taken for the same bug: the demand, and the words of the sentence up to
-    /// the first number in it.
+    /// the first number or colon in it.
     pub fn kind(&self) -> String {
-        let words = self.sentence.split(|letter: char| letter.is_ascii_digit()).next();
+        let is_end = |letter: char| letter.is_ascii_digit() || letter == ':';
+        let words = self.sentence.split(is_end).next();
         format!("{}: {}", self.demand.name(), words.unwrap_or_default().trim())
     }
 }

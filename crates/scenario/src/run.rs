@@ -9,10 +9,11 @@ use crate::intern;
 use crate::last_look;
 use crate::panics::caught;
 use crate::report::{Demand, Failure, RunReport, TransactionCounts};
+use crate::shrink::START;
 use crate::work::{self, Play, Work};
 use fabric::Fabric;
 use layout::{NodeId, RegionId};
-use sim::{Coverage, Endpoint, Interval, PlannedFault, SimConfig, When, World};
+use sim::{Coverage, Endpoint, FaultKind, Interval, PlannedFault, SimConfig, When, World};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use txn::server::services;
@@ -84,7 +85,9 @@ impl<const COHERENT: bool> Run<COHERENT> {
         let played = caught(|| self.play(&mut report));
         if let Err(sentence) = played {
             let sentence = without_identity(&sentence).to_owned();
-            report.failure = Some(Failure::new(Demand::Panic, sentence));
+            let expected = self.scenario.expect.panic.as_deref();
+            let is_expected = expected.is_some_and(|words| sentence.contains(words));
+            report.failure = (!is_expected).then(|| Failure::new(Demand::Panic, sentence));
         }
         report.events = self.world.events();
         report.coverage = self.world.coverage();
@@ -123,10 +126,9 @@ impl<const COHERENT: bool> Run<COHERENT> {
         }
         let failure = desk.failure.take();
         report.failure = failure.or_else(|| self.look(&database, &play, &desk, report));
-        let unknown = desk.standings.borrow().iter().filter(|one| one.is_in_transaction).count();
         let totals = desk.totals.borrow();
         let kinds = (0..desk.kinds).map(|kind| totals.kind(kind));
-        report.transactions.unknown += unknown as u64;
+        report.transactions.unknown = desk.unknown.get();
         for kind in kinds {
             report.transactions.committed += kind.committed;
             report.transactions.without_effect += kind.rolled_back + kind.aborted;
@@ -211,6 +213,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
         report: &mut RunReport,
     ) -> Vec<Process<COHERENT>> {
         let start_ns = self.world.now_ns();
+        database.env().note(format_args!("{START}"));
         self.start_faults(start_ns);
         let mut processes = self.processes();
         for process in &processes {
@@ -310,11 +313,18 @@ impl<const COHERENT: bool> Run<COHERENT> {
         desk: &Rc<Desk>,
         report: &mut RunReport,
     ) {
+        if !self.scenario.names_fault(FaultKind::NodeCrash) {
+            self.revive_services();
+        }
         for process in processes.iter_mut().filter(|process| process.endpoint.is_killed()) {
+            // Nothing runs on a node that is down; it comes back by itself.
+            if self.world.service_endpoint(process.node).is_killed() {
+                continue;
+            }
             report.verbs += process.endpoint.counters().counts().verbs;
             process.endpoint = self.world.endpoint(process.node);
             for &number in &process.clients {
-                self.bury(number, desk, report);
+                self.bury(number, desk);
                 desk.change(number, |standing| standing.lives += 1);
             }
             self.start(process, database, play, desk);
@@ -322,10 +332,9 @@ impl<const COHERENT: bool> Run<COHERENT> {
     }
 
     /// Of what a dead client was about nobody knows.
-    fn bury(&self, number: u32, desk: &Desk, report: &mut RunReport) {
+    fn bury(&self, number: u32, desk: &Desk) {
         if desk.standing(number).is_in_transaction {
             desk.count_unknown();
-            report.transactions.unknown += 1;
             desk.change(number, |standing| standing.is_in_transaction = false);
         }
     }
@@ -340,6 +349,16 @@ impl<const COHERENT: bool> Run<COHERENT> {
         }
         self.world.stop_faults();
         self.world.run_for(SETTLE_NS);
+        self.revive_services();
+    }
+
+    /// Starts services of memory servers again that were killed, on the memory that they had.
+    fn revive_services(&self) {
+        for node in (0..self.world.server_count()).map(NodeId) {
+            if self.world.service_endpoint(node).is_killed() {
+                self.world.revive_node(node);
+            }
+        }
     }
 
     /// Looks at everything from a process that had no part in it.
@@ -351,7 +370,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
         report: &mut RunReport,
     ) -> Option<Failure> {
         for number in 0..desk.habits.clients {
-            self.bury(number, desk, report);
+            self.bury(number, desk);
         }
         let observer = self.world.endpoint(self.observer_node());
         let database = database.elsewhere(observer.clone());

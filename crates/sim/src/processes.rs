@@ -56,7 +56,15 @@ pub(crate) struct Group {
     /// It was paused and has posted nothing since.
     was_paused: bool,
     /// Lives of other nodes that it knows: it was told that the keys of the earlier ones are stale.
-    known_lives: Vec<(NodeId, u32)>,
+    known_lives: Vec<KnownLife>,
+}
+
+/// What a process knows of another node.
+struct KnownLife {
+    node: NodeId,
+    life: u32,
+    /// The batch that was refused when it learned so.
+    refused: u32,
 }
 
 impl Group {
@@ -85,7 +93,11 @@ impl Core {
         assert!(usize::from(node.0) < self.nodes.len(), "there is no node {}", node.0);
         let mut group = Group::new(node);
         let lives = self.nodes.iter().enumerate().filter(|(_, node)| node.life > 0);
-        group.known_lives.extend(lives.map(|(number, node)| (NodeId(number as u16), node.life)));
+        group.known_lives.extend(lives.map(|(number, node)| KnownLife {
+            node: NodeId(number as u16),
+            life: node.life,
+            refused: 0,
+        }));
         self.groups.push(group);
         (self.groups.len() - 1) as u32
     }
@@ -165,17 +177,20 @@ impl Core {
         }
     }
 
-    /// Whether `group` has the keys of an earlier life of `node`. It learns so by being refused once.
-    pub(crate) fn has_stale_key(&mut self, group: u32, node: NodeId) -> bool {
+    /// Whether `group` has the keys of an earlier life of `node` in this batch. It learns so by being refused
+    /// once, with all verbs of the batch to that node: none takes effect without those before it.
+    pub(crate) fn has_stale_key(&mut self, group: u32, node: NodeId, batch: u32) -> bool {
         let life = self.nodes[usize::from(node.0)].life;
         let known = &mut self.groups[group as usize].known_lives;
-        match known.iter_mut().find(|(known, _)| *known == node) {
-            Some((_, known)) => std::mem::replace(known, life) != life,
-            None => {
-                known.push((node, life));
-                true
-            }
+        if !known.iter().any(|known| known.node == node) {
+            // Who was told nothing knows the first life.
+            known.push(KnownLife { node, life: 0, refused: 0 });
         }
+        let known = known.iter_mut().find(|known| known.node == node).expect("it is there");
+        if std::mem::replace(&mut known.life, life) != life {
+            known.refused = batch;
+        }
+        known.refused == batch
     }
 
     /// Stops a process: its tasks wait until it is resumed.

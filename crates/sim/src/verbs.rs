@@ -154,7 +154,7 @@ impl Core {
         if self.memory_is_dead(node) {
             return None;
         }
-        if self.lives > 0 && self.has_stale_key(flight.group, node) {
+        if self.lives > 0 && self.has_stale_key(flight.group, node, flight.number) {
             self.injector.count(FaultKind::StaleKey);
             return None;
         }

@@ -142,12 +142,7 @@ impl<E: Env> Workload<E> for Passing {
         let mut attempts = Attempts::new();
         loop {
             let attempt = use_table(lane, &terminal.database, self.isolation, name, value).await;
-            let attempt = match attempt {
-                Err(WorkloadError::Statement(TxnError::Catalog(error))) => {
-                    passed(error).map(|()| TransactionResult::RolledBack)
-                }
-                other => other,
-            };
+            let attempt = unless_passed(attempt);
             if let Some(result) = attempts.judge(lane.env(), attempt).await? {
                 return Ok(attempts.finish(kind, result, 0));
             }
@@ -168,6 +163,7 @@ impl<E: Env> Workload<E> for Passing {
             let mut attempts = Attempts::new();
             loop {
                 let attempt = use_table(lane, database, Isolation::Snapshot, name, None).await;
+                let attempt = unless_passed(attempt);
                 if let Err(WorkloadError::Inconsistent(what)) = attempt {
                     return Ok(vec![CheckResult::fails(PAIRS, what)]);
                 }
@@ -210,6 +206,18 @@ impl Passing {
             Ok(()) => Ok(TransactionResult::Committed),
             Err(error) => passed(error).map(|()| TransactionResult::RolledBack),
         }
+    }
+}
+
+/// A transaction that finds its table or an index gone ends without effect.
+fn unless_passed(
+    attempt: Result<TransactionResult, WorkloadError>,
+) -> Result<TransactionResult, WorkloadError> {
+    match attempt {
+        Err(WorkloadError::Statement(TxnError::Catalog(error))) => {
+            passed(error).map(|()| TransactionResult::RolledBack)
+        }
+        other => other,
     }
 }
 

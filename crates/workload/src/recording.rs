@@ -20,6 +20,8 @@ struct Shared {
     sessions: Mutex<Vec<Arc<Mutex<HistoryBuilder>>>>,
     /// Values that were written so far: each is written once.
     values: AtomicI64,
+    /// Numbers that were given to processes, as histories call who runs transactions.
+    processes: AtomicI64,
 }
 
 impl Recordings {
@@ -28,7 +30,7 @@ impl Recordings {
         let builder = Arc::new(Mutex::new(HistoryBuilder::new()));
         let mut sessions = self.shared.sessions.lock().expect("no holder panics");
         sessions.push(builder.clone());
-        let process = sessions.len() as i64 - 1;
+        let process = self.shared.processes.fetch_add(1, Relaxed);
         Session { shared: self.shared.clone(), builder, process, attempt: Attempt::default() }
     }
 
@@ -121,10 +123,14 @@ impl Session {
         self.close(Some(now_ns), outcome);
     }
 
-    /// An attempt that is under way ends for nobody.
+    /// An attempt that is under way ends for nobody. It may yet take effect, before or after what the session
+    /// does next, so it is recorded as that of a process of its own.
     fn leave_open(&mut self) {
         if self.attempt.invoked.is_some() {
+            let process = self.shared.processes.fetch_add(1, Relaxed);
+            let process = std::mem::replace(&mut self.process, process);
             self.close(None, Outcome::Unknown);
+            self.process = process;
         }
     }
 
@@ -187,5 +193,6 @@ mod tests {
         let mut found = outcomes(&recordings);
         found.sort_by_key(|outcome| *outcome as u8);
         assert_eq!(found, [Outcome::Committed, Outcome::Unknown, Outcome::Unknown]);
+        assert_eq!(recordings.history().sessions().len(), 3);
     }
 }

@@ -242,6 +242,12 @@ impl PlannedEntry {
         })
     }
 
+    /// The last node that it names.
+    pub(crate) fn last_node(&self) -> Option<u16> {
+        let named = [self.node, self.from, self.to].into_iter().flatten();
+        named.chain(self.nodes.iter().flatten().copied()).max()
+    }
+
     fn needed<T>(&self, value: Option<T>, key: &str, example: &str) -> Result<T, Wrong> {
         value.ok_or_else(|| {
             ("fault", format!("a planned {} needs {key}, such as {key} = {example}", self.fault))

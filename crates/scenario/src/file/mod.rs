@@ -17,6 +17,7 @@ use plans::{ClientPlan, ClusterPlan, DatabasePlan, DesignPlan, Expectation, Host
 pub(crate) use problem::Problem;
 pub use problem::ScenarioError;
 use serde::{Deserialize, Serialize};
+use sim::FaultKind;
 use std::collections::BTreeMap;
 use workloads::WorkloadPlan;
 
@@ -117,6 +118,12 @@ impl Scenario {
     /// Whether it has this tag.
     pub fn has_tag(&self, tag: &str) -> bool {
         self.tags.iter().any(|other| other == tag)
+    }
+
+    /// Whether faults of this kind happen in it, by chance or by plan.
+    pub fn names_fault(&self, kind: FaultKind) -> bool {
+        let is_planned = self.plan.iter().any(|entry| entry.fault == kind.name());
+        is_planned || self.faults.contains_key(kind.name())
     }
 
     /// Whether nothing goes wrong in it but what the scheduler and memory do anyway.

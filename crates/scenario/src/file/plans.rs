@@ -272,8 +272,14 @@ pub struct Expectation {
     pub locks_left: bool,
     /// Whether everything can be read in the end; if not, what was seen before is judged.
     pub last_look: bool,
+    /// Whether the structure of tables and indexes is whole: nobody repairs what services that died in the
+    /// middle of a change have left.
+    pub structure_whole: bool,
     /// In liveness mode: every client commits once faults have stopped.
     pub every_client_commits: bool,
+    /// A panic with these words is no finding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub panic: Option<String>,
     /// Why less is expected than should be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub today: Option<String>,
@@ -281,6 +287,13 @@ pub struct Expectation {
 
 impl Default for Expectation {
     fn default() -> Self {
-        Self { locks_left: false, last_look: true, every_client_commits: false, today: None }
+        Self {
+            locks_left: false,
+            last_look: true,
+            structure_whole: true,
+            every_client_commits: false,
+            panic: None,
+            today: None,
+        }
     }
 }

@@ -328,6 +328,28 @@ fn faults_happen_by_chance_and_again_by_the_plan_that_they_leave() {
 }
 
 #[test]
+fn a_batch_with_a_stale_key_does_nothing_to_that_server() {
+    let world = SimWorld::new(hostile(1, "stale"));
+    let knows = client(&world, 0);
+    assert_eq!(world.block_on(&knows, write(&knows, 0, 1)), Ok(()));
+    world.restart_node(SERVER, Memory::Kept);
+    let mut batch = Batch::new();
+    (0..3).for_each(|index| batch.write_word(word(0, index), 7));
+    assert_eq!(world.block_on(&knows, knows.execute(batch)).err(), Some(UNREACHABLE));
+    world.run_for(10_000_000);
+    assert_eq!(world.peek_words(word(0, 0), 3), [1, 0, 0]);
+    assert_eq!(world.block_on(&knows, write(&knows, 0, 2)), Ok(()));
+}
+
+#[test]
+fn a_server_in_its_first_life_has_no_stale_keys() {
+    let world = SimWorld::new(hostile(1, "first life"));
+    world.restart_node(client(&world, 1).node(), Memory::Kept);
+    let late = client(&world, 2);
+    assert_eq!(world.block_on(&late, write(&late, 0, 3)), Ok(()));
+}
+
+#[test]
 fn faults_by_chance_start_when_they_are_told_to() {
     let world = SimWorld::new(hostile(1, "started"));
     let env = client(&world, 0);

@@ -1,0 +1,100 @@
+//! What is said of scenario files that are wrong: the file, the line, and what to write instead.
+
+use scenario::Scenario;
+
+const RIGHT: &str = "name = \"a\"
+shows = \"Something.\"
+
+[cluster]
+memory_servers = 1
+compute_servers = 2
+
+[clients]
+count = 2
+transactions = 3
+
+[workload.bank]
+";
+
+fn said(text: &str) -> String {
+    match Scenario::read("a.toml", text) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("it is accepted:\n{text}"),
+    }
+}
+
+#[track_caller]
+fn check(text: &str, line: usize, parts: &[&str]) {
+    let said = said(text);
+    assert!(said.starts_with(&format!("a.toml:{line}: ")), "line {line}: {said}");
+    assert!(!said.contains('\n'), "{said}");
+    for part in parts {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn a_right_file_is_read() {
+    let scenario = Scenario::read("a.toml", RIGHT).expect("it is right");
+    assert!(scenario.is_calm() && scenario.workload.name() == "bank");
+}
+
+#[test]
+fn unknown_keys_are_told_with_those_that_are_known() {
+    check(&RIGHT.replace("count = 2", "cuont = 2"), 9, &["cuont", "count"]);
+    check(&RIGHT.replace("[clients]", "[clients]\npatience = 3"), 9, &["patience", "patience_ns"]);
+    check(&RIGHT.replace("[workload.bank]", "[workload.bnak]"), 12, &["bnak", "bank", "append"]);
+    check(
+        &RIGHT.replace("[workload.bank]", "[workload.bank]\nrows = 3"),
+        13,
+        &["rows", "accounts"],
+    );
+    check(&format!("{RIGHT}[hostility]\nspeed = 1\n"), 14, &["speed", "word_ns"]);
+}
+
+#[test]
+fn wrong_types_are_told() {
+    check(&RIGHT.replace("count = 2", "count = \"two\""), 9, &["two", "u32"]);
+    check(&RIGHT.replace("count = 2", "count = [2, -1]"), 9, &["-1"]);
+    check(&RIGHT.replace("count = 2", "count = []"), 9, &["name one value at least"]);
+    check(&RIGHT.replace("transactions = 3", "transactions = "), 10, &[]);
+    let oracle = format!("{RIGHT}[database]\noracle = \"delphi\"\n");
+    check(&oracle, 14, &["delphi", "double-collect", "frozen"]);
+}
+
+#[test]
+fn what_is_missing_is_told() {
+    check(&RIGHT.replace("count = 2\n", ""), 8, &["count"]);
+    assert!(said(&RIGHT.replace("[workload.bank]", "")).contains("workload"));
+}
+
+#[test]
+fn impossible_values_are_told_with_those_that_are_possible() {
+    check(&RIGHT.replace("\"a\"", "\"A b\""), 1, &["small letters"]);
+    check(&RIGHT.replace("\"Something.\"", "\"\""), 2, &["sentence"]);
+    check(&RIGHT.replace("memory_servers = 1", "memory_servers = [1, 99]"), 5, &["99", "1 to 64"]);
+    check(&RIGHT.replace("count = 2", "count = 0"), 9, &["count is 0", "1 to 1000"]);
+    check(
+        &RIGHT.replace("[workload.bank]", "[workload.bank]\naccounts = 1"),
+        12,
+        &["two at least"],
+    );
+    check(&format!("{RIGHT}[design]\nstorage = \"tree\"\n"), 13, &["bank", "remove"]);
+    let commits = format!("{RIGHT}[expect]\nevery_client_commits = true\n");
+    check(&commits, 14, &["liveness = { faults_ns"]);
+}
+
+#[test]
+fn faults_that_cannot_be_are_told() {
+    let with = |lines: &str| format!("{RIGHT}{lines}");
+    check(&with("[faults]\nrain = { every = 3 }\n"), 14, &["rain", "lost-completion"]);
+    check(&with("[faults]\nstale-key = { every = 3 }\n"), 14, &["stale-key", "link-delay"]);
+    check(&with("[faults]\nlink-delay = { every = 0 }\n"), 14, &["every is 0"]);
+    check(&with("[faults]\nlink-delay = { evry = 1 }\n"), 14, &["evry", "every"]);
+    check(&with("[[plan]]\nfault = \"rain\"\nat_ns = 1\n"), 14, &["rain", "node-crash"]);
+    check(&with("[[plan]]\nfault = \"process-pause\"\nat_ns = 1\n"), 14, &["needs node"]);
+    check(&with("[[plan]]\nfault = \"process-pause\"\nnode = 1\n"), 14, &["at_ns", "point"]);
+    let far = "[[plan]]\nfault = \"process-pause\"\nat_ns = 1\nnode = 7\n";
+    check(&with(far), 16, &["no node 7", "0 to 2"]);
+    check(&with("[[plan]]\nfault = \"lost-completion\"\nat_ns = 1\n"), 13, &["batch"]);
+}

@@ -47,6 +47,18 @@ const STEPS: [Step; 7] =
 const FMT: &[&str] = &["fmt", "--all", "--check"];
 const CLIPPY: &[&str] =
     &["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"];
+/// The library without the program, as programs that embed it build it.
+const CLIPPY_LIBRARY: &[&str] = &[
+    "clippy",
+    "--release",
+    "-p",
+    "namdb",
+    "--lib",
+    "--no-default-features",
+    "--",
+    "-D",
+    "warnings",
+];
 const TESTS: &[&str] = &["test", "--release", "--workspace"];
 const DOC: &[&str] = &["doc", "--release", "--workspace", "--no-deps"];
 
@@ -127,7 +139,10 @@ fn run_steps(
 fn run_step(root: &Path, step: Step, results: &mut Option<TestResults>) -> Result<()> {
     match step {
         Step::Fmt => process::run(&mut process::cargo(root, FMT)),
-        Step::Clippy => process::run(&mut process::cargo(root, CLIPPY)),
+        Step::Clippy => {
+            process::run(&mut process::cargo(root, CLIPPY))?;
+            process::run(&mut process::cargo(root, CLIPPY_LIBRARY))
+        }
         Step::Tidy => tidy::run(root),
         Step::Layout => layout::run(root, &layout::Options::checking()),
         Step::Tests => {

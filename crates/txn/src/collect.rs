@@ -24,6 +24,7 @@ use fabric::{Env, FabricError, Span};
 use index::IndexError;
 use index::hash::Growth;
 use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS, LANE_WORKING};
+use layout::row::KEY;
 use layout::{GlobalPtr, Key, OutOfLine, RegionId, VersionWord, region};
 
 /// Commits between two rounds of collection.
@@ -133,8 +134,10 @@ impl<E: Env> LaneInner<E> {
                 self.retire_values(&entry, successor);
             }
             if is_deleted {
-                let words = self.info(table).row.key_words;
-                let key = Key::from_words(self.batch().words(Span { at: entry.key_at, words }));
+                // Not from where the key was found: that may be a leaf's image, whose entries have moved since.
+                let key =
+                    Span { at: entry.current().at + KEY, words: self.info(table).row.key_words };
+                let key = Key::from_words(self.batch().words(key));
                 let what = Garbage::Tombstone(key);
                 self.retired.push_back(Retired { table, row, successor, what });
             }
@@ -258,7 +261,8 @@ impl<E: Env> LaneInner<E> {
             Err(_) => return self.lose_upkeep(),
         }
         let mut result = Ok(());
-        for _ in 0..GARBAGE_PER_ROUND {
+        // What is in use now is looked at again in another round, not in this one.
+        for _ in 0..self.retired.len().min(GARBAGE_PER_ROUND) {
             let Some(&retired) = self.retired.front() else { break };
             if !self.horizon.covers(retired.successor) || result.is_err() {
                 break;

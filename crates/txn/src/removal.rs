@@ -283,9 +283,18 @@ impl<E: Env> LaneInner<E> {
     /// The row of a removed tombstone: marked as gone, and its memory free again.
     fn end_garbage(&mut self, batch: &mut Batch, owner: Owner, retired: &Retired) {
         let Owner::Table(table) = owner else { return };
-        batch.write_word(retired.row.add_words(u64::from(VERSION)), 0);
-        batch.write_word(retired.row, VersionWord::MOVED.word());
         let words = self.info(table).row.words();
+        let image = retired.row.add_words(u64::from(VERSION));
+        if E::COHERENT {
+            batch.write_word(image, 0);
+        } else {
+            // Nothing but zeros is the whole image of no row; beside a checksum, a version that is gone
+            // would be read again and again by whoever comes over an entry that outlives the row.
+            let zeros = batch.reserve(words - VERSION);
+            batch.words_mut(zeros).fill(0);
+            batch.write(image, zeros);
+        }
+        batch.write_word(retired.row, VersionWord::MOVED.word());
         if let Some(lane_table) = self.tables[table as usize].as_mut() {
             lane_table.pool.free(retired.row, words);
         }

@@ -214,9 +214,12 @@ impl<E: Env> LaneInner<E> {
             for (key, row) in others {
                 self.check_other_row(info, &key, row).await?;
             }
+            // The keys of this value spread over several leaves: all of them are guarded. The last one, too:
+            // whoever has split the leaf that held them all locks only the part that its own entry goes to.
+            if next.is_some() || from != low {
+                self.lock_bare_leaf(seen)?;
+            }
             let Some(next) = next else { return Ok(()) };
-            // The keys of this value spread over several leaves: all of them are guarded.
-            self.lock_bare_leaf(seen)?;
             from = next;
         }
     }

@@ -72,6 +72,53 @@ fn splitting_without_what_was_collected() {
     is_caught(&["hash::forget_collected"], 40, &looking_behind_a_split);
 }
 
+/// A transaction scans over a tombstone, brings its row back and deletes it again, and adds a row to the
+/// same leaf before it: what it lists as garbage is the tombstone, not what the leaf has in its place now.
+#[test]
+fn collecting_a_tombstone_that_was_scanned_takes_its_own_entry() {
+    for seed in 0..20 {
+        let config = SimConfig::hostile(seed).named("scanned tombstone");
+        let cluster = Cluster::<false>::new(config, 1, DatabaseConfig::default());
+        let tables = cluster.create(table("t", Storage::Tree, Vec::new()));
+        let mut lane = cluster.lane();
+        play(&cluster, &mut lane, tables, &[Step::Put(0), Step::Put(5), Step::Put(7)]);
+        play(&cluster, &mut lane, tables, &[Step::Delete(5)]);
+        let steps = [Step::Scan(1, 7), Step::Insert(5, 0), Step::Delete(5), Step::Insert(4, 0)];
+        play(&cluster, &mut lane, tables, &steps);
+        collect(&cluster, &mut lane, tables);
+        let statistics = lane.statistics().expect("nothing was dropped");
+        assert!(statistics.entries_collected > 0, "{}", cluster.world.identity());
+        let mut reader =
+            cluster.admin(lane.begin(Isolation::Snapshot)).expect("nobody else is there");
+        for (id, is_there) in [(0, true), (4, true), (5, false), (7, true)] {
+            let row = cluster.admin(reader.read(tables.table, &key(id))).expect("it is quiet");
+            assert_eq!(row.is_some(), is_there, "row {id}, {}", cluster.world.identity());
+        }
+        cluster.check();
+    }
+}
+
+/// Two sessions give rows of their own the same unique key. The leaf for it is full: one session splits it
+/// between the two entries and goes on in the right part, the other one in the left.
+#[test]
+fn a_unique_key_is_given_once_though_its_leaf_is_split_in_between() {
+    // Four keys below theirs and three above, so that the second half begins with the larger of their entries.
+    let fill = (0..7).map(|id| Step::Insert(id, i64::from(id) + if id < 4 { 0 } else { 20 }));
+    let fill: Vec<Step> = fill.collect();
+    // Which of these rows is in another bucket than row 11, so that the table has no conflict?
+    for other in 7..11 {
+        let late = vec![Step::Pause(30_000), Step::Insert(other, 15)];
+        let sessions = vec![vec![Step::Insert(11, 15)], late];
+        let (isolation, index) = (Isolation::Snapshot, Some(IndexKind::Tree));
+        let setup = vec![fill.clone()];
+        let run = fixed::<false>(Storage::HashInlined, isolation, index, setup, sessions);
+        for seed in 0..300 {
+            let (wrong, _) = run(SimConfig::hostile(seed).named("split unique key"), "none");
+            assert_eq!(wrong, [""; 0], "row {other}, seed {seed}");
+        }
+    }
+}
+
 /// A lane has listed an index entry that its row has again. The row goes, with the entry, by another lane's
 /// hand, and another row gets its memory; the key gets a new row and a new entry. Only then does the first
 /// lane collect.

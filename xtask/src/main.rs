@@ -1,4 +1,4 @@
-//! The workspace's tooling: `cargo xtask ci`, `tidy`, `layout`, `counts`.
+//! The workspace's tooling: `cargo xtask ci`, `tidy`, `layout`, `counts`, `mutants`.
 //!
 //! It stands outside the layers: no crate of the product is a dependency of it, so it still builds,
 //! and can say what is wrong, when the product does not.
@@ -8,6 +8,7 @@
 mod ci;
 mod counts;
 mod layout;
+mod mutants;
 mod process;
 mod tidy;
 mod workspace;
@@ -33,6 +34,8 @@ enum Task {
     Layout(layout::Options),
     /// Compare instructions and round trips per transaction with the recorded ones
     Counts(counts::Options),
+    /// Search every planted bug for a world in which the judge of histories notices it
+    Mutants(mutants::Options),
 }
 
 fn main() -> ExitCode {
@@ -53,5 +56,6 @@ fn run(task: &Task) -> anyhow::Result<()> {
         Task::Tidy => tidy::run(&root),
         Task::Layout(options) => layout::run(&root, options),
         Task::Counts(options) => counts::run(&root, options),
+        Task::Mutants(options) => mutants::run(&root, options),
     }
 }

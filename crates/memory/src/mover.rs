@@ -166,7 +166,9 @@ impl MoverService {
         // The entry is private until the head points to it; its header word links to the next entry.
         batch.write_word(entry, next);
         batch.write_row(entry, image, LINK, Cover::All);
-        batch.write_word(head, entry.word());
+        if !env.mutant("mover::skip_link") {
+            batch.write_word(head, entry.word());
+        }
         batch.write_word(slot, MOVED_FLAG);
         self.put_back(execute(env, batch).await?);
         Ok(dropped)
@@ -212,7 +214,8 @@ impl MoverService {
             let successor = VersionWord::from_word(successor);
             let counter =
                 request.horizon.get(usize::from(successor.slot().0)).copied().unwrap_or(0);
-            if dropped > 0 || successor.counter() <= counter {
+            let is_collected = successor.counter() <= counter;
+            if dropped > 0 || is_collected || env.mutant("mover::drop_needed") {
                 if dropped == 0 && !previous.is_null() {
                     batch.clear_verbs();
                     batch.write_word(previous, 0);

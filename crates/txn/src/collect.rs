@@ -261,10 +261,11 @@ impl<E: Env> LaneInner<E> {
             Err(_) => return self.lose_upkeep(),
         }
         let mut result = Ok(());
+        let early = self.env.mutant("collect::garbage_before_horizon");
         // What is in use now is looked at again in another round, not in this one.
         for _ in 0..self.retired.len().min(GARBAGE_PER_ROUND) {
             let Some(&retired) = self.retired.front() else { break };
-            if !self.horizon.covers(retired.successor) || result.is_err() {
+            if !(early || self.horizon.covers(retired.successor)) || result.is_err() {
                 break;
             }
             self.retired.pop_front();
@@ -340,7 +341,8 @@ impl<E: Env> LaneInner<E> {
     /// A stamp such that a snapshot with this one or a later one covers the candidate. The number of a
     /// frozen vector is one; for a double collect the clock is raised.
     async fn candidate_stamp(&mut self) -> Result<u64, Abort> {
-        if self.shared.config.oracle == Oracle::Frozen {
+        let keeps = self.env.mutant("collect::clock_unraised");
+        if self.shared.config.oracle == Oracle::Frozen || keeps {
             return Ok(self.snapshot.stamp);
         }
         let clock = self.shared.oracle.add_words(u64::from(CLOCK));

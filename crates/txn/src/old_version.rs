@@ -107,7 +107,9 @@ impl<E: Env> LaneInner<E> {
                 && let Some(old) = self.search_buffer(access, chain.buffer()).await?
             {
                 let version = VersionWord::from_word(self.batch().word(old.at + VERSION));
-                self.witness(row, VersionWord::NONE.locked().word());
+                if !self.env.mutant("read::old_unwitnessed") {
+                    self.witness(row, VersionWord::NONE.locked().word());
+                }
                 self.accept(access, row, old, version, true);
                 return Ok(Search::Settled);
             }
@@ -123,7 +125,9 @@ impl<E: Env> LaneInner<E> {
                     .as_ref()
                     .is_some_and(|batch| batch.word(again.at + word) == batch.word(image.at + word))
             };
-            let stands_still = version != VersionWord::TORN && same(VERSION) && same(LINK);
+            let is_same = same(VERSION) && same(LINK);
+            let stands_still = version != VersionWord::TORN
+                && (is_same || self.env.mutant("read::trust_first_reading"));
             let collected = self.batch().words(collected)[0];
             if stands_still {
                 self.check_collected(collected)?;
@@ -185,6 +189,9 @@ impl<E: Env> LaneInner<E> {
                 return Ok(Some(slot));
             }
         }
+        if self.env.mutant("read::skip_overflow") {
+            return Ok(None);
+        }
         // The list's head is read after the slots: a version leaves its slot only when it is in the list.
         self.batch().clear_verbs();
         let head = self.batch().read(buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
@@ -216,7 +223,7 @@ impl<E: Env> LaneInner<E> {
         let successor = VersionWord::from_word(batch.word(image.at + LINK));
         let unchecked = self.env.mutant("read::successor_unchecked");
         is_settled(version)
-            && self.has_key(access, image)
+            && (self.has_key(access, image) || self.env.mutant("read::old_of_any_row"))
             && self.snapshot.covers(version)
             && (unchecked || !self.snapshot.covers(successor))
     }
@@ -325,6 +332,9 @@ impl<E: Env> LaneInner<E> {
         hash: &index::hash::HashTable,
         place: &index::hash::Place,
     ) -> Result<bool, TxnError> {
+        if self.env.mutant("read::trust_chain") {
+            return Ok(true);
+        }
         self.batch().clear_verbs();
         let header = self.batch().read(place.bucket, bucket::SLOTS);
         self.execute().await?;

@@ -28,6 +28,10 @@ impl<E: Env> LaneInner<E> {
     /// Takes a snapshot into `self.snapshot` and notices a change of the catalog.
     #[inline]
     pub(crate) async fn take_snapshot(&mut self) -> Result<(), Abort> {
+        if self.statistics.snapshots % 2 == 1 && self.env.mutant("oracle::stale_snapshot") {
+            self.statistics.snapshots += 1;
+            return Ok(());
+        }
         let before = self.env.counters().counts();
         let epoch = match self.shared.config.oracle {
             Oracle::DoubleCollect => self.double_collect().await?,
@@ -52,6 +56,7 @@ impl<E: Env> LaneInner<E> {
         let announced = self.snapshot.stamp.max(1);
         let words = VECTOR + self.shared.slots_in_use();
         let single = self.env.mutant("oracle::single_collect");
+        let is_short = self.env.mutant("oracle::skip_new_slots");
         let batch = self.batch();
         batch.clear_verbs();
         batch.write_word(lane, announced);
@@ -61,7 +66,8 @@ impl<E: Env> LaneInner<E> {
             let batch = self.batch();
             // Whoever asks for a slot when all are taken is refused, but counted.
             let slot_count = (batch.word(first.at + SLOT_COUNT) as u32).min(SLOTS_MAX as u32);
-            if VECTOR + slot_count > first.words {
+            let is_longer = VECTOR + slot_count > first.words;
+            if is_longer && !is_short {
                 // A lane was added: read the longer vector from now on.
                 self.shared.note_slots(slot_count);
                 let batch = self.batch();
@@ -126,7 +132,8 @@ impl<E: Env> LaneInner<E> {
         let vectors = words.chunks_exact(shape.frozen_words() as usize);
         let intact = vectors.filter(|vector| {
             let (body, sum) = vector.split_at(vector.len() - 1);
-            body[0] != 0 && checksum(body, Cover::All) == sum[0]
+            let is_intact = checksum(body, Cover::All) == sum[0];
+            body[0] != 0 && (is_intact || self.env.mutant("oracle::torn_frozen"))
         });
         let Some(newest) = intact.max_by_key(|vector| vector[0]) else { return Ok(None) };
         let counters = &newest[2..newest.len() - 1];
@@ -135,12 +142,27 @@ impl<E: Env> LaneInner<E> {
         let covers_published = (0..self.shared.slots_in_use() as u16)
             .all(|slot| counters[usize::from(slot)] >= self.shared.published(SlotId(slot)));
         let at_least = self.snapshot.stamp + u64::from(self.wants_newer);
-        if number < at_least || !covers_published {
+        let merges = self.env.mutant("oracle::merge_own_slot");
+        let overlooks = merges || self.env.mutant("oracle::overlook_own_commit");
+        if number < at_least || !(covers_published || overlooks) {
             return Ok(None);
         }
         let epoch = newest[1];
-        self.snapshot.set(counters, number);
+        match merges {
+            true => self.snapshot.set(&self.with_own_slot(counters), number),
+            false => self.snapshot.set(counters, number),
+        }
         Ok(Some(epoch))
+    }
+
+    /// A frozen vector with the lane's own last commit put into it: what two lanes make so need not be
+    /// comparable. For a mutant.
+    #[cold]
+    fn with_own_slot(&self, counters: &[u64]) -> Vec<u64> {
+        let mut merged = counters.to_vec();
+        let own = &mut merged[usize::from(self.slot.0)];
+        *own = self.shared.published(self.slot).max(*own);
+        merged
     }
 
     /// Sees to it that the newest frozen vector carries at least `epoch`: whoever begins from now on knows of
@@ -199,7 +221,7 @@ async fn freeze_vector<E: Env>(
     batch.clear_verbs();
     let swap = batch.compare_and_swap(freezer, 0, owner);
     batch = env.execute(batch).await?;
-    if !batch.swapped(swap) {
+    if !batch.swapped(swap) && !env.mutant("oracle::freeze_unlocked") {
         env.yield_now().await;
         return Ok(batch);
     }

@@ -78,7 +78,10 @@ impl<E: Env> LaneInner<E> {
                 self.env.reach(CollectStep::TombstoneLocked).await;
                 // Lanes have horizons of their own: the word only ever rises.
                 let stamp = self.removal_stamp(owner).await?.max(collected);
-                batch.write_word(place.bucket.add_words(u64::from(bucket::COLLECTED)), stamp);
+                if !self.env.mutant("collect::skip_bucket_stamp") {
+                    let word = place.bucket.add_words(u64::from(bucket::COLLECTED));
+                    batch.write_word(word, stamp);
+                }
                 if block.region() != place.bucket.region() {
                     // Writes to two servers have no order: the word must stand before the slot goes.
                     batch = self.env.execute(batch).await?;
@@ -164,7 +167,7 @@ impl<E: Env> LaneInner<E> {
         batch.clear_verbs();
         let swap = batch.compare_and_swap(word, held, owner.locked().word());
         let batch = self.env.execute(batch).await?;
-        let swapped = batch.swapped(swap);
+        let swapped = batch.swapped(swap) || self.env.mutant("collect::unlocked_bucket");
         self.scratch.batch = Some(batch);
         Ok(swapped.then_some(held))
     }
@@ -225,6 +228,7 @@ impl<E: Env> LaneInner<E> {
         let found = VersionWord::from_word(batch.found(swap));
         let removal = match batch.swapped(swap) {
             true => Removal::Done,
+            false if self.env.mutant("collect::trust_tombstone") => Removal::Done,
             false if found.is_locked() && found != VersionWord::MOVED => Removal::Busy,
             false => Removal::Gone,
         };
@@ -284,17 +288,19 @@ impl<E: Env> LaneInner<E> {
     fn end_garbage(&mut self, batch: &mut Batch, owner: Owner, retired: &Retired) {
         let Owner::Table(table) = owner else { return };
         let words = self.info(table).row.words();
-        let image = retired.row.add_words(u64::from(VERSION));
-        if E::COHERENT {
-            batch.write_word(image, 0);
-        } else {
-            // Nothing but zeros is the whole image of no row; beside a checksum, a version that is gone
-            // would be read again and again by whoever comes over an entry that outlives the row.
-            let zeros = batch.reserve(words - VERSION);
-            batch.words_mut(zeros).fill(0);
-            batch.write(image, zeros);
+        if !self.env.mutant("collect::row_unmarked") {
+            let image = retired.row.add_words(u64::from(VERSION));
+            if E::COHERENT {
+                batch.write_word(image, 0);
+            } else {
+                // Nothing but zeros is the whole image of no row; beside a checksum, a version that is gone
+                // would be read again and again by whoever comes over an entry that outlives the row.
+                let zeros = batch.reserve(words - VERSION);
+                batch.words_mut(zeros).fill(0);
+                batch.write(image, zeros);
+            }
+            batch.write_word(retired.row, VersionWord::MOVED.word());
         }
-        batch.write_word(retired.row, VersionWord::MOVED.word());
         if let Some(lane_table) = self.tables[table as usize].as_mut() {
             lane_table.pool.free(retired.row, words);
         }
@@ -346,7 +352,8 @@ impl<E: Env> LaneInner<E> {
         }
         self.env.reach(CollectStep::EntryLocked).await;
         let removal = self.lock_garbage(owner, key, retired, None, timestamp).await?;
-        let stamp = self.removal_stamp(owner).await?;
+        let unstamped = self.env.mutant("collect::skip_leaf_stamp");
+        let stamp = if unstamped { 0 } else { self.removal_stamp(owner).await? };
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.clear_verbs();
         if removal == Removal::Done {

@@ -233,7 +233,8 @@ impl<E: Env> LaneInner<E> {
         match &self.info(entry.table).primary {
             Primary::Hash(_) => {
                 let seen = self.buckets_seen[entry.place as usize];
-                if VersionWord::from_word(seen.insert).is_locked() {
+                let is_locked = VersionWord::from_word(seen.insert).is_locked();
+                if is_locked && !self.env.mutant("write::steal_bucket_lock") {
                     return Err(Abort::InsertConflict.into());
                 }
                 self.accesses[access as usize].place = self.bucket_insert(&seen)?;
@@ -255,7 +256,8 @@ impl<E: Env> LaneInner<E> {
         key: Span,
         access: u32,
     ) -> Result<(), TxnError> {
-        if self.leaves_seen[seen as usize].insert.is_locked() {
+        let is_locked = self.leaves_seen[seen as usize].insert.is_locked();
+        if is_locked && !self.env.mutant("write::steal_leaf_lock") {
             return Err(Abort::InsertConflict.into());
         }
         self.leaf_inserts.push(LeafInsert { owner, seen, key, access });

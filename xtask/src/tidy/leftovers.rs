@@ -99,20 +99,28 @@ fn is_library(file: &File) -> bool {
     source.is_some_and(|(_, path)| path.starts_with("src/"))
 }
 
-/// The modules of the product's one program, which may talk to its user.
+/// The modules of programs, which may talk to their users: that of the product, and the search for mutants.
 struct BinaryModules {
     prefixes: Vec<String>,
 }
 
 impl BinaryModules {
-    const FOLDER: &str = "crates/namdb/src/";
+    const FOLDERS: [&str; 2] = ["crates/namdb/src/", "crates/mutants/src/"];
 
-    /// The program is its `main.rs` and the modules that this file declares.
+    /// A program is its `main.rs` and the modules that this file declares.
     fn read(tree: &Tree) -> BinaryModules {
-        let folder = Self::FOLDER;
-        let mut prefixes = vec![format!("{folder}main.rs"), format!("{folder}bin/")];
-        let main = tree.file(&prefixes[0]).and_then(|file| file.rust.as_ref());
-        if let Some(views) = main {
+        let mut prefixes = Vec::new();
+        for folder in Self::FOLDERS {
+            Self::read_program(tree, folder, &mut prefixes);
+        }
+        BinaryModules { prefixes }
+    }
+
+    fn read_program(tree: &Tree, folder: &str, prefixes: &mut Vec<String>) {
+        let main = format!("{folder}main.rs");
+        let views = tree.file(&main).and_then(|file| file.rust.as_ref());
+        prefixes.extend([main, format!("{folder}bin/")]);
+        if let Some(views) = views {
             for offset in words(&views.code, "mod") {
                 let rest = views.code[offset + "mod".len()..].trim_start();
                 let name = rest.split([';', '{', ' ', '\n']).next().unwrap_or_default();
@@ -120,7 +128,6 @@ impl BinaryModules {
                 prefixes.push(format!("{folder}{name}/"));
             }
         }
-        BinaryModules { prefixes }
     }
 
     fn contains(&self, file: &File) -> bool {

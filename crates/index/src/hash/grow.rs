@@ -159,8 +159,13 @@ async fn split<E: Env>(
         return Ok(Growth::Busy);
     };
     env.reach(HashStep::BucketLocked).await;
+    let level = directory.level + 1;
+    let batch = match env.mutant("hash::redirect_first") {
+        true => redirect(env, batch, old, directory.split, level).await?,
+        false => batch,
+    };
     let (batch, blocks) = read_chain(env, batch, table, old).await?;
-    let modulus = table.initial_buckets << (directory.level + 1);
+    let modulus = table.initial_buckets << level;
     let moving = slots_that_move(&batch, table, &blocks, modulus, target);
     // Nothing has changed yet: whoever finds no memory now leaves the bucket as it was.
     let spare = match allocate_blocks(env, table, pool, moving.len()).await {
@@ -176,7 +181,6 @@ async fn split<E: Env>(
         return Ok(Growth::Busy);
     };
     env.reach(HashStep::RowsLocked).await;
-    let level = directory.level + 1;
     // Whoever misses a key in the new bucket learns there what was collected in the old one.
     let forgets = env.mutant("hash::forget_collected");
     let collected = if forgets { 0 } else { batch.word(blocks[0].span.at + bucket::COLLECTED) };
@@ -240,7 +244,8 @@ async fn lock_bucket<E: Env>(
     batch.clear_verbs();
     let swap = batch.compare_and_swap(bucket, insert, owner.locked().word());
     batch = env.execute(batch).await?;
-    Ok(batch.swapped(swap).then_some((batch, insert)))
+    let is_held = batch.swapped(swap) || env.mutant("hash::split_unlocked");
+    Ok(is_held.then_some((batch, insert)))
 }
 
 async fn unlock_bucket<E: Env>(env: &E, bucket: GlobalPtr, insert: u64) -> Result<(), IndexError> {
@@ -313,13 +318,13 @@ async fn lock_rows<E: Env>(
     moving: &[Moving],
     owner: VersionWord,
 ) -> Result<Option<Batch>, IndexError> {
-    if !table.rows || moving.is_empty() {
+    if !table.rows || moving.is_empty() || env.mutant("hash::copy_unlocked") {
         return Ok(Some(batch));
     }
     batch.clear_verbs();
     let header = |batch: &Batch, slot: &Moving| batch.word(slot.span.at + HEADER);
     let locked = moving.iter().any(|slot| VersionWord::from_word(header(&batch, slot)).is_locked());
-    if locked {
+    if locked && !env.mutant("hash::steal_row_locks") {
         return Ok(None);
     }
     let mut swaps = Vec::with_capacity(moving.len());
@@ -345,7 +350,9 @@ async fn lock_rows<E: Env>(
     if !complete {
         return Ok(None);
     }
-    copy_back(&mut batch, moving);
+    if !env.mutant("hash::trust_first_copy") {
+        copy_back(&mut batch, moving);
+    }
     Ok(Some(batch))
 }
 

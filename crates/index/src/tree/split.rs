@@ -185,13 +185,11 @@ async fn rewrite_left<E: Env>(
     let whole = Head::of(&leaf.view(&batch, tree));
     let mut image = ImageBuilder::start(&mut batch, tree.layout);
     image.copy(&mut batch, leaf.span, 0, parts[0].entries.end);
-    let head = Head {
-        insert: timestamp,
-        version: next_version(whole.version),
-        next,
-        high: Some(parts[1].low),
-        ..whole
+    let version = match env.mutant("tree::keep_rewrite_counter") {
+        true => whole.version,
+        false => next_version(whole.version),
     };
+    let head = Head { insert: timestamp, version, next, high: Some(parts[1].low), ..whole };
     let span = image.finish(&mut batch, &head);
     post_image(&mut batch, tree.layout, leaf.ptr, span);
     post_release(&mut batch, leaf.ptr, timestamp);

@@ -46,7 +46,10 @@ impl<E: Env> LaneInner<E> {
         let flag = batch.word(ring.at);
         let version = VersionWord::from_word(batch.word(ring.at + VERSION));
         let successor = VersionWord::from_word(batch.word(ring.at + LINK));
-        version.is_none() || flag == MOVED_FLAG || self.horizon.covers(successor)
+        version.is_none()
+            || flag == MOVED_FLAG
+            || self.horizon.covers(successor)
+            || self.env.mutant("commit::overwrite_needed_slot")
     }
 
     /// Takes a version buffer from the pool on the row's own server, so that batch 2 can order the buffer
@@ -95,6 +98,11 @@ impl<E: Env> LaneInner<E> {
         let locks = std::mem::take(&mut self.scratch.locks);
         let mut batch = self.batch.take().unwrap_or_default();
         batch.clear_verbs();
+        if self.env.mutant("commit::unlock_bucket_first") {
+            for insert in &self.bucket_inserts {
+                batch.write_word(insert.bucket, timestamp.word());
+            }
+        }
         if !self.placed.is_empty() {
             self.install_values(&mut batch);
         }
@@ -110,6 +118,10 @@ impl<E: Env> LaneInner<E> {
         self.install_blocks(&mut batch, timestamp);
         for lock in &locks.leaves {
             self.install_leaf(&mut batch, lock, timestamp);
+        }
+        if self.env.mutant("commit::publish_with_install") {
+            let slot = self.shared.oracle_layout.slot(self.shared.oracle, self.slot);
+            batch.write_word(slot, timestamp.counter());
         }
         self.scratch.locks = locks;
         self.batch = Some(batch);
@@ -211,6 +223,9 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     fn install_leaf(&mut self, batch: &mut Batch, lock: &LeafLock, timestamp: VersionWord) {
         let seen = self.leaves_seen[lock.seen as usize];
+        if self.env.mutant("commit::unlock_leaf_first") {
+            batch.write_word(seen.leaf, timestamp.word());
+        }
         if lock.count > 0 {
             let tree = self.tree(seen.owner);
             let mut entries = std::mem::take(&mut self.scratch.leaf_entries);

@@ -103,7 +103,8 @@ impl<E: Env> LaneInner<E> {
     fn all_held(&self) -> Result<(), Abort> {
         let batch = self.batch.as_ref().expect("the batch came back");
         let locks = &self.scratch.locks;
-        if !locks.rows.iter().all(|lock| batch.swapped(lock.swap)) {
+        let rows = locks.rows.iter().all(|lock| batch.swapped(lock.swap));
+        if !rows && !self.env.mutant("commit::skip_row_locks") {
             return Err(Abort::WriteConflict);
         }
         let skip = self.env.mutant("commit::skip_insert_word");
@@ -112,7 +113,9 @@ impl<E: Env> LaneInner<E> {
             let read = self.leaves_seen[lock.seen as usize].span.at + leaf::VERSION;
             let unchanged = batch.words(lock.version) == [batch.word(read)]
                 || self.env.mutant("commit::skip_leaf_version");
-            unchanged && lock.swap.is_some_and(|swap| batch.swapped(swap))
+            let is_held = lock.swap.is_some_and(|swap| batch.swapped(swap))
+                || self.env.mutant("commit::skip_leaf_lock");
+            unchanged && is_held
         });
         if buckets && leaves { Ok(()) } else { Err(Abort::InsertConflict) }
     }

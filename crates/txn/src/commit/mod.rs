@@ -14,7 +14,7 @@ pub use values::PlacedValue;
 use crate::abort::{Abort, Outcome};
 use crate::detach::away_from_home;
 use crate::lane::LaneInner;
-use fabric::{Env, Span, Swap};
+use fabric::{Env, FabricError, Span, Swap};
 use layout::VersionWord;
 
 /// A row to be locked: its access, the swap, and what the next slot of its version buffer holds.
@@ -81,7 +81,8 @@ impl<E: Env> LaneInner<E> {
     async fn commit_read_only(&mut self) -> Outcome {
         let is_single =
             self.witnesses.len() + self.leaf_witnesses.len() <= 1 && self.read_count <= 1;
-        if !self.serializable || is_single {
+        let is_skipped = is_single || self.env.mutant("commit::skip_readers");
+        if !self.serializable || is_skipped {
             return Outcome::Committed;
         }
         match self.validate_reads(VersionWord::NONE).await {
@@ -116,6 +117,7 @@ impl<E: Env> LaneInner<E> {
         self.env.reach(CommitStep::LocksHeld).await;
         if self.serializable
             && !self.env.mutant("commit::validate_before_locks")
+            && !self.env.mutant("commit::skip_validation")
             && let Err(abort) = self.validate_reads(timestamp).await
         {
             return self.release(timestamp, abort).await;
@@ -129,6 +131,9 @@ impl<E: Env> LaneInner<E> {
             && self.publish(timestamp).await.is_err()
         {
             return Outcome::Unknown;
+        }
+        if self.env.mutant("commit::unlock_before_install") && self.unlock_rows().await.is_err() {
+            return self.lose();
         }
         // Point of no return: from here a failure means `Unknown`, never `Aborted`.
         if self.install_new_versions(timestamp).await.is_err() {
@@ -155,6 +160,19 @@ impl<E: Env> LaneInner<E> {
         Outcome::Unknown
     }
 
+    /// Gives the rows back before anything is installed. For a mutant.
+    #[cold]
+    async fn unlock_rows(&mut self) -> Result<(), FabricError> {
+        let mut batch = self.batch.take().unwrap_or_default();
+        batch.clear_verbs();
+        for lock in &self.scratch.locks.rows {
+            let access = &self.accesses[lock.access as usize];
+            batch.write_word(access.row, access.version.word());
+        }
+        self.batch = Some(batch);
+        self.execute().await
+    }
+
     /// Gives back what batch 1 took. Rows get their version again; insert words the own timestamp, since
     /// an old value must never come back to a word that others swap.
     async fn release(&mut self, timestamp: VersionWord, abort: Abort) -> Outcome {
@@ -167,7 +185,7 @@ impl<E: Env> LaneInner<E> {
         let locks = std::mem::take(&mut self.scratch.locks);
         batch.clear_verbs();
         for lock in &locks.rows {
-            if batch.swapped(lock.swap) {
+            if batch.swapped(lock.swap) || self.env.mutant("commit::release_unheld") {
                 let access = &self.accesses[lock.access as usize];
                 batch.write_word(access.row, access.version.word());
             }
@@ -186,6 +204,9 @@ impl<E: Env> LaneInner<E> {
         self.batch = Some(batch);
         self.scratch.locks = locks;
         self.free_private_memory();
+        if self.env.mutant("commit::number_reused") {
+            self.counter -= 1;
+        }
         if !is_empty && self.execute().await.is_err() {
             // The locks may still be held; only recovery can tell.
             self.is_lost = true;

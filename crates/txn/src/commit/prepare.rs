@@ -156,7 +156,8 @@ impl<E: Env> LaneInner<E> {
                 .word(seen.span.at + layout::leaf::VERSION)
         };
         let (one, other) = (&self.leaves_seen[one as usize], &self.leaves_seen[other as usize]);
-        one.insert == other.insert && version(one) == version(other)
+        (one.insert == other.insert && version(one) == version(other))
+            || self.env.mutant("commit::mix_leaf_readings")
     }
 
     async fn prepare_leaf(&mut self, first: usize, count: usize) -> Result<(), TxnError> {

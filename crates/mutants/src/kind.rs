@@ -1,0 +1,186 @@
+//! Kinds of worlds: how lists stand in the database, and what sessions do with them. A seed draws the rest.
+
+use layout::{IndexKind, Storage};
+use txn::{Isolation, Oracle};
+
+/// How lists are found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Finding {
+    /// By a few keys, of which one has a row.
+    Keys,
+    /// By a few keys, or by the owner in an index.
+    KeysOrIndex(IndexKind),
+    /// By the owner in an index alone: any row may hold any list. The index is unique.
+    Owner(IndexKind),
+}
+
+/// A kind of world.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Kind {
+    /// Where rows are; `None`: by the seed.
+    pub storage: Option<Storage>,
+    /// How lists are found.
+    pub finding: Finding,
+    /// How much transactions are kept apart.
+    pub isolation: Isolation,
+    /// How snapshots are taken.
+    pub oracle: Oracle,
+    /// Whether memory is coherent; `None`: by the seed.
+    pub coherent: Option<bool>,
+    /// Memory servers; 0: one to three, by the seed.
+    pub servers: u16,
+    /// Sessions, each on an endpoint of its own.
+    pub sessions: u64,
+    /// Transactions of a session.
+    pub transactions: u64,
+    /// Most operations of a transaction.
+    pub operations: u64,
+    /// Lists in use at a time.
+    pub lists: u64,
+    /// Appends that a list takes before another takes its place.
+    pub elements: usize,
+    /// Reads among operations, in percent.
+    pub read_percent: u64,
+    /// Appends that put the list into another row, in percent.
+    pub move_percent: u64,
+    /// Operations after a pause, in percent.
+    pub pause_percent: u64,
+    /// Longest pause.
+    pub pause_ns: u64,
+    /// Small buckets, few old versions, a time limit that transactions exceed, collection all the time.
+    pub is_tight: bool,
+    /// Elements are kept out of line.
+    pub is_long: bool,
+    /// Sessions begin one after another, so that lanes are added while others run.
+    pub is_staggered: bool,
+    /// One batch in so many loses its completion; 0: none.
+    pub lost_batch_one_in: u32,
+    /// Whole visits of the table among operations, in percent.
+    pub visit_percent: u64,
+    /// Old versions beside a row; 0: by the seed.
+    pub versions_beside: u32,
+    /// The longest that a transaction may take where it is tight; 0: by the seed.
+    pub time_max_ns: u64,
+    /// Longest time between two words of a verb; 0: by the seed.
+    pub word_ns: u64,
+    /// How much longer one verb in eight takes; 0: by the seed.
+    pub slow_factor: u64,
+    /// Whether numbers of lanes are about to end.
+    pub is_near_wrap: bool,
+}
+
+/// Snapshot isolation in a roomy table.
+pub const ROOMY: Kind = Kind {
+    storage: None,
+    finding: Finding::Keys,
+    isolation: Isolation::Snapshot,
+    oracle: Oracle::DoubleCollect,
+    coherent: None,
+    servers: 0,
+    sessions: 4,
+    transactions: 25,
+    operations: 4,
+    lists: 4,
+    elements: 8,
+    read_percent: 50,
+    move_percent: 20,
+    pause_percent: 20,
+    pause_ns: 8_000,
+    is_tight: false,
+    is_long: false,
+    is_staggered: false,
+    lost_batch_one_in: 0,
+    visit_percent: 5,
+    versions_beside: 0,
+    time_max_ns: 0,
+    word_ns: 0,
+    slow_factor: 0,
+    is_near_wrap: false,
+};
+
+/// Many short transactions of many sessions, so that vectors are read while they change.
+pub const CROWD: Kind = Kind {
+    sessions: 6,
+    transactions: 25,
+    operations: 4,
+    lists: 4,
+    elements: 24,
+    read_percent: 75,
+    move_percent: 0,
+    pause_percent: 0,
+    word_ns: 2000,
+    ..ROOMY
+};
+/// Sessions come one after another.
+pub const STAGGERED: Kind = Kind { is_staggered: true, ..ROOMY };
+/// Frozen vectors.
+pub const FROZEN: Kind = Kind { oracle: Oracle::Frozen, ..CROWD };
+/// Transactions that have a serial order.
+pub const SERIAL: Kind = Kind { isolation: Isolation::Serializable, ..ROOMY };
+/// Completions are lost.
+pub const LOSSY: Kind = Kind { lost_batch_one_in: 60, ..ROOMY };
+/// Numbers of lanes end.
+pub const WRAP: Kind = Kind { is_near_wrap: true, ..ROOMY };
+
+/// Growth and collection all the time.
+pub const TIGHT: Kind = Kind { is_tight: true, transactions: 40, ..ROOMY };
+/// Hot lists, old versions, long readers, collection.
+pub const HOT: Kind = Kind { lists: 2, elements: 12, pause_percent: 30, pause_ns: 20_000, ..TIGHT };
+/// The same where words of a row come far apart, and some verbs late.
+pub const SLOW: Kind = Kind { word_ns: 500, slow_factor: 100, versions_beside: 1, ..HOT };
+/// A list that is written all the time under long readers: old versions pile up.
+pub const PILED: Kind = Kind {
+    lists: 2,
+    elements: 100,
+    transactions: 80,
+    operations: 3,
+    move_percent: 0,
+    pause_percent: 5,
+    pause_ns: 400_000,
+    versions_beside: 1,
+    time_max_ns: 1_000_000_000,
+    ..TIGHT
+};
+/// Elements stand out of line.
+pub const LONG: Kind = Kind { is_long: true, ..HOT };
+/// Many lists, each soon full: tables grow.
+pub const GROWING: Kind =
+    Kind { elements: 2, lists: 6, move_percent: 40, visit_percent: 15, ..TIGHT };
+/// Tables grow under hot rows.
+pub const GROWING_HOT: Kind = Kind {
+    storage: Some(Storage::HashInlined),
+    elements: 5,
+    read_percent: 25,
+    word_ns: 400,
+    ..GROWING
+};
+/// Lists move all the time, so that rows come and go.
+pub const MOVING: Kind =
+    Kind { move_percent: 70, lists: 3, pause_percent: 30, pause_ns: 20_000, ..TIGHT };
+/// The same in buckets, where snapshots soon are too old.
+pub const MOVING_HASH: Kind =
+    Kind { storage: Some(Storage::HashInlined), time_max_ns: 10_000, ..MOVING };
+/// The same among transactions that have a serial order.
+pub const MOVING_SERIAL: Kind = Kind { isolation: Isolation::Serializable, ..MOVING };
+
+/// Lists are found by a unique tree index alone, and rows change hands.
+pub const OWNED: Kind =
+    Kind { finding: Finding::Owner(IndexKind::Tree), move_percent: 50, ..TIGHT };
+/// The same with an index of buckets.
+pub const OWNED_BY_HASH: Kind = Kind { finding: Finding::Owner(IndexKind::Hash), ..OWNED };
+/// The same with rows that stand apart, where snapshots soon are too old.
+pub const OWNED_OUTSIDE: Kind = Kind {
+    storage: Some(Storage::HashOutside),
+    move_percent: 80,
+    time_max_ns: 20_000,
+    pause_percent: 30,
+    pause_ns: 20_000,
+    ..OWNED
+};
+
+impl Kind {
+    /// The kind with rows stored so.
+    pub const fn storing(self, storage: Storage) -> Self {
+        Self { storage: Some(storage), ..self }
+    }
+}

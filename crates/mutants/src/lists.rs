@@ -1,0 +1,133 @@
+//! How lists stand in rows. A list is what the rows hold that belong to it: one, unless something is wrong.
+//! Each append reads that row and writes it, or gives the list to another row, so that whoever appends without
+//! having seen the last append conflicts with it in a row.
+
+use crate::kind::{Finding, Kind};
+use layout::{
+    Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PhysicalDesign, Placement,
+    RecordRef, Schema, Storage,
+};
+use std::cell::Cell;
+use std::rc::Rc;
+use txn::{IndexId, TableId, TableSpec};
+
+/// The table.
+pub const TABLE: &str = "list";
+/// Its index over owners.
+pub const INDEX: &str = "by_owner";
+/// Column of the row's number, the primary key.
+pub const ID: usize = 0;
+/// Column of the list that the row holds; negative: none.
+pub const OWNER: usize = 1;
+/// Column of the elements, eight bytes each.
+pub const ELEMENTS: usize = 2;
+/// Rows of a list that is found by its keys.
+pub const PLACES: i64 = 3;
+/// Rows for each list in use, where any row may hold any list.
+const ROWS_PER_LIST: u64 = 3;
+/// A length from which on elements are kept out of line.
+const LONG_BYTES: u32 = 4000;
+
+/// The table of lists.
+pub fn table(kind: &Kind, storage: Storage, versions_beside: u32) -> TableSpec {
+    let bytes = if kind.is_long { LONG_BYTES } else { 8 * kind.elements as u32 };
+    let columns = vec![
+        Column::new("id", ColumnType::Int8),
+        Column::new("owner", ColumnType::Int8),
+        Column::new("elements", ColumnType::Bytes(bytes)),
+    ];
+    let schema = Schema::new(TABLE, columns, &[ID]).expect("the schema is right");
+    let design = PhysicalDesign {
+        storage,
+        neighbourhood: if kind.is_tight { 2 } else { 4 },
+        versions_beside,
+        size_hint: if kind.is_tight { 1 } else { 64 },
+        node_bytes: 256,
+        placement: Placement::Hashed { load_percent: 50 },
+    };
+    TableSpec { schema, design, indexes: index(kind).into_iter().collect() }
+}
+
+fn index(kind: &Kind) -> Option<IndexDesign> {
+    let (unique, kind) = match kind.finding {
+        Finding::Keys => return None,
+        Finding::KeysOrIndex(kind) => (false, kind),
+        Finding::Owner(kind) => (true, kind),
+    };
+    let name = INDEX.to_owned();
+    let size_hint = if kind == IndexKind::Hash { 4 } else { 64 };
+    Some(IndexDesign { name, columns: vec![OWNER], unique, kind, node_bytes: 256, size_hint })
+}
+
+/// Table and index, as a session knows them.
+#[derive(Clone, Copy)]
+pub struct Tables {
+    /// The table.
+    pub table: TableId,
+    /// The index over owners.
+    pub index: Option<IndexId>,
+}
+
+/// The key of row `id`.
+pub fn key(id: i64) -> Key {
+    KeyBuilder::new().int8(id).key()
+}
+
+/// The rows that a list found by its keys may stand in.
+pub fn places(list: u64) -> std::ops::Range<i64> {
+    let first = list as i64 * PLACES;
+    first..first + PLACES
+}
+
+/// The rows that a list found by its owner may stand in; lists of later generations have others.
+pub fn rows(kind: &Kind, list: u64) -> std::ops::Range<i64> {
+    let count = kind.lists * ROWS_PER_LIST;
+    let first = (list / kind.lists * count) as i64;
+    first..first + count as i64
+}
+
+/// The elements in a row that keeps them in line.
+pub fn elements(row: RecordRef<'_>) -> Vec<i64> {
+    decode(row.bytes(ELEMENTS))
+}
+
+/// Elements from their bytes.
+pub fn decode(bytes: &[u8]) -> Vec<i64> {
+    bytes.as_chunks::<8>().0.iter().map(|word| i64::from_le_bytes(*word)).collect()
+}
+
+/// Elements as bytes.
+pub fn encode(elements: &[i64]) -> Vec<u8> {
+    elements.iter().flat_map(|element| element.to_le_bytes()).collect()
+}
+
+/// Which lists are in use. All sessions share it; it tells them nothing of the lists' contents.
+#[derive(Clone)]
+pub struct InUse(Rc<Vec<Cell<u64>>>);
+
+impl InUse {
+    /// The first `count` lists.
+    pub fn new(count: u64) -> Self {
+        Self(Rc::new((0..count).map(Cell::new).collect()))
+    }
+
+    /// The list at a place.
+    pub fn at(&self, place: u64) -> u64 {
+        self.0[place as usize].get()
+    }
+
+    /// A list is full: another takes its place.
+    pub fn replace(&self, list: u64) {
+        let count = self.0.len() as u64;
+        let place = &self.0[(list % count) as usize];
+        if place.get() == list {
+            place.set(list + count);
+        }
+    }
+
+    /// All lists that are or were in use.
+    pub fn all(&self) -> Vec<u64> {
+        let last = self.0.iter().map(Cell::get).max().unwrap_or(0);
+        (0..=last).collect()
+    }
+}

@@ -1,0 +1,249 @@
+//! One run: a world of a kind, with or without a planted bug, and what is wrong with what its clients saw.
+
+use crate::dice::Dice;
+use crate::kind::Kind;
+use crate::lists::{self, InUse, Tables};
+use crate::recorder::Recorder;
+use crate::session::Session;
+use check::{History, Level, Verdict};
+use layout::{NodeId, RegionId, Storage};
+use sim::{Endpoint, SimConfig, World};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use txn::server::services;
+use txn::{Database, DatabaseConfig, Isolation, Oracle};
+
+/// Words of each memory server.
+const SERVER_WORDS: u64 = 1 << 20;
+/// A run of more events has gone wrong.
+const EVENT_LIMIT: u64 = 20_000_000;
+/// Numbers that are left to a lane whose numbers are about to end.
+const NUMBERS_LEFT: u64 = 8;
+/// Sessions that begin one after another do so within this time.
+const STAGGER_NS: u64 = 200_000;
+
+/// The guard of the fabric: rows, leaves and old versions are read again until they are whole. Worlds ask for
+/// it by a promise of theirs.
+pub const UNTORN_ROWS: &str = "fabric::untorn_rows";
+
+/// How something wrong was noticed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Catch {
+    /// The judge of histories: an anomaly, in its words.
+    Judge {
+        /// Name of the anomaly.
+        anomaly: String,
+        /// What transactions show it.
+        summary: String,
+    },
+    /// The check of structures found an error.
+    Structure(String),
+    /// The engine or the world ran into an assertion of its own.
+    Assertion(String),
+}
+
+impl Catch {
+    /// What noticed it, in a word.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Judge { anomaly, .. } => anomaly,
+            Self::Structure(_) => "structure",
+            Self::Assertion(_) => "assertion",
+        }
+    }
+
+    /// Whether clients alone could tell.
+    pub fn is_black_box(&self) -> bool {
+        matches!(self, Self::Judge { .. })
+    }
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// What is wrong, if anything is.
+    pub caught: Option<Catch>,
+    /// How often the guards of the mutant were asked for.
+    pub asked: u64,
+    /// Transactions that committed.
+    pub committed: usize,
+    /// Transactions that aborted.
+    pub aborted: usize,
+    /// What clients saw.
+    pub history: History,
+}
+
+/// Runs a world of this kind and seed without these guards.
+pub fn run(kind: &Kind, seed: u64, guards: &[&'static str]) -> Ran {
+    let mut dice = Dice::new(seed, 1);
+    let is_coherent = dice.percent(50);
+    match kind.coherent.unwrap_or(is_coherent) {
+        true => Scene::<true>::run(kind, seed, guards, dice),
+        false => Scene::<false>::run(kind, seed, guards, dice),
+    }
+}
+
+/// A world with a database in it.
+struct Scene<const COHERENT: bool> {
+    kind: Kind,
+    storage: Storage,
+    world: World<COHERENT>,
+    database: Database<Endpoint<COHERENT>>,
+    admin: Endpoint<COHERENT>,
+    tables: Tables,
+    recorder: Recorder,
+    lists: InUse,
+    seed: u64,
+}
+
+impl<const COHERENT: bool> Scene<COHERENT> {
+    fn run(kind: &Kind, seed: u64, guards: &[&'static str], dice: Dice) -> Ran {
+        let recorder = Recorder::default();
+        let open = || Self::open(kind, seed, guards, dice, &recorder);
+        let (asked, played);
+        match catch_unwind(AssertUnwindSafe(open)) {
+            // A world that loses what makes its tables has nothing to show.
+            Err(_) if kind.lost_batch_one_in > 0 => (asked, played) = (0, Ok(Vec::new())),
+            Err(payload) => (asked, played) = (0, Err(payload)),
+            Ok(scene) => {
+                played = catch_unwind(AssertUnwindSafe(|| scene.play()));
+                asked = guards.iter().map(|guard| scene.world.mutant_asked(guard)).sum();
+            }
+        }
+        let history = recorder.finish();
+        let report = check::judge(&history);
+        let (mut committed, mut aborted) = (0, 0);
+        let judged = match &report {
+            Err(error) => {
+                let summary = error.to_string();
+                Some(Catch::Judge { anomaly: "no history".to_owned(), summary })
+            }
+            Ok(report) => {
+                (committed, aborted) = (report.counts.committed, report.counts.aborted);
+                let mut levels = levels(kind);
+                levels.retain(|&level| report.verdict(level) == &Verdict::Violated);
+                let found = levels.first().and_then(|&level| report.against(level).next());
+                found.map(|found| Catch::Judge {
+                    anomaly: found.witness.anomaly.to_string(),
+                    summary: found.witness.summary.clone(),
+                })
+            }
+        };
+        let caught = judged.or_else(|| match played {
+            Ok(errors) => errors.into_iter().next().map(Catch::Structure),
+            Err(payload) => Some(Catch::Assertion(message(&*payload))),
+        });
+        Ran { caught, asked, committed, aborted, history }
+    }
+
+    fn open(
+        kind: &Kind,
+        seed: u64,
+        guards: &[&'static str],
+        mut dice: Dice,
+        recorder: &Recorder,
+    ) -> Self {
+        let drawn = 1 + dice.below(3) as u16;
+        let servers = if kind.servers == 0 { drawn } else { kind.servers };
+        let words = vec![SERVER_WORDS; usize::from(servers)];
+        let mut config = SimConfig::hostile(seed).with_servers(&words);
+        config.lost_batch_one_in = kind.lost_batch_one_in;
+        config.event_limit = EVENT_LIMIT;
+        if kind.word_ns > 0 {
+            config.word_ns = kind.word_ns;
+        }
+        if kind.slow_factor > 0 {
+            (config.slow_verb_one_in, config.slow_verb_factor) = (8, kind.slow_factor);
+        }
+        config.broken.untorn_rows = guards.contains(&UNTORN_ROWS);
+        let config = guards.iter().fold(config, |config, guard| config.with_mutant(guard));
+        let world = World::<COHERENT>::new(config);
+        let nodes: Vec<NodeId> = (0..servers).map(NodeId).collect();
+        for &node in &nodes {
+            let region = RegionId(node.0);
+            for (id, service) in services(region, world.region_bytes(region)) {
+                world.register(node, id, service);
+            }
+        }
+        let mut settings = DatabaseConfig { oracle: kind.oracle, ..DatabaseConfig::default() };
+        if kind.is_tight {
+            let drawn_ns = 2000 << dice.below(14);
+            let is_drawn = kind.time_max_ns == 0;
+            settings.transaction_time_max_ns = if is_drawn { drawn_ns } else { kind.time_max_ns };
+        }
+        if kind.is_near_wrap {
+            settings.first_counter = layout::version::COUNTER_MAX - NUMBERS_LEFT;
+        }
+        let admin = world.endpoint(world.compute_node(0));
+        let database = world.block_on(&admin, Database::create(admin.clone(), nodes, settings));
+        let database = database.expect("the servers are empty");
+        let drawn = [Storage::HashInlined, Storage::HashOutside, Storage::Tree];
+        let storage = kind.storage.unwrap_or(drawn[dice.below(3) as usize]);
+        let drawn = 1 + dice.below(3) as u32;
+        let versions_beside = if kind.versions_beside == 0 { drawn } else { kind.versions_beside };
+        let spec = lists::table(kind, storage, versions_beside);
+        let table = world.block_on(&admin, database.create_table(spec)).expect("there is room");
+        let tables = Tables { table, index: database.index(lists::TABLE, lists::INDEX) };
+        let (recorder, lists) = (recorder.clone(), InUse::new(kind.lists));
+        Self { kind: *kind, storage, world, database, admin, tables, recorder, lists, seed }
+    }
+
+    fn session(&self, number: u64) -> Session {
+        Session {
+            kind: self.kind,
+            storage: self.storage,
+            tables: self.tables,
+            process: self.recorder.process(),
+            recorder: self.recorder.clone(),
+            lists: self.lists.clone(),
+            dice: Dice::new(self.seed, 2 + number),
+        }
+    }
+
+    /// Runs all sessions, reads everything, checks the structures; answers what is wrong with them.
+    fn play(&self) -> Vec<String> {
+        for number in 0..self.kind.sessions {
+            let env = self.world.endpoint(self.world.compute_node(number as u16 % 4));
+            let database = self.database.elsewhere(env.clone());
+            let session = self.session(number);
+            let wait_ns = if self.kind.is_staggered { number * STAGGER_NS } else { 0 };
+            self.world.spawn_on(&env.clone(), async move {
+                fabric::Env::sleep_ns(&env, wait_ns).await;
+                session.run(database).await;
+            });
+        }
+        let waiting = self.world.run_until_idle();
+        assert_eq!(waiting, 0, "{}: tasks wait for ever", self.world.identity());
+        let mut last = self.session(self.kind.sessions);
+        let looked = self.world.block_on(&self.admin, async {
+            let Ok(mut lane) = self.database.lane().await else { return false };
+            last.read_everything(&mut lane).await
+        });
+        if self.kind.lost_batch_one_in > 0 {
+            // Locks of lost lanes stay, and what a check reads may be lost, too.
+            return Vec::new();
+        }
+        assert!(looked, "{}: nothing can be read in the end", self.world.identity());
+        let checked = self.world.block_on(&self.admin, self.database.check());
+        let report = checked.expect("nobody is dead");
+        report.errors.into_iter().chain(report.locked).collect()
+    }
+}
+
+/// What the histories of a kind have to be of, weakest first.
+fn levels(kind: &Kind) -> Vec<Level> {
+    let mut levels = vec![Level::Snapshot, Level::StrongSessionSnapshot];
+    if kind.oracle == Oracle::DoubleCollect {
+        // Whoever has been told of a commit has told nobody before every later snapshot covers it.
+        levels.push(Level::StrongSnapshot);
+    }
+    if kind.isolation == Isolation::Serializable {
+        levels.push(Level::Serializable);
+    }
+    levels
+}
+
+/// What a panic said.
+fn message(payload: &(dyn std::any::Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
+}

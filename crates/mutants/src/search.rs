@@ -1,0 +1,86 @@
+//! The search: seeds one after another, until one catches the mutant.
+
+use crate::kind::Kind;
+use crate::mutant::Mutant;
+use crate::run::{Catch, Ran, run};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// How far a search goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Seeds tried.
+    pub seeds: u64,
+    /// Time spent.
+    pub time: Duration,
+}
+
+/// What came of a search.
+#[derive(Clone, Debug)]
+pub struct Searched {
+    /// The seed that caught it, and what it showed.
+    pub caught: Option<(u64, Catch)>,
+    /// Seeds tried.
+    pub seeds: u64,
+    /// How often the guards were asked for.
+    pub asked: u64,
+    /// Time spent.
+    pub time: Duration,
+    /// A seed that goes wrong with all guards in place: then nothing was caught.
+    pub unmutated: Option<(u64, Catch)>,
+}
+
+/// What worlds with all their guards came to. Mutants share kinds, so each is run once.
+#[derive(Debug, Default)]
+pub struct Controls(Mutex<BTreeMap<(String, u64), Option<Catch>>>);
+
+impl Controls {
+    /// What is wrong with a world of this kind and seed that has all its guards.
+    pub fn wrong(&self, kind: &Kind, seed: u64) -> Option<Catch> {
+        let key = (format!("{kind:?}"), seed);
+        let known = self.0.lock().expect("no holder panics").get(&key).cloned();
+        known.unwrap_or_else(|| {
+            let wrong = run(kind, seed, &[]).caught;
+            self.0.lock().expect("no holder panics").insert(key, wrong.clone());
+            wrong
+        })
+    }
+}
+
+/// Tries seeds until clients see something wrong; if they never do, tells the first assertion or structural
+/// error. Each seed has to be right with all guards in place, too.
+pub fn search(mutant: &Mutant, bounds: Bounds, controls: &Controls) -> Searched {
+    let start = now();
+    let mut searched =
+        Searched { caught: None, seeds: 0, asked: 0, time: Duration::ZERO, unmutated: None };
+    let guards = mutant.guards();
+    for seed in 0..bounds.seeds {
+        searched.seeds = seed + 1;
+        let Ran { caught, asked, .. } = run(&mutant.kind, seed, &guards);
+        searched.asked += asked;
+        if let Some(wrong) = controls.wrong(&mutant.kind, seed) {
+            searched.unmutated = Some((seed, wrong));
+            break;
+        }
+        if let Some(caught) = caught {
+            let is_final = caught.is_black_box();
+            if searched.caught.is_none() || is_final {
+                searched.caught = Some((seed, caught));
+            }
+            if is_final {
+                break;
+            }
+        }
+        if start.elapsed() > bounds.time {
+            break;
+        }
+    }
+    searched.time = start.elapsed();
+    searched
+}
+
+#[expect(clippy::disallowed_methods, reason = "tooling measures real time; there is no Env here")]
+fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,323 @@
+//! Sessions: transactions that append to lists and read them, by every way that leads to them.
+
+use crate::dice::Dice;
+use crate::kind::{Finding, Kind};
+use crate::lists::{self, ELEMENTS, InUse, OWNER, Tables, key};
+use crate::recorder::Recorder;
+use check::Outcome;
+use fabric::Env;
+use layout::Storage;
+use std::collections::BTreeMap;
+use txn::{
+    Abort, Database, Isolation, Lane, Outcome as Ended, RowId, Scan, ScanSource, Transaction,
+    TxnError,
+};
+
+/// Lanes that a session takes, one after another, when it loses them.
+const LANES_MAX: u32 = 8;
+/// Pause between two transactions at most.
+const BETWEEN_NS: u64 = 8_000;
+/// Transactions that collect garbage afterwards where it is tight, in percent.
+const COLLECT_PERCENT: u64 = 33;
+/// Ways to find a list, drawn from.
+const WAYS: u64 = 8;
+
+/// A session.
+pub struct Session {
+    /// What it does.
+    pub kind: Kind,
+    /// How rows are stored.
+    pub storage: Storage,
+    /// Where it does it.
+    pub tables: Tables,
+    /// Who it is, in the history.
+    pub process: i64,
+    /// What it has seen.
+    pub recorder: Recorder,
+    /// The lists in use.
+    pub lists: InUse,
+    /// What it draws from.
+    pub dice: Dice,
+}
+
+/// Where a list was found: its row, what the row holds, and the row's number.
+struct Found {
+    row: RowId,
+    id: i64,
+    elements: Vec<i64>,
+}
+
+impl Session {
+    /// Runs all transactions of the session.
+    pub async fn run<E: Env>(mut self, database: Database<E>) {
+        if database.refresh().await.is_err() {
+            return;
+        }
+        let mut lanes = 0;
+        let mut left = self.kind.transactions;
+        while left > 0 && lanes < LANES_MAX {
+            let Ok(mut lane) = database.lane().await else { return };
+            lanes += 1;
+            while left > 0 {
+                left -= 1;
+                lane.env().sleep_ns(self.dice.below(BETWEEN_NS)).await;
+                if !self.transact(&mut lane).await {
+                    break;
+                }
+                if self.kind.is_tight && self.dice.percent(COLLECT_PERCENT) {
+                    // What cannot be collected now is collected later.
+                    let _ = lane.collect_garbage().await;
+                }
+            }
+        }
+    }
+
+    /// Runs a transaction; whether the lane takes another.
+    async fn transact<E: Env>(&mut self, lane: &mut Lane<E>) -> bool {
+        self.recorder.begin(self.process, lane.env().now_ns());
+        let ended = self.attempt(lane).await;
+        let now_ns = lane.env().now_ns();
+        let (outcome, is_reachable) = match ended {
+            Ok(Ended::Committed) => (Outcome::Committed, true),
+            Ok(Ended::Unknown) => (Outcome::Unknown, true),
+            Ok(Ended::Aborted(abort)) => (Outcome::Aborted, abort != Abort::Unreachable),
+            Err(error) => (Outcome::Aborted, error.abort() != Some(Abort::Unreachable)),
+        };
+        self.recorder.end(self.process, outcome, now_ns);
+        if outcome == Outcome::Unknown {
+            // It may happen later: whatever comes next is another session's.
+            self.process = self.recorder.process();
+        }
+        // A lane that is lost says so when it is asked again; one that lost a read is as good as before.
+        is_reachable || self.dice.percent(50)
+    }
+
+    async fn attempt<E: Env>(&mut self, lane: &mut Lane<E>) -> Result<Ended, TxnError> {
+        let mut txn = lane.begin(self.kind.isolation).await?;
+        let count = 1 + self.dice.below(self.kind.operations);
+        let mut has_written = false;
+        for _ in 0..count {
+            self.pause(txn.env()).await;
+            if !has_written && self.dice.percent(self.kind.visit_percent) {
+                self.read_all(&mut txn).await?;
+                continue;
+            }
+            let list = self.lists.at(self.dice.below(self.kind.lists));
+            let found = self.find(&mut txn, list).await?;
+            let elements: Vec<i64> =
+                found.iter().flat_map(|found| found.elements.clone()).collect();
+            let is_full = elements.len() >= self.kind.elements;
+            if is_full {
+                self.lists.replace(list);
+            }
+            if is_full || found.len() > 1 || self.dice.percent(self.kind.read_percent) {
+                self.recorder.read(self.process, list, elements);
+                continue;
+            }
+            has_written |= self.append(&mut txn, list, found.into_iter().next()).await?;
+        }
+        self.pause(txn.env()).await;
+        Ok(txn.commit().await)
+    }
+
+    async fn pause<E: Env>(&mut self, env: &E) {
+        if self.dice.percent(self.kind.pause_percent) {
+            let env = env.clone();
+            env.sleep_ns(self.dice.below(self.kind.pause_ns)).await;
+        }
+    }
+
+    /// Reads every list in one snapshot, by every way in turn; whether that was possible.
+    pub async fn read_everything<E: Env>(&mut self, lane: &mut Lane<E>) -> bool {
+        for _ in 0..20 {
+            self.recorder.begin(self.process, lane.env().now_ns());
+            let ended = self.look(lane).await;
+            let is_committed = matches!(ended, Ok(Ended::Committed));
+            let outcome = if is_committed { Outcome::Committed } else { Outcome::Aborted };
+            self.recorder.end(self.process, outcome, lane.env().now_ns());
+            if is_committed {
+                return true;
+            }
+            lane.env().yield_now().await;
+        }
+        false
+    }
+
+    async fn look<E: Env>(&mut self, lane: &mut Lane<E>) -> Result<Ended, TxnError> {
+        let mut txn = lane.begin(self.kind.isolation).await?;
+        for list in self.lists.all() {
+            let found = self.find(&mut txn, list).await?;
+            let elements = found.into_iter().flat_map(|found| found.elements).collect();
+            self.recorder.read(self.process, list, elements);
+        }
+        self.read_all(&mut txn).await?;
+        Ok(txn.commit().await)
+    }
+
+    /// Reads all lists by visiting the whole table.
+    async fn read_all<E: Env>(&mut self, txn: &mut Transaction<'_, E>) -> Result<(), TxnError> {
+        let all = self.lists.all();
+        let mut seen: BTreeMap<u64, Vec<(i64, Vec<i64>)>> =
+            all.iter().map(|&list| (list, vec![])).collect();
+        let mut visit = |row: layout::RecordRef<'_>| {
+            if let Ok(list) = u64::try_from(row.int(OWNER)) {
+                let found = (row.int(lists::ID), lists::elements(row));
+                seen.entry(list).or_default().push(found);
+            }
+        };
+        match self.kind.is_long {
+            true => txn.for_each_long(self.tables.table, &mut visit).await?,
+            false => txn.for_each(self.tables.table, &mut visit).await?,
+        }
+        for (list, mut rows) in seen {
+            rows.sort_unstable();
+            let elements: Vec<i64> = rows.into_iter().flat_map(|(_, elements)| elements).collect();
+            // A list that came into use meanwhile may be missing, and then nothing was seen of it.
+            if all.contains(&list) || !elements.is_empty() {
+                self.recorder.read(self.process, list, elements);
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows that hold a list.
+    async fn find<E: Env>(
+        &mut self,
+        txn: &mut Transaction<'_, E>,
+        list: u64,
+    ) -> Result<Vec<Found>, TxnError> {
+        let rows = match self.kind.finding {
+            Finding::Keys => self.find_by_keys(txn, list).await?,
+            Finding::KeysOrIndex(_) if self.dice.percent(50) => {
+                self.find_by_keys(txn, list).await?
+            }
+            _ => self.find_by_owner(txn, list).await?,
+        };
+        let mut found = Vec::new();
+        for row in rows {
+            let id = txn.row(row).int(lists::ID);
+            if txn.row(row).int(OWNER) < 0 {
+                continue;
+            }
+            let elements = match self.kind.is_long {
+                true => {
+                    let mut bytes = Vec::new();
+                    txn.read_long(row, ELEMENTS, &mut bytes).await?;
+                    lists::decode(&bytes)
+                }
+                false => lists::elements(txn.row(row)),
+            };
+            found.push(Found { row, id, elements });
+        }
+        // Two rows are one too many; the order in which they were met is not to matter.
+        found.sort_by_key(|found| found.id);
+        Ok(found)
+    }
+
+    async fn find_by_owner<E: Env>(
+        &mut self,
+        txn: &mut Transaction<'_, E>,
+        list: u64,
+    ) -> Result<Vec<RowId>, TxnError> {
+        let index = self.tables.index.expect("a kind that finds by owner has the index");
+        let mut rows = Vec::new();
+        txn.lookup(index, &key(list as i64), &mut rows).await?;
+        Ok(rows)
+    }
+
+    async fn find_by_keys<E: Env>(
+        &mut self,
+        txn: &mut Transaction<'_, E>,
+        list: u64,
+    ) -> Result<Vec<RowId>, TxnError> {
+        let (table, places) = (self.tables.table, lists::places(list));
+        let way = self.dice.below(WAYS);
+        if self.storage == Storage::Tree && way < WAYS / 2 {
+            let (low, high) = (key(places.start), key(places.end - 1));
+            let (source, reverse) = (ScanSource::Table(table), way == 0);
+            let mut rows = Vec::new();
+            let scan = Scan { source, low, high, reverse, limit: usize::MAX };
+            txn.scan(&scan, &mut rows).await?;
+            return Ok(rows);
+        }
+        if way == WAYS - 1 {
+            let mut rows = Vec::new();
+            for id in places {
+                rows.extend(txn.read(table, &key(id)).await?);
+                self.pause(txn.env()).await;
+            }
+            return Ok(rows);
+        }
+        let reads: Vec<_> = places.map(|id| (table, key(id))).collect();
+        let mut rows = Vec::new();
+        txn.read_many(&reads, &mut rows).await?;
+        Ok(rows.into_iter().flatten().collect())
+    }
+
+    /// Appends a value; whether it did.
+    async fn append<E: Env>(
+        &mut self,
+        txn: &mut Transaction<'_, E>,
+        list: u64,
+        found: Option<Found>,
+    ) -> Result<bool, TxnError> {
+        let value = self.recorder.value();
+        let mut elements = found.as_ref().map_or(vec![], |found| found.elements.clone());
+        elements.push(value);
+        let target = match &found {
+            Some(found) if !self.dice.percent(self.kind.move_percent) => Some(found.row),
+            _ => self.take_row(txn, list, found.as_ref()).await?,
+        };
+        let target = match (target, &found) {
+            (Some(target), _) => target,
+            (None, Some(found)) => found.row,
+            (None, None) => {
+                self.recorder.read(self.process, list, vec![]);
+                return Ok(false);
+            }
+        };
+        self.recorder.append(self.process, list, value);
+        let mut record = txn.update(target);
+        record.set_int(OWNER, list as i64);
+        record.set_bytes(ELEMENTS, &lists::encode(&elements));
+        if let Some(left) = found.filter(|found| found.row != target) {
+            self.leave(txn, &left);
+        }
+        Ok(true)
+    }
+
+    /// Another row for a list: a new one, or one that holds none.
+    async fn take_row<E: Env>(
+        &mut self,
+        txn: &mut Transaction<'_, E>,
+        list: u64,
+        found: Option<&Found>,
+    ) -> Result<Option<RowId>, TxnError> {
+        let is_owned = matches!(self.kind.finding, Finding::Owner(_));
+        let rows = if is_owned { lists::rows(&self.kind, list) } else { lists::places(list) };
+        // A list's first row is always the same, where nothing else keeps it from having two.
+        let is_guarded = is_owned || self.kind.isolation == Isolation::Serializable;
+        let is_free = is_guarded || found.is_some();
+        let offset = if is_free { self.dice.below((rows.end - rows.start) as u64) } else { 0 };
+        let id = rows.start + offset as i64;
+        if found.is_some_and(|found| found.id == id) {
+            return Ok(None);
+        }
+        match txn.read(self.tables.table, &key(id)).await? {
+            Some(row) if txn.row(row).int(OWNER) < 0 => Ok(Some(row)),
+            Some(_) => Ok(None),
+            None => Ok(Some(txn.insert(self.tables.table, &key(id)).await?)),
+        }
+    }
+
+    /// Takes a list out of a row: the row is deleted, or stays without a list.
+    fn leave<E: Env>(&mut self, txn: &mut Transaction<'_, E>, found: &Found) {
+        if self.dice.percent(50) {
+            txn.delete(found.row);
+            return;
+        }
+        let mut record = txn.update(found.row);
+        record.set_int(OWNER, -1 - found.id);
+        record.set_bytes(ELEMENTS, &[]);
+    }
+}

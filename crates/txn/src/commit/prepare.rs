@@ -195,7 +195,7 @@ impl<E: Env> LaneInner<E> {
             for insert in &mut self.leaf_inserts[first..first + share] {
                 insert.seen = position;
             }
-            self.lock_part(position, first, share, seen.owner);
+            self.lock_leaf(position, first, share);
             first += share;
         }
         assert!(first == end, "the parts of a leaf cover all of its keys");
@@ -239,21 +239,6 @@ impl<E: Env> LaneInner<E> {
             }
         }
         Ok(())
-    }
-
-    /// Locks a part of a leaf that was split. What the leaf guarded before, its parts guard together: the entries
-    /// of a unique key may stand in several of them, and another transaction that gives a row this key need
-    /// not touch the part that the own entry goes into.
-    fn lock_part(&mut self, seen: u32, first: usize, count: usize, owner: Owner) {
-        let is_unique = match owner {
-            Owner::Index(index) => self.index_info(index).design.unique,
-            Owner::Table(_) => false,
-        };
-        if count > 0 || !is_unique || self.env.mutant("commit::skip_empty_part") {
-            self.lock_leaf(seen, first, count);
-        } else {
-            self.scratch.locks.leaves.push(LeafLock::bare(seen));
-        }
     }
 
     fn lock_leaf(&mut self, seen: u32, first: usize, count: usize) {

@@ -30,6 +30,9 @@ impl<E: Env> Database<E> {
         index: &IndexDefinition,
     ) -> Result<(), CatalogError> {
         let mut lane = self.lane().await.map_err(|error| CatalogError::Limit(error.to_string()))?;
+        // Whoever did not know of the index has ended, and the rows he wrote are to be seen.
+        let fresh = lane.inner().freeze_now().await;
+        fresh.map_err(|error| CatalogError::Unreachable(error.to_string()))?;
         let (mut keys, mut from) = (Vec::new(), None);
         loop {
             from = self.next_keys(&mut lane, table, index, from, &mut keys).await?;

@@ -178,22 +178,38 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// Freezes a vector if nobody else is at it. Whoever has the try-lock has to give it back, even if
-    /// nobody waits for this snapshot any more: where that can be, freezing is a task of its own.
-    async fn freeze(&mut self) -> Result<(), Abort> {
+    /// Sees to it that the next snapshot has whatever is published by now, by whatever compute server. Double
+    /// collects always have.
+    pub(crate) async fn freeze_now(&mut self) -> Result<(), Abort> {
+        if self.shared.config.oracle == Oracle::DoubleCollect {
+            return Ok(());
+        }
+        for _ in 0..FREEZE_COUNT_MAX {
+            self.batch().reset();
+            // What somebody else is freezing may have been read before.
+            if self.freeze().await? {
+                return Ok(());
+            }
+        }
+        Err(Abort::SnapshotUnavailable)
+    }
+
+    /// Freezes a vector if nobody else is at it, and answers whether it did. Whoever has the try-lock has to give
+    /// it back, even if nobody waits for this snapshot any more: where that can be, freezing is a task of its own.
+    async fn freeze(&mut self) -> Result<bool, Abort> {
         let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
         let owner = u64::from(self.slot.0) + 1;
         if E::IMMEDIATE {
             let batch = self.batch.take().unwrap_or_default();
             let frozen = freeze_vector(&self.env, batch, oracle, shape, owner).await;
-            self.batch = Some(frozen.map_err(|_| Abort::Unreachable)?);
-            return Ok(());
+            let (batch, is_frozen) = frozen.map_err(|_| Abort::Unreachable)?;
+            self.batch = Some(batch);
+            return Ok(is_frozen);
         }
         let env = self.env.clone();
-        let freeze =
-            async move { freeze_vector(&env, Batch::new(), oracle, shape, owner).await.map(drop) };
+        let freeze = async move { freeze_vector(&env, Batch::new(), oracle, shape, owner).await };
         let frozen = detached(&self.env, freeze, drop).await;
-        frozen.map_err(|_| Abort::Unreachable)
+        frozen.map(|(_, is_frozen)| is_frozen).map_err(|_| Abort::Unreachable)
     }
 
     /// Tells the others which catalog this lane now uses.
@@ -209,21 +225,22 @@ impl<E: Env> LaneInner<E> {
     }
 }
 
-/// Takes the try-lock, reads the vector once, and writes it to the ring with the next number.
+/// Takes the try-lock, reads the vector once, and writes it to the ring with the next number. Answers whether it
+/// got the lock.
 async fn freeze_vector<E: Env>(
     env: &E,
     mut batch: Batch,
     oracle: GlobalPtr,
     shape: OracleLayout,
     owner: u64,
-) -> Result<Batch, FabricError> {
+) -> Result<(Batch, bool), FabricError> {
     let freezer = oracle.add_words(u64::from(FREEZER));
     batch.clear_verbs();
     let swap = batch.compare_and_swap(freezer, 0, owner);
     batch = env.execute(batch).await?;
     if !batch.swapped(swap) && !env.mutant("oracle::freeze_unlocked") {
         env.yield_now().await;
-        return Ok(batch);
+        return Ok((batch, false));
     }
     batch.clear_verbs();
     let head = batch.read(oracle, VECTOR + shape.slots);
@@ -244,7 +261,7 @@ async fn freeze_vector<E: Env>(
     batch.write(shape.frozen(oracle, number), vector);
     batch.write_word(oracle.add_words(u64::from(NEWEST)), number);
     batch.write_word(freezer, 0);
-    env.execute(batch).await
+    Ok((env.execute(batch).await?, true))
 }
 
 const _: () = assert!(SLOTS_MAX.is_multiple_of(8));

@@ -386,9 +386,8 @@ impl<E: Env> LaneInner<E> {
         if found == SlotRead::MISSING {
             let link = batch.word(at + bucket::LINK);
             let identity = batch.word(at + bucket::IDENTITY);
-            let is_current = self.is_current(hash, pending.access, bucket, identity)
-                || self.env.mutant("read::trust_directory");
-            if link != 0 || !is_current {
+            let trusts = self.env.mutant("read::trust_directory");
+            if link != 0 || !(trusts || self.is_current(hash, pending.access, bucket, identity)) {
                 pending.step = Step::Chain;
                 return Ok(());
             }

@@ -459,7 +459,7 @@ fn check_structure(db: &Db) -> Result<Option<CheckReport>> {
 mod tests {
     use super::*;
     use crate::bench::driver::{self, RunPlan, Standing, Watcher};
-    use crate::bench::{load, table, world};
+    use crate::bench::{load, world};
     use layout::NodeId;
     use memory::Label;
     use memory::extent::allocate_extent;
@@ -483,10 +483,9 @@ mod tests {
         }
     }
 
-    /// The check of a workload commits a row first, which takes a version buffer. Where there is no memory
-    /// for one, the report says what was not done, and that alone makes its verdict.
+    /// A run that has filled the memory can still be checked: checks only read.
     #[test]
-    fn a_check_without_memory_is_not_done() {
+    fn a_check_needs_no_memory() {
         let config = YcsbConfig { records: 1000, mix: Mix::C, ..YcsbConfig::default() };
         let workload = Ycsb::new(config).expect("the configuration is sound");
         let plan = world::WorldPlan {
@@ -509,10 +508,9 @@ mod tests {
         let subject =
             Subject { parameters: String::new(), isolation, threads: 1, rate: None, seed: 1 };
         let report = Report::new(&db, &workload, &subject, before, &run);
-        assert_eq!(report.problems.len(), 1, "{:?}", report.problems);
-        assert!(report.problems[0].contains("out_of_memory"), "{:?}", report.problems);
+        assert!(report.problems.is_empty(), "{:?}", report.problems);
+        assert!(report.checks.len() > 1, "{:?}", report.checks);
         assert!(report.checks.iter().all(|check| check.ok), "{:?}", report.checks);
-        assert_eq!(report.verdict(), Verdict::Incomplete);
-        assert!(table::draw(&report).contains("NOT DONE: the database could not be checked"));
+        assert_eq!(report.verdict(), Verdict::Sound);
     }
 }

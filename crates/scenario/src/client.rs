@@ -21,7 +21,7 @@ use workload::{Finished, Random, RunTotals, TransactionResult, WorkloadError};
 const CLIENT_STREAM: u32 = 310;
 /// Tries to get a lane, or to learn of the tables, before a client gives up.
 const TRIES_MAX: u32 = 200;
-/// Pause between two of them.
+/// Pause between two of them, and between two looks of a client that waits for faults to stop.
 const PAUSE_NS: u64 = 20_000;
 /// Transactions that a client still runs when faults have stopped.
 pub(crate) const LAST_TRANSACTIONS: u32 = 2;
@@ -34,6 +34,8 @@ pub(crate) struct Habits {
     pub(crate) think_ns: u64,
     pub(crate) patience_ns: Option<u64>,
     pub(crate) borrows_lanes: bool,
+    /// Whoever has run all transactions stays until faults have stopped, and then runs a few more.
+    pub(crate) stays_until_closing: bool,
     /// Nothing goes wrong but what contention causes.
     pub(crate) is_calm: bool,
     pub(crate) seed: u64,
@@ -174,8 +176,12 @@ impl<const COHERENT: bool, P: Play<Endpoint<COHERENT>>> Client<COHERENT, P> {
         let mut last_left = LAST_TRANSACTIONS;
         loop {
             let is_closing = self.desk.is_closing.get();
-            let begun = self.desk.standing(self.number).begun;
-            if (is_closing && last_left == 0) || (!is_closing && begun >= habits.transactions) {
+            let has_run_all = self.desk.standing(self.number).begun >= habits.transactions;
+            if !is_closing && has_run_all && habits.stays_until_closing {
+                env.sleep_ns(PAUSE_NS).await;
+                continue;
+            }
+            if (is_closing && last_left == 0) || (!is_closing && has_run_all) {
                 return;
             }
             last_left -= u32::from(is_closing);

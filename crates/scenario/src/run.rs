@@ -155,6 +155,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
             think_ns: clients.think_ns.get(),
             patience_ns: clients.patience_ns.as_ref().map(|patience_ns| patience_ns.get()),
             borrows_lanes: clients.borrows_lanes.get(),
+            stays_until_closing: matches!(self.scenario.mode, Mode::Liveness { .. }),
             is_calm: self.scenario.is_calm(),
             seed: self.seed,
         }

@@ -119,7 +119,8 @@ impl From<IsolationName> for Isolation {
 pub struct ClientPlan {
     /// Clients, spread over the compute servers in turn; each is a session.
     pub count: Choice<u32>,
-    /// Transactions of each.
+    /// Transactions of each. In liveness mode it stays when it has run them, and runs two more when faults
+    /// have stopped.
     pub transactions: Choice<u32>,
     /// Longest pause between two transactions, in nanoseconds.
     #[serde(default = "none")]

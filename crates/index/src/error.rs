@@ -1,5 +1,6 @@
 //! What can go wrong in an index operation.
 
+use crate::damage::Damage;
 use fabric::{CallError, FabricError};
 
 /// Why an index operation did not succeed. Nothing of it remains half done that readers could notice.
@@ -22,8 +23,14 @@ pub enum IndexError {
     #[error("{0}")]
     OutOfMemory(String),
     /// What was read cannot be: memory is damaged.
-    #[error("the index is damaged: {0}")]
-    Corrupt(&'static str),
+    #[error("remote memory is damaged: {0}")]
+    Damaged(Damage),
+}
+
+impl From<Damage> for IndexError {
+    fn from(damage: Damage) -> Self {
+        Self::Damaged(damage)
+    }
 }
 
 impl From<memory::AllocateError> for IndexError {

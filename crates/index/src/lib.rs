@@ -4,8 +4,10 @@
 //! finds leaves and makes room in them. The transaction layer takes their insert words and decides.
 #![forbid(unsafe_code)]
 
+mod damage;
 pub mod error;
 pub mod hash;
 pub mod tree;
 
+pub use damage::{Damage, Flaw};
 pub use error::IndexError;

@@ -65,6 +65,6 @@ pub use layout::{
     Placement, RecordMut, RecordRef, Schema, SchemaError, Storage, Value,
 };
 pub use txn::{
-    Abort, CatalogError, IndexId, Isolation, Oracle, Outcome, RowId, Scan, ScanSource, TableId,
-    TableMemory, TableSpec, TxnError, UniqueViolation,
+    Abort, CatalogError, Damage, Flaw, IndexId, Isolation, Oracle, Outcome, RowId, Scan,
+    ScanSource, TableId, TableMemory, TableSpec, TxnError, UniqueViolation,
 };

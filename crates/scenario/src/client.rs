@@ -13,7 +13,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
-use txn::{CatalogError, Database, Lane, TxnError};
+use txn::{Abort, CatalogError, Database, Lane, TxnError};
 use workload::driver::AbortCounts;
 use workload::{Finished, Random, RunTotals, TransactionResult, WorkloadError};
 
@@ -38,6 +38,8 @@ pub(crate) struct Habits {
     pub(crate) stays_until_closing: bool,
     /// Nothing goes wrong but what contention causes.
     pub(crate) is_calm: bool,
+    /// A memory server loses what it held.
+    pub(crate) loses_memory: bool,
     pub(crate) seed: u64,
 }
 
@@ -269,11 +271,16 @@ impl<const COHERENT: bool, P: Play<Endpoint<COHERENT>>> Client<COHERENT, P> {
                 }
                 Ended::LaneLost
             }
-            TransactionResult::Aborted(txn::Abort::Unreachable) => {
+            TransactionResult::Aborted(Abort::Unreachable) => {
                 if desk.habits.is_calm && desk.habits.patience_ns.is_none() {
                     let sentence = "nothing went wrong, and a memory server cannot be reached";
                     desk.fail(Failure::new(Demand::Client, sentence));
                 }
+                Ended::LaneLost
+            }
+            TransactionResult::Aborted(Abort::Damaged) if !desk.habits.loses_memory => {
+                let sentence = "no memory was lost, and a client finds it damaged";
+                desk.fail(Failure::new(Demand::Client, sentence));
                 Ended::LaneLost
             }
             _ => Ended::Well,
@@ -295,6 +302,11 @@ impl<const COHERENT: bool, P: Play<Endpoint<COHERENT>>> Client<COHERENT, P> {
             return false;
         }
         match error {
+            WorkloadError::Aborted(Abort::Damaged)
+            | WorkloadError::Statement(TxnError::Damaged(_))
+            | WorkloadError::Catalog(CatalogError::MemoryDamaged(_)) => {
+                self.desk.habits.loses_memory
+            }
             WorkloadError::Aborted(_) | WorkloadError::Lane(_) | WorkloadError::NoTable(_) => true,
             WorkloadError::Catalog(error) => is_of_faults(error),
             WorkloadError::Statement(TxnError::OutOfMemory(_)) => true,

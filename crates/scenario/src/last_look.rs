@@ -29,13 +29,14 @@ pub(crate) async fn look<E: Env, P: Play<E>>(
         },
     };
     match checked {
+        Err(error) if expect.last_look => {
+            return Some(Failure::new(Demand::LastLook, format!("in the end: {error}")));
+        }
+        _ if !expect.history_holds => return None,
         Ok(results) => {
             if let Some(failure) = first_failing(&results) {
                 return Some(failure);
             }
-        }
-        Err(error) if expect.last_look => {
-            return Some(Failure::new(Demand::LastLook, format!("in the end: {error}")));
         }
         // What was seen before is judged all the same.
         Err(_) => return first_failing(&play.verdicts()),

@@ -84,10 +84,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
         };
         let played = caught(|| self.play(&mut report));
         if let Err(sentence) = played {
-            let sentence = without_identity(&sentence).to_owned();
-            let expected = self.scenario.expect.panic.as_deref();
-            let is_expected = expected.is_some_and(|words| sentence.contains(words));
-            report.failure = (!is_expected).then(|| Failure::new(Demand::Panic, sentence));
+            report.failure = Some(Failure::new(Demand::Panic, without_identity(&sentence)));
         }
         report.events = self.world.events();
         report.coverage = self.world.coverage();
@@ -157,6 +154,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
             borrows_lanes: clients.borrows_lanes.get(),
             stays_until_closing: matches!(self.scenario.mode, Mode::Liveness { .. }),
             is_calm: self.scenario.is_calm(),
+            loses_memory: self.scenario.names_fault(FaultKind::RestartWithoutMemory),
             seed: self.seed,
         }
     }

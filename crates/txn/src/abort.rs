@@ -2,7 +2,7 @@
 
 use crate::catalog::CatalogError;
 use fabric::{CallError, FabricError};
-use index::IndexError;
+use index::{Damage, IndexError};
 use layout::SchemaError;
 use memory::AllocateError;
 
@@ -45,6 +45,8 @@ pub enum Abort {
     UniqueViolation,
     /// The transaction writes more rows than a transaction may.
     TooLarge,
+    /// Remote memory is damaged: a memory server has lost what it held.
+    Damaged,
     /// The caller rolled back.
     User,
 }
@@ -64,6 +66,7 @@ impl Abort {
         Self::Unreachable,
         Self::UniqueViolation,
         Self::TooLarge,
+        Self::Damaged,
         Self::User,
     ];
 
@@ -82,6 +85,7 @@ impl Abort {
             Self::Unreachable => "unreachable",
             Self::UniqueViolation => "unique_violation",
             Self::TooLarge => "too_large",
+            Self::Damaged => "damaged",
             Self::User => "user",
         }
     }
@@ -95,6 +99,7 @@ impl Abort {
                 | Self::Unreachable
                 | Self::UniqueViolation
                 | Self::TooLarge
+                | Self::Damaged
         )
     }
 
@@ -123,6 +128,7 @@ impl std::fmt::Display for Abort {
             Self::TooLarge => {
                 "it writes more than 65,536 rows, or 512 MiB out of line; use several transactions"
             }
+            Self::Damaged => "remote memory is damaged: a memory server has lost what it held",
             Self::User => "rolled back by the caller",
         })
     }
@@ -153,6 +159,9 @@ pub enum TxnError {
     /// The transaction reads or writes more than a transaction may.
     #[error("the transaction is too large: {0}")]
     TooLarge(&'static str),
+    /// What was read cannot be; the transaction is over.
+    #[error("remote memory is damaged: {0}")]
+    Damaged(Damage),
 }
 
 impl From<Abort> for TxnError {
@@ -189,7 +198,7 @@ impl From<IndexError> for TxnError {
             IndexError::OutOfMemory(sentence) => Self::OutOfMemory(sentence),
             IndexError::Fabric(error) => error.into(),
             IndexError::Call(error) => error.into(),
-            IndexError::Corrupt(what) => panic!("remote memory is damaged: {what}"),
+            IndexError::Damaged(damage) => Self::Damaged(damage),
             _ => Self::Abort(Abort::Contended),
         }
     }
@@ -201,6 +210,7 @@ impl TxnError {
         match self {
             Self::Abort(abort) => Some(*abort),
             Self::OutOfMemory(_) => Some(Abort::OutOfMemory),
+            Self::Damaged(_) => Some(Abort::Damaged),
             _ => None,
         }
     }

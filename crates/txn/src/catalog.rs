@@ -3,9 +3,9 @@
 use crate::definition::{IndexDefinition, IndexState, IndexStorage, TableDefinition, TableStorage};
 use crate::unique::UniqueViolation;
 use fabric::CallError;
-use index::IndexError;
 use index::hash::HashTable;
 use index::tree::Tree;
+use index::{Damage, IndexError};
 use layout::row::{BUFFER_SLOTS_MAX, BufferLayout};
 use layout::{IndexDesign, Key, PhysicalDesign, RowLayout, Schema, SchemaError};
 use memory::{AllocateError, Label};
@@ -106,6 +106,9 @@ pub enum CatalogError {
     /// The catalog holds what this program cannot read.
     #[error("the catalog is damaged: {0}")]
     Damaged(String),
+    /// A table or index holds what cannot be.
+    #[error("remote memory is damaged: {0}")]
+    MemoryDamaged(Damage),
 }
 
 impl From<CallError> for CatalogError {
@@ -133,6 +136,7 @@ impl From<IndexError> for CatalogError {
     fn from(error: IndexError) -> Self {
         match error {
             IndexError::OutOfMemory(sentence) => Self::OutOfMemory(sentence),
+            IndexError::Damaged(damage) => Self::MemoryDamaged(damage),
             other => Self::Unreachable(other.to_string()),
         }
     }

@@ -226,6 +226,7 @@ impl<E: Env> LaneInner<E> {
             Ok(Growth::Grown) => self.statistics.buckets_split += 1,
             Ok(_) => {}
             Err(IndexError::OutOfMemory(_)) => return Err(Abort::OutOfMemory),
+            Err(IndexError::Damaged(_)) => return Err(Abort::Damaged),
             Err(IndexError::Conflict | IndexError::Contended) => return Err(Abort::Contended),
             Err(_) => return self.lose_upkeep(),
         }

@@ -42,6 +42,7 @@ pub use access::RowId;
 pub use catalog::{CatalogError, IndexId, TableId, TableMemory, TableSpec};
 pub use check::StructureReport;
 pub use database::{Database, DatabaseConfig, Oracle};
+pub use index::{Damage, Flaw};
 pub use lane::{Lane, LaneError};
 pub use scan::{Scan, ScanSource};
 pub use snapshot::Snapshot;

@@ -1,6 +1,7 @@
 //! Making a table, and reading its root.
 
 use super::{Directory, HashTable, SEGMENTS_MAX, SEGMENTS_PLANNED, root};
+use crate::damage::Flaw;
 use crate::error::IndexError;
 use crate::hash::Locator;
 use fabric::{Batch, Env};
@@ -54,7 +55,7 @@ pub async fn read_directory<E: Env>(env: &E, table: &HashTable) -> Result<Direct
     batch = env.execute(batch).await?;
     let count = batch.words(head)[root::COUNT as usize];
     if batch.words(head)[0] != root::MAGIC || count > SEGMENTS_MAX {
-        return Err(IndexError::Corrupt("the root of a hash table"));
+        return Err(IndexError::Damaged(Flaw::NoHashRoot.at(table.root)));
     }
     // The state is read again with the segments, after the count: a split raises the count first, so a
     // state seen now may at most need segments beyond the count, which the caller asks for once more.

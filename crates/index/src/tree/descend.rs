@@ -3,6 +3,7 @@
 use super::node::{back_off, read_node};
 use super::root::{ROOT_WORDS, TreeRoot, inner_layout};
 use super::view::{LeafView, is_below};
+use crate::damage::Flaw;
 use crate::error::IndexError;
 use fabric::{Batch, CallError, Env, Span};
 use layout::{GlobalPtr, Key, LeafLayout};
@@ -33,16 +34,20 @@ pub(super) async fn read_root<E: Env>(
     let span = batch.read(root, ROOT_WORDS);
     batch = env.execute(batch).await?;
     batch.clear_verbs();
-    let block = TreeRoot::from_words(batch.words(span))?;
+    let block = TreeRoot::from_words(batch.words(span)).map_err(|flaw| flaw.at(root))?;
     batch.truncate(span.at);
     Ok((batch, block))
 }
 
 /// The last entry whose key is not above `key`; an inner node that covers `key` always has one.
-pub(super) fn entry_for(node: &LeafView<'_>, key: &[u64]) -> Result<u32, IndexError> {
-    match node.search(key) {
+pub(super) fn entry_for(
+    node: &InnerRead,
+    view: &LeafView<'_>,
+    key: &[u64],
+) -> Result<u32, IndexError> {
+    match view.search(key) {
         Ok(index) => Ok(index),
-        Err(0) => Err(IndexError::Corrupt("an inner node does not begin with its low fence")),
+        Err(0) => Err(IndexError::Damaged(Flaw::LowFenceMissing.at(node.ptr))),
         Err(index) => Ok(index - 1),
     }
 }
@@ -58,7 +63,7 @@ pub(super) async fn find_child<E: Env>(
     check_key(&block, key)?;
     let (batch, node) = descend(env, batch, root, key.words(), 1).await?;
     let view = node.view(&batch, inner_layout(block.layout));
-    let child = view.child(entry_for(&view, key.words())?);
+    let child = view.child(entry_for(&node, &view, key.words())?);
     Ok((batch, child))
 }
 
@@ -120,11 +125,11 @@ async fn descend_once<E: Env>(
         } else if found_level == level {
             return Ok((batch, Some(node)));
         } else {
-            ptr = view.child(entry_for(&view, key)?);
+            ptr = view.child(entry_for(&node, &view, key)?);
             expected_level = Some(found_level - 1);
         }
         if ptr.is_null() {
-            return Err(IndexError::Corrupt("an inner node leads nowhere"));
+            return Err(IndexError::Damaged(Flaw::LeadsNowhere.at(node.ptr)));
         }
         batch.truncate(span.at);
     }

@@ -184,5 +184,6 @@ pub(super) async fn ask<E: Env>(
     match Answer::decode(&answer)? {
         Answer::Found(ptr) => Ok(ptr),
         Answer::Contended => Err(IndexError::Contended),
+        Answer::Damaged(damage) => Err(damage.into()),
     }
 }

@@ -1,5 +1,6 @@
 //! What compute servers ask the tree service for, and what it answers.
 
+use crate::damage::{Damage, Flaw};
 use fabric::{CallError, ServiceId};
 use layout::{GlobalPtr, Key, LeafLayout};
 use memory::Label;
@@ -15,6 +16,7 @@ const FIND: u64 = 2;
 const SETTLE: u64 = 3;
 const FORGET: u64 = 4;
 const NAME: &str = "the tree service";
+const ANSWER: &str = "an answer of the tree service";
 
 /// A request to the tree service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +38,8 @@ pub(super) enum Answer {
     Found(GlobalPtr),
     /// Bounded retries were not enough.
     Contended,
+    /// What was read on the way cannot be.
+    Damaged(Damage),
 }
 
 impl Request {
@@ -93,17 +97,29 @@ fn key(reader: &mut Reader<'_>) -> Result<Key, CallError> {
 
 impl Answer {
     pub fn encode(self) -> Vec<u8> {
-        let ptr = match self {
-            Self::Found(ptr) => ptr,
-            Self::Contended => GlobalPtr::NULL,
-        };
-        Writer::new().number(ptr.word()).finish()
+        match self {
+            Self::Found(ptr) => Writer::new().number(ptr.word()).finish(),
+            Self::Contended => Writer::new().number(GlobalPtr::NULL.word()).finish(),
+            Self::Damaged(Damage { flaw, at }) => {
+                let writer = Writer::new().number(GlobalPtr::NULL.word());
+                writer.number(flaw as u64).number(at.word()).finish()
+            }
+        }
     }
 
     pub fn decode(message: &[u8]) -> Result<Self, CallError> {
-        let ptr =
-            GlobalPtr::from_word(Reader::new(message, "an answer of the tree service").number()?);
-        Ok(if ptr.is_null() { Self::Contended } else { Self::Found(ptr) })
+        let mut reader = Reader::new(message, ANSWER);
+        let ptr = GlobalPtr::from_word(reader.number()?);
+        let answer = if !ptr.is_null() {
+            Self::Found(ptr)
+        } else if reader.is_empty() {
+            Self::Contended
+        } else {
+            let flaw = Flaw::ALL.into_iter().nth(reader.number()? as usize);
+            let at = GlobalPtr::from_word(reader.number()?);
+            Self::Damaged(flaw.ok_or(CallError::Malformed(ANSWER))?.at(at))
+        };
+        if reader.is_empty() { Ok(answer) } else { Err(CallError::Malformed(ANSWER)) }
     }
 }
 
@@ -126,9 +142,12 @@ mod tests {
         ] {
             assert_eq!(Request::decode(&request.encode()), Ok(request));
         }
-        for answer in [Answer::Found(root), Answer::Contended] {
+        let damaged = Flaw::ALL.map(|flaw| Answer::Damaged(flaw.at(root)));
+        for answer in [Answer::Found(root), Answer::Contended].into_iter().chain(damaged) {
             assert_eq!(Answer::decode(&answer.encode()), Ok(answer));
         }
+        let unknown = Writer::new().number(0).number(99).number(root.word()).finish();
+        assert_eq!(Answer::decode(&unknown), Err(CallError::Malformed(ANSWER)));
     }
 
     #[test]

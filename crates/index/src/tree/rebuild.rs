@@ -13,6 +13,7 @@ use super::root::{TreeRoot, inner_layout, latch};
 use super::service::NodeAllocator;
 use super::settle::{Link, UNLATCHED, WALK_RETRY_COUNT_MAX, walk_from};
 use super::view::LeafView;
+use crate::damage::Flaw;
 use crate::error::IndexError;
 use fabric::{Batch, Env};
 use layout::leaf;
@@ -56,7 +57,7 @@ async fn walk_all<E: Env>(
         (batch, span) = read_node(env, batch, block.layout, block.first_leaf).await?;
         let first = LeafView::new(block.layout, batch.words(span));
         if !first.is_live(0) || first.low() != low.words() {
-            return Err(IndexError::Corrupt("the first leaf is gone"));
+            return Err(IndexError::Damaged(Flaw::NoFirstLeaf.at(block.first_leaf)));
         }
         let start = (first.next(), Link::of(block.first_leaf, &first));
         batch.truncate(span.at);

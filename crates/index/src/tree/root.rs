@@ -1,6 +1,6 @@
 //! The root block of a tree: where a descent starts, and the latch for changes of inner nodes.
 
-use crate::error::IndexError;
+use crate::damage::Flaw;
 use fabric::Batch;
 use layout::{GlobalPtr, LeafLayout};
 use memory::Label;
@@ -125,15 +125,14 @@ impl TreeRoot {
     }
 
     /// Reads a root block out of words of remote memory.
-    pub(super) fn from_words(words: &[u64]) -> Result<Self, IndexError> {
+    pub(super) fn from_words(words: &[u64]) -> Result<Self, Flaw> {
         assert!(words.len() == ROOT_WORDS as usize);
         if words[MAGIC_WORD as usize] != MAGIC {
-            return Err(IndexError::Corrupt("no tree starts at the given address"));
+            return Err(Flaw::NoTreeRoot);
         }
         let layout = unpack_layout(words[SHAPE as usize]);
         Ok(Self {
-            layout: layout
-                .ok_or(IndexError::Corrupt("a tree's root block has no sensible shape"))?,
+            layout: layout.ok_or(Flaw::SenselessShape)?,
             first_leaf: GlobalPtr::from_word(words[FIRST_LEAF as usize]),
             label: Label(words[LABEL as usize]),
             top: GlobalPtr::from_word(words[TOP as usize]),
@@ -169,10 +168,10 @@ mod tests {
         let label = Label(5);
         let root = TreeRoot { layout, first_leaf, label, top, height: 3, inner_count: 17, spare };
         assert_eq!(TreeRoot::from_words(&root.words()), Ok(root));
-        assert!(TreeRoot::from_words(&[0; ROOT_WORDS as usize]).is_err());
+        assert_eq!(TreeRoot::from_words(&[0; ROOT_WORDS as usize]), Err(Flaw::NoTreeRoot));
         let mut damaged = root.words();
         damaged[SHAPE as usize] |= 0xff << KEY_WORDS_SHIFT;
-        assert!(TreeRoot::from_words(&damaged).is_err());
+        assert_eq!(TreeRoot::from_words(&damaged), Err(Flaw::SenselessShape));
     }
 
     #[test]

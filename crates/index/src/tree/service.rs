@@ -76,6 +76,7 @@ impl<E: Env> Service<E> for TreeService {
                     self.put_back(batch);
                     Ok(Answer::Found(ptr).encode())
                 }
+                Err(IndexError::Damaged(damage)) => Ok(Answer::Damaged(damage).encode()),
                 Err(IndexError::Contended) => Ok(Answer::Contended.encode()),
                 Err(IndexError::Call(error)) => Err(error),
                 Err(error) => Err(CallError::Refused(error.to_string())),

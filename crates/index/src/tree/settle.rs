@@ -19,6 +19,7 @@ use super::root::{TreeRoot, inner_layout, latch};
 use super::service::NodeAllocator;
 use super::step::TreeStep;
 use super::view::{LeafView, is_below};
+use crate::damage::Flaw;
 use crate::error::IndexError;
 use fabric::{Batch, Env};
 use layout::{GlobalPtr, Key};
@@ -189,14 +190,14 @@ async fn trusted_leaf<E: Env>(
     loop {
         let node;
         (batch, node) = descend(env, batch, root, probe.words(), 1).await?;
-        let last = entry_for(&node.view(&batch, layout), probe.words())?;
+        let last = entry_for(&node, &node.view(&batch, layout), probe.words())?;
         let found;
         (batch, found) = trusted_child(env, batch, block, &node, last).await?;
         if let Some(found) = found {
             return Ok((batch, found));
         }
         let Some(before) = Key::from_words(node.view(&batch, layout).low()).predecessor() else {
-            return Err(IndexError::Corrupt("the first leaf is gone"));
+            return Err(IndexError::Damaged(Flaw::NoFirstLeaf.at(block.first_leaf)));
         };
         batch.truncate(node.span.at);
         probe = before;

@@ -273,14 +273,14 @@ pub struct Expectation {
     pub locks_left: bool,
     /// Whether everything can be read in the end; if not, what was seen before is judged.
     pub last_look: bool,
+    /// Whether clients see what their isolation promises; if not, a run shows only that nobody panics and that
+    /// nothing is refused but with the reasons that faults have.
+    pub history_holds: bool,
     /// Whether the structure of tables and indexes is whole: nobody repairs what services that died in the
     /// middle of a change have left.
     pub structure_whole: bool,
     /// In liveness mode: every client commits once faults have stopped.
     pub every_client_commits: bool,
-    /// A panic with these words is no finding.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub panic: Option<String>,
     /// Why less is expected than should be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub today: Option<String>,
@@ -291,9 +291,9 @@ impl Default for Expectation {
         Self {
             locks_left: false,
             last_look: true,
+            history_holds: true,
             structure_whole: true,
             every_client_commits: false,
-            panic: None,
             today: None,
         }
     }

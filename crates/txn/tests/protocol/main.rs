@@ -2,7 +2,8 @@
 //!
 //! [`litmus`] has the anomalies, one by one, and [`threads`] has them on real memory; [`random`] mixes
 //! everything, [`contents`] more rows; [`catalog`] has changes of the catalog side by side, [`filling`] indexes
-//! that are made over tables in use; [`killed`] and [`dropped`] end compute servers and futures half way.
+//! that are made over tables in use; [`killed`] and [`dropped`] end compute servers and futures half way,
+//! [`lost`] takes the memory of a server.
 //! [`mutants`] shows that these tests notice a missing guard, and [`played`] the same of guards that only a
 //! certain course of events needs.
 
@@ -15,6 +16,7 @@ mod dropped;
 mod filling;
 mod killed;
 mod litmus;
+mod lost;
 mod mutants;
 mod played;
 mod random;

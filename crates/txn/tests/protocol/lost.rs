@@ -1,0 +1,169 @@
+//! A memory server comes back without what it held. Whoever needs that is told what is damaged and where, or
+//! that its transaction has aborted; nobody panics.
+
+use crate::support::cluster::Cluster;
+use crate::support::{GROUP, STORAGES, VALUE, group_key, index, key, table};
+use fabric::Env;
+use layout::{IndexKind, Key, NodeId, RegionId};
+use sim::{Endpoint, Memory, SimConfig};
+use txn::server::services;
+use txn::{
+    Abort, CatalogError, Damage, Database, IndexId, Isolation, Lane, Outcome, Scan, ScanSource,
+    TableId, TxnError,
+};
+
+/// Worlds for each kind of table and memory.
+const SEEDS: u64 = 6;
+/// Tables of a world, so that some have their root on the server that is lost.
+const TABLES: usize = 4;
+/// Rows of each.
+const ROWS: i32 = 60;
+/// Groups of its rows.
+const GROUPS: i64 = 5;
+/// The server that is lost; the oracle and the names of tables are on the other one.
+const LOST: u16 = 1;
+
+/// A table with its index.
+type Place = (TableId, IndexId);
+
+/// What clients were told.
+#[derive(Debug, Default)]
+struct Told {
+    damage: Vec<Damage>,
+    aborts: Vec<Abort>,
+    unexpected: Vec<TxnError>,
+}
+
+impl Told {
+    fn note<T>(&mut self, result: Result<T, TxnError>) {
+        match result {
+            Err(error @ TxnError::Damaged(damage)) => {
+                assert_eq!(error.abort(), Some(Abort::Damaged));
+                self.damage.push(damage);
+            }
+            Err(TxnError::Abort(abort)) => self.aborts.push(abort),
+            // The catalog's part on the lost server is as empty as it was in the beginning.
+            Err(TxnError::Catalog(CatalogError::NoTable(_) | CatalogError::NoIndex(_))) => {}
+            // Whoever comes second finds what the first has inserted.
+            Ok(_) | Err(TxnError::DuplicateKey { .. }) => {}
+            Err(other) => self.unexpected.push(other),
+        }
+    }
+}
+
+async fn fill<E: Env>(lane: &mut Lane<E>, (table, _): Place) {
+    let mut transaction = lane.begin(Isolation::Snapshot).await.expect("nobody is in the way");
+    for id in 0..ROWS {
+        let row = transaction.insert(table, &key(id)).await.expect("there is room");
+        let mut record = transaction.update(row);
+        record.set_int(VALUE, i64::from(id));
+        record.set_int(GROUP, i64::from(id) % GROUPS);
+    }
+    assert_eq!(transaction.commit().await, Outcome::Committed);
+}
+
+/// Every way of reading, each in a transaction of its own, and a write.
+async fn use_table<E: Env>(
+    lane: &mut Lane<E>,
+    (table, by_group): Place,
+    kind: IndexKind,
+    told: &mut Told,
+) -> Result<(), Abort> {
+    let mut rows = Vec::new();
+    for id in 0..ROWS {
+        let mut transaction = lane.begin(Isolation::Serializable).await?;
+        told.note(transaction.read(table, &key(id)).await);
+    }
+    for group in 0..GROUPS {
+        let mut transaction = lane.begin(Isolation::Snapshot).await?;
+        told.note(transaction.lookup(by_group, &group_key(group), &mut rows).await);
+    }
+    if kind == IndexKind::Tree {
+        let (low, high) = (Key::lowest(2), Key::highest(2));
+        let source = ScanSource::Index(by_group);
+        let mut transaction = lane.begin(Isolation::Snapshot).await?;
+        let scan = Scan { source, low, high, reverse: false, limit: usize::MAX };
+        told.note(transaction.scan(&scan, &mut rows).await);
+    }
+    let mut transaction = lane.begin(Isolation::Snapshot).await?;
+    told.note(transaction.for_each(table, &mut |_| {}).await);
+    for id in ROWS..2 * ROWS {
+        let mut transaction = lane.begin(Isolation::Snapshot).await?;
+        match transaction.insert(table, &key(id)).await {
+            Ok(row) => {
+                transaction.update(row).set_int(GROUP, i64::from(id) % GROUPS);
+                if let Outcome::Aborted(abort) = transaction.commit().await {
+                    told.aborts.push(abort);
+                }
+            }
+            Err(error) => told.note::<()>(Err(error)),
+        }
+    }
+    Ok(())
+}
+
+/// Whoever comes new to the database, and whoever knows it already, use all tables.
+fn run<const COHERENT: bool>(seed: u64, storage: layout::Storage, kind: IndexKind) -> Told {
+    let name = format!("memory is lost, {storage:?} {kind:?}");
+    let cluster =
+        Cluster::<COHERENT>::new(SimConfig::hostile(seed).named(name), 2, Default::default());
+    let places: Vec<Place> = (0..TABLES)
+        .map(|number| {
+            let spec = table(&format!("t{number}"), storage, vec![index(kind, false)]);
+            let tables = cluster.create(spec);
+            (tables.table, tables.by_group.expect("it was just made"))
+        })
+        .collect();
+    let old = cluster.compute(1);
+    let use_all = async |database: &Database<Endpoint<COHERENT>>, told: &mut Told| {
+        if let Err(error) = database.refresh().await {
+            told.note::<()>(Err(error.into()));
+        }
+        for &place in &places {
+            let Ok(mut lane) = database.lane().await else { return };
+            if let Err(abort) = use_table(&mut lane, place, kind, told).await {
+                told.aborts.push(abort);
+            }
+        }
+    };
+    let mut told = Told::default();
+    cluster.admin(async {
+        let mut lane = cluster.database.lane().await.expect("there are slots");
+        for &place in &places {
+            fill(&mut lane, place).await;
+        }
+    });
+    cluster.world.block_on(&old.env().clone(), async {
+        let mut before = Told::default();
+        use_all(&old, &mut before).await;
+        assert!(before.damage.is_empty() && before.unexpected.is_empty(), "{before:?}");
+    });
+    cluster.world.restart_node(NodeId(LOST), Memory::Lost);
+    let region = RegionId(LOST);
+    for (id, service) in services(region, cluster.world.region_bytes(region)) {
+        cluster.world.register(NodeId(LOST), id, service);
+    }
+    for database in [old, cluster.compute(2)] {
+        cluster.world.block_on(&database.env().clone(), use_all(&database, &mut told));
+    }
+    told
+}
+
+#[test]
+fn lost_memory_is_told_and_nobody_panics() {
+    for storage in STORAGES {
+        for kind in [IndexKind::Hash, IndexKind::Tree] {
+            let mut damage = Vec::new();
+            for seed in 0..SEEDS {
+                for told in [run::<false>(seed, storage, kind), run::<true>(seed, storage, kind)] {
+                    assert_eq!(told.unexpected, [], "seed {seed}, {storage:?} with {kind:?}");
+                    damage.extend(told.damage);
+                }
+            }
+            assert!(!damage.is_empty(), "nothing is told of {storage:?} with {kind:?}");
+            for damage in damage {
+                assert_eq!(damage.at.region(), RegionId(LOST), "{damage}");
+            }
+        }
+    }
+}

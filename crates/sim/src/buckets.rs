@@ -1,10 +1,10 @@
 //! Looking for a key in a bucket's neighbourhood.
 //!
 //! What is promised beyond the words themselves, and only when the key is missing: no slot was seen
-//! earlier than the insert word, and none later than the collected-up-to word. Where memory is not
-//! coherent a single fetch cannot give that, because its words come in any order; a miss is therefore
+//! earlier than the insert word, and none later than the collected-up-to word and the identity. Where memory is
+//! not coherent a single fetch cannot give that, because its words come in any order; a miss is therefore
 //! concluded from two fetches, one after the other, of which neither shows the key: the insert word is
-//! the first one's, the collected-up-to word the second one's.
+//! the first one's, the other two are the second one's.
 
 use crate::flight::{Flight, Phase};
 use crate::rows::is_intact;
@@ -14,7 +14,10 @@ use layout::row::{Cover, VERSION};
 use layout::{VersionWord, bucket};
 
 /// The words before a bucket's slots in the order in which a coherent reader loads them.
-const HEADER_ORDER: [u32; 4] = [bucket::INSERT, bucket::IDENTITY, bucket::LINK, bucket::TAGS];
+const HEADER_ORDER: [u32; 3] = [bucket::INSERT, bucket::LINK, bucket::TAGS];
+
+/// The words that a coherent reader loads after the slots, in this order: they say what a miss proves.
+const PROOF_ORDER: [u32; 2] = [bucket::COLLECTED, bucket::IDENTITY];
 
 /// A `FindSlot`, taken apart.
 #[derive(Clone, Copy)]
@@ -46,10 +49,7 @@ impl Core {
                 }
                 self.search_from(place, flight, index, search, state.slot + 1)
             }
-            Phase::Collected => {
-                search.deliver(flight, index);
-                true
-            }
+            Phase::Collected => self.proof_step(place, flight, index, search),
         }
     }
 
@@ -98,6 +98,19 @@ impl Core {
         let words = search.geometry.slot(first)..search.geometry.slot(last + 1);
         self.next_phase(place, flight, index, Phase::Slots, words, next_ns);
         false
+    }
+
+    /// A coherent reader loads what proves a miss word by word. Returns whether the result was delivered.
+    fn proof_step(&mut self, place: u32, flight: &mut Flight, index: u32, search: Search) -> bool {
+        let next_ns = self.now_ns + 1 + self.random.up_to(self.config.word_ns);
+        let state = &mut flight.verbs[index as usize];
+        state.slot += 1;
+        if let Some(&word) = PROOF_ORDER.get(state.slot as usize) {
+            self.next_phase(place, flight, index, Phase::Collected, word..word + 1, next_ns);
+            return false;
+        }
+        search.deliver(flight, index);
+        true
     }
 
     /// Looks through the slots that have landed, from `first` on.
@@ -162,6 +175,7 @@ impl Core {
     ) -> bool {
         let state = &mut flight.verbs[index as usize];
         state.found = found;
+        state.slot = 0;
         if self.coherent {
             let is_late = self.config.broken.fitting_misses;
             let first = if is_late { bucket::INSERT } else { bucket::COLLECTED };

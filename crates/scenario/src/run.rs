@@ -3,7 +3,7 @@
 
 use crate::client::{Client, Desk, Habits};
 use crate::file::faults::{PlannedEntry, rates};
-use crate::file::plans::{HostilityPlan, Level, NodePlacement};
+use crate::file::plans::NodePlacement;
 use crate::file::{Mode, Scenario};
 use crate::intern;
 use crate::last_look;
@@ -397,44 +397,19 @@ fn counted_from(planned: PlannedFault, reached: &BTreeMap<&'static str, u64>) ->
 
 /// The world of a scenario that was drawn for a seed.
 fn sim_config(scenario: &Scenario, seed: u64, options: RunOptions) -> SimConfig {
-    let base = match scenario.hostility.level {
-        Level::Hostile => SimConfig::hostile(seed),
-        Level::Quiet => SimConfig::new(seed),
-    };
     let cluster = &scenario.cluster;
     let words = cluster.server_mib * MIB_WORDS;
-    let mut config = SimConfig {
+    SimConfig {
         server_words: vec![words; usize::from(cluster.memory_servers.get())],
         // One more, for the observer.
         compute_nodes: cluster.compute_servers.get() + 1,
         mutants: scenario.mutants.iter().map(|name| intern::name(name)).collect(),
         trace: options.trace,
         event_limit: EVENTS_MAX,
-        ..base.named(scenario.name.clone())
-    };
-    override_hostility(&mut config, &scenario.hostility);
-    config
-}
-
-fn override_hostility(config: &mut SimConfig, plan: &HostilityPlan) {
-    let HostilityPlan { word_ns, slow_verb_one_in, slow_verb_factor, .. } = plan;
-    if let Some(word_ns) = word_ns {
-        config.word_ns = word_ns.get();
-    }
-    if let Some(one_in) = slow_verb_one_in {
-        config.slow_verb_one_in = one_in.get();
-    }
-    if let Some(factor) = slow_verb_factor {
-        config.slow_verb_factor = factor.get();
-    }
-    if let Some(one_in) = &plan.duplicate_call_one_in {
-        config.duplicate_call_one_in = one_in.get();
-    }
-    if let Some(one_in) = &plan.reach_delay_one_in {
-        config.reach_delay_one_in = one_in.get();
-    }
-    if let Some(delay_ns) = &plan.reach_delay_ns {
-        config.reach_delay_ns = Interval::new(0, delay_ns.get());
+        cores: cluster.cores.get(),
+        core_cost_ns: Interval::new(0, cluster.core_cost_ns.get()),
+        network: cluster.network.as_ref().map(|network| network.network()),
+        ..scenario.hostility.config(seed).named(scenario.name.clone())
     }
 }
 

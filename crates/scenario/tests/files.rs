@@ -85,6 +85,33 @@ fn impossible_values_are_told_with_those_that_are_possible() {
 }
 
 #[test]
+fn strengths_that_cannot_be_are_told() {
+    let with = |line: &str| format!("{RIGHT}[hostility]\n{line}\n");
+    check(&with("tearing = \"badly\""), 14, &["badly", "none", "in-order", "any-order"]);
+    check(&with("in_posting_order = 1"), 14, &["integer `1`", "boolean"]);
+    check(&with("atomic_window_ns = [0, 2_000_000]"), 14, &["2000000", "0 to 1000000"]);
+    check(&with("late_completion_one_in = -1"), 14, &["-1", "u32"]);
+    check(&with("late_completion_ns = 1_000_001"), 14, &["late_completion_ns is 1000001"]);
+    check(&with("word_ns = 1_000_001"), 14, &["word_ns is 1000001"]);
+    check(&with("slow_verb_factor = 0"), 14, &["slow_verb_factor is 0", "1 to"]);
+}
+
+#[test]
+fn hardware_that_cannot_be_is_told() {
+    let with = |lines: &str| {
+        RIGHT.replace("compute_servers = 2", &format!("compute_servers = 2\n{lines}"))
+    };
+    check(&with("cores = 2"), 7, &["core_cost_ns = 500"]);
+    check(&with("cores = 2000\ncore_cost_ns = 9"), 7, &["cores is 2000", "0 to 1024"]);
+    check(&with("core_cost_ns = 9_000_000"), 7, &["core_cost_ns is 9000000"]);
+    check(&with("network = \"fast\""), 7, &["fast", "NetworkPlan"]);
+    check(&with("[cluster.network]\nspeed = 1"), 8, &["speed", "gigabits_per_second"]);
+    let slow = "[cluster.network]\nlatency_ns = 5\ngigabits_per_second = 0";
+    check(&with(slow), 9, &["gigabits_per_second is 0", "1 to"]);
+    check(&with("[cluster.network]\nissue_ns = 1_000_001"), 8, &["issue_ns is 1000001"]);
+}
+
+#[test]
 fn faults_that_cannot_be_are_told() {
     let with = |lines: &str| format!("{RIGHT}{lines}");
     check(&with("[faults]\nrain = { every = 3 }\n"), 14, &["rain", "lost-completion"]);

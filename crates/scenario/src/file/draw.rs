@@ -2,7 +2,8 @@
 
 use super::Scenario;
 use super::choice::Choice;
-use super::plans::{ClientPlan, ClusterPlan, DatabasePlan, DesignPlan, HostilityPlan};
+use super::hostility::HostilityPlan;
+use super::plans::{ClientPlan, ClusterPlan, DatabasePlan, DesignPlan, NetworkPlan};
 use super::workloads::WorkloadPlan;
 use workload::Random;
 
@@ -22,6 +23,7 @@ impl Scenario {
             drawn.design.get_or_insert_with(DesignPlan::default).draw(&mut random);
         }
         drawn.hostility.draw(&mut random);
+        drawn.cluster.draw_hardware(&mut random);
         drawn
     }
 }
@@ -36,6 +38,20 @@ macro_rules! draw {
 impl ClusterPlan {
     fn draw(&mut self, random: &mut Random) {
         draw!(self, random, memory_servers, compute_servers, placement, coherent);
+    }
+
+    fn draw_hardware(&mut self, random: &mut Random) {
+        draw!(self, random, cores, core_cost_ns);
+        if let Some(network) = &mut self.network {
+            network.draw(random);
+        }
+    }
+}
+
+impl NetworkPlan {
+    fn draw(&mut self, random: &mut Random) {
+        draw!(self, random, issue_ns, serve_read_ns, serve_write_ns, serve_atomic_ns);
+        draw!(self, random, latency_ns, gigabits_per_second, header_bytes);
     }
 }
 
@@ -61,6 +77,11 @@ impl DesignPlan {
 
 impl HostilityPlan {
     fn draw(&mut self, random: &mut Random) {
+        draw_if_any(&mut self.tearing, random);
+        draw_if_any(&mut self.in_posting_order, random);
+        draw_if_any(&mut self.atomic_window_ns, random);
+        draw_if_any(&mut self.late_completion_one_in, random);
+        draw_if_any(&mut self.late_completion_ns, random);
         draw_if_any(&mut self.word_ns, random);
         draw_if_any(&mut self.slow_verb_one_in, random);
         draw_if_any(&mut self.slow_verb_factor, random);

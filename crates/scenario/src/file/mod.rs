@@ -1,11 +1,12 @@
 //! Scenario files: TOML that says what a simulated run is made of.
 //!
-//! To read it: [`plans`] and [`workloads`] (the sections), [`choice`] (values that are drawn for each
+//! To read it: [`plans`], [`hostility`] and [`workloads`] (the sections), [`choice`] (values that are drawn for each
 //! seed), [`faults`] (what goes wrong), `problem` (what is said of a file that is wrong).
 
 pub mod choice;
 mod draw;
 pub mod faults;
+pub mod hostility;
 pub mod plans;
 mod problem;
 mod validate;
@@ -13,7 +14,8 @@ pub mod workloads;
 
 pub use choice::Choice;
 use faults::{PlannedEntry, RatePlan};
-use plans::{ClientPlan, ClusterPlan, DatabasePlan, DesignPlan, Expectation, HostilityPlan};
+use hostility::HostilityPlan;
+use plans::{ClientPlan, ClusterPlan, DatabasePlan, DesignPlan, Expectation};
 pub(crate) use problem::Problem;
 pub use problem::ScenarioError;
 use serde::{Deserialize, Serialize};

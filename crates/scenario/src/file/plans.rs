@@ -3,6 +3,7 @@
 use super::choice::Choice;
 use layout::{IndexKind, PhysicalDesign, Placement, Storage};
 use serde::{Deserialize, Serialize};
+use sim::Network;
 use txn::{Isolation, Oracle};
 
 /// Where things run.
@@ -22,6 +23,19 @@ pub struct ClusterPlan {
     /// Whether memory is coherent with the processors that see it.
     #[serde(default = "either")]
     pub coherent: Choice<bool>,
+    /// Cores of each node, which its processes and services share; 0 is as many as tasks.
+    #[serde(default = "no_cores")]
+    pub cores: Choice<u16>,
+    /// Longest time on a core that a task takes between two awaits, in nanoseconds.
+    #[serde(default = "none")]
+    pub core_cost_ns: Choice<u64>,
+    /// What cards and links are able to do; by default anything, at once.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub network: Option<NetworkPlan>,
+}
+
+fn no_cores() -> Choice<u16> {
+    Choice::only(0)
 }
 
 fn server_mib() -> u64 {
@@ -44,6 +58,56 @@ pub enum NodePlacement {
     Apart,
     /// On the nodes of the memory servers, in turn.
     Together,
+}
+
+/// What cards and links are able to do: what is not named is that of Connect-IB cards, [`Network::connect_ib`].
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NetworkPlan {
+    /// Nanoseconds that a card needs to send a verb.
+    pub issue_ns: Choice<u64>,
+    /// Nanoseconds that a card needs to serve a read.
+    pub serve_read_ns: Choice<u64>,
+    /// Nanoseconds that a card needs to serve a write.
+    pub serve_write_ns: Choice<u64>,
+    /// Nanoseconds that a card needs to serve an atomic.
+    pub serve_atomic_ns: Choice<u64>,
+    /// Nanoseconds from card to card.
+    pub latency_ns: Choice<u64>,
+    /// What a node's link carries in each direction, in bits per nanosecond.
+    pub gigabits_per_second: Choice<u64>,
+    /// Bytes around each message.
+    pub header_bytes: Choice<u64>,
+}
+
+impl Default for NetworkPlan {
+    fn default() -> Self {
+        let network = Network::connect_ib();
+        Self {
+            issue_ns: Choice::only(network.issue_ns),
+            serve_read_ns: Choice::only(network.serve_read_ns),
+            serve_write_ns: Choice::only(network.serve_write_ns),
+            serve_atomic_ns: Choice::only(network.serve_atomic_ns),
+            latency_ns: Choice::only(network.latency_ns),
+            gigabits_per_second: Choice::only(network.gigabits_per_second),
+            header_bytes: Choice::only(network.header_bytes),
+        }
+    }
+}
+
+impl NetworkPlan {
+    /// The network of a scenario that was drawn for a seed.
+    pub(crate) fn network(&self) -> Network {
+        Network {
+            issue_ns: self.issue_ns.get(),
+            serve_read_ns: self.serve_read_ns.get(),
+            serve_write_ns: self.serve_write_ns.get(),
+            serve_atomic_ns: self.serve_atomic_ns.get(),
+            latency_ns: self.latency_ns.get(),
+            gigabits_per_second: self.gigabits_per_second.get(),
+            header_bytes: self.header_bytes.get(),
+        }
+    }
 }
 
 /// How the database is opened.
@@ -226,43 +290,6 @@ impl From<IndexName> for IndexKind {
             IndexName::Tree => Self::Tree,
         }
     }
-}
-
-/// How hostile memory, network and scheduler are without faults.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct HostilityPlan {
-    /// Where the values come from that are not named below.
-    pub level: Level,
-    /// A verb's words spread over up to this many nanoseconds each.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub word_ns: Option<Choice<u64>>,
-    /// One verb in so many is slow; 0 is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub slow_verb_one_in: Option<Choice<u32>>,
-    /// How many times slower.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub slow_verb_factor: Option<Choice<u64>>,
-    /// One call in so many arrives twice; 0 is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub duplicate_call_one_in: Option<Choice<u32>>,
-    /// One arrival at a failure point in so many is held; 0 is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reach_delay_one_in: Option<Choice<u32>>,
-    /// For how long at most, in nanoseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reach_delay_ns: Option<Choice<u64>>,
-}
-
-/// Kinds of worlds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Level {
-    /// Each kind of hostility is on or off by the seed.
-    #[default]
-    Hostile,
-    /// Words still come one by one, and nothing is slow.
-    Quiet,
 }
 
 /// What must hold in the end beyond the checks of every run.

@@ -2,6 +2,7 @@
 
 use super::choice::Choice;
 use super::faults;
+use super::plans::{ClusterPlan, NetworkPlan};
 use super::{Mode, Problem, Scenario};
 use crate::work;
 use std::fmt::Display;
@@ -15,6 +16,10 @@ const CLIENTS_MAX: u32 = 1000;
 const TRANSACTIONS_MAX: u32 = 1_000_000;
 /// Servers of each kind at most.
 const SERVERS_MAX: u16 = 64;
+/// Cores of a node at most.
+const CORES_MAX: u16 = 1024;
+/// A millisecond of virtual time.
+const MILLISECOND_NS: u64 = 1_000_000;
 /// A second of virtual time.
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -23,6 +28,8 @@ pub(super) fn problem(scenario: &Scenario) -> Option<Problem> {
     let check = || -> Result<(), Problem> {
         check_head(scenario)?;
         check_sizes(scenario)?;
+        check_hardware(&scenario.cluster)?;
+        check_hostility(scenario)?;
         check_design(scenario)?;
         check_mode(scenario)?;
         faults::check(scenario)?;
@@ -82,6 +89,55 @@ fn check_sizes(scenario: &Scenario) -> Result<(), Problem> {
         within("database.counters_left", left, 1..=1_000_000)?;
     }
     Ok(())
+}
+
+fn check_hardware(cluster: &ClusterPlan) -> Result<(), Problem> {
+    within("cluster.cores", &cluster.cores, 0..=CORES_MAX)?;
+    within("cluster.core_cost_ns", &cluster.core_cost_ns, 0..=MILLISECOND_NS)?;
+    let are_limited = cluster.cores.values().iter().any(|&cores| cores > 0);
+    if are_limited && cluster.core_cost_ns.values().iter().all(|&cost_ns| cost_ns == 0) {
+        let sentence = "cores that take no time hold nobody up; write core_cost_ns = 500, too";
+        return Err(Problem::new("cluster.cores", sentence));
+    }
+    match &cluster.network {
+        Some(network) => check_network(network),
+        None => Ok(()),
+    }
+}
+
+fn check_network(network: &NetworkPlan) -> Result<(), Problem> {
+    let times = [
+        ("issue_ns", &network.issue_ns),
+        ("serve_read_ns", &network.serve_read_ns),
+        ("serve_write_ns", &network.serve_write_ns),
+        ("serve_atomic_ns", &network.serve_atomic_ns),
+        ("latency_ns", &network.latency_ns),
+    ];
+    for (key, time_ns) in times {
+        within(&format!("cluster.network.{key}"), time_ns, 0..=MILLISECOND_NS)?;
+    }
+    let rate = &network.gigabits_per_second;
+    within("cluster.network.gigabits_per_second", rate, 1..=1_000_000)?;
+    within("cluster.network.header_bytes", &network.header_bytes, 0..=1_000_000)
+}
+
+fn check_hostility(scenario: &Scenario) -> Result<(), Problem> {
+    let plan = &scenario.hostility;
+    let times = [
+        ("word_ns", &plan.word_ns),
+        ("atomic_window_ns", &plan.atomic_window_ns),
+        ("late_completion_ns", &plan.late_completion_ns),
+        ("reach_delay_ns", &plan.reach_delay_ns),
+    ];
+    for (key, time_ns) in times {
+        if let Some(time_ns) = time_ns {
+            within(&format!("hostility.{key}"), time_ns, 0..=MILLISECOND_NS)?;
+        }
+    }
+    match &plan.slow_verb_factor {
+        Some(factor) => within("hostility.slow_verb_factor", factor, 1..=1_000_000),
+        None => Ok(()),
+    }
 }
 
 fn check_design(scenario: &Scenario) -> Result<(), Problem> {

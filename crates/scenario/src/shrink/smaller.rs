@@ -3,7 +3,8 @@
 use crate::file::Choice;
 use crate::file::Scenario;
 use crate::file::faults::PlannedEntry;
-use crate::file::plans::{HostilityPlan, Level};
+use crate::file::hostility::{HostilityPlan, Level, TearingName};
+use crate::file::plans::ClusterPlan;
 use crate::file::workloads::WorkloadPlan;
 
 /// Scenarios that are smaller in one respect each.
@@ -12,6 +13,7 @@ pub(super) fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     clients(scenario, &mut found);
     faults(scenario, &mut found);
     cluster(scenario, &mut found);
+    hardware(scenario, &mut found);
     workload(scenario, &mut found);
     hostility(scenario, &mut found);
     found
@@ -91,6 +93,23 @@ fn cluster(scenario: &Scenario, found: &mut Vec<Scenario>) {
     }
 }
 
+fn hardware(scenario: &Scenario, found: &mut Vec<Scenario>) {
+    let mut with = |is_on: bool, change: &dyn Fn(&mut ClusterPlan)| {
+        if is_on {
+            let mut smaller = scenario.clone();
+            change(&mut smaller.cluster);
+            found.push(smaller);
+        }
+    };
+    let cluster = &scenario.cluster;
+    with(cluster.network.is_some(), &|cluster| cluster.network = None);
+    with(cluster.cores.get() > 0, &|cluster| cluster.cores = Choice::only(0));
+    let is_free = cluster.cores.get() == 0;
+    with(is_free && cluster.core_cost_ns.get() > 0, &|cluster| {
+        cluster.core_cost_ns = Choice::only(0);
+    });
+}
+
 fn workload(scenario: &Scenario, found: &mut Vec<Scenario>) {
     for workload in smaller_workloads(&scenario.workload) {
         let smaller = Scenario { workload, ..scenario.clone() };
@@ -151,6 +170,14 @@ fn hostility(scenario: &Scenario, found: &mut Vec<Scenario>) {
     with(off(&plan.reach_delay_one_in), &|plan| plan.reach_delay_one_in = zero());
     with(off(&plan.duplicate_call_one_in), &|plan| plan.duplicate_call_one_in = zero());
     with(off(&plan.slow_verb_one_in), &|plan| plan.slow_verb_one_in = zero());
+    with(off(&plan.late_completion_one_in), &|plan| plan.late_completion_one_in = zero());
+    let window = &plan.atomic_window_ns;
+    let is_open = window.as_ref().is_none_or(|window_ns| window_ns.get() > 0);
+    with(is_open, &|plan| plan.atomic_window_ns = Some(Choice::only(0)));
+    let is_torn = |tearing: &Choice<TearingName>| tearing.get() != TearingName::None;
+    with(plan.tearing.as_ref().is_none_or(is_torn), &|plan| {
+        plan.tearing = Some(Choice::only(TearingName::None));
+    });
     let is_spread = plan.word_ns.as_ref().is_none_or(|word_ns| word_ns.get() > 1);
     with(is_spread, &|plan| plan.word_ns = Some(Choice::only(1)));
 }

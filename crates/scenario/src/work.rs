@@ -121,6 +121,7 @@ fn churn(
         operations: plan.operations.get(),
         survey_percent: plan.survey_percent.get(),
         delete_percent: plan.delete_percent.get(),
+        tide: plan.tide.get(),
         isolation,
         design,
         group_index: plan.group_index.get().into(),

@@ -110,7 +110,7 @@ impl WorkloadPlan {
             Self::Tpcc(plan) => draw!(plan, random, warehouses, districts, customers, items),
             Self::Churn(plan) => {
                 draw!(plan, random, rows, groups, tags, operations, survey_percent);
-                draw!(plan, random, delete_percent, group_index, tag_index);
+                draw!(plan, random, delete_percent, group_index, tag_index, tide);
             }
             Self::Passing(plan) => draw!(plan, random, tables, change_percent),
         }

@@ -174,6 +174,9 @@ pub struct ChurnPlan {
     pub survey_percent: Choice<u32>,
     /// Deletions among changes of rows that are there, in percent.
     pub delete_percent: Choice<u32>,
+    /// Transactions of a client until the tide turns: rows come, one after another, until it does, and go until
+    /// it turns again; 0: rows come and go at any time.
+    pub tide: Choice<u32>,
     /// How groups are indexed.
     pub group_index: Choice<IndexName>,
     /// How tags are indexed.
@@ -189,6 +192,7 @@ impl Default for ChurnPlan {
             operations: Choice::only(3),
             survey_percent: Choice::only(20),
             delete_percent: Choice::only(30),
+            tide: Choice::only(0),
             group_index: Choice::of(&[IndexName::Hash, IndexName::Tree]),
             tag_index: Choice::of(&[IndexName::Hash, IndexName::Tree]),
         }

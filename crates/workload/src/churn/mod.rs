@@ -53,6 +53,9 @@ pub struct ChurnConfig {
     pub survey_percent: u32,
     /// Deletions among changes of rows that are there, in percent.
     pub delete_percent: u32,
+    /// Transactions of a terminal until the tide turns: rows come, one after another, until it does, and go
+    /// until it turns again, so that ranges fill and empty. 0: rows come and go at any time.
+    pub tide: u32,
     /// How much transactions are kept apart.
     pub isolation: Isolation,
     /// How the table is kept.
@@ -109,6 +112,10 @@ impl Places {
 pub struct Terminal {
     places: Places,
     random: Random,
+    /// Transactions drawn so far.
+    drawn: u64,
+    /// The row that comes or goes next with the tide.
+    next_row: u32,
     changes: Vec<Change>,
 }
 
@@ -182,7 +189,8 @@ impl<E: Env> Workload<E> for Churn {
         seed: u64,
     ) -> Result<Terminal, WorkloadError> {
         let random = Random::stream(seed, TERMINAL_STREAM, u64::from(thread));
-        Ok(Terminal { places: Places::open(database)?, random, changes: Vec::new() })
+        let places = Places::open(database)?;
+        Ok(Terminal { places, random, drawn: 0, next_row: 0, changes: Vec::new() })
     }
 
     async fn run_one(

@@ -12,6 +12,7 @@ fn config(storage: Storage, group_index: IndexKind, tag_index: IndexKind) -> Chu
         operations: 3,
         survey_percent: 5,
         delete_percent: 30,
+        tide: 0,
         isolation: Isolation::Snapshot,
         design: PhysicalDesign { storage, size_hint: 4, ..PhysicalDesign::default() },
         group_index,
@@ -35,6 +36,18 @@ fn every_way_of_reading_agrees() {
             let changes = trial.totals.kind(CHANGE);
             assert!(changes.committed > 300 && changes.rolled_back > 20, "{changes:?}");
         }
+    }
+}
+
+#[test]
+fn rows_come_and_go_with_the_tide() {
+    let config = config(Storage::Tree, IndexKind::Tree, IndexKind::Hash);
+    let config = ChurnConfig { tide: 40, tags: 0, survey_percent: 0, ..config };
+    let mut trial = Trial::load(Churn::new(config).expect("the configuration is right"));
+    for (transactions, rows) in [(40, 30), (80, 0), (120, 30)] {
+        trial.run(transactions);
+        let [check] = &trial.check()[..] else { panic!("there is one check") };
+        assert_eq!((check.ok, &*check.detail), (true, &*format!("{rows} rows")));
     }
 }
 

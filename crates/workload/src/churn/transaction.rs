@@ -13,25 +13,47 @@ pub(super) struct Change {
     row: u32,
     group: i64,
     tag: i64,
-    /// If it is there it goes, and does not just move.
-    deletes: bool,
+    fate: Fate,
+}
+
+/// What becomes of a row that is there, and of one that is not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    /// It comes, or moves.
+    Comes,
+    /// It comes, or goes.
+    Turns,
+    /// It goes, or stays away.
+    Goes,
 }
 
 /// Draws the changes of a transaction, each of another row.
 pub(super) fn draw(config: &ChurnConfig, terminal: &mut Terminal) {
-    let Terminal { random, changes, .. } = terminal;
+    let Terminal { random, drawn, next_row, changes, .. } = terminal;
+    let is_ebb = config.tide > 0 && (*drawn / u64::from(config.tide)) % 2 == 1;
+    *drawn += 1;
     changes.clear();
     for _ in 0..=random.below(u64::from(config.operations)) {
-        let row = random.below(u64::from(config.rows)) as u32;
+        let row = match config.tide {
+            0 => random.below(u64::from(config.rows)) as u32,
+            _ => {
+                *next_row = (*next_row + 1) % config.rows;
+                *next_row
+            }
+        };
         let group = random.below(u64::from(config.groups)) as i64;
         // One row in two takes part in the fight for tags.
         let tag = match random.below(2 * u64::from(config.tags) + 1) {
             tag if tag < u64::from(config.tags) => tag as i64,
             _ => -1 - i64::from(row),
         };
-        let deletes = random.percent(config.delete_percent);
+        let fate = match random.percent(config.delete_percent) {
+            _ if is_ebb => Fate::Goes,
+            true if config.tide == 0 => Fate::Turns,
+            _ => Fate::Comes,
+        };
         if changes.iter().all(|other| other.row != row) {
-            changes.push(Change { row, group, tag, deletes });
+            changes.push(Change { row, group, tag, fate });
         }
     }
 }
@@ -49,11 +71,12 @@ pub(super) async fn change<E: Env>(
     transaction.read_many(&reads, &mut rows).await?;
     for (change, row) in terminal.changes.iter().zip(rows) {
         let row = match row {
-            Some(row) if change.deletes => {
+            Some(row) if change.fate != Fate::Comes => {
                 transaction.delete(row);
                 continue;
             }
             Some(row) => row,
+            None if change.fate == Fate::Goes => continue,
             None => transaction.insert(table, &key(change.row)).await?,
         };
         let mut record = transaction.update(row);

@@ -3,11 +3,11 @@
 //! It is the smallest workload with an invariant, and the first thing to show: the sum of all balances
 //! never changes, whatever snapshot one looks at.
 
-use crate::attempts::{Attempts, result_of};
+use crate::attempts::{self, result_of};
 use crate::catch_up::catch_up;
 use crate::driver::{CheckResult, Finished, RunTotals, TransactionResult, Workload};
 use crate::error::WorkloadError;
-use crate::loading::{self, chunks, share};
+use crate::loading::Numbered;
 use crate::random::Random;
 use fabric::Env;
 use layout::{
@@ -128,16 +128,11 @@ impl<E: Env> Workload<E> for Bank {
         parts: u64,
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError> {
-        let table = find_table(database)?;
-        for batch in chunks(share(self.accounts as u64, part, parts), LOAD_BATCH) {
-            let inserts: Vec<_> =
-                batch.clone().map(|index| (table, key(index as i32 + 1))).collect();
-            let mut open =
-                |_: usize, row: &mut RecordMut<'_>| row.set_int(A_BALANCE, FIRST_BALANCE);
-            loading::insert(lane, &inserts, &mut open).await?;
-            progress(batch.end - batch.start);
-        }
-        Ok(())
+        let (table, rows) = (find_table(database)?, self.accounts as u64);
+        let accounts = Numbered { table, rows, batch: LOAD_BATCH };
+        let key = |number: u64| key(number as i32 + 1);
+        let open = |_: u64, row: &mut RecordMut<'_>| row.set_int(A_BALANCE, FIRST_BALANCE);
+        accounts.load_part(lane, (part, parts), progress, key, open).await
     }
 
     fn terminal(
@@ -156,22 +151,14 @@ impl<E: Env> Workload<E> for Bank {
         lane: &mut Lane<E>,
         terminal: &mut Terminal,
     ) -> Result<Finished, WorkloadError> {
-        let mut attempts = Attempts::new();
         if terminal.random.percent(self.audit_percent) {
-            loop {
-                let attempt = audit(lane, self, terminal.table).await;
-                if let Some(result) = attempts.judge(lane.env(), attempt).await? {
-                    return Ok(attempts.finish(AUDIT, result, 0));
-                }
-            }
+            let audit = async |lane: &mut Lane<E>| audit(lane, self, terminal.table).await;
+            return attempts::run(lane, AUDIT, audit).await;
         }
         let input = draw_transfer(&mut terminal.random, self.accounts);
-        loop {
-            let attempt = transfer(lane, self.isolation, terminal, input).await;
-            if let Some(result) = attempts.judge(lane.env(), attempt).await? {
-                return Ok(attempts.finish(TRANSFER, result, 0));
-            }
-        }
+        let transfer =
+            async |lane: &mut Lane<E>| transfer(lane, self.isolation, terminal, input).await;
+        attempts::run(lane, TRANSFER, transfer).await
     }
 
     async fn check(
@@ -183,16 +170,13 @@ impl<E: Env> Workload<E> for Bank {
     ) -> Result<Vec<CheckResult>, WorkloadError> {
         let table = find_table(database)?;
         catch_up(lane).await?;
-        let mut attempts = Attempts::new();
-        loop {
-            let mut seen = Seen::default();
-            let attempt = look(lane, table, &mut seen).await;
-            match attempts.judge(lane.env(), attempt).await? {
-                None => {}
-                Some(TransactionResult::Aborted(reason)) => return Err(reason.into()),
-                Some(_) => return Ok(self.judge(&seen)),
-            }
-        }
+        let mut seen = Seen::default();
+        let look = async |lane: &mut Lane<E>| {
+            seen = Seen::default();
+            look(lane, table, &mut seen).await
+        };
+        attempts::insist(lane, look).await?;
+        Ok(self.judge(&seen))
     }
 }
 

@@ -5,24 +5,17 @@
 //! newest there was when it began had all that was frozen: one that is newer still was frozen since. No
 //! row is touched for it: one that a dead compute server has locked would be in the way.
 
-use crate::attempts::{Attempts, result_of};
+use crate::attempts::insist;
 use crate::driver::TransactionResult;
 use crate::error::WorkloadError;
 use fabric::Env;
-use txn::{Isolation, Lane, Outcome};
+use txn::{Isolation, Lane};
 
 /// Abandons a transaction, so that the lane's next snapshot covers all that is committed now.
 pub async fn catch_up<E: Env>(lane: &mut Lane<E>) -> Result<(), WorkloadError> {
-    let mut attempts = Attempts::new();
-    loop {
-        let attempt = match lane.begin(Isolation::Snapshot).await {
-            Ok(_abandoned) => return Ok(()),
-            Err(abort) => Ok(result_of(Outcome::Aborted(abort))),
-        };
-        if let Some(TransactionResult::Aborted(reason)) =
-            attempts.judge(lane.env(), attempt).await?
-        {
-            return Err(reason.into());
-        }
-    }
+    let abandon = async |lane: &mut Lane<E>| {
+        let _abandoned = lane.begin(Isolation::Snapshot).await?;
+        Ok(TransactionResult::RolledBack)
+    };
+    insist(lane, abandon).await.map(drop)
 }

@@ -3,11 +3,11 @@
 //!
 //! A transaction writes every row that its result depends on, so snapshots suffice.
 
-use crate::attempts::{Attempts, result_of};
+use crate::attempts::{self, result_of};
 use crate::catch_up::catch_up;
 use crate::driver::{CheckResult, Finished, RunTotals, TransactionResult, Workload};
 use crate::error::WorkloadError;
-use crate::loading::{self, chunks, share};
+use crate::loading::Numbered;
 use crate::random::Random;
 use fabric::Env;
 use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, RecordMut, RecordRef, Schema};
@@ -108,17 +108,11 @@ impl<E: Env> Workload<E> for Cycle {
         parts: u64,
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError> {
-        let table = find_table(database)?;
-        for chunk in chunks(share(self.rows, part, parts), LOAD_BATCH) {
-            let inserts: Vec<_> = chunk.clone().map(|row| (table, key(row))).collect();
-            let mut fill = |index: usize, row: &mut RecordMut<'_>| {
-                let next = (chunk.start + index as u64 + 1) % self.rows;
-                row.set_int(NEXT, next as i64);
-            };
-            loading::insert(lane, &inserts, &mut fill).await?;
-            progress(chunk.end - chunk.start);
-        }
-        Ok(())
+        let ring = Numbered { table: find_table(database)?, rows: self.rows, batch: LOAD_BATCH };
+        let fill = |number: u64, row: &mut RecordMut<'_>| {
+            row.set_int(NEXT, ((number + 1) % self.rows) as i64);
+        };
+        ring.load_part(lane, (part, parts), progress, key, fill).await
     }
 
     fn terminal(
@@ -139,14 +133,12 @@ impl<E: Env> Workload<E> for Cycle {
     ) -> Result<Finished, WorkloadError> {
         let is_walk = terminal.random.percent(self.walk_percent);
         let first = terminal.random.below(self.rows);
-        let mut attempts = Attempts::new();
-        loop {
-            let attempt = match is_walk {
-                true => self.walk(lane, terminal.table).await,
-                false => self.rotate(lane, terminal.table, first).await,
-            };
-            if let Some(result) = attempts.judge(lane.env(), attempt).await? {
-                return Ok(attempts.finish(if is_walk { WALK } else { ROTATE }, result, 0));
+        let table = terminal.table;
+        match is_walk {
+            true => attempts::run(lane, WALK, async |lane| self.walk(lane, table).await).await,
+            false => {
+                let rotate = async |lane: &mut Lane<E>| self.rotate(lane, table, first).await;
+                attempts::run(lane, ROTATE, rotate).await
             }
         }
     }
@@ -160,21 +152,9 @@ impl<E: Env> Workload<E> for Cycle {
     ) -> Result<Vec<CheckResult>, WorkloadError> {
         let table = find_table(database)?;
         catch_up(lane).await?;
-        let mut attempts = Attempts::new();
-        loop {
-            let attempt = self.walk(lane, table).await;
-            if let Err(WorkloadError::Inconsistent(what)) = attempt {
-                return Ok(vec![CheckResult::fails(ONE_RING, what)]);
-            }
-            match attempts.judge(lane.env(), attempt).await? {
-                None => {}
-                Some(TransactionResult::Aborted(reason)) => return Err(reason.into()),
-                Some(_) => {
-                    let told = format!("{} rows", self.rows);
-                    return Ok(vec![CheckResult::holds(ONE_RING, told)]);
-                }
-            }
-        }
+        let walked = attempts::insist(lane, async |lane| self.walk(lane, table).await).await;
+        let told = walked.map(|_| format!("{} rows", self.rows));
+        Ok(vec![CheckResult::of(ONE_RING, told)?])
     }
 }
 

@@ -29,11 +29,15 @@ pub trait Workload<E: Env>: Sized {
     /// The names of the tables.
     fn table_names(&self) -> &'static [&'static str];
 
-    /// Rows that loading will insert, over all parts.
-    fn load_rows(&self) -> u64;
+    /// Rows that loading will insert, over all parts: none, unless the workload begins with some.
+    fn load_rows(&self) -> u64 {
+        0
+    }
 
     /// The most parts that loading can usefully be split into.
-    fn load_parts(&self) -> u64;
+    fn load_parts(&self) -> u64 {
+        1
+    }
 
     /// Bytes of remote memory to plan for the loaded database, rows and indexes together, with room
     /// for the growth of a short run.
@@ -46,15 +50,17 @@ pub trait Workload<E: Env>: Sized {
     ) -> impl Future<Output = Result<(), WorkloadError>>;
 
     /// Loads part `part` of `parts`; parts may be loaded side by side. Calls `progress` with the number
-    /// of rows inserted since the last call.
+    /// of rows inserted since the last call. Where transactions make all rows there is nothing to load.
     fn load_part(
         &self,
-        database: &Database<E>,
-        lane: &mut Lane<E>,
-        part: u64,
-        parts: u64,
-        progress: &dyn Fn(u64),
-    ) -> impl Future<Output = Result<(), WorkloadError>>;
+        _database: &Database<E>,
+        _lane: &mut Lane<E>,
+        _part: u64,
+        _parts: u64,
+        _progress: &dyn Fn(u64),
+    ) -> impl Future<Output = Result<(), WorkloadError>> {
+        std::future::ready(Ok(()))
+    }
 
     /// The terminal of thread `thread` of `threads`. Equal seeds give equal inputs.
     fn terminal(
@@ -271,5 +277,18 @@ impl CheckResult {
     /// A check that fails.
     pub fn fails(name: &'static str, detail: String) -> Self {
         Self { name, ok: false, detail }
+    }
+
+    /// The check of a look that refuses what is inconsistent, and else tells how much it saw. Other errors
+    /// are none of the database's contents.
+    pub(crate) fn of(
+        name: &'static str,
+        look: Result<String, WorkloadError>,
+    ) -> Result<Self, WorkloadError> {
+        match look {
+            Ok(told) => Ok(Self::holds(name, told)),
+            Err(WorkloadError::Inconsistent(what)) => Ok(Self::fails(name, what)),
+            Err(error) => Err(error),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Loading a table in parts: who inserts which rows, some at a time.
 
-use crate::attempts::{Attempts, result_of};
+use crate::attempts::{insist, result_of};
 use crate::driver::TransactionResult;
 use crate::error::WorkloadError;
 use fabric::Env;
@@ -27,16 +27,39 @@ pub async fn insert<E: Env>(
     keys: &[(TableId, Key)],
     fill: &mut dyn FnMut(usize, &mut RecordMut<'_>),
 ) -> Result<(), WorkloadError> {
-    let mut attempts = Attempts::new();
     let mut rows = Vec::with_capacity(keys.len());
-    loop {
-        let attempt = attempt(lane, keys, &mut rows, fill).await;
-        match attempts.judge(lane.env(), attempt).await? {
-            None => {}
-            Some(TransactionResult::Committed) => return Ok(()),
-            Some(TransactionResult::Aborted(reason)) => return Err(WorkloadError::Aborted(reason)),
-            Some(_) => return Err(WorkloadError::Unknown("a transaction of the load")),
+    match insist(lane, async |lane| attempt(lane, keys, &mut rows, fill).await).await? {
+        TransactionResult::Committed => Ok(()),
+        _ => Err(WorkloadError::Unknown("a transaction of the load")),
+    }
+}
+
+/// A table whose rows are numbered from 0.
+pub struct Numbered {
+    /// The table.
+    pub table: TableId,
+    /// How many rows it has.
+    pub rows: u64,
+    /// Rows that are inserted in one transaction.
+    pub batch: u64,
+}
+
+impl Numbered {
+    /// Loads part `part` of `parts`. Keys and contents follow from the rows' numbers.
+    pub async fn load_part<E: Env>(
+        &self,
+        lane: &mut Lane<E>,
+        (part, parts): (u64, u64),
+        progress: &dyn Fn(u64),
+        key: impl Fn(u64) -> Key,
+        fill: impl Fn(u64, &mut RecordMut<'_>),
+    ) -> Result<(), WorkloadError> {
+        for chunk in chunks(share(self.rows, part, parts), self.batch) {
+            let keys: Vec<_> = chunk.clone().map(|row| (self.table, key(row))).collect();
+            insert(lane, &keys, &mut |index, row| fill(chunk.start + index as u64, row)).await?;
+            progress(chunk.end - chunk.start);
         }
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@
 //! the other, with the same value, by key and through every index there is. A table may be gone at any
 //! moment, and then the transaction ends without effect; it may come back under its name, empty.
 
-use crate::attempts::{Attempts, result_of};
+use crate::attempts::{self, Attempts, result_of};
 use crate::catch_up::catch_up;
 use crate::driver::{CheckResult, Finished, RunTotals, TransactionResult, Workload};
 use crate::error::WorkloadError;
@@ -83,14 +83,6 @@ impl<E: Env> Workload<E> for Passing {
         &NAMES[..self.tables as usize]
     }
 
-    fn load_rows(&self) -> u64 {
-        0
-    }
-
-    fn load_parts(&self) -> u64 {
-        1
-    }
-
     fn memory_bytes(&self) -> u64 {
         BASE_BYTES
     }
@@ -99,18 +91,6 @@ impl<E: Env> Workload<E> for Passing {
         for name in &NAMES[..self.tables as usize] {
             database.create_table(spec(name, self.design.clone())?).await?;
         }
-        Ok(())
-    }
-
-    /// Nothing: tables are empty when they are made.
-    async fn load_part(
-        &self,
-        _database: &Database<E>,
-        _lane: &mut Lane<E>,
-        _part: u64,
-        _parts: u64,
-        _progress: &dyn Fn(u64),
-    ) -> Result<(), WorkloadError> {
         Ok(())
     }
 
@@ -139,14 +119,10 @@ impl<E: Env> Workload<E> for Passing {
         }
         let value = terminal.random.percent(60).then(|| terminal.random.below(1 << 30) as i64);
         let kind = if value.is_some() { PUT } else { LOOK };
-        let mut attempts = Attempts::new();
-        loop {
-            let attempt = use_table(lane, &terminal.database, self.isolation, name, value).await;
-            let attempt = unless_passed(attempt);
-            if let Some(result) = attempts.judge(lane.env(), attempt).await? {
-                return Ok(attempts.finish(kind, result, 0));
-            }
-        }
+        let use_it = async |lane: &mut Lane<E>| {
+            unless_passed(use_table(lane, &terminal.database, self.isolation, name, value).await)
+        };
+        attempts::run(lane, kind, use_it).await
     }
 
     async fn check(
@@ -158,32 +134,31 @@ impl<E: Env> Workload<E> for Passing {
     ) -> Result<Vec<CheckResult>, WorkloadError> {
         database.refresh().await?;
         catch_up(lane).await?;
-        let mut there = 0;
-        for name in &NAMES[..self.tables as usize] {
-            let mut attempts = Attempts::new();
-            loop {
-                let attempt = use_table(lane, database, Isolation::Snapshot, name, None).await;
-                let attempt = unless_passed(attempt);
-                if let Err(WorkloadError::Inconsistent(what)) = attempt {
-                    return Ok(vec![CheckResult::fails(PAIRS, what)]);
-                }
-                match attempts.judge(lane.env(), attempt).await? {
-                    None => {}
-                    Some(TransactionResult::Aborted(reason)) => return Err(reason.into()),
-                    Some(result) => {
-                        there += u32::from(result == TransactionResult::Committed);
-                        break;
-                    }
-                }
-            }
-        }
-        Ok(vec![CheckResult::holds(PAIRS, format!("in {there} tables"))])
+        let told = self.look_at_all(database, lane).await;
+        Ok(vec![CheckResult::of(PAIRS, told)?])
     }
 }
 
 const PAIRS: &str = "rows that are written together are seen together";
 
 impl Passing {
+    /// Looks at every table that is there, and tells how many are.
+    async fn look_at_all<E: Env>(
+        &self,
+        database: &Database<E>,
+        lane: &mut Lane<E>,
+    ) -> Result<String, WorkloadError> {
+        let mut there = 0;
+        for name in &NAMES[..self.tables as usize] {
+            let look = async |lane: &mut Lane<E>| {
+                unless_passed(use_table(lane, database, Isolation::Snapshot, name, None).await)
+            };
+            let result = attempts::insist(lane, look).await?;
+            there += u32::from(result == TransactionResult::Committed);
+        }
+        Ok(format!("in {there} tables"))
+    }
+
     /// Makes or drops a table, or one of its indexes.
     async fn change<E: Env>(
         &self,

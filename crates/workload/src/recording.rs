@@ -4,6 +4,8 @@
 //! A session records for itself; the histories are put together when the run is over. An attempt that
 //! never ended, because its client was killed or gave up, is recorded as one of unknown outcome.
 
+use crate::driver::TransactionResult;
+use crate::error::WorkloadError;
 use check::history::{Ended, Event, HistoryBuilder, Step};
 use check::{History, Outcome};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
@@ -118,8 +120,14 @@ impl Session {
         self.attempt.steps.push(Done::ReadValue { register, value });
     }
 
-    /// The attempt has ended.
-    pub(crate) fn end(&mut self, now_ns: u64, outcome: Outcome) {
+    /// The attempt has ended, and its client was told so.
+    pub(crate) fn end(&mut self, now_ns: u64, attempt: &Result<TransactionResult, WorkloadError>) {
+        let outcome = match attempt {
+            Ok(TransactionResult::Committed) => Outcome::Committed,
+            Ok(TransactionResult::Unknown) => Outcome::Unknown,
+            // A statement that fails rolls its transaction back.
+            Ok(_) | Err(_) => Outcome::Aborted,
+        };
         self.close(Some(now_ns), outcome);
     }
 
@@ -186,7 +194,7 @@ mod tests {
         assert_eq!(outcomes(&recordings), []);
         session.begin(20);
         session.append(1, session.value());
-        session.end(30, Outcome::Committed);
+        session.end(30, &Ok(TransactionResult::Committed));
         session.begin(40);
         session.append(1, session.value());
         drop(session);

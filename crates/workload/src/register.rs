@@ -9,14 +9,13 @@
 //!
 //! Registers are made by their first write, while others look for them.
 
-use crate::attempts::{Attempts, result_of};
+use crate::attempts::{self, result_of};
 use crate::catch_up::catch_up;
 use crate::driver::{CheckResult, Finished, RunTotals, TransactionResult, Workload};
 use crate::error::WorkloadError;
 use crate::random::Random;
 use crate::recording::{Recordings, Session};
 use crate::verdicts::verdicts;
-use check::Outcome;
 use fabric::Env;
 use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, RecordRef, Schema};
 use txn::{Database, Isolation, Lane, RowId, TableId, TableSpec, Transaction};
@@ -121,13 +120,7 @@ impl Terminal {
             LONG_READ => self.long_read(lane).await,
             _ => self.short(lane).await,
         };
-        let outcome = match attempt {
-            Ok(TransactionResult::Committed) => Outcome::Committed,
-            Ok(TransactionResult::Unknown) => Outcome::Unknown,
-            // A statement that fails rolls its transaction back.
-            Ok(_) | Err(_) => Outcome::Aborted,
-        };
-        self.session.end(lane.env().now_ns(), outcome);
+        self.session.end(lane.env().now_ns(), &attempt);
         attempt
     }
 
@@ -195,14 +188,6 @@ impl<E: Env> Workload<E> for Register {
         &[TABLE]
     }
 
-    fn load_rows(&self) -> u64 {
-        0
-    }
-
-    fn load_parts(&self) -> u64 {
-        1
-    }
-
     fn memory_bytes(&self) -> u64 {
         BASE_BYTES + self.config.registers * REGISTER_BYTES
     }
@@ -213,18 +198,6 @@ impl<E: Env> Workload<E> for Register {
         let schema = Schema::new(TABLE, columns, &[0])?;
         let design = self.config.design.clone();
         database.create_table(TableSpec { schema, design, indexes: vec![] }).await?;
-        Ok(())
-    }
-
-    /// Nothing: registers are made by their first write.
-    async fn load_part(
-        &self,
-        _database: &Database<E>,
-        _lane: &mut Lane<E>,
-        _part: u64,
-        _parts: u64,
-        _progress: &dyn Fn(u64),
-    ) -> Result<(), WorkloadError> {
         Ok(())
     }
 
@@ -257,13 +230,7 @@ impl<E: Env> Workload<E> for Register {
             true => WRITE,
             false => READ,
         };
-        let mut attempts = Attempts::new();
-        loop {
-            let attempt = terminal.recorded(lane, kind).await;
-            if let Some(result) = attempts.judge(lane.env(), attempt).await? {
-                return Ok(attempts.finish(kind, result, 0));
-            }
-        }
+        attempts::run(lane, kind, async |lane| terminal.recorded(lane, kind).await).await
     }
 
     /// Reads all registers once more, and judges.
@@ -277,21 +244,14 @@ impl<E: Env> Workload<E> for Register {
         catch_up(lane).await?;
         let table = database.table(TABLE).ok_or(WorkloadError::NoTable(TABLE))?;
         let mut session = self.recordings.open();
-        let mut attempts = Attempts::new();
-        loop {
+        let look = async |lane: &mut Lane<E>| {
             session.begin(lane.env().now_ns());
             let attempt = read_all(lane, table, self.config.registers, &mut session).await;
-            let outcome = match attempt {
-                Ok(TransactionResult::Committed) => Outcome::Committed,
-                _ => Outcome::Aborted,
-            };
-            session.end(lane.env().now_ns(), outcome);
-            match attempts.judge(lane.env(), attempt).await? {
-                None => {}
-                Some(TransactionResult::Aborted(reason)) => return Err(reason.into()),
-                Some(_) => return Ok(self.verdicts()),
-            }
-        }
+            session.end(lane.env().now_ns(), &attempt);
+            attempt
+        };
+        attempts::insist(lane, look).await?;
+        Ok(self.verdicts())
     }
 }
 

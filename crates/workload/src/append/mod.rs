@@ -15,7 +15,7 @@ mod tests;
 
 use crate::driver::{CheckResult, Finished, RunTotals, Workload};
 use crate::error::WorkloadError;
-use crate::loading::{self, chunks, share};
+use crate::loading::Numbered;
 use crate::recording::Recordings;
 use crate::verdicts::verdicts;
 use fabric::Env;
@@ -194,14 +194,10 @@ impl<E: Env> Workload<E> for Append {
         parts: u64,
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError> {
-        let table = self.table(database)?;
-        for chunk in chunks(share(self.config.lists, part, parts), LOAD_BATCH) {
-            let inserts: Vec<_> = chunk.clone().map(|list| (table, key(list))).collect();
-            let mut empty = |_: usize, row: &mut RecordMut<'_>| row.set_bytes(ELEMENTS, &[]);
-            loading::insert(lane, &inserts, &mut empty).await?;
-            progress(chunk.end - chunk.start);
-        }
-        Ok(())
+        let (table, rows) = (self.table(database)?, self.config.lists);
+        let lists = Numbered { table, rows, batch: LOAD_BATCH };
+        let empty = |_: u64, row: &mut RecordMut<'_>| row.set_bytes(ELEMENTS, &[]);
+        lists.load_part(lane, (part, parts), progress, key, empty).await
     }
 
     fn terminal(

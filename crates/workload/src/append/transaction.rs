@@ -2,12 +2,11 @@
 //! were drawn, then the commit.
 
 use super::{Append, append, elements, key};
-use crate::attempts::{Attempts, result_of};
+use crate::attempts::{Attempts, insist, result_of};
 use crate::driver::{Finished, TransactionResult};
 use crate::error::WorkloadError;
 use crate::random::Random;
 use crate::recording::Session;
-use check::Outcome;
 use fabric::Env;
 use layout::Key;
 use txn::{Isolation, Lane, RowId, TableId, Transaction};
@@ -69,20 +68,20 @@ impl Terminal {
     ) -> Result<Finished, WorkloadError> {
         self.draw();
         let has_appends = self.operations.iter().any(|operation| operation.is_append);
-        let mut attempts = Attempts::new();
-        loop {
-            let is_recorded = self.recorded_left > 0;
+        let mut is_recorded = false;
+        let attempt = async |lane: &mut Lane<E>| {
+            is_recorded = self.recorded_left > 0;
             if !is_recorded {
                 // What nobody writes down must not be seen by others.
                 self.operations.iter_mut().for_each(|operation| operation.is_append = false);
             }
             self.recorded_left = self.recorded_left.saturating_sub(1);
-            let attempt = self.recorded_attempt(lane, is_recorded).await;
-            if let Some(result) = attempts.judge(lane.env(), attempt).await? {
-                let kind = if has_appends && is_recorded { APPEND } else { READ };
-                return Ok(attempts.finish(kind, result, 0));
-            }
-        }
+            self.recorded_attempt(lane, is_recorded).await
+        };
+        let mut attempts = Attempts::new();
+        let result = attempts.repeat(lane, attempt).await?;
+        let kind = if has_appends && is_recorded { APPEND } else { READ };
+        Ok(attempts.finish(kind, result, 0))
     }
 
     fn draw(&mut self) {
@@ -112,13 +111,7 @@ impl Terminal {
         }
         self.session.begin(lane.env().now_ns());
         let attempt = self.attempt(lane).await;
-        let outcome = match attempt {
-            Ok(TransactionResult::Committed) => Outcome::Committed,
-            Ok(TransactionResult::Unknown) => Outcome::Unknown,
-            // A statement that fails rolls its transaction back.
-            Ok(_) | Err(_) => Outcome::Aborted,
-        };
-        self.session.end(lane.env().now_ns(), outcome);
+        self.session.end(lane.env().now_ns(), &attempt);
         attempt
     }
 
@@ -171,21 +164,13 @@ pub(super) async fn read_all<E: Env>(
     table: TableId,
     session: &mut Session,
 ) -> Result<(), WorkloadError> {
-    let mut attempts = Attempts::new();
-    loop {
+    let look = async |lane: &mut Lane<E>| {
         session.begin(lane.env().now_ns());
         let attempt = visit_all(lane, table, session).await;
-        let outcome = match attempt {
-            Ok(TransactionResult::Committed) => Outcome::Committed,
-            _ => Outcome::Aborted,
-        };
-        session.end(lane.env().now_ns(), outcome);
-        match attempts.judge(lane.env(), attempt).await? {
-            None => {}
-            Some(TransactionResult::Aborted(reason)) => return Err(reason.into()),
-            Some(_) => return Ok(()),
-        }
-    }
+        session.end(lane.env().now_ns(), &attempt);
+        attempt
+    };
+    insist(lane, look).await.map(drop)
 }
 
 async fn visit_all<E: Env>(

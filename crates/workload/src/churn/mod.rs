@@ -11,7 +11,7 @@ mod transaction;
 #[cfg(test)]
 mod tests;
 
-use crate::attempts::Attempts;
+use crate::attempts::{self, Attempts};
 use crate::catch_up::catch_up;
 use crate::driver::{CheckResult, Finished, RunTotals, TransactionResult, Workload};
 use crate::error::WorkloadError;
@@ -134,14 +134,6 @@ impl<E: Env> Workload<E> for Churn {
         &[TABLE]
     }
 
-    fn load_rows(&self) -> u64 {
-        0
-    }
-
-    fn load_parts(&self) -> u64 {
-        1
-    }
-
     fn memory_bytes(&self) -> u64 {
         BASE_BYTES + u64::from(self.config.rows) * ROW_BYTES
     }
@@ -169,18 +161,6 @@ impl<E: Env> Workload<E> for Churn {
         Ok(())
     }
 
-    /// Nothing: rows come and go.
-    async fn load_part(
-        &self,
-        _database: &Database<E>,
-        _lane: &mut Lane<E>,
-        _part: u64,
-        _parts: u64,
-        _progress: &dyn Fn(u64),
-    ) -> Result<(), WorkloadError> {
-        Ok(())
-    }
-
     fn terminal(
         &self,
         database: &Database<E>,
@@ -200,23 +180,20 @@ impl<E: Env> Workload<E> for Churn {
     ) -> Result<Finished, WorkloadError> {
         let is_survey = terminal.random.percent(self.config.survey_percent);
         transaction::draw(&self.config, terminal);
-        let mut attempts = Attempts::new();
-        loop {
-            let attempt = match is_survey {
-                true => {
-                    survey::survey(lane, &self.config, terminal.places).await.map(|seen| seen.0)
-                }
-                false => transaction::change(lane, &self.config, terminal).await,
+        if is_survey {
+            let survey = async |lane: &mut Lane<E>| {
+                survey::survey(lane, &self.config, terminal.places).await.map(|seen| seen.0)
             };
-            let kind = if is_survey { SURVEY } else { CHANGE };
-            match attempts.judge(lane.env(), attempt).await? {
-                None => {}
-                Some(TransactionResult::Aborted(Abort::UniqueViolation)) => {
-                    return Ok(attempts.finish(kind, TransactionResult::RolledBack, 0));
-                }
-                Some(result) => return Ok(attempts.finish(kind, result, 0)),
-            }
+            return attempts::run(lane, SURVEY, survey).await;
         }
+        let change =
+            async |lane: &mut Lane<E>| transaction::change(lane, &self.config, terminal).await;
+        let mut attempts = Attempts::new();
+        let result = match attempts.repeat(lane, change).await? {
+            TransactionResult::Aborted(Abort::UniqueViolation) => TransactionResult::RolledBack,
+            result => result,
+        };
+        Ok(attempts.finish(CHANGE, result, 0))
     }
 
     async fn check(
@@ -228,24 +205,15 @@ impl<E: Env> Workload<E> for Churn {
     ) -> Result<Vec<CheckResult>, WorkloadError> {
         let places = Places::open(database)?;
         catch_up(lane).await?;
-        let mut attempts = Attempts::new();
-        loop {
-            let attempt = match survey::survey(lane, &self.config, places).await {
-                Err(WorkloadError::Inconsistent(what)) => {
-                    return Ok(vec![CheckResult::fails(AGREE, what)]);
-                }
-                Ok((TransactionResult::Committed, rows)) => {
-                    return Ok(vec![CheckResult::holds(AGREE, format!("{rows} rows"))]);
-                }
-                Ok((result, _)) => Ok(result),
-                Err(error) => Err(error),
-            };
-            if let Some(TransactionResult::Aborted(reason)) =
-                attempts.judge(lane.env(), attempt).await?
-            {
-                return Err(reason.into());
-            }
-        }
+        let mut seen = 0;
+        let look = async |lane: &mut Lane<E>| {
+            let (result, rows) = survey::survey(lane, &self.config, places).await?;
+            seen = rows;
+            Ok(result)
+        };
+        let looked = attempts::insist(lane, look).await;
+        let told = looked.map(|_| format!("{seen} rows"));
+        Ok(vec![CheckResult::of(AGREE, told)?])
     }
 }
 

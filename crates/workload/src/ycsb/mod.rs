@@ -18,10 +18,11 @@ mod tests;
 
 use crate::driver::{CheckResult, Finished, RunTotals, Workload};
 use crate::error::WorkloadError;
-use crate::loading;
+use crate::loading::Numbered;
 pub use config::{Distribution, Letter, Mix, YcsbConfig, YcsbConfigError};
 use fabric::Env;
 use generator::{Generator, Population};
+use layout::RecordMut;
 use std::sync::Arc;
 use tally::Tallies;
 pub use transaction::Terminal;
@@ -107,18 +108,10 @@ impl<E: Env> Workload<E> for Ycsb {
         parts: u64,
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError> {
-        let table = self.table(database)?;
-        let numbers = loading::share(self.config.records, part, parts);
-        for chunk in loading::chunks(numbers, LOAD_ROWS) {
-            let rows = chunk.end - chunk.start;
-            let keys: Vec<_> = chunk.clone().map(|number| (table, record::key(number))).collect();
-            loading::insert(lane, &keys, &mut |index, record| {
-                record::fill(record, &self.config, chunk.start + index as u64);
-            })
-            .await?;
-            progress(rows);
-        }
-        Ok(())
+        let (table, rows) = (self.table(database)?, self.config.records);
+        let records = Numbered { table, rows, batch: LOAD_ROWS };
+        let fill = |number: u64, row: &mut RecordMut<'_>| record::fill(row, &self.config, number);
+        records.load_part(lane, (part, parts), progress, record::key, fill).await
     }
 
     fn terminal(

@@ -12,7 +12,7 @@ mod invariants;
 
 use super::Config;
 use super::tables::Tables;
-use crate::attempts::{Attempts, result_of};
+use crate::attempts::{insist, result_of};
 use crate::catch_up::catch_up;
 use crate::driver::{CheckResult, RunTotals, TransactionResult};
 use crate::error::WorkloadError;
@@ -43,16 +43,13 @@ async fn read_facts<E: Env>(
     tables: &Tables,
     config: &Config,
 ) -> Result<Facts, WorkloadError> {
-    let mut attempts = Attempts::new();
-    loop {
-        let mut facts = Facts::new(config);
-        let attempt = try_read(lane, tables, &mut facts).await;
-        match attempts.judge(lane.env(), attempt).await? {
-            None => {}
-            Some(TransactionResult::Aborted(reason)) => return Err(reason.into()),
-            Some(_) => return Ok(facts),
-        }
-    }
+    let mut facts = Facts::new(config);
+    let read = async |lane: &mut Lane<E>| {
+        facts = Facts::new(config);
+        try_read(lane, tables, &mut facts).await
+    };
+    insist(lane, read).await?;
+    Ok(facts)
 }
 
 async fn try_read<E: Env>(

@@ -8,9 +8,9 @@ use crate::lane::LaneInner;
 use crate::secondary::column_range;
 use crate::transaction::Transaction;
 use crate::value::Visitor;
-use crate::write::{LeafSeen, Owner};
+use crate::write::Owner;
 use fabric::{Batch, Env, Span};
-use index::tree::{LeafRead, LeafView};
+use index::tree::LeafView;
 use layout::bucket::{self, Identity};
 use layout::row::{Cover, KEY, VERSION};
 use layout::{GlobalPtr, Key, RecordRef, VersionWord};
@@ -251,33 +251,6 @@ impl<E: Env> LaneInner<E> {
         }
         self.open_table(range.table).await?;
         Ok(range)
-    }
-
-    /// A leaf that covers `key`, read now or earlier in this transaction. No verbs may be posted.
-    pub(crate) async fn leaf_for(&mut self, owner: Owner, key: &Key) -> Result<usize, TxnError> {
-        if let Some(seen) = self.seen_leaf(owner, key.words()) {
-            return Ok(seen);
-        }
-        let tree = self.tree(owner);
-        let mut batch = self.batch.take().unwrap_or_default();
-        batch.clear_verbs();
-        let posted = index::tree::post_leaf(&mut batch, &tree, self.leaf_cache(owner), key.words());
-        self.batch = Some(batch);
-        if let Some(posted) = posted {
-            self.execute().await?;
-            let batch = self.batch.as_ref().expect("the batch came back");
-            if let Some(read) = index::tree::accept_leaf(batch, &tree, posted, key.words()) {
-                return Ok(self.note_leaf(owner, &read));
-            }
-        }
-        let span = self.batch().put(key.words());
-        Box::pin(self.find_leaf(owner, span)).await
-    }
-
-    pub(crate) fn note_leaf(&mut self, owner: Owner, read: &LeafRead) -> usize {
-        let LeafRead { ptr, span, insert } = *read;
-        self.leaves_seen.push(LeafSeen { owner, leaf: ptr, span, insert, near: 0 });
-        self.leaves_seen.len() - 1
     }
 
     /// Reads the rows behind some entries, and keeps the visible ones that have the entry's key.

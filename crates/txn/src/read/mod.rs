@@ -1,0 +1,165 @@
+//! Point reads: from keys to the versions that the snapshot covers.
+//!
+//! Independent reads go together: one round trip for all buckets and leaves, one more for rows that stand
+//! outside. What is not as usual (old versions, overflow blocks, old directories) is settled one by one
+//! in [`crate::old_version`].
+//!
+//! To read it: [`post`] (what is asked for), [`settle`] (what came), [`leaf`] (leaves of trees, of which a
+//! transaction reads each once).
+
+mod leaf;
+mod post;
+mod settle;
+
+use crate::abort::TxnError;
+use crate::access::{RowId, State};
+use crate::catalog::TableId;
+use crate::lane::LaneInner;
+use crate::transaction::Transaction;
+use fabric::{Env, Span};
+use index::tree::PostedLeaf;
+use layout::{GlobalPtr, Key};
+pub(crate) use post::access_hash;
+pub use post::{ACCESSES_MAX, ARENA_WORDS_MAX};
+
+/// A read on its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Pending {
+    access: u32,
+    step: Step,
+    /// Where the result of the last verb stands.
+    span: Span,
+}
+
+/// What a read waits for.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Bucket(GlobalPtr),
+    Leaf(Option<PostedLeaf>),
+    /// A leaf that the transaction has read before.
+    Seen(u32),
+    Row(GlobalPtr),
+    /// The bucket has an overflow chain, or the directory was old.
+    Chain,
+    /// The version in place is not the snapshot's.
+    Old(GlobalPtr),
+    Settled,
+}
+
+impl<E: Env> Transaction<'_, E> {
+    /// Reads one row: one round trip where rows stand in their buckets and the version is current.
+    #[inline]
+    pub async fn read(&mut self, table: TableId, key: &Key) -> Result<Option<RowId>, TxnError> {
+        let mut found = std::mem::take(&mut self.lane().scratch.found);
+        let result = self.read_many(&[(table, *key)], &mut found).await;
+        let row = found.first().copied().flatten();
+        self.lane().scratch.found = found;
+        result.map(|()| row)
+    }
+
+    /// Reads independent rows together; `found` gets one entry per read.
+    #[inline]
+    pub async fn read_many(
+        &mut self,
+        reads: &[(TableId, Key)],
+        found: &mut Vec<Option<RowId>>,
+    ) -> Result<(), TxnError> {
+        found.clear();
+        let lane = self.lane();
+        lane.read_count += reads.len() as u32;
+        let transaction = lane.transaction;
+        let mut visit = |access, state| {
+            let is_there = !matches!(state, State::Absent | State::Deleted);
+            found.push(is_there.then(|| RowId::new(access, transaction)));
+        };
+        lane.locate_many(reads, &mut visit).await
+    }
+}
+
+/// Whether two keys are the same; they have a few words, for which a call is too much.
+#[inline]
+pub(crate) fn same_words(one: &[u64], other: &[u64]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one == other)
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Finds or reads every key's row; `visit` gets the access of each, in order.
+    #[inline]
+    pub(crate) async fn locate_many(
+        &mut self,
+        keys: &[(TableId, Key)],
+        visit: &mut impl FnMut(u32, State),
+    ) -> Result<(), TxnError> {
+        let mut order = std::mem::take(&mut self.scratch.spans);
+        let mut pending = std::mem::take(&mut self.scratch.pending);
+        order.clear();
+        pending.clear();
+        let result = self.locate_all(keys, &mut order, &mut pending).await;
+        if result.is_ok() {
+            for place in &order {
+                visit(place.at, self.accesses[place.at as usize].state);
+            }
+        }
+        self.scratch.spans = order;
+        self.scratch.pending = pending;
+        result
+    }
+
+    #[inline]
+    async fn locate_all(
+        &mut self,
+        keys: &[(TableId, Key)],
+        order: &mut Vec<Span>,
+        pending: &mut Vec<Pending>,
+    ) -> Result<(), TxnError> {
+        self.batch().clear_verbs();
+        let mut open = None;
+        let mut key_words = 0;
+        for (table, key) in keys {
+            if open != Some(table) {
+                if !self.is_open(table.0) {
+                    self.open_table(table.0).await?;
+                }
+                open = Some(table);
+                key_words = self.info(table.0).row.key_words;
+            }
+            if key.words().len() != key_words as usize {
+                return Err(self.info(table.0).wrong_key(key).into());
+            }
+            let access = self.post_lookup(table.0, key, pending)?;
+            order.push(Span { at: access, words: 0 });
+        }
+        self.settle_pending(pending).await
+    }
+
+    /// Carries out what was posted and settles every access of the list.
+    #[inline]
+    pub(crate) async fn settle_pending(&mut self, pending: &mut [Pending]) -> Result<(), TxnError> {
+        if pending.is_empty() {
+            return Ok(());
+        }
+        if !self.batch().is_empty() {
+            self.execute().await?;
+        }
+        self.batch().clear_verbs();
+        for place in pending.iter_mut() {
+            if !matches!(place.step, Step::Row(_)) && self.advance(place)? {
+                Box::pin(self.find_and_advance(place)).await?;
+            }
+        }
+        if !self.batch().is_empty() {
+            self.execute().await?;
+        }
+        for place in pending.iter() {
+            match place.step {
+                Step::Row(row) if self.finish_row(place.access, row, place.span) => {}
+                Step::Row(row) | Step::Old(row) => {
+                    Box::pin(self.settle_old(place.access, row, place.span)).await?;
+                }
+                Step::Chain => Box::pin(self.settle_bucket(place.access)).await?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

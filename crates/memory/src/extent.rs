@@ -90,9 +90,18 @@ impl Extents {
         Ok(GlobalPtr::new(self.region, offset))
     }
 
-    /// What a wish is answered with when nothing is left.
-    fn full(&self, wanted_bytes: u64) -> AllocateError {
-        AllocateError::Full { wanted_bytes, free_bytes: 0, region_bytes: self.lock().region_bytes }
+    /// As [`Self::allocate`], but nothing is left where the world has this node's memory be full.
+    pub fn allocate_in<E: Env>(
+        &self,
+        env: &E,
+        bytes: u64,
+        label: Label,
+    ) -> Result<GlobalPtr, AllocateError> {
+        if env.refuses_memory() {
+            let region_bytes = self.lock().region_bytes;
+            return Err(AllocateError::Full { wanted_bytes: bytes, free_bytes: 0, region_bytes });
+        }
+        self.allocate(bytes, label)
     }
 
     /// Takes the fresh memory up to `bytes` bytes beyond what was ever touched: where it starts, how much it
@@ -193,10 +202,7 @@ impl<E: Env> Service<E> for ExtentService {
         Box::pin(async move {
             let mut reader = Reader::new(request, "the extent service");
             match reader.number()? {
-                ALLOCATE => {
-                    let (bytes, label) = (reader.number()?, Label(reader.number()?));
-                    self.allocate(bytes, label, env.refuses_memory())
-                }
+                ALLOCATE => self.allocate(env, reader.number()?, Label(reader.number()?)),
                 FREE => {
                     let offset = GlobalPtr::from_word(reader.number()?).offset();
                     self.free(env, offset, Label(reader.number()?)).await
@@ -223,9 +229,8 @@ impl<E: Env> Service<E> for ExtentService {
 }
 
 impl ExtentService {
-    fn allocate(&self, bytes: u64, label: Label, is_full: bool) -> Result<Vec<u8>, CallError> {
-        let extent = if is_full { Err(self.0.full(bytes)) } else { self.0.allocate(bytes, label) };
-        match extent {
+    fn allocate<E: Env>(&self, env: &E, bytes: u64, label: Label) -> Result<Vec<u8>, CallError> {
+        match self.0.allocate_in(env, bytes, label) {
             Ok(ptr) => Ok(Writer::new().number(ptr.word()).finish()),
             Err(AllocateError::Full { wanted_bytes, free_bytes, region_bytes }) => {
                 Ok(Writer::new()

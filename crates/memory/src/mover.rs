@@ -63,12 +63,7 @@ impl MoverService {
 
     /// Memory for an entry. Where a list was dropped on the way there is some, whatever the server has left:
     /// the list's head still leads to it, so the move must not fail then.
-    fn allocate(
-        &self,
-        label: Label,
-        words: u32,
-        refuses_memory: impl FnOnce() -> bool,
-    ) -> Result<GlobalPtr, CallError> {
+    fn allocate<E: Env>(&self, env: &E, label: Label, words: u32) -> Result<GlobalPtr, CallError> {
         let mut pools = self.pools.lock().expect("no holder panics");
         let pool = pools.entry((label, words)).or_default();
         if let Some(ptr) = pool.free.pop() {
@@ -76,10 +71,7 @@ impl MoverService {
         }
         if pool.bump_words < u64::from(words) {
             let bytes = OVERFLOW_EXTENT_BYTES.max(u64::from(words) * layout::WORD_BYTES);
-            if refuses_memory() {
-                return Err(CallError::Refused("memory servers are full".to_owned()));
-            }
-            let extent = self.extents.allocate(bytes, label);
+            let extent = self.extents.allocate_in(env, bytes, label);
             pool.bump = extent.map_err(|error| CallError::Refused(error.to_string()))?;
             pool.bump_words = bytes / layout::WORD_BYTES;
         }
@@ -161,7 +153,7 @@ impl MoverService {
                 next = 0;
             }
         }
-        let entry = self.allocate(request.label, words, || env.refuses_memory())?;
+        let entry = self.allocate(env, request.label, words)?;
         batch.clear_verbs();
         // The entry is private until the head points to it; its header word links to the next entry.
         batch.write_word(entry, next);

@@ -67,6 +67,16 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         self.lane_ref().catalog.info(table).map(|info| &*info.schema)
     }
 
+    /// The table that a row is of.
+    ///
+    /// # Panics
+    /// If another transaction has given the row.
+    #[inline]
+    pub fn table(&self, row: RowId) -> TableId {
+        let lane = self.lane_ref();
+        TableId(lane.accesses[lane.access(row) as usize].table)
+    }
+
     /// A row's columns, own changes included.
     ///
     /// # Panics
@@ -91,7 +101,8 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     #[inline(always)]
     pub fn update(&mut self, row: RowId) -> RecordMut<'_> {
         let lane = self.lane();
-        let (access, payload) = (lane.access(row), lane.make_fresh(row));
+        let access = lane.access(row);
+        let payload = lane.make_fresh(access);
         let table = lane.accesses[access as usize].table;
         let info =
             lane.catalog.tables[table as usize].as_ref().expect("the access names its table");
@@ -122,7 +133,8 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     ) -> Result<Outcome, Abort> {
         let lane = self.lane();
         for row in rows {
-            lane.make_fresh(*row);
+            let access = lane.access(*row);
+            lane.make_fresh(access);
         }
         lane.filling = Some(index);
         Ok(self.commit().await)
@@ -151,10 +163,9 @@ impl<E: Env> LaneInner<E> {
         row.access_in(self.transaction)
     }
 
-    /// Makes a copy that the transaction may change; returns the payload's words.
+    /// Makes a copy of an access's row that the transaction may change; returns the payload's words.
     #[inline(always)]
-    fn make_fresh(&mut self, row: RowId) -> Span {
-        let number = self.access(row);
+    fn make_fresh(&mut self, number: u32) -> Span {
         let access = self.accesses[number as usize];
         assert!(
             access.state != State::Deleted,

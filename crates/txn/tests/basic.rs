@@ -396,27 +396,30 @@ fn row_ids_end_with_their_transaction() {
     }
 }
 
-#[test]
-#[should_panic(expected = "the transaction has deleted this row")]
-fn a_row_is_not_updated_after_its_deletion() {
+/// Reads a row, and does something with it.
+fn with_a_row(wrong: impl FnOnce(&mut Transaction<'_, LocalEnv>, RowId)) {
     let database = database();
     let table = table(&database, "t", Storage::Tree, Vec::new());
     fill(&database, table, 0..1);
     let mut lane = run_now(database.lane()).expect("a lane");
     let mut txn = begin(&mut lane);
     let row = run_now(txn.read(table, &key(0))).expect("read").expect("it is there");
-    txn.delete(row);
-    txn.update(row).set_int(BALANCE, 1);
+    wrong(&mut txn, row);
+}
+
+#[test]
+#[should_panic(expected = "the transaction has deleted this row")]
+fn a_row_is_not_updated_after_its_deletion() {
+    with_a_row(|txn, row| {
+        txn.delete(row);
+        txn.update(row).set_int(BALANCE, 1);
+    });
 }
 
 #[test]
 #[should_panic(expected = "the column holds no number")]
 fn text_is_no_number() {
-    let database = database();
-    let table = table(&database, "t", Storage::Tree, Vec::new());
-    fill(&database, table, 0..1);
-    let mut lane = run_now(database.lane()).expect("a lane");
-    let mut txn = begin(&mut lane);
-    let row = run_now(txn.read(table, &key(0))).expect("read").expect("it is there");
-    txn.row(row).int(NAME);
+    with_a_row(|txn, row| {
+        txn.row(row).int(NAME);
+    });
 }

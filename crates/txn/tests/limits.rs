@@ -132,11 +132,10 @@ fn indexes_are_refused_with_the_values_allowed() {
     };
     refused(|design| design.columns.clear(), "it names no column");
     refused(|design| design.columns = vec![9], "it names column 9, and the last one is 1");
-    let tree = |node_bytes| (IndexKind::Tree, node_bytes);
     let sentence = "node_bytes is 1; 256 to 16384 is allowed";
     refused(|design| (design.kind, design.node_bytes) = (IndexKind::Tree, 1), sentence);
     let mut fits = index("i");
-    (fits.kind, fits.node_bytes) = tree(256);
+    (fits.kind, fits.node_bytes) = (IndexKind::Tree, 256);
     let spec = TableSpec { indexes: vec![fits], ..spec("t") };
     run_now(database().create_table(spec)).expect("the smallest node");
 }

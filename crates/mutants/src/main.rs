@@ -3,7 +3,7 @@
 
 mod table;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use mutants::caught::{self, Known};
 use mutants::planted::{MUTANTS, named};
@@ -106,7 +106,9 @@ fn show(mutant: &Mutant, seed: u64, arguments: &Arguments) -> Result<()> {
         );
         if let Some(file) = &arguments.history {
             let file = if guards.is_empty() { file.with_extension("right") } else { file.clone() };
-            check::write_edn(&history, &mut std::fs::File::create(file)?)?;
+            let written = std::fs::File::create(&file)
+                .and_then(|mut file| check::write_edn(&history, &mut file));
+            written.with_context(|| format!("cannot write {}", file.display()))?;
         }
     }
     Ok(())
@@ -167,6 +169,6 @@ fn keep(rows: &[Row]) -> Result<()> {
             known.insert(row.mutant.name.to_owned(), Known { seed: *seed, by });
         }
     }
-    std::fs::write(KNOWN_FILE, caught::write(&known))?;
-    Ok(())
+    std::fs::write(KNOWN_FILE, caught::write(&known))
+        .with_context(|| format!("cannot write {KNOWN_FILE}"))
 }

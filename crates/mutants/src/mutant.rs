@@ -16,6 +16,11 @@ pub struct Mutant {
 }
 
 impl Mutant {
+    /// The mutant with further guards removed, because they hold without its own, too.
+    pub const fn without(self, also: &'static [&'static str]) -> Self {
+        Self { also, ..self }
+    }
+
     /// All guards that are removed.
     pub fn guards(&self) -> Vec<&'static str> {
         std::iter::once(self.name).chain(self.also.iter().copied()).collect()

@@ -7,6 +7,12 @@ use crate::kind::{
 use crate::mutant::Mutant;
 use layout::Storage;
 
+const ROOMY_HASH: Kind = ROOMY.storing(Storage::HashInlined);
+const ROOMY_TREE: Kind = ROOMY.storing(Storage::Tree);
+const MOVING_TREE: Kind = MOVING.storing(Storage::Tree);
+const SERIAL_HASH: Kind = MOVING_SERIAL.storing(Storage::HashInlined);
+const SERIAL_TREE: Kind = MOVING_SERIAL.storing(Storage::Tree);
+
 /// A mutant of one guard.
 const fn guard(name: &'static str, guard: &'static str, kind: Kind) -> Mutant {
     Mutant { name, also: &[], guard, kind }
@@ -36,50 +42,22 @@ pub const MUTANTS: &[Mutant] = &[
     guard("read::trust_first_reading", "what is concluded of a row is read twice", SLOW),
     guard("read::row_unwitnessed", "rows read are validated", SERIAL),
     guard("read::old_unwitnessed", "old versions read are validated", SERIAL),
-    guard(
-        "read::absence_unwitnessed",
-        "absent keys of buckets are validated",
-        MOVING_SERIAL.storing(Storage::HashInlined),
-    ),
-    guard(
-        "read::gap_unwitnessed",
-        "absent keys of leaves are validated",
-        MOVING_SERIAL.storing(Storage::Tree),
-    ),
-    guard(
-        "scan::range_unwitnessed",
-        "scanned ranges are validated",
-        MOVING_SERIAL.storing(Storage::Tree),
-    ),
-    guard(
-        "scan::bucket_unwitnessed",
-        "visited buckets are validated",
-        MOVING_SERIAL.storing(Storage::HashInlined),
-    ),
+    guard("read::absence_unwitnessed", "absent keys of buckets are validated", SERIAL_HASH),
+    guard("read::gap_unwitnessed", "absent keys of leaves are validated", SERIAL_TREE),
+    guard("scan::range_unwitnessed", "scanned ranges are validated", SERIAL_TREE),
+    guard("scan::bucket_unwitnessed", "visited buckets are validated", SERIAL_HASH),
     guard("scan::trust_entry", "the row behind an entry has the entry's key", OWNED),
     guard("write::mix_bucket_readings", "absences are proved by one reading of a bucket", MOVING),
     guard("write::steal_bucket_lock", "a locked bucket is not inserted into", GROWING),
-    guard(
-        "write::steal_leaf_lock",
-        "a locked leaf is not inserted into",
-        MOVING.storing(Storage::Tree),
-    ),
+    guard("write::steal_leaf_lock", "a locked leaf is not inserted into", MOVING_TREE),
     guard("commit::skip_snapshot_check", "no old version is written over", ROOMY),
     guard("commit::skip_entry", "a changed row gets its index entry", OWNED),
     guard("commit::skip_unique_check", "rows that have a unique key are looked at", OWNED),
     guard("commit::skip_unique_lock", "a unique key is given under its leaf's lock", OWNED),
-    guard(
-        "commit::mix_leaf_readings",
-        "absences are proved by one reading of a leaf",
-        MOVING.storing(Storage::Tree),
-    ),
+    guard("commit::mix_leaf_readings", "absences are proved by one reading of a leaf", MOVING_TREE),
     guard("commit::skip_row_locks", "the first committer wins", ROOMY),
-    guard(
-        "commit::skip_insert_word",
-        "an insert locks its bucket",
-        ROOMY.storing(Storage::HashInlined),
-    ),
-    guard("commit::skip_leaf_lock", "an insert locks its leaf", ROOMY.storing(Storage::Tree)),
+    guard("commit::skip_insert_word", "an insert locks its bucket", ROOMY_HASH),
+    guard("commit::skip_leaf_lock", "an insert locks its leaf", ROOMY_TREE),
     guard("commit::chain_before_lock", "the chain is that under the lock", HOT),
     guard("commit::skip_validation", "reads are validated", SERIAL),
     guard("commit::skip_readers", "those who only read validate, too", SERIAL),
@@ -87,7 +65,7 @@ pub const MUTANTS: &[Mutant] = &[
     guard(
         "commit::trust_leaf_insert_word",
         "validation reads rewrite counters of leaves",
-        MOVING_SERIAL.storing(Storage::Tree),
+        SERIAL_TREE,
     ),
     guard(
         "commit::trust_own_bucket_lock",
@@ -105,11 +83,7 @@ pub const MUTANTS: &[Mutant] = &[
         "a bucket stays locked until its slots are written",
         GROWING,
     ),
-    guard(
-        "commit::unlock_leaf_first",
-        "a leaf stays locked until it is written",
-        ROOMY.storing(Storage::Tree),
-    ),
+    guard("commit::unlock_leaf_first", "a leaf stays locked until it is written", ROOMY_TREE),
     guard(
         "commit::payload_before_old_version",
         "an old version is kept before it is written over",
@@ -124,12 +98,8 @@ pub const MUTANTS: &[Mutant] = &[
     guard("lane::pass_last_number", "a lane takes a new slot before its numbers end", WRAP),
     guard("value::skip_version", "a value out of line is that of its row", LONG),
     guard("collect::skip_collected_word", "collection says so in advance", MOVING),
-    Mutant {
-        name: "collect::ignore_lanes",
-        also: &["collect::skip_collected_word"],
-        guard: "collection waits for older snapshots",
-        kind: MOVING,
-    },
+    guard("collect::ignore_lanes", "collection waits for older snapshots", MOVING)
+        .without(&["collect::skip_collected_word"]),
     guard(
         "collect::clock_unraised",
         "a horizon's stamp is later than that of those before it",
@@ -139,11 +109,7 @@ pub const MUTANTS: &[Mutant] = &[
     guard("collect::buffers_before_horizon", "old versions wait for a horizon", HOT),
     guard("collect::detach_changed", "a row that changed keeps its old versions", HOT),
     guard("collect::skip_bucket_stamp", "a bucket tells what was collected", MOVING_HASH),
-    guard(
-        "collect::skip_leaf_stamp",
-        "a leaf tells what was collected",
-        MOVING.storing(Storage::Tree),
-    ),
+    guard("collect::skip_leaf_stamp", "a leaf tells what was collected", MOVING_TREE),
     guard("collect::unlocked_bucket", "a bucket is locked before slots are emptied", MOVING_HASH),
     guard("collect::trust_tombstone", "a tombstone is still the newest version", MOVING),
     guard("collect::row_unmarked", "a collected row is marked as gone", OWNED_OUTSIDE),
@@ -155,9 +121,5 @@ pub const MUTANTS: &[Mutant] = &[
     guard("hash::trust_first_copy", "rows that move are read under their locks", GROWING_HOT),
     guard("hash::redirect_first", "readers are sent to a bucket that is complete", GROWING),
     guard("hash::moved_row_unlocked", "a row that moved stays locked", GROWING_HOT),
-    guard(
-        "tree::keep_rewrite_counter",
-        "a split raises the rewrite counter",
-        MOVING_SERIAL.storing(Storage::Tree),
-    ),
+    guard("tree::keep_rewrite_counter", "a split raises the rewrite counter", SERIAL_TREE),
 ];

@@ -7,10 +7,8 @@ use mutants::planted::{MUTANTS, named};
 use mutants::run::{Ran, run};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Mutants that have to fall to what clients see.
-const BLACK_BOX_MIN: usize = 20;
-/// Mutants there have to be.
-const MUTANTS_MIN: usize = 30;
+/// The mutants that clients never see: a row stays locked, and whoever meets it aborts.
+const UNSEEN: [&str; 1] = ["commit::skip_snapshot_check"];
 /// Replays at the same time.
 const THREADS: usize = 2;
 
@@ -57,11 +55,11 @@ fn every_mutant_is_caught_by_its_seed_and_the_protocol_is_not() {
 }
 
 #[test]
-fn enough_mutants_fall_to_what_clients_see() {
+fn all_mutants_but_some_fall_to_what_clients_see() {
     let known = known();
     assert!(known.keys().all(|name| named(name).is_some()), "a seed of a mutant that is no more");
-    let judged = known.values().filter(|known| known.is_judged()).count();
-    assert!(MUTANTS.len() >= MUTANTS_MIN && judged >= BLACK_BOX_MIN, "{judged}");
+    let unseen = known.iter().filter(|(_, known)| !known.is_judged());
+    assert_eq!(unseen.map(|(name, _)| name).collect::<Vec<_>>(), UNSEEN);
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! `namdb simulate` as a user meets it: tables, traces, failures with what repeats them, and replay.
+//! `namdb simulate`: tables, traces, failures with what repeats them, and replay.
 
+use crate::support::{temporary, text};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -26,13 +27,12 @@ fn simulate(arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_namdb"));
     command.args(["simulate", "--folder", FOLDER]).args(arguments);
     let Output { status, stdout, stderr } = command.output().expect("the program was built");
-    let text = |bytes| String::from_utf8(bytes).expect("the program writes UTF-8");
-    (status.code(), text(stdout), text(stderr))
+    (status.code(), text(&stdout), text(&stderr))
 }
 
 /// A folder of this test that nobody else uses.
 fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("namdb-simulate-{}-{name}", std::process::id()));
+    let folder = temporary(&format!("simulate-{name}"));
     std::fs::create_dir_all(&folder).expect("there is room");
     folder
 }
@@ -99,8 +99,8 @@ fn a_failing_run_is_told_shrunk_and_replayed() {
     assert_eq!(code, Some(1));
     assert!(told.contains("still fails at commit"), "{told}");
     // Without the planted bug the run holds.
-    let text = std::fs::read_to_string(&script).expect("it was written");
-    let sound = text.replace("mutants = [\"commit::publish_before_install\"]", "");
+    let planted = std::fs::read_to_string(&script).expect("it was written");
+    let sound = planted.replace("mutants = [\"commit::publish_before_install\"]", "");
     std::fs::write(&script, sound).expect("there is room");
     let (code, told, _) = simulate(&["--replay", path(&script)]);
     assert_eq!(code, Some(0));

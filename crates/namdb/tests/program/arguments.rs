@@ -1,0 +1,61 @@
+//! Arguments: help that teaches, and nonsense that is answered.
+
+use crate::support::{namdb, text};
+
+#[test]
+fn nonsense_is_answered_in_a_sentence() {
+    for (arguments, sentence) in [
+        ("bench tpcc --warehouses 0", "1..=32767"),
+        ("bench tpcc --threads 64", "1..=63"),
+        ("bench tpcc --seconds -3", "a time is a number over 0"),
+        ("bench tpcc --seconds 1e-300", "a time is a number over 0"),
+        ("bench tpcc --warm-up -1", "a time is a number from 0"),
+        ("bench tpcc --warehouses -1", "1..=32767"),
+        ("bench ycsb --zipf -1", "from 0 to 2"),
+        ("bench ycsb --zipf 1e308", "1e308 was asked for"),
+        ("bench ycsb --records 64 --ops-per-txn 64", "twice as many"),
+        ("bench ycsb --records 1000 --memory 36M", "--memory 4"),
+        ("soak --minutes 1 --sample 61", "at most the 60 s of the run"),
+        ("soak --minutes 1 --rate 0", "a number of transactions per second, from 0.01"),
+        ("bench bank --rate fast", "a number of transactions per second, from 0.01"),
+        ("soak --minutes 1 --sample 0.05", "at least 0.1 s"),
+        ("soak --minutes 1 --json same --plot same", "files of their own"),
+        ("soak --minutes 1 --log same --plot same", "files of their own"),
+        ("soak --minutes 1 --log -", "the output is the report's"),
+        ("soak --minutes 1 --log /no/such/folder/soak.jsonl", "cannot write /no/such/folder"),
+        ("bench tpcc --seconds 0", "a time is a number over 0"),
+        ("bench ycsb --workload G", "A, B, C, D, E and F"),
+        ("bench ycsb --records 1", "too few"),
+        ("bench ycsb --ops-per-txn 65", "1 to 64 operations"),
+        ("bench ycsb --record-bytes 100000", "1 to 7168 bytes"),
+        ("bench ycsb --zipf 3", "from 0 to 2"),
+        ("bench ycsb --uniform --zipf 0.5", "cannot be used with"),
+        ("bench ycsb --records 1000000000000", "make it smaller"),
+        ("bench ycsb --memory 1M", "make it smaller"),
+        ("bench ycsb --memory 4000T", "this machine has"),
+        ("bench ycsb --memory much", "such as 4G"),
+        ("bench smallbank --records 10 --hot 11", "11 of 10 were asked for"),
+        ("bench bank --json /no/such/folder/result.json", "cannot write /no/such/folder"),
+        ("counts --workload chess --transactions 1", "possible values"),
+        ("soak --minutes 0", "a time is a number over 0"),
+        ("dance", "unrecognized subcommand"),
+    ] {
+        let output = namdb(arguments);
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {errors}");
+        assert!(errors.contains(sentence), "{arguments} is answered by: {errors}");
+        assert!(output.stdout.is_empty(), "{arguments} has a result");
+    }
+}
+
+#[test]
+fn help_teaches_by_example() {
+    for command in
+        ["", "bench", "bench ycsb", "demo", "soak", "counts", "trace", "check history", "simulate"]
+    {
+        let output = namdb(&format!("{command} --help"));
+        assert!(output.status.success());
+        assert!(text(&output.stdout).contains("namdb "), "{command}");
+    }
+    assert!(text(&namdb("--help").stdout).contains("Examples:"));
+}

@@ -1,0 +1,11 @@
+//! The program as a user meets it: results, files, exit codes, and what it says to nonsense.
+
+mod arguments;
+mod bench;
+mod check;
+mod counts;
+mod simulate;
+mod soak;
+mod streams;
+mod support;
+mod trace;

@@ -153,7 +153,12 @@ impl Transaction<'_> {
     /// assert_eq!([&*found, &*largest, &*first], ["Delft", "Ghent", "Bruges"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn record<R: Record>(&mut self, _table: RecordTable<R>, row: RowId) -> Result<R, TxnError> {
+    ///
+    /// # Panics
+    /// If another transaction has given the row, or it is of another table.
+    pub fn record<R: Record>(&mut self, table: RecordTable<R>, row: RowId) -> Result<R, TxnError> {
+        let is_of_table = self.open().table(row) == table.id;
+        assert!(is_of_table, "the row is of another table than that of the records {}", R::TABLE);
         if self.row(row).schema().long_columns().is_empty() {
             return Ok(R::read(self.row(row)));
         }

@@ -293,6 +293,19 @@ record! {
     }
 }
 
+#[test]
+#[should_panic(expected = "the row is of another table than that of the records person")]
+fn a_record_is_read_out_of_its_own_table_only() {
+    let db = open(1);
+    let people = RecordTable::<Person>::create(&db, Default::default()).expect("the table is new");
+    let counters = counters(&db);
+    let read = db.session().transaction(Isolation::Snapshot, Retry::NEVER, |txn| {
+        let row = txn.insert(counters, &key(0))?;
+        txn.record(people, row).map(drop)
+    });
+    read.expect("it panics before");
+}
+
 fn document(number: i32) -> Document {
     let text = format!("{number} is a number. ").repeat(2000 + number as usize).as_str().into();
     let picture = (number % 2 == 0).then(|| Bytes(vec![number as u8; 1 << 20]));

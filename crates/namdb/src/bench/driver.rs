@@ -403,8 +403,7 @@ fn work<W: LocalWorkload>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{load, world};
-    use workload::ycsb::{Mix, Ycsb, YcsbConfig};
+    use crate::bench::trial;
 
     #[derive(Default)]
     struct Committed(Vec<u64>);
@@ -420,18 +419,8 @@ mod tests {
     /// A worker that sleeps notices late that a window is over. What it did still counts where it was done.
     #[test]
     fn every_window_has_what_was_done_in_it() {
-        let config = YcsbConfig { records: 1000, mix: Mix::C, ..YcsbConfig::default() };
-        let workload = Ycsb::new(config).expect("the configuration is sound");
-        let plan = world::WorldPlan {
-            servers: 1,
-            memory_bytes: Some(48 << 20),
-            threads: 1,
-            oracle: namdb::Oracle::DoubleCollect,
-            seed: 1,
-        };
-        let db = world::open(&plan, 0).expect("this machine has 48 MiB");
+        let (db, workload, _) = trial::loaded();
         let stop = AtomicBool::new(false);
-        load::load(&db, &workload, 1, &stop).expect("1000 records fit");
         let (window_s, windows, rate) = (0.2, 15, Some(10.0));
         let plan = RunPlan { threads: 1, warm_up_s: 0.0, window_s, windows, seed: 1, rate };
         let mut committed = Committed::default();

@@ -11,6 +11,8 @@ pub mod progress;
 pub mod report;
 pub mod table;
 pub mod text;
+#[cfg(test)]
+mod trial;
 pub mod world;
 
 use fabric::LocalEnv;

@@ -459,13 +459,11 @@ fn check_structure(db: &Db) -> Result<Option<CheckReport>> {
 mod tests {
     use super::*;
     use crate::bench::driver::{self, RunPlan, Standing, Watcher};
-    use crate::bench::{load, world};
+    use crate::bench::trial;
     use layout::NodeId;
     use memory::Label;
     use memory::extent::allocate_extent;
     use std::sync::atomic::AtomicBool;
-    use workload::Ycsb;
-    use workload::ycsb::{Mix, YcsbConfig};
 
     struct Nobody;
 
@@ -486,18 +484,8 @@ mod tests {
     /// A run that has filled the memory can still be checked: checks only read.
     #[test]
     fn a_check_needs_no_memory() {
-        let config = YcsbConfig { records: 1000, mix: Mix::C, ..YcsbConfig::default() };
-        let workload = Ycsb::new(config).expect("the configuration is sound");
-        let plan = world::WorldPlan {
-            servers: 1,
-            memory_bytes: Some(48 << 20),
-            threads: 1,
-            oracle: namdb::Oracle::DoubleCollect,
-            seed: 1,
-        };
-        let db = world::open(&plan, 0).expect("this machine has 48 MiB");
+        let (db, workload, loaded) = trial::loaded();
         let stop = AtomicBool::new(false);
-        let loaded = load::load(&db, &workload, 1, &stop).expect("1000 records fit");
         take_the_rest(&db);
         let before = BeforeRun::new(&db, &workload, loaded);
         let plan =

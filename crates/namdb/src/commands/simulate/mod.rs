@@ -30,10 +30,10 @@ Examples:
   namdb simulate --seeds 20000 --require-coverage    every fault and failure point must be hit
   namdb simulate --replay failed-bank-77.toml        a run that failed, again
 
-A run is a commit, a seed and a scenario: the three that a failing run prints repeat it. A failing run is
+A run is a commit, a seed and a scenario: the three that a failing run prints repeat it. A failing run is \
 shrunk to a script, which --replay repeats; what happens in it, step by step, is written beside it.
 
-The exit code is 0 if every run holds, 1 if one does not, 2 if a scenario cannot be read, 3 if the coverage
+The exit code is 0 if every run holds, 1 if one does not, 2 if a scenario cannot be read, 3 if the coverage \
 that was required is not complete.";
 
 /// Threads at most.

@@ -11,8 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// How often progress is shown.
+/// Progress is shown after so long without a run that ended.
 const SHOW: Duration = Duration::from_millis(200);
+/// And after so many runs.
+const RUNS_PER_SHOW: u64 = 16;
 
 /// What runs have come to.
 pub struct Done {
@@ -108,15 +110,16 @@ fn watch(finished: &Receiver<bool>, count: u64) {
     let progress = Progress::begin("simulate", count);
     let (mut runs, mut failing) = (0, 0);
     loop {
-        match finished.recv_timeout(SHOW) {
+        let is_due = match finished.recv_timeout(SHOW) {
             Ok(fails) => {
                 runs += 1;
                 failing += u64::from(fails);
+                runs % RUNS_PER_SHOW == 0
             }
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Timeout) => true,
             Err(RecvTimeoutError::Disconnected) => break,
-        }
-        if runs % 16 == 0 {
+        };
+        if is_due {
             progress.show(runs, &told(runs, failing));
         }
     }

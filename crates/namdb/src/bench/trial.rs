@@ -1,0 +1,24 @@
+//! A small loaded database of records that are only read, for tests of runs.
+
+use super::load::{self, Loaded};
+use super::world::{self, WorldPlan};
+use namdb::Db;
+use std::sync::atomic::AtomicBool;
+use workload::Ycsb;
+use workload::ycsb::{Mix, YcsbConfig};
+
+pub fn loaded() -> (Db, Ycsb, Loaded) {
+    let config = YcsbConfig { records: 1000, mix: Mix::C, ..YcsbConfig::default() };
+    let workload = Ycsb::new(config).expect("the configuration is sound");
+    let plan = WorldPlan {
+        servers: 1,
+        memory_bytes: Some(48 << 20),
+        threads: 1,
+        oracle: namdb::Oracle::DoubleCollect,
+        seed: 1,
+    };
+    let db = world::open(&plan, 0).expect("this machine has 48 MiB");
+    let stop = AtomicBool::new(false);
+    let loaded = load::load(&db, &workload, 1, &stop).expect("1000 records fit");
+    (db, workload, loaded)
+}

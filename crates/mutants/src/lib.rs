@@ -10,7 +10,7 @@
 //!
 //! ```text
 //! kind ---> run: a world, its sessions, their history ---> check::judge
-//!            |      session -> lists -> recorder
+//!            |      session -> lists, workload::recording
 //! mutant --->+
 //!            +-- search: seeds until one is caught, and the same seeds without the mutant
 //! ```
@@ -25,7 +25,6 @@ pub mod kind;
 pub mod lists;
 pub mod mutant;
 pub mod planted;
-pub mod recorder;
 pub mod run;
 pub mod search;
 pub mod session;

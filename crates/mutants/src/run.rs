@@ -3,7 +3,6 @@
 use crate::dice::Dice;
 use crate::kind::Kind;
 use crate::lists::{self, InUse, Tables};
-use crate::recorder::Recorder;
 use crate::session::Session;
 use check::{History, Level, Verdict};
 use layout::{NodeId, RegionId, Storage};
@@ -11,6 +10,7 @@ use sim::{Endpoint, SimConfig, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use txn::server::services;
 use txn::{Database, DatabaseConfig, Isolation, Oracle};
+use workload::recording::Recordings;
 
 /// Words of each memory server.
 const SERVER_WORDS: u64 = 1 << 20;
@@ -90,15 +90,15 @@ struct Scene<const COHERENT: bool> {
     database: Database<Endpoint<COHERENT>>,
     admin: Endpoint<COHERENT>,
     tables: Tables,
-    recorder: Recorder,
+    recordings: Recordings,
     lists: InUse,
     seed: u64,
 }
 
 impl<const COHERENT: bool> Scene<COHERENT> {
     fn run(kind: &Kind, seed: u64, guards: &[&'static str], dice: Dice) -> Ran {
-        let recorder = Recorder::default();
-        let open = || Self::open(kind, seed, guards, dice, &recorder);
+        let recordings = Recordings::default();
+        let open = || Self::open(kind, seed, guards, dice, &recordings);
         let (asked, played);
         match catch_unwind(AssertUnwindSafe(open)) {
             // A world that loses what makes its tables has nothing to show.
@@ -109,7 +109,7 @@ impl<const COHERENT: bool> Scene<COHERENT> {
                 asked = guards.iter().map(|guard| scene.world.mutant_asked(guard)).sum();
             }
         }
-        let history = recorder.finish();
+        let history = recordings.history();
         let report = check::judge(&history);
         let (mut committed, mut aborted) = (0, 0);
         let judged = match &report {
@@ -140,7 +140,7 @@ impl<const COHERENT: bool> Scene<COHERENT> {
         seed: u64,
         guards: &[&'static str],
         mut dice: Dice,
-        recorder: &Recorder,
+        recordings: &Recordings,
     ) -> Self {
         let drawn = 1 + dice.below(3) as u16;
         let servers = if kind.servers == 0 { drawn } else { kind.servers };
@@ -183,8 +183,8 @@ impl<const COHERENT: bool> Scene<COHERENT> {
         let spec = lists::table(kind, storage, versions_beside);
         let table = world.block_on(&admin, database.create_table(spec)).expect("there is room");
         let tables = Tables { table, index: database.index(lists::TABLE, lists::INDEX) };
-        let (recorder, lists) = (recorder.clone(), InUse::new(kind.lists));
-        Self { kind: *kind, storage, world, database, admin, tables, recorder, lists, seed }
+        let (recordings, lists) = (recordings.clone(), InUse::new(kind.lists));
+        Self { kind: *kind, storage, world, database, admin, tables, recordings, lists, seed }
     }
 
     fn session(&self, number: u64) -> Session {
@@ -192,8 +192,7 @@ impl<const COHERENT: bool> Scene<COHERENT> {
             kind: self.kind,
             storage: self.storage,
             tables: self.tables,
-            process: self.recorder.process(),
-            recorder: self.recorder.clone(),
+            recording: self.recordings.open(),
             lists: self.lists.clone(),
             dice: Dice::new(self.seed, 2 + number),
         }

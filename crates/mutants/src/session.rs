@@ -3,15 +3,13 @@
 use crate::dice::Dice;
 use crate::kind::{Finding, Kind};
 use crate::lists::{self, ELEMENTS, InUse, OWNER, Tables, key};
-use crate::recorder::Recorder;
-use check::Outcome;
 use fabric::Env;
 use layout::Storage;
 use std::collections::BTreeMap;
-use txn::{
-    Abort, Database, Isolation, Lane, Outcome as Ended, RowId, Scan, ScanSource, Transaction,
-    TxnError,
-};
+use txn::{Abort, Database, Isolation, Lane, RowId, Scan, ScanSource, Transaction, TxnError};
+use workload::attempts::result_of;
+use workload::recording;
+use workload::{TransactionResult, WorkloadError};
 
 /// Lanes that a session takes, one after another, when it loses them.
 const LANES_MAX: u32 = 8;
@@ -30,10 +28,8 @@ pub struct Session {
     pub storage: Storage,
     /// Where it does it.
     pub tables: Tables,
-    /// Who it is, in the history.
-    pub process: i64,
     /// What it has seen.
-    pub recorder: Recorder,
+    pub recording: recording::Session,
     /// The lists in use.
     pub lists: InUse,
     /// What it draws from.
@@ -74,25 +70,22 @@ impl Session {
 
     /// Runs a transaction; whether the lane takes another.
     async fn transact<E: Env>(&mut self, lane: &mut Lane<E>) -> bool {
-        self.recorder.begin(self.process, lane.env().now_ns());
+        self.recording.begin(lane.env().now_ns());
         let ended = self.attempt(lane).await;
-        let now_ns = lane.env().now_ns();
-        let (outcome, is_reachable) = match ended {
-            Ok(Ended::Committed) => (Outcome::Committed, true),
-            Ok(Ended::Unknown) => (Outcome::Unknown, true),
-            Ok(Ended::Aborted(abort)) => (Outcome::Aborted, abort != Abort::Unreachable),
-            Err(error) => (Outcome::Aborted, error.abort() != Some(Abort::Unreachable)),
-        };
-        self.recorder.end(self.process, outcome, now_ns);
-        if outcome == Outcome::Unknown {
-            // It may happen later: whatever comes next is another session's.
-            self.process = self.recorder.process();
-        }
+        self.recording.end(lane.env().now_ns(), &ended);
+        let is_reachable = !matches!(
+            ended,
+            Ok(TransactionResult::Aborted(Abort::Unreachable))
+                | Err(WorkloadError::Aborted(Abort::Unreachable))
+        );
         // A lane that is lost says so when it is asked again; one that lost a read is as good as before.
         is_reachable || self.dice.percent(50)
     }
 
-    async fn attempt<E: Env>(&mut self, lane: &mut Lane<E>) -> Result<Ended, TxnError> {
+    async fn attempt<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+    ) -> Result<TransactionResult, WorkloadError> {
         let mut txn = lane.begin(self.kind.isolation).await?;
         let count = 1 + self.dice.below(self.kind.operations);
         let mut has_written = false;
@@ -111,13 +104,13 @@ impl Session {
                 self.lists.replace(list);
             }
             if is_full || found.len() > 1 || self.dice.percent(self.kind.read_percent) {
-                self.recorder.read(self.process, list, elements);
+                self.recording.read_list(list, &elements);
                 continue;
             }
             has_written |= self.append(&mut txn, list, found.into_iter().next()).await?;
         }
         self.pause(txn.env()).await;
-        Ok(txn.commit().await)
+        Ok(result_of(txn.commit().await))
     }
 
     async fn pause<E: Env>(&mut self, env: &E) {
@@ -130,12 +123,10 @@ impl Session {
     /// Reads every list in one snapshot, by every way in turn; whether that was possible.
     pub async fn read_everything<E: Env>(&mut self, lane: &mut Lane<E>) -> bool {
         for _ in 0..20 {
-            self.recorder.begin(self.process, lane.env().now_ns());
+            self.recording.begin(lane.env().now_ns());
             let ended = self.look(lane).await;
-            let is_committed = matches!(ended, Ok(Ended::Committed));
-            let outcome = if is_committed { Outcome::Committed } else { Outcome::Aborted };
-            self.recorder.end(self.process, outcome, lane.env().now_ns());
-            if is_committed {
+            self.recording.end(lane.env().now_ns(), &ended);
+            if matches!(ended, Ok(TransactionResult::Committed)) {
                 return true;
             }
             lane.env().yield_now().await;
@@ -143,15 +134,18 @@ impl Session {
         false
     }
 
-    async fn look<E: Env>(&mut self, lane: &mut Lane<E>) -> Result<Ended, TxnError> {
+    async fn look<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+    ) -> Result<TransactionResult, WorkloadError> {
         let mut txn = lane.begin(self.kind.isolation).await?;
         for list in self.lists.all() {
             let found = self.find(&mut txn, list).await?;
-            let elements = found.into_iter().flat_map(|found| found.elements).collect();
-            self.recorder.read(self.process, list, elements);
+            let elements: Vec<i64> = found.into_iter().flat_map(|found| found.elements).collect();
+            self.recording.read_list(list, &elements);
         }
         self.read_all(&mut txn).await?;
-        Ok(txn.commit().await)
+        Ok(result_of(txn.commit().await))
     }
 
     /// Reads all lists by visiting the whole table.
@@ -174,7 +168,7 @@ impl Session {
             let elements: Vec<i64> = rows.into_iter().flat_map(|(_, elements)| elements).collect();
             // A list that came into use meanwhile may be missing, and then nothing was seen of it.
             if all.contains(&list) || !elements.is_empty() {
-                self.recorder.read(self.process, list, elements);
+                self.recording.read_list(list, &elements);
             }
         }
         Ok(())
@@ -261,7 +255,7 @@ impl Session {
         list: u64,
         found: Option<Found>,
     ) -> Result<bool, TxnError> {
-        let value = self.recorder.value();
+        let value = self.recording.value();
         let mut elements = found.as_ref().map_or(vec![], |found| found.elements.clone());
         elements.push(value);
         let target = match &found {
@@ -272,11 +266,11 @@ impl Session {
             (Some(target), _) => target,
             (None, Some(found)) => found.row,
             (None, None) => {
-                self.recorder.read(self.process, list, vec![]);
+                self.recording.read_list(list, &[]);
                 return Ok(false);
             }
         };
-        self.recorder.append(self.process, list, value);
+        self.recording.append(list, value);
         let mut record = txn.update(target);
         record.set_int(OWNER, list as i64);
         record.set_bytes(ELEMENTS, &lists::encode(&elements));

@@ -28,7 +28,7 @@ struct Shared {
 
 impl Recordings {
     /// Opens the recording of one more session.
-    pub(crate) fn open(&self) -> Session {
+    pub fn open(&self) -> Session {
         let builder = Arc::new(Mutex::new(HistoryBuilder::new()));
         let mut sessions = self.shared.sessions.lock().expect("no holder panics");
         sessions.push(builder.clone());
@@ -49,7 +49,7 @@ impl Recordings {
 
 /// The recording of one session.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub struct Session {
     shared: Arc<Shared>,
     builder: Arc<Mutex<HistoryBuilder>>,
     process: i64,
@@ -77,12 +77,12 @@ enum Done {
 
 impl Session {
     /// A value that nobody else writes.
-    pub(crate) fn value(&self) -> i64 {
+    pub fn value(&self) -> i64 {
         self.shared.values.fetch_add(1, Relaxed) + 1
     }
 
     /// An attempt begins. Of one before that did not come to its end nobody knows what became.
-    pub(crate) fn begin(&mut self, now_ns: u64) {
+    pub fn begin(&mut self, now_ns: u64) {
         self.leave_open();
         self.attempt.steps.clear();
         self.attempt.elements.clear();
@@ -92,17 +92,17 @@ impl Session {
     }
 
     /// Writes of this attempt make versions of this number: among those of a register, larger is later.
-    pub(crate) fn version(&mut self, version: i64) {
+    pub fn version(&mut self, version: i64) {
         self.attempt.version = Some(version);
     }
 
     /// A value is appended to a list.
-    pub(crate) fn append(&mut self, list: u64, value: i64) {
+    pub fn append(&mut self, list: u64, value: i64) {
         self.attempt.steps.push(Done::Append { list, value });
     }
 
     /// A list was read; outside of attempts nothing is remembered.
-    pub(crate) fn read_list(&mut self, list: u64, elements: &[i64]) {
+    pub fn read_list(&mut self, list: u64, elements: &[i64]) {
         if self.attempt.invoked.is_none() {
             return;
         }
@@ -111,17 +111,17 @@ impl Session {
     }
 
     /// A value is written into a register.
-    pub(crate) fn write(&mut self, register: u64, value: i64) {
+    pub fn write(&mut self, register: u64, value: i64) {
         self.attempt.steps.push(Done::Write { register, value });
     }
 
     /// A register was read; nothing was there before any write.
-    pub(crate) fn read_value(&mut self, register: u64, value: Option<i64>) {
+    pub fn read_value(&mut self, register: u64, value: Option<i64>) {
         self.attempt.steps.push(Done::ReadValue { register, value });
     }
 
-    /// The attempt has ended, and its client was told so.
-    pub(crate) fn end(&mut self, now_ns: u64, attempt: &Result<TransactionResult, WorkloadError>) {
+    /// The attempt has ended, as its client was told.
+    pub fn end(&mut self, now_ns: u64, attempt: &Result<TransactionResult, WorkloadError>) {
         let outcome = match attempt {
             Ok(TransactionResult::Committed) => Outcome::Committed,
             Ok(TransactionResult::Unknown) => Outcome::Unknown,

@@ -301,31 +301,47 @@ impl<E: Env> LaneInner<E> {
         is_known && self.indexes.get(index as usize).is_some_and(Option::is_some)
     }
 
-    /// Takes the snapshot of the running transaction as the next candidate if there is none, and adopts
-    /// the candidate as soon as every other lane is idle, covers it, or has run for longer than E.
+    /// Adopts the candidate as soon as every other lane is idle, covers it, or has run for longer than E.
+    /// The next one is taken at once, so that what the others are waited for is always as new as it can be:
+    /// what hot rows supersede fills their version buffers in a few transactions' time.
+    pub(crate) async fn advance_horizon(&mut self) -> Result<(), Abort> {
+        self.take_candidate().await?;
+        if self.horizon.candidate.is_set && self.adopt_candidate().await? {
+            self.take_candidate().await?;
+        }
+        Ok(())
+    }
+
+    /// Takes the snapshot of the running transaction as the candidate, if there is none and it is a newer one.
     ///
     /// The clock is raised after the candidate's collect: a lane whose stamp is the raised value or more
     /// has read the vector after that, so it covers the candidate.
-    pub(crate) async fn advance_horizon(&mut self) -> Result<(), Abort> {
-        if !self.horizon.candidate.is_set {
-            let adopted = &self.horizon.adopted;
-            if !self.snapshot.includes(adopted) || self.snapshot.counters() == adopted.counters() {
-                return Ok(());
-            }
-            let stamp = self.candidate_stamp().await?;
-            let candidate = &mut self.horizon.candidate;
-            candidate.snapshot.set(self.snapshot.counters(), stamp);
-            candidate.since_ns = self.env.now_ns();
-            candidate.is_set = true;
+    async fn take_candidate(&mut self) -> Result<(), Abort> {
+        let adopted = &self.horizon.adopted;
+        if self.horizon.candidate.is_set
+            || !self.snapshot.includes(adopted)
+            || self.snapshot.counters() == adopted.counters()
+        {
+            return Ok(());
         }
+        let stamp = self.candidate_stamp().await?;
+        let candidate = &mut self.horizon.candidate;
+        candidate.snapshot.set(self.snapshot.counters(), stamp);
+        candidate.since_ns = self.env.now_ns();
+        candidate.is_set = true;
+        Ok(())
+    }
+
+    /// Whether the candidate could be adopted.
+    async fn adopt_candidate(&mut self) -> Result<bool, Abort> {
         let stamp = self.horizon.candidate.snapshot.stamp;
         if !self.everybody_is_past(stamp).await? {
-            return Ok(());
+            return Ok(false);
         }
         let skip = self.env.mutant("collect::skip_collected_word");
         if !skip {
             if !self.raise_collected(stamp).await.map_err(|_| Abort::Unreachable)? {
-                return Ok(());
+                return Ok(false);
             }
             self.env.reach(CollectStep::CollectedRaised).await;
         }
@@ -336,7 +352,7 @@ impl<E: Env> LaneInner<E> {
             self.snapshot.stamp = self.snapshot.stamp.max(stamp);
         }
         adopted.set(candidate.snapshot.counters(), stamp);
-        Ok(())
+        Ok(true)
     }
 
     /// A stamp such that a snapshot with this one or a later one covers the candidate. The number of a

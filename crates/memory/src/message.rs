@@ -2,9 +2,18 @@
 
 use fabric::CallError;
 
+/// Room that a message starts with. Threads that let theirs grow step by step wait for each other in the
+/// allocator; blocks of up to a kilobyte each has at hand.
+const ROOM_BYTES: usize = 512;
+
 /// Appends the parts of a message.
-#[derive(Default)]
 pub struct Writer(Vec<u8>);
+
+impl Default for Writer {
+    fn default() -> Self {
+        Self(Vec::with_capacity(ROOM_BYTES))
+    }
+}
 
 impl Writer {
     /// An empty message.
@@ -23,6 +32,7 @@ impl Writer {
     #[must_use]
     pub fn words(mut self, words: &[u64]) -> Self {
         self = self.number(words.len() as u64);
+        self.0.reserve(size_of_val(words));
         words.iter().for_each(|word| self.0.extend_from_slice(&word.to_le_bytes()));
         self
     }

@@ -67,7 +67,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         eprintln!("counts: {} workloads recorded in {RECORD}", measured.workloads.len());
         return Ok(());
     }
-    compare::compare(&recorded, &measured)
+    compare::compare(&recorded, &measured, is_ci)
 }
 
 fn skip(reason: &str, must_measure: bool) -> Result<()> {

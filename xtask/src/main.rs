@@ -1,4 +1,4 @@
-//! The workspace's tooling: `cargo xtask ci`, `tidy`, `layout`, `counts`, `mutants`.
+//! The workspace's tooling: `cargo xtask ci`, `tidy`, `layout`, `counts`, `profile`, `mutants`.
 //!
 //! It stands outside the layers: no crate of the product is a dependency of it, so it still builds,
 //! and can say what is wrong, when the product does not.
@@ -10,6 +10,7 @@ mod counts;
 mod layout;
 mod mutants;
 mod process;
+mod profile;
 mod tidy;
 mod workspace;
 
@@ -34,6 +35,8 @@ enum Task {
     Layout(layout::Options),
     /// Compare instructions and round trips per transaction with the recorded ones
     Counts(counts::Options),
+    /// Record which branches the program takes, for the compiler
+    Profile,
     /// Search every planted bug for a world in which the judge of histories notices it
     Mutants(mutants::Options),
 }
@@ -56,6 +59,7 @@ fn run(task: &Task) -> anyhow::Result<()> {
         Task::Tidy => tidy::run(&root),
         Task::Layout(options) => layout::run(&root, options),
         Task::Counts(options) => counts::run(&root, options),
+        Task::Profile => profile::run(&root),
         Task::Mutants(options) => mutants::run(&root, options),
     }
 }

@@ -79,3 +79,30 @@ fn a_split_without_memory_leaves_everything_as_it_was() {
     assert_eq!(grown, Ok(Growth::Grown));
     assert_eq!(checked(&env, &table).buckets, 2);
 }
+
+#[test]
+fn a_slot_that_is_being_emptied_is_whole_only_while_its_bucket_is_held() {
+    let env = world();
+    let table = long_chain(&env);
+    let directory = run_now(read_directory(&env, &table)).expect("it was just made");
+    let first = table.bucket(&directory, 0);
+    let mut batch = Batch::new();
+    let link = batch.read(first.add_words(u64::from(bucket::LINK)), 1);
+    batch = run_now(env.execute(batch)).expect("the server is alive");
+    // In the chain, where no block has a lock of its own.
+    let second = GlobalPtr::from_word(batch.word(link.at));
+    batch.reset();
+    let zeros = batch.reserve(table.layout.slot_words);
+    batch.words_mut(zeros).fill(0);
+    batch.write(second.add_words(u64::from(table.layout.slot(0))), zeros);
+    batch = run_now(env.execute(batch)).expect("the server is alive");
+    let report = run_now(check(&env, &table)).expect("readable");
+    assert_eq!(report.errors, ["slot 0 of bucket 0 has a tag that is not its key's"]);
+    batch.reset();
+    let held = VersionWord::new(SlotId(1), 9).locked();
+    batch.write_word(first.add_words(u64::from(bucket::INSERT)), held.word());
+    run_now(env.execute(batch)).expect("the server is alive");
+    let report = run_now(check(&env, &table)).expect("readable");
+    assert_eq!(report.errors, [""; 0]);
+    assert_eq!(report.locked, [first]);
+}

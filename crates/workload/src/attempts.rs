@@ -7,6 +7,10 @@ use txn::{Abort, Lane, Outcome, TxnError};
 
 /// Attempts beyond the first before a transaction is given up.
 pub const RETRIES_MAX: u32 = 200;
+/// No further attempt is made so long after the first has failed. Most fail at once; but whoever meets a node or a
+/// row that somebody has left half written waits for it before each [`Abort::Contended`], some tenths of a second
+/// where links are slow, and so many retries of that would take minutes.
+pub const RETRIES_NS_MAX: u64 = 1_000_000_000;
 /// So many retries follow at once: under first-committer-wins the winner has usually just finished.
 const RETRIES_AT_ONCE: u32 = 3;
 /// The first wait, doubled with every further retry.
@@ -18,6 +22,8 @@ const WAIT_NS_MAX: u64 = 1_000_000;
 #[derive(Debug, Default)]
 pub struct Attempts {
     retries: u32,
+    /// When the first attempt had failed.
+    failed_ns: u64,
     aborts: AbortCounts,
 }
 
@@ -63,12 +69,21 @@ impl Attempts {
             Err(error) => return Err(error),
         };
         self.aborts.add(reason);
-        if !reason.is_retryable() || self.retries == RETRIES_MAX {
+        if !reason.is_retryable() || self.are_used_up(env) {
             return Ok(Some(TransactionResult::Aborted(reason)));
         }
         self.retries += 1;
         self.wait(env).await;
         Ok(None)
+    }
+
+    /// Whether there were enough attempts, or they took long enough, now that one more has failed.
+    fn are_used_up<E: Env>(&mut self, env: &E) -> bool {
+        let now_ns = env.now_ns();
+        if self.retries == 0 {
+            self.failed_ns = now_ns;
+        }
+        self.retries == RETRIES_MAX || now_ns.saturating_sub(self.failed_ns) >= RETRIES_NS_MAX
     }
 
     async fn wait<E: Env>(&self, env: &E) {
@@ -119,5 +134,47 @@ pub fn result_of(outcome: Outcome) -> TransactionResult {
         Outcome::Committed => TransactionResult::Committed,
         Outcome::Aborted(reason) => TransactionResult::Aborted(reason),
         Outcome::Unknown => TransactionResult::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulated;
+    use sim::{SimConfig, World};
+
+    /// Attempts at a transaction of which each fails after so long, and the virtual time they take in all.
+    fn failing(attempt_ns: u64) -> (Finished, u64) {
+        let world = World::<false>::new(SimConfig::new(1).with_servers(&[1 << 20]));
+        let (admin, database) = simulated::open(&world, 1);
+        world.block_on(&admin, async {
+            let mut lane = database.lane().await.expect("lanes are free");
+            let start_ns = admin.now_ns();
+            let contended = async |lane: &mut Lane<_>| {
+                let env: &sim::Endpoint<false> = lane.env();
+                env.sleep_ns(attempt_ns).await;
+                Err(Abort::Contended.into())
+            };
+            let finished = run(&mut lane, 0, contended).await.expect("an abort is no error");
+            (finished, admin.now_ns() - start_ns)
+        })
+    }
+
+    #[test]
+    fn attempts_that_fail_at_once_are_repeated_by_number() {
+        let (finished, passed_ns) = failing(0);
+        assert_eq!(finished.result, TransactionResult::Aborted(Abort::Contended));
+        assert_eq!(finished.retries, RETRIES_MAX);
+        assert!(passed_ns < RETRIES_NS_MAX, "{passed_ns}");
+    }
+
+    /// A node that somebody has left half written costs each attempt so long, and nobody ever mends it.
+    #[test]
+    fn attempts_that_wait_for_long_are_repeated_for_a_second() {
+        let attempt_ns = 600_000_000;
+        let (finished, passed_ns) = failing(attempt_ns);
+        assert_eq!(finished.result, TransactionResult::Aborted(Abort::Contended));
+        assert_eq!(finished.retries, 2);
+        assert!(passed_ns < RETRIES_NS_MAX + 2 * attempt_ns, "{passed_ns}");
     }
 }

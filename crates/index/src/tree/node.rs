@@ -7,8 +7,8 @@ use layout::row::Cover;
 use layout::{GlobalPtr, LeafLayout};
 
 /// How often a step that waits for somebody else is tried. Together with [`back_off`] about 0.1
-/// seconds: longer than a writer that was taken off its core needs, and short enough to notice one
-/// that died.
+/// seconds, and a few times that where links are slow, since each try reads a torn node again and again: longer
+/// than a writer that was taken off its core needs, and short enough to notice one that died.
 pub(super) const WAIT_COUNT_MAX: u32 = 200;
 /// Tries that only let others run.
 const YIELD_COUNT: u32 = 32;

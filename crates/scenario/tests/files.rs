@@ -122,6 +122,9 @@ fn faults_that_cannot_be_are_told() {
     check(&with("[[plan]]\nfault = \"process-pause\"\nat_ns = 1\n"), 14, &["needs node"]);
     check(&with("[[plan]]\nfault = \"process-pause\"\nnode = 1\n"), 14, &["at_ns", "point"]);
     let far = "[[plan]]\nfault = \"process-pause\"\nat_ns = 1\nnode = 7\n";
-    check(&with(far), 16, &["no node 7", "0 to 2"]);
+    check(&with(far), 16, &["no node 7", "0 to 3"]);
+    // The node behind the last server is the observer's, which faults by chance meet, too.
+    let observer = with(&far.replace("node = 7", "node = 3"));
+    assert!(Scenario::read("a.toml", &observer).is_ok());
     check(&with("[[plan]]\nfault = \"lost-completion\"\nat_ns = 1\n"), 13, &["batch"]);
 }

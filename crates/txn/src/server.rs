@@ -3,8 +3,8 @@
 use fabric::{Env, Service, ServiceId};
 use index::tree::{NodeAllocator, TREE_SERVICE, TreeService};
 use layout::{GlobalPtr, RegionId, WORD_BYTES};
-use memory::{CATALOG_SERVICE, CatalogService, EXTENT_SERVICE, ExtentService, Extents, Label};
-use memory::{MOVER_SERVICE, MoverService};
+use memory::{AllocateError, CATALOG_SERVICE, CatalogService, EXTENT_SERVICE, ExtentService};
+use memory::{Extents, Label, MOVER_SERVICE, MoverService};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -44,15 +44,15 @@ impl InnerNodes {
     }
 }
 
-impl NodeAllocator for InnerNodes {
-    fn allocate(&self, label: Label, words: u32) -> Result<GlobalPtr, String> {
+impl<E: Env> NodeAllocator<E> for InnerNodes {
+    fn allocate(&self, env: &E, label: Label, words: u32) -> Result<GlobalPtr, AllocateError> {
         let mut rests = self.rests.lock().expect("no holder panics");
         let rest = rests.entry(label).or_default();
         if rest.words < u64::from(words) {
             let next_bytes =
                 (rest.extent_bytes * 2).clamp(*NODE_EXTENT_BYTES.start(), *NODE_EXTENT_BYTES.end());
             let bytes = next_bytes.max(u64::from(words) * WORD_BYTES);
-            let ptr = self.extents.allocate(bytes, label).map_err(|error| error.to_string())?;
+            let ptr = self.extents.allocate_in(env, bytes, label)?;
             *rest = Rest { ptr, words: bytes / WORD_BYTES, extent_bytes: next_bytes };
         }
         let ptr = rest.ptr;
@@ -63,5 +63,26 @@ impl NodeAllocator for InnerNodes {
 
     fn forget(&self, label: Label) {
         self.rests.lock().expect("no holder panics").remove(&label);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layout::NodeId;
+    use sim::{Fault, PlannedFault, SimConfig, When, World};
+
+    #[test]
+    fn inner_nodes_are_refused_where_memory_is_full() {
+        let world = World::<false>::new(SimConfig::new(1).with_servers(&[1 << 16]));
+        let fault = Fault::MemoryFull { node: NodeId(0), lasts_ns: 1_000_000 };
+        world.plan(&PlannedFault { when: When::At(0), fault });
+        world.run_for(1);
+        let inner = InnerNodes::new(Arc::new(Extents::new(RegionId(0), 8 << 16)));
+        let server = world.service_endpoint(NodeId(0));
+        let refused = inner.allocate(&server, Label(1), 32).expect_err("there is none left");
+        assert!(refused.to_string().starts_with("memory servers are full"), "{refused}");
+        world.stop_faults();
+        inner.allocate(&server, Label(1), 32).expect("there is room again");
     }
 }

@@ -185,5 +185,6 @@ pub(super) async fn ask<E: Env>(
         Answer::Found(ptr) => Ok(ptr),
         Answer::Contended => Err(IndexError::Contended),
         Answer::Damaged(damage) => Err(damage.into()),
+        Answer::Full(sentence) => Err(IndexError::OutOfMemory(sentence)),
     }
 }

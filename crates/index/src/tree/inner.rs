@@ -9,7 +9,7 @@ use super::settle::{Change, Link, separators};
 use super::step::TreeStep;
 use super::view::{LeafView, next_life, next_version};
 use crate::error::IndexError;
-use fabric::{Batch, Env};
+use fabric::{Batch, Env, Span};
 use layout::leaf;
 use layout::{GlobalPtr, Key, LeafLayout};
 
@@ -20,13 +20,19 @@ pub(super) struct Separator {
     pub child: GlobalPtr,
 }
 
+/// Memory for a node, and the version that its next life begins with.
+struct Fresh {
+    ptr: GlobalPtr,
+    version: u64,
+}
+
 /// Share of an inner node that is filled when it is split in the middle, in percent.
 const FILL_PERCENT: usize = 70;
 
 /// The inner nodes of one tree in the hands of the handler that holds its latch.
 pub(super) struct Inner<'a, E: Env> {
     pub env: &'a E,
-    pub allocator: &'a dyn NodeAllocator,
+    pub allocator: &'a dyn NodeAllocator<E>,
     pub root: GlobalPtr,
     /// The root block; ours while the latch is held.
     pub block: TreeRoot,
@@ -40,7 +46,8 @@ impl<E: Env> Inner<'_, E> {
 
     /// Gives `node` the entries `new` in place of `old`. If they are too many it is split, and so
     /// are its ancestors as far as needed; if nothing but a loan is left, its left neighbour takes
-    /// it over.
+    /// it over. Each split has its nodes, a new top among them, before it changes anything: a level whose
+    /// parent could not be split for want of memory is longer than it need be, and whole.
     pub async fn replace(
         &mut self,
         mut batch: Batch,
@@ -60,10 +67,14 @@ impl<E: Env> Inner<'_, E> {
                 }
                 return Ok(batch);
             }
-            let rights;
-            (batch, rights) = self.split(batch, node.ptr, &head, &groups).await?;
-            if node.ptr == self.block.top {
-                batch = self.raise(batch, node.ptr, &head).await?;
+            let is_top = node.ptr == self.block.top;
+            let (fresh, rights);
+            let count = groups.len() - 1 + usize::from(is_top);
+            (batch, fresh) = self.allocate(batch, count).await?;
+            (batch, rights) = self.split(batch, node.ptr, &head, &groups, &fresh).await?;
+            if is_top {
+                let top = fresh.last().expect("there is one more for the top");
+                batch = self.raise(batch, node.ptr, &head, top).await?;
             }
             (batch, node) =
                 descend(self.env, batch, self.root, head.low.words(), head.level + 1).await?;
@@ -128,43 +139,53 @@ impl<E: Env> Inner<'_, E> {
         post_image(batch, layout, ptr, span);
     }
 
-    /// A node's memory, and the version its next life begins with. Absorbed nodes come first:
-    /// whoever still descends through one sees by level and fences that it is no longer what he
-    /// looked for.
-    async fn allocate(&mut self, mut batch: Batch) -> Result<(Batch, GlobalPtr, u64), IndexError> {
+    /// Memory for so many nodes, or for none. Absorbed nodes come first: whoever still descends through one
+    /// sees by level and fences that it is no longer what he looked for. They leave the list of the spare ones
+    /// with the next change of the root block; memory that is fresh is lost if not all of it is there.
+    async fn allocate(
+        &mut self,
+        mut batch: Batch,
+        count: usize,
+    ) -> Result<(Batch, Vec<Fresh>), IndexError> {
         let layout = self.layout();
-        let spare = self.block.spare;
-        let ptr = if spare.is_null() {
-            self.allocator
-                .allocate(self.block.label, layout.words())
-                .map_err(IndexError::OutOfMemory)?
-        } else {
+        let mut spare = self.block.spare;
+        let mut found = Vec::with_capacity(count);
+        for _ in 0..count {
+            if spare.is_null() {
+                found.push(self.allocator.allocate(self.env, self.block.label, layout.words())?);
+                continue;
+            }
+            found.push(spare);
             let span;
             (batch, span) = read_node(self.env, batch, layout, spare).await?;
-            self.block.spare = LeafView::new(layout, batch.words(span)).next();
-            spare
-        };
-        self.block.inner_count += 1;
-        let version = batch.read(ptr.add_words(u64::from(leaf::VERSION)), 1);
+            spare = LeafView::new(layout, batch.words(span)).next();
+        }
+        self.block.spare = spare;
+        let version = |ptr: &GlobalPtr| batch.read(ptr.add_words(u64::from(leaf::VERSION)), 1);
+        let versions: Vec<Span> = found.iter().map(version).collect();
         batch = execute(self.env, batch).await?;
-        let version = next_life(batch.word(version.at));
-        Ok((batch, ptr, version))
+        let fresh = |(ptr, version): (GlobalPtr, Span)| Fresh {
+            ptr,
+            version: next_life(batch.word(version.at)),
+        };
+        let fresh = found.into_iter().zip(versions).map(fresh).collect();
+        Ok((batch, fresh))
     }
 
-    /// Splits a node into `groups`: the new ones first, then the node itself, which from then on
-    /// leads to them. Returns the separators its parent lacks.
+    /// Splits a node into `groups`: the new ones first, in memory of `fresh`, then the node itself, which from
+    /// then on leads to them. Returns the separators its parent lacks.
     async fn split(
         &mut self,
         mut batch: Batch,
         ptr: GlobalPtr,
         head: &Head,
         groups: &[&[Separator]],
+        fresh: &[Fresh],
     ) -> Result<(Batch, Vec<Separator>), IndexError> {
         let mut rights = Vec::with_capacity(groups.len() - 1);
         let mut after = (head.next, head.high);
-        for group in groups[1..].iter().rev() {
-            let (right, version);
-            (batch, right, version) = self.allocate(batch).await?;
+        for (group, &Fresh { ptr: right, version }) in groups[1..].iter().rev().zip(fresh) {
+            self.block.inner_count += 1;
             let low = group[0].low;
             let right_head = Head { version, next: after.0, low, high: after.1, ..*head };
             self.post(&mut batch, right, &right_head, group);
@@ -184,12 +205,14 @@ impl<E: Env> Inner<'_, E> {
     /// Puts a new top above the old one, which is all it leads to at first.
     async fn raise(
         &mut self,
-        batch: Batch,
+        mut batch: Batch,
         old_top: GlobalPtr,
         head: &Head,
+        top: &Fresh,
     ) -> Result<Batch, IndexError> {
         assert!(head.high.is_none(), "the top was alone on its level");
-        let (mut batch, top, version) = self.allocate(batch).await?;
+        let &Fresh { ptr: top, version } = top;
+        self.block.inner_count += 1;
         let entry = Separator { low: head.low, child: old_top };
         let top_head = Head { version, level: head.level + 1, next: GlobalPtr::NULL, ..*head };
         self.post(&mut batch, top, &top_head, &[entry]);

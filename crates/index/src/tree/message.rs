@@ -15,6 +15,8 @@ const CREATE: u64 = 1;
 const FIND: u64 = 2;
 const SETTLE: u64 = 3;
 const FORGET: u64 = 4;
+/// Behind a null pointer, where there is the number of a flaw otherwise.
+const FULL: u64 = u64::MAX;
 const NAME: &str = "the tree service";
 const ANSWER: &str = "an answer of the tree service";
 
@@ -32,7 +34,7 @@ pub(super) enum Request {
 }
 
 /// What the tree service answers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Answer {
     /// The root block of the new tree, the leaf that holds the key, or nothing.
     Found(GlobalPtr),
@@ -40,6 +42,8 @@ pub(super) enum Answer {
     Contended,
     /// What was read on the way cannot be.
     Damaged(Damage),
+    /// There is no memory for an inner node, in a sentence.
+    Full(String),
 }
 
 impl Request {
@@ -96,13 +100,17 @@ fn key(reader: &mut Reader<'_>) -> Result<Key, CallError> {
 }
 
 impl Answer {
-    pub fn encode(self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         match self {
             Self::Found(ptr) => Writer::new().number(ptr.word()).finish(),
             Self::Contended => Writer::new().number(GlobalPtr::NULL.word()).finish(),
             Self::Damaged(Damage { flaw, at }) => {
                 let writer = Writer::new().number(GlobalPtr::NULL.word());
-                writer.number(flaw as u64).number(at.word()).finish()
+                writer.number(*flaw as u64).number(at.word()).finish()
+            }
+            Self::Full(sentence) => {
+                let writer = Writer::new().number(GlobalPtr::NULL.word());
+                writer.number(FULL).bytes(sentence.as_bytes()).finish()
             }
         }
     }
@@ -115,9 +123,14 @@ impl Answer {
         } else if reader.is_empty() {
             Self::Contended
         } else {
-            let flaw = Flaw::ALL.into_iter().nth(reader.number()? as usize);
-            let at = GlobalPtr::from_word(reader.number()?);
-            Self::Damaged(flaw.ok_or(CallError::Malformed(ANSWER))?.at(at))
+            match reader.number()? {
+                FULL => Self::Full(String::from_utf8_lossy(reader.bytes()?).into_owned()),
+                flaw => {
+                    let flaw = Flaw::ALL.into_iter().nth(flaw as usize);
+                    let at = GlobalPtr::from_word(reader.number()?);
+                    Self::Damaged(flaw.ok_or(CallError::Malformed(ANSWER))?.at(at))
+                }
+            }
         };
         if reader.is_empty() { Ok(answer) } else { Err(CallError::Malformed(ANSWER)) }
     }
@@ -143,7 +156,8 @@ mod tests {
             assert_eq!(Request::decode(&request.encode()), Ok(request));
         }
         let damaged = Flaw::ALL.map(|flaw| Answer::Damaged(flaw.at(root)));
-        for answer in [Answer::Found(root), Answer::Contended].into_iter().chain(damaged) {
+        let full = Answer::Full("memory servers are full".to_owned());
+        for answer in [Answer::Found(root), Answer::Contended, full].into_iter().chain(damaged) {
             assert_eq!(Answer::decode(&answer.encode()), Ok(answer));
         }
         let unknown = Writer::new().number(0).number(99).number(root.word()).finish();

@@ -26,7 +26,7 @@ const FILL_PERCENT: usize = 80;
 /// The old ones are left to the tree's memory as a whole. No handler may be at work on the tree.
 pub async fn rebuild_inner_nodes<E: Env>(
     env: &E,
-    allocator: &dyn NodeAllocator,
+    allocator: &dyn NodeAllocator<E>,
     root: GlobalPtr,
 ) -> Result<(), IndexError> {
     let (batch, mut block) = read_root(env, Batch::new(), root).await?;
@@ -74,7 +74,7 @@ async fn walk_all<E: Env>(
 async fn build_level<E: Env>(
     env: &E,
     mut batch: Batch,
-    allocator: &dyn NodeAllocator,
+    allocator: &dyn NodeAllocator<E>,
     block: &TreeRoot,
     children: &[Separator],
 ) -> Result<(Batch, Vec<Separator>), IndexError> {
@@ -84,8 +84,7 @@ async fn build_level<E: Env>(
     let (mut next, mut high) = (GlobalPtr::NULL, None);
     for group in children.chunks(size).rev() {
         batch.reset();
-        let ptr =
-            allocator.allocate(block.label, layout.words()).map_err(IndexError::OutOfMemory)?;
+        let ptr = allocator.allocate(env, block.label, layout.words())?;
         let version = batch.read(ptr.add_words(u64::from(leaf::VERSION)), 1);
         batch = execute(env, batch).await?;
         let low = group[0].low;

@@ -10,28 +10,28 @@ use crate::error::IndexError;
 use fabric::{Batch, CallError, Env, Reply, Service};
 use layout::leaf;
 use layout::{GlobalPtr, Key, LeafLayout};
-use memory::Label;
+use memory::{AllocateError, Label};
 use std::sync::{Arc, Mutex};
 
 /// Where the memory server takes root blocks and inner nodes from: memory of its own region.
-pub trait NodeAllocator: Send + Sync {
-    /// A piece of `words` words for the tree with this label, or a sentence that says why there is none.
-    fn allocate(&self, label: Label, words: u32) -> Result<GlobalPtr, String>;
+pub trait NodeAllocator<E: Env>: Send + Sync {
+    /// A piece of `words` words for the tree with this label; `env` is the memory server's.
+    fn allocate(&self, env: &E, label: Label, words: u32) -> Result<GlobalPtr, AllocateError>;
 
     /// The trees with this label are gone, and their extents go back.
     fn forget(&self, label: Label);
 }
 
 /// Answers calls to [`super::TREE_SERVICE`].
-pub struct TreeService {
-    allocator: Arc<dyn NodeAllocator>,
+pub struct TreeService<E: Env> {
+    allocator: Arc<dyn NodeAllocator<E>>,
     /// Batches of finished calls, so that a call costs no arena. Never locked across an await.
     batches: Mutex<Vec<Batch>>,
 }
 
-impl TreeService {
+impl<E: Env> TreeService<E> {
     /// A service that makes its nodes out of memory from `allocator`.
-    pub fn new(allocator: Arc<dyn NodeAllocator>) -> Self {
+    pub fn new(allocator: Arc<dyn NodeAllocator<E>>) -> Self {
         Self { allocator, batches: Mutex::default() }
     }
 
@@ -44,7 +44,7 @@ impl TreeService {
         self.batches.lock().expect("no holder panics").push(batch);
     }
 
-    async fn answer<E: Env>(
+    async fn answer(
         &self,
         env: &E,
         batch: Batch,
@@ -67,7 +67,7 @@ impl TreeService {
     }
 }
 
-impl<E: Env> Service<E> for TreeService {
+impl<E: Env> Service<E> for TreeService<E> {
     fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
         Box::pin(async move {
             let request = Request::decode(request)?;
@@ -78,6 +78,7 @@ impl<E: Env> Service<E> for TreeService {
                 }
                 Err(IndexError::Damaged(damage)) => Ok(Answer::Damaged(damage).encode()),
                 Err(IndexError::Contended) => Ok(Answer::Contended.encode()),
+                Err(IndexError::OutOfMemory(sentence)) => Ok(Answer::Full(sentence).encode()),
                 Err(IndexError::Call(error)) => Err(error),
                 Err(error) => Err(CallError::Refused(error.to_string())),
             }
@@ -89,12 +90,12 @@ impl<E: Env> Service<E> for TreeService {
 async fn create<E: Env>(
     env: &E,
     mut batch: Batch,
-    allocator: &dyn NodeAllocator,
+    allocator: &dyn NodeAllocator<E>,
     (layout, first_leaf, label): (LeafLayout, GlobalPtr, Label),
 ) -> Result<(Batch, GlobalPtr), IndexError> {
     let inner = inner_layout(layout);
-    let top = allocator.allocate(label, inner.words()).map_err(IndexError::OutOfMemory)?;
-    let root = allocator.allocate(label, ROOT_WORDS).map_err(IndexError::OutOfMemory)?;
+    let top = allocator.allocate(env, label, inner.words())?;
+    let root = allocator.allocate(env, label, ROOT_WORDS)?;
     let version = batch.read(top.add_words(u64::from(leaf::VERSION)), 1);
     batch = execute(env, batch).await?;
     let low = Key::lowest(layout.key_words);

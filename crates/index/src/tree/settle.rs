@@ -61,7 +61,7 @@ impl Link {
 pub(super) async fn settle<E: Env>(
     env: &E,
     batch: Batch,
-    allocator: &dyn NodeAllocator,
+    allocator: &dyn NodeAllocator<E>,
     root: GlobalPtr,
     low: Key,
     high: Option<Key>,
@@ -108,7 +108,7 @@ async fn release_latch<E: Env>(
 async fn settle_latched<E: Env>(
     env: &E,
     batch: Batch,
-    allocator: &dyn NodeAllocator,
+    allocator: &dyn NodeAllocator<E>,
     root: GlobalPtr,
     low: Key,
     high: Option<Key>,

@@ -4,9 +4,10 @@ use crate::error::IndexError;
 use crate::tree::*;
 use fabric::{Batch, CallError, Env, LocalEnv, LocalWorld, WorldConfig, run_now};
 use layout::{GlobalPtr, Key, LeafLayout, NodeId, RegionId, SlotId, VersionWord};
-use memory::{EXTENT_SERVICE, ExtentService, Extents, Label, Pool};
+use memory::{AllocateError, EXTENT_SERVICE, ExtentService, Extents, Label, Pool};
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Small nodes, so that few keys make many of them.
@@ -28,17 +29,41 @@ impl ExtentAllocator {
     }
 }
 
-impl NodeAllocator for ExtentAllocator {
-    fn allocate(&self, _label: Label, words: u32) -> Result<GlobalPtr, String> {
+impl<E: Env> NodeAllocator<E> for ExtentAllocator {
+    fn allocate(&self, env: &E, _label: Label, words: u32) -> Result<GlobalPtr, AllocateError> {
         let mut rest = self.rest.lock().expect("no holder panics");
         if rest.1 < words {
             let bytes = u64::from(EXTENT_WORDS.max(words)) * layout::WORD_BYTES;
-            let ptr = self.extents.allocate(bytes, Label(1)).map_err(|error| error.to_string())?;
+            let ptr = self.extents.allocate_in(env, bytes, Label(1))?;
             *rest = (ptr, EXTENT_WORDS.max(words));
         }
         let ptr = rest.0;
         *rest = (ptr.add_words(u64::from(words)), rest.1 - words);
         Ok(ptr)
+    }
+
+    fn forget(&self, _label: Label) {}
+}
+
+/// Refuses a third of all pieces of memory, in no order that a split could fall into step with.
+pub struct Reluctant {
+    allocator: ExtentAllocator,
+    asked: AtomicU64,
+}
+
+impl Reluctant {
+    pub fn new(extents: Arc<Extents>) -> Self {
+        Self { allocator: ExtentAllocator::new(extents), asked: AtomicU64::new(0) }
+    }
+}
+
+impl<E: Env> NodeAllocator<E> for Reluctant {
+    fn allocate(&self, env: &E, label: Label, words: u32) -> Result<GlobalPtr, AllocateError> {
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed);
+        if asked * asked % 31 < 10 {
+            return Err(AllocateError::Full { wanted_bytes: 1, free_bytes: 0, region_bytes: 1 });
+        }
+        self.allocator.allocate(env, label, words)
     }
 
     fn forget(&self, _label: Label) {}

@@ -1,10 +1,14 @@
 //! One tree in the local world: round trips, fill, big batches, threads.
 
-use super::harness::{Client, is_retryable, key, local_world, pool, small_layout, value_of};
+use super::harness::{
+    Client, Reluctant, is_retryable, key, local_world, pool, small_layout, value_of,
+};
 use crate::error::IndexError;
 use crate::tree::*;
 use fabric::{Batch, Env, Fabric, LocalEnv, run_now};
 use layout::{GlobalPtr, LeafLayout, NodeId, RegionId};
+use memory::{EXTENT_SERVICE, ExtentService, Extents};
+use std::sync::Arc;
 
 fn insert_all(client: &mut Client<LocalEnv>, numbers: impl IntoIterator<Item = u64>) {
     for number in numbers {
@@ -39,6 +43,38 @@ fn a_warm_lookup_is_one_round_trip_and_a_cold_one_two() {
         (client.env.counters().counts() - before).round_trips
     };
     assert_eq!((cost(17), cost(17)), (2, 1));
+}
+
+/// A split of an inner node that lacks memory changes nothing of its level, and whoever comes next goes on.
+#[test]
+fn inner_nodes_for_which_there_is_no_memory_are_made_later() {
+    let world = local_world(2, 64 << 20);
+    let extents = Arc::new(Extents::new(RegionId(1), world.region_bytes(RegionId(1))));
+    let reluctant = Arc::new(Reluctant::new(extents.clone()));
+    world.register(NodeId(1), EXTENT_SERVICE, Arc::new(ExtentService(extents)));
+    world.register(NodeId(1), TREE_SERVICE, Arc::new(TreeService::new(reluctant)));
+    let (env, mut pool) = (world.endpoint(), pool(2));
+    let mut made = Err(IndexError::Contended);
+    for _ in 0..10 {
+        made = run_now(create_tree(&env, &mut pool, NodeId(1), small_layout(false)));
+        if made.is_ok() {
+            break;
+        }
+        assert!(matches!(made, Err(IndexError::OutOfMemory(_))), "{made:?}");
+    }
+    let tree = made.expect("top and root block are there at last");
+    let mut client = Client::new(env.clone(), tree, pool, 1);
+    let mut refused = 0;
+    for number in (0..3000).map(|number| number * 7919 % 3000) {
+        while let Err(error) = run_now(client.insert(number)) {
+            assert!(matches!(error, IndexError::OutOfMemory(_)), "{error}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 50, "{refused}");
+    let report = run_now(client.sound(true));
+    assert!(report.height > 3, "{}", report.height);
+    assert_eq!(report.entries, 3000);
 }
 
 #[test]

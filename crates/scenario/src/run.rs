@@ -403,6 +403,7 @@ fn sim_config(scenario: &Scenario, seed: u64, options: RunOptions) -> SimConfig 
         server_words: vec![words; usize::from(cluster.memory_servers.get())],
         // One more, for the observer.
         compute_nodes: cluster.compute_servers.get() + 1,
+        broken: scenario.broken,
         mutants: scenario.mutants.iter().map(|name| intern::name(name)).collect(),
         trace: options.trace,
         event_limit: EVENTS_MAX,

@@ -53,6 +53,17 @@ fn unknown_keys_are_told_with_those_that_are_known() {
 }
 
 #[test]
+fn broken_promises_are_read_by_the_names_that_they_have_in_the_world() {
+    let broken = format!("{RIGHT}[broken]\nfence = true\nuntorn_rows = false\n");
+    let scenario = Scenario::read("a.toml", &broken).expect("it is right");
+    assert!(scenario.broken.fence && !scenario.broken.untorn_rows);
+    let written = scenario.write();
+    assert!(written.contains("[broken]\nfence = true\n") && !written.contains("untorn_rows"));
+    check(&format!("{RIGHT}[broken]\nfences = true\n"), 14, &["fences", "fence", "whole_words"]);
+    check(&format!("{RIGHT}[broken]\nfence = 1\n"), 14, &["boolean"]);
+}
+
+#[test]
 fn wrong_types_are_told() {
     check(&RIGHT.replace("count = 2", "count = \"two\""), 9, &["two", "u32"]);
     check(&RIGHT.replace("count = 2", "count = [2, -1]"), 9, &["-1"]);

@@ -25,6 +25,20 @@ lists = 4
 link-delay = { every = 100_000, lasts_ns = 100_000 }
 "#;
 
+/// The same lists with all guards, in a world whose rows arrive torn.
+#[test]
+fn a_promise_that_a_file_breaks_shows() {
+    let planted = "mutants = [\"commit::publish_before_install\"]";
+    let right = Scenario::read("right.toml", &TEXT.replace(planted, "")).expect("it is right");
+    let broken = TEXT.replace(planted, "") + "\n[broken]\nuntorn_rows = true\n";
+    let broken = Scenario::read("broken.toml", &broken).expect("it is right");
+    let fails = |scenario: &Scenario, seed: u64| {
+        run(scenario, seed, RunOptions::default()).failure.is_some()
+    };
+    let seed = (0..100).find(|&seed| fails(&broken, seed)).expect("some seed shows it");
+    assert!(!fails(&right, seed));
+}
+
 #[test]
 fn a_planted_bug_becomes_a_small_script() {
     let scenario = Scenario::read("planted.toml", TEXT).expect("it is right");

@@ -1,8 +1,9 @@
 //! Scenario files: TOML that says what a simulated run is made of.
 //!
-//! To read it: [`plans`], [`hostility`] and [`workloads`] (the sections), [`choice`] (values that are drawn for each
+//! To read it: [`plans`], [`hostility`], `broken` and [`workloads`] (the sections), [`choice`] (values that are drawn for each
 //! seed), [`faults`] (what goes wrong), `problem` (what is said of a file that is wrong).
 
+mod broken;
 pub mod choice;
 mod draw;
 pub mod faults;
@@ -19,7 +20,7 @@ use plans::{ClientPlan, ClusterPlan, DatabasePlan, DesignPlan, Expectation};
 pub(crate) use problem::Problem;
 pub use problem::ScenarioError;
 use serde::{Deserialize, Serialize};
-use sim::FaultKind;
+use sim::{BrokenPromises, FaultKind};
 use std::collections::BTreeMap;
 use workloads::WorkloadPlan;
 
@@ -58,6 +59,9 @@ pub struct Scenario {
     /// How hostile the world is without faults.
     #[serde(default)]
     pub hostility: HostilityPlan,
+    /// Promises of the fabric that the world breaks, to see that the scenario notices.
+    #[serde(default, with = "broken::BrokenPlan", skip_serializing_if = "broken::are_kept")]
+    pub broken: BrokenPromises,
     /// Faults by chance.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub faults: BTreeMap<String, RatePlan>,

@@ -6,6 +6,7 @@ use crate::file::faults::PlannedEntry;
 use crate::file::hostility::{HostilityPlan, Level, TearingName};
 use crate::file::plans::ClusterPlan;
 use crate::file::workloads::WorkloadPlan;
+use sim::BrokenPromises;
 
 /// Scenarios that are smaller in one respect each.
 pub(super) fn candidates(scenario: &Scenario) -> Vec<Scenario> {
@@ -153,12 +154,15 @@ fn smaller_workloads(workload: &WorkloadPlan) -> Vec<WorkloadPlan> {
 }
 
 fn hostility(scenario: &Scenario, found: &mut Vec<Scenario>) {
+    if scenario.broken != BrokenPromises::default() {
+        found.push(Scenario { broken: BrokenPromises::default(), ..scenario.clone() });
+    }
     let plan = &scenario.hostility;
     if plan.level == Level::Hostile {
         let hostility = HostilityPlan { level: Level::Quiet, ..plan.clone() };
         found.push(Scenario { hostility, ..scenario.clone() });
     }
-    let off = |value: &Option<Choice<u32>>| value.as_ref().is_none_or(|value| value.get() > 0);
+    let happens = |value: &Option<Choice<u32>>| value.as_ref().is_none_or(|value| value.get() > 0);
     let mut with = |is_on: bool, change: &dyn Fn(&mut HostilityPlan)| {
         if is_on {
             let mut smaller = scenario.clone();
@@ -167,10 +171,10 @@ fn hostility(scenario: &Scenario, found: &mut Vec<Scenario>) {
         }
     };
     let zero = || Some(Choice::only(0));
-    with(off(&plan.reach_delay_one_in), &|plan| plan.reach_delay_one_in = zero());
-    with(off(&plan.duplicate_call_one_in), &|plan| plan.duplicate_call_one_in = zero());
-    with(off(&plan.slow_verb_one_in), &|plan| plan.slow_verb_one_in = zero());
-    with(off(&plan.late_completion_one_in), &|plan| plan.late_completion_one_in = zero());
+    with(happens(&plan.reach_delay_one_in), &|plan| plan.reach_delay_one_in = zero());
+    with(happens(&plan.duplicate_call_one_in), &|plan| plan.duplicate_call_one_in = zero());
+    with(happens(&plan.slow_verb_one_in), &|plan| plan.slow_verb_one_in = zero());
+    with(happens(&plan.late_completion_one_in), &|plan| plan.late_completion_one_in = zero());
     let window = &plan.atomic_window_ns;
     let is_open = window.as_ref().is_none_or(|window_ns| window_ns.get() > 0);
     with(is_open, &|plan| plan.atomic_window_ns = Some(Choice::only(0)));

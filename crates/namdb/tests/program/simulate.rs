@@ -1,6 +1,6 @@
 //! `namdb simulate`: tables, traces, failures with what repeats them, and replay.
 
-use crate::support::{temporary, text};
+use crate::support::{number, signalled, temporary, text};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -39,6 +39,26 @@ fn folder(name: &str) -> PathBuf {
 
 fn path(path: &Path) -> &str {
     path.to_str().expect("the folder has a plain name")
+}
+
+/// Ctrl-C ends the runs early, and what has run until then is reported.
+#[test]
+#[cfg(unix)]
+fn an_interrupted_simulation_reports_what_has_run() {
+    let folder = folder("interrupted");
+    let json = folder.join("result.json");
+    let scenarios = format!("bank churn --folder {FOLDER} --seeds 1000000000");
+    let arguments = format!("simulate {scenarios} --json {}", json.display());
+    let output = signalled(&arguments, " run", rustix::process::Signal::INT);
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.contains(", ended early by the user"), "{told}");
+    let result = std::fs::read_to_string(&json).expect("it was written");
+    let result: Value = serde_json::from_str(&result).expect("it is JSON");
+    assert_eq!(result["is_interrupted"], true);
+    let seeds = [0, 1].map(|place| number(&result, &format!("/scenarios/{place}/seeds")));
+    assert!(seeds.iter().sum::<f64>() > 0.0 && seeds[0] < 1e9, "{seeds:?}");
+    std::fs::remove_dir_all(folder).expect("it is ours");
 }
 
 #[test]

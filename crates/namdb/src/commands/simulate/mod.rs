@@ -34,7 +34,7 @@ A run is a commit, a seed and a scenario: the three that a failing run prints re
 shrunk to a script, which --replay repeats; what happens in it, step by step, is written beside it.
 
 The exit code is 0 if every run holds, 1 if one does not, 2 if a scenario cannot be read, 3 if the coverage \
-that was required is not complete.";
+that was required is not complete. Ctrl-C ends the runs early; report and exit code are of those that ran.";
 
 /// Threads at most.
 const THREADS_MAX: i64 = 256;

@@ -5,7 +5,7 @@ use crate::kind::Kind;
 use crate::lists::{self, InUse, Tables};
 use crate::session::Session;
 use check::{History, Level, Verdict};
-use layout::{NodeId, RegionId, Storage};
+use layout::Storage;
 use sim::{Endpoint, SimConfig, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use txn::server::services;
@@ -157,13 +157,7 @@ impl<const COHERENT: bool> Scene<COHERENT> {
         config.broken.untorn_rows = guards.contains(&UNTORN_ROWS);
         let config = guards.iter().fold(config, |config, guard| config.with_mutant(guard));
         let world = World::<COHERENT>::new(config);
-        let nodes: Vec<NodeId> = (0..servers).map(NodeId).collect();
-        for &node in &nodes {
-            let region = RegionId(node.0);
-            for (id, service) in services(region, world.region_bytes(region)) {
-                world.register(node, id, service);
-            }
-        }
+        let nodes = world.serve(services);
         let mut settings = DatabaseConfig { oracle: kind.oracle, ..DatabaseConfig::default() };
         if kind.is_tight {
             let drawn_ns = 2000 << dice.below(14);

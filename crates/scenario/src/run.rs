@@ -12,7 +12,7 @@ use crate::report::{Demand, Failure, RunReport, TransactionCounts};
 use crate::shrink::START;
 use crate::work::{self, Play, Work};
 use fabric::Fabric;
-use layout::{NodeId, RegionId};
+use layout::NodeId;
 use sim::{Coverage, Endpoint, FaultKind, Interval, PlannedFault, SimConfig, When, World};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -167,13 +167,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
     /// An empty database on all memory servers.
     fn open(&self) -> Database<Endpoint<COHERENT>> {
         let world = &self.world;
-        let nodes: Vec<NodeId> = (0..world.server_count()).map(NodeId).collect();
-        for &node in &nodes {
-            let region = RegionId(node.0);
-            for (id, service) in services(region, world.region_bytes(region)) {
-                world.register(node, id, service);
-            }
-        }
+        let nodes = world.serve(services);
         let plan = &self.scenario.database;
         let left = plan.counters_left.as_ref().map(|left| left.get());
         let config = DatabaseConfig {

@@ -80,14 +80,12 @@ impl Core {
 
     /// A coherent reader loads the header word by word, then only the slots whose tag fits.
     fn header_step(&mut self, place: u32, flight: &mut Flight, index: u32, search: Search) -> bool {
-        let next_ns = self.now_ns + 1 + self.random.up_to(self.config.word_ns);
-        let state = &mut flight.verbs[index as usize];
-        state.slot += 1;
-        if let Some(&word) = HEADER_ORDER.get(state.slot as usize) {
-            self.next_phase(place, flight, index, Phase::Header, word..word + 1, next_ns);
+        let Some(next_ns) = self.load_next(place, flight, index, Phase::Header, &HEADER_ORDER)
+        else {
             return false;
-        }
-        let tags = flight.landing[(state.landing + bucket::TAGS) as usize];
+        };
+        let landing = flight.verbs[index as usize].landing;
+        let tags = flight.landing[(landing + bucket::TAGS) as usize];
         let slots = 0..u32::from(search.geometry.slots);
         let mut fitting = slots.filter(|&slot| bucket::tag_of(tags, slot) == search.geometry.tag);
         let Some(first) = fitting.next() else {
@@ -102,15 +100,28 @@ impl Core {
 
     /// A coherent reader loads what proves a miss word by word. Returns whether the result was delivered.
     fn proof_step(&mut self, place: u32, flight: &mut Flight, index: u32, search: Search) -> bool {
-        let next_ns = self.now_ns + 1 + self.random.up_to(self.config.word_ns);
-        let state = &mut flight.verbs[index as usize];
-        state.slot += 1;
-        if let Some(&word) = PROOF_ORDER.get(state.slot as usize) {
-            self.next_phase(place, flight, index, Phase::Collected, word..word + 1, next_ns);
+        if self.load_next(place, flight, index, Phase::Collected, &PROOF_ORDER).is_none() {
             return false;
         }
         search.deliver(flight, index);
         true
+    }
+
+    /// Loads the next word of those that come in this order; once all have come, answers when the next access is.
+    fn load_next(
+        &mut self,
+        place: u32,
+        flight: &mut Flight,
+        index: u32,
+        phase: Phase,
+        order: &[u32],
+    ) -> Option<u64> {
+        let next_ns = self.now_ns + 1 + self.random.up_to(self.config.word_ns);
+        let state = &mut flight.verbs[index as usize];
+        state.slot += 1;
+        let Some(&word) = order.get(state.slot as usize) else { return Some(next_ns) };
+        self.next_phase(place, flight, index, phase, word..word + 1, next_ns);
+        None
     }
 
     /// Looks through the slots that have landed, from `first` on.

@@ -126,6 +126,22 @@ impl<const COHERENT: bool> World<COHERENT> {
         Endpoint::new(self.shared.clone(), node, group)
     }
 
+    /// Every memory server offers what `services` makes for its region, which has so many bytes. Answers the
+    /// servers.
+    pub fn serve<I>(&self, services: impl Fn(RegionId, u64) -> I) -> Vec<NodeId>
+    where
+        I: IntoIterator<Item = (ServiceId, Arc<dyn Service<Endpoint<COHERENT>>>)>,
+    {
+        let nodes: Vec<NodeId> = (0..self.server_count()).map(NodeId).collect();
+        for &node in &nodes {
+            let region = RegionId(node.0);
+            for (id, service) in services(region, self.region_bytes(region)) {
+                self.register(node, id, service);
+            }
+        }
+        nodes
+    }
+
     /// Offers `service` on `node`.
     pub fn register(
         &self,

@@ -2,7 +2,6 @@
 
 use super::history::Execution;
 use super::program::{Program, Tables, execute, execute_all};
-use layout::{NodeId, RegionId};
 use sim::{Endpoint, SimConfig, World};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,13 +22,7 @@ impl<const COHERENT: bool> Cluster<COHERENT> {
     /// A world with `servers` memory servers and an empty database on them.
     pub fn new(config: SimConfig, servers: u16, database: DatabaseConfig) -> Self {
         let world = World::new(config.with_servers(&vec![SERVER_WORDS; usize::from(servers)]));
-        let nodes: Vec<NodeId> = (0..servers).map(NodeId).collect();
-        for &node in &nodes {
-            let region = RegionId(node.0);
-            for (id, service) in services(region, world.region_bytes(region)) {
-                world.register(node, id, service);
-            }
-        }
+        let nodes = world.serve(services);
         let admin = world.endpoint(world.compute_node(0));
         let database = world.block_on(&admin, Database::create(admin.clone(), nodes, database));
         let database = database.unwrap_or_else(|error| panic!("{}: {error}", world.identity()));

@@ -24,7 +24,7 @@ fn keeps_every_check<const COHERENT: bool>(seed: u64, isolation: Isolation) -> R
         .with_servers(&[SERVER_WORDS; SERVERS as usize]);
     let world = World::<COHERENT>::new(config);
     let identity = world.identity();
-    let (admin, database) = simulated::open(&world, SERVERS);
+    let (admin, database) = simulated::open(&world);
     let config = Config { scale: SCALE, seed, isolation, ..Config::new(1) };
     let tpcc = Tpcc::new(config).expect("the configuration makes sense");
     let mut lane = world.block_on(&admin, async {

@@ -1,0 +1,69 @@
+//! How closely the horizon of old versions follows the transactions. Two lanes that take turns by hand update
+//! few hot rows, on `local`: what they supersede must not need the version mover to get out of their way.
+
+use fabric::{LocalEnv, run_now};
+use layout::{Column, ColumnType, KeyBuilder, PhysicalDesign, Schema};
+use txn::local::{OpenConfig, open};
+use txn::{Database, Isolation, Lane, Outcome, TableId, TableSpec, Transaction};
+
+const VALUE: usize = 1;
+const TRANSACTIONS: u64 = 4000;
+
+fn table(database: &Database<LocalEnv>, versions_beside: u32) -> TableId {
+    let columns = ["id", "value"].map(|name| Column::new(name, ColumnType::Int8));
+    let schema = Schema::new("t", columns.to_vec(), &[0]).expect("a valid schema");
+    let design = PhysicalDesign { versions_beside, ..PhysicalDesign::default() };
+    let spec = TableSpec { schema, design, indexes: Vec::new() };
+    run_now(database.create_table(spec)).expect("created")
+}
+
+/// Begins a transaction that adds 1 to a row.
+fn begin(lane: &mut Lane<LocalEnv>, table: TableId, id: u64) -> Transaction<'_, LocalEnv> {
+    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    let key = KeyBuilder::new().int8(id as i64).key();
+    let row = match run_now(txn.read(table, &key)).expect("readable") {
+        Some(row) => row,
+        None => run_now(txn.insert(table, &key)).expect("is free"),
+    };
+    let value = txn.row(row).int(VALUE);
+    txn.update(row).set_int(VALUE, value + 1);
+    txn
+}
+
+fn commit(txn: Transaction<'_, LocalEnv>) {
+    assert_eq!(run_now(txn.commit()), Outcome::Committed);
+}
+
+/// Versions that were moved while each transaction began before the one ahead of it committed, and rows were
+/// updated one after another, over and over.
+fn versions_moved(rows: u64, versions_beside: u32) -> u64 {
+    let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
+    let database = open(&config).expect("memory");
+    let table = table(&database, versions_beside);
+    let lane = || run_now(database.lane()).expect("a lane");
+    let (mut one, mut other) = (lane(), lane());
+    let mut of_one = begin(&mut one, table, 0);
+    for number in (1..TRANSACTIONS).step_by(2) {
+        let of_other = begin(&mut other, table, number % rows);
+        commit(of_one);
+        of_one = begin(&mut one, table, (number + 1) % rows);
+        commit(of_other);
+    }
+    commit(of_one);
+    let moved = |lane: &Lane<LocalEnv>| lane.statistics().expect("the lane is here").versions_moved;
+    moved(&one) + moved(&other)
+}
+
+/// A slot of a version buffer is wanted again after eight transactions. Were candidates of the horizon taken
+/// only when the next slot is wanted, rather than as soon as one is adopted, every second version would be
+/// moved: the horizon would be as old as the version.
+#[test]
+fn a_version_that_eight_transactions_have_passed_need_not_be_moved() {
+    for (rows, versions_beside) in [(8, 1), (4, 2), (2, 4)] {
+        let moved = versions_moved(rows, versions_beside);
+        assert!(
+            moved <= TRANSACTIONS / 100,
+            "{moved} versions of {rows} rows were moved, with {versions_beside} beside each"
+        );
+    }
+}

@@ -59,7 +59,7 @@ pub enum Placement {
     },
 }
 
-/// A secondary index.
+/// A secondary index. Name and columns have no defaults.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct IndexDesign {
     /// The index's name, unique in its table.
@@ -74,6 +74,20 @@ pub struct IndexDesign {
     pub node_bytes: u32,
     /// Expected number of entries, for hash indexes.
     pub size_hint: u64,
+}
+
+impl Default for IndexDesign {
+    /// A tree that is not unique. Name and columns have to be given: an index without is refused.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            columns: Vec::new(),
+            unique: false,
+            kind: IndexKind::Tree,
+            node_bytes: 512,
+            size_hint: 1024,
+        }
+    }
 }
 
 /// What answers a secondary lookup.

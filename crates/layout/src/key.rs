@@ -4,10 +4,12 @@
 pub const KEY_WORDS_MAX: usize = 8;
 
 /// An encoded key: comparing the words as numbers, first to last, orders keys as SQL orders the values.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy)]
 pub struct Key {
     words: [u64; KEY_WORDS_MAX],
     count: u8,
+    /// Bytes of the parts that it was built of; 0 where only its words are known. Equal keys may differ in that.
+    built: u8,
 }
 
 impl Key {
@@ -17,14 +19,14 @@ impl Key {
     /// If there are more than [`KEY_WORDS_MAX`]; schemas refuse such keys.
     #[inline]
     pub fn from_words(words: &[u64]) -> Self {
-        let mut key = Self { words: [0; KEY_WORDS_MAX], count: words.len() as u8 };
+        let mut key = Self { words: [0; KEY_WORDS_MAX], count: words.len() as u8, built: 0 };
         key.words[..words.len()].copy_from_slice(words);
         key
     }
 
     /// The smallest key of `count` words.
     pub fn lowest(count: u32) -> Self {
-        Self { words: [0; KEY_WORDS_MAX], count: count as u8 }
+        Self { words: [0; KEY_WORDS_MAX], count: count as u8, built: 0 }
     }
 
     /// The largest key of `count` words.
@@ -38,6 +40,20 @@ impl Key {
     #[inline]
     pub fn words(&self) -> &[u64] {
         &self.words[..self.count as usize]
+    }
+
+    /// Bytes of the parts that a [`KeyBuilder`] made it of; none if it was made of words.
+    #[inline]
+    pub fn built_bytes(&self) -> Option<u32> {
+        (self.built > 0).then(|| u32::from(self.built))
+    }
+
+    /// Whether it may be a key whose parts take `bytes` bytes: one of an eight-byte integer has as many words as
+    /// one of a four-byte integer, and others in them.
+    #[inline]
+    pub fn may_have_bytes(&self, bytes: u32) -> bool {
+        let differs = (self.built != 0) & (u32::from(self.built) != bytes);
+        (u32::from(self.count) == bytes.div_ceil(8)) & !differs
     }
 
     /// The next larger key of the same length, or `None` after the largest.
@@ -83,6 +99,21 @@ pub fn hash_words(words: &[u64]) -> u64 {
     state
 }
 
+impl PartialEq for Key {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.words == other.words && self.count == other.count
+    }
+}
+
+impl Eq for Key {}
+
+impl std::hash::Hash for Key {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.words().hash(state);
+    }
+}
+
 impl PartialOrd for Key {
     #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
@@ -104,7 +135,11 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// Builds a key part by part, most significant part first.
+/// Builds a key part by part, most significant part first. Each part is as wide as the type of its column: a
+/// key of an `Int4` is built with [`KeyBuilder::int4`].
+///
+/// # Panics
+/// Its methods panic beyond [`KEY_WORDS_MAX`] words; schemas refuse such keys.
 #[derive(Clone, Copy)]
 pub struct KeyBuilder {
     words: [u64; KEY_WORDS_MAX],
@@ -175,9 +210,12 @@ impl KeyBuilder {
     }
 
     /// Appends text or bytes padded with zeros to `width` bytes.
+    ///
+    /// # Panics
+    /// If they are longer.
     #[inline]
     pub fn padded(mut self, text: &[u8], width: u32) -> Self {
-        debug_assert!(text.len() as u32 <= width);
+        assert!(text.len() <= width as usize, "a part of a key is longer than its column");
         let end = self.bytes + width;
         let mut chunks = text.chunks_exact(8);
         for chunk in &mut chunks {
@@ -199,12 +237,14 @@ impl KeyBuilder {
     /// The key, rounded up to whole words.
     #[inline]
     pub fn key(self) -> Key {
-        Key { words: self.words, count: self.bytes.div_ceil(8) as u8 }
+        Key { words: self.words, count: self.bytes.div_ceil(8) as u8, built: self.bytes as u8 }
     }
 
-    /// The smallest key of `count` words that starts with this prefix.
+    /// The smallest key of `count` words that starts with this prefix, as a bound of a scan. `count` is
+    /// [`Schema::key_words`](crate::Schema::key_words) of the table, or
+    /// [`Schema::index_key_words`](crate::Schema::index_key_words) of the index.
     pub fn prefix_low(self, count: u32) -> Key {
-        Key { words: self.words, count: count as u8 }
+        Key { words: self.words, count: count as u8, built: 0 }
     }
 
     /// The largest key of `count` words that starts with this prefix.
@@ -309,6 +349,24 @@ mod tests {
         assert_eq!((Key::highest(2).successor(), Key::lowest(2).predecessor()), (None, None));
         assert_eq!(Key::highest(2).predecessor(), Some(Key::from_words(&[u64::MAX, u64::MAX - 1])));
         assert_eq!(Key::lowest(2).successor(), Some(Key::from_words(&[0, 1])));
+    }
+
+    #[test]
+    fn keys_know_what_they_were_built_of() {
+        let (narrow, wide) = (KeyBuilder::new().int4(7).key(), KeyBuilder::new().int8(7).key());
+        assert!(
+            narrow.may_have_bytes(4) && !narrow.may_have_bytes(8) && !narrow.may_have_bytes(16)
+        );
+        assert!(wide.may_have_bytes(8) && !wide.may_have_bytes(4));
+        let of_words = Key::from_words(wide.words());
+        assert_eq!((of_words, of_words.built_bytes()), (wide, None));
+        assert!(of_words.may_have_bytes(8) && of_words.may_have_bytes(5));
+    }
+
+    #[test]
+    #[should_panic(expected = "a part of a key is longer than its column")]
+    fn a_part_that_is_too_long_is_refused() {
+        KeyBuilder::new().padded(b"abcde", 4);
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub(crate) struct Slot {
     pub long: u8,
     /// Largest length of text and bytes.
     pub length_max: u32,
+    /// Whether it holds text, which is UTF-8.
+    pub is_text: bool,
 }
 
 /// Where a column's value stands.
@@ -76,6 +78,7 @@ impl Slot {
             null_byte,
             long: 0,
             length_max,
+            is_text: matches!(column.column_type, ColumnType::Char(_) | ColumnType::Varchar(_)),
         }
     }
 }

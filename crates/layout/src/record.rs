@@ -214,6 +214,8 @@ pub fn copy_key_bytes(mut builder: KeyBuilder, words: &[u64], at: u32, count: u3
     builder
 }
 
+const DOES_NOT_FIT: &str = "the value is out of the range of its column's type";
+
 /// A row's payload, to write columns into. Key columns are fixed once the row exists.
 pub struct RecordMut<'a> {
     schema: &'a Schema,
@@ -238,19 +240,29 @@ impl<'a> RecordMut<'a> {
 
     /// Sets an integer, date, timestamp, scaled decimal or bool.
     ///
-    /// The value must fit the column; [`RecordMut::set`] checks and reports, this only asserts.
+    /// # Panics
+    /// If the column is of the key or no number, or the value does not fit its type; [`RecordMut::set`] answers
+    /// with an error instead.
     #[inline(always)]
     pub fn set_int(&mut self, column: usize, value: i64) {
         let slot = self.schema.slot(column);
-        debug_assert!(int_fits(value, u32::from(slot.width)));
         assert!(slot.kind == SlotKind::Payload, "a key column cannot be changed in place");
         let bytes = cast_slice_mut::<u64, u8>(self.payload);
         bytes[usize::from(slot.null_byte)] &= !slot.null_bit;
         let at = slot.at as usize;
         match slot.width {
-            1 => bytes[at] = value as u8,
-            2 => bytes[at..at + 2].copy_from_slice(&(value as i16).to_le_bytes()),
-            4 => bytes[at..at + 4].copy_from_slice(&(value as i32).to_le_bytes()),
+            1 => {
+                assert!(matches!(value, 0 | 1), "a truth value is 0 or 1");
+                bytes[at] = value as u8;
+            }
+            2 => {
+                let value = i16::try_from(value).expect(DOES_NOT_FIT);
+                bytes[at..at + 2].copy_from_slice(&value.to_le_bytes());
+            }
+            4 => {
+                let value = i32::try_from(value).expect(DOES_NOT_FIT);
+                bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+            }
             8 => bytes[at..at + 8].copy_from_slice(&value.to_le_bytes()),
             _ => panic!("the caller sets an integer column"),
         }
@@ -262,11 +274,16 @@ impl<'a> RecordMut<'a> {
         self.set_int(column, value.to_bits() as i64);
     }
 
-    /// Sets text or bytes. The length must fit the column, and text must be UTF-8: other text reads as empty.
+    /// Sets text or bytes.
+    ///
+    /// # Panics
+    /// If the column is of the key or neither text nor bytes, the value is longer than its maximal length, or
+    /// the column holds text and the value is not UTF-8; [`RecordMut::set`] answers with an error instead.
     #[inline]
     pub fn set_bytes(&mut self, column: usize, value: &[u8]) {
         let slot = self.schema.slot(column);
-        assert!(value.len() as u32 <= slot.length_max, "the value is longer than its column");
+        assert!(value.len() <= slot.length_max as usize, "the value is longer than its column");
+        assert!(!slot.is_text || is_utf8(value), "text is UTF-8, and this value is not");
         if slot.kind != SlotKind::Payload {
             return self.stage_bytes(column, value);
         }
@@ -357,6 +374,12 @@ impl<'a> RecordMut<'a> {
     }
 }
 
+/// Whether bytes are text. Most text is ASCII, of which the compiler looks at many bytes at a time.
+#[inline]
+fn is_utf8(bytes: &[u8]) -> bool {
+    bytes.is_ascii() || std::str::from_utf8(bytes).is_ok()
+}
+
 #[inline]
 fn read_fixed(bytes: &[u8], at: usize, width: u8) -> i64 {
     match width {
@@ -443,6 +466,38 @@ mod tests {
         assert!(error.to_string().ends_with("a key column cannot be changed in place"));
         assert!(schema.encode_key(&[Value::Int(40_000), Value::Int(1)]).is_err());
         assert!(schema.encode_key(&[Value::Int(1)]).is_err());
+    }
+
+    fn set_carelessly(set: impl FnOnce(&mut RecordMut<'_>)) {
+        let schema = schema();
+        let mut payload = vec![0; schema.row_layout(false).payload_words as usize];
+        set(&mut RecordMut::new(&schema, &mut payload));
+    }
+
+    #[test]
+    #[should_panic(expected = "text is UTF-8, and this value is not")]
+    fn what_is_no_text_is_not_set_as_text() {
+        set_carelessly(|row| row.set_bytes(1, &[b'A', 0xff]));
+    }
+
+    #[test]
+    #[should_panic(expected = "the value is longer than its column")]
+    fn text_that_is_too_long_is_not_cut() {
+        set_carelessly(|row| row.set_bytes(1, b"seventeen letters"));
+    }
+
+    #[test]
+    #[should_panic(expected = "out of the range of its column's type")]
+    fn numbers_that_are_too_large_are_not_cut() {
+        let columns = vec![Column::new("k", ColumnType::Int8), Column::new("n", ColumnType::Int4)];
+        let schema = Schema::new("t", columns, &[0]).expect("the schema is fine");
+        RecordMut::new(&schema, &mut [0]).set_int(1, 1 << 31);
+    }
+
+    #[test]
+    #[should_panic(expected = "a truth value is 0 or 1")]
+    fn a_number_is_no_truth_value() {
+        set_carelessly(|row| row.set_int(4, 2));
     }
 
     #[test]

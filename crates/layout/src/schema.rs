@@ -9,8 +9,12 @@ use crate::schema_error::SchemaError;
 
 /// Most columns of a table.
 pub const COLUMNS_MAX: usize = 256;
+/// Most bytes of the name of a table, column or index.
+pub const NAME_BYTES_MAX: usize = 128;
 /// Most bytes of a row's payload in its slot; longer columns go out of line.
 pub const PAYLOAD_BYTES_MAX: u32 = 8 * 1024;
+/// Characters of a refused name that the error shows.
+const NAME_SHOWN: usize = 32;
 /// Positions of columns fit a byte.
 const _: () = assert!(COLUMNS_MAX <= u8::MAX as usize + 1);
 
@@ -62,6 +66,24 @@ impl Schema {
         &self.name
     }
 
+    /// Bytes of the parts of a primary key.
+    #[inline]
+    pub fn key_bytes(&self) -> u32 {
+        self.key_bytes
+    }
+
+    /// Words of a primary key, and so of the bounds of a scan of the table.
+    pub fn key_words(&self) -> u32 {
+        self.key_bytes.div_ceil(8)
+    }
+
+    /// Words of a key of an index over `columns`, and so of the bounds of a scan of it: the columns, and the
+    /// primary key behind them. A lookup names the columns alone, see [`Schema::encode_columns`].
+    pub fn index_key_words(&self, columns: &[usize]) -> u32 {
+        let bytes: u32 = columns.iter().map(|&column| self.key_part_bytes(column)).sum();
+        (bytes + self.key_bytes).div_ceil(8)
+    }
+
     /// The columns in declared order.
     #[inline]
     pub fn columns(&self) -> &[Column] {
@@ -108,7 +130,7 @@ impl Schema {
     /// The shape of the table's rows.
     pub fn row_layout(&self, checksummed: bool) -> RowLayout {
         let payload_words = self.payload_bytes.div_ceil(8);
-        RowLayout { key_words: self.key_bytes.div_ceil(8), payload_words, checksummed }
+        RowLayout { key_words: self.key_words(), payload_words, checksummed }
     }
 
     pub(crate) fn value_error(&self, column: usize, reason: &str) -> SchemaError {
@@ -149,12 +171,24 @@ impl Schema {
     }
 }
 
+/// Refuses a name of a table, column or index that could not stand in a sentence or a line of a report. `what`
+/// is what it names, with its article.
+pub fn check_name(what: &'static str, name: &str) -> Result<(), SchemaError> {
+    if (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.contains(char::is_control) {
+        return Ok(());
+    }
+    let shown = name.chars().take(NAME_SHOWN).collect();
+    Err(SchemaError::Name { what, name: shown, bytes: name.len() })
+}
+
 fn check_columns(name: &str, columns: &[Column], key: &[usize]) -> Result<(), SchemaError> {
+    check_name("a table", name)?;
     let table = || name.to_owned();
     if columns.is_empty() || columns.len() > COLUMNS_MAX {
         return Err(SchemaError::ColumnCount { table: table(), count: columns.len() });
     }
     for (index, column) in columns.iter().enumerate() {
+        check_name("a column", &column.name)?;
         if columns[..index].iter().any(|other| other.name == column.name) {
             let column = column.name.clone();
             return Err(SchemaError::DuplicateColumn { table: table(), column });

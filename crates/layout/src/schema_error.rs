@@ -2,7 +2,7 @@
 
 use crate::column::{COLUMN_LENGTH_MAX, INLINE_LENGTH_MAX};
 use crate::key::KEY_WORDS_MAX;
-use crate::schema::{COLUMNS_MAX, PAYLOAD_BYTES_MAX};
+use crate::schema::{COLUMNS_MAX, NAME_BYTES_MAX, PAYLOAD_BYTES_MAX};
 
 /// Why a schema or a row was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -15,6 +15,18 @@ pub enum SchemaError {
         table: String,
         /// Columns given.
         count: usize,
+    },
+    /// A name is empty, very long, or has characters that are not shown.
+    #[error(
+        "the name {name:?} of {what} has {bytes} bytes; a name has 1 to {NAME_BYTES_MAX}, and no control characters"
+    )]
+    Name {
+        /// What it names, with its article.
+        what: &'static str,
+        /// Its beginning.
+        name: String,
+        /// Its bytes.
+        bytes: usize,
     },
     /// Two columns share a name.
     #[error("table {table} names column {column} twice")]
@@ -95,6 +107,18 @@ pub enum SchemaError {
         /// Words wanted.
         expected: u32,
         /// Words given.
+        found: u32,
+    },
+    /// A key was built from columns of other types than those of the table or index that it is used with.
+    #[error(
+        "a key of {owner} takes {expected} bytes, this one was built of {found}: each column is as wide as its type"
+    )]
+    KeyBytes {
+        /// The table or index.
+        owner: String,
+        /// Bytes wanted.
+        expected: u32,
+        /// Bytes given.
         found: u32,
     },
 }

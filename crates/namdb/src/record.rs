@@ -93,8 +93,8 @@ impl Transaction<'_> {
     ///
     /// ```
     /// use namdb::{
-    ///     Config, IndexDesign, IndexKind, Isolation, PhysicalDesign, Record, RecordTable, Retry, Scan,
-    ///     ScanSource, Storage, Text, Value, record,
+    ///     Config, IndexDesign, Isolation, PhysicalDesign, Record, RecordTable, Retry, Scan, ScanSource,
+    ///     Storage, Text, Value, record,
     /// };
     ///
     /// record! {
@@ -114,10 +114,7 @@ impl Transaction<'_> {
     /// let by_size = db.create_index("city", IndexDesign {
     ///     name: "by_size".to_owned(),
     ///     columns: columns.to_vec(),
-    ///     unique: false,
-    ///     kind: IndexKind::Tree,
-    ///     node_bytes: 512,
-    ///     size_hint: 0,
+    ///     ..Default::default()
     /// })?;
     ///
     /// let mut session = db.session();
@@ -137,16 +134,17 @@ impl Transaction<'_> {
     ///         let key = schema.encode_columns(&columns, &["NL".into(), Value::Int(109_000)])?;
     ///         txn.lookup(by_size, &key, &mut rows)?;
     ///         let found = txn.record(cities, rows[0])?.name;
-    ///         // A scan may name the first columns alone. An index's keys end with the primary key:
-    ///         // 2 bytes of country, 8 of the number, 30 of the name, which are five words.
+    ///         // A scan may name the first columns alone. An index's keys end with the primary key.
     ///         let belgian = schema.append_key_part(Default::default(), columns[0], &"BE".into())?;
-    ///         let (low, high) = (belgian.prefix_low(5), belgian.prefix_high(5));
+    ///         let words = schema.index_key_words(&columns);
+    ///         let (low, high) = (belgian.prefix_low(words), belgian.prefix_high(words));
     ///         let source = ScanSource::Index(by_size);
     ///         txn.scan(&Scan { source, low, high, reverse: true, limit: 1 }, &mut rows)?;
     ///         let largest = txn.record(cities, rows[0])?.name;
     ///         // The table itself: from the first key to the last.
     ///         let source = ScanSource::Table(cities.id());
-    ///         let (low, high) = (namdb::Key::lowest(4), namdb::Key::highest(4));
+    ///         let words = schema.key_words();
+    ///         let (low, high) = (namdb::Key::lowest(words), namdb::Key::highest(words));
     ///         txn.scan(&Scan { source, low, high, reverse: false, limit: 1 }, &mut rows)?;
     ///         Ok((found, largest, txn.record(cities, rows[0])?.name))
     ///     })?;

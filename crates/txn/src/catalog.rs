@@ -203,35 +203,44 @@ pub struct IndexInfo {
 }
 
 impl TableInfo {
-    /// What is wrong with a key that has not as many words as the table's.
+    /// What is wrong with a key that is not as wide as the table's.
     #[cold]
     pub(crate) fn wrong_key(&self, key: &Key) -> SchemaError {
-        let owner = format!("table {}", self.schema.name());
-        wrong_key(owner, self.row.key_words, key)
+        wrong_key(format!("table {}", self.schema.name()), self.schema.key_bytes(), key)
+    }
+
+    /// What is wrong with a bound that has not as many words as the table's key.
+    #[cold]
+    pub(crate) fn wrong_bound(&self, bound: &Key) -> SchemaError {
+        wrong_words(format!("table {}", self.schema.name()), self.row.key_words, bound)
     }
 }
 
 impl IndexInfo {
-    /// Words of a key of the indexed columns alone, as lookups take it.
-    pub(crate) fn column_words(&self) -> u32 {
-        self.column_bytes.div_ceil(8)
-    }
-
     /// What is wrong with a key that a lookup cannot take.
     #[cold]
     pub(crate) fn wrong_key(&self, key: &Key) -> SchemaError {
-        wrong_key(format!("index {}", self.design.name), self.column_words(), key)
+        wrong_key(format!("index {}", self.design.name), self.column_bytes, key)
     }
 
     /// What is wrong with a bound that no entry could have as its key.
     #[cold]
     pub(crate) fn wrong_bound(&self, bound: &Key) -> SchemaError {
         let owner = format!("index {} with the primary key behind it", self.design.name);
-        wrong_key(owner, self.key_words, bound)
+        wrong_words(owner, self.key_words, bound)
     }
 }
 
 fn wrong_key(owner: String, expected: u32, key: &Key) -> SchemaError {
+    match key.built_bytes() {
+        Some(found) if found.div_ceil(8) == expected.div_ceil(8) => {
+            SchemaError::KeyBytes { owner, expected, found }
+        }
+        _ => wrong_words(owner, expected.div_ceil(8), key),
+    }
+}
+
+fn wrong_words(owner: String, expected: u32, key: &Key) -> SchemaError {
     SchemaError::KeyWords { owner, expected, found: key.words().len() as u32 }
 }
 
@@ -413,6 +422,7 @@ pub fn check_design(spec: &TableSpec) -> Result<(), CatalogError> {
 
 /// Refuses indexes that cannot be laid out.
 pub fn check_index(schema: &Schema, index: &IndexDesign) -> Result<(), CatalogError> {
+    layout::schema::check_name("an index", &index.name)?;
     let table = schema.name().to_owned();
     let refuse = |reason: String| {
         let reason = format!("index {}: {reason}", index.name);

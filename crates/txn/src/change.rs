@@ -174,7 +174,7 @@ impl<E: Env> Database<E> {
         let slots = u64::from(design.neighbourhood);
         let buckets = match &design.placement {
             Placement::Hashed { load_percent } => {
-                (design.size_hint * 100).div_ceil(slots * u64::from(*load_percent))
+                design.size_hint.saturating_mul(100).div_ceil(slots * u64::from(*load_percent))
             }
             Placement::Dense { columns } => {
                 let rows = columns
@@ -236,7 +236,7 @@ impl<E: Env> Database<E> {
             IndexKind::Hash => {
                 let layout = BucketLayout::outside(ENTRY_SLOTS, key_words);
                 let slots = u64::from(ENTRY_SLOTS) * ENTRY_LOAD_PERCENT;
-                let buckets = (design.size_hint * 100).div_ceil(slots).max(1);
+                let buckets = design.size_hint.saturating_mul(100).div_ceil(slots).max(1);
                 let locator = Locator::Prefix { bytes: column_bytes };
                 let root = self.create_hash(layout, false, locator, buckets, label).await?;
                 Ok(IndexStorage::Hash(root))

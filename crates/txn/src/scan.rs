@@ -24,7 +24,8 @@ pub struct Scan {
     /// What is scanned.
     pub source: ScanSource,
     /// Smallest key: a primary key, or in an index the indexed columns with the primary key behind them.
-    /// [`layout::KeyBuilder::prefix_low`] makes one of the first columns alone.
+    /// [`layout::KeyBuilder::prefix_low`] makes one of the first columns alone. How many words it has, say
+    /// [`layout::Schema::key_words`] and [`layout::Schema::index_key_words`].
     pub low: Key,
     /// Largest key, included; [`layout::KeyBuilder::prefix_high`] makes one of the first columns alone.
     pub high: Key,
@@ -97,7 +98,7 @@ impl<E: Env> Transaction<'_, E> {
         let lane = self.lane();
         lane.read_count += 2;
         let info = lane.readable_index(index)?;
-        if key.words().len() != info.column_words() as usize {
+        if !key.may_have_bytes(info.column_bytes) {
             return Err(info.wrong_key(key).into());
         }
         lane.open_table(info.table).await?;
@@ -244,7 +245,7 @@ impl<E: Env> LaneInner<E> {
                     return Err(index.wrong_bound(bound).into());
                 }
                 None if words != self.info(range.table).row.key_words as usize => {
-                    return Err(self.info(range.table).wrong_key(bound).into());
+                    return Err(self.info(range.table).wrong_bound(bound).into());
                 }
                 _ => {}
             }

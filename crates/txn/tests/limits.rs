@@ -91,6 +91,26 @@ fn schemas_are_refused_with_the_limit_they_exceed() {
 }
 
 #[test]
+fn names_are_refused_that_no_sentence_could_hold() {
+    let id = |name: &str| vec![Column::new(name, ColumnType::Int8)];
+    for (name, shown) in [("", "\"\""), ("a\nb", "\"a\\nb\""), (&"n".repeat(129), &"n".repeat(32))]
+    {
+        let table = Schema::new(name, id("id"), &[0]).expect_err("no name").to_string();
+        let column = Schema::new("t", id(name), &[0]).expect_err("no name").to_string();
+        let index = refusal(TableSpec { indexes: vec![index(name)], ..spec("t") });
+        for (sentence, what) in [(table, "a table"), (column, "a column"), (index, "an index")] {
+            assert!(sentence.contains(shown), "{sentence}");
+            let rest = format!(
+                "of {what} has {} bytes; a name has 1 to 128, and no control characters",
+                name.len()
+            );
+            assert!(sentence.ends_with(&rest), "{sentence}");
+        }
+    }
+    assert!(Schema::new(&"\u{fc}".repeat(64), id("id"), &[0]).is_ok());
+}
+
+#[test]
 fn the_key_of_an_index_entry_holds_the_primary_key_too() {
     let mut columns = columns();
     columns.push(Column::new("name", ColumnType::Varchar(57)));
@@ -407,6 +427,18 @@ fn keys_of_other_columns_are_refused() {
             assert_eq!(refused.to_string(), sentence("table t", 1));
         }
     }
+    let narrow = KeyBuilder::new().int4(7).key();
+    let sentence = |owner: &str| {
+        format!(
+            "a key of {owner} takes 8 bytes, this one was built of 4: each column is as wide as its type"
+        )
+    };
+    for (table, owner) in [(table, "table t"), (hashed, "table hashed")] {
+        let refused = run_now(txn.read(table, &narrow)).expect_err("of a narrower column");
+        assert_eq!(refused.to_string(), sentence(owner));
+    }
+    let refused = run_now(txn.lookup(by_value, &narrow, &mut Vec::new())).expect_err("narrower");
+    assert_eq!(refused.to_string(), sentence("index by_value"));
     let source = txn::ScanSource::Index(by_value);
     let scan = txn::Scan { source, low: key(1), high: key(1), reverse: true, limit: 1 };
     let refused = run_now(txn.scan(&scan, &mut Vec::new())).expect_err("no bound");

@@ -114,16 +114,16 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<(), TxnError> {
         self.batch().clear_verbs();
         let mut open = None;
-        let mut key_words = 0;
+        let mut key_bytes = 0;
         for (table, key) in keys {
             if open != Some(table) {
                 if !self.is_open(table.0) {
                     self.open_table(table.0).await?;
                 }
                 open = Some(table);
-                key_words = self.info(table.0).row.key_words;
+                key_bytes = self.info(table.0).schema.key_bytes();
             }
-            if key.words().len() != key_words as usize {
+            if !key.may_have_bytes(key_bytes) {
                 return Err(self.info(table.0).wrong_key(key).into());
             }
             let access = self.post_lookup(table.0, key, pending)?;

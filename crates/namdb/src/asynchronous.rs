@@ -17,6 +17,9 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll, Waker};
 use txn::{Isolation, TxnError};
 
+/// Most engine threads of a session: each runs one piece of work, and a database runs 64 transactions at a time.
+pub const THREAD_COUNT_MAX: usize = 1024;
+
 /// Runs transactions on engine threads. Clones share the threads, which end after the last clone.
 ///
 /// ```
@@ -64,8 +67,14 @@ struct QueueState {
 type Job = Box<dyn FnOnce(&mut Session) + Send>;
 
 impl AsyncSession {
-    /// Starts this many engine threads on a database, at least one.
+    /// Starts this many engine threads on a database, at least one and at most [`THREAD_COUNT_MAX`].
     pub fn open(db: &Db, threads: usize) -> std::io::Result<Self> {
+        if threads > THREAD_COUNT_MAX {
+            let sentence = format!(
+                "an async session has at most {THREAD_COUNT_MAX} threads, {threads} were asked for"
+            );
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, sentence));
+        }
         let queue = Arc::new(Queue::default());
         // Made first, so that threads already started end if a later one cannot be.
         let engine = Arc::new(Engine { queue: queue.clone() });

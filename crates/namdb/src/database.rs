@@ -93,7 +93,8 @@ impl Db {
         run_now(self.handle().create_table(spec))
     }
 
-    /// Drops a table and all its indexes; transactions that touch it later are aborted.
+    /// Drops a table and all its indexes. Those who use it are waited for, but no longer than a transaction may run:
+    /// with [`CatalogError::Unacknowledged`] it is gone all the same, and its memory is free with a later change.
     pub fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
         run_now(self.handle().drop_table(name))
     }
@@ -118,8 +119,8 @@ impl Db {
         self.handle().index(table, index)
     }
 
-    /// The columns of a table.
-    pub fn schema(&self, table: TableId) -> Arc<Schema> {
+    /// The columns of a table, if it is there.
+    pub fn schema(&self, table: TableId) -> Option<Arc<Schema>> {
         self.handle().schema(table)
     }
 

@@ -53,7 +53,7 @@ impl KeyValueTable {
     /// The table of this name, if it was created as a table of bytes.
     pub fn open(db: &Db, name: &str) -> Option<Self> {
         let id = db.table(name)?;
-        let found = db.schema(id);
+        let found = db.schema(id)?;
         let length = |column: &Column| column.column_type.length_max();
         let (key, values) = found.columns().split_first()?;
         let key_bytes_max = length(key);
@@ -127,7 +127,8 @@ pub struct KeyValue<'session> {
 }
 
 impl Session {
-    /// Begins a serializable transaction on tables of bytes. Dropping it rolls it back.
+    /// Begins a serializable transaction on tables of bytes. Dropping it rolls it back. As with
+    /// [`Session::begin`], the session keeps its lane; [`Session::rest`] gives it back.
     pub fn key_value(&mut self) -> Result<KeyValue<'_>, TransactionError> {
         Ok(KeyValue { transaction: self.begin(Isolation::Serializable)? })
     }

@@ -67,7 +67,8 @@ impl<R: Record> RecordTable<R> {
     /// The records' table, if it was created with these very columns.
     pub fn open(db: &Db) -> Option<Self> {
         let id = db.table(R::TABLE)?;
-        let fits = R::schema().is_ok_and(|schema| schema == *db.schema(id));
+        let found = db.schema(id)?;
+        let fits = R::schema().is_ok_and(|schema| schema == *found);
         fits.then_some(Self { id, record: PhantomData })
     }
 

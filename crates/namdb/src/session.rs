@@ -65,9 +65,15 @@ impl Session {
     }
 
     /// Begins a transaction that the caller commits or drops. Nothing is tried again, and the session
-    /// keeps its lane until its next [`Session::transaction`] or its end.
+    /// keeps its lane until its next [`Session::transaction`], [`Session::rest`] or its end.
     pub fn begin(&mut self, isolation: Isolation) -> Result<Transaction<'_>, TransactionError> {
         begin(self.lane()?, isolation)
+    }
+
+    /// Gives back the lane that the session has kept since [`Session::begin`]: as many sessions as there are lanes
+    /// would leave none to others.
+    pub fn rest(&mut self) {
+        self.release_lane(false);
     }
 
     /// What the last [`Abort::UniqueViolation`] of a commit after [`Session::begin`] was about.
@@ -239,7 +245,7 @@ impl<'lane> Transaction<'lane> {
 
     /// Commits.
     pub fn commit(mut self) -> Outcome {
-        run_now(self.inner.take().expect(ENDED_ONCE).commit())
+        run_now(self.inner.take().expect(ENDED_ONCE).commit_and_rest())
     }
 
     /// Rolls back; counted as [`Abort::User`].
@@ -253,7 +259,7 @@ impl<'lane> Transaction<'lane> {
     }
 
     fn roll_back(&mut self) {
-        self.inner.take().into_iter().for_each(|inner| run_now(inner.abort()));
+        self.inner.take().into_iter().for_each(|inner| run_now(inner.abort_and_rest()));
     }
 }
 

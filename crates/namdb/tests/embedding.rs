@@ -408,6 +408,51 @@ fn absurd_settings_are_refused() {
 }
 
 #[test]
+fn more_threads_than_a_system_has_are_refused() {
+    let refused = AsyncSession::open(&open(1), 100_000).map(drop).expect_err("absurd");
+    assert!(refused.to_string().contains("at most 1024 threads"), "{refused}");
+}
+
+/// Sessions that begin transactions themselves keep their lanes, but nobody waits for those at rest.
+#[test]
+fn a_session_between_transactions_holds_up_nobody() {
+    let config = Config {
+        server_bytes: 64 << 20,
+        lanes: 2,
+        transaction_time_max_ms: 2000,
+        ..Config::default()
+    };
+    let db = namdb::open(config).expect("64 MiB can be had");
+    let (mut committer, mut dropper) = (db.session(), db.session());
+    for round in 0..2 {
+        let table = counters(&db);
+        let mut txn = committer.begin(Isolation::Snapshot).expect("a lane is free");
+        assert_eq!(txn.read(table, &key(1)), Ok(None));
+        assert_eq!(txn.commit(), Outcome::Committed);
+        let mut txn = dropper.begin(Isolation::Snapshot).expect("a lane is free");
+        assert_eq!(txn.read(table, &key(1)), Ok(None));
+        drop(txn);
+        assert_eq!(db.drop_table("counter"), Ok(()), "round {round}");
+        assert!(db.schema(table).is_none());
+    }
+    committer.rest();
+    let nothing = db.session().transaction(Isolation::Snapshot, Retry::NEVER, |_| Ok(()));
+    assert!(nothing.is_ok(), "the lane was given back");
+}
+
+#[test]
+fn a_table_is_made_while_a_transaction_hangs() {
+    let config = Config { server_bytes: 64 << 20, transaction_time_max_ms: 1, ..Config::default() };
+    let db = namdb::open(config).expect("64 MiB can be had");
+    let mut session = db.session();
+    let _hangs = session.begin(Isolation::Snapshot).expect("a lane is free");
+    let table = counters(&db);
+    let read = |txn: &mut namdb::Transaction<'_>| txn.read(table, &key(1));
+    let read = db.session().transaction(Isolation::Snapshot, Retry::NEVER, read);
+    assert_eq!(read.expect("the table is there"), None);
+}
+
+#[test]
 fn async_work_outlives_its_future() {
     let db = open(2);
     let table = KeyValueTable::create(&db, "kv", 8, 8, Default::default()).expect("new");

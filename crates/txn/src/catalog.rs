@@ -97,7 +97,7 @@ pub enum CatalogError {
     Unreachable(String),
     /// Lanes did not take note of a change in time.
     #[error(
-        "some transactions still run that do not know of the change; try again when they have ended"
+        "some transactions that do not know of the change run for longer than a transaction may; end them"
     )]
     Unacknowledged,
     /// A unique index was to be made over rows that share a key.

@@ -97,8 +97,11 @@ impl<E: Env> Database<E> {
         }
         let started = self.start_epoch(Vec::new()).await;
         self.keep_tables_max(&definition).await?;
-        started?;
-        Ok(TableId(number))
+        match started {
+            // Whoever begins from now on has the table; those who do not know of it need not.
+            Ok(_) | Err(CatalogError::Unacknowledged) => Ok(TableId(number)),
+            Err(error) => Err(error),
+        }
     }
 
     /// Takes back a table that was stored in the last epoch if there are too many with it: others may have
@@ -346,7 +349,8 @@ impl<E: Env> Database<E> {
     }
 
     /// Drops a table with its indexes. Transactions that began before may still use it; its memory is
-    /// free when they have ended.
+    /// free when they have ended. With [`CatalogError::Unacknowledged`] the table is gone all the same, and its
+    /// memory is free with a later change of the catalog.
     pub async fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
         let name = name.to_owned();
         self.to_its_end(|database| async move { database.remove_table(&name, |_| true).await })
@@ -480,6 +484,7 @@ impl<E: Env> Database<E> {
     }
 
     /// Drops an index: first nobody reads it any more, then nobody keeps it up to date, then its memory goes.
+    /// With [`CatalogError::Unacknowledged`] it got stuck on the way, and can be dropped once more.
     pub async fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
         let (table, index) = (table.to_owned(), index.to_owned());
         self.to_its_end(|database| async move { database.remove_index(&table, &index).await }).await

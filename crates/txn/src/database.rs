@@ -381,12 +381,9 @@ impl<E: Env> Database<E> {
     }
 
     /// A table's columns.
-    ///
-    /// # Panics
-    /// If there is no such table.
-    pub fn schema(&self, table: TableId) -> Arc<Schema> {
+    pub fn schema(&self, table: TableId) -> Option<Arc<Schema>> {
         let catalog = self.shared.cached_catalog();
-        catalog.info(table).expect("the caller has the table from this database").schema.clone()
+        catalog.info(table).map(|info| info.schema.clone())
     }
 
     /// Memory handed out per table, and for the system itself.

@@ -119,6 +119,22 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         self.lane().delete(row);
     }
 
+    /// As [`Transaction::commit`], and brings the lane to rest, as [`Lane::rest`](crate::Lane::rest) does: for
+    /// lanes that may be kept aside.
+    pub async fn commit_and_rest(self) -> Outcome {
+        let Self { home } = self;
+        let outcome = Transaction { home: &mut *home }.commit().await;
+        rest(home).await;
+        outcome
+    }
+
+    /// As [`Transaction::abort`], and brings the lane to rest.
+    pub async fn abort_and_rest(self) {
+        let Self { home } = self;
+        Transaction { home: &mut *home }.abort().await;
+        rest(home).await;
+    }
+
     /// Ends the transaction without effect.
     pub async fn abort(mut self) {
         self.lane().statistics.aborts[Abort::User.index()] += 1;
@@ -147,6 +163,14 @@ impl<'lane, E: Env> Transaction<'lane, E> {
             return self.home.as_mut().expect("a running transaction has its lane").commit().await;
         }
         crate::commit::commit_detached(self.home).await
+    }
+}
+
+/// Brings a lane to rest, unless nobody has decided its last transaction. Whoever waits for a lane that cannot say
+/// that it rests waits no longer than a transaction may run.
+async fn rest<E: Env>(home: &mut Option<Box<LaneInner<E>>>) {
+    if let Some(inner) = home.as_mut().filter(|inner| !inner.is_lost) {
+        let _ = inner.rest().await;
     }
 }
 

@@ -398,7 +398,8 @@ fn memory<W: LocalWorkload>(db: &Db, workload: &W) -> Result<TablesReport> {
             .map_err(|abort| anyhow::anyhow!("no snapshot to count with: {abort}"))?;
         run_now(transaction.for_each(table, &mut |_| rows += 1))?;
         run_now(transaction.abort());
-        let raw_bytes = rows * db.schema(table).raw_bytes();
+        let schema = db.schema(table).with_context(|| format!("there is no table {name}"))?;
+        let raw_bytes = rows * schema.raw_bytes();
         let used_bytes = used.get(name).copied().unwrap_or(0);
         per_table.insert(name.to_owned(), TableReport { rows, raw_bytes, used_bytes });
     }

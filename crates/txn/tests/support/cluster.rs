@@ -47,7 +47,7 @@ impl<const COHERENT: bool> Cluster<COHERENT> {
         let created = self.admin(self.database.create_table(spec));
         let table = created.unwrap_or_else(|error| panic!("{}: {error}", self.world.identity()));
         let by_group = self.database.index(&name, "by_group");
-        let has_notes = !self.database.schema(table).long_columns().is_empty();
+        let has_notes = !self.database.schema(table).expect("just made").long_columns().is_empty();
         Tables { table, by_group, storage, has_notes }
     }
 

@@ -26,6 +26,8 @@ pub struct Report {
     pub workload: String,
     /// Its parameters, in words.
     pub parameters: String,
+    /// Its parameters by the names of their options.
+    pub options: serde_json::Value,
     /// The world below.
     pub fabric: &'static str,
     /// Isolation level.
@@ -203,11 +205,20 @@ impl From<CheckResult> for CheckReport {
     }
 }
 
+/// The parameters of a workload.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    /// In words.
+    pub words: String,
+    /// By the names of their options, as they were in effect.
+    pub options: serde_json::Value,
+}
+
 /// What a run was, apart from what came of it.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// The workload's parameters, in words.
-    pub parameters: String,
+    /// The workload's parameters.
+    pub parameters: Parameters,
     /// Isolation level.
     pub isolation: Isolation,
     /// Threads that run transactions.
@@ -275,7 +286,8 @@ impl Report {
             (0..names.len()).filter(|&kind| ended(&window.totals.kind(kind)) > 0).collect();
         Self {
             workload: workload.name().to_owned(),
-            parameters: subject.parameters.clone(),
+            parameters: subject.parameters.words.clone(),
+            options: subject.parameters.options.clone(),
             fabric: "local",
             isolation: subject.isolation.name(),
             oracle: db.config().oracle.name(),
@@ -494,8 +506,13 @@ mod tests {
         let run = driver::run(&db, &workload, &plan, &stop, &mut Nobody).expect("it only reads");
         assert!(!run.is_out_of_memory && run.totals.committed() > 0, "{run:?}");
         let isolation = Isolation::Snapshot;
-        let subject =
-            Subject { parameters: String::new(), isolation, threads: 1, rate: None, seed: 1 };
+        let subject = Subject {
+            parameters: Parameters::default(),
+            isolation,
+            threads: 1,
+            rate: None,
+            seed: 1,
+        };
         let report = Report::new(&db, &workload, &subject, before, &run);
         assert!(report.problems.is_empty(), "{:?}", report.problems);
         assert!(report.checks.len() > 1, "{:?}", report.checks);

@@ -5,7 +5,7 @@ use super::{WorldArguments, catch_interrupts, interruption, parse_rate, parse_sp
 use crate::Verdict;
 use crate::bench::driver::{self, Phase, Run, RunPlan, Span, Standing, Watcher};
 use crate::bench::progress::Progress;
-use crate::bench::report::{BeforeRun, Report, Subject};
+use crate::bench::report::{BeforeRun, Parameters, Report, Subject};
 use crate::bench::{LocalWorkload, json, load, table, text, world};
 use anyhow::Result;
 use clap::Args;
@@ -71,7 +71,7 @@ struct Deliver<'a> {
 impl Job for Deliver<'_> {
     type Output = Result<Verdict>;
 
-    fn run<W: LocalWorkload>(self, workload: W, parameters: String) -> Result<Result<Verdict>> {
+    fn run<W: LocalWorkload>(self, workload: W, parameters: Parameters) -> Result<Result<Verdict>> {
         let report = self.measure.run(workload, parameters)?;
         let delivered = json::deliver(&report, self.json, &table::draw(&report));
         Ok(delivered.map(|()| report.verdict()))
@@ -93,7 +93,7 @@ pub struct Measure<'a> {
 impl Job for Measure<'_> {
     type Output = Report;
 
-    fn run<W: LocalWorkload>(self, workload: W, parameters: String) -> Result<Report> {
+    fn run<W: LocalWorkload>(self, workload: W, parameters: Parameters) -> Result<Report> {
         let threads = self.world.thread_count();
         let db = world::open(&self.world.plan(), workload.memory_bytes())?;
         let loaded = load::load(&db, &workload, threads, interruption())?;

@@ -1,10 +1,13 @@
 //! Which workload runs, with its parameters, and the same work on any of them.
 
+use super::parse_count;
+use crate::bench::report::Parameters;
 use crate::bench::text::{counted, grouped};
 use crate::bench::{LocalWorkload, json};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use namdb::Isolation;
+use serde_json::json;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -82,13 +85,13 @@ pub struct TpccArguments {
 #[command(after_help = SMALLBANK_EXAMPLES)]
 pub struct SmallBankArguments {
     /// Customers
-    #[arg(long, allow_negative_numbers = true, default_value_t = 100_000)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>, default_value_t = 100_000)]
     pub records: u64,
     /// Hot customers among them [default: 4 in 100]
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>)]
     pub hot: Option<u64>,
     /// Percent of transactions on hot customers
-    #[arg(long, allow_negative_numbers = true, default_value_t = 90)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = 90)]
     pub hot_percent: u32,
 }
 
@@ -101,13 +104,13 @@ pub struct YcsbArguments {
     #[arg(long, default_value = "A")]
     pub workload: Letter,
     /// Records
-    #[arg(long, allow_negative_numbers = true, default_value_t = 100_000)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>, default_value_t = 100_000)]
     pub records: u64,
     /// Bytes of a record's fields together
-    #[arg(long, allow_negative_numbers = true, default_value_t = workload::ycsb::config::RECORD_BYTES_DEFAULT)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = workload::ycsb::config::RECORD_BYTES_DEFAULT)]
     pub record_bytes: u32,
     /// Operations of one transaction, on records that differ
-    #[arg(long, allow_negative_numbers = true, default_value_t = 1)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = 1)]
     pub ops_per_txn: u32,
     /// Percent of reads, the rest updates, in place of the letter's mix
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=100), conflicts_with = "workload")]
@@ -137,19 +140,19 @@ pub struct BankArguments {
 #[command(after_help = APPEND_EXAMPLES)]
 pub struct AppendArguments {
     /// Lists in use at a time: the fewer, the more transactions meet
-    #[arg(long, allow_negative_numbers = true, default_value_t = AppendConfig::default().lists)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>, default_value_t = AppendConfig::default().lists)]
     pub lists: u64,
     /// Appends that a list takes before another takes its place
-    #[arg(long, allow_negative_numbers = true, default_value_t = AppendConfig::default().elements)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = AppendConfig::default().elements)]
     pub elements: u32,
     /// Operations of a transaction at most
-    #[arg(long, allow_negative_numbers = true, default_value_t = AppendConfig::default().operations)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = AppendConfig::default().operations)]
     pub operations: u32,
     /// Percent of reads, the rest appends
-    #[arg(long, allow_negative_numbers = true, default_value_t = AppendConfig::default().read_percent)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = AppendConfig::default().read_percent)]
     pub read_share: u32,
     /// Transactions to record and judge, aborted attempts included; what runs beyond them only reads
-    #[arg(long, allow_negative_numbers = true, default_value_t = AppendConfig::default().recorded)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>, default_value_t = AppendConfig::default().recorded)]
     pub recorded: u64,
     /// Write the history, for `namdb check history` and for other checkers
     #[arg(long, value_name = "FILE")]
@@ -161,8 +164,8 @@ pub trait Job {
     /// What it gives.
     type Output;
 
-    /// Does it. `parameters` describe the workload in words.
-    fn run<W: LocalWorkload>(self, workload: W, parameters: String) -> Result<Self::Output>;
+    /// Does it. `parameters` describe the workload.
+    fn run<W: LocalWorkload>(self, workload: W, parameters: Parameters) -> Result<Self::Output>;
 }
 
 impl Choice {
@@ -177,30 +180,53 @@ impl Choice {
         match self {
             Self::Tpcc(arguments) => {
                 let config = arguments.config(isolation, threads, seed);
-                job.run(Tpcc::new(config)?, arguments.describe(threads))
+                let options = json!({
+                    "warehouses": config.warehouses,
+                    "distribution": arguments.distribution,
+                });
+                let words = arguments.describe(threads);
+                job.run(Tpcc::new(config)?, Parameters { words, options })
             }
             Self::Smallbank(arguments) => {
                 let config = arguments.config(isolation);
-                let parameters = arguments.describe(&config);
-                job.run(SmallBank::new(config)?, parameters)
+                let options = json!({
+                    "records": config.customers,
+                    "hot": config.hot_customers,
+                    "hot_percent": config.hot_percent,
+                });
+                let words = arguments.describe(&config);
+                job.run(SmallBank::new(config)?, Parameters { words, options })
             }
             Self::Ycsb(arguments) => {
-                let config = arguments.config(isolation);
-                job.run(Ycsb::new(config)?, arguments.describe())
+                let ycsb = Ycsb::new(arguments.config(isolation))?;
+                job.run(
+                    ycsb,
+                    Parameters { words: arguments.describe(), options: arguments.options() },
+                )
             }
             Self::Bank(arguments) => {
                 let mut bank = Bank::new(arguments.records)?;
                 bank.audit_percent = arguments.audits;
                 bank.isolation = isolation;
                 let accounts = counted(arguments.records as u64, "account");
-                job.run(bank, format!("{accounts}, {} % audits", arguments.audits))
+                let words = format!("{accounts}, {} % audits", arguments.audits);
+                let options = json!({ "records": arguments.records, "audits": arguments.audits });
+                job.run(bank, Parameters { words, options })
             }
             Self::Append(arguments) => {
                 let append = Append::new(arguments.config(isolation))?;
                 if let Some(path) = &arguments.history {
                     json::probe(path)?;
                 }
-                let output = job.run(append.clone(), arguments.describe())?;
+                let options = json!({
+                    "lists": arguments.lists,
+                    "elements": arguments.elements,
+                    "operations": arguments.operations,
+                    "read_share": arguments.read_share,
+                    "recorded": arguments.recorded,
+                });
+                let parameters = Parameters { words: arguments.describe(), options };
+                let output = job.run(append.clone(), parameters)?;
                 arguments.write_history(&append)?;
                 Ok(output)
             }
@@ -276,6 +302,20 @@ impl AppendArguments {
 }
 
 impl YcsbArguments {
+    /// The letter's mix, or the share of reads in its place; a skew, or none.
+    fn options(&self) -> serde_json::Value {
+        let letter = format!("{:?}", self.workload);
+        json!({
+            "workload": self.read_share.is_none().then_some(letter),
+            "read_share": self.read_share,
+            "records": self.records,
+            "record_bytes": self.record_bytes,
+            "ops_per_txn": self.ops_per_txn,
+            "zipf": (!self.uniform).then_some(self.zipf),
+            "uniform": self.uniform,
+        })
+    }
+
     fn config(&self, isolation: Isolation) -> YcsbConfig {
         let distribution = match self.uniform {
             true => Distribution::Uniform,

@@ -5,6 +5,7 @@ use crate::Verdict;
 use crate::bench::LocalWorkload;
 use crate::bench::measure::{Reading, Window};
 use crate::bench::progress::Progress;
+use crate::bench::report::Parameters;
 use crate::bench::text;
 use crate::bench::world::{self, WorldPlan};
 use crate::output;
@@ -100,7 +101,7 @@ pub fn run(arguments: &CountsArguments) -> Result<Verdict> {
     let report = match workload {
         CountsWorkload::Tpcc => {
             let config = tpcc::Config { scale: Scale::SMALL, ..tpcc::Config::new(1) };
-            job.run(Tpcc::new(config)?, String::new())?
+            job.run(Tpcc::new(config)?, Parameters::default())?
         }
         CountsWorkload::Smallbank => {
             let config = SmallBankConfig {
@@ -109,11 +110,11 @@ pub fn run(arguments: &CountsArguments) -> Result<Verdict> {
                 hot_percent: 90,
                 isolation,
             };
-            job.run(SmallBank::new(config)?, String::new())?
+            job.run(SmallBank::new(config)?, Parameters::default())?
         }
         CountsWorkload::Ycsb => {
             let config = YcsbConfig { records: RECORDS, isolation, ..YcsbConfig::default() };
-            job.run(Ycsb::new(config)?, String::new())?
+            job.run(Ycsb::new(config)?, Parameters::default())?
         }
         CountsWorkload::PointRead => {
             let config = YcsbConfig {
@@ -124,7 +125,7 @@ pub fn run(arguments: &CountsArguments) -> Result<Verdict> {
                 isolation,
                 ..YcsbConfig::default()
             };
-            job.run(Ycsb::new(config)?, String::new())?
+            job.run(Ycsb::new(config)?, Parameters::default())?
         }
     };
     output::print(&(serde_json::to_string(&report)? + "\n"))?;
@@ -139,7 +140,7 @@ struct Count {
 impl Job for Count {
     type Output = CountsReport;
 
-    fn run<W: LocalWorkload>(self, workload: W, _parameters: String) -> Result<CountsReport> {
+    fn run<W: LocalWorkload>(self, workload: W, _parameters: Parameters) -> Result<CountsReport> {
         let plan = WorldPlan {
             servers: 1,
             memory_bytes: Some(MEMORY_BYTES),

@@ -82,7 +82,7 @@ pub struct WorldArguments {
     #[arg(long, global = true, value_enum, default_value = "snapshot")]
     pub isolation: IsolationName,
     /// Seed of all randomness: equal seeds load equal data and draw equal inputs
-    #[arg(long, global = true, allow_negative_numbers = true, default_value_t = 1)]
+    #[arg(long, global = true, allow_negative_numbers = true, value_parser = parse_count::<u64>, default_value_t = 1)]
     pub seed: u64,
 }
 
@@ -120,6 +120,13 @@ pub fn parse_rate(text: &str) -> Result<f64, String> {
             "a rate is a number of transactions per second, from {RATE_MIN} to {RATE_MAX}"
         )),
     }
+}
+
+/// Reads a whole number that is not negative.
+pub fn parse_count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
+    let count = text.parse().ok().and_then(|count: u64| N::try_from(count).ok());
+    let bits = 8 * size_of::<N>();
+    count.ok_or_else(|| format!("it takes a whole number from 0 to {}", u64::MAX >> (64 - bits)))
 }
 
 /// Reads a number of seconds that may be none.

@@ -6,7 +6,7 @@ use crate::Verdict;
 use crate::bench::driver::{self, Phase, RunPlan, Span, Standing, Watcher};
 use crate::bench::json_lines::JsonLines;
 use crate::bench::progress::Progress;
-use crate::bench::report::{BeforeRun, Report, Subject, quantile_us};
+use crate::bench::report::{BeforeRun, Parameters, Report, Subject, quantile_us};
 use crate::bench::{LocalWorkload, json, load, table, text, world};
 use crate::output;
 use crate::plot;
@@ -165,7 +165,7 @@ struct Soak<'a> {
 impl Job for Soak<'_> {
     type Output = SoakReport;
 
-    fn run<W: LocalWorkload>(self, workload: W, parameters: String) -> Result<SoakReport> {
+    fn run<W: LocalWorkload>(self, workload: W, parameters: Parameters) -> Result<SoakReport> {
         let threads = self.world.thread_count();
         let db = world::open(&self.world.plan(), workload.memory_bytes())?;
         let loaded = load::load(&db, &workload, threads, interruption())?;

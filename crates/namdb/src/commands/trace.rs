@@ -4,6 +4,7 @@ use super::WorldArguments;
 use super::choice::{Choice, Job};
 use crate::Verdict;
 use crate::bench::progress::Progress;
+use crate::bench::report::Parameters;
 use crate::bench::world::{self, WorldPlan};
 use crate::bench::{LocalWorkload, json, text};
 use crate::output;
@@ -92,10 +93,10 @@ struct Trace {
 impl Job for Trace {
     type Output = Vec<TypeTrace>;
 
-    fn run<W: LocalWorkload>(self, workload: W, parameters: String) -> Result<Self::Output> {
+    fn run<W: LocalWorkload>(self, workload: W, parameters: Parameters) -> Result<Self::Output> {
         let db = world::open(&self.plan, workload.memory_bytes())?;
         let database = world::handle(&db);
-        output::say(&format!("  {}: {parameters}", workload.name()));
+        output::say(&format!("  {}: {}", workload.name(), parameters.words));
         run_now(workload.create_tables(&database))?;
         let mut lane = run_now(database.lane())?;
         let progress = Progress::begin("loading", workload.load_rows());

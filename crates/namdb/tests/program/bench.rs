@@ -16,6 +16,9 @@ fn the_report_has_everything_a_comparison_needs() {
         assert_eq!(report.pointer(pointer), Some(&Value::from(value)));
     }
     assert_eq!((number(&report, "/threads"), number(&report, "/servers")), (2.0, 2.0));
+    assert_eq!(number(&report, "/options/records"), 2000.0);
+    assert_eq!(number(&report, "/options/record_bytes"), 100.0);
+    assert_eq!(report.pointer("/options/workload"), Some(&Value::from("A")));
     assert_eq!(number(&report, "/seed"), 1.0);
     let seconds = number(&report, "/seconds");
     assert!((0.29..3.0).contains(&seconds), "{seconds} s instead of 0.3");
@@ -73,6 +76,7 @@ fn every_workload_runs_under_both_isolation_levels_and_oracles() {
 fn tpcc_reports_its_own_figure() {
     let report = bench("tpcc --warehouses 2 --distribution 50 --threads 2");
     assert!(number(&report, "/new_order_per_s") > 0.0);
+    assert_eq!(number(&report, "/options/warehouses"), 2.0);
     assert_eq!(report["per_type"].as_object().map(serde_json::Map::len), Some(5));
     // All twelve conditions, the eleventh of the time before the run.
     let checks = report["checks"].as_array().expect("a list");

@@ -76,6 +76,16 @@ impl Session {
         self.release_lane(false);
     }
 
+    /// A hint that the next transaction will read these rows, for transactions of a few reads: what they
+    /// miss in the processor's caches is on its way while they take their snapshot. The session has its lane from
+    /// now on, as after [`Session::begin`].
+    pub fn prefetch(&mut self, reads: &[(TableId, Key)]) {
+        // Whoever cannot have a lane is told so by the transaction.
+        if let Ok(lane) = self.lane() {
+            lane.prefetch(reads);
+        }
+    }
+
     /// What the last [`Abort::UniqueViolation`] of a commit after [`Session::begin`] was about.
     pub fn last_unique_violation(&self) -> Option<&UniqueViolation> {
         self.lane.as_ref()?.last_unique_violation()

@@ -2,7 +2,7 @@
 
 use crate::abort::{Abort, TxnError};
 use crate::access::{Access, AccessMap};
-use crate::catalog::{Catalog, CatalogError, IndexInfo, Primary, Secondary, TableInfo};
+use crate::catalog::{Catalog, CatalogError, IndexInfo, Primary, Secondary, TableId, TableInfo};
 use crate::collect::{Horizon, Retired};
 use crate::database::Shared;
 use crate::detach::away_from_home;
@@ -19,7 +19,7 @@ use fabric::{Batch, Env, Span};
 use index::hash::Directory;
 use index::tree::LeafCache;
 use layout::oracle::LANE_ACTIVE;
-use layout::{GlobalPtr, NodeId, SlotId, VersionWord};
+use layout::{GlobalPtr, Key, NodeId, SlotId, VersionWord};
 use memory::Pool;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -61,6 +61,17 @@ impl<E: Env> Lane<E> {
         let Some(inner) = self.inner.as_mut() else { return Err(Abort::Unreachable) };
         inner.begin().await?;
         Ok(Transaction::new(&mut self.inner, isolation))
+    }
+
+    /// A hint that the next transaction will read these rows: where memory is reached through the
+    /// processor's caches, they are on their way while the snapshot is taken.
+    #[inline]
+    pub fn prefetch(&self, reads: &[(TableId, Key)]) {
+        if E::IMMEDIATE
+            && let Some(inner) = &self.inner
+        {
+            inner.prefetch(reads);
+        }
     }
 
     /// The world this lane lives in.
@@ -236,7 +247,7 @@ pub(crate) struct Scratch {
     pub locks: crate::commit::Locks,
     pub entries: Vec<crate::secondary::Entry>,
     /// Indexed columns of those that are unique, by index.
-    pub unique_keys: Vec<(u32, layout::Key)>,
+    pub unique_keys: Vec<(u32, Key)>,
     pub leaf_entries: Vec<index::tree::LeafEntry>,
     pub cursors: Vec<crate::cursor::Cursor>,
     pub round: crate::cursor::Round,
@@ -407,11 +418,11 @@ impl<E: Env> LaneInner<E> {
 
     #[cold]
     async fn open_table_slowly(&mut self, table: u32) -> Result<(), TxnError> {
-        let info = self.catalog.info(crate::catalog::TableId(table));
+        let info = self.catalog.info(TableId(table));
         let Some(info) = info.cloned() else {
             // The snapshot is older than the table, or the table is gone for good.
             let newest = self.shared.cached_catalog();
-            return match newest.info(crate::catalog::TableId(table)) {
+            return match newest.info(TableId(table)) {
                 Some(_) => Err(Abort::CatalogChanged.into()),
                 None => Err(CatalogError::NoTable(format!("number {table}")).into()),
             };

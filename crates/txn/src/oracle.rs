@@ -13,6 +13,7 @@ use crate::abort::Abort;
 use crate::database::Oracle;
 use crate::detach::detached;
 use crate::lane::LaneInner;
+use crate::read::same_words;
 use crate::snapshot::SLOTS_MAX;
 use fabric::{Batch, Env, FabricError, Span};
 use layout::oracle::{CLOCK, EPOCH, FREEZER, LANE_ACKNOWLEDGED, NEWEST, SLOT_COUNT, VECTOR};
@@ -88,7 +89,7 @@ impl<E: Env> LaneInner<E> {
             let (header, again) = (batch.words(first), batch.words(second));
             let counters = &header[VECTOR as usize..];
             // The count as well: a lane that came in between may have committed.
-            let stood_still = counters == &again[VECTOR as usize..]
+            let stood_still = same_words(counters, &again[VECTOR as usize..])
                 && header[SLOT_COUNT as usize] == again[SLOT_COUNT as usize];
             if stood_still || single {
                 self.snapshot.set(counters, header[CLOCK as usize].max(1));

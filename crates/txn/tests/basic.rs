@@ -1,6 +1,6 @@
 //! The operations of a transaction, one by one, on `local`.
 
-use fabric::{LocalEnv, run_now};
+use fabric::{Fabric, LocalEnv, run_now};
 use layout::{
     Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PhysicalDesign, Placement, Schema,
     Storage,
@@ -94,6 +94,35 @@ fn what_was_inserted_is_read_by_all_and_grows_the_table() {
         assert_eq!(count, 2000);
     }
     check(&database);
+}
+
+/// Whatever it names: rows that are there or not, of any storage, with keys that are not the table's, and
+/// tables that the lane has not opened yet or that are gone.
+#[test]
+fn a_prefetch_posts_nothing_and_changes_nothing() {
+    let database = database();
+    let strange = KeyBuilder::new().int8(1).int8(2).int8(3).key();
+    let tables = all_storages().map(|storage| {
+        let table = table(&database, &format!("{storage:?}"), storage, Vec::new());
+        fill(&database, table, 0..100);
+        table
+    });
+    let mut lane = run_now(database.lane()).expect("a lane");
+    for table in tables.into_iter().chain(tables) {
+        let before = lane.env().counters().counts().verbs;
+        lane.prefetch(&[]);
+        lane.prefetch(&[(table, key(3)), (table, key(1000)), (table, strange)]);
+        lane.prefetch(&[(table, key(3)); 100]);
+        assert_eq!(lane.env().counters().counts().verbs, before);
+        let mut txn = begin(&mut lane);
+        let row = row_of(&mut txn, table, 3);
+        assert_eq!(txn.row(row).int(BALANCE), 30);
+    }
+    run_now(lane.rest()).expect("reachable");
+    run_now(database.drop_table("Tree")).expect("dropped");
+    lane.prefetch(&[(tables[2], key(3))]);
+    run_now(begin(&mut lane).read(tables[0], &key(3))).expect("readable").expect("is there");
+    lane.prefetch(&[(tables[2], key(3))]);
 }
 
 #[test]

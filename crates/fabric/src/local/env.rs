@@ -10,7 +10,7 @@ use crate::raw::prefetch_words;
 use crate::service::ServiceId;
 use layout::{GlobalPtr, NodeId, RegionId};
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
@@ -138,10 +138,16 @@ impl Env for LocalEnv {
 ///
 /// # Panics
 /// If the future waits for anything but the fabric: local verbs complete before they return.
-#[inline]
+// Inlined, since the future is otherwise copied on its way here: several kilobytes of it.
+#[inline(always)]
 pub fn run_now<T>(future: impl Future<Output = T>) -> T {
+    poll_once(pin!(future))
+}
+
+#[inline]
+fn poll_once<T>(future: Pin<&mut impl Future<Output = T>>) -> T {
     let mut context = Context::from_waker(Waker::noop());
-    match pin!(future).poll(&mut context) {
+    match future.poll(&mut context) {
         Poll::Ready(value) => value,
         Poll::Pending => unreachable!("a local future waits for nothing but the fabric"),
     }

@@ -3,7 +3,7 @@
 use super::{Pending, Step, same_words};
 use crate::abort::TxnError;
 use crate::access::Access;
-use crate::catalog::Primary;
+use crate::catalog::{Primary, TableId};
 use crate::lane::LaneInner;
 use crate::write::Owner;
 use fabric::{Env, SlotGeometry, Span};
@@ -15,6 +15,9 @@ pub const ACCESSES_MAX: usize = 1 << 20;
 
 /// Most words of rows that a transaction may hold (512 MiB); the batch's own limit is far beyond it.
 pub const ARENA_WORDS_MAX: usize = 64 << 20;
+
+/// Most reads of a transaction that are worth a prefetch: the misses of more overlap with each other.
+const PREFETCHES_MAX: usize = 4;
 
 /// Mixes the table into a key's hash, so that one map serves all tables.
 #[inline]
@@ -83,6 +86,27 @@ impl<E: Env> LaneInner<E> {
         let words = self.batch.as_ref().expect("the batch is here").words(key);
         let map_hash = access_hash(table, words);
         self.known_access(table, words, map_hash).ok_or(map_hash)
+    }
+
+    /// Asks for the buckets of these rows, as far as the lane knows where they are.
+    pub(crate) fn prefetch(&self, reads: &[(TableId, Key)]) {
+        if reads.len() > PREFETCHES_MAX {
+            return;
+        }
+        for (table, key) in reads {
+            if !self.is_open(table.0) {
+                continue;
+            }
+            let (info, lane_table) = (self.info(table.0), &self.tables[table.0 as usize]);
+            if let Primary::Hash(hash) = &info.primary
+                && let Some(lane_table) = lane_table
+                && key.words().len() == info.row.key_words as usize
+            {
+                let place = hash.locate(&lane_table.directory, key.words());
+                let geometry = SlotGeometry::bucket(&hash.layout, hash.rows, place.tag_hash);
+                self.env.expect(place.bucket, geometry.first_words());
+            }
+        }
     }
 
     fn post_new_lookup(

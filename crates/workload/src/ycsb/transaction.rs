@@ -33,6 +33,12 @@ pub struct Terminal {
     rows: Vec<RowId>,
 }
 
+/// Whether a step starts with reading its row.
+#[inline]
+fn reads_row(step: &&Step) -> bool {
+    matches!(step.operation, Operation::Read | Operation::Update)
+}
+
 impl Terminal {
     pub(super) fn new(ycsb: &Ycsb, table: TableId, thread: u32, seed: u64) -> Self {
         Self {
@@ -59,6 +65,10 @@ impl Terminal {
     ) -> Result<Finished, WorkloadError> {
         self.generator.draw(&mut self.random, &mut self.steps);
         self.field = self.random.below(u64::from(self.config.field_count())) as u32;
+        self.reads.clear();
+        let reads = self.steps.iter().filter(reads_row);
+        self.reads.extend(reads.map(|step| (self.table, record::key(step.key))));
+        lane.prefetch(&self.reads);
         let mut attempts = Attempts::new();
         loop {
             let attempt = self.attempt(lane).await;
@@ -92,17 +102,12 @@ impl Terminal {
         &mut self,
         transaction: &mut Transaction<'_, E>,
     ) -> Result<(), WorkloadError> {
-        let reads = |step: &&Step| matches!(step.operation, Operation::Read | Operation::Update);
         self.updates = 0;
-        self.reads.clear();
-        self.reads.extend(
-            self.steps.iter().filter(reads).map(|step| (self.table, record::key(step.key))),
-        );
         if self.reads.is_empty() {
             return Ok(());
         }
         transaction.read_many(&self.reads, &mut self.found).await?;
-        for (step, &row) in self.steps.iter().filter(reads).zip(&self.found) {
+        for (step, &row) in self.steps.iter().filter(reads_row).zip(&self.found) {
             let Some(row) = row else {
                 // The insert of a recent key may have failed, or not have come to its end.
                 if step.key < self.config.records {

@@ -6,7 +6,7 @@ use fabric::{Batch, CallError, Env, Reply, Service, ServiceId};
 use layout::row::{BufferLayout, Cover, LINK, MOVED_FLAG, OVERFLOW_HEAD, RowLayout};
 use layout::{GlobalPtr, VersionWord};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The service that moves versions.
 pub const MOVER_SERVICE: ServiceId = ServiceId(4);
@@ -40,11 +40,18 @@ pub struct MoveRequest {
 /// Moves versions on call. The caller holds the row's lock, so each buffer has one mover at a time.
 pub struct MoverService {
     extents: Arc<Extents>,
-    pools: Mutex<BTreeMap<(Label, u32), OverflowPool>>,
+    /// One lock for all, since threads that move versions of hot rows fight for every one. Never held
+    /// across an await.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    pools: BTreeMap<(Label, u32), OverflowPool>,
     /// Per buffer: moves until its list is walked next. Only a matter of when, so it may be lost.
-    walks: Mutex<BTreeMap<(Label, GlobalPtr), u32>>,
-    /// Batches of finished calls, so that a call costs no arena. Never locked across an await.
-    batches: Mutex<Vec<Batch>>,
+    walks: BTreeMap<(Label, GlobalPtr), u32>,
+    /// Batches of finished calls, so that a call costs no arena.
+    batches: Vec<Batch>,
 }
 
 #[derive(Default)]
@@ -57,15 +64,18 @@ struct OverflowPool {
 impl MoverService {
     /// A mover that takes its overflow region from `extents`.
     pub fn new(extents: Arc<Extents>) -> Self {
-        let (pools, walks, batches) = Default::default();
-        Self { extents, pools, walks, batches }
+        Self { extents, state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
     }
 
     /// Memory for an entry. Where a list was dropped on the way there is some, whatever the server has left:
     /// the list's head still leads to it, so the move must not fail then.
     fn allocate<E: Env>(&self, env: &E, label: Label, words: u32) -> Result<GlobalPtr, CallError> {
-        let mut pools = self.pools.lock().expect("no holder panics");
-        let pool = pools.entry((label, words)).or_default();
+        let mut state = self.state();
+        let pool = state.pools.entry((label, words)).or_default();
         if let Some(ptr) = pool.free.pop() {
             return Ok(ptr);
         }
@@ -81,44 +91,42 @@ impl MoverService {
         Ok(ptr)
     }
 
-    fn free(&self, label: Label, words: u32, ptr: GlobalPtr) {
-        let mut pools = self.pools.lock().expect("no holder panics");
-        pools.entry((label, words)).or_default().free.push(ptr);
-    }
-
     /// Drops all knowledge of a table whose extents go back.
     pub fn forget(&self, label: Label) {
-        self.pools.lock().expect("no holder panics").retain(|(held, _), _| *held != label);
-        self.walks.lock().expect("no holder panics").retain(|(held, _), _| *held != label);
+        let mut state = self.state();
+        state.pools.retain(|(held, _), _| *held != label);
+        state.walks.retain(|(held, _), _| *held != label);
     }
 
     fn take_batch(&self) -> Batch {
-        self.batches.lock().expect("no holder panics").pop().unwrap_or_default()
+        self.state().batches.pop().unwrap_or_default()
     }
 
     fn put_back(&self, mut batch: Batch) {
         batch.reset();
-        self.batches.lock().expect("no holder panics").push(batch);
+        self.state().batches.push(batch);
     }
 
-    /// Counts a move; answers whether it is time to walk over the list.
-    fn is_walk_due(&self, request: &MoveRequest) -> bool {
-        let mut walks = self.walks.lock().expect("no holder panics");
-        let left = walks.entry((request.label, request.buffer)).or_insert(MOVES_PER_WALK_MIN);
+    /// Counts a move; answers a batch for it, and whether it is time to walk over the list.
+    fn begin_move(&self, request: &MoveRequest) -> (Batch, bool) {
+        let mut state = self.state();
+        let key = (request.label, request.buffer);
+        let left = state.walks.entry(key).or_insert(MOVES_PER_WALK_MIN);
         *left = left.saturating_sub(1);
-        *left == 0
+        let is_walk_due = *left == 0;
+        (state.batches.pop().unwrap_or_default(), is_walk_due)
     }
 
     /// Notes that the list was walked and `kept` entries were left.
     fn note_walk(&self, request: &MoveRequest, kept: u32) {
-        let mut walks = self.walks.lock().expect("no holder panics");
+        let mut state = self.state();
         let key = (request.label, request.buffer);
         match kept {
-            0 => drop(walks.remove(&key)),
+            0 => drop(state.walks.remove(&key)),
             _ => {
                 // Never later than when the list is full.
                 let room = OVERFLOW_COUNT_MAX.saturating_sub(kept).max(1);
-                walks.insert(key, kept.max(MOVES_PER_WALK_MIN).min(room));
+                state.walks.insert(key, kept.max(MOVES_PER_WALK_MIN).min(room));
             }
         }
     }
@@ -129,7 +137,7 @@ impl MoverService {
         let words = request.layout.row.words();
         let slot = request.buffer.add_words(u64::from(request.layout.slot(request.slot)));
         let head = request.buffer.add_words(u64::from(OVERFLOW_HEAD));
-        let mut batch = self.take_batch();
+        let (mut batch, is_walk_due) = self.begin_move(request);
         let head_word = batch.read(head, 1);
         let image = batch.read_row(slot, words, Cover::All);
         batch = execute(env, batch).await?;
@@ -141,7 +149,7 @@ impl MoverService {
         }
         let mut next = batch.words(head_word)[0];
         let mut dropped = 0;
-        if self.is_walk_due(request) {
+        if is_walk_due {
             let kept;
             (kept, dropped) =
                 self.trim(env, &mut batch, request, GlobalPtr::from_word(next)).await?;
@@ -196,6 +204,7 @@ impl MoverService {
         let mut previous = GlobalPtr::NULL;
         let mut entry = head;
         let mut step = self.take_batch();
+        let mut freed = Vec::new();
         while !entry.is_null() && kept + dropped as u32 <= 2 * OVERFLOW_COUNT_MAX {
             step.reset();
             let header = step.read(entry, 3);
@@ -214,7 +223,7 @@ impl MoverService {
                     let cut = std::mem::take(batch);
                     *batch = execute(env, cut).await?;
                 }
-                self.free(request.label, words, entry);
+                freed.push(entry);
                 dropped += 1;
             } else {
                 kept += 1;
@@ -222,7 +231,10 @@ impl MoverService {
             }
             entry = GlobalPtr::from_word(next);
         }
-        self.put_back(step);
+        let mut state = self.state();
+        state.pools.entry((request.label, words)).or_default().free.append(&mut freed);
+        step.reset();
+        state.batches.push(step);
         Ok((kept, dropped))
     }
 }

@@ -7,6 +7,8 @@ use txn::{Abort, Lane, Outcome, TxnError};
 
 /// Attempts beyond the first before a transaction is given up.
 pub const RETRIES_MAX: u32 = 200;
+// Aborts are counted in bytes.
+const _: () = assert!(RETRIES_MAX < u8::MAX as u32);
 /// No further attempt is made so long after the first has failed. Most fail at once; but whoever meets a node or a
 /// row that somebody has left half written waits for it before each [`Abort::Contended`], some tenths of a second
 /// where links are slow, and so many retries of that would take minutes.

@@ -122,10 +122,10 @@ pub struct Finished {
     pub aborts: AbortCounts,
 }
 
-/// Numbers of aborts, by reason.
+/// Numbers of one transaction's aborts, by reason. In bytes, since it is handed on with every transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AbortCounts {
-    counts: [u32; REASON_COUNT],
+    counts: [u8; REASON_COUNT],
 }
 
 const REASON_COUNT: usize = Abort::ALL.len();
@@ -139,7 +139,7 @@ impl AbortCounts {
 
     /// How often this reason was counted.
     pub fn count(&self, reason: Abort) -> u32 {
-        self.counts[reason.index()]
+        u32::from(self.counts[reason.index()])
     }
 
     /// Each reason that occurred, with its count.
@@ -197,6 +197,9 @@ impl RunTotals {
             TransactionResult::RolledBack => kind.rolled_back += 1,
             TransactionResult::Aborted(_) => kind.aborted += 1,
             TransactionResult::Unknown => kind.unknown += 1,
+        }
+        if finished.retries == 0 && finished.result == TransactionResult::Committed {
+            return;
         }
         kind.retries += u64::from(finished.retries);
         let aborts = &mut self.aborts[finished.kind];

@@ -1,6 +1,7 @@
 //! Calls on their way: delivered late, sometimes twice, answered once.
 
 use crate::fault::FaultKind;
+use crate::network::Load;
 use crate::scheduler::Happening;
 use crate::state::Core;
 use fabric::service::{Answer, AnswerRecord, Arrival};
@@ -20,8 +21,10 @@ struct Call {
     request: Rc<[u8]>,
     /// Messages under way and handlers at work.
     pending: u32,
-    /// The request's messages are lost: their sender died.
-    is_cut: bool,
+    /// Its request arrives nowhere after this moment: its sender died, or the connection is lost.
+    cut_ns: u64,
+    /// The connection was lost meanwhile: no answer gets back to the caller.
+    is_lost: bool,
     /// Sent by the service, not yet arrived.
     answer: Option<Answer>,
     /// Arrived at the caller.
@@ -111,6 +114,7 @@ impl Core {
         }
         self.note_zombie(group);
         let from = self.groups[group as usize].node;
+        let bytes = request.len() as u64;
         let call = Call {
             id,
             from,
@@ -119,7 +123,8 @@ impl Core {
             service,
             request: request.into(),
             pending: 0,
-            is_cut: false,
+            cut_ns: u64::MAX,
+            is_lost: false,
             answer: None,
             outcome: None,
             waker: None,
@@ -127,32 +132,35 @@ impl Core {
         };
         self.calls.calls.insert(number, call);
         for _ in 0..copies {
-            self.send(number, from, target, Happening::Request { call: number });
+            self.send_message(number, (from, target), bytes, Happening::Request { call: number });
         }
         number
     }
 
-    /// Sends a message about a call. Where no link lets it pass in time the caller gives up.
-    fn send(&mut self, number: u64, from: NodeId, to: NodeId, message: Happening) {
-        let way_ns = self.config.call_ns.draw(&mut self.random);
-        match self.crossing_ns(from, to) {
-            Some(crossing_ns) => {
-                self.calls.get(number).pending += 1;
-                self.queue.push(self.now_ns + way_ns + crossing_ns, message);
-            }
-            None => self.plan_giving_up(number),
-        }
+    /// Sends a message about a call. Where no link lets it pass in time, or nobody is there, the caller
+    /// gives up.
+    fn send_message(
+        &mut self,
+        number: u64,
+        (from, to): (NodeId, NodeId),
+        bytes: u64,
+        message: Happening,
+    ) {
+        let is_there = usize::from(to.0) < self.nodes.len();
+        let Some(way) = is_there.then(|| self.way(from, to)).flatten() else {
+            return self.plan_giving_up(number);
+        };
+        let transit = self.send((from, to), way, &Load::Message(bytes), self.config.call_ns);
+        self.calls.get(number).pending += 1;
+        self.queue.push(transit.served_ns, message);
     }
 
     /// A request arrives. Returns what to handle, unless it is a repeat or nobody is there.
     pub(crate) fn request_arrives(&mut self, number: u64) -> Option<Request> {
         self.trace.event(self.now_ns, "arrived call", number);
         let call = self.calls.get(number);
-        let (id, target, is_cut) = (call.id, call.target, call.is_cut);
-        let is_dead = match self.nodes.get(usize::from(target.0)) {
-            Some(node) => self.groups[node.services as usize].is_dead,
-            None => true,
-        };
+        let (id, target, is_cut) = (call.id, call.target, self.now_ns > call.cut_ns);
+        let is_dead = self.is_dead(self.nodes[usize::from(target.0)].services);
         if is_cut || is_dead {
             if is_dead {
                 self.plan_giving_up(number);
@@ -191,10 +199,11 @@ impl Core {
     }
 
     fn send_answer(&mut self, number: u64, answer: Answer) {
+        let bytes = answer.as_ref().map_or(0, Vec::len) as u64;
         let call = self.calls.get(number);
         call.answer = Some(answer);
-        let (from, to) = (call.target, call.from);
-        self.send(number, from, to, Happening::Answer { call: number });
+        let ends = (call.target, call.from);
+        self.send_message(number, ends, bytes, Happening::Answer { call: number });
     }
 
     fn message_ended(&mut self, number: u64) {
@@ -202,10 +211,14 @@ impl Core {
         self.calls.settle(number);
     }
 
-    /// An answer arrives; the first one counts.
+    /// An answer arrives, unless the connection was lost meanwhile; the first one counts.
     pub(crate) fn answer_arrives(&mut self, number: u64) {
-        self.trace.event(self.now_ns, "answered call", number);
         let call = self.calls.get(number);
+        if call.is_lost {
+            self.trace.event(self.now_ns, "lost answer", number);
+            return self.message_ended(number);
+        }
+        self.trace.event(self.now_ns, "answered call", number);
         if call.outcome.is_none() {
             call.outcome = call.answer.clone();
         }
@@ -256,20 +269,30 @@ impl Core {
         }
     }
 
-    /// A connection is lost: whoever waits for an answer over it gives up, unless it arrives before.
-    pub(crate) fn lose_calls(&mut self, from: NodeId, to: NodeId) {
-        let is_lost =
+    /// A connection is lost: requests that are under way over it arrive before `cut_ns` or not at all, and
+    /// their callers hear nothing any more, whatever the handlers do.
+    pub(crate) fn lose_calls(&mut self, from: NodeId, to: NodeId, cut_ns: u64, by: FaultKind) {
+        let goes_over =
             |call: &Call| call.from == from && call.target == to && call.outcome.is_none();
-        let calls = self.calls.calls.iter().filter(|(_, call)| is_lost(call));
-        for number in calls.map(|(number, _)| *number).collect::<Vec<u64>>() {
+        let mut lost = Vec::new();
+        for (&number, call) in self.calls.calls.iter_mut().filter(|(_, call)| goes_over(call)) {
+            call.cut_ns = call.cut_ns.min(cut_ns);
+            if !std::mem::replace(&mut call.is_lost, true) {
+                lost.push(number);
+            }
+        }
+        for number in lost {
             self.plan_giving_up(number);
+            self.injector.count(by);
         }
     }
 
     /// The callers died: their requests may still arrive.
     pub(crate) fn cut_calls(&mut self, group: u32) {
         for call in self.calls.calls.values_mut().filter(|call| call.group == group) {
-            call.is_cut = self.random.one_in(2);
+            if self.random.one_in(2) {
+                call.cut_ns = call.cut_ns.min(self.now_ns);
+            }
         }
     }
 

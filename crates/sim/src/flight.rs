@@ -456,10 +456,10 @@ impl Core {
                 self.injector.count(by);
             }
         }
-        self.lose_calls(from, to);
+        self.lose_calls(from, to, cut_ns, by);
     }
 
-    /// What `to` says to `from` gets lost: completions that are under way never arrive.
+    /// What `from` says to `to` gets lost: completions and answers that are under way never arrive.
     pub(crate) fn lose_answers(&mut self, from: NodeId, to: NodeId, by: FaultKind) {
         for flight in self.flights.under_way().filter(|flight| flight.node == to) {
             if flight.goes_to(from) && flight.failure.is_none() {
@@ -467,6 +467,7 @@ impl Core {
                 self.injector.count(by);
             }
         }
+        self.lose_calls(to, from, u64::MAX, by);
     }
 
     /// A server died: what it has not done yet never happens.

@@ -2,6 +2,7 @@
 
 use crate::config::Interval;
 use crate::fault::FaultKind;
+use crate::network::{Load, Transit};
 use crate::random::Random;
 use crate::state::Core;
 use layout::NodeId;
@@ -23,6 +24,15 @@ pub(crate) enum Passage {
     After { delay_ns: u64, is_delayed: bool },
     /// Nothing passes before this moment.
     Blocked { until_ns: u64, by: FaultKind },
+}
+
+/// How a message gets from one node to another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// How many times slower than usual the cards are.
+    slowness: u64,
+    /// How much longer the link takes.
+    crossing_ns: u64,
 }
 
 /// All links of a world.
@@ -107,11 +117,37 @@ impl Links {
 }
 
 impl Core {
+    /// The way of a message that is sent now; `None`: it does not arrive before its sender gives up.
+    #[inline]
+    pub(crate) fn way(&mut self, from: NodeId, to: NodeId) -> Option<Way> {
+        let crossing_ns = self.crossing_ns(from, to)?;
+        Some(Way { slowness: self.slowness(from, to), crossing_ns })
+    }
+
+    /// Sends a verb or a message of a call: through the cards, then for as long as is usual and as the way
+    /// has it.
+    #[inline]
+    pub(crate) fn send(
+        &mut self,
+        (from, to): (NodeId, NodeId),
+        way: Way,
+        load: &Load,
+        usual: Interval,
+    ) -> Transit {
+        let mut transit = Transit { served_ns: self.now_ns, back_ns: 0 };
+        if let Some(network) = self.config.network {
+            let ends = (usize::from(from.0), usize::from(to.0));
+            transit = network.send(&mut self.cards, ends, load, self.now_ns, way.slowness);
+        }
+        transit.served_ns += usual.draw(&mut self.random) * way.slowness + way.crossing_ns;
+        transit
+    }
+
     /// How much longer than usual a message is on its way; `None`: it does not arrive before its sender
-    /// gives up. The two ends need not have a link: nobody answers from a node that is not there.
+    /// gives up.
     #[inline]
     pub(crate) fn crossing_ns(&mut self, from: NodeId, to: NodeId) -> Option<u64> {
-        if self.links.is_quiet() || usize::from(to.0) >= self.nodes.len() {
+        if self.links.is_quiet() {
             return Some(0);
         }
         match self.links.pass(from, to, self.now_ns, &mut self.random) {
@@ -132,7 +168,7 @@ impl Core {
 
     /// How many times slower than usual what goes from one card to the other is.
     #[inline]
-    pub(crate) fn slowness(&mut self, from: NodeId, to: NodeId) -> u64 {
+    fn slowness(&mut self, from: NodeId, to: NodeId) -> u64 {
         let now_ns = self.now_ns;
         let grey = |node: &crate::processes::Node| match now_ns < node.grey_until_ns {
             true => node.grey_factor,

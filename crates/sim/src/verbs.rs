@@ -3,7 +3,9 @@
 
 use crate::fault::FaultKind;
 use crate::flight::{Flight, Phase};
+use crate::links::Way;
 use crate::memory::Moments;
+use crate::network::Load;
 use crate::state::Core;
 use fabric::{ALWAYS_WRITTEN_END, FabricError, Span, Verb};
 use layout::row::{Cover, HEADER, LINK, VERSION, checksum};
@@ -18,13 +20,21 @@ pub(crate) struct Barrier {
     all_ns: u64,
 }
 
-/// How a verb gets to its server.
-#[derive(Clone, Copy)]
-struct Way {
-    /// How many times slower than usual the cards are.
-    slowness: u64,
-    /// How much longer the link takes.
-    crossing_ns: u64,
+/// What a verb does with its words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Read,
+    Atomic,
+    Write,
+}
+
+#[inline]
+pub(crate) fn kind(verb: &Verb) -> Kind {
+    match verb {
+        Verb::Read { .. } | Verb::ReadRow { .. } | Verb::FindSlot { .. } => Kind::Read,
+        Verb::CompareAndSwap { .. } | Verb::FetchAndAdd { .. } => Kind::Atomic,
+        _ => Kind::Write,
+    }
 }
 
 /// In place of a word's number: no word is left out.
@@ -64,31 +74,28 @@ impl Core {
             return;
         }
         let node = self.addresses.primary(at.region());
-        let Some(way) = self.way(flight, node) else {
+        let Some(way) = self.way_of_verb(flight, node) else {
             flight.failure = Some(FabricError::Unreachable(node));
             return;
         };
         self.verbs += 1;
-        let is_read =
-            matches!(verb, Verb::Read { .. } | Verb::ReadRow { .. } | Verb::FindSlot { .. });
-        if is_read && flight.told_ns != u64::MAX {
+        let kind = kind(&verb);
+        if kind == Kind::Read && flight.told_ns != u64::MAX {
             // Nobody waits for what is read.
             return;
         }
         let start_ns = self.start_ns(flight, &verb, node, way);
         flight.verbs[index as usize].start_ns = start_ns;
         flight.verbs[index as usize].cut_ns = flight.cut_ns;
-        let end_ns = match verb {
-            Verb::Read { .. } | Verb::ReadRow { .. } | Verb::FindSlot { .. } => {
-                self.start_read(place, flight, index, verb)
-            }
-            Verb::CompareAndSwap { .. } | Verb::FetchAndAdd { .. } => {
+        let end_ns = match kind {
+            Kind::Read => self.start_read(place, flight, index, verb),
+            Kind::Atomic => {
                 let end_ns = self.start_atomic(place, flight, index, start_ns);
                 let barrier = &mut self.barriers[usize::from(node.0)];
                 barrier.atomics_ns = barrier.atomics_ns.max(end_ns);
                 end_ns
             }
-            _ => {
+            Kind::Write => {
                 let hidden_ns = self.draw_hidden_ns();
                 flight.verbs[index as usize].start_ns += hidden_ns;
                 let end_ns = self.start_write(flight, index, verb);
@@ -118,28 +125,21 @@ impl Core {
 
     /// When a verb of `flight` begins to touch its words, not before what the contract puts before it.
     fn start_ns(&mut self, flight: &mut Flight, verb: &Verb, node: NodeId, way: Way) -> u64 {
-        let is_read =
-            matches!(verb, Verb::Read { .. } | Verb::ReadRow { .. } | Verb::FindSlot { .. });
-        let is_atomic = matches!(verb, Verb::CompareAndSwap { .. } | Verb::FetchAndAdd { .. });
-        let usual = match (is_read, is_atomic) {
-            (true, _) => self.config.read_ns,
-            (_, true) => self.config.atomic_ns,
-            _ => self.config.write_ns,
+        let kind = kind(verb);
+        let usual = match kind {
+            Kind::Read => self.config.read_ns,
+            Kind::Atomic => self.config.atomic_ns,
+            Kind::Write => self.config.write_ns,
         };
-        let mut sent_ns = self.now_ns;
-        if let Some(network) = self.config.network {
-            let ends = (usize::from(flight.node.0), usize::from(node.0));
-            let transit = network.send(&mut self.cards, ends, verb, sent_ns, way.slowness);
-            sent_ns = transit.served_ns;
-            flight.back_ns = flight.back_ns.max(transit.back_ns);
-        }
-        let start_ns = sent_ns + usual.draw(&mut self.random) * way.slowness + way.crossing_ns;
+        let transit = self.send((flight.node, node), way, &Load::Verb(*verb), usual);
+        flight.back_ns = flight.back_ns.max(transit.back_ns);
+        let start_ns = transit.served_ns;
         let (barrier, broken) = (self.barriers[usize::from(node.0)], self.config.broken);
         let after_ns = if self.config.in_posting_order { barrier.all_ns } else { 0 };
         let writes_ns = if broken.write_before_later { 0 } else { barrier.writes_ns };
         let atomics_ns = if broken.atomic_before_later { 0 } else { barrier.atomics_ns };
         let after_ns = after_ns.max(writes_ns);
-        let after_ns = if is_read || is_atomic { after_ns.max(atomics_ns) } else { after_ns };
+        let after_ns = if kind == Kind::Write { after_ns } else { after_ns.max(atomics_ns) };
         let start_ns = start_ns.max(after_ns);
         if flight.told_ns == u64::MAX {
             return start_ns;
@@ -150,7 +150,7 @@ impl Core {
 
     /// How a verb of `flight` gets to `node`, if it does.
     #[inline]
-    fn way(&mut self, flight: &Flight, node: NodeId) -> Option<Way> {
+    fn way_of_verb(&mut self, flight: &Flight, node: NodeId) -> Option<Way> {
         if self.memory_is_dead(node) {
             return None;
         }
@@ -158,8 +158,7 @@ impl Core {
             self.injector.count(FaultKind::StaleKey);
             return None;
         }
-        let crossing_ns = self.crossing_ns(flight.node, node)?;
-        Some(Way { slowness: self.slowness(flight.node, node), crossing_ns })
+        self.way(flight.node, node)
     }
 
     /// The moments of `words` words from `start_ns` on.

@@ -1,9 +1,9 @@
 //! Calls: handled once, answered whatever happens to messages, failed when nobody is there.
 
-use crate::help::{both, client, hostile, unless, word};
+use crate::help::{Step, both, client, hostile, unless, word};
 use fabric::{Batch, CallError, Env, Fabric, Reply, Service, ServiceId};
 use layout::NodeId;
-use sim::{SimConfig, SimEnv, SimWorld};
+use sim::{Fault, Network, PlannedFault, SimConfig, SimEnv, SimWorld, When};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -24,6 +24,7 @@ impl Service<SimEnv> for Adder {
             let mut batch = Batch::new();
             batch.fetch_and_add(word(0, 0), 1);
             env.execute(batch).await.map_err(|_| CallError::Unreachable(SERVER))?;
+            env.reach(Step::First).await;
             if request.is_empty() {
                 return Err(CallError::Refused(String::from("an empty request")));
             }
@@ -159,4 +160,81 @@ fn the_call_of_a_dead_caller_may_arrive_or_not() {
         handled[adder.handled.load(Relaxed) as usize] = true;
     }
     assert_eq!(handled, [true, true]);
+}
+
+/// How long a call with a request of so many bytes takes, if the answer is as long.
+fn call_takes_ns(world: &SimWorld, bytes: usize) -> u64 {
+    let (env, start_ns) = (client(world, 0), world.now_ns());
+    let answer = world.block_on(&env, env.call(SERVER, ADDER, vec![1; bytes]));
+    assert_eq!(answer.map(|answer| answer.len()), Ok(bytes));
+    world.now_ns() - start_ns
+}
+
+#[test]
+fn a_call_takes_the_latency_of_its_links_and_the_time_of_its_bytes_both_ways() {
+    const LATENCY_NS: u64 = 50_000;
+    let network =
+        Network { latency_ns: LATENCY_NS, gigabits_per_second: 1, ..Network::connect_ib() };
+    let config = SimConfig { network: Some(network), ..SimConfig::new(1) };
+    let (world, _adder) = world_with_adder(config);
+    let short_ns = call_takes_ns(&world, 1);
+    // The request, the handler's atomic there and back, the answer.
+    assert!((4 * LATENCY_NS..5 * LATENCY_NS).contains(&short_ns), "{short_ns}");
+    let long_ns = call_takes_ns(&world, 10_001) - short_ns;
+    assert!((150_000..170_000).contains(&long_ns), "80 us each way: {long_ns}");
+}
+
+/// The faults that lose a connection between a client and the server, over before anything else is sent.
+fn losses(client: NodeId) -> [Fault; 4] {
+    [
+        Fault::ConnectionLoss { from: client, to: SERVER },
+        Fault::OneWayPartition { from: client, to: SERVER, lasts_ns: 1 },
+        Fault::OneWayPartition { from: SERVER, to: client, lasts_ns: 1 },
+        Fault::FullPartition { nodes: vec![client], lasts_ns: 1 },
+    ]
+}
+
+/// Calls once while `fault` comes at its moment: the caller hears nothing, and that a fixed time after the
+/// fault. Returns how often the handler has run.
+fn lose_a_call(seed: u64, when: When, fault: Fault) -> u64 {
+    const UNREACHABLE_AFTER_NS: u64 = 1_000_000;
+    let (world, adder) = world_with_adder(SimConfig::new(seed).named("lost call"));
+    let kind = fault.kind();
+    world.plan(&PlannedFault { when, fault });
+    let env = client(&world, 0);
+    let answer = world.block_on(&env, env.call(SERVER, ADDER, vec![1]));
+    assert_eq!(answer, Err(CallError::Unreachable(SERVER)), "{kind}, {}", world.identity());
+    let told_ns = world.now_ns() - UNREACHABLE_AFTER_NS;
+    assert!(told_ns < 10_000, "{kind}, {}: told after {told_ns}", world.identity());
+    assert_eq!(world.run_until_idle(), 0, "{}", world.identity());
+    assert!(world.coverage().of(kind) > 0, "{kind}, {}", world.identity());
+    let handled = adder.handled.load(Relaxed);
+    assert_eq!(world.peek(word(0, 0)), handled, "what handlers do stands: {}", world.identity());
+    let again = world.block_on(&env, env.call(SERVER, ADDER, vec![2]));
+    assert_eq!(again, Ok(vec![2]), "a new connection: {}", world.identity());
+    handled
+}
+
+#[test]
+fn a_request_under_way_is_lost_with_its_connection() {
+    for number in 0..4 {
+        let mut handled = [false; 2];
+        for seed in 0..200 {
+            let fault = losses(NodeId(1))[number].clone();
+            handled[lose_a_call(seed, When::At(1000), fault) as usize] = true;
+        }
+        // What only stops the answers lets the request arrive; what stops requests may come too late for one.
+        let is_of_answers = number == 2;
+        assert_eq!(handled, [!is_of_answers, true], "{:?}", losses(NodeId(1))[number]);
+    }
+}
+
+#[test]
+fn an_answer_is_lost_with_its_connection_and_what_the_handler_did_stands() {
+    for seed in 0..50 {
+        for fault in losses(NodeId(1)) {
+            let when = When::Point { name: String::from("test::First"), nth: 1 };
+            assert_eq!(lose_a_call(seed, when, fault), 1);
+        }
+    }
 }

@@ -205,8 +205,13 @@ impl History {
         self.event_count as usize
     }
 
-    /// Whether any transaction is known to have ended before another began.
+    /// Whether the history tells what ended before what began: every beginning is recorded, or some transaction
+    /// is known to have ended before another began.
     pub fn has_real_time(&self) -> bool {
+        let is_complete = self.transactions.iter().all(|txn| txn.invoked > 0);
+        if is_complete && !self.transactions.is_empty() {
+            return true;
+        }
         let first_end = self.transactions.iter().map(|txn| txn.completed).min();
         first_end.is_some_and(|end| self.transactions.iter().any(|txn| txn.invoked > end))
     }

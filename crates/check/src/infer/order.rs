@@ -5,7 +5,8 @@
 //! one other block is in total order.
 //!
 //! - The longest list of a key is its first block.
-//! - Version numbers that the engine exports put all versions into the first block.
+//! - Version numbers that the engine exports put all versions into the first block; those of a list behind
+//!   what its longest read shows, which knows better. Writes of one transaction stand as it made them.
 //! - A transaction that reads a version and writes the key makes the version directly behind it: whoever
 //!   came between would have had an update lost. That is so in every history of snapshot isolation or
 //!   serializability, and others are found out by the update lost.
@@ -161,9 +162,6 @@ impl Sorter<'_> {
 
     fn first_block(&mut self, key: usize) {
         let start = self.orders.chain.len();
-        if let Some(numbered) = self.by_number(key) {
-            numbered.into_iter().for_each(|version| self.place(version));
-        }
         if self.history.kind() == Kind::Lists {
             let writes = self.writes;
             for &version in writes.trunk(key) {
@@ -172,22 +170,31 @@ impl Sorter<'_> {
                 }
             }
         }
+        for version in self.by_number(key).into_iter().flatten() {
+            if !self.is_placed[version as usize] {
+                self.place(version);
+            }
+        }
         let last = self.orders.chain[start..].last().copied().unwrap_or(INITIAL);
         self.follow(key, last);
         self.orders.close_block(start);
     }
 
-    /// All versions by the numbers that the engine gave them, if it gave each one.
+    /// All versions by the numbers that the engine gave them, if it gave each one, and no two transactions the
+    /// same: then one of the numbers is wrong, and nobody knows which.
     fn by_number(&self, key: usize) -> Option<Vec<u32>> {
-        let range = self.writes.of_key(key);
-        let real = range.filter(|&version| self.is_real(version));
-        let mut numbered = real
-            .map(|version| {
-                Some((self.history.version_at(self.writes.get(version).operation)?, version))
-            })
-            .collect::<Option<Vec<_>>>()?;
+        let mut numbered = Vec::new();
+        for version in self.writes.of_key(key).filter(|&version| self.is_real(version)) {
+            let operation = self.writes.get(version).operation;
+            numbered.push((self.history.version_at(operation)?, operation, version));
+        }
         numbered.sort_unstable();
-        Some(numbered.into_iter().map(|(_, version)| version).collect())
+        let writer = |version: u32| self.writes.get(version).transaction;
+        let is_doubtful = |pair: &[(i64, u32, u32)]| {
+            pair[0].0 == pair[1].0 && writer(pair[0].2) != writer(pair[1].2)
+        };
+        let is_certain = !numbered.windows(2).any(is_doubtful);
+        is_certain.then(|| numbered.into_iter().map(|(_, _, version)| version).collect())
     }
 
     /// Places what follows a version, and what follows that, as far as it is known and free.

@@ -226,6 +226,42 @@ fn updates_order_registers() {
     check(&[lines[0], lines[1], "2 ok [:r 1 1] [:r 2 1]"], "G-single", "------");
 }
 
+/// What an engine says of its versions decides where nothing else does, and nowhere else.
+#[test]
+fn numbers_of_versions_order_registers_and_not_what_they_contradict() {
+    let judge_edn = |text: &str| judged(&read_edn(text.as_bytes()).expect("the test wrote EDN"));
+    // Both writes of a transaction have its number; the last is the one that others see.
+    let twice = "{:type :ok :process 0 :value [[:w 1 12] [:w 1 11]] :versions [5 5]}
+                 {:type :ok :process 1 :value [[:r 1 11]]}";
+    assert_eq!(names(&judge_edn(twice)), Vec::<&str>::new());
+    // Two transactions with one number: neither order follows from it.
+    let same = "{:type :ok :process 0 :value [[:w 1 12]] :versions [5]}
+                {:type :ok :process 1 :value [[:w 1 11]] :versions [5]}
+                {:type :ok :process 0 :value [[:r 1 11]]}
+                {:type :ok :process 1 :value [[:r 1 12]]}";
+    assert_eq!(names(&judge_edn(same)), Vec::<&str>::new());
+    let apart = same.replacen("[5]", "[4]", 1);
+    assert_eq!(names(&judge_edn(&apart)), ["G-single-session"]);
+    // A list shows in which order it was appended to, whatever the numbers say.
+    let list = "{:type :ok :process 0 :value [[:append 1 1]] :versions [7]}
+                {:type :ok :process 1 :value [[:append 1 2]] :versions [3]}
+                {:type :ok :process 2 :value [[:r 1 [1 2]]]}";
+    assert_eq!(names(&judge_edn(list)), Vec::<&str>::new());
+}
+
+/// That everything overlaps is known as well as that something does not.
+#[test]
+fn real_time_is_known_where_all_beginnings_are() {
+    let overlapping = "{:type :invoke :process 0 :value []}
+                       {:type :invoke :process 1 :value []}
+                       {:type :ok :process 0 :value [[:append 1 1]]}
+                       {:type :ok :process 1 :value [[:r 1 [1]]]}";
+    let judge_edn = |text: &str| judged(&read_edn(text.as_bytes()).expect("the test wrote EDN"));
+    assert_eq!(&*verdicts(&judge_edn(overlapping)), "++++++");
+    let without = overlapping.replacen("{:type :invoke :process 1 :value []}", "", 1);
+    assert!(verdicts(&judge_edn(&without)).contains('?'));
+}
+
 #[test]
 fn a_value_written_twice_to_a_key_cannot_be_judged() {
     let twice = history(&["0 ok [:append :x 1]", "1 fail [:append :x 1]"]);

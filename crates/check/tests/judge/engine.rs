@@ -171,7 +171,8 @@ impl Engine {
             if self.percent(50) {
                 todo.push((key, Does::Read));
             } else {
-                todo.push((key, Does::Write(self.next_value)));
+                // Values tell nothing of the order in which they were written.
+                todo.push((key, Does::Write(self.next_value * 7919 % 10_007)));
                 self.next_value += 1;
                 let blind_percent = self.plan.blind_percent;
                 if !self.percent(blind_percent) {
@@ -245,10 +246,10 @@ impl Engine {
 
     fn record(&mut self, transaction: Running, process: i64, outcome: Outcome) {
         self.builder.begin(outcome);
-        let number = self.plan.exports_versions.then_some(self.commit as i64 * 1000);
-        for (place, (key, seen)) in transaction.done.iter().enumerate() {
+        let number = self.plan.exports_versions.then_some(self.commit as i64);
+        for (key, seen) in &transaction.done {
             let is_write = matches!(seen, Seen::Wrote(_));
-            let version = number.map(|number| number + place as i64).filter(|_| is_write);
+            let version = number.filter(|_| is_write);
             let step = match seen {
                 Seen::Wrote(value) if self.plan.is_lists => Step::Append(*value),
                 Seen::Wrote(value) => Step::Write(*value),

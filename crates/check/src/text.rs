@@ -10,12 +10,13 @@
 //! Only transactions that took effect are written. A session runs its transactions in the order in which
 //! they first appear; there is no time. For other checkers a key has at most one read and one write in a
 //! transaction: what it saw before its own writes, and what it wrote last. A list becomes a register that
-//! holds its last element.
+//! holds its last element. What a transaction sees of its own writes, and that lists contradict each other,
+//! has no place in the form.
 
 use crate::HistoryError;
 use crate::error::ParseError;
 use crate::history::{Action, Ended, History, HistoryBuilder, Outcome, Step, TransactionId};
-use crate::infer::{self, INITIAL};
+use crate::infer;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Write};
@@ -152,16 +153,7 @@ pub fn write_text(history: &History, output: &mut dyn Write) -> Result<(), TextE
     let key_numbers = key_numbers(history);
     // Sessions count from 0 here, and what has none gets one of its own.
     let mut sessions = history.sessions().len();
-    let mut reads = versions.reads().iter().peekable();
     for id in history.ids() {
-        let read = |key: usize, version: u32| {
-            let value = if version == INITIAL { 0 } else { versions.write(version).value };
-            (key_numbers[key], value)
-        };
-        let mut saw = Vec::new();
-        while let Some(of_this) = reads.next_if(|read| read.transaction == id.0) {
-            saw.push(read(of_this.key as usize, of_this.version));
-        }
         if !versions.took_effect(id) {
             continue;
         }
@@ -172,14 +164,48 @@ pub fn write_text(history: &History, output: &mut dyn Write) -> Result<(), TextE
                 sessions - 1
             }
         };
-        for (key, value) in saw {
-            writeln!(output, "r({key},{value},{session},{})", id.0)?;
+        for (key, value) in first_reads(history, id) {
+            writeln!(output, "r({},{value},{session},{})", key_numbers[key], id.0)?;
         }
         for (key, value) in last_writes(history, id)? {
             writeln!(output, "w({},{value},{session},{})", key_numbers[key], id.0)?;
         }
     }
     Ok(())
+}
+
+/// What a transaction saw of each of its keys before its own writes, be it possible or not; nothing where a
+/// list does not end with what it had appended.
+fn first_reads(history: &History, id: TransactionId) -> Vec<(usize, i64)> {
+    let mut reads: Vec<(usize, i64)> = Vec::new();
+    let mut own: Vec<(usize, i64)> = Vec::new();
+    if history.transaction(id).outcome != Outcome::Committed {
+        return reads;
+    }
+    for operation in history.operations(id) {
+        let key = operation.key.index();
+        let written: Vec<i64> =
+            own.iter().filter(|(other, _)| *other == key).map(|&(_, value)| value).collect();
+        let seen = match operation.action {
+            Action::Append(value) | Action::Write(value) => {
+                own.push((key, value));
+                None
+            }
+            Action::ReadInitial if written.is_empty() => Some(0),
+            Action::ReadValue(value) if written.is_empty() => Some(value),
+            Action::ReadList(read) => {
+                let list = history.list(operation.key, read).strip_suffix(&written[..]);
+                list.map(|list| list.last().copied().unwrap_or(0))
+            }
+            _ => None,
+        };
+        if let Some(value) = seen
+            && !reads.iter().any(|(other, _)| *other == key)
+        {
+            reads.push((key, value));
+        }
+    }
+    reads
 }
 
 /// What a transaction wrote last to each of its keys.

@@ -38,6 +38,26 @@ fn edn_that_was_written_is_read_again() {
 }
 
 #[test]
+fn what_was_read_wrong_is_read_wrong_in_the_text_form_too() {
+    let wrong: [&[&str]; 5] = [
+        &["0 fail [:append 1 1]", "1 ok [:r 1 [1]]"],
+        &["0 fail [:w 1 1]", "1 ok [:r 1 1]"],
+        &["0 ok [:append 1 2]", "1 ok [:r 1 [7]]"],
+        &["0 ok [:w 1 2]", "1 ok [:r 1 7]"],
+        &["0 ok [:append 1 1] [:append 1 2]", "1 ok [:r 1 [1]]"],
+    ];
+    for lines in wrong {
+        let history = history(lines);
+        assert!(!judged(&history).findings.is_empty(), "{lines:?}");
+        let again = read_text(plain(&history).as_bytes()).expect("it was just written");
+        assert!(!judged(&again).findings.is_empty(), "{lines:?}");
+    }
+    // Before its own writes, which a list shows at its end.
+    let own = history(&["0 ok [:append 1 1]", "1 ok [:append 1 2] [:r 1 [1 2]] [:r 1 [1 2]]"]);
+    assert_eq!(plain(&own), "w(1,1,0,0)\nr(1,1,1,1)\nw(1,2,1,1)\n");
+}
+
+#[test]
 fn edn_as_others_write_it_is_read() {
     let text = "[#jepsen.history.Op{:index 0, :time 5, :type :invoke, :process 0, :f :txn, \
         :value [[:append 8 1] [:r \"a b\" nil]]}\n ; a comment\n\

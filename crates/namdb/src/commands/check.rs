@@ -4,7 +4,7 @@ use crate::bench::json;
 use crate::judgement::{self, Judgement};
 use crate::{Verdict, output};
 use anyhow::{Context, Result, anyhow};
-use check::{History, Level, Report, Witness, witness};
+use check::{History, Level, Report, Shape, Witness, witness};
 use clap::{Args, Subcommand, ValueEnum};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -149,8 +149,25 @@ fn write_files(
     }
     if let Some(path) = &arguments.registers {
         write(path, |file| Ok(check::write_text(history, file)?))?;
+        let hidden: Vec<String> = report
+            .anomalies()
+            .filter(|anomaly| is_hidden_by_text(anomaly.shape))
+            .map(|anomaly| anomaly.to_string())
+            .collect();
+        if !hidden.is_empty() {
+            output::say(&format!(
+                "namdb: {} does not show what was found of kind {}: registers in this form have no place for it",
+                path.display(),
+                hidden.join(", "),
+            ));
+        }
     }
     Ok(())
+}
+
+/// Whether an anomaly has no place in the text form of registers.
+fn is_hidden_by_text(shape: Shape) -> bool {
+    matches!(shape, Shape::Internal | Shape::DuplicateElement | Shape::IncompatibleOrder)
 }
 
 fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! file    scenario files, and what is drawn of them for a seed
+//! guards  what they may remove of the engine
 //! work    the workloads they name
 //! run     a run: world, load, clients, faults, the end
 //! client  what a client does, and what it puts up with
@@ -16,8 +17,10 @@
 mod client;
 pub mod coverage;
 pub mod file;
+pub mod guards;
 mod intern;
 mod last_look;
+mod near;
 mod panics;
 pub mod report;
 mod run;

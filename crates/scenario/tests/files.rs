@@ -139,3 +139,32 @@ fn faults_that_cannot_be_are_told() {
     assert!(Scenario::read("a.toml", &observer).is_ok());
     check(&with("[[plan]]\nfault = \"lost-completion\"\nat_ns = 1\n"), 13, &["batch"]);
 }
+
+#[test]
+fn faults_that_would_never_happen_are_told() {
+    let with = |lines: &str| format!("{RIGHT}{lines}\n");
+    let point = "[[plan]]\nfault = \"process-kill\"\npoint = \"commit::Nowhere\"";
+    check(&with(point), 15, &["commit::Nowhere", "commit::LocksHeld"]);
+    let point = "[[plan]]\nfault = \"process-kill\"\npoint = \"LocksHeld\"";
+    check(&with(point), 15, &["\"LocksHeld\"", "commit::LocksHeld", "tree::"]);
+    let nobody = "[[plan]]\nfault = \"full-partition\"\nat_ns = 1\nnodes = []";
+    check(&with(nobody), 16, &["cuts nobody off"]);
+    let full = "[faults]\nmemory-full = { every = 9, victims = \"clients\" }";
+    check(&with(full), 14, &["only memory servers", "\"servers\""]);
+    let drift = |parts: &str| {
+        let fault = "fault = \"clock-drift\"\nat_ns = 1\nnode = 1";
+        with(&format!("[[plan]]\n{fault}\nparts_per_million = {parts}"))
+    };
+    check(&drift("2_000_000_000"), 17, &["is 2000000000", "-999999 to 1000000"]);
+    check(&drift("-1_000_000"), 17, &["is -1000000", "-999999 to 1000000"]);
+    for possible in ["1_000_000", "-999_999"] {
+        assert!(Scenario::read("a.toml", &drift(possible)).is_ok(), "{possible}");
+    }
+}
+
+#[test]
+fn guards_that_there_are_not_are_told() {
+    let with = |names: &str| RIGHT.replacen('\n', &format!("\nmutants = {names}\n"), 1);
+    assert!(Scenario::read("a.toml", &with("[\"commit::skip_entry\"]")).is_ok());
+    check(&with("[\n\"commit::skip_entry\",\n\"no::such\"]"), 4, &["no::such", "read::"]);
+}

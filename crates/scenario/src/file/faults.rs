@@ -6,13 +6,18 @@
 //! nanoseconds. A plan is a list of `[[plan]]` sections. All moments count from the start of the clients.
 
 use super::{Problem, Scenario};
+use crate::coverage::failure_points;
+use crate::near;
 use layout::NodeId;
 use serde::{Deserialize, Serialize};
 use sim::{Fault, FaultKind, FaultRate, Interval, Memory, PlannedFault, Victims, When};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// For ever.
 const FOR_EVER_NS: u64 = u64::MAX;
+/// What a clock gains at least and at most, in microseconds per second: it goes on, and at most twice too fast.
+const DRIFT: RangeInclusive<i32> = -999_999..=1_000_000;
 
 /// How often a kind of fault happens by chance.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -110,9 +115,34 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
             .planned(0)
             .map_err(|(key, sentence)| Problem::new(format!("plan.{place}.{key}"), sentence))?;
         planned.check().map_err(|sentence| Problem::new(format!("plan.{place}"), sentence))?;
+        check_values(entry)
+            .map_err(|(key, sentence)| Problem::new(format!("plan.{place}.{key}"), sentence))?;
         check_nodes(scenario, place, entry)?;
     }
     Ok(())
+}
+
+/// A planned fault is able to happen: what it waits for exists, and what it does has an effect.
+fn check_values(entry: &PlannedEntry) -> Result<(), Wrong> {
+    if let Some(point) = &entry.point
+        && !failure_points().contains(&point.as_str())
+    {
+        let known = near::names(point, &failure_points());
+        let sentence = format!("there is no failure point {point:?}; write one of {known}");
+        return Err(("point", sentence));
+    }
+    if entry.nodes.as_ref().is_some_and(Vec::is_empty) {
+        return Err(("nodes", "an empty list cuts nobody off; write one such as [2]".to_owned()));
+    }
+    match entry.parts_per_million {
+        Some(drift) if !DRIFT.contains(&drift) => {
+            let (low, high) = (DRIFT.start(), DRIFT.end());
+            let sentence =
+                format!("parts_per_million is {drift}; write a number from {low} to {high}");
+            Err(("parts_per_million", sentence))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Nodes that are named must be there, whatever is drawn.
@@ -149,6 +179,10 @@ pub(crate) fn rates(scenario: &Scenario) -> Result<BTreeMap<FaultKind, FaultRate
         };
         if plan.every == 0 {
             return Err(Problem::new(format!("{path}.every"), "every is 0; write 1 or more"));
+        }
+        if kind == FaultKind::MemoryFull && plan.victims == VictimName::Clients {
+            let sentence = "only memory servers are ever full; write \"servers\" or \"all\"";
+            return Err(Problem::new(format!("{path}.victims"), sentence));
         }
         let victims = match plan.victims {
             VictimName::All => Victims::All,

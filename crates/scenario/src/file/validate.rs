@@ -4,7 +4,7 @@ use super::choice::Choice;
 use super::faults;
 use super::plans::{ClusterPlan, NetworkPlan};
 use super::{Mode, Problem, Scenario};
-use crate::work;
+use crate::{guards, work};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
@@ -51,7 +51,10 @@ fn check_head(scenario: &Scenario) -> Result<(), Problem> {
     if scenario.shows.trim().is_empty() {
         return Err(Problem::new("shows", "say in a sentence what the scenario shows"));
     }
-    Ok(())
+    let unknown = |(place, name): (usize, &String)| {
+        guards::problem(name).map(|sentence| Problem::new(format!("mutants.{place}"), sentence))
+    };
+    scenario.mutants.iter().enumerate().find_map(unknown).map_or(Ok(()), Err)
 }
 
 /// Every value of a choice is in a range.

@@ -43,6 +43,23 @@ fn a_history_is_judged_and_drawn() {
 }
 
 #[test]
+fn what_registers_cannot_show_is_said() {
+    let [history, registers] = ["internal.edn", "internal.txt"].map(temporary);
+    let lines = "{:type :ok, :process 0, :value [[:w 1 5] [:r 1 6]]}
+                 {:type :ok, :process 1, :value [[:w 1 6]]}";
+    std::fs::write(&history, lines).expect("the folder is there");
+    let (from, to) = (history.display().to_string(), registers.display().to_string());
+    let judged = namdb(&format!("check history {from} --registers {to}"));
+    assert_eq!(judged.status.code(), Some(1), "{}", text(&judged.stdout));
+    let told = text(&judged.stderr);
+    assert!(
+        told.contains(&format!("{to} does not show what was found of kind internal")),
+        "{told}"
+    );
+    [history, registers].iter().for_each(|path| std::fs::remove_file(path).expect("is ours"));
+}
+
+#[test]
 fn a_run_records_a_history_that_is_judged_again() {
     let path = temporary("run.edn");
     let options = "--recorded 3000 --lists 3 --threads 2 --isolation serializable";

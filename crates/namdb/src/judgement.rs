@@ -139,6 +139,13 @@ pub fn in_words(name: &str, history: &History, report: &Report, levels: &[Level]
     let mut text = String::new();
     tell_history(&mut text, name, history, report);
     tell_levels(&mut text, report, levels);
+    text.push_str(&findings_in_words(history, report, levels));
+    text
+}
+
+/// What one of the levels forbids and was found: the transactions, and why each comes before the next.
+pub fn findings_in_words(history: &History, report: &Report, levels: &[Level]) -> String {
+    let mut text = String::new();
     for found in told(report, levels) {
         tell_finding(&mut text, history, found);
     }

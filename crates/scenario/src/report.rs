@@ -1,6 +1,7 @@
 //! What a run was, and how it ended.
 
 use crate::file::faults::PlannedEntry;
+use check::History;
 use sim::Coverage;
 use std::fmt;
 
@@ -29,6 +30,8 @@ pub struct RunReport {
     pub fingerprint: u64,
     /// Every event, if that was asked for.
     pub trace: String,
+    /// What clients saw, if every event was asked for and the workload records it.
+    pub history: Option<History>,
 }
 
 /// Numbers of transactions.

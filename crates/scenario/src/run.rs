@@ -36,7 +36,7 @@ const COUNTER_LIMIT: u64 = layout::version::COUNTER_MAX - (1 << 24);
 /// What else is wanted of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RunOptions {
-    /// Every event is written down.
+    /// Every event is written down, and what clients saw is kept.
     pub trace: bool,
 }
 
@@ -59,13 +59,14 @@ struct Process<const COHERENT: bool> {
 struct Run<const COHERENT: bool> {
     scenario: Scenario,
     seed: u64,
+    options: RunOptions,
     world: World<COHERENT>,
 }
 
 impl<const COHERENT: bool> Run<COHERENT> {
     fn new(scenario: Scenario, seed: u64, options: RunOptions) -> Self {
         let world = World::new(sim_config(&scenario, seed, options));
-        Self { scenario, seed, world }
+        Self { scenario, seed, options, world }
     }
 
     fn run(self) -> RunReport {
@@ -81,6 +82,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
             happened: Vec::new(),
             fingerprint: 0,
             trace: String::new(),
+            history: None,
         };
         let played = caught(|| self.play(&mut report));
         if let Err(sentence) = played {
@@ -123,6 +125,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
         }
         let failure = desk.failure.take();
         report.failure = failure.or_else(|| self.look(&database, &play, &desk, report));
+        report.history = play.history().filter(|_| self.options.trace);
         let totals = desk.totals.borrow();
         let kinds = (0..desk.kinds).map(|kind| totals.kind(kind));
         report.transactions.unknown = desk.unknown.get();

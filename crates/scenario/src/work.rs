@@ -2,6 +2,7 @@
 
 use crate::file::Scenario;
 use crate::file::workloads::{ChurnPlan, TpccPlan, WorkloadPlan};
+use check::History;
 use fabric::Env;
 use layout::PhysicalDesign;
 use txn::Isolation;
@@ -18,17 +19,30 @@ pub(crate) trait Play<E: Env>: Workload<E> + Clone + 'static {
     fn verdicts(&self) -> Vec<CheckResult> {
         Vec::new()
     }
+
+    /// What clients saw so far; nothing where nothing is recorded.
+    fn history(&self) -> Option<History> {
+        None
+    }
 }
 
 impl<E: Env> Play<E> for Append {
     fn verdicts(&self) -> Vec<CheckResult> {
         self.verdicts()
     }
+
+    fn history(&self) -> Option<History> {
+        Some(self.recordings().history())
+    }
 }
 
 impl<E: Env> Play<E> for Register {
     fn verdicts(&self) -> Vec<CheckResult> {
         self.verdicts()
+    }
+
+    fn history(&self) -> Option<History> {
+        Some(self.recordings().history())
     }
 }
 

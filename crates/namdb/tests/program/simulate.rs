@@ -114,7 +114,18 @@ fn a_failing_run_is_told_shrunk_and_replayed() {
     assert!(commit.is_some_and(|line| line.ends_with("scenario planted")), "{told}");
     let script = told.split("--replay ").nth(1).and_then(|rest| rest.split('`').next());
     let script = PathBuf::from(script.expect("it names the script"));
-    assert!(script.with_extension("txt").is_file(), "a timeline stands beside it");
+    // It stands below the run that was shrunk, the first of those told, with the judge's proof.
+    let first = told.split("\ncommit ").nth(1).expect("a failing run is told");
+    assert!(first.contains("--replay ") && told.matches("--replay ").count() == 1, "{told}");
+    let timeline = script.with_extension("txt");
+    let timeline = std::fs::read_to_string(timeline).expect("it stands beside it");
+    let history = script.with_extension("edn");
+    assert!(first.contains(&format!("`namdb check history {}`", path(&history))), "{told}");
+    assert!([&timeline[..], first].iter().all(|text| text.contains("T1 -> T2  ")), "{told}");
+    let judge = ["check", "history", path(&history), "--isolation", "strong-session-snapshot"];
+    let output = Command::new(env!("CARGO_BIN_EXE_namdb")).args(judge).output();
+    let output = output.expect("the program was built");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
     let (code, told, _) = simulate(&["--replay", path(&script)]);
     assert_eq!(code, Some(1));
     assert!(told.contains("still fails at commit"), "{told}");
@@ -145,5 +156,12 @@ fn nonsense_gets_a_sentence() {
     let (code, _, errors) = simulate(&[path(&file)]);
     assert_eq!(code, Some(2));
     assert!(errors.contains("wrong.toml:10: count is 0"), "{errors}");
+    let (code, told, errors) = simulate(&["bank", "--seeds", "1", "--mutant", "nope"]);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(errors.contains("--mutant: there is no guard \"nope\" to remove"), "{errors}");
+    let last = u64::MAX.to_string();
+    let (code, told, errors) = simulate(&["bank", "--seeds", "3", "--first-seed", &last]);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(errors.contains("with --seeds 3 the first is 18446744073709551612 at"), "{errors}");
     std::fs::remove_dir_all(folder).expect("it is ours");
 }

@@ -10,6 +10,7 @@ mod timeline;
 use crate::file::{Replay, Scenario};
 use crate::report::{Failure, RunReport};
 use crate::run::{RunOptions, run};
+use check::History;
 pub(crate) use timeline::START;
 pub use timeline::timeline;
 
@@ -23,6 +24,8 @@ pub struct Shrunk {
     pub script: Scenario,
     /// What happens in it, step by step.
     pub timeline: String,
+    /// What its clients saw, if the workload records it.
+    pub history: Option<History>,
     /// How it fails.
     pub failure: Failure,
     /// Runs that it took.
@@ -45,7 +48,8 @@ pub fn shrink(
     let fails = failure.to_string();
     script.replay = Some(Replay { seed, commit: commit.to_owned(), fails, was: None });
     let told = run(&script, seed, RunOptions { trace: true });
-    Some(Shrunk { timeline: timeline(&told), script, failure, runs })
+    let timeline = timeline(&told);
+    Some(Shrunk { timeline, history: told.history, script, failure, runs })
 }
 
 struct Search<'a> {

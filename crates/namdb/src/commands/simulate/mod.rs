@@ -1,9 +1,10 @@
 //! `namdb simulate`: scenarios over many seeds, in simulated worlds.
 //!
 //! To read it: `select` (which scenarios), `work` (the runs, spread over threads), `summary` (what came of
-//! them), `replay` (one script again).
+//! them), `script` (the files of a failing run), `replay` (one script again).
 
 mod replay;
+mod script;
 mod select;
 mod summary;
 mod work;
@@ -13,10 +14,11 @@ use super::interruption;
 use crate::Verdict;
 use crate::bench::json;
 use crate::output;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use namdb::host;
-use scenario::{RunOptions, RunReport, Scenario};
+use scenario::{RunOptions, RunReport, Scenario, guards};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use summary::Summary;
@@ -31,7 +33,8 @@ Examples:
   namdb simulate --replay failed-bank-77.toml        a run that failed, again
 
 A run is a commit, a seed and a scenario: the three that a failing run prints repeat it. A failing run is \
-shrunk to a script, which --replay repeats; what happens in it, step by step, is written beside it.
+shrunk to a script, which --replay repeats; beside it is written what happens in it, step by step, and \
+why that is wrong, and what its clients saw, for `namdb check history`.
 
 The exit code is 0 if every run holds, 1 if one does not, 2 if a scenario cannot be read, 3 if the coverage \
 that was required is not complete. Ctrl-C ends the runs early; report and exit code are of those that ran.";
@@ -94,7 +97,11 @@ pub fn run(arguments: &SimulateArguments) -> Result<Verdict> {
     if let Some(script) = &arguments.replay {
         return replay::run(script, arguments.trace.as_deref());
     }
+    let seeds = seeds(arguments.first_seed, arguments.seeds)?;
     let mut scenarios = select::scenarios(&arguments.scenarios, &arguments.folder, &arguments.tag)?;
+    if let Some(sentence) = arguments.mutant.iter().find_map(|name| guards::problem(name)) {
+        bail!("--mutant: {sentence}");
+    }
     for scenario in &mut scenarios {
         scenario.mutants.extend(arguments.mutant.iter().cloned());
     }
@@ -106,7 +113,6 @@ pub fn run(arguments: &SimulateArguments) -> Result<Verdict> {
         write_trace(&scenarios[0], arguments.first_seed, path)?;
     }
     catch_interrupts()?;
-    let seeds = arguments.first_seed..arguments.first_seed.saturating_add(arguments.seeds);
     let threads = arguments.threads.unwrap_or(host::processor_count() as u32);
     let done = work::run_all(&scenarios, seeds, threads);
     let mut summary = Summary::new(done, arguments.require_coverage);
@@ -115,6 +121,14 @@ pub fn run(arguments: &SimulateArguments) -> Result<Verdict> {
     }
     json::deliver(&summary, arguments.json.as_deref(), &summary.draw())?;
     Ok(summary.verdict())
+}
+
+fn seeds(first: u64, count: u64) -> Result<Range<u64>> {
+    let end = first.checked_add(count).with_context(|| {
+        let most = u64::MAX - count;
+        format!("seeds end at {}; with --seeds {count} the first is {most} at most", u64::MAX - 1)
+    })?;
+    Ok(first..end)
 }
 
 fn write_trace(scenario: &Scenario, seed: u64, path: &Path) -> Result<RunReport> {
@@ -139,13 +153,7 @@ fn shrink(scenarios: &[Scenario], summary: &mut Summary, folder: &Path) -> Resul
         let commit = env!("NAMDB_COMMIT");
         let shrunk = scenario::shrink(scenario, seed, commit, SHRINK_RUNS_MAX, &goes_on);
         let Some(shrunk) = shrunk else { continue };
-        let script = folder.join(format!("failed-{}-{seed}.toml", row.name));
-        let timeline = script.with_extension("txt");
-        for (path, text) in [(&script, shrunk.script.write()), (&timeline, shrunk.timeline)] {
-            std::fs::write(path, text)
-                .with_context(|| format!("cannot write {}", path.display()))?;
-        }
-        row.script = Some(script.display().to_string());
+        row.script = Some(script::write(shrunk, &row.name, seed, folder)?);
     }
     Ok(())
 }

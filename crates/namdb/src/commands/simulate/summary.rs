@@ -48,8 +48,35 @@ pub struct Row {
     pub verbs: u64,
     pub faults: u64,
     pub failures: Vec<FailedRun>,
-    /// The file with the smallest run that fails alike.
-    pub script: Option<String>,
+    /// The smallest run that fails as the first of them.
+    pub script: Option<Script>,
+}
+
+/// The files of the smallest run that fails as one of many.
+#[derive(Serialize)]
+pub struct Script {
+    pub path: String,
+    /// The seed of the run that was shrunk.
+    #[serde(skip)]
+    pub seed: u64,
+    /// The judge's proof, line by line.
+    pub why: Vec<String>,
+    /// The file with what clients saw.
+    pub history: Option<String>,
+}
+
+impl Script {
+    fn draw(&self, text: &mut String) {
+        let Self { path, why, history, .. } = self;
+        let _ = writeln!(text, "  the smallest that fails alike: {path}");
+        for line in why {
+            let _ = writeln!(text, "    {line}");
+        }
+        let _ = writeln!(text, "  repeat it with `namdb simulate --replay {path}`");
+        if let Some(history) = history {
+            let _ = writeln!(text, "  judge it with `namdb check history {history}`");
+        }
+    }
 }
 
 /// A run that does not hold.
@@ -136,14 +163,13 @@ impl Summary {
                 let (commit, seed) = (self.commit, failed.seed);
                 let _ = writeln!(text, "\ncommit {commit}, seed {seed}, scenario {}", row.name);
                 let _ = writeln!(text, "  {}", failed.sentence);
+                if let Some(script) = row.script.as_ref().filter(|script| script.seed == seed) {
+                    script.draw(text);
+                }
             }
             if row.failures.len() > FAILURES_TOLD {
                 let more = row.failures.len() - FAILURES_TOLD;
                 let _ = writeln!(text, "and {} of {}", counted(more as u64, "more run"), row.name);
-            }
-            if let Some(script) = &row.script {
-                let _ = writeln!(text, "  the smallest that fails alike: {script}");
-                let _ = writeln!(text, "  repeat it with `namdb simulate --replay {script}`");
             }
         }
     }

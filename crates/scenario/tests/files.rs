@@ -65,8 +65,13 @@ fn broken_promises_are_read_by_the_names_that_they_have_in_the_world() {
 
 #[test]
 fn wrong_types_are_told() {
-    check(&RIGHT.replace("count = 2", "count = \"two\""), 9, &["two", "u32"]);
-    check(&RIGHT.replace("count = 2", "count = [2, -1]"), 9, &["-1"]);
+    check(
+        &RIGHT.replace("count = 2", "count = \"two\""),
+        9,
+        &["two", "write a whole number from 0 to 4294967295"],
+    );
+    check(&RIGHT.replace("count = 2", "count = [2, -1]"), 9, &["-1", "from 0 to"]);
+    check(&RIGHT.replace("servers = 1", "servers = 100_000"), 5, &["100000", "from 0 to 65535"]);
     check(&RIGHT.replace("count = 2", "count = []"), 9, &["name one value at least"]);
     check(&RIGHT.replace("transactions = 3", "transactions = "), 10, &[]);
     let oracle = format!("{RIGHT}[database]\noracle = \"delphi\"\n");
@@ -101,7 +106,7 @@ fn strengths_that_cannot_be_are_told() {
     check(&with("tearing = \"badly\""), 14, &["badly", "none", "in-order", "any-order"]);
     check(&with("in_posting_order = 1"), 14, &["integer `1`", "boolean"]);
     check(&with("atomic_window_ns = [0, 2_000_000]"), 14, &["2000000", "0 to 1000000"]);
-    check(&with("late_completion_one_in = -1"), 14, &["-1", "u32"]);
+    check(&with("late_completion_one_in = -1"), 14, &["-1", "from 0 to 4294967295"]);
     check(&with("late_completion_ns = 1_000_001"), 14, &["late_completion_ns is 1000001"]);
     check(&with("word_ns = 1_000_001"), 14, &["word_ns is 1000001"]);
     check(&with("slow_verb_factor = 0"), 14, &["slow_verb_factor is 0", "1 to"]);

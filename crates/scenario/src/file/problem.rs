@@ -31,7 +31,7 @@ impl ScenarioError {
     pub(super) fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let line = error.span().map(|span| line_of(text, span.start));
         let sentence = error.message().lines().collect::<Vec<_>>().join("; ");
-        Self { file: file.to_owned(), line, sentence }
+        Self { file: file.to_owned(), line, sentence: without_types(sentence) }
     }
 
     /// What is wrong with a value that is of the right type.
@@ -51,6 +51,23 @@ pub(crate) struct Problem {
 impl Problem {
     pub(crate) fn new(path: impl Into<String>, sentence: impl Into<String>) -> Self {
         Self { path: path.into(), sentence: sentence.into() }
+    }
+}
+
+/// The sentence with types of numbers as what may be written: who writes a file need not know them.
+fn without_types(sentence: String) -> String {
+    let ranges = [
+        (" expected u16", i64::from(u16::MAX)),
+        (" expected u32", i64::from(u32::MAX)),
+        (" expected u64", i64::MAX),
+    ];
+    let range = ranges.iter().find(|(type_name, _)| sentence.ends_with(type_name));
+    match range {
+        Some((type_name, most)) => {
+            let said = sentence.trim_end_matches(type_name);
+            format!("{said} write a whole number from 0 to {most}")
+        }
+        None => sentence,
     }
 }
 

@@ -21,6 +21,10 @@ use layout::{Key, RecordRef};
 const FILL_ROWS: usize = 256;
 /// Tries of a transaction.
 const FILL_TRIES_MAX: u32 = 1000;
+/// Failures in a row after which a try waits before the next.
+const FILL_YIELDS_MAX: u32 = 100;
+/// How long it waits then.
+const FILL_WAIT_NS: u64 = 1_000_000;
 
 impl<E: Env> Database<E> {
     /// Adds an entry for every row that was there when everybody had begun to keep the index up to date.
@@ -86,7 +90,11 @@ impl<E: Env> Database<E> {
             if failures == FILL_TRIES_MAX {
                 return Err(CatalogError::Unreachable(under_load(index)));
             }
-            self.env.yield_now().await;
+            // Whoever has locked a row may have been taken off its processor for many milliseconds.
+            match failures {
+                ..=FILL_YIELDS_MAX => self.env.yield_now().await,
+                _ => self.env.sleep_ns(FILL_WAIT_NS).await,
+            }
         }
         Ok(())
     }

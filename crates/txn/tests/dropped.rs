@@ -162,9 +162,10 @@ fn indexes_come_and_go_beside_a_session() {
             run_now(database.drop_index("HashInlined", "i")).expect("is there");
             sum += with_index - used_bytes(&database);
         }
-        // The table itself may have taken memory for old versions.
+        // The table itself may have taken memory for old versions, more of them where threads wait for
+        // processors.
         let after = used_bytes(&database);
-        assert!(after <= before + (1 << 20), "{before} became {after}");
+        assert!(after <= before + (2 << 20), "{before} became {after}");
         assert!(sum > 8 << 20, "the indexes would fit side by side: {sum} bytes");
     });
     check(&database);

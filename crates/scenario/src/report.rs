@@ -1,9 +1,9 @@
 //! What a run was, and how it ended.
 
 use crate::file::faults::PlannedEntry;
-use check::History;
 use sim::Coverage;
 use std::fmt;
+use workload::History;
 
 /// Everything that is told of a run.
 #[derive(Clone, Debug)]

@@ -2,10 +2,10 @@
 
 use crate::file::Scenario;
 use crate::file::workloads::{ChurnPlan, TpccPlan, WorkloadPlan};
-use check::History;
 use fabric::Env;
 use layout::PhysicalDesign;
 use txn::Isolation;
+use workload::History;
 use workload::append::AppendConfig;
 use workload::smallbank::SmallBankConfig;
 use workload::{

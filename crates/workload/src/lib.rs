@@ -32,6 +32,8 @@ pub mod ycsb;
 pub use append::Append;
 pub use attempts::Attempts;
 pub use bank::Bank;
+/// What recorded runs leave behind.
+pub use check::History;
 pub use churn::{Churn, ChurnConfig};
 pub use cycle::Cycle;
 pub use driver::{AbortCounts, CheckResult, Finished, RunTotals, TransactionResult, Workload};

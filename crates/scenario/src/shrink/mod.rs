@@ -10,9 +10,9 @@ mod timeline;
 use crate::file::{Replay, Scenario};
 use crate::report::{Failure, RunReport};
 use crate::run::{RunOptions, run};
-use check::History;
 pub(crate) use timeline::START;
 pub use timeline::timeline;
+use workload::History;
 
 /// Seeds that a smaller scenario is tried with.
 const SEEDS_TRIED: u64 = 12;

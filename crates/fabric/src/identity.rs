@@ -1,0 +1,421 @@
+//! Who speaks to whom: the first message of every connection, and its answer.
+//!
+//! Whoever connects to a memory server says whom it takes it for; the server answers with a welcome or with
+//! one sentence that tells what does not fit. Servers that start again, programs of another version and
+//! other clusters on the same network are told apart here, before any verb is carried out.
+//!
+//! All numbers are little-endian. Both messages have a fixed size, so that whoever reads them needs no bound.
+
+use layout::NodeId;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// "namdbHLO" in ASCII, the first bytes of every connection.
+const HELLO_MAGIC: u64 = u64::from_le_bytes(*b"namdbHLO");
+/// "namdbWLC" in ASCII.
+const WELCOME_MAGIC: u64 = u64::from_le_bytes(*b"namdbWLC");
+/// "namdbREF" in ASCII.
+const REFUSAL_MAGIC: u64 = u64::from_le_bytes(*b"namdbREF");
+
+/// Raised with every change of what goes over a connection; ends of different versions refuse each other.
+pub const WIRE_VERSION: u32 = 1;
+/// Bytes of a [`Hello`].
+pub const HELLO_BYTES: usize = 128;
+/// Bytes of the answer to it, be it a [`Welcome`] or a [`Refusal`].
+pub const ANSWER_BYTES: usize = 256;
+/// Most bytes of a program's version.
+pub const PROGRAM_BYTES_MAX: usize = 48;
+/// Most bytes of a refusal's sentence.
+const SENTENCE_BYTES_MAX: usize = ANSWER_BYTES - SENTENCE;
+
+/// First byte of the program's version in a [`Hello`].
+const PROGRAM: usize = 80;
+/// First byte of the sentence in a [`Refusal`].
+const SENTENCE: usize = 16;
+const _: () = assert!(PROGRAM + PROGRAM_BYTES_MAX == HELLO_BYTES);
+const _: () = assert!(SENTENCE < ANSWER_BYTES && ANSWER_BYTES.is_multiple_of(8));
+
+/// A number that no other server, caller or region has: for identities and keys.
+pub fn draw() -> std::io::Result<u64> {
+    let mut bytes = [0; 8];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        filled +=
+            rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())?;
+    }
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// What a caller says first.
+///
+/// ```text
+/// byte | field    | bytes | meaning
+///    0 | magic    |     8 | "namdbHLO"
+///    8 | wire     |     4 | WIRE_VERSION of the caller
+///   12 | node     |     2 | number of the memory server that is meant
+///   14 | reserved |     2 | 0
+///   16 | format   |     8 | layout::region::FORMAT_VERSION of the caller
+///   24 | cluster  |     8 | the cluster that both belong to
+///   32 | epoch    |     8 | the caller's epoch
+///   40 | server   |     8 | identity of the memory server that is meant: new at each of its starts
+///   48 | key      |     8 | key of that server's region: new at each of its starts
+///   56 | caller   |     8 | identity of the caller: new at each of its starts
+///   64 | endpoint |     8 | which of the caller's connections to this server it is
+///   72 | process  |     4 | process number of the caller, 0 if it has none
+///   76 | length   |     4 | bytes of the program's version
+///   80 | program  |    48 | the program's version as text, filled up with zeros
+/// ```
+///
+/// A connection is named by `caller` and `endpoint`. A second one of the same name replaces the first, whose
+/// verbs do not happen any more once the second is welcome.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hello {
+    /// Number of the memory server that is meant.
+    pub node: NodeId,
+    /// The cluster that both belong to.
+    pub cluster: u64,
+    /// The caller's epoch.
+    pub epoch: u64,
+    /// Identity of the memory server that is meant.
+    pub server: u64,
+    /// Key of that server's region.
+    pub key: u64,
+    /// Identity of the caller.
+    pub caller: u64,
+    /// Which of the caller's connections to this server it is.
+    pub endpoint: u64,
+    /// Process number of the caller, 0 if it has none.
+    pub process: u32,
+    /// Version of the caller's program, at most [`PROGRAM_BYTES_MAX`] bytes.
+    pub program: String,
+}
+
+impl Hello {
+    /// The message. A version that is too long is cut, and is refused by a server that has a longer one.
+    pub fn encode(&self) -> [u8; HELLO_BYTES] {
+        let mut bytes = [0; HELLO_BYTES];
+        let program = &self.program.as_bytes()[..self.program.len().min(PROGRAM_BYTES_MAX)];
+        put(&mut bytes, 0, &HELLO_MAGIC.to_le_bytes());
+        put(&mut bytes, 8, &WIRE_VERSION.to_le_bytes());
+        put(&mut bytes, 12, &self.node.0.to_le_bytes());
+        put(&mut bytes, 16, &layout::region::FORMAT_VERSION.to_le_bytes());
+        let numbers = [self.cluster, self.epoch, self.server, self.key, self.caller, self.endpoint];
+        for (index, number) in numbers.iter().enumerate() {
+            put(&mut bytes, 24 + 8 * index, &number.to_le_bytes());
+        }
+        put(&mut bytes, 72, &self.process.to_le_bytes());
+        put(&mut bytes, 76, &(program.len() as u32).to_le_bytes());
+        put(&mut bytes, PROGRAM, program);
+        bytes
+    }
+
+    /// Reads the message of a caller of the same wire version and format.
+    pub fn decode(bytes: &[u8; HELLO_BYTES]) -> Result<Self, Refusal> {
+        if long(bytes, 0) != HELLO_MAGIC {
+            return Err(Refusal::new(
+                "this is a memory server of namdb, and no namdb speaks to it",
+            ));
+        }
+        let (wire, format) = (int(bytes, 8), long(bytes, 16));
+        if wire != WIRE_VERSION {
+            return Err(Refusal::new(format!(
+                "the caller speaks version {wire} of the protocol, this server {WIRE_VERSION}; use the same program everywhere"
+            )));
+        }
+        if format != layout::region::FORMAT_VERSION {
+            return Err(Refusal::new(format!(
+                "the caller reads format {format}, this server has {}; use the same program everywhere",
+                layout::region::FORMAT_VERSION
+            )));
+        }
+        let program = bytes.get(PROGRAM..PROGRAM + int(bytes, 76) as usize);
+        let program = program.and_then(|text| std::str::from_utf8(text).ok());
+        let program = program.ok_or_else(|| Refusal::new("the caller's version is not text"))?;
+        Ok(Self {
+            node: NodeId(u16::from_le_bytes([bytes[12], bytes[13]])),
+            cluster: long(bytes, 24),
+            epoch: long(bytes, 32),
+            server: long(bytes, 40),
+            key: long(bytes, 48),
+            caller: long(bytes, 56),
+            endpoint: long(bytes, 64),
+            process: int(bytes, 72),
+            program: program.to_owned(),
+        })
+    }
+}
+
+/// A server's answer to a caller that may go on.
+///
+/// ```text
+/// byte | field        | bytes | meaning
+///    0 | magic        |     8 | "namdbWLC"
+///    8 | node         |     2 | number of the server
+///   10 | reserved     |     2 | 0
+///   12 | process      |     4 | process number of the server
+///   16 | region bytes |     8 | size of its region
+///   24 | epoch        |     8 | the server's epoch
+///   32 | reserved     |   224 | 0
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Welcome {
+    /// Number of the server.
+    pub node: NodeId,
+    /// Process number of the server.
+    pub process: u32,
+    /// Bytes of its region.
+    pub region_bytes: u64,
+    /// The server's epoch.
+    pub epoch: u64,
+}
+
+impl Welcome {
+    /// The message.
+    pub fn encode(&self) -> [u8; ANSWER_BYTES] {
+        let mut bytes = [0; ANSWER_BYTES];
+        put(&mut bytes, 0, &WELCOME_MAGIC.to_le_bytes());
+        put(&mut bytes, 8, &self.node.0.to_le_bytes());
+        put(&mut bytes, 12, &self.process.to_le_bytes());
+        put(&mut bytes, 16, &self.region_bytes.to_le_bytes());
+        put(&mut bytes, 24, &self.epoch.to_le_bytes());
+        bytes
+    }
+
+    /// Reads a server's answer, be it a welcome or a refusal.
+    pub fn decode(bytes: &[u8; ANSWER_BYTES]) -> Result<Self, Refusal> {
+        if long(bytes, 0) != WELCOME_MAGIC {
+            return Err(Refusal::decode(bytes));
+        }
+        Ok(Self {
+            node: NodeId(u16::from_le_bytes([bytes[8], bytes[9]])),
+            process: int(bytes, 12),
+            region_bytes: long(bytes, 16),
+            epoch: long(bytes, 24),
+        })
+    }
+}
+
+/// A server's answer to a caller that it does not serve, in one sentence.
+///
+/// ```text
+/// byte | field    | bytes | meaning
+///    0 | magic    |     8 | "namdbREF"
+///    8 | length   |     4 | bytes of the sentence
+///   12 | reserved |     4 | 0
+///   16 | sentence |   240 | UTF-8, filled up with zeros
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{sentence}")]
+pub struct Refusal {
+    sentence: String,
+}
+
+impl Refusal {
+    /// A refusal for the reason `sentence`; it is cut where it is longer than a message.
+    pub fn new(sentence: impl fmt::Display) -> Self {
+        let mut sentence = sentence.to_string();
+        let end = (0..=SENTENCE_BYTES_MAX).rev().find(|&end| sentence.is_char_boundary(end));
+        sentence.truncate(end.unwrap_or_default());
+        Self { sentence }
+    }
+
+    /// The message.
+    pub fn encode(&self) -> [u8; ANSWER_BYTES] {
+        let mut bytes = [0; ANSWER_BYTES];
+        put(&mut bytes, 0, &REFUSAL_MAGIC.to_le_bytes());
+        put(&mut bytes, 8, &(self.sentence.len() as u32).to_le_bytes());
+        put(&mut bytes, SENTENCE, self.sentence.as_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8; ANSWER_BYTES]) -> Self {
+        let sentence = bytes.get(SENTENCE..SENTENCE + int(bytes, 8) as usize);
+        match sentence.and_then(|text| std::str::from_utf8(text).ok()) {
+            Some(sentence) if long(bytes, 0) == REFUSAL_MAGIC => Self::new(sentence),
+            _ => Self::new("what answers at this address is no memory server of namdb"),
+        }
+    }
+}
+
+/// Whom a memory server serves. Shared with whoever does membership, who raises the epoch.
+#[derive(Debug)]
+pub struct Admission {
+    /// Number of the server.
+    pub node: NodeId,
+    /// The server's cluster.
+    pub cluster: u64,
+    /// The server's identity, new at each start.
+    pub server: u64,
+    /// The key of its region, new at each start.
+    pub key: u64,
+    /// Bytes of its region.
+    pub region_bytes: u64,
+    /// Version of the server's program.
+    pub program: String,
+    /// Callers of an earlier epoch are refused. Never lowered.
+    pub epoch: AtomicU64,
+}
+
+impl Admission {
+    /// Decides about a caller.
+    pub fn admit(&self, bytes: &[u8; HELLO_BYTES]) -> Result<(Hello, Welcome), Refusal> {
+        let hello = Hello::decode(bytes)?;
+        self.check(&hello)?;
+        let epoch = self.epoch.load(Ordering::Acquire);
+        let (node, region_bytes) = (self.node, self.region_bytes);
+        Ok((hello, Welcome { node, process: std::process::id(), region_bytes, epoch }))
+    }
+
+    /// Says what does not fit. Keys and identities are not told to those who do not know them.
+    fn check(&self, hello: &Hello) -> Result<(), Refusal> {
+        let refuse = |sentence: String| Err(Refusal::new(sentence));
+        if hello.program != self.program {
+            return refuse(format!(
+                "the caller is namdb {}, this server namdb {}; use the same program everywhere",
+                hello.program, self.program
+            ));
+        }
+        if hello.cluster != self.cluster {
+            return refuse(format!(
+                "the caller belongs to cluster {:#x}, this server to {:#x}; check the addresses of the servers",
+                hello.cluster, self.cluster
+            ));
+        }
+        if hello.node != self.node {
+            return refuse(format!(
+                "the caller wants memory server {}, this is number {}; check the addresses of the servers",
+                hello.node.0, self.node.0
+            ));
+        }
+        if hello.server != self.server || hello.key != self.key {
+            return refuse(format!(
+                "memory server {} was started again since the caller learned of it; read the configuration anew",
+                self.node.0
+            ));
+        }
+        let epoch = self.epoch.load(Ordering::Acquire);
+        if hello.epoch < epoch {
+            return refuse(format!(
+                "the caller is of epoch {}, memory server {} of epoch {epoch}; read the configuration anew",
+                hello.epoch, self.node.0
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether a message with this epoch and key is carried out.
+    #[inline]
+    pub fn is_current(&self, epoch: u64, key: u64) -> bool {
+        key == self.key && epoch >= self.epoch.load(Ordering::Acquire)
+    }
+}
+
+fn put(bytes: &mut [u8], at: usize, what: &[u8]) {
+    bytes[at..at + what.len()].copy_from_slice(what);
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes were taken"))
+}
+
+fn int(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes were taken"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn admission() -> Admission {
+        Admission {
+            node: NodeId(2),
+            cluster: 7,
+            server: 11,
+            key: 13,
+            region_bytes: 1 << 20,
+            program: "1.2.3".to_owned(),
+            epoch: 5.into(),
+        }
+    }
+
+    fn hello() -> Hello {
+        Hello {
+            node: NodeId(2),
+            cluster: 7,
+            epoch: 5,
+            server: 11,
+            key: 13,
+            caller: 17,
+            endpoint: 3,
+            process: 4711,
+            program: "1.2.3".to_owned(),
+        }
+    }
+
+    #[test]
+    fn who_fits_is_welcome() {
+        let (decoded, welcome) = admission().admit(&hello().encode()).expect("everything fits");
+        assert_eq!(decoded, hello());
+        assert_eq!((welcome.node, welcome.region_bytes, welcome.epoch), (NodeId(2), 1 << 20, 5));
+        assert_eq!(Welcome::decode(&welcome.encode()), Ok(welcome));
+        let newer = Hello { epoch: 6, ..hello() };
+        admission().admit(&newer.encode()).expect("the server has not heard of the epoch yet");
+    }
+
+    #[test]
+    fn who_does_not_fit_is_told_why() {
+        let cases = [
+            (Hello { node: NodeId(1), ..hello() }, "wants memory server 1, this is number 2"),
+            (Hello { cluster: 8, ..hello() }, "belongs to cluster 0x8, this server to 0x7"),
+            (Hello { server: 12, ..hello() }, "was started again"),
+            (Hello { key: 12, ..hello() }, "was started again"),
+            (Hello { epoch: 4, ..hello() }, "is of epoch 4, memory server 2 of epoch 5"),
+            (
+                Hello { program: "1.2.4".to_owned(), ..hello() },
+                "is namdb 1.2.4, this server namdb 1.2.3",
+            ),
+        ];
+        for (wrong, expected) in cases {
+            let refusal = admission().admit(&wrong.encode()).expect_err("it does not fit");
+            assert!(refusal.to_string().contains(expected), "{refusal}");
+            assert_eq!(Welcome::decode(&refusal.encode()), Err(refusal));
+        }
+    }
+
+    #[test]
+    fn other_programs_and_versions_of_the_protocol_are_refused() {
+        let changed = |at: usize| {
+            let mut bytes = hello().encode();
+            bytes[at] ^= 0x40;
+            admission().admit(&bytes).expect_err("it does not fit").to_string()
+        };
+        assert!(changed(0).contains("no namdb speaks to it"));
+        assert!(changed(8).contains("speaks version 65 of the protocol"));
+        assert!(changed(16).contains("reads format"));
+        assert!(changed(76).contains("is not text"));
+        let answer = Welcome::decode(&[0; ANSWER_BYTES]).expect_err("nothing stands there");
+        assert!(answer.to_string().contains("no memory server of namdb"));
+    }
+
+    #[test]
+    fn every_message_is_held_to_epoch_and_key() {
+        let admission = admission();
+        assert!(admission.is_current(5, 13) && admission.is_current(6, 13));
+        assert!(!admission.is_current(5, 12));
+        admission.epoch.store(6, Ordering::Release);
+        assert!(!admission.is_current(5, 13));
+    }
+
+    #[test]
+    fn a_sentence_that_is_too_long_is_cut_between_characters() {
+        let refusal = Refusal::new("\u{e9}".repeat(200));
+        assert_eq!(refusal.to_string().len(), SENTENCE_BYTES_MAX);
+        assert_eq!(Welcome::decode(&refusal.encode()), Err(refusal));
+    }
+
+    #[test]
+    fn drawn_numbers_differ() {
+        let (one, other) = (draw().expect("the system has some"), draw().expect("more"));
+        assert_ne!(one, other);
+    }
+}

@@ -1,0 +1,174 @@
+//! The polling thread of a memory server: serves the connections of every fabric it is reached by.
+
+use crate::patience::{Patience, Step, Waiter};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// Where a memory server is reached: the connections of one fabric.
+pub trait Port {
+    /// Accepts, and carries out what has arrived; how many requests that were (0: nothing to do).
+    fn serve(&mut self) -> usize;
+
+    /// The server is about to sleep: who posts from now on has to ring. Whether something arrived meanwhile.
+    fn arm(&mut self) -> bool;
+
+    /// The server is awake: nobody needs to ring.
+    fn disarm(&mut self);
+
+    /// Appends the descriptors that become readable when somebody rings or connects.
+    fn descriptors<'a>(&'a self, to: &mut Vec<BorrowedFd<'a>>);
+}
+
+/// What a polling thread did. It alone counts; any thread may look.
+#[derive(Debug, Default)]
+pub struct ServeCounters {
+    /// Requests carried out.
+    pub requests: AtomicU64,
+    /// Looks at the ports.
+    pub rounds: AtomicU64,
+    /// Rounds that found something to do: requests per busy round tell how many share a system call.
+    pub busy_rounds: AtomicU64,
+    /// Times that others were let run.
+    pub yields: AtomicU64,
+    /// Times slept.
+    pub sleeps: AtomicU64,
+}
+
+/// Serves `ports` until `stop` is set, which is seen within the longest sleep of `patience`.
+pub fn serve(
+    ports: &mut [Box<dyn Port>],
+    stop: &AtomicBool,
+    patience: Patience,
+    counters: &ServeCounters,
+) {
+    let mut waiter = Waiter::new(patience);
+    while !stop.load(Relaxed) {
+        let requests: usize = ports.iter_mut().map(|port| port.serve()).sum();
+        add(&counters.rounds, 1);
+        if requests > 0 {
+            add(&counters.requests, requests as u64);
+            add(&counters.busy_rounds, 1);
+            waiter.busy();
+            continue;
+        }
+        match waiter.idle() {
+            Step::Spin => std::hint::spin_loop(),
+            Step::Yield => {
+                add(&counters.yields, 1);
+                std::thread::yield_now();
+            }
+            Step::Sleep => {
+                add(&counters.sleeps, 1);
+                if sleep(ports, patience.sleep_ns_max) {
+                    waiter.busy();
+                }
+            }
+        }
+    }
+}
+
+/// Only the polling thread counts, so that load and store suffice.
+fn add(counter: &AtomicU64, by: u64) {
+    counter.store(counter.load(Relaxed) + by, Relaxed);
+}
+
+/// Sleeps until a descriptor of a port becomes readable, and tells whether one did.
+fn sleep(ports: &mut [Box<dyn Port>], duration_ns: u64) -> bool {
+    // All ports are armed, even if the first has something to do: each is disarmed below.
+    let arrived = ports.iter_mut().fold(false, |arrived, port| port.arm() | arrived);
+    let woken = arrived || {
+        let mut descriptors = Vec::new();
+        ports.iter().for_each(|port| port.descriptors(&mut descriptors));
+        wait_readable(&descriptors, duration_ns)
+    };
+    ports.iter_mut().for_each(|port| port.disarm());
+    woken
+}
+
+/// Sleeps until one of `descriptors` is readable or `duration_ns` are over, and tells whether one is. An
+/// interruption by a signal counts as one, so that whoever waits looks at what the signal changed.
+pub(crate) fn wait_readable(descriptors: &[BorrowedFd<'_>], duration_ns: u64) -> bool {
+    let mut waited: Vec<PollFd<'_>> =
+        descriptors.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    let timeout = Timespec {
+        tv_sec: (duration_ns / 1_000_000_000) as i64,
+        tv_nsec: (duration_ns % 1_000_000_000) as i64,
+    };
+    poll(&mut waited, Some(&timeout)) != Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    /// A port that bytes arrive at.
+    struct Bytes {
+        stream: UnixStream,
+        armed: bool,
+    }
+
+    impl Port for Bytes {
+        fn serve(&mut self) -> usize {
+            assert!(!self.armed, "a server that works is awake");
+            self.stream.read(&mut [0; 16]).unwrap_or(0)
+        }
+
+        fn arm(&mut self) -> bool {
+            self.armed = true;
+            false
+        }
+
+        fn disarm(&mut self) {
+            self.armed = false;
+        }
+
+        fn descriptors<'a>(&'a self, to: &mut Vec<BorrowedFd<'a>>) {
+            to.push(self.stream.as_fd());
+        }
+    }
+
+    fn wait_for(condition: impl Fn() -> bool) {
+        while !condition() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_server_sleeps_when_there_is_nothing_to_do_and_is_woken() {
+        let (mut client, stream) = UnixStream::pair().expect("a pair of sockets");
+        stream.set_nonblocking(true).expect("a flag of a socket");
+        let shared = Arc::new((AtomicBool::new(false), ServeCounters::default()));
+        let server = shared.clone();
+        // It would sleep for an hour if nobody woke it.
+        let patience = Patience { spin_ns: 1000, awake_ns: 2000, sleep_ns_max: 3_600_000_000_000 };
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut ports: [Box<dyn Port>; 1] = [Box::new(Bytes { stream, armed: false })];
+                serve(&mut ports, &server.0, patience, &server.1);
+            });
+            let (stop, counters) = &*shared;
+            wait_for(|| counters.sleeps.load(Relaxed) == 1);
+            let rounds = counters.rounds.load(Relaxed);
+            std::thread::yield_now();
+            assert_eq!(counters.rounds.load(Relaxed), rounds, "it does not look while it sleeps");
+            client.write_all(&[1, 2, 3]).expect("a server that reads");
+            wait_for(|| counters.requests.load(Relaxed) == 3);
+            wait_for(|| counters.sleeps.load(Relaxed) == 2);
+            stop.store(true, Relaxed);
+            client.write_all(&[4]).expect("a server that reads");
+        });
+        assert!(shared.1.yields.load(Relaxed) > 0 && shared.1.busy_rounds.load(Relaxed) > 0);
+    }
+
+    #[test]
+    fn nobody_rings_for_as_long_as_the_longest_sleep() {
+        let (_client, stream) = UnixStream::pair().expect("a pair of sockets");
+        assert!(!wait_readable(&[stream.as_fd()], Duration::from_millis(1).as_nanos() as u64));
+    }
+}

@@ -36,7 +36,7 @@ pub use counters::{Counters, Counts};
 pub use env::{Env, Fabric, FailurePoint, Mutant};
 pub use error::{CallError, FabricError};
 pub use identity::{Admission, Hello, Refusal, Welcome};
-pub use local::{LocalEnv, LocalWorld, WorldConfig, run_now};
+pub use local::{LocalEnv, LocalWorld, Pages, ServerConfig, Sharing, WorldConfig, run_now};
 pub use patience::Patience;
 pub use port::{Port, ServeCounters};
 pub use service::{CallId, Reply, Service, ServiceId};

@@ -75,10 +75,15 @@ impl Fabric for LocalEnv {
         service: ServiceId,
         request: Vec<u8>,
     ) -> Result<Vec<u8>, CallError> {
-        let handler = self.world.service(node, service)?;
-        // The handler's own verbs are the server's work, not this endpoint's.
-        let server = self.world.endpoint();
-        let answer = handler.handle(&server, &request).await?;
+        let answer = match self.world.caller(node) {
+            Some(caller) => caller.call(service, &request)?,
+            None => {
+                let handler = self.world.service(node, service)?;
+                // The handler's own verbs are the server's work, not this endpoint's.
+                let server = self.world.endpoint();
+                handler.handle(&server, &request).await?
+            }
+        };
         self.own.counters.count_call((request.len() + answer.len()) as u64);
         Ok(answer)
     }

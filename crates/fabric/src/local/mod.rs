@@ -1,8 +1,10 @@
-//! Back end `local`: threads of one process that share the regions of its memory servers.
+//! Back ends `local` and `shm`: threads of one process, or of several, that share the regions of memory servers.
 
 mod env;
 mod execute;
+mod file;
 mod world;
 
 pub use env::{LocalEnv, run_now};
-pub use world::{LocalWorld, WorldConfig};
+pub use file::Pages;
+pub use world::{LocalWorld, ServerConfig, Sharing, WorldConfig};

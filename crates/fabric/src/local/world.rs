@@ -3,10 +3,13 @@
 use crate::address_map::AddressMap;
 use crate::error::{CallError, FabricError};
 use crate::local::env::LocalEnv;
+use crate::local::file::{Pages, create_region};
 use crate::raw::Memory;
 use crate::service::{Service, ServiceId};
 use layout::{GlobalPtr, NodeId, RegionId, region};
 use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Instant;
@@ -21,40 +24,103 @@ pub struct WorldConfig {
     pub seed: u64,
 }
 
+/// What the world of one memory server is made of.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// This server's node and region.
+    pub node: NodeId,
+    /// Memory servers there are in all.
+    pub server_count: u16,
+    /// Bytes of its region.
+    pub bytes: u64,
+    /// Who else maps them.
+    pub sharing: Sharing,
+    /// Seed of all randomness in this world.
+    pub seed: u64,
+}
+
+/// Whether other processes can map a memory server's region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sharing {
+    /// None can.
+    Private,
+    /// Those that are given its file.
+    File,
+}
+
+/// The way to a memory server in another process.
+pub(crate) trait Caller: Send + Sync {
+    /// Calls `service` there and waits for its answer.
+    fn call(&self, service: ServiceId, request: &[u8]) -> Result<Vec<u8>, CallError>;
+
+    /// The server is gone: ends all calls, those under way too.
+    fn lose(&self);
+}
+
 /// Every node's services by name.
 type Services = BTreeMap<(NodeId, ServiceId), Arc<dyn Service<LocalEnv>>>;
 
-/// Threads of one process, their memory servers' regions, and the services those offer.
+/// The regions that this process maps, the services in it, and the ways to those of other processes.
+///
+/// In one process that is all regions and all services; a memory server has its own region and services
+/// only; a compute process has all regions and no service.
 pub struct LocalWorld {
     regions: Vec<Memory>,
     addresses: AddressMap,
     services: RwLock<Services>,
+    /// By node; none for nodes of this process.
+    callers: Vec<Option<Arc<dyn Caller>>>,
     start: Instant,
     seed: u64,
     endpoints: AtomicU64,
 }
 
 impl LocalWorld {
-    /// Maps one region per memory server: region n lives on node n.
-    pub fn new(config: &WorldConfig) -> std::io::Result<Arc<Self>> {
+    /// All memory servers in this process: region n lives on node n.
+    pub fn new(config: &WorldConfig) -> io::Result<Arc<Self>> {
         let mapped: Result<Vec<Memory>, _> =
             config.server_bytes.iter().map(|&bytes| Memory::map(bytes)).collect();
         let regions = mapped?;
-        for memory in &regions {
-            let header = region::header(memory.len() * layout::WORD_BYTES);
-            let words = memory.words(0, 4).expect("a region is larger than its header");
-            words.iter().zip(header).for_each(|(word, value)| word.store(value, Ordering::Release));
-        }
+        regions.iter().for_each(write_header);
+        Ok(Self::of(regions, Vec::new(), config.seed))
+    }
+
+    /// One memory server, which has its own region and no other; and what this region is made of, if other
+    /// processes map it.
+    pub fn memory_server(config: &ServerConfig) -> io::Result<(Arc<Self>, Option<Pages>)> {
+        let number = config.node.0;
+        assert!(number < config.server_count, "servers are numbered from 0");
+        let (own, pages) = match config.sharing {
+            Sharing::Private => (Memory::map(config.bytes)?, None),
+            Sharing::File => {
+                let (memory, pages) =
+                    create_region(&format!("namdb-region-{number}"), config.bytes)?;
+                (memory, Some(pages))
+            }
+        };
+        write_header(&own);
+        let mut regions: Vec<Memory> = (0..config.server_count).map(|_| Memory::absent()).collect();
+        regions[usize::from(number)] = own;
+        Ok((Self::of(regions, Vec::new(), config.seed), pages))
+    }
+
+    /// Regions that memory servers in other processes have made, and the ways to these, both by node.
+    pub(crate) fn of(
+        regions: Vec<Memory>,
+        callers: Vec<Option<Arc<dyn Caller>>>,
+        seed: u64,
+    ) -> Arc<Self> {
         #[allow(clippy::disallowed_methods, reason = "this is where Env's clock comes from")]
         let start = Instant::now();
-        Ok(Arc::new(Self {
+        Arc::new(Self {
             addresses: AddressMap::one_region_per_server(regions.len() as u16),
             regions,
             services: RwLock::default(),
+            callers,
             start,
-            seed: config.seed,
+            seed,
             endpoints: 0.into(),
-        }))
+        })
     }
 
     /// Number of memory servers.
@@ -68,9 +134,27 @@ impl LocalWorld {
         &self.addresses
     }
 
-    /// Bytes of `region`.
+    /// Bytes of `region`, lost or not; 0 if this process never had it.
     pub fn region_bytes(&self, region: RegionId) -> u64 {
-        self.regions[usize::from(region.0)].len() * layout::WORD_BYTES
+        self.regions[usize::from(region.0)].capacity_bytes()
+    }
+
+    /// The file of `region`, if other processes can map it.
+    pub fn region_file(&self, region: RegionId) -> Option<BorrowedFd<'_>> {
+        self.regions[usize::from(region.0)].file()
+    }
+
+    /// The server `node` is gone: every later verb and call to it ends with `Unreachable`, and every call
+    /// under way. A verb under way may still read or write what is left of its memory.
+    pub fn lose(&self, node: NodeId) {
+        for (number, memory) in self.regions.iter().enumerate() {
+            if self.addresses.primary(RegionId(number as u16)) == node {
+                memory.revoke();
+            }
+        }
+        if let Some(caller) = self.caller(node) {
+            caller.lose();
+        }
     }
 
     /// Offers `service` on `node`.
@@ -93,12 +177,26 @@ impl LocalWorld {
         services.get(&(node, id)).cloned().ok_or(CallError::NoSuchService(node, id))
     }
 
+    pub(crate) fn caller(&self, node: NodeId) -> Option<&Arc<dyn Caller>> {
+        self.callers.get(usize::from(node.0))?.as_ref()
+    }
+
     #[inline(always)]
     pub(crate) fn words(&self, at: GlobalPtr, words: u32) -> Result<&[AtomicU64], FabricError> {
         let memory = self.regions.get(usize::from(at.region().0));
         match memory.and_then(|memory| memory.words(at.offset(), u64::from(words))) {
             Some(found) => Ok(found),
-            None => Err(out_of_range(at, words)),
+            None => Err(self.refusal(at, words)),
+        }
+    }
+
+    #[cold]
+    fn refusal(&self, at: GlobalPtr, words: u32) -> FabricError {
+        match self.regions.get(usize::from(at.region().0)) {
+            Some(memory) if memory.is_absent() => {
+                FabricError::Unreachable(self.addresses.primary(at.region()))
+            }
+            _ => FabricError::OutOfRange { at, words },
         }
     }
 
@@ -108,7 +206,56 @@ impl LocalWorld {
     }
 }
 
-#[cold]
-fn out_of_range(at: GlobalPtr, words: u32) -> FabricError {
-    FabricError::OutOfRange { at, words }
+fn write_header(memory: &Memory) {
+    let header = region::header(memory.capacity_bytes() / layout::WORD_BYTES * layout::WORD_BYTES);
+    let words = memory.words(0, 4).expect("a region is larger than its header");
+    words.iter().zip(header).for_each(|(word, value)| word.store(value, Ordering::Release));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Batch, Fabric};
+
+    fn read(env: &LocalEnv, at: GlobalPtr) -> Result<u64, FabricError> {
+        let mut batch = Batch::new();
+        let span = batch.read(at, 1);
+        env.execute_now(&mut batch)?;
+        Ok(batch.words(span)[0])
+    }
+
+    #[test]
+    fn a_memory_server_has_its_own_region_only() {
+        let config = ServerConfig {
+            node: NodeId(1),
+            server_count: 2,
+            bytes: 1 << 20,
+            sharing: Sharing::File,
+            seed: 1,
+        };
+        let (world, pages) = LocalWorld::memory_server(&config).expect("a mebibyte");
+        assert!(pages.is_some());
+        let env = world.endpoint();
+        let at = |region, byte| GlobalPtr::new(RegionId(region), byte);
+        assert_eq!(read(&env, at(1, 0)), Ok(region::header(1 << 20)[0]));
+        assert_eq!(read(&env, at(0, 0)), Err(FabricError::Unreachable(NodeId(0))));
+        let beyond = at(1, 1 << 20);
+        assert_eq!(read(&env, beyond), Err(FabricError::OutOfRange { at: beyond, words: 1 }));
+        let nowhere = at(2, 0);
+        assert_eq!(read(&env, nowhere), Err(FabricError::OutOfRange { at: nowhere, words: 1 }));
+        assert!(world.region_file(RegionId(0)).is_none());
+        assert!(world.region_file(RegionId(1)).is_some());
+    }
+
+    #[test]
+    fn a_lost_server_is_told_apart_from_an_address_out_of_range() {
+        let world = LocalWorld::new(&WorldConfig { server_bytes: vec![1 << 16; 2], seed: 1 });
+        let world = world.expect("little memory");
+        let env = world.endpoint();
+        let [first, second] = [0, 1].map(|n| GlobalPtr::new(RegionId(n), 64));
+        world.lose(NodeId(0));
+        assert_eq!(read(&env, first), Err(FabricError::Unreachable(NodeId(0))));
+        assert_eq!(read(&env, second), Ok(0));
+        assert_eq!(world.region_bytes(RegionId(0)), 1 << 16);
+    }
 }

@@ -1,13 +1,23 @@
 //! A mapped region.
 
 use memmap2::{Advice, MmapOptions, MmapRaw};
+use rustix::fs::{SealFlags, fcntl_get_seals, fstat};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// Zeroed memory that grows into being page by page as it is touched.
 pub struct Memory {
     base: *const AtomicU64,
-    words: u64,
-    _map: MmapRaw,
+    /// How many words may be accessed: all that there are, or none, and then for good.
+    words: AtomicU64,
+    capacity_bytes: u64,
+    /// What others can map, if this is a file.
+    file: Option<OwnedFd>,
+    /// Held for its end: whoever drops it unmaps.
+    _map: Option<MmapRaw>,
 }
 
 // SAFETY: the memory is only reachable as atomic words, which any thread may share; the mapping itself
@@ -17,32 +27,121 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Reserves `bytes` bytes of address space, backed by huge pages where the host offers them.
-    pub fn map(bytes: u64) -> std::io::Result<Self> {
-        let length = usize::try_from(bytes).map_err(std::io::Error::other)?;
+    /// Memory of this process alone: `bytes` bytes of address space, backed by huge pages where the host
+    /// offers them.
+    pub fn map(bytes: u64) -> io::Result<Self> {
+        let length = usize::try_from(bytes).map_err(io::Error::other)?;
         let map = MmapOptions::new().len(length).no_reserve_swap().map_anon()?;
         // A host without huge pages answers with an error that changes nothing.
         let _ = map.advise(Advice::HugePage);
-        let map = MmapRaw::from(map);
-        Ok(Self { base: map.as_ptr().cast(), words: bytes / 8, _map: map })
+        Ok(Self::of(MmapRaw::from(map), bytes, None))
     }
 
-    /// Number of words.
-    #[inline]
-    pub fn len(&self) -> u64 {
-        self.words
+    /// The first `bytes` bytes of a file in memory that other processes map, too.
+    ///
+    /// # Errors
+    /// If the file is shorter than that, or could be made shorter by whoever else has it: touching what
+    /// is no longer there would end this process.
+    pub fn map_file(file: OwnedFd, bytes: u64) -> io::Result<Self> {
+        let file_bytes = u64::try_from(fstat(&file)?.st_size).unwrap_or(0);
+        if file_bytes < bytes {
+            let sentence = format!("{bytes} bytes were promised, the file has {file_bytes}");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, sentence));
+        }
+        if !fcntl_get_seals(&file)?.contains(SealFlags::SHRINK) {
+            let sentence = "the file is not sealed against shrinking";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, sentence));
+        }
+        // All of the file, since mappings of huge pages have to end where a page ends.
+        let length = usize::try_from(file_bytes).map_err(io::Error::other)?;
+        let map = MmapOptions::new().len(length).map_raw(&file)?;
+        // As above; refused, too, where the file consists of huge pages anyway.
+        let _ = map.advise(Advice::HugePage);
+        Ok(Self::of(map, bytes, Some(file)))
+    }
+
+    /// No memory: every access is refused.
+    pub const fn absent() -> Self {
+        let base = NonNull::dangling().as_ptr();
+        Self { base, words: AtomicU64::new(0), capacity_bytes: 0, file: None, _map: None }
+    }
+
+    fn of(map: MmapRaw, bytes: u64, file: Option<OwnedFd>) -> Self {
+        let words = (bytes / 8).into();
+        Self { base: map.as_ptr().cast(), words, capacity_bytes: bytes, file, _map: Some(map) }
+    }
+
+    /// Bytes that it was mapped with.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
+    }
+
+    /// The file, to hand it to other processes.
+    pub fn file(&self) -> Option<BorrowedFd<'_>> {
+        self.file.as_ref().map(AsFd::as_fd)
+    }
+
+    /// From now on every access is refused. What others are reading or writing at this moment they may
+    /// still finish: the mapping stays as long as its owner.
+    pub fn revoke(&self) {
+        self.words.store(0, Release);
+    }
+
+    /// Whether there is nothing to access, or nothing any more.
+    pub fn is_absent(&self) -> bool {
+        self.words.load(Relaxed) == 0
     }
 
     /// `count` words from the word that holds byte `offset` on, or `None` if they leave the region.
     #[inline(always)]
     pub fn words(&self, offset: u64, count: u64) -> Option<&[AtomicU64]> {
         let first = offset / 8;
-        if first + count > self.words {
+        if first + count > self.words.load(Relaxed) {
             return None;
         }
         // SAFETY: the range was checked against the mapping just now (an offset has 48 bits, a count 32, so
-        // the sum does not wrap), the mapping lives as long as `self`, is aligned to pages, and is only
-        // ever accessed as atomic words (rule 2).
+        // the sum does not wrap; without a mapping the limit is 0 from the start), the mapping lives as long
+        // as `self`, whether revoked or not, is aligned to pages, and is only ever accessed as atomic words
+        // (rule 2). It never gets shorter than the file was when its size and its seal were checked.
         Some(unsafe { std::slice::from_raw_parts(self.base.add(first as usize), count as usize) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{MemfdFlags, fcntl_add_seals, ftruncate, memfd_create};
+
+    fn file(bytes: u64, seals: SealFlags) -> OwnedFd {
+        let file = memfd_create("test", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)
+            .expect("files in memory can be made");
+        ftruncate(&file, bytes).expect("and have a size");
+        fcntl_add_seals(&file, seals).expect("and seals");
+        file
+    }
+
+    #[test]
+    fn files_that_are_too_short_or_could_get_shorter_are_refused() {
+        let refused = |bytes, seals| Memory::map_file(file(4096, seals), bytes).map(|_| ());
+        let short = refused(8192, SealFlags::SHRINK).expect_err("shorter than promised");
+        assert_eq!(short.to_string(), "8192 bytes were promised, the file has 4096");
+        let open = refused(4096, SealFlags::GROW).expect_err("could be made shorter");
+        assert_eq!(open.to_string(), "the file is not sealed against shrinking");
+    }
+
+    #[test]
+    fn what_one_mapping_writes_the_other_reads_until_it_is_revoked() {
+        let file = file(4096, SealFlags::SHRINK);
+        let again = file.try_clone().expect("descriptors can be copied");
+        let one = Memory::map_file(file, 4096).expect("a file");
+        let other = Memory::map_file(again, 4096).expect("the same file");
+        one.words(4088, 1).expect("the last word")[0].store(7, Relaxed);
+        let words = other.words(0, 512).expect("all words");
+        assert_eq!(words[511].load(Relaxed), 7);
+        other.revoke();
+        assert!(other.words(0, 1).is_none() && other.is_absent());
+        assert_eq!(words[511].load(Relaxed), 7, "who has words may finish");
+        assert_eq!(other.capacity_bytes(), 4096);
+        assert!(one.words(4088, 2).is_none() && !one.is_absent());
     }
 }

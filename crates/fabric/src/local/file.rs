@@ -1,0 +1,98 @@
+//! Files in memory that several processes map: regions, and what calls go through.
+
+use crate::raw::Memory;
+use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
+use rustix::fs::{fallocate, fcntl_add_seals, ftruncate, memfd_create};
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// Bytes of a huge page.
+const HUGE_PAGE_BYTES: u64 = 2 << 20;
+
+/// What a region that processes share is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pages {
+    /// Huge pages that the host keeps for this use; all of the region's are set aside for it.
+    Reserved,
+    /// Huge pages where the kernel finds some, small ones elsewhere, as they are touched.
+    Transparent,
+    /// Small pages, as they are touched: the host grants shared memory no others.
+    Small,
+}
+
+impl fmt::Display for Pages {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Reserved => "huge pages, reserved",
+            Self::Transparent => "transparent huge pages",
+            Self::Small => "small pages",
+        })
+    }
+}
+
+/// A region for several processes, of huge pages if the host has enough of them to spare.
+///
+/// The file has no name that a crash could leave behind: it goes with its last descriptor and mapping.
+/// Reserved huge pages are set aside when the file is mapped, so there is either room for all or an error
+/// now. All other pages are found when they are touched first, and there the kernel treats them as any
+/// memory: where host or control group have none left, it ends a process. Only a kernel that is told never
+/// to promise too much would end whoever touches a page, so there all pages are taken at once.
+pub fn create_region(name: &str, bytes: u64) -> io::Result<(Memory, Pages)> {
+    let file_bytes = bytes.next_multiple_of(HUGE_PAGE_BYTES);
+    let reserved = create(name, file_bytes, MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB)
+        .and_then(|file| Memory::map_file(file, bytes));
+    if let Ok(memory) = reserved {
+        return Ok((memory, Pages::Reserved));
+    }
+    let file = create(name, file_bytes, MemfdFlags::empty())?;
+    if setting("/proc/sys/vm/overcommit_memory").trim() == "2" {
+        fallocate(&file, FallocateFlags::empty(), 0, file_bytes)?;
+    }
+    let offers = setting("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+    let pages = if is_offered(&offers) { Pages::Transparent } else { Pages::Small };
+    Ok((Memory::map_file(file, bytes)?, pages))
+}
+
+/// A file of `bytes` bytes, all zero, whose size nobody can change any more.
+pub fn create(name: &str, bytes: u64, flags: MemfdFlags) -> io::Result<OwnedFd> {
+    let flags = flags | MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = memfd_create(name, flags)?;
+    ftruncate(&file, bytes)?;
+    fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    Ok(file)
+}
+
+/// What the kernel says; nothing where it does not have such a setting.
+fn setting(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+/// Whether the choice in brackets lets shared memory that asks for huge pages have them.
+fn is_offered(offers: &str) -> bool {
+    ["[always]", "[within_size]", "[advise]", "[force]"].iter().any(|offer| offers.contains(offer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_setting_in_brackets_decides_about_huge_pages() {
+        assert!(is_offered("always within_size [advise] never deny force"));
+        assert!(!is_offered("always within_size advise [never] deny force"));
+        assert!(!is_offered(""));
+    }
+
+    #[test]
+    fn nobody_changes_the_size_of_a_region() {
+        let (memory, _) = create_region("test", 3 << 20).expect("memory");
+        let file = memory.file().expect("a file");
+        for bytes in [0, 1 << 30] {
+            assert_eq!(ftruncate(file, bytes), Err(rustix::io::Errno::PERM), "{bytes}");
+        }
+        assert_eq!(memory.capacity_bytes(), 3 << 20);
+        assert!(memory.words((3 << 20) - 8, 1).is_some());
+        assert!(memory.words(3 << 20, 1).is_none());
+    }
+}

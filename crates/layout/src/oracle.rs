@@ -21,7 +21,8 @@ use crate::version::SlotId;
 ///
 /// A lane's eight words fill a cache line of their own: `active` (0 idle, else the stamp that bounds its
 /// snapshot from below), `acknowledged` (the last catalog epoch it has seen) and `working` (1 while it grows or
-/// collects after a commit: changes of the catalog wait for that, horizons do not).
+/// collects after a commit: changes of the catalog wait for that, horizons do not), `given back`
+/// (1 once the slot's owner draws no numbers any more, and the vector has the last; whoever takes it swaps it to 0).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OracleLayout {
     /// Number of slots, a multiple of 8 so that lanes start on a cache line.
@@ -52,6 +53,8 @@ pub const LANE_ACTIVE: u32 = 0;
 pub const LANE_ACKNOWLEDGED: u32 = 1;
 /// In a lane's words: 1 while it grows or collects after a commit.
 pub const LANE_WORKING: u32 = 2;
+/// In a lane's words: 1 once its slot was given back, with its last number in the vector.
+pub const LANE_GIVEN_BACK: u32 = 3;
 /// Frozen vectors kept: number n stands in place n mod 8.
 pub const RING_PLACES: u32 = 8;
 const _: () = assert!(VECTOR as u64 * WORD_BYTES == 64);

@@ -7,10 +7,11 @@ use crate::definition::TableDefinition;
 use crate::detach::detached;
 use crate::lane::{Lane, LaneError, LaneInner};
 use crate::release::Released;
+use crate::slot::take_slot;
 use crate::snapshot::SLOTS_MAX;
 use crate::value_pool::SharedPieces;
 use fabric::{Batch, Env};
-use layout::oracle::{SLOT_COUNT, VECTOR};
+use layout::oracle::VECTOR;
 use layout::{GlobalPtr, NodeId, OracleLayout, Schema, SlotId, WORD_BYTES};
 use memory::Label;
 use memory::extent::{allocate_extent, usage};
@@ -58,6 +59,19 @@ impl Default for DatabaseConfig {
             first_counter: 0,
         }
     }
+}
+
+/// Where a database is, and how it was opened: all that compute servers have to agree on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Root {
+    /// The oracle's area.
+    pub oracle: GlobalPtr,
+    /// Slots of its vector.
+    pub slots: u32,
+    /// The memory servers, in the order in which tables are spread over them.
+    pub servers: Vec<NodeId>,
+    /// How it was opened.
+    pub config: DatabaseConfig,
 }
 
 /// A handle to a database from one endpoint.
@@ -255,6 +269,14 @@ impl<E: Env> Shared<E> {
         self.home.lock().expect("no holder panics")
     }
 
+    /// A lane that nobody uses, for good.
+    pub fn claim_idle(&self) -> Option<Box<LaneInner<E>>> {
+        let mut home = self.home();
+        let inner = home.idle.pop()?;
+        home.made -= 1;
+        Some(inner)
+    }
+
     /// What there is for somebody who wants a lane.
     fn claim_lane(&self) -> Claim<E> {
         let mut home = self.home();
@@ -320,8 +342,22 @@ impl<E: Env> Database<E> {
 
     /// A handle from another compute server: it shares nothing with this one but remote memory.
     pub fn elsewhere(&self, env: E) -> Self {
+        Self::open(env, &self.root())
+    }
+
+    /// What another compute server needs in order to open this database.
+    pub fn root(&self) -> Root {
         let Shared { oracle, oracle_layout, servers, config, .. } = &*self.shared;
-        Self::of(env, Shared::new(*oracle, *oracle_layout, servers.clone(), config.clone()))
+        let (servers, config) = (servers.clone(), config.clone());
+        Root { oracle: *oracle, slots: oracle_layout.slots, servers, config }
+    }
+
+    /// A handle to a database that another endpoint has made. Nothing is known yet of its catalog:
+    /// [`Database::refresh`] fetches it, and so does the first transaction.
+    pub fn open(env: E, root: &Root) -> Self {
+        let oracle_layout = OracleLayout { slots: root.slots };
+        let (servers, config) = (root.servers.clone(), root.config.clone());
+        Self::of(env, Shared::new(root.oracle, oracle_layout, servers, config))
     }
 
     fn of(env: E, shared: Shared<E>) -> Self {
@@ -429,25 +465,13 @@ impl<E: Env> Database<E> {
 
 /// A lane with a slot of its own. The home has counted it.
 async fn new_lane<E: Env>(env: &E, shared: &Arc<Shared<E>>) -> Result<Lane<E>, LaneError> {
-    let slot = match take_slot(env, shared).await {
-        Ok(slot) if usize::from(slot.0) < SLOTS_MAX => Ok(slot),
-        Ok(_) => Err(LaneError::Exhausted(SLOTS_MAX as u32)),
+    let taken = match take_slot(env, shared).await {
+        Ok(Some(taken)) => Ok(taken),
+        Ok(None) => Err(LaneError::Exhausted(SLOTS_MAX as u32)),
         Err(_) => Err(LaneError::Unreachable),
     };
-    let slot = slot.inspect_err(|_| shared.home().made -= 1)?;
-    let inner = LaneInner::new(env.clone(), shared.clone(), slot, shared.config.first_counter);
+    let taken = taken.inspect_err(|_| shared.home().made -= 1)?;
+    let counter = taken.counter.max(shared.config.first_counter);
+    let inner = LaneInner::new(env.clone(), shared.clone(), taken.slot, counter);
     Ok(Lane::new(Box::new(inner)))
-}
-
-/// A slot of the vector that nobody has used before.
-pub(crate) async fn take_slot<E: Env>(
-    env: &E,
-    shared: &Shared<E>,
-) -> Result<SlotId, fabric::FabricError> {
-    let mut batch = Batch::new();
-    let count = batch.fetch_and_add(shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
-    let batch = env.execute(batch).await?;
-    let slot = batch.found(count);
-    shared.note_slots(slot as u32 + 1);
-    Ok(SlotId(slot as u16))
 }

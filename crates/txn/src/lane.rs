@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Number at which a slot is given up: one transaction never draws as many as are left.
-const COUNTER_LIMIT: u64 = layout::version::COUNTER_MAX - (1 << 24);
+pub(crate) const COUNTER_LIMIT: u64 = layout::version::COUNTER_MAX - (1 << 24);
 
 /// Why no lane was given.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -338,13 +338,9 @@ impl<E: Env> LaneInner<E> {
     #[cold]
     async fn take_new_slot(&mut self) -> Result<(), Abort> {
         self.rest().await?;
-        let slot = crate::database::take_slot(&self.env, &self.shared).await;
-        let slot = slot.map_err(|_| Abort::Unreachable)?;
-        if usize::from(slot.0) >= crate::snapshot::SLOTS_MAX {
-            return Err(Abort::SnapshotUnavailable);
-        }
-        self.slot = slot;
-        self.counter = 0;
+        let taken = crate::slot::take_slot(&self.env, &self.shared).await;
+        let taken = taken.map_err(|_| Abort::Unreachable)?.ok_or(Abort::SnapshotUnavailable)?;
+        (self.slot, self.counter) = (taken.slot, taken.counter);
         Ok(())
     }
 

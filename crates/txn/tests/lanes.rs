@@ -131,6 +131,42 @@ fn without_a_free_slot_a_lane_stops_and_the_others_go_on() {
 }
 
 #[test]
+fn slots_that_compute_servers_give_back_serve_others_with_further_numbers() {
+    let first = database(DatabaseConfig::default());
+    let table = table(&first);
+    let mut last_number = std::collections::BTreeMap::new();
+    for round in 1..=100 {
+        // A compute server that comes, commits, aborts, and leaves: far more of them than there are slots.
+        let compute = Database::open(first.env().world().endpoint(), &first.root());
+        run_now(compute.refresh()).expect("readable");
+        let mut lane = run_now(compute.lane()).expect("a lane");
+        assert_eq!(increment(&mut lane, table), Ok(Outcome::Committed));
+        assert_eq!(value(&mut lane, table), round);
+        let version = lane.last_commit().expect("the lane is here");
+        let before = last_number.insert(version.slot().0, version.counter());
+        assert!(before.is_none_or(|before| before < version.counter()), "{version:?}");
+        // The attempt that loses draws a number, too.
+        let mut other = run_now(compute.lane()).expect("a lane");
+        let mut loser = run_now(other.begin(Isolation::Snapshot)).expect("begins");
+        let row = run_now(loser.read(table, &key(0))).expect("readable").expect("is there");
+        loser.update(row).set_int(VALUE, 0);
+        assert_eq!(increment(&mut lane, table), Ok(Outcome::Committed));
+        assert!(matches!(run_now(loser.commit()), Outcome::Aborted(_)));
+        assert_eq!(increment(&mut lane, table), Ok(Outcome::Committed));
+        let mut third = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+        let row = run_now(third.read(table, &key(0))).expect("readable").expect("is there");
+        third.update(row).set_int(VALUE, round);
+        assert_eq!(run_now(third.commit()), Outcome::Committed);
+        drop((lane, other));
+        let departure = run_now(compute.leave(1_000_000_000)).expect("reachable");
+        assert_eq!((departure.slots, departure.left_behind), (2, 0), "round {round}");
+        assert!(run_now(compute.leave(0)).expect("reachable").slots == 0);
+    }
+    assert!(last_number.len() <= 64);
+    assert!(first.root().slots == 64);
+}
+
+#[test]
 fn lanes_beyond_the_vector_are_refused_and_the_others_go_on() {
     let database = database(DatabaseConfig::default());
     let table = table(&database);

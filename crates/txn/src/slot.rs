@@ -1,0 +1,123 @@
+//! Slots of the timestamp vector: taken by new lanes, and given back by those that draw no numbers any more.
+//!
+//! A slot that was given back goes on where it stopped: its last owner wrote the last number that it drew to the
+//! vector, those of aborted attempts included, so that the next one draws none that was ever used.
+
+use crate::database::{Database, Shared};
+use crate::lane::{COUNTER_LIMIT, LaneInner};
+use crate::snapshot::SLOTS_MAX;
+use fabric::{Batch, Env, FabricError};
+use layout::oracle::{LANE_GIVEN_BACK, LANE_WORDS, SLOT_COUNT};
+use layout::{GlobalPtr, SlotId};
+
+/// Between two looks for garbage that became collectable.
+const LOOK_INTERVAL_NS: u64 = 1_000_000;
+
+/// A slot, and the last number that was drawn of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TakenSlot {
+    pub slot: SlotId,
+    pub counter: u64,
+}
+
+/// A slot of the vector: one that nobody has used before, else one that was given back, if there is any.
+pub(crate) async fn take_slot<E: Env>(
+    env: &E,
+    shared: &Shared<E>,
+) -> Result<Option<TakenSlot>, FabricError> {
+    let mut batch = Batch::new();
+    let count = batch.fetch_and_add(shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
+    let batch = env.execute(batch).await?;
+    let slot = batch.found(count);
+    shared.note_slots(slot.min(SLOTS_MAX as u64) as u32 + 1);
+    if slot < SLOTS_MAX as u64 {
+        return Ok(Some(TakenSlot { slot: SlotId(slot as u16), counter: 0 }));
+    }
+    take_given_back(env, shared).await
+}
+
+/// Swaps the mark of a slot that was given back; who swaps it has the slot.
+async fn take_given_back<E: Env>(
+    env: &E,
+    shared: &Shared<E>,
+) -> Result<Option<TakenSlot>, FabricError> {
+    let mut batch = Batch::new();
+    let lanes = batch.read(lane_of(shared, SlotId(0)), SLOTS_MAX as u32 * LANE_WORDS);
+    let mut batch = env.execute(batch).await?;
+    let is_free = |lane: &[u64]| lane[LANE_GIVEN_BACK as usize] == 1;
+    let marks = batch.words(lanes).chunks(LANE_WORDS as usize).map(is_free);
+    let free: Vec<u16> = (0..).zip(marks).filter_map(|(slot, free)| free.then_some(slot)).collect();
+    for slot in free.into_iter().map(SlotId) {
+        batch.reset();
+        let mark = lane_of(shared, slot).add_words(u64::from(LANE_GIVEN_BACK));
+        let swap = batch.compare_and_swap(mark, 1, 0);
+        // Behind the swap: the number stood there before the mark did.
+        let counter = batch.read(shared.oracle_layout.slot(shared.oracle, slot), 1);
+        batch = env.execute(batch).await?;
+        if batch.swapped(swap) {
+            let counter = batch.word(counter.at);
+            shared.note_published(slot, counter);
+            return Ok(Some(TakenSlot { slot, counter }));
+        }
+    }
+    Ok(None)
+}
+
+fn lane_of<E: Env>(shared: &Shared<E>, slot: SlotId) -> GlobalPtr {
+    shared.oracle_layout.lane(shared.oracle, slot)
+}
+
+/// What became of the idle lanes of a compute server that leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Departure {
+    /// Slots given back.
+    pub slots: u32,
+    /// Things that could not be collected in time: old versions, tombstones and index entries that stay.
+    pub left_behind: u64,
+}
+
+impl<E: Env> Database<E> {
+    /// Before a compute server ends: its idle lanes collect what they can, for `wait_ns` at most, and give back
+    /// their slots of the vector. Lanes that are still in use keep theirs. An error leaves the remaining ones
+    /// taken, as if the compute server had died.
+    pub async fn leave(&self, wait_ns: u64) -> Result<Departure, FabricError> {
+        let deadline_ns = self.env.now_ns().saturating_add(wait_ns);
+        let mut departure = Departure::default();
+        while let Some(mut lane) = self.shared.claim_idle() {
+            departure.left_behind += lane.collect_until(deadline_ns).await;
+            lane.give_back_slot().await?;
+            departure.slots += 1;
+        }
+        Ok(departure)
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Collects until nothing is left or the time has come; how much is left.
+    async fn collect_until(&mut self, deadline_ns: u64) -> u64 {
+        loop {
+            // A collection that fails leaves its garbage to the next.
+            let _ = self.collect_all().await;
+            let left = (self.retired.len() + self.displaced.len()) as u64;
+            if left == 0 || self.is_lost || self.env.now_ns() >= deadline_ns {
+                return left;
+            }
+            self.env.sleep_ns(LOOK_INTERVAL_NS).await;
+        }
+    }
+
+    /// Writes the last number, and then that nobody draws any more. Not where somebody has to find out first
+    /// what became of that number, or where hardly any are left.
+    async fn give_back_slot(mut self: Box<Self>) -> Result<(), FabricError> {
+        let Self { slot, counter, is_lost, .. } = *self;
+        if is_lost || counter >= COUNTER_LIMIT {
+            return Ok(());
+        }
+        let shared = self.shared.clone();
+        let mut batch = self.batch.take().unwrap_or_default();
+        batch.reset();
+        batch.write_word(shared.oracle_layout.slot(shared.oracle, slot), counter);
+        batch.write_word(lane_of(&shared, slot).add_words(u64::from(LANE_GIVEN_BACK)), 1);
+        self.env.execute(batch).await.map(drop)
+    }
+}

@@ -27,6 +27,7 @@ pub mod patience;
 pub mod port;
 #[allow(unsafe_code)]
 mod raw;
+pub mod remote;
 pub mod service;
 pub mod verb;
 
@@ -39,5 +40,6 @@ pub use identity::{Admission, Hello, Refusal, Welcome};
 pub use local::{LocalEnv, LocalWorld, Pages, ServerConfig, Sharing, WorldConfig, run_now};
 pub use patience::Patience;
 pub use port::{Port, ServeCounters};
+pub use remote::{Engine, RemoteEnv, Transport};
 pub use service::{CallId, Reply, Service, ServiceId};
 pub use verb::{ALWAYS_WRITTEN_END, SlotGeometry, SlotRead, Verb};

@@ -80,22 +80,22 @@ fn sleep(ports: &mut [Box<dyn Port>], duration_ns: u64) -> bool {
     let woken = arrived || {
         let mut descriptors = Vec::new();
         ports.iter().for_each(|port| port.descriptors(&mut descriptors));
-        wait_readable(&descriptors, duration_ns)
+        let readable = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+        let mut waited: Vec<PollFd<'_>> = descriptors.into_iter().map(readable).collect();
+        wait_ready(&mut waited, duration_ns)
     };
     ports.iter_mut().for_each(|port| port.disarm());
     woken
 }
 
-/// Sleeps until one of `descriptors` is readable or `duration_ns` are over, and tells whether one is. An
-/// interruption by a signal counts as one, so that whoever waits looks at what the signal changed.
-pub(crate) fn wait_readable(descriptors: &[BorrowedFd<'_>], duration_ns: u64) -> bool {
-    let mut waited: Vec<PollFd<'_>> =
-        descriptors.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+/// Sleeps until one of `waited` is ready or `duration_ns` are over, and tells whether one is. An interruption
+/// by a signal counts as one, so that whoever waits looks at what the signal changed.
+pub(crate) fn wait_ready(waited: &mut [PollFd<'_>], duration_ns: u64) -> bool {
     let timeout = Timespec {
         tv_sec: (duration_ns / 1_000_000_000) as i64,
         tv_nsec: (duration_ns % 1_000_000_000) as i64,
     };
-    poll(&mut waited, Some(&timeout)) != Ok(0)
+    poll(waited, Some(&timeout)) != Ok(0)
 }
 
 #[cfg(test)]
@@ -169,6 +169,7 @@ mod tests {
     #[test]
     fn nobody_rings_for_as_long_as_the_longest_sleep() {
         let (_client, stream) = UnixStream::pair().expect("a pair of sockets");
-        assert!(!wait_readable(&[stream.as_fd()], Duration::from_millis(1).as_nanos() as u64));
+        let mut waited = [PollFd::new(&stream, PollFlags::IN)];
+        assert!(!wait_ready(&mut waited, Duration::from_millis(1).as_nanos() as u64));
     }
 }

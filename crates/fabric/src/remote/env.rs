@@ -1,0 +1,227 @@
+//! An endpoint of an engine: verbs and calls over a transport, as [`Fabric`] and [`Env`].
+
+use crate::batch::Batch;
+use crate::counters::Counters;
+use crate::env::{Env, Fabric, FailurePoint};
+use crate::error::{CallError, FabricError};
+use crate::remote::engine::Shared;
+use crate::remote::timers::TimerId;
+use crate::remote::transport::{Call, Outcome, Ticket, Transport};
+use crate::service::{CallId, ServiceId};
+use layout::{NodeId, RegionId};
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+/// An endpoint of an [`crate::remote::Engine`]; clones share its counters.
+pub struct RemoteEnv<T: Transport>(Rc<Own<T>>);
+
+struct Own<T: Transport> {
+    shared: Rc<Shared<T>>,
+    counters: Counters,
+    /// Sessions without a call under way, and the last sequence number of each. A session has one call at a
+    /// time, because a server takes a later call as the sign that the caller has given up on the earlier one.
+    idle_sessions: RefCell<Vec<CallId>>,
+}
+
+impl<T: Transport> Clone for RemoteEnv<T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: Transport> RemoteEnv<T> {
+    pub(super) fn new(shared: Rc<Shared<T>>) -> Self {
+        let idle_sessions = RefCell::default();
+        Self(Rc::new(Own { shared, counters: Counters::default(), idle_sessions }))
+    }
+
+    /// Looks at the transport, or changes its configuration. `look` does not use the endpoint.
+    pub fn with_transport<R>(&self, look: impl FnOnce(&mut T) -> R) -> R {
+        look(&mut self.0.shared.transport.borrow_mut())
+    }
+
+    #[inline]
+    fn post(&self, post: impl FnOnce(&mut T, Ticket, u64)) -> Flying<'_, T> {
+        let shared = &*self.0.shared;
+        let ticket = shared.flights.borrow_mut().start();
+        post(&mut shared.transport.borrow_mut(), ticket, shared.turn_ns.get());
+        Flying { shared, ticket: Some(ticket) }
+    }
+
+    /// SplitMix64 [Steele, Lea, Flood 2014].
+    fn draw(&self) -> u64 {
+        let state = self.0.shared.seed.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.0.shared.seed.set(state);
+        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+}
+
+impl<T: Transport> Fabric for RemoteEnv<T> {
+    const IMMEDIATE: bool = false;
+    const COHERENT: bool = T::COHERENT;
+
+    async fn execute(&self, batch: Batch) -> Result<Batch, FabricError> {
+        self.0.counters.count_batch(&batch);
+        let outcome = self.post(|transport, ticket, now_ns| transport.post(ticket, batch, now_ns));
+        let Outcome::Batch(result) = outcome.await else { unreachable!("a batch was posted") };
+        let batch = result?;
+        if self.0.counters.is_tracing() {
+            self.0.counters.trace_batch(&batch);
+        }
+        Ok(batch)
+    }
+
+    async fn call(
+        &self,
+        node: NodeId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> Result<Vec<u8>, CallError> {
+        let session = Session::take(&self.0, || self.draw());
+        let request_bytes = request.len();
+        let call = Call { id: session.id, node, service, request };
+        let outcome = self.post(|transport, ticket, now_ns| transport.call(ticket, call, now_ns));
+        let Outcome::Call(answer) = outcome.await else { unreachable!("a call was posted") };
+        let answer_bytes = answer.as_ref().map_or(0, Vec::len);
+        self.0.counters.count_call((request_bytes + answer_bytes) as u64);
+        answer
+    }
+
+    #[inline]
+    fn node_of(&self, region: RegionId) -> NodeId {
+        self.0.shared.transport.borrow().addresses().primary(region)
+    }
+
+    #[inline]
+    fn counters(&self) -> &Counters {
+        &self.0.counters
+    }
+}
+
+impl<T: Transport> Env for RemoteEnv<T> {
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        self.0.shared.now_ns()
+    }
+
+    async fn sleep_ns(&self, duration_ns: u64) {
+        let end_ns = self.now_ns().saturating_add(duration_ns);
+        Sleep { shared: &self.0.shared, end_ns, timer: None }.await;
+    }
+
+    async fn yield_now(&self) {
+        let mut is_back = false;
+        std::future::poll_fn(|context| {
+            if std::mem::replace(&mut is_back, true) {
+                return Poll::Ready(());
+            }
+            let yields = &self.0.shared.yields;
+            yields.set(yields.get() + 1);
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+
+    #[inline]
+    fn random(&self) -> u64 {
+        self.draw()
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        let shared = &self.0.shared;
+        shared.tasks.borrow_mut().add(&shared.ready, Box::pin(task));
+    }
+
+    #[inline]
+    async fn reach(&self, _point: impl FailurePoint) {}
+}
+
+/// A session that makes a call; it is idle again when the call has ended or nobody waits for it.
+struct Session<'a, T: Transport> {
+    own: &'a Own<T>,
+    id: CallId,
+}
+
+impl<'a, T: Transport> Session<'a, T> {
+    fn take(own: &'a Own<T>, draw: impl FnOnce() -> u64) -> Self {
+        let idle = own.idle_sessions.borrow_mut().pop();
+        let last = idle.unwrap_or_else(|| CallId { session: draw(), sequence: 0 });
+        Self { own, id: CallId { sequence: last.sequence + 1, ..last } }
+    }
+}
+
+impl<T: Transport> Drop for Session<'_, T> {
+    fn drop(&mut self) {
+        self.own.idle_sessions.borrow_mut().push(self.id);
+    }
+}
+
+/// Waits for what was posted. Dropped before, it leaves that to the transport.
+struct Flying<'a, T> {
+    shared: &'a Shared<T>,
+    ticket: Option<Ticket>,
+}
+
+impl<T> Future for Flying<'_, T> {
+    type Output = Outcome;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        let ticket = self.ticket.expect("a completed future is not polled");
+        let outcome = self.shared.flights.borrow_mut().poll(ticket, context);
+        if outcome.is_ready() {
+            self.ticket = None;
+        }
+        outcome
+    }
+}
+
+impl<T> Drop for Flying<'_, T> {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket {
+            self.shared.flights.borrow_mut().abandon(ticket);
+        }
+    }
+}
+
+/// Waits for a moment.
+struct Sleep<'a, T> {
+    shared: &'a Shared<T>,
+    end_ns: u64,
+    timer: Option<TimerId>,
+}
+
+impl<T> Future for Sleep<'_, T> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.shared.now_ns() >= self.end_ns {
+            return Poll::Ready(());
+        }
+        let mut timers = self.shared.timers.borrow_mut();
+        match self.timer {
+            Some(timer) => timers.set_waker(timer, context.waker()),
+            None => {
+                let timer = timers.add(self.end_ns, context.waker());
+                drop(timers);
+                self.timer = Some(timer);
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl<T> Drop for Sleep<'_, T> {
+    fn drop(&mut self) {
+        if let Some(timer) = self.timer {
+            self.shared.timers.borrow_mut().forget(timer);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Worlds whose memory is reached over a network: an engine per thread, and a transport below it.
+//!
+//! [`Engine`] runs the tasks of one thread, [`RemoteEnv`] is what protocols see of it, and a [`Transport`]
+//! moves batches and calls. Nothing here is shared between threads but wakers.
+
+mod engine;
+mod env;
+mod flights;
+mod ready;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod timers;
+pub mod transport;
+
+pub use engine::Engine;
+pub use env::RemoteEnv;
+pub use transport::{Call, Outcome, Ticket, Transport};

@@ -5,11 +5,12 @@ use super::manifest::{self, Dependency, Manifest};
 use super::tree::Tree;
 
 /// The crates by folder, lowest first.
-const LAYERS: [&str; 16] = [
+const LAYERS: [&str; 17] = [
     "layout",
     "fabric",
     "membership",
     "sim",
+    "suite",
     "memory",
     "index",
     "txn",

@@ -8,6 +8,7 @@ use crate::shm::answer::decode;
 use crate::shm::segment::{
     Head, Kind, MESSAGE_BYTES_MAX, PIECE_BYTES_MAX, SLOT_COUNT, Segment, Slot,
 };
+use crate::shm::socket::RING;
 use crate::shm::watch::Watch;
 use layout::NodeId;
 use rustix::thread::futex;
@@ -160,7 +161,7 @@ impl SegmentCaller {
         slot.hand_over(posted, head, piece);
         if self.segment.post(place.index) {
             // A bell that is full rings already.
-            let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+            let _ = rustix::io::write(&self.bell, &RING);
         }
         self.wait(slot, place.turn, deadline)?;
         let given = slot.head().filter(|given| given.sequence == head.sequence);

@@ -20,6 +20,9 @@ const BACKLOG: i32 = 64;
 /// Descriptors in one message.
 pub(super) const DESCRIPTOR_COUNT: usize = 3;
 
+/// What rings a bell: any number but 0, in whatever order of bytes.
+pub(super) const RING: [u8; 8] = [1; 8];
+
 /// A socket that listens at `path` and never blocks. Only this user can connect: nobody can before the mode is
 /// set, since nobody listens before.
 pub(super) fn listen(path: &Path) -> io::Result<OwnedFd> {

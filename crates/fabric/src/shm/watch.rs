@@ -1,6 +1,7 @@
 //! A thread of a compute process that notices when a memory server is gone.
 
 use crate::local::LocalWorld;
+use crate::shm::socket::RING;
 use layout::NodeId;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,8 +14,8 @@ pub(super) struct Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // It counts to 1, which never blocks or fails.
-        let _ = rustix::io::write(&self.stop, &1_u64.to_ne_bytes());
+        // Only this one ever writes to it, once, so that it never blocks or fails.
+        let _ = rustix::io::write(&self.stop, &RING);
     }
 }
 

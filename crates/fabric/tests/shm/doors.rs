@@ -5,7 +5,6 @@ use crate::play::{CLUSTER, Folder, KEY, Player, hello, try_connect, world};
 use fabric::identity::ANSWER_BYTES;
 use fabric::shm::ShmPort;
 use fabric::{Fabric, Hello, Welcome, run_now};
-use layout::NodeId;
 use proptest::prelude::Rng;
 use rustix::io::Errno;
 use rustix::net::{
@@ -136,7 +135,7 @@ fn a_process_that_writes_garbage_loses_its_connection_and_nobody_else_does() {
         // Behind the flags first, so that there is something to see when the bits are.
         rustix::io::pwrite(&segment, &garbage, 4096).expect("a segment can be written");
         rustix::io::pwrite(&segment, &[0xff; 8], 0).expect("a segment can be written");
-        rustix::io::write(&bell, &1_u64.to_ne_bytes()).expect("it rings");
+        rustix::io::write(&bell, &[1; 8]).expect("it rings");
         let start = Instant::now();
         let closed = loop {
             let flags = RecvFlags::DONTWAIT;
@@ -148,5 +147,4 @@ fn a_process_that_writes_garbage_loses_its_connection_and_nobody_else_does() {
         assert_eq!(closed.map(|(_, bytes)| bytes), Ok(0), "the server hung up");
         assert_eq!(run_now(env.call(NODE, ECHO, vec![9])), Ok(vec![9]));
     }
-    assert_eq!(NODE, NodeId(0));
 }

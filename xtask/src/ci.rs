@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
-use crate::{counts, layout, process, tidy};
+use crate::{counts, layout, process, soft_roce, tidy};
 use test_results::TestResults;
 
 /// Which steps to run; all of them unless told otherwise.
@@ -38,11 +38,20 @@ enum Step {
     Layout,
     Tests,
     Doc,
+    SoftRoce,
     Counts,
 }
 
-const STEPS: [Step; 7] =
-    [Step::Fmt, Step::Clippy, Step::Tidy, Step::Layout, Step::Tests, Step::Doc, Step::Counts];
+const STEPS: [Step; 8] = [
+    Step::Fmt,
+    Step::Clippy,
+    Step::Tidy,
+    Step::Layout,
+    Step::Tests,
+    Step::Doc,
+    Step::SoftRoce,
+    Step::Counts,
+];
 
 const FMT: &[&str] = &["fmt", "--all", "--check"];
 const CLIPPY: &[&str] =
@@ -71,6 +80,7 @@ impl Step {
             Step::Layout => "layout",
             Step::Tests => "tests",
             Step::Doc => "doc",
+            Step::SoftRoce => "soft-roce",
             Step::Counts => "counts",
         }
     }
@@ -83,6 +93,7 @@ impl Step {
             Step::Layout => "cargo xtask layout --check".to_string(),
             Step::Tests => format!("cargo {}", TESTS.join(" ")),
             Step::Doc => format!("RUSTDOCFLAGS='-D warnings' cargo {}", DOC.join(" ")),
+            Step::SoftRoce => "cargo xtask soft-roce".to_string(),
             Step::Counts => "cargo xtask counts".to_string(),
         }
     }
@@ -92,7 +103,7 @@ impl Step {
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     if options.list {
         for step in STEPS {
-            println!("{:<7} {}", step.name(), step.what());
+            println!("{:<9} {}", step.name(), step.what());
         }
         return Ok(());
     }
@@ -155,18 +166,19 @@ fn run_step(root: &Path, step: Step, results: &mut Option<TestResults>) -> Resul
             Ok(())
         }
         Step::Doc => process::run(process::cargo(root, DOC).env("RUSTDOCFLAGS", "-D warnings")),
+        Step::SoftRoce => soft_roce::run(root, &soft_roce::Options::tests()),
         Step::Counts => counts::run(root, &counts::Options::default()),
     }
 }
 
 fn print_times(times: &[(Step, Duration)]) {
-    eprintln!("\n{:<8} {:>10}", "step", "seconds");
+    eprintln!("\n{:<9} {:>10}", "step", "seconds");
     let mut total = Duration::ZERO;
     for (step, time) in times {
-        eprintln!("{:<8} {:>10.1}", step.name(), time.as_secs_f64());
+        eprintln!("{:<9} {:>10.1}", step.name(), time.as_secs_f64());
         total += *time;
     }
-    eprintln!("{:<8} {:>10.1}", "total", total.as_secs_f64());
+    eprintln!("{:<9} {:>10.1}", "total", total.as_secs_f64());
 }
 
 #[expect(clippy::disallowed_methods, reason = "tooling measures real time; there is no Env here")]
@@ -186,9 +198,9 @@ mod tests {
     fn all_steps_run_in_order_unless_chosen() {
         assert_eq!(
             names(None, None),
-            ["fmt", "clippy", "tidy", "layout", "tests", "doc", "counts"]
+            ["fmt", "clippy", "tidy", "layout", "tests", "doc", "soft-roce", "counts"]
         );
         assert_eq!(names(Some(Step::Tidy), None), ["tidy"]);
-        assert_eq!(names(None, Some(Step::Tests)), ["tests", "doc", "counts"]);
+        assert_eq!(names(None, Some(Step::Tests)), ["tests", "doc", "soft-roce", "counts"]);
     }
 }

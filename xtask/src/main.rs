@@ -1,4 +1,5 @@
-//! The workspace's tooling: `cargo xtask ci`, `tidy`, `layout`, `counts`, `profile`, `mutants`.
+//! The workspace's tooling: `cargo xtask ci`, `tidy`, `layout`, `counts`, `profile`, `mutants`,
+//! `soft-roce`.
 //!
 //! It stands outside the layers: no crate of the product is a dependency of it, so it still builds,
 //! and can say what is wrong, when the product does not.
@@ -11,6 +12,7 @@ mod layout;
 mod mutants;
 mod process;
 mod profile;
+mod soft_roce;
 mod tidy;
 mod workspace;
 
@@ -39,6 +41,8 @@ enum Task {
     Profile,
     /// Search every planted bug for a world in which the judge of histories notices it
     Mutants(mutants::Options),
+    /// Run our programs over real RDMA verbs in virtual machines that have a Soft-RoCE device
+    SoftRoce(soft_roce::Options),
 }
 
 fn main() -> ExitCode {
@@ -61,5 +65,6 @@ fn run(task: &Task) -> anyhow::Result<()> {
         Task::Counts(options) => counts::run(&root, options),
         Task::Profile => profile::run(&root),
         Task::Mutants(options) => mutants::run(&root, options),
+        Task::SoftRoce(options) => soft_roce::run(&root, options),
     }
 }

@@ -29,8 +29,8 @@ pub mod port;
 mod raw;
 pub mod remote;
 pub mod service;
-pub mod shm;
 pub mod verb;
+pub mod verbs;
 
 pub use address_map::{AddressMap, Replicas};
 pub use batch::{Batch, Span, Swap};

@@ -7,6 +7,5 @@ mod world;
 
 pub use env::{LocalEnv, run_now};
 pub use file::Pages;
-pub(crate) use file::create as create_file;
-pub(crate) use world::Caller;
+pub(crate) use file::create_region;
 pub use world::{LocalWorld, ServerConfig, Sharing, WorldConfig};

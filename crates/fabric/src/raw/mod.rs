@@ -1,4 +1,4 @@
-//! The only `unsafe` of the engine: mapped memory as a slice of atomic words, and prefetch hints.
+//! The only `unsafe` of the engine: mapped memory as a slice of atomic words, prefetch hints, and RDMA.
 //!
 //! # Safety rules
 //! 1. A region is mapped once, zeroed, and unmapped only when the last world that holds it is gone.
@@ -7,13 +7,11 @@
 //!    region's size here, in [`Memory::words`], before a reference is made.
 //! 4. Prefetch hints never fault and carry no data.
 //! 5. Copies go through assembly that moves each aligned word whole, so that racing is defined.
-//! 6. A word of which threads sleep on a half, [`Memory::half`], is never accessed as a whole.
-//! 7. Files are mapped only if nobody can make them shorter: what is mapped stays there to be touched,
-//!    whatever other processes do.
 
 mod copy;
 mod memory;
 mod prefetch;
+pub mod verbs;
 
 pub use copy::{load_words, store_words};
 pub use memory::Memory;

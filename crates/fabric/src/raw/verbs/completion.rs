@@ -1,0 +1,137 @@
+//! Where a card says what it has done.
+
+use super::abi;
+use super::device::Device;
+use crate::verbs::VerbsError;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
+
+/// A queue of completions, and the channel by which it wakes who sleeps.
+pub struct CompletionQueue {
+    queue: NonNull<abi::CompletionQueue>,
+    channel: NonNull<abi::CompletionChannel>,
+    pub(super) device: Arc<Device>,
+}
+
+// SAFETY: the library's functions on queue and channel may be called from any thread (rule 4).
+unsafe impl Send for CompletionQueue {}
+// SAFETY: as above.
+unsafe impl Sync for CompletionQueue {}
+
+/// A request that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion {
+    /// What the request was posted with.
+    pub id: u64,
+    /// Whether it was carried out. If not, the connection is gone, and all behind it fail as well.
+    pub is_success: bool,
+    /// The library's number of the reason, 0 for success.
+    pub status: u32,
+    /// Whether something was received rather than sent. Not known of failures.
+    pub is_receive: bool,
+    /// Bytes that were received.
+    pub bytes: u32,
+    /// The number of the connection's near end.
+    pub queue_pair: u32,
+}
+
+impl CompletionQueue {
+    /// A queue for `entries` completions at a time.
+    pub fn new(device: &Arc<Device>, entries: u32) -> Result<Arc<Self>, VerbsError> {
+        let library = device.library;
+        let context = device.context.as_ptr();
+        // SAFETY: the device is open.
+        let channel = NonNull::new(unsafe { (library.create_channel)(context) });
+        let channel = channel.ok_or_else(|| VerbsError::failed("make a completion channel"))?;
+        // SAFETY: the device is open, the channel belongs to it.
+        let queue = unsafe {
+            (library.create_cq)(context, entries as i32, null_mut(), channel.as_ptr(), 0)
+        };
+        let Some(queue) = NonNull::new(queue) else {
+            let error = VerbsError::failed("make a completion queue");
+            // SAFETY: the channel was made above, and nobody else knows of it.
+            unsafe { (library.destroy_channel)(channel.as_ptr()) };
+            return Err(error);
+        };
+        let queue = Self { queue, channel, device: device.clone() };
+        // Whoever asks for an event that somebody else has taken must not wait for it.
+        let set = rustix::io::ioctl_fionbio(queue.as_fd(), true);
+        set.map_err(|error| VerbsError::system("set up a completion channel", error.into()))?;
+        Ok(Arc::new(queue))
+    }
+
+    pub(super) fn as_ptr(&self) -> *mut abi::CompletionQueue {
+        self.queue.as_ptr()
+    }
+
+    /// Takes completions from the queue, at most `into.len()`. Returns how many there were.
+    #[inline]
+    pub fn poll(&self, into: &mut Vec<Completion>) -> Result<usize, VerbsError> {
+        const AT_ONCE: usize = 16;
+        let mut taken = [abi::WorkCompletion::default(); AT_ONCE];
+        let queue = self.queue.as_ptr();
+        // SAFETY: the queue lives, so does its device, whose provider filled in the function; there is room
+        // for as many completions as are asked for.
+        let count = unsafe {
+            let poll = (*(*queue).context).operations.poll_cq;
+            poll(queue, AT_ONCE as i32, taken.as_mut_ptr())
+        };
+        let count =
+            usize::try_from(count).map_err(|_| VerbsError::failed("poll for completions"))?;
+        into.extend(taken[..count].iter().map(|completion| Completion {
+            id: completion.id,
+            is_success: completion.status == abi::STATUS_SUCCESS,
+            status: completion.status as u32,
+            is_receive: completion.operation & abi::COMPLETED_RECEIVE != 0,
+            bytes: completion.bytes,
+            queue_pair: completion.queue_pair,
+        }));
+        Ok(count)
+    }
+
+    /// Asks to be woken by the next completion. What came before this must be polled for after it.
+    pub fn arm(&self) -> Result<(), VerbsError> {
+        let queue = self.queue.as_ptr();
+        // SAFETY: as in `poll`.
+        let code = unsafe {
+            let notify = (*(*queue).context).operations.req_notify_cq;
+            notify(queue, 0)
+        };
+        VerbsError::check("ask to be woken by a completion", code)
+    }
+
+    /// Takes what the channel has to say, so that its descriptor is quiet again.
+    pub fn quiet(&self) {
+        let (mut queue, mut context) = (null_mut(), null_mut());
+        let library = self.device.library;
+        // SAFETY: the channel lives; it serves this queue alone, so that every event is this queue's, and is
+        // acknowledged at once. Without an event the call returns, since the descriptor does not block.
+        unsafe {
+            while (library.get_cq_event)(self.channel.as_ptr(), &raw mut queue, &raw mut context)
+                == 0
+            {
+                (library.ack_cq_events)(queue, 1);
+            }
+        }
+    }
+}
+
+impl AsFd for CompletionQueue {
+    /// Readable when a completion has come since the queue was armed.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the descriptor is the channel's, which lives as long as this object.
+        unsafe { BorrowedFd::borrow_raw((*self.channel.as_ptr()).descriptor) }
+    }
+}
+
+impl Drop for CompletionQueue {
+    fn drop(&mut self) {
+        let library = self.device.library;
+        // SAFETY: queue pairs hold their queues (rule 1), so none is left, and no event is unacknowledged.
+        unsafe {
+            (library.destroy_cq)(self.queue.as_ptr());
+            (library.destroy_channel)(self.channel.as_ptr());
+        }
+    }
+}

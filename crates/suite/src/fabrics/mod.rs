@@ -1,4 +1,0 @@
-//! The fabrics.
-
-pub mod local;
-pub mod simulated;

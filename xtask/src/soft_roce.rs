@@ -1,0 +1,96 @@
+//! `cargo xtask soft-roce`: our programs over real RDMA verbs, without RDMA hardware.
+//!
+//! The kernel has a device that speaks RDMA over Ethernet in software, Soft-RoCE. It needs a module that
+//! the host may not have and a user may not load, so a virtual machine is booted that has it, without
+//! installing anything: the distribution's kernel is unpacked, not installed; the guest sees the host's
+//! files read-only below a layer of its own memory; and it runs one program and goes away. Two guests can be connected by a network of their own.
+
+mod archive;
+mod guest;
+mod kernel;
+mod programs;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use crate::workspace;
+
+/// What to run; everything unless told otherwise.
+#[derive(Args)]
+pub struct Options {
+    /// Guests that run PROGRAM, connected with each other: 1 or 2
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
+    guests: u8,
+    /// Seconds after which guests that run PROGRAM are stopped, which is a failure
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    deadline_s: u64,
+    /// A program of the host, and its arguments, to run instead of the tests
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    program: Vec<String>,
+}
+
+impl Options {
+    /// All tests.
+    pub fn tests() -> Self {
+        Self { guests: 1, deadline_s: ONE_GUEST_DEADLINE_S, program: Vec::new() }
+    }
+}
+
+/// Seconds that the tests in one guest may take.
+const ONE_GUEST_DEADLINE_S: u64 = 140;
+
+/// Runs the programs. What is missing on this host is said, and is no failure except under CI.
+pub fn run(root: &Path, options: &Options) -> Result<()> {
+    let work = workspace::target_directory(root)?.join("soft-roce");
+    std::fs::create_dir_all(&work).with_context(|| format!("make {}", work.display()))?;
+    let machine = match prepare(&work) {
+        Ok(machine) => machine,
+        Err(reason) if std::env::var_os("NAMDB_CI").is_some_and(|value| value == "1") => {
+            return Err(reason.context("under CI the tests over Soft-RoCE may not be skipped"));
+        }
+        Err(reason) => {
+            eprintln!("soft-roce: skipped: {reason:#}");
+            return Ok(());
+        }
+    };
+    if !options.program.is_empty() {
+        let script = programs::script_of(root, &options.program);
+        let scripts = vec![script; usize::from(options.guests)];
+        return machine.run(&scripts, Duration::from_secs(options.deadline_s));
+    }
+    let tests = programs::build(root)?;
+    machine.run(&[tests], Duration::from_secs(ONE_GUEST_DEADLINE_S))
+}
+
+/// What guests are booted from.
+struct Machine {
+    /// The distribution's kernel.
+    kernel: PathBuf,
+    /// What it unpacks into memory when it boots.
+    initramfs: PathBuf,
+    /// Where guests find their scripts and leave files.
+    exchange: PathBuf,
+}
+
+fn prepare(work: &Path) -> Result<Machine> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        bail!("guests are Linux on x86-64, which this host is not");
+    }
+    tools::ensure_present()?;
+    let kernel::Boot { kernel, initramfs } = kernel::prepare(work)?;
+    let exchange = work.join("exchange");
+    std::fs::create_dir_all(&exchange).context("make the folder that guests write to")?;
+    let exchange = exchange.canonicalize().context("find the folder that guests write to")?;
+    Ok(Machine { kernel, initramfs, exchange })
+}
+
+impl Machine {
+    /// Boots a guest for each script, and waits for all of them.
+    fn run(&self, scripts: &[String], deadline: Duration) -> Result<()> {
+        guest::run(self, scripts, deadline)
+    }
+}

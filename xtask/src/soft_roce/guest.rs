@@ -1,0 +1,136 @@
+//! Guests: booted, listened to, and stopped when their time is over.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::soft_roce::Machine;
+
+/// Memory of one guest. Soft-RoCE and the layer over the host's files live there, too.
+const MEMORY: &str = "2G";
+/// How much longer than the guests' deadline we wait for the programs that hold them to.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// Without fast string instructions the kernel copies whole words, as hardware does: emulated, those
+/// instructions copy bytes, and the words of a verb would be torn.
+const PROCESSOR: &str = "max,-erms,-fsrm";
+/// The processors' own timers are measured at boot, against a clock that goes on while a loaded host lets the
+/// guest wait; measured wrongly, they wake it far too late ever after. The board's timer need not be measured.
+const KERNEL_OPTIONS: &str =
+    "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check nolapic_timer";
+
+/// What a guest says when its script has ended, before the script's exit code.
+const ENDED: &str = "namdb-guest: ended with ";
+/// What every remark of a guest's first program begins with.
+const REMARK: &str = "namdb-guest: ";
+
+/// A line of a guest's console.
+type Line = (usize, String);
+
+/// Runs each script in a guest of its own; two guests share a network.
+pub fn run(machine: &Machine, scripts: &[String], deadline: Duration) -> Result<()> {
+    let (sender, receiver) = channel();
+    let mut guests = Vec::new();
+    for (index, script) in scripts.iter().enumerate() {
+        let number = index + 1;
+        std::fs::write(machine.exchange.join(format!("guest{number}")), script)
+            .context("write a guest's script")?;
+        let mut command = command(machine, number, scripts.len(), deadline);
+        let mut guest = command.spawn().context("start qemu-system-x86_64")?;
+        listen(&mut guest, index, sender.clone());
+        guests.push(guest);
+    }
+    drop(sender);
+    let codes = follow(&receiver, scripts.len(), deadline + GRACE);
+    for guest in &mut guests {
+        // They are gone, except when even the program that holds them to the deadline failed.
+        let _gone_is_fine = guest.kill();
+        guest.wait().context("wait for a guest")?;
+    }
+    for (index, code) in codes.into_iter().enumerate() {
+        let number = index + 1;
+        match code {
+            Some(0) => {}
+            Some(code) => bail!("the script of guest {number} ended with {code}"),
+            None => bail!(
+                "guest {number} did not come to its end within {} s; what it said is above",
+                deadline.as_secs()
+            ),
+        }
+    }
+    Ok(())
+}
+
+/// The virtual machine, below a program that ends it at the deadline even if we are gone by then.
+fn command(machine: &Machine, number: usize, count: usize, deadline: Duration) -> Command {
+    let exchange = machine.exchange.display();
+    let device = if count == 1 { "dummy0" } else { "eth0" };
+    let options = format!("{KERNEL_OPTIONS} guest={number} device={device} exchange={exchange}");
+    let mut command = Command::new("timeout");
+    command.arg("--kill-after=5").arg(deadline.as_secs().to_string());
+    command.args(["qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi"]);
+    command.args(["-cpu", PROCESSOR, "-smp", "2", "-m", MEMORY, "-nodefaults", "-no-reboot"]);
+    command.args(["-display", "none", "-monitor", "none", "-serial", "stdio"]);
+    command.arg("-kernel").arg(&machine.kernel).arg("-initrd").arg(&machine.initramfs);
+    command.args(["-append", &options]);
+    let host = "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap";
+    command.args(["-fsdev", host, "-device", "virtio-9p-pci,fsdev=host,mount_tag=host"]);
+    command.args(["-fsdev", &format!("local,id=exchange,path={exchange},security_model=none")]);
+    command.args(["-device", "virtio-9p-pci,fsdev=exchange,mount_tag=exchange"]);
+    if count == 2 {
+        // Paths of sockets are short, so they are relative to the folder that both run in.
+        let (own, other) = (number, 3 - number);
+        let wire = format!(
+            "dgram,id=wire,local.type=unix,local.path=wire{own},remote.type=unix,remote.path=wire{other}"
+        );
+        let _absent_is_fine = std::fs::remove_file(machine.exchange.join(format!("wire{own}")));
+        let card = format!("virtio-net-pci,netdev=wire,mac=52:54:00:00:00:{own:02x}");
+        command.args(["-netdev", &wire, "-device", &card]);
+    }
+    command.current_dir(&machine.exchange).stdin(Stdio::null()).stdout(Stdio::piped());
+    command
+}
+
+/// Passes on what a guest writes to its console, line by line, until it is gone.
+fn listen(guest: &mut Child, index: usize, sender: Sender<Line>) {
+    let console = guest.stdout.take().expect("the guest was started with a pipe");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tooling has no Env, and two guests talk at once"
+    )]
+    std::thread::spawn(move || {
+        for line in BufReader::new(console).split(b'\n').map_while(|line| line.ok()) {
+            let line = String::from_utf8_lossy(&line);
+            if sender.send((index, line.trim_end_matches('\r').to_string())).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// Prints what guests say until all are gone. Returns how their scripts ended.
+fn follow(receiver: &Receiver<Line>, count: usize, deadline: Duration) -> Vec<Option<i32>> {
+    let end = now() + deadline;
+    let mut codes = vec![None; count];
+    // An error says that all consoles are closed, or that the time is over.
+    while let Ok((index, line)) = receiver.recv_timeout(end.saturating_duration_since(now())) {
+        let number = index + 1;
+        if let Some(code) = line.strip_prefix(ENDED) {
+            codes[index] = code.parse().ok();
+        }
+        match line.strip_prefix(REMARK) {
+            Some(remark) => eprintln!("soft-roce: guest {number}: {remark}"),
+            None if count == 1 => println!("{line}"),
+            None => println!("[{number}] {line}"),
+        }
+    }
+    codes
+}
+
+#[expect(clippy::disallowed_methods, reason = "tooling measures real time; there is no Env here")]
+fn now() -> Instant {
+    Instant::now()
+}

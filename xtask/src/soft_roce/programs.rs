@@ -1,0 +1,69 @@
+//! What guests run: tests of the product that need a device, built on the host.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use crate::process;
+
+/// Tests are told that they run in a guest, and so that a device has to be there.
+const ENVIRONMENT: &str = "export NAMDB_SOFT_ROCE=1 RUST_BACKTRACE=1\n";
+
+/// Builds the tests, and returns the script that runs them in one guest, which speaks to itself.
+pub fn build(root: &Path) -> Result<String> {
+    let fabric = test_program(root, "fabric", "verbs")?;
+    Ok(script(root, &[format!("{} --color=never --test-threads=1", quoted(&fabric))]))
+}
+
+/// The script that runs one program of the host.
+pub fn script_of(root: &Path, words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    script(root, &[words.join(" ")])
+}
+
+fn script(root: &Path, lines: &[String]) -> String {
+    let folder = quoted(&root.display().to_string());
+    format!("set -e\ncd {folder}\n{ENVIRONMENT}{}\n", lines.join("\n"))
+}
+
+/// A word as a shell takes it literally.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Builds the test `name` of `package` and tells where its program is.
+fn test_program(root: &Path, package: &str, name: &str) -> Result<String> {
+    #[derive(Deserialize)]
+    struct Message {
+        target: Option<Target>,
+        executable: Option<PathBuf>,
+    }
+    #[derive(Deserialize)]
+    struct Target {
+        name: String,
+    }
+    let arguments = ["test", "--release", "--no-run", "--message-format=json"];
+    let mut command = process::cargo(root, &arguments);
+    let output = process::capture(command.args(["-p", package, "--test", name]))?;
+    for line in output.lines() {
+        let message: Message = serde_json::from_str(line).context("read what cargo built")?;
+        let is_ours = message.target.is_some_and(|target| target.name == name);
+        if let (true, Some(program)) = (is_ours, message.executable) {
+            return Ok(program.display().to_string());
+        }
+    }
+    bail!("cargo built no test `{name}` of {package}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_has_words_that_a_shell_takes_literally() {
+        let script = script_of(Path::new("/a b"), &["echo".into(), "it's".into()]);
+        assert!(script.contains("cd '/a b'\n"), "{script}");
+        assert!(script.ends_with("'echo' 'it'\\''s'\n"), "{script}");
+    }
+}

@@ -29,6 +29,7 @@ pub mod port;
 mod raw;
 pub mod remote;
 pub mod service;
+pub mod shm;
 pub mod verb;
 pub mod verbs;
 

@@ -5,9 +5,24 @@ use super::manifest::{self, Dependency, Manifest};
 use super::tree::Tree;
 
 /// The crates by folder, lowest first.
-const LAYERS: [&str; 15] = [
-    "layout", "fabric", "sim", "memory", "index", "txn", "recovery", "sql", "spade", "model",
-    "check", "workload", "scenario", "mutants", "namdb",
+const LAYERS: [&str; 17] = [
+    "layout",
+    "fabric",
+    "membership",
+    "sim",
+    "suite",
+    "memory",
+    "index",
+    "txn",
+    "recovery",
+    "sql",
+    "spade",
+    "model",
+    "check",
+    "workload",
+    "scenario",
+    "mutants",
+    "namdb",
 ];
 
 /// Judges of the engine share no code with it, lest they share its mistakes.

@@ -105,7 +105,7 @@ struct BinaryModules {
 }
 
 impl BinaryModules {
-    const FOLDERS: [&str; 2] = ["crates/namdb/src/", "crates/mutants/src/"];
+    const FOLDERS: [&str; 3] = ["crates/namdb/src/", "crates/mutants/src/", "crates/suite/src/"];
 
     /// A program is its `main.rs` and the modules that this file declares.
     fn read(tree: &Tree) -> BinaryModules {

@@ -5,8 +5,8 @@ use rustix::fs::{SealFlags, fcntl_get_seals, fstat};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Zeroed memory that grows into being page by page as it is touched.
 pub struct Memory {
@@ -14,6 +14,13 @@ pub struct Memory {
     /// How many words may be accessed: all that there are, or none, and then for good.
     words: AtomicU64,
     capacity_bytes: u64,
+    held: Box<Held>,
+}
+// Every verb finds its region by number: a multiplication by a power of two is the shortest.
+const _: () = assert!(size_of::<Memory>().is_power_of_two());
+
+/// What no verb looks at.
+struct Held {
     /// What others can map, if this is a file.
     file: Option<OwnedFd>,
     /// Held for its end: whoever drops it unmaps.
@@ -61,14 +68,15 @@ impl Memory {
     }
 
     /// No memory: every access is refused.
-    pub const fn absent() -> Self {
-        let base = NonNull::dangling().as_ptr();
-        Self { base, words: AtomicU64::new(0), capacity_bytes: 0, file: None, _map: None }
+    pub fn absent() -> Self {
+        let held = Box::new(Held { file: None, _map: None });
+        Self { base: NonNull::dangling().as_ptr(), words: 0.into(), capacity_bytes: 0, held }
     }
 
     fn of(map: MmapRaw, bytes: u64, file: Option<OwnedFd>) -> Self {
-        let words = (bytes / 8).into();
-        Self { base: map.as_ptr().cast(), words, capacity_bytes: bytes, file, _map: Some(map) }
+        let (base, words) = (map.as_ptr().cast(), (bytes / 8).into());
+        let held = Box::new(Held { file, _map: Some(map) });
+        Self { base, words, capacity_bytes: bytes, held }
     }
 
     /// Where it begins, for devices that access it: they are told no more of it than its size.
@@ -83,7 +91,7 @@ impl Memory {
 
     /// The file, to hand it to other processes.
     pub fn file(&self) -> Option<BorrowedFd<'_>> {
-        self.file.as_ref().map(AsFd::as_fd)
+        self.held.file.as_ref().map(AsFd::as_fd)
     }
 
     /// From now on every access is refused. What others are reading or writing at this moment they may
@@ -109,6 +117,15 @@ impl Memory {
         // as `self`, whether revoked or not, is aligned to pages, and is only ever accessed as atomic words
         // (rule 2). It never gets shorter than the file was when its size and its seal were checked.
         Some(unsafe { std::slice::from_raw_parts(self.base.add(first as usize), count as usize) })
+    }
+
+    /// The first half of the word at byte `offset`, for the kernel to let threads sleep on; `None` beyond
+    /// the end. Such a word is never accessed as a whole: the second half of it stays unused.
+    pub fn half(&self, offset: u64) -> Option<&AtomicU32> {
+        let word = &self.words(offset, 1)?[0];
+        // SAFETY: the half lies in the word, which is valid for as long as `self` is borrowed, and is aligned
+        // since the word is. That nobody accesses the word as a whole is what callers promise (rule 6).
+        Some(unsafe { AtomicU32::from_ptr(word.as_ptr().cast()) })
     }
 }
 

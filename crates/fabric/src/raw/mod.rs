@@ -7,6 +7,9 @@
 //!    region's size here, in [`Memory::words`], before a reference is made.
 //! 4. Prefetch hints never fault and carry no data.
 //! 5. Copies go through assembly that moves each aligned word whole, so that racing is defined.
+//! 6. A word of which threads sleep on a half, [`Memory::half`], is never accessed as a whole.
+//! 7. Files are mapped only if nobody can make them shorter: what is mapped stays there to be touched,
+//!    whatever other processes do.
 
 mod copy;
 mod memory;

@@ -1,0 +1,244 @@
+//! The compute process's side of calls to one memory server.
+
+use crate::error::CallError;
+use crate::local::Caller;
+use crate::patience::{Patience, Step, Waiter};
+use crate::service::{Answer, ServiceId};
+use crate::shm::answer::decode;
+use crate::shm::segment::{
+    Head, Kind, MESSAGE_BYTES_MAX, PIECE_BYTES_MAX, SLOT_COUNT, Segment, Slot,
+};
+use crate::shm::socket::RING;
+use crate::shm::watch::Watch;
+use layout::NodeId;
+use rustix::thread::futex;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// The way to a memory server whose region this process has mapped.
+pub(super) struct SegmentCaller {
+    node: NodeId,
+    segment: Segment,
+    /// Wakes the server's polling thread.
+    bell: OwnedFd,
+    places: Mutex<Places>,
+    is_lost: AtomicBool,
+    timeout: Duration,
+    /// Ends when the last caller of a world does.
+    _watch: Arc<Watch>,
+}
+
+/// Slots that no call of this process has.
+struct Places {
+    free: Vec<Place>,
+    /// Their callers have given up, the server has them still.
+    abandoned: Vec<Place>,
+}
+
+/// What its owner knows of a slot.
+struct Place {
+    index: u32,
+    /// As the server left it, or will.
+    turn: u32,
+    /// Of the last call.
+    sequence: u64,
+}
+
+impl SegmentCaller {
+    /// Calls may take `timeout`, the time until there is a slot for them included.
+    pub fn new(
+        node: NodeId,
+        segment: Segment,
+        bell: OwnedFd,
+        timeout: Duration,
+        watch: Arc<Watch>,
+    ) -> Self {
+        let free = (0..SLOT_COUNT).rev().map(|index| Place { index, turn: 0, sequence: 0 });
+        let places = Places { free: free.collect(), abandoned: Vec::new() };
+        Self {
+            node,
+            segment,
+            bell,
+            places: places.into(),
+            is_lost: false.into(),
+            timeout,
+            _watch: watch,
+        }
+    }
+
+    fn unreachable(&self) -> CallError {
+        CallError::Unreachable(self.node)
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().expect("no holder panics")
+    }
+
+    /// Takes a slot; waits for one while all are taken.
+    fn take_place(&self, deadline: Instant) -> Result<Place, CallError> {
+        loop {
+            if self.is_lost.load(Relaxed) {
+                return Err(self.unreachable());
+            }
+            let mut places = self.places();
+            let came_back = |place: &Place| self.segment.slot(place.index).turn() == place.turn;
+            if let Some(index) = places.abandoned.iter().position(came_back) {
+                return Ok(places.abandoned.swap_remove(index));
+            }
+            if let Some(place) = places.free.pop() {
+                return Ok(place);
+            }
+            drop(places);
+            if now() >= deadline {
+                return Err(self.unreachable());
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    /// One call through the slot `place`.
+    fn exchange(
+        &self,
+        place: &mut Place,
+        service: ServiceId,
+        request: &[u8],
+        deadline: Instant,
+    ) -> Answer {
+        place.sequence += 1;
+        let mut head = Head {
+            kind: Kind::Request,
+            code: service.0,
+            piece_bytes: 0,
+            total_bytes: request.len(),
+            sequence: place.sequence,
+        };
+        let mut rest = request;
+        let mut given = loop {
+            let (piece, later) = rest.split_at(rest.len().min(PIECE_BYTES_MAX));
+            head.piece_bytes = piece.len();
+            let given = self.turn_over(place, &head, piece, deadline)?;
+            rest = later;
+            match given.kind {
+                Kind::More if !rest.is_empty() => {}
+                Kind::Answer => break given,
+                _ => return Err(CallError::Malformed("a call: the server lost its thread")),
+            }
+        };
+        let mut answer = Vec::new();
+        let (code, total_bytes) = (given.code, given.total_bytes);
+        loop {
+            let is_next = (given.kind, given.code, given.total_bytes)
+                == (Kind::Answer, code, total_bytes)
+                && given.piece_bytes <= total_bytes - answer.len();
+            if !is_next {
+                return Err(CallError::Malformed("a call: the pieces of its answer do not fit"));
+            }
+            self.segment.slot(place.index).take_piece(&given, &mut answer);
+            if answer.len() == total_bytes {
+                return decode(code, answer);
+            }
+            if given.piece_bytes == 0 {
+                return Err(CallError::Malformed("a call: its answer breaks off"));
+            }
+            head = Head { kind: Kind::Fetch, code: 0, piece_bytes: 0, ..head };
+            given = self.turn_over(place, &head, &[], deadline)?;
+        }
+    }
+
+    /// Hands the slot to the server and waits until it comes back; what stands in it then.
+    fn turn_over(
+        &self,
+        place: &mut Place,
+        head: &Head,
+        piece: &[u8],
+        deadline: Instant,
+    ) -> Result<Head, CallError> {
+        let slot = self.segment.slot(place.index);
+        let posted = place.turn.wrapping_add(1);
+        place.turn = posted.wrapping_add(1);
+        slot.hand_over(posted, head, piece);
+        if self.segment.post(place.index) {
+            // A bell that is full rings already.
+            let _ = rustix::io::write(&self.bell, &RING);
+        }
+        self.wait(slot, place.turn, deadline)?;
+        let given = slot.head().filter(|given| given.sequence == head.sequence);
+        given.ok_or(CallError::Malformed("a call: the server's words make no sense"))
+    }
+
+    /// Waits for `turn`: awake at first, since the server mostly is.
+    fn wait(&self, slot: Slot<'_>, turn: u32, deadline: Instant) -> Result<(), CallError> {
+        let patience = Patience::default();
+        let mut waiter = Waiter::new(patience);
+        let sleep = futex_time(patience.sleep_ns_max);
+        loop {
+            let seen = slot.turn();
+            if seen == turn {
+                return Ok(());
+            }
+            if self.is_lost.load(Relaxed) {
+                return Err(self.unreachable());
+            }
+            match waiter.idle() {
+                Step::Spin => std::hint::spin_loop(),
+                Step::Yield => std::thread::yield_now(),
+                Step::Sleep => {
+                    slot.set_waiting(true);
+                    // Returns at once if the turn is not what was seen; a loss is noticed within the time.
+                    let _ =
+                        futex::wait(slot.turn_word(), futex::Flags::empty(), seen, Some(&sleep));
+                    slot.set_waiting(false);
+                    if now() >= deadline {
+                        return Err(self.unreachable());
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Caller for SegmentCaller {
+    fn call(&self, service: ServiceId, request: &[u8]) -> Answer {
+        if request.len() > MESSAGE_BYTES_MAX {
+            let sentence = format!(
+                "the request has {} bytes, at most {MESSAGE_BYTES_MAX} can be sent",
+                request.len()
+            );
+            return Err(CallError::Refused(sentence));
+        }
+        let deadline = now() + self.timeout;
+        let mut place = self.take_place(deadline)?;
+        let answer = self.exchange(&mut place, service, request, deadline);
+        let came_back = self.segment.slot(place.index).turn() == place.turn;
+        let mut places = self.places();
+        let to = if came_back { &mut places.free } else { &mut places.abandoned };
+        to.push(place);
+        answer
+    }
+
+    fn lose(&self) {
+        self.is_lost.store(true, Relaxed);
+        for index in 0..SLOT_COUNT {
+            // Nobody sleeps in most of them.
+            let _ = futex::wake(
+                self.segment.slot(index).turn_word(),
+                futex::Flags::empty(),
+                u32::MAX >> 1,
+            );
+        }
+    }
+}
+
+fn futex_time(duration_ns: u64) -> futex::Timespec {
+    futex::Timespec {
+        tv_sec: (duration_ns / 1_000_000_000) as i64,
+        tv_nsec: (duration_ns % 1_000_000_000) as i64,
+    }
+}
+
+fn now() -> Instant {
+    #[allow(clippy::disallowed_methods, reason = "waiting for a peer is not part of a run")]
+    Instant::now()
+}

@@ -1,0 +1,169 @@
+//! The compute processes that have mapped a memory server's region, and how they are fenced.
+
+use crate::shm::socket::{Peer, has_exited};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, pidfd_send_signal};
+use std::collections::BTreeSet;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// How a fence ended: in each case the caller writes nothing any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fenced {
+    /// It never mapped the region, and will not be let in, or its process was gone already.
+    Absent,
+    /// Its process was killed and has ended.
+    Killed,
+}
+
+/// Why a caller is not fenced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FenceError {
+    /// The caller is in this process, which would have to kill itself.
+    #[error("the caller to be fenced is in the memory server's own process")]
+    Own,
+    /// It may not be killed.
+    #[error("process {pid} cannot be killed: {error}")]
+    Kill {
+        /// Its number.
+        pid: i32,
+        /// What the system said.
+        error: Errno,
+    },
+    /// It was killed, but has not ended yet; it may hang in the kernel.
+    #[error("process {pid} was killed and has not ended; try again")]
+    Alive {
+        /// Its number.
+        pid: i32,
+    },
+}
+
+/// Whoever may write into the region of a memory server; for threads other than the polling one.
+#[derive(Debug, Default)]
+pub struct Callers {
+    known: Mutex<Known>,
+    connections: AtomicU64,
+    broken: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    processes: Vec<Process>,
+    fenced: BTreeSet<u64>,
+}
+
+/// A process that has mapped the region. It may write for as long as it lives, connected or not.
+#[derive(Debug)]
+struct Process {
+    /// How the polling thread calls it.
+    id: u64,
+    pid: Pid,
+    pidfd: Arc<OwnedFd>,
+    identities: BTreeSet<u64>,
+}
+
+impl Callers {
+    /// Sees to it that `caller`, the identity that a compute process said in its first message, writes nothing
+    /// any more: kills its process and waits, at most `within`, until it has ended. Later connections of that
+    /// identity are refused.
+    pub fn fence(&self, caller: u64, within: Duration) -> Result<Fenced, FenceError> {
+        let found: Vec<(Pid, Arc<OwnedFd>)> = {
+            let mut known = self.known();
+            known.fenced.insert(caller);
+            let its = known.processes.iter().filter(|known| known.identities.contains(&caller));
+            its.map(|process| (process.pid, process.pidfd.clone())).collect()
+        };
+        let mut fenced = Fenced::Absent;
+        for (pid, pidfd) in found {
+            if has_exited(&pidfd) {
+                continue;
+            }
+            kill(pid, &pidfd, within)?;
+            fenced = Fenced::Killed;
+        }
+        Ok(fenced)
+    }
+
+    /// Connections at this moment.
+    pub fn connection_count(&self) -> u64 {
+        self.connections.load(Relaxed)
+    }
+
+    /// Connections that were closed since the caller wrote what no working caller writes.
+    pub fn broken_count(&self) -> u64 {
+        self.broken.load(Relaxed)
+    }
+
+    pub(super) fn set_connection_count(&self, count: usize) {
+        self.connections.store(count as u64, Relaxed);
+    }
+
+    pub(super) fn count_broken(&self) {
+        self.broken.fetch_add(1, Relaxed);
+    }
+
+    /// A caller that is about to be given the region: what its process is called, and its descriptor if the
+    /// process was not known. `None` if it was fenced.
+    pub(super) fn enter(
+        &self,
+        caller: u64,
+        peer: Peer,
+        new_id: u64,
+    ) -> Option<(u64, Option<Arc<OwnedFd>>)> {
+        let mut known = self.known();
+        if known.fenced.contains(&caller) {
+            return None;
+        }
+        let is_same = |known: &&mut Process| known.pid == peer.pid && !has_exited(&known.pidfd);
+        if let Some(process) = known.processes.iter_mut().find(is_same) {
+            process.identities.insert(caller);
+            return Some((process.id, None));
+        }
+        let pidfd = Arc::new(peer.pidfd);
+        let identities = BTreeSet::from([caller]);
+        known.processes.push(Process {
+            id: new_id,
+            pid: peer.pid,
+            pidfd: pidfd.clone(),
+            identities,
+        });
+        Some((new_id, Some(pidfd)))
+    }
+
+    /// A process has ended.
+    pub(super) fn forget(&self, id: u64) {
+        self.known().processes.retain(|process| process.id != id);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().expect("no holder panics")
+    }
+}
+
+/// Kills a process and waits for its end. Its descriptor is readable when no thread of it runs any more.
+fn kill(pid: Pid, pidfd: &OwnedFd, within: Duration) -> Result<(), FenceError> {
+    if pid.as_raw_pid() as u32 == std::process::id() {
+        return Err(FenceError::Own);
+    }
+    match pidfd_send_signal(pidfd, Signal::KILL) {
+        Ok(()) | Err(Errno::SRCH) => {}
+        Err(error) => return Err(FenceError::Kill { pid: pid.as_raw_pid(), error }),
+    }
+    #[allow(clippy::disallowed_methods, reason = "waiting for a process is not part of a run")]
+    let now = Instant::now;
+    let end = now() + within;
+    while !has_exited(pidfd) {
+        let Some(left) = end.checked_duration_since(now()).filter(|left| !left.is_zero()) else {
+            return Err(FenceError::Alive { pid: pid.as_raw_pid() });
+        };
+        let timeout =
+            Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+        // Interrupted or not, the loop looks again.
+        let _ = poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&timeout));
+    }
+    Ok(())
+}

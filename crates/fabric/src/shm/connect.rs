@@ -1,0 +1,176 @@
+//! How a compute process gets at the memory servers of its host.
+
+use crate::identity::{ANSWER_BYTES, Hello, Refusal, Welcome};
+use crate::local::{Caller, LocalWorld};
+use crate::raw::Memory;
+use crate::shm::caller::SegmentCaller;
+use crate::shm::directory::socket_path;
+use crate::shm::segment::Segment;
+use crate::shm::socket::{connect as connect_socket, peer, receive, send};
+use crate::shm::watch::{Watch, Watched};
+use layout::NodeId;
+use rustix::process::geteuid;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a compute process needs to know of its memory servers.
+#[derive(Clone, Debug)]
+pub struct ConnectConfig {
+    /// The folder in which they listen.
+    pub directory: PathBuf,
+    /// What each is told, by its number: number n is for node n.
+    pub hellos: Vec<Hello>,
+    /// Seed of all randomness in this process's world.
+    pub seed: u64,
+    /// Longest wait for a server to answer who connects.
+    pub connect_timeout: Duration,
+    /// Longest wait for a call; the server may still carry it out later. A server that is gone is noticed at
+    /// once, this is for one that hangs.
+    pub call_timeout: Duration,
+}
+
+impl ConnectConfig {
+    /// With waits that suit most.
+    pub fn new(directory: impl Into<PathBuf>, hellos: Vec<Hello>) -> Self {
+        let (connect_timeout, call_timeout) = (Duration::from_secs(5), Duration::from_secs(30));
+        Self { directory: directory.into(), hellos, seed: 1, connect_timeout, call_timeout }
+    }
+}
+
+/// Why a compute process did not get at a memory server.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// Nobody listens there, or nobody answers.
+    #[error("memory server {} is not reached at {path}: {error}; start it, or name the folder in which it listens", .node.0)]
+    Absent {
+        /// Which server.
+        node: NodeId,
+        /// Where it should listen.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The server serves others.
+    #[error("memory server {} refused: {refusal}", .node.0)]
+    Refused {
+        /// Which server.
+        node: NodeId,
+        /// Its sentence.
+        refusal: Refusal,
+    },
+    /// Another user listens there.
+    #[error("what listens at {path} is of user {uid}; run compute and memory servers as one user")]
+    Stranger {
+        /// Where.
+        path: PathBuf,
+        /// The user.
+        uid: u32,
+    },
+    /// The region cannot be used.
+    #[error("the region of memory server {} cannot be mapped: {error}", .node.0)]
+    Region {
+        /// Which server.
+        node: NodeId,
+        /// What is wrong.
+        error: io::Error,
+    },
+    /// The thread that notices lost servers did not start.
+    #[error("memory servers cannot be watched: {0}")]
+    Watch(io::Error),
+}
+
+/// Maps the regions of all memory servers: a world whose verbs are carried out by this process, and whose calls
+/// by theirs. A server that is lost stays lost in this world; whoever starts it again connects anew.
+pub fn connect(config: &ConnectConfig) -> Result<Arc<LocalWorld>, ConnectError> {
+    let watch = Watch::new().map_err(|error| ConnectError::Watch(error.into()))?;
+    let mut regions = Vec::new();
+    let mut callers: Vec<Option<Arc<dyn Caller>>> = Vec::new();
+    let mut watched = Vec::new();
+    for (number, hello) in config.hellos.iter().enumerate() {
+        assert_eq!(usize::from(hello.node.0), number, "servers are listed by number");
+        let given = ask(config, hello)?;
+        let caller = SegmentCaller::new(
+            hello.node,
+            given.segment,
+            given.bell,
+            config.call_timeout,
+            watch.clone(),
+        );
+        regions.push(given.region);
+        callers.push(Some(Arc::new(caller)));
+        watched.push(given.watched);
+    }
+    let world = LocalWorld::of(regions, callers, config.seed);
+    watch.start(Arc::downgrade(&world), watched).map_err(ConnectError::Watch)?;
+    Ok(world)
+}
+
+/// What a server gives to those it lets in.
+struct Given {
+    region: Memory,
+    segment: Segment,
+    bell: OwnedFd,
+    watched: Watched,
+}
+
+/// Connects to one server.
+fn ask(config: &ConnectConfig, hello: &Hello) -> Result<Given, ConnectError> {
+    let node = hello.node;
+    let path = socket_path(&config.directory, node);
+    let (socket, pidfd) = approach(config, node, &path)?;
+    let absent = |error: io::Error| ConnectError::Absent { node, path: path.clone(), error };
+    let mut bytes = [0; ANSWER_BYTES];
+    let (length, descriptors) = send(socket.as_fd(), &hello.encode(), &[])
+        .and_then(|()| receive(socket.as_fd(), &mut bytes))
+        .map_err(|error| absent(answer_error(error, config.connect_timeout)))?;
+    if length == 0 {
+        return Err(absent(io::ErrorKind::ConnectionReset.into()));
+    }
+    let welcome =
+        Welcome::decode(&bytes).map_err(|refusal| ConnectError::Refused { node, refusal })?;
+    let unusable = |error| ConnectError::Region { node, error };
+    let [region, segment, bell]: [OwnedFd; 3] =
+        descriptors.try_into().map_err(|given: Vec<_>| {
+            let sentence = format!("it gave {} descriptors instead of 3", given.len());
+            unusable(io::Error::new(io::ErrorKind::InvalidData, sentence))
+        })?;
+    Ok(Given {
+        region: Memory::map_file(region, welcome.region_bytes).map_err(unusable)?,
+        segment: Segment::map(segment).map_err(unusable)?,
+        bell,
+        watched: Watched { node, pidfd, socket },
+    })
+}
+
+/// A connection to whoever listens at `path`, if that is a process of the same user; and its descriptor.
+fn approach(
+    config: &ConnectConfig,
+    node: NodeId,
+    path: &Path,
+) -> Result<(OwnedFd, OwnedFd), ConnectError> {
+    let absent = |error: rustix::io::Errno| {
+        let error = answer_error(error, config.connect_timeout);
+        ConnectError::Absent { node, path: path.to_owned(), error }
+    };
+    let socket = connect_socket(path, config.connect_timeout).map_err(absent)?;
+    let server = peer(socket.as_fd()).map_err(absent)?;
+    if server.uid != geteuid().as_raw() {
+        return Err(ConnectError::Stranger { path: path.to_owned(), uid: server.uid });
+    }
+    Ok((socket, server.pidfd))
+}
+
+/// A wait that ended says so in words.
+fn answer_error(error: rustix::io::Errno, timeout: Duration) -> io::Error {
+    match error {
+        rustix::io::Errno::AGAIN => {
+            let sentence = format!("no answer within {} ms", timeout.as_millis());
+            io::Error::new(io::ErrorKind::TimedOut, sentence)
+        }
+        other => other.into(),
+    }
+}

@@ -1,0 +1,152 @@
+//! The server's side of one slot: takes a request piece by piece, and gives the answer so.
+
+use crate::service::{AnswerRecord, Arrival, CallId, ServiceId};
+use crate::shm::answer::encode;
+use crate::shm::segment::{Head, Kind, MESSAGE_BYTES_MAX, PIECE_BYTES_MAX, Slot};
+use crate::{error::CallError, service::Answer};
+
+/// The caller wrote what no working caller writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Broken;
+
+/// What the server knows of a slot. Nothing of it is in shared memory, where a broken process could change it.
+#[derive(Default)]
+pub(super) struct Conversation {
+    /// The turn as the server left it: even.
+    turn: u32,
+    progress: Progress,
+}
+
+#[derive(Default)]
+enum Progress {
+    #[default]
+    Idle,
+    /// Some of a request has come.
+    Receiving { sequence: u64, service: u16, total_bytes: usize, request: Vec<u8> },
+    /// Some of an answer was given.
+    Answering { sequence: u64, code: u16, answer: Vec<u8>, given_bytes: usize },
+}
+
+impl Conversation {
+    /// Takes a piece, if it is the server's turn, and hands the slot back; tells whether the caller has to be
+    /// woken then, or `None` if it is not the server's turn. `handle` is run when a request is complete.
+    pub fn serve(
+        &mut self,
+        slot: Slot<'_>,
+        session: u64,
+        record: &mut AnswerRecord,
+        handle: impl FnOnce(ServiceId, &[u8]) -> Answer,
+    ) -> Result<Option<bool>, Broken> {
+        let turn = slot.turn();
+        if turn == self.turn {
+            return Ok(None);
+        }
+        if turn != self.turn.wrapping_add(1) {
+            return Err(Broken);
+        }
+        let head = slot.head().ok_or(Broken)?;
+        match head.kind {
+            Kind::Request => self.take(slot, &head)?,
+            Kind::Fetch => self.is_wanted(&head).then_some(()).ok_or(Broken)?,
+            Kind::More | Kind::Answer => return Err(Broken),
+        }
+        self.answer(session, record, handle);
+        self.turn = turn.wrapping_add(1);
+        self.hand_back(slot, head.sequence);
+        Ok(Some(slot.is_waiting()))
+    }
+
+    /// Takes a piece of a request. One of another number than the last belongs to another call.
+    fn take(&mut self, slot: Slot<'_>, head: &Head) -> Result<(), Broken> {
+        let is_next = match &self.progress {
+            Progress::Receiving { sequence, service, total_bytes, .. } => {
+                (*sequence, *service, *total_bytes) == (head.sequence, head.code, head.total_bytes)
+            }
+            _ => false,
+        };
+        if !is_next {
+            self.progress = Progress::Receiving {
+                sequence: head.sequence,
+                service: head.code,
+                total_bytes: head.total_bytes,
+                request: Vec::new(),
+            };
+        }
+        let Progress::Receiving { total_bytes, request, .. } = &mut self.progress else {
+            unreachable!("it was set just now");
+        };
+        // A piece of nothing brings a request no further, unless there is nothing to bring.
+        let is_possible = head.piece_bytes <= *total_bytes - request.len()
+            && (head.piece_bytes > 0 || *total_bytes == 0);
+        if !is_possible {
+            return Err(Broken);
+        }
+        slot.take_piece(head, request);
+        Ok(())
+    }
+
+    fn is_wanted(&self, head: &Head) -> bool {
+        match &self.progress {
+            Progress::Answering { sequence, answer, given_bytes, .. } => {
+                *sequence == head.sequence && *given_bytes < answer.len()
+            }
+            _ => false,
+        }
+    }
+
+    /// Carries a request out that is complete, unless it was before.
+    fn answer(
+        &mut self,
+        session: u64,
+        record: &mut AnswerRecord,
+        handle: impl FnOnce(ServiceId, &[u8]) -> Answer,
+    ) {
+        let Progress::Receiving { sequence, service, total_bytes, request } = &self.progress else {
+            return;
+        };
+        if request.len() < *total_bytes {
+            return;
+        }
+        let id = CallId { session, sequence: *sequence };
+        let answer = match record.arrive(id) {
+            Arrival::Handle => {
+                let answer = handle(ServiceId(*service), request).and_then(bounded);
+                record.record(id, answer.clone());
+                answer
+            }
+            Arrival::Repeat(answer) => answer,
+            Arrival::Stale => Err(CallError::Refused("a later call was answered".to_owned())),
+        };
+        let (code, answer) = encode(answer);
+        self.progress = Progress::Answering { sequence: id.sequence, code, answer, given_bytes: 0 };
+    }
+
+    /// Asks for the next piece of the request, or gives the next of the answer.
+    fn hand_back(&mut self, slot: Slot<'_>, sequence: u64) {
+        let (turn, kind) = (self.turn, Kind::Answer);
+        match &mut self.progress {
+            Progress::Answering { code, answer, given_bytes, .. } => {
+                let piece = &answer[*given_bytes..];
+                let piece = &piece[..piece.len().min(PIECE_BYTES_MAX)];
+                *given_bytes += piece.len();
+                let (code, piece_bytes, total_bytes) = (*code, piece.len(), answer.len());
+                let head = Head { kind, code, piece_bytes, total_bytes, sequence };
+                slot.hand_over(turn, &head, piece);
+            }
+            _ => {
+                let kind = Kind::More;
+                let head = Head { kind, code: 0, piece_bytes: 0, total_bytes: 0, sequence };
+                slot.hand_over(turn, &head, &[]);
+            }
+        }
+    }
+}
+
+fn bounded(answer: Vec<u8>) -> Answer {
+    if answer.len() <= MESSAGE_BYTES_MAX {
+        return Ok(answer);
+    }
+    let sentence =
+        format!("the answer has {} bytes, at most {MESSAGE_BYTES_MAX} can be sent", answer.len());
+    Err(CallError::Refused(sentence))
+}

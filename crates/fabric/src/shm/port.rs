@@ -1,0 +1,297 @@
+//! Where compute processes on the same host reach a memory server.
+
+use crate::identity::Admission;
+use crate::local::{LocalEnv, LocalWorld, run_now};
+use crate::port::Port;
+use crate::service::{Answer, ServiceId};
+use crate::shm::callers::Callers;
+use crate::shm::calls::Calls;
+use crate::shm::directory::{ListenError, Place, claim};
+use crate::shm::socket::send;
+use layout::{NodeId, RegionId};
+use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use rustix::net::{SocketFlags, accept_with};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Rounds between two looks at the sockets, which take a system call.
+const LOOK_ROUNDS: u32 = 1024;
+/// Connections that have not said yet who they are; the oldest goes when there are more.
+const GUEST_COUNT_MAX: usize = 64;
+/// How long they may take to say it.
+const GUEST_TIME_MAX: Duration = Duration::from_secs(5);
+/// Events that one look takes; what is left comes with the next.
+const EVENT_COUNT: usize = 64;
+
+/// What the descriptors that are listened to are called: these two, and from 2 on twice the number of a
+/// connection, or of a process and 1.
+const LISTENER: u64 = 0;
+const BELL: u64 = 1;
+const FIRST_ID: u64 = 1;
+
+/// The port of fabric `shm`: hands the region over to those who may have it, and carries out their calls.
+pub struct ShmPort {
+    pub(super) env: LocalEnv,
+    pub(super) admission: Arc<Admission>,
+    pub(super) callers: Arc<Callers>,
+    connections: Vec<Connection>,
+    guests: Vec<Guest>,
+    /// What callers ring to wake this thread.
+    pub(super) bell: OwnedFd,
+    /// One descriptor for all others.
+    ears: OwnedFd,
+    listener: OwnedFd,
+    /// No connection is accepted for lack of descriptors.
+    is_deaf: bool,
+    last_id: u64,
+    rounds: u32,
+    /// Somebody may have rung, or connected, or gone.
+    must_look: bool,
+    _place: Place,
+}
+
+struct Connection {
+    id: u64,
+    client: Client,
+    /// Closed by whoever goes first.
+    _socket: OwnedFd,
+}
+
+/// A compute process that was given the region.
+pub(super) struct Client {
+    /// What its process is called.
+    pub process: u64,
+    /// The caller's identity, and which of its connections it is.
+    pub name: (u64, u64),
+    pub calls: Calls,
+}
+
+/// Somebody who has connected and said nothing.
+struct Guest {
+    id: u64,
+    socket: OwnedFd,
+    since: Instant,
+}
+
+impl ShmPort {
+    /// Listens in the folder `directory`, which is made if there is none, for those who may have the region of
+    /// this server, `admission.node`, in `world`.
+    pub fn new(
+        directory: &Path,
+        admission: Arc<Admission>,
+        world: &Arc<LocalWorld>,
+    ) -> Result<Self, ListenError> {
+        if world.region_file(RegionId(admission.node.0)).is_none() {
+            return Err(ListenError::NotShared(admission.node));
+        }
+        let (place, listener) = claim(directory, admission.node)?;
+        let failed = |error| ListenError::file(directory, error);
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed)?;
+        let ears = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
+        let port = Self {
+            env: world.endpoint(),
+            admission,
+            callers: Arc::default(),
+            connections: Vec::new(),
+            guests: Vec::new(),
+            bell,
+            ears,
+            listener,
+            is_deaf: false,
+            last_id: FIRST_ID,
+            rounds: 0,
+            must_look: true,
+            _place: place,
+        };
+        port.listen_to(&port.listener, LISTENER).map_err(failed)?;
+        port.listen_to(&port.bell, BELL).map_err(failed)?;
+        Ok(port)
+    }
+
+    /// Those who have the region, to count or fence them from another thread.
+    pub fn callers(&self) -> &Arc<Callers> {
+        &self.callers
+    }
+
+    fn listen_to(&self, descriptor: impl AsFd, name: u64) -> rustix::io::Result<()> {
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::RDHUP;
+        epoll::add(&self.ears, descriptor, epoll::EventData::new_u64(name), flags)
+    }
+
+    /// Hears when a process ends.
+    pub(super) fn watch(&self, pidfd: &OwnedFd, process: u64) -> rustix::io::Result<()> {
+        self.listen_to(pidfd, process * 2 + 1)
+    }
+
+    pub(super) fn new_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// Carries out the calls that have been posted.
+    fn serve_calls(&mut self) -> usize {
+        let (env, node) = (&self.env, self.admission.node);
+        let mut served = 0;
+        let before = self.connections.len();
+        self.connections.retain_mut(|connection| {
+            match connection
+                .client
+                .calls
+                .serve(|service, request| handle(env, node, service, request))
+            {
+                Ok(count) => {
+                    served += count;
+                    true
+                }
+                Err(_) => {
+                    self.callers.count_broken();
+                    false
+                }
+            }
+        });
+        if self.connections.len() < before {
+            self.callers.set_connection_count(self.connections.len());
+        }
+        served
+    }
+
+    /// Looks who has come, spoken or gone; how many were let in.
+    fn look(&mut self) -> usize {
+        self.must_look = false;
+        if self.is_deaf {
+            self.is_deaf = self.listen_to(&self.listener, LISTENER).is_err();
+        }
+        let mut admitted = 0;
+        for name in self.events() {
+            match name {
+                LISTENER => self.accept(),
+                BELL => self.silence_bell(),
+                name if name % 2 == 1 => self.bury(name / 2),
+                name => admitted += self.hear(name / 2),
+            }
+        }
+        self.dismiss_guests();
+        self.callers.set_connection_count(self.connections.len());
+        admitted
+    }
+
+    /// The names of what has become readable.
+    fn events(&self) -> Vec<u64> {
+        let mut events: Vec<epoll::Event> = Vec::with_capacity(EVENT_COUNT);
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let spare = rustix::buffer::spare_capacity(&mut events);
+        match epoll::wait(&self.ears, spare, Some(&at_once)) {
+            Ok(_) => events.iter().map(|event| event.data.u64()).collect(),
+            // Interrupted: the next look finds the same.
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn accept(&mut self) {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        loop {
+            let socket = match accept_with(&self.listener, flags) {
+                Ok(socket) => socket,
+                Err(rustix::io::Errno::AGAIN) => return,
+                Err(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
+                    // The listener stays readable; whoever waits on it would not sleep.
+                    self.is_deaf = epoll::delete(&self.ears, &self.listener).is_ok();
+                    return;
+                }
+                // A connection that was given up meanwhile.
+                Err(_) => continue,
+            };
+            let id = self.new_id();
+            if self.listen_to(&socket, id * 2).is_err() {
+                continue;
+            }
+            if self.guests.len() == GUEST_COUNT_MAX {
+                self.guests.remove(0);
+            }
+            self.guests.push(Guest { id, socket, since: now() });
+        }
+    }
+
+    fn silence_bell(&self) {
+        // Nothing to read is as silent.
+        let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+    }
+
+    /// Someone spoke or hung up: a guest says who it is, all others have nothing to say but that they go.
+    fn hear(&mut self, id: u64) -> usize {
+        let Some(index) = self.guests.iter().position(|guest| guest.id == id) else {
+            self.connections.retain(|connection| connection.id != id);
+            return 0;
+        };
+        let socket = self.guests.remove(index).socket;
+        match self.welcome(id, socket.as_fd()) {
+            Ok(Some(client)) => {
+                // A second connection of the same name replaces the first.
+                self.connections.retain(|known| known.client.name != client.name);
+                self.connections.push(Connection { id, client, _socket: socket });
+                1
+            }
+            Ok(None) => 0,
+            Err(refusal) => {
+                // Whoever is gone does not read it.
+                let _ = send(socket.as_fd(), &refusal.encode(), &[]);
+                0
+            }
+        }
+    }
+
+    /// A process has ended, and all its calls with it.
+    fn bury(&mut self, process: u64) {
+        self.connections.retain(|connection| connection.client.process != process);
+        self.callers.forget(process);
+    }
+
+    fn dismiss_guests(&mut self) {
+        if !self.guests.is_empty() {
+            let now = now();
+            self.guests.retain(|guest| now.duration_since(guest.since) < GUEST_TIME_MAX);
+        }
+    }
+}
+
+impl Port for ShmPort {
+    fn serve(&mut self) -> usize {
+        let served = self.serve_calls();
+        self.rounds = self.rounds.wrapping_add(1);
+        if self.must_look || self.rounds.is_multiple_of(LOOK_ROUNDS) {
+            return served + self.look();
+        }
+        served
+    }
+
+    fn arm(&mut self) -> bool {
+        let segments = || self.connections.iter().map(|one| one.client.calls.segment());
+        segments().for_each(|segment| segment.set_sleeping(true));
+        // Whoever posted before it saw a flag is seen here.
+        segments().any(|segment| segment.has_posted())
+    }
+
+    fn disarm(&mut self) {
+        for connection in &self.connections {
+            connection.client.calls.segment().set_sleeping(false);
+        }
+        self.must_look = true;
+    }
+
+    fn descriptors<'a>(&'a self, to: &mut Vec<BorrowedFd<'a>>) {
+        to.push(self.ears.as_fd());
+    }
+}
+
+/// Carries out one call.
+fn handle(env: &LocalEnv, node: NodeId, service: ServiceId, request: &[u8]) -> Answer {
+    let handler = env.world().service(node, service)?;
+    run_now(handler.handle(env, request))
+}
+
+fn now() -> Instant {
+    #[allow(clippy::disallowed_methods, reason = "waiting for a peer is not part of a run")]
+    Instant::now()
+}

@@ -1,0 +1,69 @@
+//! The first message of a compute process: who may have a memory server's region, and how it is given.
+
+use crate::identity::{HELLO_BYTES, Refusal};
+use crate::shm::calls::Calls;
+use crate::shm::port::{Client, ShmPort};
+use crate::shm::segment::Segment;
+use crate::shm::socket::{peer, receive, send};
+use layout::RegionId;
+use rustix::io::Errno;
+use rustix::process::geteuid;
+use std::os::fd::{AsFd, BorrowedFd};
+
+impl ShmPort {
+    /// Reads what the other end of `socket` says, and gives it the region, a segment for calls and the bell.
+    /// `Ok(None)` if it is gone.
+    pub(super) fn welcome(
+        &mut self,
+        id: u64,
+        socket: BorrowedFd<'_>,
+    ) -> Result<Option<Client>, Refusal> {
+        let mut bytes = [0; HELLO_BYTES];
+        match receive(socket, &mut bytes) {
+            Ok((HELLO_BYTES, _)) => {}
+            Ok((0, _)) | Err(_) => return Ok(None),
+            Ok((other, _)) => {
+                return Err(Refusal::new(format!(
+                    "a first message has {HELLO_BYTES} bytes, this one {other}; what connects is no namdb of this version"
+                )));
+            }
+        }
+        let other = match peer(socket) {
+            Ok(other) => other,
+            Err(Errno::CONNRESET | Errno::SRCH) => return Ok(None),
+            Err(error) => {
+                return Err(Refusal::new(format!(
+                    "the caller's process cannot be watched ({error}); run both where they see each other's processes"
+                )));
+            }
+        };
+        let own = geteuid().as_raw();
+        if other.uid != own {
+            return Err(Refusal::new(format!(
+                "the caller runs as user {}, this server as user {own}; run both as one user",
+                other.uid
+            )));
+        }
+        let (hello, welcome) = self.admission.admit(&bytes)?;
+        let failed = |error| Refusal::new(format!("the server has no room for a caller: {error}"));
+        let segment = Segment::create().map_err(failed)?;
+        // From here on the process counts as one that writes.
+        let entered = self.callers.clone().enter(hello.caller, other, id);
+        let Some((process, pidfd)) = entered else {
+            return Err(Refusal::new(
+                "the caller was declared dead; start it again under a new identity",
+            ));
+        };
+        if let Some(pidfd) = pidfd {
+            self.watch(&pidfd, process).map_err(|error| failed(error.into()))?;
+        }
+        let region = self.env.world().region_file(RegionId(self.admission.node.0));
+        let region = region.expect("a port is made for a region that is a file");
+        let handed_over = [region, segment.file(), self.bell.as_fd()];
+        if send(socket, &welcome.encode(), &handed_over).is_err() {
+            return Ok(None);
+        }
+        let name = (hello.caller, hello.endpoint);
+        Ok(Some(Client { process, name, calls: Calls::new(segment) }))
+    }
+}

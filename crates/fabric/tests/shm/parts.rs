@@ -1,0 +1,155 @@
+//! The parts that processes play.
+
+use crate::play::{CLUSTER, KEY, PROGRAM, REGION_BYTES, SERVER};
+use fabric::shm::ShmPort;
+use fabric::{
+    Admission, Batch, CallError, Fabric, LocalEnv, LocalWorld, Patience, Port, Reply,
+    ServeCounters, ServerConfig, Service, ServiceId, Sharing, port, run_now,
+};
+use layout::{GlobalPtr, NodeId, RegionId};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+pub const NODE: NodeId = NodeId(0);
+/// Gives back what it is sent.
+pub const ECHO: ServiceId = ServiceId(1);
+/// Adds 1 to [`WORD`] on the server, and says what it was.
+pub const COUNT: ServiceId = ServiceId(2);
+/// Answers after as many milliseconds as the request has bytes.
+pub const SLEEP: ServiceId = ServiceId(3);
+/// Refuses.
+pub const REFUSE: ServiceId = ServiceId(4);
+
+/// The word that everybody adds to, and two more.
+pub const WORD: GlobalPtr = GlobalPtr::new(RegionId(0), 4096);
+pub const OTHER_WORD: GlobalPtr = GlobalPtr::new(RegionId(0), 8192);
+/// Verbs of an adder, of each kind.
+pub const ADDITIONS: u64 = 200_000;
+
+struct Simple(ServiceId);
+
+impl Service<LocalEnv> for Simple {
+    fn handle<'a>(&'a self, env: &'a LocalEnv, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(async move {
+            match self.0 {
+                ECHO => Ok(request.to_vec()),
+                COUNT => Ok(add(env, WORD).to_le_bytes().to_vec()),
+                SLEEP => {
+                    std::thread::sleep(Duration::from_millis(request.len() as u64));
+                    Ok(Vec::new())
+                }
+                _ => Err(CallError::Refused(format!("{} bytes are no reason", request.len()))),
+            }
+        })
+    }
+}
+
+/// A memory server's world, with its services.
+pub fn server_world() -> Arc<LocalWorld> {
+    let config = ServerConfig {
+        node: NODE,
+        server_count: 1,
+        bytes: REGION_BYTES,
+        sharing: Sharing::File,
+        seed: 1,
+    };
+    let (world, pages) = LocalWorld::memory_server(&config).expect("a little memory");
+    assert!(pages.is_some(), "a shared region says what it is made of");
+    for service in [ECHO, COUNT, SLEEP, REFUSE] {
+        world.register(NODE, service, Arc::new(Simple(service)));
+    }
+    world
+}
+
+pub fn admission() -> Arc<Admission> {
+    Arc::new(Admission {
+        node: NODE,
+        cluster: CLUSTER,
+        server: SERVER,
+        key: KEY,
+        region_bytes: REGION_BYTES,
+        program: PROGRAM.to_owned(),
+        epoch: 1.into(),
+    })
+}
+
+pub fn say(word: &str) {
+    println!("[{word}]");
+    std::io::stdout().flush().expect("somebody reads");
+}
+
+fn wait_to_go() {
+    std::io::stdin().read_line(&mut String::new()).expect("somebody writes");
+}
+
+/// A memory server, until it is killed.
+pub fn serve(folder: &Path) {
+    let port = ShmPort::new(folder, admission(), &server_world()).expect("the place is free");
+    say("ready");
+    let mut ports: [Box<dyn Port>; 1] = [Box::new(port)];
+    let (stop, counters) = (AtomicBool::new(false), ServeCounters::default());
+    port::serve(&mut ports, &stop, Patience::default(), &counters);
+}
+
+/// Adds 1 to `word`; what it was.
+pub fn add(env: &LocalEnv, word: GlobalPtr) -> u64 {
+    let mut batch = Batch::new();
+    let swap = batch.fetch_and_add(word, 1);
+    env.execute_now(&mut batch).expect("the server lives");
+    batch.found(swap)
+}
+
+/// Adds 1 to `word` by swaps.
+pub fn add_by_swaps(env: &LocalEnv, word: GlobalPtr) {
+    let mut expected = 0;
+    loop {
+        let mut batch = Batch::new();
+        let swap = batch.compare_and_swap(word, expected, expected + 1);
+        env.execute_now(&mut batch).expect("the server lives");
+        if batch.swapped(swap) {
+            return;
+        }
+        expected = batch.found(swap);
+    }
+}
+
+/// Adds to both words when it is told to.
+pub fn add_all(world: &Arc<LocalWorld>) {
+    let env = world.endpoint();
+    for _ in 0..ADDITIONS {
+        add(&env, WORD);
+        add_by_swaps(&env, OTHER_WORD);
+    }
+}
+
+/// A compute process that adds when it is told to.
+pub fn add_when_told(world: &Arc<LocalWorld>) {
+    say("ready");
+    wait_to_go();
+    add_all(world);
+    say("added");
+    wait_to_go();
+}
+
+/// A compute process that calls with long messages until it is killed.
+pub fn call_forever(world: &Arc<LocalWorld>) {
+    let env = world.endpoint();
+    say("ready");
+    loop {
+        let answer = run_now(env.call(NODE, ECHO, vec![7; 100_000]));
+        assert_eq!(answer.map(|bytes| bytes.len()), Ok(100_000));
+    }
+}
+
+/// A compute process that waits for an answer whenever it is killed.
+pub fn wait_forever(world: &Arc<LocalWorld>) {
+    let env = world.endpoint();
+    say("ready");
+    loop {
+        let answer = run_now(env.call(NODE, SLEEP, vec![0; 100]));
+        assert_eq!(answer, Ok(Vec::new()));
+    }
+}

@@ -1,0 +1,349 @@
+//! The file of a cluster: what every server and every client of it has to know beforehand.
+//!
+//! A setting is taken from the file, then from the environment, then from flags: the last one counts. The
+//! variable of a key is `NAMDB_CLUSTER_` and the key in capitals with `_` for `.`, so `registry.endpoints` is
+//! `NAMDB_CLUSTER_REGISTRY_ENDPOINTS` (a list has commas) and `memory.0.listen` is
+//! `NAMDB_CLUSTER_MEMORY_0_LISTEN`. Keys that do not exist are refused wherever they are written, and so
+//! are values out of range.
+
+mod problem;
+mod setting;
+mod size;
+mod validate;
+
+use crate::random;
+pub use problem::ClusterFileError;
+use serde::{Deserialize, Serialize};
+use setting::Setting;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use toml::Table;
+
+/// What the names of variables begin with that hold settings of a cluster.
+pub const ENVIRONMENT_PREFIX: &str = "NAMDB_CLUSTER_";
+
+/// A cluster, as its file describes it. [`ClusterFile::load`] reads it, [`ClusterFile::to_toml`] writes it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterFile {
+    /// What people call it: 1 to 32 of `a`-`z`, `0`-`9` and `-`, since it is part of paths. No default.
+    pub name: String,
+    /// What servers call it: 16 hexadecimal digits, drawn at random for each cluster, so that two clusters of
+    /// one name never take each other's messages. No default: a copied file must not become a second cluster
+    /// unnoticed, and a default would be one.
+    pub id: ClusterId,
+    /// How verbs travel. Default `shm`, which needs neither privileges nor ports, but one host for all.
+    #[serde(default)]
+    pub fabric: FabricKind,
+    /// Where servers on this host keep sockets and state; relative paths start at the file. At most 80 bytes,
+    /// since addresses of sockets have at most 107. Only its owner may write it. Default
+    /// `$XDG_RUNTIME_DIR/namdb/NAME-ID`, which is in memory and goes with the session, or without such a
+    /// variable `/tmp/namdb-UID/NAME-ID`. Never empty once the file is read.
+    #[serde(default, skip_serializing_if = "is_empty_path")]
+    pub directory: PathBuf,
+    /// How long a server counts as living without a sign of it, in seconds, 2 to 600. Default 10: long enough
+    /// for an etcd that elects a leader, short enough for who waits for a server that died.
+    #[serde(default = "default_lease_seconds")]
+    pub lease_seconds: u64,
+    /// How long a transaction may run, in milliseconds, 1 to 86,400,000. Default 10,000. Old versions are kept
+    /// for so long for one that runs.
+    #[serde(default = "default_transaction_time_ms")]
+    pub transaction_time_ms: u64,
+    /// How snapshots are taken. Default `frozen`, which costs one round trip; `double-collect` costs two.
+    #[serde(default)]
+    pub oracle: OracleKind,
+    /// Where servers find each other.
+    #[serde(default)]
+    pub registry: RegistrySettings,
+    /// Mutual TLS 1.3 between servers over `tcp`. Default: none, for networks on which only the cluster is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsSettings>,
+    /// The memory servers; the number of a server is its place here, from 0. At least one, at most 64.
+    #[serde(default)]
+    pub memory: Vec<MemorySettings>,
+    /// The compute servers. Default none: programs that embed the library are compute servers, too.
+    #[serde(default)]
+    pub compute: Vec<ComputeSettings>,
+}
+
+/// A cluster among others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ClusterId(pub u64);
+
+/// How verbs reach memory servers.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum FabricKind {
+    /// Regions are mapped by every process of one host.
+    #[default]
+    Shm,
+    /// Messages over TCP, for any network.
+    Tcp,
+    /// One-sided RDMA, for networks that have it.
+    Verbs,
+}
+
+/// How snapshots are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OracleKind {
+    /// Read numbered vectors that are frozen one after another.
+    #[default]
+    Frozen,
+    /// Read the vector until two reads agree.
+    DoubleCollect,
+}
+
+/// Where servers find each other.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RegistrySettings {
+    /// Default `file`: a development cluster on one host, which needs no other program.
+    pub kind: RegistryKind,
+    /// Addresses of etcd, tried in this order, such as `https://etcd-1:2379`; at most 16. Default
+    /// `http://127.0.0.1:2379`, where etcd listens unless told otherwise. Of no effect for `file`.
+    pub endpoints: Vec<String>,
+    /// What the keys in etcd begin with; the cluster's id follows, so that clusters may share an etcd. Default
+    /// `/namdb`. Of no effect for `file`.
+    pub prefix: String,
+    /// For endpoints of `https`: whom to believe, and who we are. Default: the keys of section `tls`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsSettings>,
+}
+
+/// Which registry a cluster has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RegistryKind {
+    /// Files in the cluster's directory, and locks on them.
+    #[default]
+    File,
+    /// etcd, through its JSON gateway.
+    Etcd,
+}
+
+/// Files in PEM, relative to the cluster's file. Certificate and key are those of the server that reads them.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsSettings {
+    /// Certificates of whoever signed those of the others. No default.
+    pub ca: PathBuf,
+    /// The certificate that others are shown. No default.
+    pub certificate: PathBuf,
+    /// Its key. No default.
+    pub key: PathBuf,
+}
+
+/// A memory server.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemorySettings {
+    /// Where it takes connections, `host:port`; port 0 is any that is free, since others learn it from the
+    /// registry. Default `127.0.0.1:0`. Of no effect for `shm`.
+    #[serde(default = "default_address")]
+    pub listen: String,
+    /// Bytes of its region, at least 16 MiB; a number, or text such as `"4 GiB"`. No default: who runs the
+    /// machine knows what else is on it.
+    #[serde(with = "size")]
+    pub bytes: u64,
+    /// Where it tells status and metrics, `host:port`. Default `127.0.0.1:0`: this host only, any free port.
+    #[serde(default = "default_address")]
+    pub control: String,
+}
+
+/// A compute server.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ComputeSettings {
+    /// Threads that run transactions, 1 to 1024. Default 1: more of them poll for the same processors.
+    pub threads: u32,
+    /// Transactions that each of them has under way, 1 to 64. Default 8, which hides the latency of a network.
+    pub lanes: u32,
+    /// As for memory servers.
+    pub control: String,
+}
+
+const fn default_lease_seconds() -> u64 {
+    10
+}
+
+const fn default_transaction_time_ms() -> u64 {
+    10_000
+}
+
+fn default_address() -> String {
+    "127.0.0.1:0".to_owned()
+}
+
+fn is_empty_path(path: &Path) -> bool {
+    path.as_os_str().is_empty()
+}
+
+impl Default for RegistrySettings {
+    fn default() -> Self {
+        Self {
+            kind: RegistryKind::File,
+            endpoints: vec!["http://127.0.0.1:2379".to_owned()],
+            prefix: "/namdb".to_owned(),
+            tls: None,
+        }
+    }
+}
+
+impl Default for ComputeSettings {
+    fn default() -> Self {
+        Self { threads: 1, lanes: 8, control: default_address() }
+    }
+}
+
+impl ClusterFile {
+    /// Reads the file, this process's environment, and flags as pairs of key and value.
+    pub fn load(path: &Path, flags: &[(String, String)]) -> Result<Self, ClusterFileError> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let place = path.display().to_string();
+            ClusterFileError::new(
+                &place,
+                format!("the file cannot be read ({error}); `namdb cluster up` writes one"),
+            )
+        })?;
+        let variables = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        Self::read(path, &text, variables, flags)
+    }
+
+    /// As [`ClusterFile::load`], from the text of the file and given variables.
+    pub fn read(
+        path: &Path,
+        text: &str,
+        variables: impl IntoIterator<Item = (String, String)>,
+        flags: &[(String, String)],
+    ) -> Result<Self, ClusterFileError> {
+        let file = path.display().to_string();
+        let in_file = |error| ClusterFileError::of_toml(&file, text, &error);
+        toml::from_str::<Self>(text).map_err(in_file)?;
+        let mut table: Table = toml::from_str(text).map_err(in_file)?;
+        let variables: Vec<_> = variables.into_iter().collect();
+        let runtime = variables.iter().find(|(name, _)| name == "XDG_RUNTIME_DIR");
+        let runtime = runtime.map(|(_, value)| PathBuf::from(value));
+        let mut settings = Setting::of_environment(variables)?;
+        settings.extend(Setting::of_flags(flags));
+        for setting in &settings {
+            table = setting.apply(&table)?;
+        }
+        let mut cluster: Self = table.try_into().map_err(in_file)?;
+        cluster.complete(path.parent().unwrap_or(Path::new("")), runtime);
+        let Some((wrong, sentence)) = validate::problem(&cluster) else { return Ok(cluster) };
+        Err(match settings.iter().rev().find(|setting| setting.path == wrong) {
+            Some(setting) => ClusterFileError::new(&setting.place, sentence),
+            None => ClusterFileError::of_value(&file, text, &wrong, sentence),
+        })
+    }
+
+    /// Makes relative paths start at the file, and chooses a directory if none is written.
+    fn complete(&mut self, beside: &Path, runtime: Option<PathBuf>) {
+        self.directory = if is_empty_path(&self.directory) {
+            let user = rustix::process::getuid().as_raw();
+            let runtime = runtime.filter(|path| path.is_absolute()).map(|path| path.join("namdb"));
+            let above = runtime.unwrap_or_else(|| PathBuf::from(format!("/tmp/namdb-{user}")));
+            above.join(format!("{}-{}", self.name, self.id))
+        } else {
+            beside.join(&self.directory)
+        };
+        for tls in self.tls.iter_mut().chain(&mut self.registry.tls) {
+            for path in [&mut tls.ca, &mut tls.certificate, &mut tls.key] {
+                *path = beside.join(&path);
+            }
+        }
+    }
+
+    /// A development cluster on this host, with an id of its own: servers on any free ports.
+    pub fn development(
+        name: &str,
+        fabric: FabricKind,
+        memory_bytes: &[u64],
+        compute: usize,
+    ) -> Self {
+        let memory = memory_bytes.iter().map(|&bytes| MemorySettings {
+            listen: default_address(),
+            bytes,
+            control: default_address(),
+        });
+        Self {
+            name: name.to_owned(),
+            id: ClusterId::draw(),
+            fabric,
+            directory: PathBuf::new(),
+            lease_seconds: default_lease_seconds(),
+            transaction_time_ms: default_transaction_time_ms(),
+            oracle: OracleKind::default(),
+            registry: RegistrySettings::default(),
+            tls: None,
+            memory: memory.collect(),
+            compute: vec![ComputeSettings::default(); compute],
+        }
+    }
+
+    /// The file's text, every key written out.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a cluster is made of texts, numbers and tables")
+    }
+}
+
+impl ClusterId {
+    /// A new one.
+    pub fn draw() -> Self {
+        Self(random::draw())
+    }
+}
+
+impl fmt::Display for ClusterId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:016x}", self.0)
+    }
+}
+
+impl FromStr for ClusterId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let digits = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let id = u64::from_str_radix(text, 16).ok().filter(|&id| id != 0);
+        id.filter(|_| digits && text.len() == 16).map(Self).ok_or_else(|| {
+            let fresh = Self::draw();
+            format!("`{text}` is no id of a cluster, write 16 hexadecimal digits such as \"{fresh}\", which is new")
+        })
+    }
+}
+
+impl TryFrom<String> for ClusterId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<ClusterId> for String {
+    fn from(id: ClusterId) -> String {
+        id.to_string()
+    }
+}
+
+impl FabricKind {
+    /// The name in files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Shm => "shm",
+            Self::Tcp => "tcp",
+            Self::Verbs => "verbs",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! Files that are right, and every way in which they are wrong.
+
+use super::*;
+
+/// Every key there is.
+pub(super) const WHOLE: &str = r#"
+name = "dev"
+id = "4f1c0a9be2d37788"
+fabric = "tcp"
+directory = "state"
+lease_seconds = 5
+transaction_time_ms = 2000
+oracle = "double-collect"
+
+[registry]
+kind = "etcd"
+endpoints = ["http://a:2379", "https://b:2379"]
+prefix = "/test"
+tls = { ca = "e.pem", certificate = "ec.pem", key = "ek.pem" }
+
+[tls]
+ca = "ca.pem"
+certificate = "/etc/server.pem"
+key = "server.key"
+
+[[memory]]
+listen = "10.0.0.1:7400"
+bytes = "4 GiB"
+control = "10.0.0.1:7500"
+
+[[memory]]
+bytes = 16777216
+
+[[compute]]
+threads = 2
+lanes = 16
+control = "10.0.0.2:7600"
+"#;
+
+const SMALL: &str = "name = \"dev\"\nid = \"4f1c0a9be2d37788\"\n[[memory]]\nbytes = \"1 GiB\"\n";
+
+fn read(
+    text: &str,
+    variables: &[(&str, &str)],
+    flags: &[(&str, &str)],
+) -> Result<ClusterFile, String> {
+    let owned = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+        pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect()
+    };
+    let path = Path::new("/etc/namdb/dev.toml");
+    ClusterFile::read(path, text, owned(variables), &owned(flags))
+        .map_err(|error| error.to_string())
+}
+
+fn refused(text: &str, words: &[&str]) {
+    let sentence = read(text, &[], &[]).expect_err("refused");
+    for word in words {
+        assert!(sentence.contains(word), "`{sentence}` does not say `{word}`");
+    }
+}
+
+#[test]
+fn a_whole_file_is_read_and_paths_start_at_it() {
+    let cluster = read(WHOLE, &[], &[]).expect("it is right");
+    assert_eq!(cluster.id, ClusterId(0x4f1c_0a9b_e2d3_7788));
+    assert_eq!((cluster.fabric, cluster.oracle), (FabricKind::Tcp, OracleKind::DoubleCollect));
+    assert_eq!(cluster.directory, Path::new("/etc/namdb/state"));
+    let tls = cluster.tls.as_ref().expect("it is written");
+    assert_eq!(tls.ca, Path::new("/etc/namdb/ca.pem"));
+    assert_eq!(tls.certificate, Path::new("/etc/server.pem"));
+    assert_eq!([cluster.memory[0].bytes, cluster.memory[1].bytes], [4 << 30, 16 << 20]);
+    assert_eq!(cluster.memory[1].listen, "127.0.0.1:0");
+    assert_eq!((cluster.compute[0].threads, cluster.compute[0].lanes), (2, 16));
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let bytes = [64 << 20, 12_345 + (16 << 20)];
+    let made = ClusterFile::development("dev", FabricKind::Tcp, &bytes, 2);
+    let read = read(&made.to_toml(), &[], &[]).expect("it is right");
+    assert!(read.directory.starts_with("/tmp"));
+    assert_eq!(ClusterFile { directory: PathBuf::new(), ..read }, made);
+    assert_ne!(made.id, ClusterFile::development("dev", FabricKind::Tcp, &bytes, 2).id);
+}
+
+#[test]
+fn small_files_have_defaults_and_directories_of_their_own() {
+    let cluster = read(SMALL, &[("XDG_RUNTIME_DIR", "/run/user/7")], &[]).expect("it is right");
+    assert_eq!(cluster.directory, Path::new("/run/user/7/namdb/dev-4f1c0a9be2d37788"));
+    assert_eq!(cluster.fabric, FabricKind::Shm);
+    assert_eq!(cluster.oracle, OracleKind::Frozen);
+    assert_eq!(cluster.registry, RegistrySettings::default());
+    assert_eq!((cluster.lease_seconds, cluster.transaction_time_ms), (10, 10_000));
+    let user = rustix::process::getuid().as_raw();
+    let without = read(SMALL, &[], &[]).expect("it is right").directory;
+    assert_eq!(without, PathBuf::from(format!("/tmp/namdb-{user}/dev-4f1c0a9be2d37788")));
+}
+
+#[test]
+fn the_environment_replaces_the_file_and_flags_replace_both() {
+    let variables = [
+        ("NAMDB_CLUSTER_FABRIC", "verbs"),
+        ("NAMDB_CLUSTER_NAME", "17"),
+        ("NAMDB_CLUSTER_LEASE_SECONDS", "20"),
+        ("NAMDB_CLUSTER_REGISTRY_ENDPOINTS", "http://a:1, http://b:2"),
+        ("NAMDB_CLUSTER_MEMORY_0_BYTES", "32 MiB"),
+        ("NAMDB_CI", "1"),
+    ];
+    let cluster = read(SMALL, &variables, &[("lease_seconds", "30")]).expect("it is right");
+    assert_eq!((cluster.fabric, cluster.name.as_str()), (FabricKind::Verbs, "17"));
+    assert_eq!((cluster.lease_seconds, cluster.memory[0].bytes), (30, 32 << 20));
+    assert_eq!(cluster.registry.endpoints, ["http://a:1", "http://b:2"]);
+}
+
+#[test]
+fn what_is_wrong_in_the_file_is_said_with_its_line() {
+    let with = |more: &str| format!("{more}\n{SMALL}");
+    refused(&with("fabrc = \"tcp\""), &["/etc/namdb/dev.toml:1:", "`fabrc`", "`fabric`"]);
+    refused(&with("fabric = \"udp\""), &["dev.toml:1:", "`udp`", "`shm`, `tcp`, `verbs`"]);
+    refused(&with("lease_seconds = 1"), &["dev.toml:1:", "2 to 600 seconds, not 1"]);
+    refused(&with("lease_seconds = -1"), &["dev.toml:1:", "write a whole number from 0"]);
+    refused(&with("transaction_time_ms = 0"), &["dev.toml:1:", "1 to 86400000 milliseconds"]);
+    let long = format!("directory = \"/{}\"", "d".repeat(80));
+    refused(&with(&long), &["dev.toml:1:", "81 bytes", "at most 80", "shorter"]);
+    refused(&SMALL.replace("dev", "De v"), &["dev.toml:1:", "a-z", "`De v`"]);
+    refused(&SMALL.replace("4f1c0a9b", "4f1c"), &["dev.toml:2:", "16 hexadecimal digits such as"]);
+    refused(&SMALL.replace("1 GiB", "1 GB"), &["dev.toml:4:", "1 GB", "4 GiB"]);
+    refused(&SMALL.replace("1 GiB", "1 MiB"), &["dev.toml:4:", "16 MiB to 128 TiB"]);
+    refused(
+        "name = \"dev\"\nid = \"4f1c0a9be2d37788\"\n",
+        &["1 to 64 memory servers", "[[memory]]"],
+    );
+    refused("name = \"dev\"\n", &["missing field `id`"]);
+    refused(&format!("{SMALL}listen = \"here\"\n"), &["dev.toml:5:", "`here`", "127.0.0.1:7400"]);
+    refused(
+        &format!("{SMALL}[[compute]]\nlanes = 65\n"),
+        &["dev.toml:6:", "1 to 64 lanes, not 65"],
+    );
+    refused(&format!("{SMALL}[[compute]]\nthreads = 0\n"), &["dev.toml:6:", "1 to 1024 threads"]);
+    let etcd = |line: &str| format!("{SMALL}[registry]\nkind = \"etcd\"\n{line}\n");
+    refused(&etcd("endpoints = [\"a:1\"]"), &["dev.toml:7:", "`a:1`", "http://127.0.0.1:2379"]);
+    refused(&etcd("endpoints = []"), &["dev.toml:7:", "1 to 16 endpoints"]);
+    refused(&etcd("prefix = \"namdb\""), &["dev.toml:7:", "\"/namdb\"", "`namdb`"]);
+}
+
+#[test]
+fn what_is_wrong_outside_the_file_is_said_with_its_name() {
+    let refusal = |variable: (&str, &str)| read(SMALL, &[variable], &[]).expect_err("refused");
+    let typo = refusal(("NAMDB_CLUSTER_FABRC", "tcp"));
+    assert!(typo.starts_with("NAMDB_CLUSTER_FABRC:") && typo.contains("NAMDB_CLUSTER_FABRIC,"));
+    let kind = refusal(("NAMDB_CLUSTER_FABRIC", "udp"));
+    assert!(kind.starts_with("NAMDB_CLUSTER_FABRIC:") && kind.contains("`shm`"));
+    let range = refusal(("NAMDB_CLUSTER_LEASE_SECONDS", "1"));
+    assert!(range.starts_with("NAMDB_CLUSTER_LEASE_SECONDS:") && range.contains("2 to 600"));
+    let absent = refusal(("NAMDB_CLUSTER_MEMORY_7_BYTES", "1 GiB"));
+    assert!(absent.contains("there is no `7` in `memory.7.bytes`"), "{absent}");
+    let flag = read(SMALL, &[], &[("fabrc", "tcp")]).expect_err("refused");
+    assert!(flag.starts_with("--set fabrc=tcp:") && flag.contains("`fabric`"), "{flag}");
+}

@@ -1,0 +1,157 @@
+//! Values that are of the right type and wrong all the same.
+
+use super::{ClusterFile, RegistryKind};
+use std::ops::RangeInclusive;
+use std::os::unix::ffi::OsStrExt;
+
+/// Longest name of a cluster, so that paths stay short.
+const NAME_BYTES_MAX: usize = 32;
+/// Longest directory: the address of a socket has at most 107 bytes, and the names of ours at most 27.
+const DIRECTORY_BYTES_MAX: usize = 80;
+/// Least memory of a memory server: less would not hold the catalog and one extent per lane.
+const MEMORY_BYTES_MIN: u64 = 16 << 20;
+/// Addresses have 48 bits for the byte in a region.
+const MEMORY_BYTES_MAX: u64 = 1 << 47;
+const MEMORY_SERVERS_MAX: usize = 64;
+const ENDPOINTS_MAX: usize = 16;
+
+/// The path of the first value that is wrong, and a sentence.
+pub(super) fn problem(cluster: &ClusterFile) -> Option<(String, String)> {
+    of_cluster(cluster)
+        .or_else(|| of_registry(cluster))
+        .or_else(|| of_memory_servers(cluster))
+        .or_else(|| of_compute_servers(cluster))
+}
+
+fn of_cluster(cluster: &ClusterFile) -> Option<(String, String)> {
+    let name = &cluster.name;
+    let is_plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+    if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(is_plain) {
+        let sentence =
+            format!("a cluster's name has 1 to {NAME_BYTES_MAX} of a-z, 0-9 and -, not `{name}`");
+        return wrong("name", sentence);
+    }
+    let directory = cluster.directory.as_os_str().as_bytes();
+    if directory.len() > DIRECTORY_BYTES_MAX {
+        let path = cluster.directory.display();
+        let sentence = format!(
+            "the directory `{path}` has {} bytes, sockets in it need one of at most {DIRECTORY_BYTES_MAX}; write a \
+             shorter `directory`",
+            directory.len()
+        );
+        return wrong("directory", sentence);
+    }
+    out_of(2..=600, cluster.lease_seconds, "lease_seconds", "a lease lasts for", "seconds").or_else(
+        || {
+            let time = cluster.transaction_time_ms;
+            out_of(
+                1..=86_400_000,
+                time,
+                "transaction_time_ms",
+                "a transaction may run for",
+                "milliseconds",
+            )
+        },
+    )
+}
+
+fn of_registry(cluster: &ClusterFile) -> Option<(String, String)> {
+    let registry = &cluster.registry;
+    if registry.kind == RegistryKind::File {
+        return None;
+    }
+    let count = registry.endpoints.len() as u64;
+    let path = "registry.endpoints";
+    if let Some(problem) =
+        out_of(1..=ENDPOINTS_MAX as u64, count, path, "etcd has", "endpoints here")
+    {
+        return Some(problem);
+    }
+    for (n, endpoint) in registry.endpoints.iter().enumerate() {
+        let host = endpoint.strip_prefix("http://").or_else(|| endpoint.strip_prefix("https://"));
+        let address = host.and_then(not_an_address);
+        if host.is_none() || address.is_some() {
+            let sentence = format!(
+                "`{endpoint}` is no address of etcd, write one such as \"http://127.0.0.1:2379\""
+            );
+            return wrong(&format!("{path}.{n}"), sentence);
+        }
+    }
+    let prefix = &registry.prefix;
+    if !prefix.starts_with('/') || prefix.ends_with('/') || prefix.len() > 200 {
+        let sentence = format!(
+            "a prefix begins with / and does not end with it, such as \"/namdb\"; not `{prefix}`"
+        );
+        return wrong("registry.prefix", sentence);
+    }
+    None
+}
+
+fn of_memory_servers(cluster: &ClusterFile) -> Option<(String, String)> {
+    let count = cluster.memory.len();
+    if !(1..=MEMORY_SERVERS_MAX).contains(&count) {
+        let sentence = format!(
+            "a cluster has 1 to {MEMORY_SERVERS_MAX} memory servers, there are {count}; each is a section `[[memory]]` \
+             with `bytes`"
+        );
+        return wrong("memory", sentence);
+    }
+    for (n, server) in cluster.memory.iter().enumerate() {
+        if !(MEMORY_BYTES_MIN..=MEMORY_BYTES_MAX).contains(&server.bytes) {
+            let sentence =
+                format!("a memory server has 16 MiB to 128 TiB, not {} bytes", server.bytes);
+            return wrong(&format!("memory.{n}.bytes"), sentence);
+        }
+        for (key, address) in [("listen", &server.listen), ("control", &server.control)] {
+            if let Some(sentence) = not_an_address(address) {
+                return wrong(&format!("memory.{n}.{key}"), sentence);
+            }
+        }
+    }
+    None
+}
+
+fn of_compute_servers(cluster: &ClusterFile) -> Option<(String, String)> {
+    for (n, server) in cluster.compute.iter().enumerate() {
+        let path = |key| format!("compute.{n}.{key}");
+        let threads = u64::from(server.threads);
+        let lanes = u64::from(server.lanes);
+        let problem =
+            out_of(1..=1024, threads, &path("threads"), "a compute server has", "threads")
+                .or_else(|| out_of(1..=64, lanes, &path("lanes"), "a thread has", "lanes"));
+        if problem.is_some() {
+            return problem;
+        }
+        if let Some(sentence) = not_an_address(&server.control) {
+            return wrong(&path("control"), sentence);
+        }
+    }
+    None
+}
+
+fn wrong(path: &str, sentence: String) -> Option<(String, String)> {
+    Some((path.to_owned(), sentence))
+}
+
+fn out_of(
+    range: RangeInclusive<u64>,
+    value: u64,
+    path: &str,
+    what: &str,
+    unit: &str,
+) -> Option<(String, String)> {
+    if range.contains(&value) {
+        return None;
+    }
+    wrong(path, format!("{what} {} to {} {unit}, not {value}", range.start(), range.end()))
+}
+
+fn not_an_address(text: &str) -> Option<String> {
+    let port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    match port.map(|(_, port)| port.parse::<u16>()) {
+        Some(Ok(_)) => None,
+        _ => {
+            Some(format!("`{text}` is no address, write host and port such as \"127.0.0.1:7400\""))
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A development cluster's state: files in its directory, each replaced whole by renaming, under one lock.
+//!
+//! A member's lease is a lock (`flock`) on its entry, which the kernel gives back when the process ends,
+//! however it ends. Who finds an entry that is not locked knows that its owner is gone.
+
+use crate::clock;
+use crate::error::RegistryError;
+use crate::record::Stored;
+use crate::store::{Change, EntryChange, Hold, Renewal};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// The record's file; entries are called as their members.
+const RECORD: &str = "record";
+/// Held by whoever reads or writes, so that all files are read as they are at one moment.
+const LOCK: &str = "lock";
+/// What is being written, until it is renamed.
+const NEW: &str = ".new";
+/// How long the lock is waited for: its holders do nothing that waits, unless they are stopped.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The state of a cluster in a directory.
+pub(crate) struct FileStore {
+    directory: PathBuf,
+    place: String,
+}
+
+/// The entry of a member, locked.
+#[derive(Default)]
+pub(crate) struct FileHold(Mutex<Option<File>>);
+
+impl FileHold {
+    pub(crate) fn release(&self) {
+        *self.0.lock().expect("no holder panics") = None;
+    }
+
+    fn take(&self, entry: File) {
+        *self.0.lock().expect("no holder panics") = Some(entry);
+    }
+}
+
+impl FileStore {
+    /// The state below `directory`, which is made if it is missing.
+    pub(crate) fn open(directory: &Path) -> Result<Self, RegistryError> {
+        let refuse = |why| RegistryError::Directory { path: directory.display().to_string(), why };
+        let ours = directory.join("registry");
+        DirBuilder::new().recursive(true).mode(0o700).create(&ours).map_err(|error| {
+            refuse(format!("{error}; write another `directory` into the cluster's file"))
+        })?;
+        for path in [directory.parent(), Some(directory), Some(&ours)].into_iter().flatten() {
+            let metadata = std::fs::metadata(path).map_err(|error| refuse(error.to_string()))?;
+            if let Some(why) = untrusted(&metadata, path == directory.parent().unwrap_or(path)) {
+                return Err(RegistryError::Directory { path: path.display().to_string(), why });
+            }
+        }
+        let place = ours.display().to_string();
+        Ok(Self { directory: ours, place })
+    }
+
+    pub(crate) fn place(&self) -> &str {
+        &self.place
+    }
+
+    pub(crate) fn read(&self) -> Result<Stored, RegistryError> {
+        let _lock = self.lock()?;
+        let record = self.text(RECORD)?;
+        let mut entries = Vec::new();
+        for name in self.entry_names()? {
+            if self.is_held(&name)?
+                && let Some(text) = self.text(&name)?
+            {
+                entries.push((name, text));
+            }
+        }
+        Ok(Stored { record, entries })
+    }
+
+    pub(crate) fn change(&self, change: &Change<'_>) -> Result<bool, RegistryError> {
+        let _lock = self.lock()?;
+        if self.text(RECORD)?.as_deref() != change.seen {
+            return Ok(false);
+        }
+        for name in self.entry_names()? {
+            if !self.is_held(&name)? {
+                self.remove(&name)?;
+            }
+        }
+        // The entry first: should this process end in between, its lock ends with it.
+        match change.entry {
+            EntryChange::Put { name, text, hold: Hold::File(hold) } => {
+                hold.take(self.write(name, text)?);
+            }
+            EntryChange::Remove { name } => self.remove(name)?,
+            EntryChange::None => {}
+        }
+        self.write(RECORD, change.record)?;
+        Ok(true)
+    }
+
+    /// The lease holds as long as its entry stands in the directory: whoever removes that stops the cluster.
+    pub(crate) fn renew(&self, hold: &FileHold, name: &str) -> Result<Renewal, RegistryError> {
+        let ours = hold.0.lock().expect("no holder panics");
+        let Some(ours) = ours.as_ref() else { return Ok(Renewal::Gone) };
+        let ours = ours.metadata().map_err(|error| self.refuse(name, &error))?;
+        match std::fs::metadata(self.directory.join(name)) {
+            Ok(found) if (found.dev(), found.ino()) == (ours.dev(), ours.ino()) => {
+                Ok(Renewal::Until(None))
+            }
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(self.refuse(name, &error)),
+            _ => Ok(Renewal::Gone),
+        }
+    }
+
+    fn lock(&self) -> Result<File, RegistryError> {
+        let refuse = |error: std::io::Error| self.refuse(LOCK, &error);
+        let file = private()
+            .create(true)
+            .truncate(false)
+            .open(self.directory.join(LOCK))
+            .map_err(refuse)?;
+        let deadline = clock::now() + LOCK_PATIENCE;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(rustix::io::Errno::WOULDBLOCK) if clock::now() < deadline => {
+                    clock::sleep(Duration::from_micros(500));
+                }
+                Err(rustix::io::Errno::WOULDBLOCK) => {
+                    let why = format!(
+                        "`{LOCK}` was held by another process for {} s; end or continue the one that is stopped",
+                        LOCK_PATIENCE.as_secs()
+                    );
+                    return Err(RegistryError::Directory { path: self.place.clone(), why });
+                }
+                Err(error) => return Err(refuse(error.into())),
+            }
+        }
+    }
+
+    /// Names of what members wrote.
+    fn entry_names(&self) -> Result<Vec<String>, RegistryError> {
+        let refuse = |error: std::io::Error| self.refuse("", &error);
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&self.directory).map_err(refuse)? {
+            let name = entry.map_err(refuse)?.file_name().to_string_lossy().into_owned();
+            if name != RECORD && name != LOCK && !name.ends_with(NEW) {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Whether the owner of an entry lives. To find out, its lock is tried.
+    fn is_held(&self, name: &str) -> Result<bool, RegistryError> {
+        let Some(file) = self.open_entry(name)? else { return Ok(false) };
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(false),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
+            Err(error) => Err(self.refuse(name, &error.into())),
+        }
+    }
+
+    fn open_entry(&self, name: &str) -> Result<Option<File>, RegistryError> {
+        match File::open(self.directory.join(name)) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.refuse(name, &error)),
+        }
+    }
+
+    fn text(&self, name: &str) -> Result<Option<String>, RegistryError> {
+        let Some(mut file) = self.open_entry(name)? else { return Ok(None) };
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(|error| self.refuse(name, &error))?;
+        Ok(Some(text))
+    }
+
+    /// Writes a file anew, locked from before it has its name.
+    fn write(&self, name: &str, text: &str) -> Result<File, RegistryError> {
+        let refuse = |error: std::io::Error| self.refuse(name, &error);
+        let new = self.directory.join(format!("{name}{NEW}"));
+        let mut file = private().create(true).truncate(true).open(&new).map_err(refuse)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|error| refuse(error.into()))?;
+        file.write_all(text.as_bytes()).map_err(refuse)?;
+        std::fs::rename(&new, self.directory.join(name)).map_err(refuse)?;
+        Ok(file)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), RegistryError> {
+        match std::fs::remove_file(self.directory.join(name)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(self.refuse(name, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn refuse(&self, name: &str, error: &std::io::Error) -> RegistryError {
+        let path = self.directory.join(name).display().to_string();
+        RegistryError::Directory { path, why: error.to_string() }
+    }
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    options
+}
+
+/// Why others could replace what stands in this directory, if they could.
+fn untrusted(metadata: &Metadata, is_above: bool) -> Option<String> {
+    let user = rustix::process::getuid().as_raw();
+    let is_trusted_owner = metadata.uid() == user || (is_above && metadata.uid() == 0) || user == 0;
+    // Whoever may write a directory may rename what is in it, unless its sticky bit is set.
+    let is_sticky = is_above && metadata.mode() & 0o1000 != 0;
+    let is_open = metadata.mode() & 0o002 != 0 && !is_sticky;
+    if !metadata.is_dir() {
+        Some("it is no directory; write another `directory` into the cluster's file".to_owned())
+    } else if !is_trusted_owner {
+        let owner = metadata.uid();
+        Some(format!(
+            "it belongs to user {owner}; write another `directory` into the cluster's file"
+        ))
+    } else if is_open {
+        Some("others may write it; take that right from them (chmod o-w)".to_owned())
+    } else {
+        None
+    }
+}

@@ -1,0 +1,134 @@
+//! The right to be a member, which ends unless it is renewed.
+
+use crate::clock;
+use crate::error::RegistryError;
+use crate::member::Member;
+use crate::registry::Registry;
+use crate::store::{Hold, Renewal};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Renewals in the time of a lease: two may fail.
+const RENEWALS_PER_LEASE: u32 = 3;
+/// Pause after a renewal that failed.
+const RETRY_PAUSE: Duration = Duration::from_millis(200);
+
+/// Membership of one server. A thread of its own renews it.
+///
+/// [`Lease::is_lost`] turns true before any other member can learn that this one is gone, even if the
+/// registry cannot be reached at all: a server that has lost its lease stops. [`Lease::leave`] is the orderly
+/// end. A lease that is only dropped ends as if the process had died.
+#[must_use = "a server whose lease is dropped is a member no more"]
+pub struct Lease {
+    registry: Registry,
+    kept: Arc<Kept>,
+    keeper: Option<JoinHandle<()>>,
+}
+
+struct Kept {
+    member: Member,
+    hold: Hold,
+    /// When the lease ends by this process's clock; none if only the end of the process ends it.
+    until: Mutex<Option<Instant>>,
+    is_lost: AtomicBool,
+    is_stopped: Mutex<bool>,
+    stopped: Condvar,
+}
+
+impl Lease {
+    /// Starts to renew what was granted until then.
+    pub(crate) fn keep(
+        registry: Registry,
+        member: Member,
+        hold: Hold,
+        until: Option<Instant>,
+    ) -> Result<Self, RegistryError> {
+        let kept = Arc::new(Kept {
+            member,
+            hold,
+            until: Mutex::new(until),
+            is_lost: AtomicBool::new(false),
+            is_stopped: Mutex::new(false),
+            stopped: Condvar::new(),
+        });
+        let mut lease = Self { registry, kept, keeper: None };
+        let (registry, kept) = (lease.registry.clone(), lease.kept.clone());
+        let keeper = clock::spawn("lease", move || kept.renew_until_lost(&registry));
+        lease.keeper = Some(keeper.map_err(|error| RegistryError::Directory {
+            path: lease.registry.place().to_owned(),
+            why: format!("no thread can be started for the lease ({error})"),
+        })?);
+        Ok(lease)
+    }
+
+    /// The server as it joined, with its number.
+    pub fn member(&self) -> &Member {
+        &self.kept.member
+    }
+
+    /// Whether the server is a member no more. Once true it stays so.
+    pub fn is_lost(&self) -> bool {
+        self.kept.is_lost()
+    }
+
+    /// Ends the membership: the next map is without this server.
+    pub fn leave(mut self) -> Result<(), RegistryError> {
+        self.stop();
+        let left = self.registry.remove(&self.kept.member);
+        self.registry.release(&self.kept.hold);
+        left
+    }
+
+    fn stop(&mut self) {
+        *self.kept.is_stopped.lock().expect("no holder panics") = true;
+        self.kept.stopped.notify_all();
+        if let Some(keeper) = self.keeper.take() {
+            keeper.join().expect("the keeper does not panic");
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Kept {
+    fn is_lost(&self) -> bool {
+        let until = *self.until.lock().expect("no holder panics");
+        if until.is_some_and(|until| clock::now() >= until) {
+            self.is_lost.store(true, Ordering::SeqCst);
+        }
+        self.is_lost.load(Ordering::SeqCst)
+    }
+
+    fn renew_until_lost(&self, registry: &Registry) {
+        let between = registry.lease_time() / RENEWALS_PER_LEASE;
+        let mut pause = between;
+        while !self.is_stopped_after(pause) && !self.is_lost() {
+            pause = match registry.renew(&self.hold, &self.member) {
+                Ok(Renewal::Until(until)) => {
+                    // A lease that ended meanwhile stays lost: others may act on it.
+                    if !self.is_lost() {
+                        *self.until.lock().expect("no holder panics") = until;
+                    }
+                    between
+                }
+                Ok(Renewal::Gone) => {
+                    self.is_lost.store(true, Ordering::SeqCst);
+                    between
+                }
+                Err(_) => RETRY_PAUSE,
+            };
+        }
+    }
+
+    fn is_stopped_after(&self, pause: Duration) -> bool {
+        let is_stopped = self.is_stopped.lock().expect("no holder panics");
+        let waited = self.stopped.wait_timeout_while(is_stopped, pause, |is_stopped| !*is_stopped);
+        *waited.expect("no holder panics").0
+    }
+}

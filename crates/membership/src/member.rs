@@ -1,0 +1,128 @@
+//! Who is in a cluster, and how each is reached.
+
+use crate::random;
+use layout::NodeId;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+
+/// A server that has joined, as all others see it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Member {
+    /// What it does.
+    pub role: Role,
+    /// Which of those that do it. A memory server's number is that of its node and of its region, and in the
+    /// cluster's file its place. Compute servers get the lowest that is free when they join.
+    pub number: u16,
+    /// Which of all processes that ever joined: drawn at random when the server starts, never 0.
+    pub identity: u64,
+    /// Where others reach it.
+    pub addresses: Addresses,
+    /// What it was built from.
+    pub program: Program,
+    /// The name of its host.
+    pub host: String,
+    /// The process on that host.
+    pub pid: u32,
+}
+
+/// What a server does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// It keeps a region.
+    Memory {
+        /// Bytes of the region.
+        region_bytes: u64,
+        /// Whoever wants to read or write the region has to know it. New at each start, never 0.
+        region_key: u64,
+    },
+    /// It runs transactions.
+    Compute,
+}
+
+/// Where a server is reached; what it does not offer is left out.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Addresses {
+    /// The Unix socket from which processes of its host get its region.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shm: Option<PathBuf>,
+    /// Host and port for messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<String>,
+    /// Host and port at which queue pairs are exchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verbs: Option<String>,
+    /// Host and port for status and metrics.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<String>,
+}
+
+/// What a server was built from. Servers of one cluster are all built from the same.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Program {
+    /// The version of namdb.
+    pub version: String,
+    /// The format of everything in remote memory, [`layout::region::FORMAT_VERSION`].
+    pub format: u64,
+}
+
+impl Program {
+    /// This program.
+    pub fn this() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            format: layout::region::FORMAT_VERSION,
+        }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "namdb {} (layout {})", self.version, self.format)
+    }
+}
+
+impl Member {
+    /// A memory server that starts: it gets a new identity and its region a new key.
+    pub fn memory_server(node: NodeId, region_bytes: u64, addresses: Addresses) -> Self {
+        let role = Role::Memory { region_bytes, region_key: random::draw() };
+        Self::starting(role, node.0, addresses)
+    }
+
+    /// A compute server that starts: it gets a new identity, and a number when it joins.
+    pub fn compute_server(addresses: Addresses) -> Self {
+        Self::starting(Role::Compute, 0, addresses)
+    }
+
+    fn starting(role: Role, number: u16, addresses: Addresses) -> Self {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        Self {
+            role,
+            number,
+            identity: random::draw(),
+            addresses,
+            program: Program::this(),
+            host,
+            pid: std::process::id(),
+        }
+    }
+
+    /// Whether it keeps a region.
+    pub fn is_memory_server(&self) -> bool {
+        matches!(self.role, Role::Memory { .. })
+    }
+
+    /// The name of its entry in the registry, which two of one role and number would share.
+    pub(crate) fn entry(&self) -> String {
+        let role = if self.is_memory_server() { "memory" } else { "compute" };
+        format!("{role}-{}", self.number)
+    }
+}
+
+impl fmt::Display for Member {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let role = if self.is_memory_server() { "memory" } else { "compute" };
+        write!(formatter, "{role} server {} (process {} on {})", self.number, self.pid, self.host)
+    }
+}

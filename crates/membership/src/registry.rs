@@ -1,0 +1,303 @@
+//! Joining, leaving, and knowing who is there.
+//!
+//! Every change reads record and entries at one moment, works out the next record, and replaces it if it
+//! is still the one that was read. So two servers never get one number, epochs only grow, and whoever
+//! notices that a lease has ended writes that down for all.
+
+use crate::clock;
+use crate::cluster_file::{ClusterFile, ClusterId, RegistryKind};
+use crate::cluster_map::ClusterMap;
+use crate::error::RegistryError;
+use crate::file_store::FileStore;
+use crate::follower::Follower;
+use crate::lease::Lease;
+use crate::member::{Member, Program};
+use crate::record::{Reader, Record, Seen};
+use crate::root::DatabaseRoot;
+use crate::store::{Change, EntryChange, Hold, Renewal, Store};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often a change is tried while others change the record: each time that it fails one of them has
+/// succeeded.
+const CHANGE_ATTEMPTS_MAX: u32 = 1000;
+/// Longest pause between two tries; it grows to that by this step, times a number that differs by process.
+const CHANGE_PAUSE_MAX: Duration = Duration::from_millis(50);
+const CHANGE_PAUSE_STEP: Duration = Duration::from_micros(100);
+
+/// Where the servers of a cluster find each other. Clones are the same registry.
+#[derive(Clone)]
+pub struct Registry {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    store: Store,
+    cluster: ClusterId,
+    name: String,
+    program: Program,
+    lease_time: Duration,
+}
+
+impl Registry {
+    /// The registry of a cluster, once it has answered.
+    ///
+    /// # Errors
+    /// It cannot be reached, or belongs to another cluster, or servers of another version have joined.
+    pub fn open(cluster: &ClusterFile) -> Result<Self, RegistryError> {
+        Self::open_as(cluster, Program::this())
+    }
+
+    /// As [`Registry::open`], for a program that is not this one.
+    pub fn open_as(cluster: &ClusterFile, program: Program) -> Result<Self, RegistryError> {
+        let lease_time = Duration::from_secs(cluster.lease_seconds);
+        let store = match cluster.registry.kind {
+            RegistryKind::File => Store::File(FileStore::open(&cluster.directory)?),
+            RegistryKind::Etcd => {
+                return Err(RegistryError::Unreachable {
+                    place: cluster.registry.endpoints.join(", "),
+                    why: "this program speaks no etcd".to_owned(),
+                    key: "registry.kind",
+                });
+            }
+        };
+        let name = cluster.name.clone();
+        let shared = Arc::new(Shared { store, cluster: cluster.id, name, program, lease_time });
+        let registry = Self { shared };
+        registry.see()?;
+        Ok(registry)
+    }
+
+    /// Makes a server a member, with the number of a memory server if it is free. A server that stopped
+    /// without leaving keeps its number until its lease ends: for that the next one waits for as long as
+    /// `patience`.
+    ///
+    /// # Panics
+    /// If the member has joined before: a server gets a new identity at each start.
+    pub fn join(&self, mut member: Member, patience: Duration) -> Result<Lease, RegistryError> {
+        member.program.clone_from(&self.shared.program);
+        let deadline = clock::now() + patience;
+        for attempt in 0..CHANGE_ATTEMPTS_MAX {
+            let seen = self.see_number_for(&mut member, deadline)?;
+            assert!(!seen.has(member.identity), "a server gets a new identity at each start");
+            let mut members = seen.record.members.clone();
+            members.push(member.identity);
+            let text =
+                serde_json::to_string(&member).expect("a member is made of texts and numbers");
+            let hold = self.shared.store.hold()?;
+            let entry = EntryChange::Put { name: &member.entry(), text: &text, hold: &hold };
+            let is_done = self.change(&seen, &seen.record.next(members), entry)?;
+            // A change whose answer was lost fails when it is repeated.
+            if is_done || self.see()?.has(member.identity) {
+                return self.keep(member, hold);
+            }
+            self.release(&hold);
+            self.pause(attempt);
+        }
+        Err(self.contended())
+    }
+
+    /// Waits until there is a number for one who joins.
+    fn see_number_for(
+        &self,
+        newcomer: &mut Member,
+        deadline: Instant,
+    ) -> Result<Seen, RegistryError> {
+        loop {
+            let seen = self.see()?;
+            match seen.number_for(newcomer) {
+                Ok(number) => {
+                    newcomer.number = number;
+                    return Ok(seen);
+                }
+                Err(taken) if clock::now() >= deadline => return Err(taken),
+                Err(_) => clock::sleep(self.shared.store.poll()),
+            }
+        }
+    }
+
+    fn keep(&self, member: Member, hold: Hold) -> Result<Lease, RegistryError> {
+        match self.renew(&hold, &member)? {
+            Renewal::Until(until) => Lease::keep(self.clone(), member, hold, until),
+            Renewal::Gone => Err(RegistryError::LeaseLost { member: member.to_string() }),
+        }
+    }
+
+    /// The cluster as it is now. Members whose lease has ended are taken out, which is a new epoch.
+    pub fn map(&self) -> Result<ClusterMap, RegistryError> {
+        Ok(self.see()?.into_map())
+    }
+
+    /// Waits until memory servers 0 to `count - 1` are there. `progress` is told the map at each change.
+    pub fn wait_for_memory_servers(
+        &self,
+        count: usize,
+        patience: Duration,
+        progress: &mut dyn FnMut(&ClusterMap),
+    ) -> Result<ClusterMap, RegistryError> {
+        let deadline = clock::now() + patience;
+        let mut epoch = None;
+        loop {
+            let map = self.map()?;
+            if epoch != Some(map.epoch) {
+                epoch = Some(map.epoch);
+                progress(&map);
+            }
+            let is_there = |number: &usize| {
+                map.memory_servers().any(|member| usize::from(member.number) == *number)
+            };
+            let missing: Vec<String> = (0..count)
+                .filter(|number| !is_there(number))
+                .map(|number| number.to_string())
+                .collect();
+            if missing.is_empty() {
+                return Ok(map);
+            }
+            if clock::now() >= deadline {
+                let found = count - missing.len();
+                let missing = missing.join(", ");
+                return Err(RegistryError::TooFewServers {
+                    found,
+                    wanted: count,
+                    missing,
+                    after: patience,
+                });
+            }
+            clock::sleep(self.shared.store.poll());
+        }
+    }
+
+    /// Starts a new epoch without a change of members, and says which.
+    pub fn bump_epoch(&self) -> Result<u64, RegistryError> {
+        let record = self.change_until(|seen| {
+            let members = seen.record.members.clone();
+            Ok(Next::Replace(seen.record.next(members), None))
+        })?;
+        Ok(record.epoch)
+    }
+
+    /// Says where the database begins, once: if there is one on memory servers that live, that one is
+    /// returned and nothing is changed.
+    pub fn set_root(&self, root: &DatabaseRoot) -> Result<DatabaseRoot, RegistryError> {
+        let record = self.change_until(|seen| {
+            if seen
+                .record
+                .root
+                .as_ref()
+                .is_some_and(|root| root.servers.iter().any(|id| seen.has(*id)))
+            {
+                return Ok(Next::Keep);
+            }
+            for (number, identity) in (0_u16..).zip(&root.servers) {
+                if !seen.has(*identity) {
+                    return Err(RegistryError::NoSuchServer { number });
+                }
+            }
+            Ok(Next::Replace(Record { root: Some(root.clone()), ..seen.record.clone() }, None))
+        })?;
+        Ok(record.root.expect("it was there, or is now"))
+    }
+
+    /// Calls `changed` from a thread of its own with the map as it is now, and whenever it is another one.
+    pub fn follow(
+        &self,
+        pause: Duration,
+        changed: impl FnMut(&ClusterMap) + Send + 'static,
+    ) -> std::io::Result<Follower> {
+        Follower::start(self.clone(), pause, changed)
+    }
+
+    pub(crate) fn remove(&self, member: &Member) -> Result<(), RegistryError> {
+        self.change_until(|seen| {
+            if !seen.has(member.identity) {
+                return Ok(Next::Keep);
+            }
+            let others = seen.record.members.iter().copied().filter(|&id| id != member.identity);
+            Ok(Next::Replace(seen.record.next(others.collect()), Some(member.entry())))
+        })?;
+        Ok(())
+    }
+
+    pub(crate) fn release(&self, hold: &Hold) {
+        self.shared.store.release(hold);
+    }
+
+    pub(crate) fn renew(&self, hold: &Hold, member: &Member) -> Result<Renewal, RegistryError> {
+        self.shared.store.renew(hold, member)
+    }
+
+    pub(crate) fn lease_time(&self) -> Duration {
+        self.shared.lease_time
+    }
+
+    pub(crate) fn place(&self) -> &str {
+        self.shared.store.place()
+    }
+
+    /// Reads the state, and writes down whose lease has ended.
+    fn see(&self) -> Result<Seen, RegistryError> {
+        let Shared { store, cluster, name, program, .. } = &*self.shared;
+        let reader = Reader { cluster: *cluster, name, program, place: store.place() };
+        for attempt in 0..CHANGE_ATTEMPTS_MAX {
+            let seen = reader.see(store.read()?)?;
+            let Some(record) = seen.without_expired() else { return Ok(seen) };
+            if !self.change(&seen, &record, EntryChange::None)? {
+                self.pause(attempt);
+            }
+        }
+        Err(self.contended())
+    }
+
+    /// Makes a change that can be made again: until the record is as it should be.
+    fn change_until(
+        &self,
+        mut next: impl FnMut(&Seen) -> Result<Next, RegistryError>,
+    ) -> Result<Record, RegistryError> {
+        for attempt in 0..CHANGE_ATTEMPTS_MAX {
+            let seen = self.see()?;
+            let (record, removed) = match next(&seen)? {
+                Next::Keep => return Ok(seen.record),
+                Next::Replace(record, removed) => (record, removed),
+            };
+            let entry = match &removed {
+                Some(name) => EntryChange::Remove { name },
+                None => EntryChange::None,
+            };
+            if self.change(&seen, &record, entry)? {
+                return Ok(record);
+            }
+            self.pause(attempt);
+        }
+        Err(self.contended())
+    }
+
+    fn change(
+        &self,
+        seen: &Seen,
+        record: &Record,
+        entry: EntryChange<'_>,
+    ) -> Result<bool, RegistryError> {
+        assert!(record.epoch >= seen.record.epoch, "epochs only grow");
+        let change = Change { seen: seen.text.as_deref(), record: &record.text(), entry };
+        self.shared.store.change(&change)
+    }
+
+    /// Lets others go first after an attempt that failed.
+    fn pause(&self, attempt: u32) {
+        let step = CHANGE_PAUSE_STEP * (1 + std::process::id() % 8);
+        clock::sleep((step * attempt).min(CHANGE_PAUSE_MAX));
+    }
+
+    fn contended(&self) -> RegistryError {
+        let place = self.place().to_owned();
+        RegistryError::Contended { place, attempts: CHANGE_ATTEMPTS_MAX }
+    }
+}
+
+/// What a change wants to do.
+enum Next {
+    /// Nothing: the record is as it should be.
+    Keep,
+    /// To write another record, and to remove an entry.
+    Replace(Record, Option<String>),
+}

@@ -1,0 +1,84 @@
+//! Members in processes of their own, which may be killed: this test binary, started again.
+
+use crate::world::{compute_server, memory_server, sleep_ms};
+use membership::{ClusterFile, Registry};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Who the process is to be, and the file of its cluster.
+const ROLE: &str = "MEMBERSHIP_TEST_ROLE";
+const FILE: &str = "MEMBERSHIP_TEST_FILE";
+/// What its lines begin with, among those of the test harness.
+const MARK: &str = "child: ";
+
+/// Another process that wants to be a member.
+pub struct Process {
+    child: Child,
+    lines: BufReader<std::process::ChildStdout>,
+}
+
+impl Process {
+    /// Starts one that becomes a memory server with this number, or a compute server.
+    pub fn start(cluster: &Path, number: Option<u16>) -> Self {
+        let role = number.map_or("compute".to_owned(), |number| number.to_string());
+        let mut child = Command::new(std::env::current_exe().expect("this test runs"))
+            .args(["--exact", "child::process", "--nocapture"])
+            .env(ROLE, role)
+            .env(FILE, cluster)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a test starts again");
+        let lines = BufReader::new(child.stdout.take().expect("it is piped"));
+        Self { child, lines }
+    }
+
+    /// What it says next.
+    pub fn line(&mut self) -> String {
+        loop {
+            let mut line = String::new();
+            let count = self.lines.read_line(&mut line).expect("it writes text");
+            assert!(count > 0, "the process ended without a word");
+            if let Some((_, said)) = line.trim_end().split_once(MARK) {
+                return said.to_owned();
+            }
+        }
+    }
+
+    /// Ends it at once.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it is ours");
+        self.child.wait().expect("it is ours");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Joins, says how that ended, and says when the lease is lost. Nothing to do when started as a test.
+#[test]
+fn process() {
+    let (Ok(role), Ok(file)) = (std::env::var(ROLE), std::env::var(FILE)) else { return };
+    let cluster = ClusterFile::load(file.as_ref(), &[]).expect("a test wrote it");
+    let member = match role.parse() {
+        Ok(number) => memory_server(number),
+        Err(_) => compute_server(),
+    };
+    let identity = member.identity;
+    let joined =
+        Registry::open(&cluster).and_then(|registry| registry.join(member, Duration::ZERO));
+    let lease = match joined {
+        Ok(lease) => lease,
+        Err(error) => return println!("{MARK}refused: {error}"),
+    };
+    println!("{MARK}joined {identity}");
+    while !lease.is_lost() {
+        sleep_ms(10);
+    }
+    println!("{MARK}lost");
+}

@@ -1,0 +1,82 @@
+//! What can happen to the files of a development cluster.
+
+use crate::world::{PATIENCE, World, compute_server, join, memory_server, now, refusal, sleep_ms};
+use membership::{ClusterFile, ClusterId, Registry};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
+#[test]
+fn another_cluster_in_the_same_directory_is_refused() {
+    let world = World::file();
+    let _lease = join(&world.open(), memory_server(0));
+    let other = ClusterFile { id: ClusterId::draw(), ..world.cluster.clone() };
+    let sentence = refusal(Registry::open(&other).map(|_| ()));
+    assert!(
+        sentence.contains("belongs to cluster `test`") && sentence.contains("directory"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn whose_entry_is_removed_has_lost_its_lease() {
+    let world = World::file();
+    let registry = world.open();
+    let lease = join(&registry, memory_server(0));
+    let other = join(&registry, compute_server());
+    assert!(!lease.is_lost());
+    std::fs::remove_file(world.cluster.directory.join("registry/memory-0")).expect("it is there");
+    let deadline = now() + PATIENCE;
+    while !lease.is_lost() {
+        assert!(now() < deadline, "nobody told it");
+        sleep_ms(10);
+    }
+    assert!(!other.is_lost());
+    assert_eq!(registry.map().expect("it answers").members, [other.member().clone()]);
+}
+
+#[test]
+fn a_dropped_lease_ends_as_if_its_process_had() {
+    let world = World::file();
+    let registry = world.open();
+    let lease = join(&registry, memory_server(0));
+    drop(lease);
+    let map = registry.map().expect("it answers");
+    assert_eq!((map.epoch, map.members.len()), (2, 0));
+}
+
+#[test]
+fn what_others_wrote_there_is_named() {
+    let world = World::file();
+    let _lease = join(&world.open(), memory_server(0));
+    let record = world.cluster.directory.join("registry/record");
+    std::fs::write(&record, "{ \"clus").expect("it is ours");
+    let sentence = refusal(Registry::open(&world.cluster).map(|_| ()));
+    let path = world.cluster.directory.display().to_string();
+    assert!(sentence.contains("`record` of") && sentence.contains(&path), "{sentence}");
+}
+
+#[test]
+fn directories_that_others_may_write_are_refused() {
+    let world = World::file();
+    world.open();
+    let directory = world.cluster.directory.join("registry");
+    std::fs::set_permissions(&directory, Permissions::from_mode(0o777)).expect("it is ours");
+    let sentence = refusal(Registry::open(&world.cluster).map(|_| ()));
+    assert!(sentence.contains("others may write it") && sentence.contains("chmod"), "{sentence}");
+    let file = ClusterFile { directory: "/dev/null/state".into(), ..world.cluster.clone() };
+    let sentence = refusal(Registry::open(&file).map(|_| ()));
+    assert!(sentence.starts_with("the directory /dev/null/state cannot be used"), "{sentence}");
+}
+
+#[test]
+fn a_lock_that_is_never_given_back_is_named() {
+    let world = World::file();
+    let registry = world.open();
+    let lock =
+        std::fs::File::open(world.cluster.directory.join("registry/lock")).expect("it is there");
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("it is free");
+    let start = now();
+    let sentence = refusal(registry.map());
+    assert!(sentence.contains("`lock` was held by another process"), "{sentence}");
+    assert!(start.elapsed() < PATIENCE);
+}

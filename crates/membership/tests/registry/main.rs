@@ -1,0 +1,32 @@
+//! What every registry has to do, by one name for each: files, and a real etcd.
+
+mod child;
+mod file_only;
+mod suite;
+mod world;
+
+macro_rules! in_every_world {
+    ($($test:ident)*) => {
+        mod file {
+            $(#[test]
+            fn $test() {
+                crate::suite::$test(&crate::world::World::file());
+            })*
+        }
+    };
+}
+
+in_every_world! {
+    members_join_and_leave_and_every_change_is_an_epoch
+    whoever_restarts_is_somebody_else
+    one_of_many_gets_a_number
+    a_number_is_waited_for
+    a_killed_member_is_taken_out_and_its_number_is_free
+    epochs_only_grow_under_concurrent_bumps
+    the_root_is_set_once
+    a_database_goes_with_its_memory_servers
+    memory_servers_are_waited_for
+    followers_learn_of_every_change
+    other_versions_are_refused
+    clusters_never_mix
+}

@@ -1,0 +1,311 @@
+//! The tests that every registry passes.
+
+use crate::child::Process;
+use crate::world::{
+    PATIENCE, World, await_map, compute_server, join, memory_server, now, refusal, sleep_ms,
+};
+use layout::{GlobalPtr, NodeId, RegionId};
+use membership::{
+    ClusterFile, ClusterId, ClusterMap, DatabaseRoot, FabricKind, Lease, OracleKind, Program,
+    Registry, RegistryError, Role,
+};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Barrier, Mutex};
+use std::time::Duration;
+
+pub fn members_join_and_leave_and_every_change_is_an_epoch(world: &World) {
+    let registry = world.open();
+    assert_eq!(registry.map().expect("it answers").epoch, 0);
+    let one = join(&registry, memory_server(1));
+    let zero = join(&registry, memory_server(0));
+    let compute = [join(&registry, compute_server()), join(&registry, compute_server())];
+    assert_eq!(compute.each_ref().map(|lease| lease.member().number), [0, 1]);
+    let map = registry.map().expect("it answers");
+    assert_eq!((map.epoch, map.cluster), (4, world.cluster.id));
+    let memory: Vec<_> = map.memory_servers().cloned().collect();
+    assert_eq!(memory, [zero.member().clone(), one.member().clone()]);
+    assert_eq!(map.memory_server(NodeId(1)), Some(one.member()));
+    assert_eq!(map.member(compute[1].member().identity), Some(compute[1].member()));
+    assert_eq!(map.compute_servers().count(), 2);
+    let [first, second] = compute;
+    first.leave().expect("it may leave");
+    assert_eq!(registry.map().expect("it answers").epoch, 5);
+    // The lowest number that is free.
+    let third = join(&registry, compute_server());
+    assert_eq!((third.member().number, registry.map().expect("it answers").epoch), (0, 6));
+    for lease in [zero, one, second, third] {
+        assert!(!lease.is_lost());
+        lease.leave().expect("it may leave");
+    }
+    let map = registry.map().expect("it answers");
+    assert_eq!((map.epoch, map.members), (10, Vec::new()));
+}
+
+pub fn whoever_restarts_is_somebody_else(world: &World) {
+    let registry = world.open();
+    let region_key = |lease: &Lease| match lease.member().role {
+        Role::Memory { region_key, .. } => region_key,
+        Role::Compute => unreachable!("it is a memory server"),
+    };
+    let first = join(&registry, memory_server(0));
+    let before = (first.member().identity, region_key(&first));
+    first.leave().expect("it may leave");
+    let second = join(&registry, memory_server(0));
+    assert_ne!(before.0, second.member().identity);
+    assert_ne!(before.1, region_key(&second));
+    let map = registry.map().expect("it answers");
+    assert_eq!(map.member(before.0), None);
+    assert_eq!(map.memory_servers().collect::<Vec<_>>(), [second.member()]);
+}
+
+pub fn one_of_many_gets_a_number(world: &World) {
+    let barrier = Barrier::new(6);
+    let outcomes: Vec<Result<Lease, RegistryError>> = std::thread::scope(|scope| {
+        let racers: Vec<_> = (0..6)
+            .map(|_| {
+                scope.spawn(|| {
+                    let registry = world.open();
+                    barrier.wait();
+                    registry.join(memory_server(0), Duration::ZERO)
+                })
+            })
+            .collect();
+        racers.into_iter().map(|racer| racer.join().expect("it does not panic")).collect()
+    });
+    let (winners, losers): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
+    assert_eq!((winners.len(), losers.len()), (1, 5));
+    let winner = winners.into_iter().next().expect("there is one").expect("it is one");
+    for loser in losers {
+        let sentence = refusal(loser);
+        let words =
+            format!("the number 0 is taken by memory server 0 (process {}", std::process::id());
+        assert!(sentence.starts_with(&words) && sentence.contains("take another"), "{sentence}");
+    }
+    let map = world.open().map().expect("it answers");
+    assert_eq!(map.members, [winner.member().clone()]);
+    assert_eq!(map.epoch, 1, "those who lost have changed nothing");
+    // The same among processes.
+    let mut processes = [(); 2].map(|()| Process::start(&world.path(), Some(1)));
+    let mut said = processes.each_mut().map(Process::line);
+    said.sort();
+    assert!(said[0].starts_with("joined") && said[1].contains("the number 1 is taken"), "{said:?}");
+}
+
+pub fn a_number_is_waited_for(world: &World) {
+    let registry = world.open();
+    let first = join(&registry, memory_server(0));
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| world.open().join(memory_server(0), PATIENCE));
+        sleep_ms(200);
+        first.leave().expect("it may leave");
+        let second = second.join().expect("it does not panic").expect("the number is free");
+        assert_eq!(registry.map().expect("it answers").members, [second.member().clone()]);
+    });
+}
+
+pub fn a_killed_member_is_taken_out_and_its_number_is_free(world: &World) {
+    let registry = world.open();
+    let compute = join(&registry, compute_server());
+    let mut process = Process::start(&world.path(), Some(0));
+    let said = process.line();
+    let identity: u64 =
+        said.strip_prefix("joined ").and_then(|id| id.parse().ok()).expect("it joined");
+    let before = registry.map().expect("it answers");
+    assert!(before.member(identity).is_some());
+    process.kill();
+    let start = now();
+    let after = await_map(&registry, |map| map.member(identity).is_none());
+    assert!(start.elapsed() < world.death_noticed_within(), "{:?}", start.elapsed());
+    assert_eq!(after.epoch, before.epoch + 1);
+    assert_eq!(after.members, [compute.member().clone()]);
+    assert_eq!(registry.map().expect("it answers"), after, "once is enough");
+    let _next = join(&registry, memory_server(0));
+}
+
+pub fn epochs_only_grow_under_concurrent_bumps(world: &World) {
+    let _member = join(&world.open(), compute_server());
+    let seen = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let registry = world.open();
+                let mut last = 0;
+                for _ in 0..20 {
+                    let epoch = registry.bump_epoch().expect("it answers");
+                    assert!(epoch > last, "{epoch} after {last}");
+                    last = epoch;
+                    seen.lock().expect("nobody panics").push(epoch);
+                    assert!(registry.map().expect("it answers").epoch >= epoch);
+                }
+            });
+        }
+    });
+    let seen: BTreeSet<u64> = seen.into_inner().expect("nobody panics").into_iter().collect();
+    assert_eq!(seen.len(), 80, "every bump has an epoch of its own");
+    assert_eq!(world.open().map().expect("it answers").epoch, *seen.last().expect("there are 80"));
+}
+
+fn root(servers: &[&Lease], offset: u64) -> DatabaseRoot {
+    DatabaseRoot {
+        oracle: GlobalPtr::new(RegionId(0), offset),
+        slots: 64,
+        snapshots: OracleKind::Frozen,
+        transaction_time_ms: 10_000,
+        servers: servers.iter().map(|lease| lease.member().identity).collect(),
+    }
+}
+
+pub fn the_root_is_set_once(world: &World) {
+    let registry = world.open();
+    let servers = [0, 1].map(|number| join(&registry, memory_server(number)));
+    assert_eq!(registry.map().expect("it answers").database().expect("none is lost"), None);
+    let barrier = Barrier::new(4);
+    let roots: Vec<(DatabaseRoot, DatabaseRoot)> = std::thread::scope(|scope| {
+        let racers: Vec<_> = (1..=4)
+            .map(|number| {
+                let mine = root(&servers.each_ref(), number * 4096);
+                let barrier = &barrier;
+                scope.spawn(move || {
+                    let registry = world.open();
+                    barrier.wait();
+                    let holds = registry.set_root(&mine).expect("it answers");
+                    (mine, holds)
+                })
+            })
+            .collect();
+        racers.into_iter().map(|racer| racer.join().expect("it does not panic")).collect()
+    });
+    assert_eq!(roots.iter().filter(|(mine, holds)| mine == holds).count(), 1);
+    let map = registry.map().expect("it answers");
+    for (_, holds) in &roots {
+        assert_eq!(map.database().expect("none is lost"), Some(holds));
+    }
+    // A root that was set may be set again, by whom the answer did not reach.
+    assert_eq!(registry.set_root(&roots[0].1).as_ref(), Ok(&roots[0].1));
+}
+
+pub fn a_database_goes_with_its_memory_servers(world: &World) {
+    let registry = world.open();
+    let [zero, one] = [0, 1].map(|number| join(&registry, memory_server(number)));
+    let first = root(&[&zero, &one], 4096);
+    registry.set_root(&first).expect("it answers");
+    one.leave().expect("it may leave");
+    let one = join(&registry, memory_server(1));
+    let map = registry.map().expect("it answers");
+    let sentence = refusal(map.database());
+    assert!(
+        sentence.contains("memory server 1") && sentence.contains("start all anew"),
+        "{sentence}"
+    );
+    // Whoever comes too late with a root of its own does not replace it.
+    assert_eq!(registry.set_root(&root(&[&zero, &one], 8192)).as_ref(), Ok(&first));
+    zero.leave().expect("it may leave");
+    assert_eq!(registry.map().expect("it answers").database().expect("all are gone"), None);
+    let sentence = refusal(registry.set_root(&first));
+    assert!(sentence.contains("memory server 0, which is not in the cluster"), "{sentence}");
+    let zero = join(&registry, memory_server(0));
+    let second = root(&[&zero, &one], 8192);
+    assert_eq!(registry.set_root(&second).as_ref(), Ok(&second));
+    assert_eq!(
+        registry.map().expect("it answers").database().expect("none is lost"),
+        Some(&second)
+    );
+}
+
+pub fn memory_servers_are_waited_for(world: &World) {
+    let registry = world.open();
+    let _zero = join(&registry, memory_server(0));
+    let patience = Duration::from_millis(1500);
+    let start = now();
+    let sentence = refusal(registry.wait_for_memory_servers(3, patience, &mut |_| {}));
+    assert!(start.elapsed() >= patience && start.elapsed() < 4 * patience, "{:?}", start.elapsed());
+    let words = "after 1 s there are 1 of 3 memory servers, 1, 2 not";
+    assert!(sentence.starts_with(words), "{sentence}");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let mut counts = Vec::new();
+            let mut progress = |map: &ClusterMap| counts.push(map.memory_servers().count());
+            let map = world.open().wait_for_memory_servers(3, PATIENCE, &mut progress);
+            (map.expect("they come"), counts)
+        });
+        sleep_ms(200);
+        let one = join(&registry, memory_server(1));
+        sleep_ms(200);
+        let two = join(&registry, memory_server(2));
+        let (map, counts) = waiting.join().expect("it does not panic");
+        assert_eq!(map.memory_servers().count(), 3);
+        assert_eq!(counts, [1, 2, 3]);
+        drop((one, two));
+    });
+}
+
+pub fn followers_learn_of_every_change(world: &World) {
+    let registry = world.open();
+    let maps: Arc<Mutex<Vec<ClusterMap>>> = Arc::default();
+    let told = maps.clone();
+    let changed = move |map: &ClusterMap| told.lock().expect("nobody panics").push(map.clone());
+    let follower = registry.follow(Duration::from_millis(20), changed).expect("a thread starts");
+    let count = || maps.lock().expect("nobody panics").len();
+    let await_count = |wanted| {
+        let deadline = now() + PATIENCE;
+        while count() < wanted {
+            assert!(now() < deadline, "{wanted} maps were never told");
+            sleep_ms(10);
+        }
+    };
+    await_count(1);
+    let memory = join(&registry, memory_server(0));
+    await_count(2);
+    registry.set_root(&root(&[&memory], 4096)).expect("it answers");
+    await_count(3);
+    sleep_ms(100);
+    drop(follower);
+    memory.leave().expect("it may leave");
+    sleep_ms(100);
+    let maps = maps.lock().expect("nobody panics");
+    assert_eq!(maps.iter().map(|map| map.epoch).collect::<Vec<_>>(), [0, 1, 1]);
+    assert_eq!(maps.iter().map(|map| map.root.is_some()).collect::<Vec<_>>(), [false, false, true]);
+}
+
+pub fn other_versions_are_refused(world: &World) {
+    let newer = Program { version: "99.0".to_owned(), ..Program::this() };
+    let otherwise = Program { format: 99, ..Program::this() };
+    let registry = world.open();
+    // Before anybody is there all are welcome.
+    let early = Registry::open_as(&world.cluster, newer.clone()).expect("nobody is there");
+    let lease = join(&registry, memory_server(0));
+    for other in [&newer, &otherwise] {
+        let sentence = refusal(Registry::open_as(&world.cluster, other.clone()).map(|_| ()));
+        let words = format!("memory server 0 is {} and this is {other}; stop it", Program::this());
+        assert!(sentence.starts_with(&words), "{sentence}");
+    }
+    assert!(refusal(early.join(compute_server(), Duration::ZERO)).contains("99.0"));
+    lease.leave().expect("it may leave");
+    let lease = join(&early, memory_server(0));
+    assert_eq!(lease.member().program, newer);
+    assert!(refusal(registry.map()).contains("memory server 0 is namdb 99.0"));
+}
+
+pub fn clusters_never_mix(world: &World) {
+    let registry = world.open();
+    let lease = join(&registry, memory_server(0));
+    // A file that was copied and renamed, with the same id.
+    let copied = ClusterFile { name: "copy".to_owned(), ..world.cluster.clone() };
+    let sentence = refusal(Registry::open(&copied).map(|_| ()));
+    let words = format!("belongs to cluster `test` ({}), not to `copy`", world.cluster.id);
+    assert!(sentence.contains(&words) && sentence.contains("an id"), "{sentence}");
+    // Another cluster, by chance of the same name.
+    let fresh = ClusterFile::development("test", FabricKind::Tcp, &[1 << 30], 0);
+    let id: ClusterId = fresh.id;
+    let other = ClusterFile {
+        id,
+        directory: world.cluster.directory.join("other"),
+        ..world.cluster.clone()
+    };
+    let others = Registry::open(&other).expect("it answers");
+    let theirs = join(&others, memory_server(0));
+    assert_eq!(registry.map().expect("it answers").members, [lease.member().clone()]);
+    assert_eq!(others.map().expect("it answers").members, [theirs.member().clone()]);
+    theirs.leave().expect("it may leave");
+    assert_eq!(registry.map().expect("it answers").epoch, 1);
+}

@@ -1,0 +1,121 @@
+//! Where the tests run: a registry of their own for each.
+
+use layout::NodeId;
+use membership::{
+    Addresses, ClusterFile, ClusterMap, FabricKind, Lease, Member, Registry, RegistryError,
+};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Bytes of the regions that nobody makes.
+pub const REGION_BYTES: u64 = 64 << 20;
+/// Long enough for anything that is not meant to fail.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A cluster that nobody has joined.
+pub struct World {
+    pub cluster: ClusterFile,
+    folder: Folder,
+}
+
+/// A folder that goes with its owner.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("namdb-membership-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path).expect("a new folder");
+        Self(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).expect("nobody else has removed it");
+    }
+}
+
+impl World {
+    /// A development cluster.
+    pub fn file() -> Self {
+        Self::with(|_| {})
+    }
+
+    fn with(set: impl FnOnce(&mut ClusterFile)) -> Self {
+        let folder = Folder::new();
+        let mut cluster = ClusterFile::development("test", FabricKind::Tcp, &[REGION_BYTES; 2], 1);
+        cluster.directory = folder.path().join("state");
+        cluster.lease_seconds = 2;
+        set(&mut cluster);
+        Self { cluster, folder }
+    }
+
+    /// The registry, as one process opens it.
+    pub fn open(&self) -> Registry {
+        Registry::open(&self.cluster).expect("it answers")
+    }
+
+    /// Within what time a killed member is known to be dead.
+    pub fn death_noticed_within(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    /// The cluster's file, for another process.
+    pub fn path(&self) -> PathBuf {
+        let path = self.folder.path().join("cluster.toml");
+        std::fs::write(&path, self.cluster.to_toml()).expect("the folder is ours");
+        path
+    }
+}
+
+/// A memory server that nobody reaches.
+pub fn memory_server(number: u16) -> Member {
+    let tcp = Some(format!("127.0.0.1:{}", 7400 + number));
+    Member::memory_server(NodeId(number), REGION_BYTES, Addresses { tcp, ..Addresses::default() })
+}
+
+/// A compute server that nobody reaches.
+pub fn compute_server() -> Member {
+    Member::compute_server(Addresses::default())
+}
+
+pub fn join(registry: &Registry, member: Member) -> Lease {
+    registry.join(member, Duration::ZERO).expect("it may join")
+}
+
+/// The sentence of a refusal.
+pub fn refusal<T>(outcome: Result<T, RegistryError>) -> String {
+    outcome.err().expect("it is refused").to_string()
+}
+
+/// Looks at the map until it is as it should be.
+#[track_caller]
+pub fn await_map(registry: &Registry, is_right: impl Fn(&ClusterMap) -> bool) -> ClusterMap {
+    let deadline = now() + PATIENCE;
+    loop {
+        let map = registry.map().expect("the registry answers");
+        if is_right(&map) {
+            return map;
+        }
+        assert!(now() < deadline, "after {PATIENCE:?} the map is {map:?}");
+        sleep_ms(10);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests of real processes measure real time")]
+pub fn now() -> Instant {
+    Instant::now()
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests of real processes take real time")]
+pub fn sleep_ms(duration_ms: u64) {
+    std::thread::sleep(Duration::from_millis(duration_ms));
+}

@@ -1,0 +1,104 @@
+//! The promises that simulated worlds can break, one at a time: each test whose promise it is must fail then.
+
+use crate::fabrics::simulated::Simulated;
+use crate::stage::{Outcome, give};
+use crate::test::Test;
+use crate::tests;
+use sim::BrokenPromises;
+
+/// All promises kept.
+pub const NONE: BrokenPromises = BrokenPromises {
+    whole_words: false,
+    write_before_later: false,
+    atomic_before_later: false,
+    fence: false,
+    untorn_rows: false,
+    fitting_misses: false,
+    visible_when_complete: false,
+    atomics_exclude: false,
+    failed_swap_writes_nothing: false,
+    atomics_with_cpu: false,
+    answered_once: false,
+    buffers_until_complete: false,
+    completes_once: false,
+};
+/// Words come in halves.
+pub const HALVES: BrokenPromises = BrokenPromises { whole_words: true, ..NONE };
+/// Writes are overtaken.
+pub const WRITES: BrokenPromises = BrokenPromises { write_before_later: true, ..NONE };
+/// Atomics are overtaken.
+pub const ATOMICS: BrokenPromises = BrokenPromises { atomic_before_later: true, ..NONE };
+/// Fences are ignored.
+pub const FENCE: BrokenPromises = BrokenPromises { fence: true, ..NONE };
+/// Rows arrive torn.
+pub const UNTORN: BrokenPromises = BrokenPromises { untorn_rows: true, ..NONE };
+/// Misses come with words of another time.
+pub const MISSES: BrokenPromises = BrokenPromises { fitting_misses: true, ..NONE };
+/// Complete writes are seen later.
+pub const VISIBLE: BrokenPromises = BrokenPromises { visible_when_complete: true, ..NONE };
+/// Atomics lose each other's effect.
+pub const EXCLUDE: BrokenPromises = BrokenPromises { atomics_exclude: true, ..NONE };
+/// Swaps that fail write back what they found.
+pub const FAILED: BrokenPromises = BrokenPromises { failed_swap_writes_nothing: true, ..NONE };
+/// Plain writes fall into atomics.
+pub const WITH_CPU: BrokenPromises = BrokenPromises { atomics_with_cpu: true, ..NONE };
+/// Handlers run again for a repeated call.
+pub const ANSWERED: BrokenPromises = BrokenPromises { answered_once: true, ..NONE };
+/// Buffers of dropped futures are used for something else.
+pub const BUFFERS: BrokenPromises = BrokenPromises { buffers_until_complete: true, ..NONE };
+/// A second completion is taken for that of a later batch.
+pub const COMPLETES: BrokenPromises = BrokenPromises { completes_once: true, ..NONE };
+
+/// All switches by name.
+pub const ALL: [(&str, BrokenPromises); 13] = [
+    ("whole_words", HALVES),
+    ("write_before_later", WRITES),
+    ("atomic_before_later", ATOMICS),
+    ("fence", FENCE),
+    ("untorn_rows", UNTORN),
+    ("fitting_misses", MISSES),
+    ("visible_when_complete", VISIBLE),
+    ("atomics_exclude", EXCLUDE),
+    ("failed_swap_writes_nothing", FAILED),
+    ("atomics_with_cpu", WITH_CPU),
+    ("answered_once", ANSWERED),
+    ("buffers_until_complete", BUFFERS),
+    ("completes_once", COMPLETES),
+];
+
+/// The name of a switch.
+pub fn name(broken: &BrokenPromises) -> &'static str {
+    let found = ALL.iter().find(|(_, switch)| switch == broken);
+    found.map_or("no switch alone", |(name, _)| name)
+}
+
+/// Gives every test without each promise that it names, in up to `seeds` worlds of both kinds. Answers, for each
+/// pair of test and promise, how it failed, and as errors those that did not.
+pub fn try_all(seeds: u64) -> Result<Vec<String>, Vec<String>> {
+    let (mut failed, mut passed) = (Vec::new(), Vec::new());
+    let coherent = tests::all();
+    for test in tests::all() {
+        for &broken in test.broken {
+            let name = name(&broken);
+            let other = coherent.iter().find(|other: &&Test<_>| other.name == test.name);
+            let found = failure(&Simulated::<false> { seeds, broken }, &test).or_else(|| {
+                failure(&Simulated::<true> { seeds, broken }, other.expect("the list is the same"))
+            });
+            match found {
+                Some(how) => failed.push(format!("{} without {name}: {how}", test.name)),
+                None => passed.push(format!("{} passes without {name}", test.name)),
+            }
+        }
+    }
+    if passed.is_empty() { Ok(failed) } else { Err(passed) }
+}
+
+fn failure<const COHERENT: bool>(
+    stage: &Simulated<COHERENT>,
+    test: &Test<sim::Endpoint<COHERENT>>,
+) -> Option<String> {
+    match give(stage, test) {
+        Outcome::Failed(how) => Some(how),
+        _ => None,
+    }
+}

@@ -1,0 +1,4 @@
+//! The fabrics.
+
+pub mod local;
+pub mod simulated;

@@ -1,0 +1,102 @@
+//! The fabrics `sim` and `sim-coherent`: parties are tasks in virtual time, each run a world as hostile as the
+//! contract allows.
+
+use crate::party::{Party, REGION_BYTES};
+use crate::service::{ECHO, Echo};
+use crate::stage::{Runs, Stage};
+use crate::test::{Disturbance, Report, Test};
+use layout::{NodeId, WORD_BYTES};
+use sim::{BrokenPromises, Endpoint, FaultKind, FaultRate, SimConfig, World};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Rounds of each world: there are many worlds.
+const ROUNDS: u64 = 6;
+const PATIENCE_NS: u64 = 50_000_000;
+/// Latest moment of a disturbance.
+const DISTURBED_NS: u64 = 100_000;
+/// An atomic lasts at least this long.
+const ATOMIC_WINDOW_NS: u64 = 500;
+
+/// Simulated worlds, in which a promise may be broken.
+pub struct Simulated<const COHERENT: bool> {
+    /// Worlds per test.
+    pub seeds: u64,
+    /// What their fabric does not keep.
+    pub broken: BrokenPromises,
+}
+
+/// What became of each party; nothing of those that still wait or were killed.
+type Reports = Rc<RefCell<Vec<Option<Report>>>>;
+
+impl<const COHERENT: bool> Simulated<COHERENT> {
+    fn config(&self, seed: u64, test: &str) -> SimConfig {
+        let words = REGION_BYTES / WORD_BYTES;
+        let mut config = SimConfig::hostile(seed).named(test).with_servers(&[words, words]);
+        config.broken = self.broken;
+        config.atomic_window_ns = config.atomic_window_ns.max(ATOMIC_WINDOW_NS);
+        if seed.is_multiple_of(2) {
+            config.duplicate_call_one_in = 1;
+            config = config.with_fault(FaultKind::DuplicateCompletion, FaultRate::new(1, 1));
+        }
+        config
+    }
+
+    fn world(&self, seed: u64, test: &str) -> World<COHERENT> {
+        let world = World::new(self.config(seed, test));
+        for node in [NodeId(0), NodeId(1)] {
+            world.register(node, ECHO, Echo::of(node));
+        }
+        world
+    }
+}
+
+impl<const COHERENT: bool> Stage for Simulated<COHERENT> {
+    type Env = Endpoint<COHERENT>;
+
+    fn name(&self) -> &'static str {
+        if COHERENT { "sim-coherent" } else { "sim" }
+    }
+
+    fn runs(&self) -> Runs {
+        Runs { least: self.seeds, most: self.seeds, span: Duration::ZERO }
+    }
+
+    fn refuses(&self, _disturbance: Disturbance) -> Option<&'static str> {
+        None
+    }
+
+    fn play(&self, test: &Test<Self::Env>, run: u64) -> Result<Vec<Vec<u64>>, String> {
+        let world = self.world(run, test.name);
+        let reports: Reports = Rc::new(RefCell::new(vec![None; test.parties as usize]));
+        let mut envs = Vec::new();
+        for number in 0..test.parties {
+            let env = world.endpoint(world.compute_node(number as u16));
+            envs.push(env.clone());
+            let (count, rounds, patience_ns) = (test.parties, ROUNDS, PATIENCE_NS);
+            let play = (test.play)(Party { env: env.clone(), number, count, rounds, patience_ns });
+            let reports = reports.clone();
+            world.spawn_on(&env, async move {
+                let report = play.await;
+                reports.borrow_mut()[number as usize] = Some(report);
+            });
+        }
+        if let Some(disturbance) = test.disturbance {
+            // Primes apart, the moments of the runs are spread over the whole time.
+            world.run_for(run * 7919 % DISTURBED_NS);
+            match disturbance {
+                Disturbance::KillServer => world.kill_node(NodeId(1)),
+                Disturbance::KillParty => world.kill(&envs[1]),
+            }
+        }
+        let waiting = world.run_until_idle();
+        let reports = reports.take().into_iter().map(|report| report.unwrap_or(Ok(Vec::new())));
+        let reports: Result<Vec<_>, String> = reports.collect();
+        let reports = reports.map_err(|error| format!("{}: {error}", world.identity()))?;
+        if waiting > 0 {
+            return Err(format!("{}: {waiting} tasks wait for ever", world.identity()));
+        }
+        Ok(reports)
+    }
+}

@@ -1,0 +1,107 @@
+//! `suite` gives the tests of the suite, or some of them, on a chosen fabric and ends with a table.
+#![forbid(unsafe_code)]
+
+use clap::{Parser, ValueEnum};
+use std::process::ExitCode;
+use suite::fabrics::local::Local;
+use suite::fabrics::simulated::Simulated;
+use suite::table::Table;
+use suite::{Stage, breakage, stage, tests};
+
+/// Worlds per test.
+const SEEDS: u64 = 300;
+/// Worlds in which a broken promise must show.
+const BROKEN_SEEDS: u64 = 3000;
+
+/// A fabric by name.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Name {
+    /// Threads that share memory.
+    Local,
+    /// Simulated worlds without coherent memory.
+    Sim,
+    /// Simulated worlds with coherent memory.
+    SimCoherent,
+}
+
+/// What to run.
+#[derive(Parser)]
+#[command(about = "The tests that every fabric has to pass")]
+struct Options {
+    /// On this fabric; all of them unless told otherwise
+    #[arg(long, value_name = "NAME")]
+    fabric: Vec<Name>,
+    /// This test; all of them unless told otherwise
+    #[arg(long, value_name = "NAME")]
+    test: Vec<String>,
+    /// Give every test in simulated worlds that break its promise, where it has to fail
+    #[arg(long)]
+    broken: bool,
+    /// Print what each test is about, and run nothing
+    #[arg(long)]
+    list: bool,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let names = tests::names();
+    if let Some(unknown) = options.test.iter().find(|name| !names.contains(&name.as_str())) {
+        eprintln!("there is no test `{unknown}`, see --list");
+        return ExitCode::FAILURE;
+    }
+    if options.list {
+        list();
+        return ExitCode::SUCCESS;
+    }
+    if options.broken {
+        return try_broken();
+    }
+    let mut table = Table::default();
+    let all = Name::value_variants();
+    let fabrics = if options.fabric.is_empty() { all } else { &options.fabric };
+    for fabric in fabrics {
+        let (seeds, broken) = (SEEDS, breakage::NONE);
+        match fabric {
+            Name::Local => run(&Local, &options, &mut table),
+            Name::Sim => run(&Simulated::<false> { seeds, broken }, &options, &mut table),
+            Name::SimCoherent => run(&Simulated::<true> { seeds, broken }, &options, &mut table),
+        }
+    }
+    let may_skip = std::env::var("NAMDB_CI").is_err();
+    let failures = table.failures(may_skip);
+    println!("{table}{} passed, {failures} failed", table.passes());
+    if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn run<S: Stage>(stage: &S, options: &Options, table: &mut Table) {
+    for test in tests::all::<S::Env>() {
+        if options.test.is_empty() || options.test.iter().any(|wanted| wanted == test.name) {
+            let outcome = stage::give(stage, &test);
+            table.enter(test.name, stage.name(), test.seen, outcome);
+        }
+    }
+}
+
+fn try_broken() -> ExitCode {
+    match breakage::try_all(BROKEN_SEEDS) {
+        Ok(failures) => {
+            failures.iter().for_each(|failure| println!("{failure}"));
+            ExitCode::SUCCESS
+        }
+        Err(passed) => {
+            passed.iter().for_each(|passed| println!("{passed}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn list() {
+    for test in tests::all::<fabric::LocalEnv>() {
+        println!("{}", test.name);
+        println!("  promise   {}", test.promise);
+        println!("  falls if  {}", test.falls_if);
+        for broken in test.broken {
+            println!("  fails in a simulated world without {}", breakage::name(broken));
+        }
+    }
+}

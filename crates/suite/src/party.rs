@@ -1,0 +1,140 @@
+//! Who takes part in a test, and the words of the fabric by which they agree on where they are.
+
+use fabric::{Batch, Env};
+use layout::{GlobalPtr, RegionId};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+/// Bytes of each of the two memory servers' regions.
+pub const REGION_BYTES: u64 = 1 << 18;
+/// First byte behind what a region says of itself.
+const FIRST_BYTE: u64 = 4096;
+/// First word of server 1 at which parties meet; what is below is for tests.
+const MEETINGS: u64 = 4096;
+/// Most rounds for which there are words of their own, 16 on each server.
+pub const PLACES_MAX: u64 = 1024;
+
+/// One of those who take part in a test, with an endpoint of its own.
+pub struct Party<E> {
+    /// The endpoint.
+    pub env: E,
+    /// Which one, counted from 0.
+    pub number: u32,
+    /// How many there are.
+    pub count: u32,
+    /// How often to try what is to be tried: few times where many worlds are run, many where there is one.
+    pub rounds: u64,
+    /// Longest that it waits for the others.
+    pub patience_ns: u64,
+}
+
+/// Word `index` of memory server `server`, behind what its region says of itself.
+pub fn word(server: u16, index: u64) -> GlobalPtr {
+    GlobalPtr::new(RegionId(server), FIRST_BYTE + index * layout::WORD_BYTES)
+}
+
+impl<E: Env> Party<E> {
+    /// Posts a batch and waits for it.
+    pub async fn execute(&self, batch: Batch) -> Result<Batch, String> {
+        let result = self.env.execute(batch).await;
+        result.map_err(|error| format!("party {}: {error}", self.number))
+    }
+
+    /// Reads a word.
+    pub async fn read(&self, at: GlobalPtr) -> Result<u64, String> {
+        let mut batch = Batch::new();
+        let span = batch.read(at, 1);
+        Ok(self.execute(batch).await?.words(span)[0])
+    }
+
+    /// Reads words.
+    pub async fn read_all(&self, at: GlobalPtr, words: u32) -> Result<Vec<u64>, String> {
+        let mut batch = Batch::new();
+        let span = batch.read(at, words);
+        Ok(self.execute(batch).await?.words(span).to_vec())
+    }
+
+    /// Writes a word.
+    pub async fn write(&self, at: GlobalPtr, value: u64) -> Result<(), String> {
+        let mut batch = Batch::new();
+        batch.write_word(at, value);
+        self.execute(batch).await.map(drop)
+    }
+
+    /// Writes words.
+    pub async fn write_all(&self, at: GlobalPtr, values: &[u64]) -> Result<(), String> {
+        let mut batch = Batch::new();
+        let span = batch.put(values);
+        batch.write(at, span);
+        self.execute(batch).await.map(drop)
+    }
+
+    /// Adds to a word; answers what it held.
+    pub async fn add(&self, at: GlobalPtr, add: u64) -> Result<u64, String> {
+        let mut batch = Batch::new();
+        let swap = batch.fetch_and_add(at, add);
+        Ok(self.execute(batch).await?.found(swap))
+    }
+
+    /// Waits until all parties have come to meeting `place`; each is held once.
+    pub async fn meet(&self, place: u64) -> Result<(), String> {
+        let at = word(1, MEETINGS + place);
+        self.add(at, 1).await?;
+        self.wait_for(at, u64::from(self.count)).await
+    }
+
+    /// Waits until the word at `at` is at least `value`.
+    pub async fn wait_for(&self, at: GlobalPtr, value: u64) -> Result<(), String> {
+        let deadline = self.deadline();
+        while self.read(at).await? < value {
+            deadline.check(&self.env)?;
+            self.env.yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// A loop that waits for others checks this.
+    pub fn deadline(&self) -> Deadline {
+        let (number, patience_ns) = (self.number, self.patience_ns);
+        Deadline { number, patience_ns, at_ns: self.env.now_ns() + patience_ns }
+    }
+
+    /// An error, unless `is_so`.
+    pub fn expect(&self, is_so: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+        if is_so { Ok(()) } else { Err(format!("party {}: {}", self.number, what())) }
+    }
+}
+
+/// When a party has waited for too long.
+pub struct Deadline {
+    number: u32,
+    patience_ns: u64,
+    at_ns: u64,
+}
+
+impl Deadline {
+    /// An error when it has passed.
+    pub fn check(&self, env: &impl Env) -> Result<(), String> {
+        if env.now_ns() < self.at_ns {
+            return Ok(());
+        }
+        let milliseconds = self.patience_ns / 1_000_000;
+        Err(format!("party {} has waited for the others for {milliseconds} ms", self.number))
+    }
+}
+
+/// Waits for `first`, but drops it when `second` is ready before.
+pub async fn unless<T>(
+    first: impl Future<Output = T>,
+    second: impl Future<Output = ()>,
+) -> Option<T> {
+    let (mut first, mut second) = (pin!(first), pin!(second));
+    poll_fn(|context| {
+        if let Poll::Ready(value) = first.as_mut().poll(context) {
+            return Poll::Ready(Some(value));
+        }
+        second.as_mut().poll(context).map(|()| None)
+    })
+    .await
+}

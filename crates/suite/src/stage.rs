@@ -1,0 +1,93 @@
+//! A fabric on which plays are given.
+
+use crate::test::{Disturbance, Need, Test};
+use fabric::{Env, Fabric};
+use std::time::{Duration, Instant};
+
+/// What came of a test on one fabric.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It passed, having seen so often what it is about.
+    Passed(u64),
+    /// What was found wrong.
+    Failed(String),
+    /// The fabric has nothing to which the test could apply, for this reason.
+    Cannot(String),
+    /// Something is absent that the test needs.
+    Skipped {
+        /// What.
+        reason: String,
+        /// Whether it is hardware, which nobody can demand of a machine.
+        is_hardware: bool,
+    },
+}
+
+/// How many runs of a play there are: more than `least` only for so long, or while nothing of what the test is
+/// about has been seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Runs {
+    /// So many in any case.
+    pub least: u64,
+    /// No more than these.
+    pub most: u64,
+    /// How long to go on.
+    pub span: Duration,
+}
+
+/// A fabric on which plays are given.
+pub trait Stage {
+    /// The parties' endpoints.
+    type Env: Env;
+
+    /// Its name in tables and on the command line.
+    fn name(&self) -> &'static str;
+
+    /// How often to give each play.
+    fn runs(&self) -> Runs;
+
+    /// Why a play cannot be disturbed in this way, if it cannot.
+    fn refuses(&self, disturbance: Disturbance) -> Option<&'static str>;
+
+    /// Gives a play with fresh memory; answers the parties' reports, or the first thing that was wrong.
+    fn play(&self, test: &Test<Self::Env>, run: u64) -> Result<Vec<Vec<u64>>, String>;
+}
+
+/// Gives the play of `test` as often as the stage wants it, and judges.
+pub fn give<S: Stage>(stage: &S, test: &Test<S::Env>) -> Outcome {
+    let lacks = test.needs.iter().find_map(|&need| lacks::<S::Env>(need));
+    let refuses = test.disturbance.and_then(|disturbance| stage.refuses(disturbance));
+    if let Some(reason) = lacks.or(refuses) {
+        return Outcome::Cannot(reason.to_owned());
+    }
+    let Runs { least, most, span } = stage.runs();
+    let must_see = !test.seen.is_empty() && !test.is_information;
+    let mut seen = 0;
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "how often a play is given may depend on real time"
+    )]
+    let start = Instant::now();
+    for run in 0..most {
+        if run >= least && start.elapsed() >= span && (seen > 0 || !must_see) {
+            break;
+        }
+        match stage.play(test, run).and_then(|reports| (test.judge)(&reports)) {
+            Ok(count) => seen += count,
+            Err(error) => return Outcome::Failed(format!("run {run}: {error}")),
+        }
+    }
+    if must_see && seen == 0 {
+        return Outcome::Failed(format!("{most} runs without: {}", test.seen));
+    }
+    Outcome::Passed(seen)
+}
+
+fn lacks<E: Fabric>(need: Need) -> Option<&'static str> {
+    match need {
+        Need::Waiting if E::IMMEDIATE => {
+            Some("verbs are complete before anybody could stop waiting")
+        }
+        Need::CoherentMemory if !E::COHERENT => Some("memory is not coherent with processors"),
+        _ => None,
+    }
+}

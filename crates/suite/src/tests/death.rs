@@ -1,0 +1,102 @@
+//! Servers and parties that are killed while others work with them.
+
+use crate::party::{Party, word};
+use crate::service::ECHO;
+use crate::test::{Disturbance, Report, Test};
+use fabric::{Batch, CallError, Env, FabricError};
+use layout::NodeId;
+
+/// The server that is killed, and the one that lives on.
+const DEAD: u16 = 1;
+const ALIVE: u16 = 0;
+/// Longest from a server's death to the error of whoever waits for it.
+const BOUND_NS: u64 = 10_000_000_000;
+
+/// Tests of death.
+pub fn tests<E: Env>() -> Vec<Test<E>> {
+    vec![
+        Test {
+            name: "server-killed",
+            promise: "batches under way to a dead server end as unreachable, and so do all later ones and calls; \
+                      other servers are as good as before",
+            falls_if: "somebody waits for ever, or a batch that ended well was not carried out",
+            parties: 2,
+            disturbance: Some(Disturbance::KillServer),
+            play: |party| Box::pin(server_killed(party)),
+            seen: "batches that ended well before the server died",
+            ..Test::of_one()
+        },
+        Test {
+            name: "party-killed",
+            promise: "who dies in mid-batch leaves words whole and stops nobody else",
+            falls_if: "a server waits for the dead, or atomics of the dead are lost or doubled",
+            parties: 3,
+            disturbance: Some(Disturbance::KillParty),
+            play: |party| Box::pin(party_killed(party)),
+            seen: "batches of the others",
+            ..Test::of_one()
+        },
+    ]
+}
+
+/// Adds to words of both servers until the one is dead.
+async fn server_killed<E: Env>(party: Party<E>) -> Report {
+    let own = u64::from(party.number);
+    let mut done = 0;
+    let deadline = party.deadline();
+    let error = loop {
+        let mut batch = Batch::new();
+        batch.fetch_and_add(word(ALIVE, own), 1);
+        for index in 0..100 {
+            batch.fetch_and_add(word(DEAD, 128 * own + index), 1);
+        }
+        match party.env.execute(batch).await {
+            Ok(_) => done += 1,
+            Err(error) => break error,
+        }
+        deadline.check(&party.env)?;
+    };
+    let told = FabricError::Unreachable(NodeId(DEAD));
+    party.expect(error == told, || format!("a batch to a dead server ends as {error:?}"))?;
+    let start_ns = party.env.now_ns();
+    for _ in 0..3 {
+        let mut batch = Batch::new();
+        batch.read(word(DEAD, 0), 1);
+        let again = party.env.execute(batch).await.map(drop);
+        party.expect(again == Err(told.clone()), || format!("a later batch ends as {again:?}"))?;
+    }
+    let called = party.env.call(NodeId(DEAD), ECHO, vec![1]).await;
+    let nobody = Err(CallError::Unreachable(NodeId(DEAD)));
+    party.expect(called == nobody, || format!("a call to a dead server ends as {called:?}"))?;
+    let took_ns = party.env.now_ns() - start_ns;
+    party.expect(took_ns < BOUND_NS, || format!("told after {took_ns} ns"))?;
+    let counted = party.read(word(ALIVE, own)).await?;
+    // The last batch may have reached the living server.
+    party.expect(counted == done || counted == done + 1, || {
+        format!("{done} batches ended well, the living server has {counted}")
+    })?;
+    Ok(vec![done])
+}
+
+/// Party 1 works until it is killed; the others do their rounds, and find their own words right.
+async fn party_killed<E: Env>(party: Party<E>) -> Report {
+    let own = u64::from(party.number);
+    let mut done = 0;
+    let deadline = party.deadline();
+    while party.number == 1 || done < party.rounds {
+        let mut batch = Batch::new();
+        let words = batch.put(&[done + 1; 200]);
+        batch.write(word(0, 1024 + 256 * own), words);
+        batch.fetch_and_add(word(0, 16 * own), 1);
+        batch.fetch_and_add(word(0, 64), 1);
+        party.execute(batch).await?;
+        done += 1;
+        deadline.check(&party.env)?;
+    }
+    let counted = party.read(word(0, 16 * own)).await?;
+    party.expect(counted == done, || format!("{done} additions came to {counted}"))?;
+    let left = party.read_all(word(0, 1024 + 256 * own), 200).await?;
+    party
+        .expect(left == vec![done; 200], || format!("{done} was written, {left:?} stands there"))?;
+    Ok(vec![done])
+}

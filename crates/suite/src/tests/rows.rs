@@ -1,0 +1,134 @@
+//! Rows arrive untorn or marked as torn, while another party writes them.
+
+use crate::breakage::UNTORN;
+use crate::party::{Party, word};
+use crate::test::{Report, Test};
+use fabric::{Batch, Env};
+use layout::VersionWord;
+use layout::row::{Cover, HEADER, LINK, VERSION};
+
+/// Words of a row: header, image, and room for a checksum.
+const WORDS: u32 = 9;
+
+/// Tests of rows.
+pub fn tests<E: Env>() -> Vec<Test<E>> {
+    vec![
+        Test {
+            name: "rows-untorn",
+            promise: "read_row delivers an image as one write_row left it, or the version TORN",
+            falls_if: "a row is copied without looking at its version, or its checksum, again",
+            broken: &[UNTORN],
+            play: |party| Box::pin(untorn(party, Cover::All)),
+            seen: "images read between the first and the last",
+            ..Test::of_two()
+        },
+        Test {
+            name: "rows-untorn-but-link",
+            promise: "the same where the link word is written apart from the image",
+            falls_if: "a row is copied without looking at its version, or its checksum, again",
+            broken: &[UNTORN],
+            play: |party| Box::pin(untorn(party, Cover::AllButLink)),
+            seen: "images read between the first and the last",
+            ..Test::of_two()
+        },
+        Test {
+            name: "rows-installed",
+            promise: "of an installed row the link is seen first, then the image, then the header",
+            falls_if: "install_row writes in another order, or its words are reordered",
+            broken: &[UNTORN],
+            play: |party| Box::pin(installed(party)),
+            seen: "rows seen in the midst of an installation",
+            ..Test::of_two()
+        },
+    ]
+}
+
+/// Every word of the image tells its version.
+fn image(version: u64) -> [u64; WORDS as usize] {
+    let mut words = [version; WORDS as usize];
+    words[WORDS as usize - 1] = 0;
+    words
+}
+
+async fn untorn<E: Env>(party: Party<E>, cover: Cover) -> Report {
+    party.meet(0).await?;
+    if party.number == 0 {
+        return write_rows(&party, cover).await;
+    }
+    let (mut between, mut last) = (0, 0);
+    let deadline = party.deadline();
+    let mut batch = Batch::new();
+    while last < party.rounds {
+        batch.reset();
+        let span = batch.read_row(word(0, 0), WORDS, cover);
+        batch = party.execute(batch).await?;
+        let words = batch.words(span);
+        let version = words[VERSION as usize];
+        deadline.check(&party.env)?;
+        party.expect(words[HEADER as usize] == 0, || "write_row wrote a header".to_owned())?;
+        if version == VersionWord::TORN.word() {
+            continue;
+        }
+        party.expect(version >= last, || format!("version {version} came after {last}"))?;
+        let mut image = words[LINK as usize + 1..WORDS as usize - 1].iter();
+        let is_torn = image.any(|&word| word != version)
+            || cover == Cover::All && words[LINK as usize] != version;
+        party.expect(!is_torn, || format!("a torn row: {words:?}"))?;
+        between += u64::from(last > 0 && version > last);
+        last = version;
+    }
+    Ok(vec![between])
+}
+
+async fn write_rows<E: Env>(party: &Party<E>, cover: Cover) -> Report {
+    let mut batch = Batch::new();
+    for version in 1..=party.rounds {
+        batch.reset();
+        let (span, link) = (batch.put(&image(version)), batch.put(&[version]));
+        batch.write_row(word(0, 0), span, LINK, cover);
+        if cover == Cover::AllButLink {
+            batch.write(word(0, u64::from(LINK)), link);
+        }
+        batch = party.execute(batch).await?;
+    }
+    Ok(Vec::new())
+}
+
+async fn installed<E: Env>(party: Party<E>) -> Report {
+    party.meet(0).await?;
+    let mut batch = Batch::new();
+    if party.number == 0 {
+        for version in 1..=party.rounds {
+            batch.reset();
+            let span = batch.put(&image(version));
+            batch.install_row(word(0, 0), span, LINK + 1, Cover::AllButLink);
+            batch = party.execute(batch).await?;
+        }
+        return Ok(Vec::new());
+    }
+    let (mut under_way, mut last) = (0, 0);
+    let deadline = party.deadline();
+    while last < party.rounds {
+        batch.reset();
+        let header = batch.read(word(0, u64::from(HEADER)), 1);
+        batch.fence();
+        let row = batch.read_row(word(0, 0), WORDS, Cover::AllButLink);
+        batch.fence();
+        let link = batch.read(word(0, u64::from(LINK)), 1);
+        batch = party.execute(batch).await?;
+        let (header, link) = (batch.words(header)[0], batch.words(link)[0]);
+        let words = batch.words(row);
+        let version = words[VERSION as usize];
+        if version != VersionWord::TORN.word() {
+            party.expect(header <= version && version <= link, || {
+                format!("header {header}, then version {version}, then link {link}")
+            })?;
+            let is_torn = words[3..WORDS as usize - 1].iter().any(|&word| word != version);
+            party.expect(!is_torn, || format!("a torn row: {words:?}"))?;
+            under_way += u64::from(header < version);
+        }
+        last = header;
+        deadline.check(&party.env)?;
+    }
+    Ok(vec![under_way])
+}

@@ -1,0 +1,80 @@
+//! The aligned word is the atom; anything longer may be torn.
+
+use crate::breakage::HALVES;
+use crate::party::{Party, word};
+use crate::test::{Report, Test};
+use fabric::{Batch, Env};
+
+/// Both halves of every word written are alike.
+const PATTERN: u64 = 1 << 32 | 1;
+const WORDS: u32 = 24;
+
+/// Tests of words.
+pub fn tests<E: Env>() -> Vec<Test<E>> {
+    vec![
+        Test {
+            name: "words-whole",
+            promise: "a word is read and written whole, alone and within a longer read or write",
+            falls_if: "words are copied byte by byte, or in halves",
+            broken: &[HALVES],
+            play: |party| Box::pin(whole(party)),
+            judge: |reports| Ok(reports[1][0]),
+            seen: "reads of words that were being written",
+            ..Test::of_two()
+        },
+        Test {
+            name: "words-torn",
+            promise: "none: longer reads and writes may be torn between words",
+            falls_if: "never, the number is for information",
+            play: |party| Box::pin(whole(party)),
+            judge: |reports| Ok(reports[1][1]),
+            seen: "torn reads of 24 words",
+            is_information: true,
+            ..Test::of_two()
+        },
+    ]
+}
+
+/// Party 0 writes, alternately a word and many; party 1 reads until the last is there. It reports how many reads
+/// it made meanwhile, and how many of them were torn between words.
+async fn whole<E: Env>(party: Party<E>) -> Report {
+    party.meet(0).await?;
+    if party.number == 0 { write(&party).await } else { read(&party).await }
+}
+
+async fn write<E: Env>(party: &Party<E>) -> Report {
+    let mut batch = Batch::new();
+    for round in 1..=party.rounds {
+        // Ones and zeros, so that a word made of two differs in all its bits.
+        let value = if round < party.rounds { (round & 1) * 0xffff_ffff } else { round };
+        batch.reset();
+        let span = batch.put(&[value * PATTERN; WORDS as usize]);
+        batch.write(word(0, 0), span);
+        batch.write_word(word(0, 40), value * PATTERN);
+        batch = party.execute(batch).await?;
+    }
+    Ok(Vec::new())
+}
+
+async fn read<E: Env>(party: &Party<E>) -> Report {
+    let deadline = party.deadline();
+    let (mut seen, mut torn) = (0, 0);
+    let mut batch = Batch::new();
+    loop {
+        batch.reset();
+        let (many, one) = (batch.read(word(0, 0), WORDS), batch.read(word(0, 40), 1));
+        batch = party.execute(batch).await?;
+        let (many, one) = (batch.words(many), batch.words(one)[0]);
+        for value in many.iter().chain([&one]) {
+            party.expect(value >> 32 == value & 0xffff_ffff, || {
+                format!("half a word: {value:#x}")
+            })?;
+        }
+        torn += u64::from(many.iter().any(|value| *value != many[0]));
+        if one == party.rounds * PATTERN {
+            return Ok(vec![seen, torn]);
+        }
+        seen += 1;
+        deadline.check(&party.env)?;
+    }
+}

@@ -42,6 +42,12 @@ impl AddressMap {
         Self { regions: (0..server_count).map(|n| Replicas::only(NodeId(n))).collect() }
     }
 
+    /// Number of regions.
+    #[inline]
+    pub fn region_count(&self) -> usize {
+        self.regions.len()
+    }
+
     /// The nodes that keep `region`.
     ///
     /// # Panics

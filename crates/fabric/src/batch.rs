@@ -313,6 +313,12 @@ impl Batch {
         1 + u64::from(self.0.fences)
     }
 
+    /// The words of the arena in use, for the back ends that send them.
+    #[inline]
+    pub fn arena(&self) -> &[u64] {
+        &self.0.arena[..self.0.used]
+    }
+
     /// Verbs and arena at once, for the back ends that carry them out.
     #[inline]
     pub fn parts_mut(&mut self) -> (&[Verb], &mut [u64]) {

@@ -30,6 +30,7 @@ mod raw;
 pub mod remote;
 pub mod service;
 pub mod shm;
+pub mod tcp;
 pub mod verb;
 pub mod verbs;
 
@@ -44,4 +45,5 @@ pub use patience::Patience;
 pub use port::{Port, ServeCounters};
 pub use remote::{Engine, RemoteEnv, Transport};
 pub use service::{CallId, Reply, Service, ServiceId};
+pub use tcp::{ServerAddress, TcpConfig, TcpPort, TcpTransport};
 pub use verb::{ALWAYS_WRITTEN_END, SlotGeometry, SlotRead, Verb};

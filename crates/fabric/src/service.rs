@@ -29,10 +29,30 @@ pub trait Service<E: Env>: Send + Sync {
     fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a>;
 }
 
+/// Most sessions whose latest answer a node keeps.
+pub const RECORDED_SESSIONS_MAX: usize = 16 * 1024;
+/// Most bytes of the answers that it keeps; the latest one is kept whatever its length.
+pub const RECORDED_BYTES_MAX: usize = 64 << 20;
+
 /// The answers a node has given, so that a repeated call is answered once: from here.
+///
+/// A call is repeated soon or never, so that the answers given longest ago go when there are too many.
 #[derive(Debug, Default)]
 pub struct AnswerRecord {
-    answers: BTreeMap<u64, (u64, Answer)>,
+    answers: BTreeMap<u64, Recorded>,
+    /// Sessions by the number of their latest answer.
+    order: BTreeMap<u64, u64>,
+    /// Answers given so far.
+    count: u64,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Recorded {
+    sequence: u64,
+    answer: Answer,
+    /// Which of the node's answers it is.
+    number: u64,
 }
 
 /// What became of a call.
@@ -53,16 +73,38 @@ impl AnswerRecord {
     /// Decides about a call that arrives.
     pub fn arrive(&self, id: CallId) -> Arrival {
         match self.answers.get(&id.session) {
-            Some((sequence, answer)) if *sequence == id.sequence => Arrival::Repeat(answer.clone()),
-            Some((sequence, _)) if *sequence > id.sequence => Arrival::Stale,
+            Some(last) if last.sequence == id.sequence => Arrival::Repeat(last.answer.clone()),
+            Some(last) if last.sequence > id.sequence => Arrival::Stale,
             _ => Arrival::Handle,
         }
     }
 
     /// Keeps the answer to a session's latest call.
     pub fn record(&mut self, id: CallId, answer: Answer) {
-        self.answers.insert(id.session, (id.sequence, answer));
+        self.forget(id.session);
+        self.count += 1;
+        let number = self.count;
+        self.bytes += bytes(&answer);
+        self.order.insert(number, id.session);
+        self.answers.insert(id.session, Recorded { sequence: id.sequence, answer, number });
+        while self.answers.len() > RECORDED_SESSIONS_MAX
+            || self.bytes > RECORDED_BYTES_MAX && self.answers.len() > 1
+        {
+            let oldest = self.order.first_key_value().map(|(_, session)| *session);
+            self.forget(oldest.expect("each answer has its place in the order"));
+        }
     }
+
+    fn forget(&mut self, session: u64) {
+        if let Some(recorded) = self.answers.remove(&session) {
+            self.order.remove(&recorded.number);
+            self.bytes -= bytes(&recorded.answer);
+        }
+    }
+}
+
+fn bytes(answer: &Answer) -> usize {
+    answer.as_ref().map_or(0, Vec::len)
 }
 
 #[cfg(test)]
@@ -78,5 +120,34 @@ mod tests {
         assert_eq!(record.arrive(id), Arrival::Repeat(Ok(vec![1])));
         assert_eq!(record.arrive(CallId { sequence: 6, ..id }), Arrival::Stale);
         assert_eq!(record.arrive(CallId { sequence: 8, ..id }), Arrival::Handle);
+    }
+
+    #[test]
+    fn the_oldest_answers_go_when_there_are_too_many() {
+        let mut record = AnswerRecord::default();
+        let id = |session| CallId { session, sequence: 1 };
+        for session in 0..RECORDED_SESSIONS_MAX as u64 {
+            record.record(id(session), Ok(Vec::new()));
+        }
+        record.record(CallId { session: 0, sequence: 2 }, Ok(Vec::new()));
+        record.record(id(1 << 40), Ok(Vec::new()));
+        assert_eq!(record.arrive(id(1)), Arrival::Handle, "the oldest is forgotten");
+        assert_eq!(record.arrive(id(0)), Arrival::Stale, "session 0 has called since");
+        assert_eq!(record.arrive(id(2)), Arrival::Repeat(Ok(Vec::new())));
+    }
+
+    #[test]
+    fn answers_are_forgotten_for_their_length_but_never_the_latest() {
+        let mut record = AnswerRecord::default();
+        let id = |session| CallId { session, sequence: 1 };
+        record.record(id(1), Ok(vec![1; RECORDED_BYTES_MAX - 10]));
+        record.record(id(2), Ok(vec![2; 10]));
+        assert_ne!(record.arrive(id(1)), Arrival::Handle);
+        record.record(id(3), Ok(vec![3; RECORDED_BYTES_MAX + 1]));
+        let known = [1, 2, 3].map(|session| record.arrive(id(session)) != Arrival::Handle);
+        assert_eq!(known, [false, false, true]);
+        record.record(id(4), Ok(vec![4]));
+        assert_eq!(record.arrive(id(3)), Arrival::Handle);
+        assert_eq!(record.bytes, 1);
     }
 }

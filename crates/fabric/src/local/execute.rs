@@ -43,7 +43,7 @@ fn prefetch_slots(world: &LocalWorld, verbs: &[Verb]) -> Result<(), FabricError>
         }
         let words = world.words(bucket, geometry.words())?;
         let tags = words[bucket::TAGS as usize].load(Relaxed);
-        if let Some(index) = bucket::matching_slots(tags, geometry.tag).next() {
+        if let Some(index) = slots(tags, &geometry).next() {
             let at = geometry.slot(index) as usize;
             prefetch_words(&words[at..at + usize::from(geometry.slot_words)]);
         }
@@ -223,8 +223,7 @@ fn find_slot(
     let found = match geometry.slots {
         1 if bucket::tag_of(tags, 0) != geometry.tag => None,
         1 => copy_slot(slot(0), &geometry, key, target).then_some(0),
-        _ => bucket::matching_slots(tags, geometry.tag)
-            .find(|&index| copy_slot(slot(index), &geometry, key, target)),
+        _ => slots(tags, &geometry).find(|&index| copy_slot(slot(index), &geometry, key, target)),
     };
     if let Some(index) = found {
         result[SlotRead::INDEX as usize] = u64::from(index);
@@ -234,6 +233,14 @@ fn find_slot(
     let (collected, identity) = (header(bucket::COLLECTED), header(bucket::IDENTITY));
     result.copy_from_slice(&[insert, collected, link, identity, tags, SlotRead::MISSING]);
     Ok(())
+}
+
+/// The slots that may hold the key. Tags are only words of a region: whatever they say, no slot is looked for
+/// beyond the bucket.
+#[inline(always)]
+fn slots(tags: u64, geometry: &SlotGeometry) -> impl Iterator<Item = u32> + use<> {
+    let count = u32::from(geometry.slots);
+    bucket::matching_slots(tags, geometry.tag).take_while(move |&index| index < count)
 }
 
 /// Copies a slot that holds `key`, and tells whether it does.

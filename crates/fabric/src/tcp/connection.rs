@@ -1,0 +1,176 @@
+//! A connection of a memory server to one engine thread of a caller.
+
+use crate::identity::{HELLO_BYTES, Refusal};
+use crate::tcp::buffer::{Inbox, NoFrame, Outbox, is_temporary};
+use crate::tcp::carry::{Carrier, no_request, refuse};
+use crate::tcp::channel::Channel;
+use crate::tcp::frame::REQUEST_HEADER;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// Words of answers that may wait for their reader; the server carries out no further request of a
+/// connection before there are fewer. One answer may come on top.
+const WAITING_WORDS_MAX: usize = 64 * 1024;
+
+/// Names a caller's connection: its identity, and which of its connections it is.
+pub(super) type Name = (u64, u64);
+
+pub(super) struct Connection {
+    channel: Channel,
+    inbox: Inbox,
+    outbox: Outbox,
+    /// None until the handshake.
+    name: Option<Name>,
+    /// Requests that arrived were left alone, because too many answers waited.
+    has_left: bool,
+    /// No request is read any more; the connection ends when its last words are sent.
+    is_ending: bool,
+    /// What the port waits for on its behalf.
+    pub interest: Interest,
+}
+
+/// What a connection waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Interest {
+    /// Requests.
+    Requests,
+    /// That its caller reads the answers.
+    Reader,
+}
+
+/// What a look at a connection has brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Served {
+    /// So many requests.
+    Requests(usize),
+    /// A handshake that ended well: connections of the same name end.
+    Joined(Name),
+    /// The connection is over.
+    Over,
+}
+
+impl Connection {
+    pub fn new(channel: Channel) -> Self {
+        let (inbox, outbox) = (Inbox::new(), Outbox::default());
+        let interest = Interest::Requests;
+        Self { channel, inbox, outbox, name: None, has_left: false, is_ending: false, interest }
+    }
+
+    pub fn name(&self) -> Option<Name> {
+        self.name
+    }
+
+    /// What the connection has to wait for.
+    pub fn wanted(&self) -> Interest {
+        if self.is_ending || self.is_full() { Interest::Reader } else { Interest::Requests }
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.outbox.left() > WAITING_WORDS_MAX
+    }
+
+    /// Sends what waits, receives once, carries out what has arrived whole, and sends the answers.
+    #[inline]
+    pub fn serve(&mut self, carrier: &mut Carrier) -> Served {
+        self.try_serve(carrier).unwrap_or(Served::Over)
+    }
+
+    #[inline]
+    fn try_serve(&mut self, carrier: &mut Carrier) -> io::Result<Served> {
+        if !self.outbox.is_empty() && !self.send()? && (self.is_ending || self.is_full()) {
+            return Ok(Served::Requests(0));
+        }
+        if self.is_ending {
+            return Ok(Served::Over);
+        }
+        let mut served = 0;
+        if self.has_left {
+            served = self.carry_out(carrier);
+            if self.has_left {
+                self.send()?;
+                return Ok(Served::Requests(served));
+            }
+        }
+        match self.inbox.receive(|room| self.channel.read(room)) {
+            Ok(0) => return Ok(Served::Over),
+            Ok(_) => {}
+            Err(error) if is_temporary(&error) => {}
+            Err(error) => return Err(error),
+        }
+        if self.name.is_none() {
+            return self.greet(carrier);
+        }
+        served += self.carry_out(carrier);
+        if !self.outbox.is_empty() && self.send()? && self.is_ending {
+            return Ok(Served::Over);
+        }
+        Ok(Served::Requests(served))
+    }
+
+    /// Carries out frames until one has not arrived whole, or too many answers wait.
+    #[inline]
+    fn carry_out(&mut self, carrier: &mut Carrier) -> usize {
+        let mut served = 0;
+        self.has_left = true;
+        while !self.is_full() && !self.is_ending {
+            let refusal = match self.inbox.frame(REQUEST_HEADER) {
+                Ok(None) => {
+                    self.has_left = false;
+                    break;
+                }
+                Ok(Some(range)) => {
+                    served += 1;
+                    let words = range.len();
+                    let frame = self.inbox.words(range);
+                    let carried = carrier.carry_out(frame, self.outbox.words());
+                    self.inbox.consume(words);
+                    carried
+                }
+                Err(NoFrame) => Err(no_request()),
+            };
+            if let Err(refusal) = refusal {
+                refuse(&refusal, self.outbox.words());
+                self.is_ending = true;
+            }
+        }
+        served
+    }
+
+    fn greet(&mut self, carrier: &Carrier) -> io::Result<Served> {
+        let Some(hello) = self.inbox.bytes(HELLO_BYTES) else { return Ok(Served::Requests(0)) };
+        let hello = hello.try_into().expect("as many bytes as were asked for");
+        let served = match carrier.admission().admit(hello) {
+            Ok((hello, welcome)) => {
+                let name = (hello.caller, hello.endpoint);
+                self.name = Some(name);
+                self.outbox.put_bytes(&welcome.encode());
+                Served::Joined(name)
+            }
+            Err(refusal) => {
+                self.end(&refusal);
+                Served::Requests(1)
+            }
+        };
+        self.inbox.consume(HELLO_BYTES / 8);
+        self.send()?;
+        Ok(served)
+    }
+
+    /// Ends a connection before its handshake.
+    pub fn end(&mut self, refusal: &Refusal) {
+        self.outbox.put_bytes(&refusal.encode());
+        self.is_ending = true;
+    }
+
+    #[inline]
+    fn send(&mut self) -> io::Result<bool> {
+        self.outbox.send(|bytes| self.channel.write(bytes))
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
+    }
+}

@@ -1,0 +1,94 @@
+//! How a connection begins: the attempts, each with its handshake.
+
+use crate::identity::{ANSWER_BYTES, Hello, Welcome};
+use crate::tcp::buffer::{Inbox, Outbox, is_temporary};
+use crate::tcp::channel::Channel;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+
+/// An attempt that is under way.
+pub(super) struct Joining {
+    pub channel: Channel,
+    is_connected: bool,
+    /// When the attempt is given up.
+    pub deadline_ns: u64,
+}
+
+/// Why an attempt has failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Another attempt may succeed.
+    Temporary(String),
+    /// The server has said no.
+    Refused(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Temporary(error.to_string())
+    }
+}
+
+impl Joining {
+    /// Begins an attempt.
+    pub fn begin(address: SocketAddr, deadline_ns: u64) -> io::Result<Self> {
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+        match rustix::net::connect(&socket, &address) {
+            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let channel = Channel::new(TcpStream::from(socket))?;
+        Ok(Self { channel, is_connected: false, deadline_ns })
+    }
+
+    /// Goes on with the attempt as far as it goes without waiting; a welcome ends it.
+    pub fn progress(
+        &mut self,
+        hello: &Hello,
+        inbox: &mut Inbox,
+        outbox: &mut Outbox,
+    ) -> Result<Option<Welcome>, Failure> {
+        if !self.is_connected {
+            if !is_writable(&self.channel) {
+                return Ok(None);
+            }
+            self.channel.check()?;
+            self.is_connected = true;
+            inbox.clear();
+            outbox.clear();
+            outbox.put_bytes(&hello.encode());
+        }
+        if !outbox.is_empty() {
+            outbox.send(|bytes| self.channel.write(bytes))?;
+        }
+        match inbox.receive(|room| self.channel.read(room)) {
+            Ok(0) => {
+                return Err(Failure::Temporary("the server has closed the connection".to_owned()));
+            }
+            Ok(_) => {}
+            Err(error) if is_temporary(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let Some(answer) = inbox.bytes(ANSWER_BYTES) else { return Ok(None) };
+        let answer = answer.try_into().expect("as many bytes as were asked for");
+        let welcome = Welcome::decode(answer);
+        inbox.consume(ANSWER_BYTES / 8);
+        welcome.map(Some).map_err(|refusal| Failure::Refused(refusal.to_string()))
+    }
+
+    /// What there is to wait for.
+    pub fn flags(&self) -> PollFlags {
+        if self.is_connected { PollFlags::IN } else { PollFlags::OUT }
+    }
+}
+
+/// A connection is there, or has failed, when one can write to it.
+fn is_writable(channel: &Channel) -> bool {
+    let mut waited = [PollFd::new(channel, PollFlags::OUT)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    matches!(poll(&mut waited, Some(&now)), Ok(count) if count > 0)
+}

@@ -1,0 +1,405 @@
+//! The connection of an engine thread to one memory server.
+
+use crate::batch::Batch;
+use crate::error::{CallError, FabricError};
+use crate::identity::{Hello, Welcome};
+use crate::remote::{Call, Outcome, Ticket};
+use crate::service::ServiceId;
+use crate::tcp::buffer::{Inbox, NoFrame, Outbox, is_temporary};
+use crate::tcp::channel::Channel;
+use crate::tcp::frame::{self, ANSWER_HEADER, Head, kind};
+use crate::tcp::join::{Failure, Joining};
+use crate::tcp::request::{self, Malformed};
+use crate::tcp::spread::{Part, Spreads};
+use crate::tcp::transport::{ServerAddress, TcpConfig};
+use crate::tcp::{answer, message};
+use crate::verb::Verb;
+use layout::{GlobalPtr, NodeId};
+use rustix::event::{PollFd, PollFlags};
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+
+/// Nanoseconds before the second attempt to connect; each further one waits twice as long.
+const RETRY_NS: u64 = 20_000_000;
+
+pub(super) struct Link {
+    server: ServerAddress,
+    state: State,
+    inbox: Inbox,
+    outbox: Outbox,
+    /// Requests that were not answered, in their order.
+    pending: VecDeque<Pending>,
+    sequence: u64,
+    /// Attempts to connect since the last answer.
+    attempts: u32,
+    /// Why there is no connection, or was none.
+    reason: String,
+}
+
+enum State {
+    Open(Channel),
+    Joining(Joining),
+    /// The next attempt is made at this moment.
+    Waiting(u64),
+    /// No further attempt is made.
+    Lost,
+}
+
+struct Pending {
+    what: What,
+    posted_ns: u64,
+}
+
+enum What {
+    /// A batch all of whose verbs are in this request.
+    Whole(Ticket, Batch),
+    /// Some verbs of a batch.
+    Part(Part),
+    Call(Ticket, ServiceId),
+}
+
+/// Where completed things go.
+pub(super) struct Sink<'a, F> {
+    pub spreads: &'a mut Spreads,
+    pub complete: &'a mut F,
+}
+
+/// What a frame carries beside verbs.
+#[derive(Clone, Copy)]
+pub(super) struct Stamp {
+    pub epoch: u64,
+    pub now_ns: u64,
+}
+
+impl Link {
+    pub fn new(server: ServerAddress) -> Self {
+        Self {
+            server,
+            state: State::Waiting(0),
+            inbox: Inbox::new(),
+            outbox: Outbox::default(),
+            pending: VecDeque::new(),
+            sequence: 0,
+            attempts: 0,
+            reason: String::new(),
+        }
+    }
+
+    pub fn server(&self) -> &ServerAddress {
+        &self.server
+    }
+
+    pub fn node(&self) -> NodeId {
+        self.server.node
+    }
+
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, State::Open(_))
+    }
+
+    /// Whether no further attempt to connect is made.
+    pub fn is_lost(&self) -> bool {
+        matches!(self.state, State::Lost)
+    }
+
+    /// Why the connection was lost last, or why the last attempt has failed.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// Appends a request; `body` puts what stands behind its header.
+    #[inline]
+    fn post(
+        &mut self,
+        what: What,
+        kind: u8,
+        stamp: Stamp,
+        body: impl FnOnce(&mut Vec<u64>, &What),
+    ) {
+        debug_assert!(self.is_open());
+        self.sequence += 1;
+        let words = self.outbox.words();
+        let start = words.len();
+        words.extend([0, stamp.epoch, self.server.key, self.sequence]);
+        body(words, &what);
+        frame::close(words, start, kind);
+        self.pending.push_back(Pending { what, posted_ns: stamp.now_ns });
+    }
+
+    /// Posts a batch all of whose verbs go here and fit into one frame.
+    #[inline]
+    pub fn post_whole(&mut self, ticket: Ticket, batch: Batch, stamp: Stamp) {
+        self.post(What::Whole(ticket, batch), kind::BATCH, stamp, |words, what| {
+            let What::Whole(_, batch) = what else { unreachable!("a whole batch was posted") };
+            let arena = batch.arena();
+            batch.verbs().iter().for_each(|verb| request::encode(verb, arena, words));
+        });
+    }
+
+    /// Posts some verbs of a batch.
+    pub fn post_part<'a>(
+        &mut self,
+        part: Part,
+        verbs: impl Iterator<Item = &'a Verb>,
+        arena: &[u64],
+        stamp: Stamp,
+    ) {
+        self.post(What::Part(part), kind::BATCH, stamp, |words, _| {
+            verbs.for_each(|verb| request::encode(verb, arena, words));
+        });
+    }
+
+    pub fn post_call(&mut self, ticket: Ticket, call: &Call, stamp: Stamp) {
+        self.post(What::Call(ticket, call.service), kind::CALL, stamp, |words, _| {
+            message::encode_request(call, words);
+        });
+    }
+
+    /// Sends what was posted, receives what has arrived, and gives up what is overdue. `must_look`: the
+    /// other end may have closed although nobody waits for an answer.
+    #[inline]
+    pub fn progress(
+        &mut self,
+        config: &TcpConfig,
+        now_ns: u64,
+        must_look: bool,
+        sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
+    ) {
+        if !self.is_open() {
+            return self.join(config, now_ns);
+        }
+        if self.pending.is_empty() && !must_look {
+            return;
+        }
+        if let Err(reason) = self.exchange(sink) {
+            return self.lose(&reason, now_ns, sink);
+        }
+        let is_overdue = |first: &Pending| first.posted_ns + config.answer_time_max_ns < now_ns;
+        if self.pending.front().is_some_and(is_overdue) {
+            self.lose("the server has not answered in time", now_ns, sink);
+        }
+    }
+
+    #[inline]
+    fn exchange(&mut self, sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>) -> Result<(), String> {
+        let State::Open(channel) = &mut self.state else { return Ok(()) };
+        if !self.outbox.is_empty() {
+            self.outbox.send(|bytes| channel.write(bytes)).map_err(|error| error.to_string())?;
+        }
+        loop {
+            match self.inbox.receive(|room| channel.read(room)) {
+                Ok(0) => return Err("the server has closed the connection".to_owned()),
+                Ok(_) => {}
+                Err(error) if is_temporary(&error) => return Ok(()),
+                Err(error) => return Err(error.to_string()),
+            }
+            let is_full = self.inbox.is_full();
+            while let Some(range) = self.inbox.frame(ANSWER_HEADER).map_err(|NoFrame| garbage())? {
+                let frame = self.inbox.words(range.clone());
+                let first = self.pending.pop_front().ok_or_else(garbage)?;
+                let answered = self.sequence - self.pending.len() as u64;
+                accept(first, answered, frame, self.server.node, sink)?;
+                self.inbox.consume(range.len());
+                self.attempts = 0;
+            }
+            if !is_full {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Ends the connection: all that is under way ends as unreachable.
+    #[cold]
+    pub fn lose(
+        &mut self,
+        reason: &str,
+        now_ns: u64,
+        sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
+    ) {
+        reason.clone_into(&mut self.reason);
+        self.state = State::Waiting(now_ns);
+        self.outbox.clear();
+        self.inbox.clear();
+        self.sequence = 0;
+        for pending in std::mem::take(&mut self.pending) {
+            fail(pending.what, FabricError::Unreachable(self.server.node), sink);
+        }
+    }
+
+    /// Goes on with connecting.
+    #[cold]
+    fn join(&mut self, config: &TcpConfig, now_ns: u64) {
+        if let State::Waiting(next_ns) = self.state
+            && next_ns <= now_ns
+        {
+            self.attempts += 1;
+            match Joining::begin(self.server.address, now_ns + config.connect_time_max_ns) {
+                Ok(joining) => self.state = State::Joining(joining),
+                Err(error) => self.failed(&error.to_string(), config, now_ns),
+            }
+        }
+        let State::Joining(joining) = &mut self.state else { return };
+        let hello = hello(&self.server, config);
+        match joining.progress(&hello, &mut self.inbox, &mut self.outbox) {
+            Ok(Some(welcome)) => self.open(&welcome, config, now_ns),
+            Ok(None) if joining.deadline_ns >= now_ns => {}
+            Ok(None) => self.failed("the server does not answer", config, now_ns),
+            Err(Failure::Temporary(reason)) => self.failed(&reason, config, now_ns),
+            Err(Failure::Refused(reason)) => {
+                self.reason = reason;
+                self.state = State::Lost;
+            }
+        }
+    }
+
+    fn open(&mut self, welcome: &Welcome, config: &TcpConfig, now_ns: u64) {
+        if welcome.node != self.server.node {
+            return self.failed("another server has answered", config, now_ns);
+        }
+        if let State::Joining(joining) = std::mem::replace(&mut self.state, State::Lost) {
+            self.state = State::Open(joining.channel);
+            self.server.region_bytes = welcome.region_bytes;
+        }
+    }
+
+    fn failed(&mut self, reason: &str, config: &TcpConfig, now_ns: u64) {
+        reason.clone_into(&mut self.reason);
+        self.state = match self.attempts {
+            attempts if attempts >= config.attempts_max => State::Lost,
+            attempts => State::Waiting(now_ns + (RETRY_NS << attempts.min(10))),
+        };
+    }
+
+    /// When there is something to do even if nothing arrives.
+    pub fn deadline_ns(&self, config: &TcpConfig) -> Option<u64> {
+        match &self.state {
+            State::Open(_) => {
+                self.pending.front().map(|first| first.posted_ns + config.answer_time_max_ns)
+            }
+            State::Joining(joining) => Some(joining.deadline_ns),
+            State::Waiting(next_ns) => Some(*next_ns),
+            State::Lost => None,
+        }
+    }
+
+    /// What there is to wait for.
+    pub fn descriptor(&self) -> Option<PollFd<'_>> {
+        match &self.state {
+            State::Open(channel) if self.outbox.is_empty() => {
+                Some(PollFd::new(channel, PollFlags::IN))
+            }
+            State::Open(channel) => Some(PollFd::new(channel, PollFlags::IN | PollFlags::OUT)),
+            State::Joining(joining) => Some(PollFd::new(&joining.channel, joining.flags())),
+            State::Waiting(_) | State::Lost => None,
+        }
+    }
+}
+
+fn hello(server: &ServerAddress, config: &TcpConfig) -> Hello {
+    Hello {
+        node: server.node,
+        cluster: config.cluster,
+        epoch: config.epoch.load(Ordering::Acquire),
+        server: server.identity,
+        key: server.key,
+        caller: config.caller,
+        endpoint: config.endpoint,
+        process: std::process::id(),
+        program: config.program.clone(),
+    }
+}
+
+/// Hands over what the answer to the `answered`th request has brought.
+#[inline]
+fn accept(
+    pending: Pending,
+    answered: u64,
+    frame: &[u64],
+    node: NodeId,
+    sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
+) -> Result<(), String> {
+    let [head, sequence, body @ ..] = frame else { unreachable!("a frame has its header") };
+    let kind = Head::parse(*head, ANSWER_HEADER).map(|head| head.kind);
+    let accepted = match (pending.what, kind) {
+        (what, Some(kind::REFUSED)) => {
+            fail(what, FabricError::Unreachable(node), sink);
+            return Err(refusal(body));
+        }
+        (what, _) if *sequence != answered => Err(what),
+        (What::Whole(ticket, batch), Some(kind::DONE)) => whole(ticket, batch, body, sink),
+        (What::Part(part), Some(kind::DONE)) => {
+            let decoded = sink.spreads.accept(&part, body);
+            decoded.map_err(|Malformed| What::Part(part))
+        }
+        (what @ (What::Whole(..) | What::Part(_)), Some(kind::OUT_OF_RANGE)) => match *body {
+            [at, words] => {
+                let at = GlobalPtr::from_word(at);
+                fail(what, FabricError::OutOfRange { at, words: words as u32 }, sink);
+                Ok(())
+            }
+            _ => Err(what),
+        },
+        (What::Call(ticket, service), Some(kind::ANSWERED)) => {
+            let answer = message::decode_answer(body, node, service);
+            let answer = answer.map_err(|Malformed| What::Call(ticket, service));
+            answer.map(|answer| (sink.complete)(ticket, Outcome::Call(answer)))
+        }
+        (what, _) => Err(what),
+    };
+    accepted.map_err(|what| {
+        fail(what, FabricError::Unreachable(node), sink);
+        garbage()
+    })
+}
+
+#[inline]
+fn whole(
+    ticket: Ticket,
+    mut batch: Batch,
+    mut body: &[u64],
+    sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
+) -> Result<(), What> {
+    let (verbs, arena) = batch.parts_mut();
+    for verb in verbs {
+        if answer::decode(verb, arena, &mut body).is_err() {
+            return Err(What::Whole(ticket, batch));
+        }
+    }
+    if !body.is_empty() {
+        return Err(What::Whole(ticket, batch));
+    }
+    (sink.complete)(ticket, Outcome::Batch(Ok(batch)));
+    Ok(())
+}
+
+/// Ends something that was under way.
+fn fail(what: What, error: FabricError, sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>) {
+    match what {
+        What::Whole(ticket, _) => (sink.complete)(ticket, Outcome::Batch(Err(error))),
+        What::Part(part) => sink.spreads.fail(&part, error),
+        What::Call(ticket, _) => (sink.complete)(ticket, Outcome::Call(Err(call_error(&error)))),
+    }
+}
+
+/// What a call ends with when its connection does.
+fn call_error(error: &FabricError) -> CallError {
+    match *error {
+        FabricError::Unreachable(node) => CallError::Unreachable(node),
+        FabricError::OutOfRange { .. } => CallError::Malformed("a memory server"),
+    }
+}
+
+#[cold]
+fn garbage() -> String {
+    "the server has sent what is no answer".to_owned()
+}
+
+fn refusal(body: &[u64]) -> String {
+    let bytes: Vec<u8> = body.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let refusal = bytes.as_slice().try_into().map(Welcome::decode);
+    match refusal {
+        Ok(Err(refusal)) => refusal.to_string(),
+        _ => garbage(),
+    }
+}

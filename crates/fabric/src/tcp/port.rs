@@ -1,0 +1,242 @@
+//! Where a memory server is reached over TCP.
+
+use crate::identity::{Admission, Refusal};
+use crate::local::{LocalEnv, LocalWorld};
+use crate::port::Port;
+use crate::tcp::carry::Carrier;
+use crate::tcp::channel::Channel;
+use crate::tcp::connection::{Connection, Interest, Name, Served};
+use rustix::event::{Timespec, epoll};
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Most connections of a memory server; further ones are refused.
+pub const CONNECTIONS_MAX: usize = 512;
+/// Time that a caller has for its handshake.
+const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(5);
+/// Up to so many connections are all read in each round, which is one system call for each; the system is
+/// asked which of more have something to read.
+const DIRECT_COUNT_MAX: usize = 3;
+/// Rounds of direct reading after which somebody who connects is noticed.
+const LOOK_ROUNDS: u32 = 64;
+/// Connections that the system names at once; others are named in the next round.
+const EVENTS_AT_ONCE: usize = 64;
+/// What the system calls the listener's events; connections have theirs by place.
+const LISTENER: u64 = u64::MAX;
+
+/// The connections of one memory server. Its thread is the only one that touches them.
+///
+/// A connection holds at most one frame's worth of requests and a bounded number of answers. Whoever does
+/// not read its answers is not read from until it does, so that it can fill its own buffers only.
+pub struct TcpPort {
+    listener: TcpListener,
+    epoll: OwnedFd,
+    carrier: Carrier,
+    places: Vec<Option<Place>>,
+    count: usize,
+    /// Places to look at in this round.
+    ready: Vec<usize>,
+    rounds: u32,
+}
+
+struct Place {
+    connection: Connection,
+    since: Instant,
+}
+
+impl TcpPort {
+    /// Listens at `address` for callers that `admission` admits, whose verbs touch the region of this node in
+    /// `world` and whose calls reach its services. Port 0 lets the system choose one.
+    pub fn bind(
+        address: impl ToSocketAddrs,
+        world: Arc<LocalWorld>,
+        admission: Arc<Admission>,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, &listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
+        Ok(Self {
+            listener,
+            epoll,
+            carrier: Carrier::new(world, admission),
+            places: Vec::new(),
+            count: 0,
+            ready: Vec::new(),
+            rounds: 0,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// The endpoint that carries out the callers' verbs: its counters tell what arrived.
+    pub fn endpoint(&self) -> &LocalEnv {
+        self.carrier.env()
+    }
+
+    /// Open connections.
+    pub fn connection_count(&self) -> usize {
+        self.count
+    }
+
+    /// Asks the system who has something, and accepts who connects.
+    fn look_around(&mut self) {
+        self.ready.clear();
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut events = [const { MaybeUninit::uninit() }; EVENTS_AT_ONCE];
+        let Ok((events, _)) = epoll::wait(&self.epoll, &mut events[..], Some(&now)) else { return };
+        let mut connects = false;
+        for event in events {
+            match event.data.u64() {
+                LISTENER => connects = true,
+                place => self.ready.push(place as usize),
+            }
+        }
+        if connects {
+            self.accept();
+        }
+        self.end_late_handshakes();
+    }
+
+    #[cold]
+    fn accept(&mut self) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            // A connection that cannot be prepared is closed: its caller sees that.
+            let Ok(channel) = Channel::new(stream) else { continue };
+            let mut connection = Connection::new(channel);
+            if self.count == CONNECTIONS_MAX {
+                connection.end(&Refusal::new(format!(
+                    "memory server {} has {CONNECTIONS_MAX} connections, which are all it takes",
+                    self.carrier.admission().node.0
+                )));
+                connection.serve(&mut self.carrier);
+                continue;
+            }
+            self.enter(connection);
+        }
+    }
+
+    fn enter(&mut self, connection: Connection) {
+        let free = self.places.iter().position(Option::is_none);
+        let place = free.unwrap_or(self.places.len());
+        let data = epoll::EventData::new_u64(place as u64);
+        if epoll::add(&self.epoll, &connection, data, epoll::EventFlags::IN).is_err() {
+            return;
+        }
+        let entry = Some(Place { connection, since: now() });
+        match free {
+            Some(_) => self.places[place] = entry,
+            None => self.places.push(entry),
+        }
+        self.count += 1;
+        self.ready.push(place);
+    }
+
+    fn end_late_handshakes(&mut self) {
+        for place in 0..self.places.len() {
+            let is_late = self.places[place].as_ref().is_some_and(|place| {
+                place.connection.name().is_none() && place.since.elapsed() > HANDSHAKE_TIME_MAX
+            });
+            if is_late {
+                self.leave(place);
+            }
+        }
+    }
+
+    /// Closes a connection; the system forgets a closed descriptor by itself.
+    fn leave(&mut self, place: usize) {
+        if self.places[place].take().is_some() {
+            self.count -= 1;
+        }
+    }
+
+    /// Closes connections of the same name: whoever joins anew has given up on the earlier one, whose
+    /// requests are not carried out any more from here on.
+    fn replace(&mut self, name: Name, successor: usize) {
+        for place in 0..self.places.len() {
+            let is_same = self.places[place]
+                .as_ref()
+                .is_some_and(|other| place != successor && other.connection.name() == Some(name));
+            if is_same {
+                self.leave(place);
+            }
+        }
+    }
+
+    #[inline]
+    fn serve_place(&mut self, place: usize) -> usize {
+        let Some(entry) = self.places.get_mut(place).and_then(Option::as_mut) else { return 0 };
+        let connection = &mut entry.connection;
+        let served = connection.serve(&mut self.carrier);
+        let wanted = connection.wanted();
+        if wanted != connection.interest {
+            connection.interest = wanted;
+            let flags = match wanted {
+                Interest::Requests => epoll::EventFlags::IN,
+                Interest::Reader => epoll::EventFlags::OUT,
+            };
+            let data = epoll::EventData::new_u64(place as u64);
+            if epoll::modify(&self.epoll, &*connection, data, flags).is_err() {
+                self.leave(place);
+                return 0;
+            }
+        }
+        match served {
+            Served::Requests(count) => count,
+            Served::Joined(name) => {
+                self.replace(name, place);
+                1
+            }
+            Served::Over => {
+                self.leave(place);
+                1
+            }
+        }
+    }
+}
+
+impl Port for TcpPort {
+    fn serve(&mut self) -> usize {
+        self.rounds = self.rounds.wrapping_add(1);
+        let is_direct = self.count <= DIRECT_COUNT_MAX;
+        let must_look = !is_direct || self.rounds.is_multiple_of(LOOK_ROUNDS);
+        if must_look {
+            self.look_around();
+        }
+        let mut served = 0;
+        if is_direct {
+            for place in 0..self.places.len() {
+                served += self.serve_place(place);
+            }
+        } else {
+            let ready = std::mem::take(&mut self.ready);
+            served = ready.iter().map(|&place| self.serve_place(place)).sum();
+            self.ready = ready;
+        }
+        served
+    }
+
+    fn arm(&mut self) -> bool {
+        // The first look afterwards finds whoever connected, which direct reading does not.
+        self.rounds = LOOK_ROUNDS - 1;
+        false
+    }
+
+    fn disarm(&mut self) {}
+
+    fn descriptors<'a>(&'a self, to: &mut Vec<BorrowedFd<'a>>) {
+        to.push(self.epoll.as_fd());
+    }
+}
+
+fn now() -> Instant {
+    #[allow(clippy::disallowed_methods, reason = "a handshake's time is not part of a run")]
+    Instant::now()
+}

@@ -1,0 +1,193 @@
+//! Batches that do not go out as one request: they touch several servers, or are too large for a frame.
+//!
+//! What stands before a fence is posted to all servers at once; what stands behind it goes out when all of
+//! them have answered.
+
+use crate::batch::Batch;
+use crate::error::FabricError;
+use crate::remote::{Outcome, Ticket};
+use crate::tcp::answer;
+use crate::tcp::frame::{REQUEST_HEADER, VERB_WORDS_MAX};
+use crate::tcp::link::{Link, Stamp};
+use crate::tcp::request::{Malformed, weight};
+use crate::verb::Verb;
+use layout::RegionId;
+
+/// Words of verbs that fit into a frame for certain.
+pub(super) const FRAME_WEIGHT_MAX: usize = VERB_WORDS_MAX - REQUEST_HEADER;
+
+/// Some verbs of a batch: those to one region between two places.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    spread: u32,
+    region: RegionId,
+    first: u32,
+    end: u32,
+}
+
+struct Spread {
+    ticket: Ticket,
+    batch: Batch,
+    /// First verb that was not posted.
+    next: usize,
+    /// Parts that were not answered.
+    outstanding: u32,
+    error: Option<FabricError>,
+}
+
+/// All such batches under way.
+#[derive(Default)]
+pub(super) struct Spreads {
+    places: Vec<Option<Spread>>,
+    free: Vec<u32>,
+    /// Batches all of whose posted parts were answered.
+    answered: Vec<u32>,
+}
+
+impl Spreads {
+    /// Takes a batch. Its first verbs go out with the next [`Spreads::go_on`].
+    pub fn add(&mut self, ticket: Ticket, batch: Batch) {
+        let spread = Spread { ticket, batch, next: 0, outstanding: 0, error: None };
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            (self.places.len() - 1) as u32
+        });
+        self.places[place as usize] = Some(spread);
+        self.answered.push(place);
+    }
+
+    fn get(&mut self, place: u32) -> &mut Spread {
+        self.places[place as usize].as_mut().expect("a batch stays while parts of it are under way")
+    }
+
+    /// Takes what an answer delivered.
+    pub fn accept(&mut self, part: &Part, mut body: &[u64]) -> Result<(), Malformed> {
+        let spread = self.get(part.spread);
+        let (verbs, arena) = spread.batch.parts_mut();
+        for verb in part.of(verbs) {
+            answer::decode(verb, arena, &mut body)?;
+        }
+        if !body.is_empty() {
+            return Err(Malformed);
+        }
+        self.settle(part.spread);
+        Ok(())
+    }
+
+    /// A part was not carried out, or nobody knows.
+    pub fn fail(&mut self, part: &Part, error: FabricError) {
+        self.get(part.spread).error.get_or_insert(error);
+        self.settle(part.spread);
+    }
+
+    fn settle(&mut self, place: u32) {
+        let spread = self.get(place);
+        spread.outstanding -= 1;
+        if spread.outstanding == 0 {
+            self.answered.push(place);
+        }
+    }
+
+    /// Posts what follows in batches that were answered so far, and hands over those that are complete.
+    #[inline]
+    pub fn go_on(
+        &mut self,
+        links: &mut [Link],
+        stamp: Stamp,
+        complete: &mut impl FnMut(Ticket, Outcome),
+    ) {
+        while let Some(place) = self.answered.pop() {
+            let spread = self.get(place);
+            if spread.error.is_none() && spread.next < spread.batch.verbs().len() {
+                spread.post_phase(place, links, stamp);
+                if spread.outstanding > 0 {
+                    continue;
+                }
+                self.answered.push(place);
+                continue;
+            }
+            let Some(spread) = self.places[place as usize].take() else { continue };
+            self.free.push(place);
+            let result = spread.error.map_or(Ok(spread.batch), Err);
+            complete(spread.ticket, Outcome::Batch(result));
+        }
+    }
+}
+
+impl Part {
+    /// Its verbs.
+    fn of<'a>(&self, verbs: &'a [Verb]) -> impl Iterator<Item = &'a Verb> {
+        let region = self.region;
+        let is_part =
+            move |verb: &&Verb| !matches!(verb, Verb::Fence) && verb.target().region() == region;
+        verbs[self.first as usize..self.end as usize].iter().filter(is_part)
+    }
+}
+
+impl Spread {
+    /// Posts the verbs up to the next fence.
+    fn post_phase(&mut self, place: u32, links: &mut [Link], stamp: Stamp) {
+        let verbs = &self.batch.verbs()[self.next..];
+        let is_fence = |verb: &Verb| matches!(verb, Verb::Fence);
+        let length = verbs.iter().position(is_fence).unwrap_or(verbs.len());
+        let (first, end) = (self.next, self.next + length);
+        self.next = (end + 1).min(self.batch.verbs().len());
+        let regions = match regions(&verbs[..length], links) {
+            Ok(regions) => regions,
+            Err(error) => return self.error = Some(error),
+        };
+        for region in regions {
+            self.post_region(place, region, (first, end), &mut links[usize::from(region.0)], stamp);
+        }
+    }
+
+    /// Posts the verbs between two places that go to `region`, in as many frames as they need.
+    fn post_region(
+        &mut self,
+        spread: u32,
+        region: RegionId,
+        (mut first, end): (usize, usize),
+        link: &mut Link,
+        stamp: Stamp,
+    ) {
+        while first < end {
+            let (mut words, mut stop, mut is_empty) = (0, first, true);
+            for verb in &self.batch.verbs()[first..end] {
+                if verb.target().region() == region {
+                    words += weight(verb);
+                    if words > FRAME_WEIGHT_MAX && !is_empty {
+                        break;
+                    }
+                    is_empty = false;
+                }
+                stop += 1;
+            }
+            let part = Part { spread, region, first: first as u32, end: stop as u32 };
+            if !is_empty {
+                let verbs = part.of(self.batch.verbs());
+                link.post_part(part, verbs, self.batch.arena(), stamp);
+                self.outstanding += 1;
+            }
+            first = stop;
+        }
+    }
+}
+
+/// The regions that verbs go to, if all of them can be reached and no verb is too large.
+fn regions(verbs: &[Verb], links: &[Link]) -> Result<Vec<RegionId>, FabricError> {
+    let mut regions = Vec::new();
+    for verb in verbs {
+        let (at, words) = (verb.target(), verb.target_words());
+        let link = links.get(usize::from(at.region().0));
+        let Some(link) = link.filter(|_| weight(verb) <= FRAME_WEIGHT_MAX) else {
+            return Err(FabricError::OutOfRange { at, words });
+        };
+        if !link.is_open() {
+            return Err(FabricError::Unreachable(link.node()));
+        }
+        if !regions.contains(&at.region()) {
+            regions.push(at.region());
+        }
+    }
+    Ok(regions)
+}

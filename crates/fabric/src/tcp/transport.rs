@@ -1,0 +1,260 @@
+//! The connections of an engine thread to all memory servers, over TCP.
+
+use crate::address_map::AddressMap;
+use crate::batch::Batch;
+use crate::error::CallError;
+use crate::port::wait_ready;
+use crate::remote::{Call, Outcome, Ticket, Transport};
+use crate::tcp::frame::CALL_BYTES_MAX;
+use crate::tcp::link::{Link, Sink, Stamp};
+use crate::tcp::request::weight;
+use crate::tcp::spread::{FRAME_WEIGHT_MAX, Spreads};
+use crate::verb::Verb;
+use layout::NodeId;
+use rustix::event::PollFd;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// Where a memory server is, and who it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ServerAddress {
+    /// Its number; region n lives on server n.
+    pub node: NodeId,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its identity, new at each of its starts.
+    pub identity: u64,
+    /// The key of its region, new at each of its starts.
+    pub key: u64,
+    /// Bytes of its region, as it has told; 0 before.
+    pub region_bytes: u64,
+}
+
+/// What the connections of one engine thread are made of.
+#[derive(Clone, Debug)]
+pub struct TcpConfig {
+    /// All memory servers, by number.
+    pub servers: Vec<ServerAddress>,
+    /// The cluster.
+    pub cluster: u64,
+    /// The caller's epoch, which every message carries. Whoever does membership raises it.
+    pub epoch: Arc<AtomicU64>,
+    /// The caller's identity, the same for all its engine threads.
+    pub caller: u64,
+    /// Number of the engine thread; no other one of the caller has it.
+    pub endpoint: u64,
+    /// Version of the program; at most [`crate::identity::PROGRAM_BYTES_MAX`] bytes.
+    pub program: String,
+    /// Nanoseconds in which a server answers; else the connection to it is lost.
+    pub answer_time_max_ns: u64,
+    /// Nanoseconds that one attempt to connect takes at most.
+    pub connect_time_max_ns: u64,
+    /// Attempts to connect, from the start and again after each loss; from then on the server stays lost
+    /// until [`TcpTransport::set_server`].
+    pub attempts_max: u32,
+}
+
+impl TcpConfig {
+    /// Nanoseconds in which servers answer, if nobody says otherwise.
+    pub const ANSWER_TIME_MAX_NS: u64 = 5_000_000_000;
+    /// Nanoseconds of an attempt to connect, if nobody says otherwise.
+    pub const CONNECT_TIME_MAX_NS: u64 = 2_000_000_000;
+    /// Attempts to connect, if nobody says otherwise.
+    pub const ATTEMPTS_MAX: u32 = 5;
+}
+
+/// A memory server that could not be reached at the start.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("memory server {} at {address} cannot be reached: {reason}", node.0)]
+pub struct ConnectError {
+    /// Which one.
+    pub node: NodeId,
+    /// Where it should be.
+    pub address: SocketAddr,
+    /// What it, or the system, has said.
+    pub reason: String,
+}
+
+/// One connection to each memory server.
+///
+/// A connection is lost when the other end closes it, refuses a message, sends what is no answer, or does
+/// not answer in time. All that is under way there then ends as unreachable, and so does what is posted
+/// while there is no connection. Meanwhile a bounded number of attempts is made to connect again to the same
+/// server, not to a successor: a server that was started again has another identity and refuses. With the
+/// handshake of the new connection the server closes the old one, so that nothing that was lost with it
+/// happens later.
+pub struct TcpTransport {
+    config: TcpConfig,
+    addresses: AddressMap,
+    /// By number of the node, which is that of its region.
+    links: Vec<Link>,
+    spreads: Spreads,
+    /// What ended before it was posted.
+    failed: Vec<(Ticket, Outcome)>,
+    /// The engine has slept: connections may have been closed.
+    must_look: bool,
+}
+
+impl TcpTransport {
+    /// Connects to all servers and waits until each has said who it is.
+    ///
+    /// # Errors
+    /// The first server that cannot be reached.
+    ///
+    /// # Panics
+    /// If the servers are not numbered from 0 in their order.
+    pub fn connect(config: TcpConfig) -> Result<Self, ConnectError> {
+        for (number, server) in config.servers.iter().enumerate() {
+            assert_eq!(usize::from(server.node.0), number, "servers are listed by number");
+        }
+        let addresses = AddressMap::one_region_per_server(config.servers.len() as u16);
+        let links = config.servers.iter().cloned().map(Link::new).collect();
+        let (spreads, failed) = (Spreads::default(), Vec::new());
+        let mut transport = Self { config, addresses, links, spreads, failed, must_look: true };
+        transport.wait_open()?;
+        Ok(transport)
+    }
+
+    fn wait_open(&mut self) -> Result<(), ConnectError> {
+        #[allow(clippy::disallowed_methods, reason = "connecting is not part of a run")]
+        let start = Instant::now();
+        loop {
+            let now_ns = start.elapsed().as_nanos() as u64;
+            self.progress(now_ns, &mut |_, _| unreachable!("nothing was posted"));
+            if let Some(link) = self.links.iter().find(|link| link.is_lost()) {
+                let (node, address) = (link.node(), link.server().address);
+                return Err(ConnectError { node, address, reason: link.reason().to_owned() });
+            }
+            if self.links.iter().all(Link::is_open) {
+                return Ok(());
+            }
+            let mut waited = Vec::new();
+            self.descriptors_of(&mut waited, |link| !link.is_open());
+            let next_ns = self.next_deadline_ns().unwrap_or(u64::MAX);
+            wait_ready(&mut waited, next_ns.saturating_sub(now_ns));
+        }
+    }
+
+    /// The server was started again, or has moved: whatever is under way to its predecessor ends as
+    /// unreachable, and attempts to connect begin anew.
+    ///
+    /// # Panics
+    /// If there is no server of this number.
+    pub fn set_server(&mut self, server: ServerAddress) {
+        let place = usize::from(server.node.0);
+        let failed = &mut self.failed;
+        let mut complete = |ticket, outcome| failed.push((ticket, outcome));
+        let mut sink = Sink { spreads: &mut self.spreads, complete: &mut complete };
+        self.links[place].lose("the server has a successor", 0, &mut sink);
+        self.links[place] = Link::new(server);
+    }
+
+    /// Which server it is, and how large its region, as it has told.
+    ///
+    /// # Panics
+    /// If there is no server of this number.
+    pub fn server(&self, node: NodeId) -> &ServerAddress {
+        self.links[usize::from(node.0)].server()
+    }
+
+    /// Why there is no connection to a server; none if there is one.
+    pub fn lost(&self, node: NodeId) -> Option<&str> {
+        let link = self.links.get(usize::from(node.0))?;
+        (!link.is_open()).then(|| link.reason())
+    }
+
+    #[inline]
+    fn stamp(&self, now_ns: u64) -> Stamp {
+        Stamp { epoch: self.config.epoch.load(Ordering::Relaxed), now_ns }
+    }
+
+    fn descriptors_of<'a>(&'a self, to: &mut Vec<PollFd<'a>>, wanted: impl Fn(&Link) -> bool) {
+        let links = self.links.iter().filter(|link| wanted(link));
+        to.extend(links.filter_map(Link::descriptor));
+    }
+}
+
+/// The only region that a batch goes to, if it fits into one frame.
+#[inline]
+fn only_region(batch: &Batch) -> Option<usize> {
+    let region = batch.verbs().first()?.target().region();
+    let mut words = 0;
+    for verb in batch.verbs() {
+        if verb.target().region() != region && !matches!(verb, Verb::Fence) {
+            return None;
+        }
+        words += weight(verb);
+    }
+    (words <= FRAME_WEIGHT_MAX).then_some(usize::from(region.0))
+}
+
+impl Transport for TcpTransport {
+    const COHERENT: bool = true;
+
+    fn addresses(&self) -> &AddressMap {
+        &self.addresses
+    }
+
+    #[inline]
+    fn post(&mut self, ticket: Ticket, batch: Batch, now_ns: u64) {
+        let stamp = self.stamp(now_ns);
+        match only_region(&batch).and_then(|region| self.links.get_mut(region)) {
+            Some(link) if link.is_open() => link.post_whole(ticket, batch, stamp),
+            // This finds out what is wrong, too.
+            _ => self.spreads.add(ticket, batch),
+        }
+    }
+
+    fn call(&mut self, ticket: Ticket, call: Call, now_ns: u64) {
+        let stamp = self.stamp(now_ns);
+        let error = match self.links.get_mut(usize::from(call.node.0)) {
+            _ if call.request.len() > CALL_BYTES_MAX => CallError::Refused(format!(
+                "the request has {} bytes, at most {CALL_BYTES_MAX} fit into a message",
+                call.request.len()
+            )),
+            Some(link) if link.is_open() => return link.post_call(ticket, &call, stamp),
+            _ => CallError::Unreachable(call.node),
+        };
+        self.failed.push((ticket, Outcome::Call(Err(error))));
+    }
+
+    #[inline]
+    fn progress(&mut self, now_ns: u64, complete: &mut impl FnMut(Ticket, Outcome)) {
+        for (ticket, outcome) in self.failed.drain(..) {
+            complete(ticket, outcome);
+        }
+        let stamp = self.stamp(now_ns);
+        // What was posted to several servers goes out with all else, and what follows a fence does not wait
+        // for the next turn.
+        self.spreads.go_on(&mut self.links, stamp, complete);
+        let must_look = std::mem::take(&mut self.must_look);
+        let mut sink = Sink { spreads: &mut self.spreads, complete };
+        for link in &mut self.links {
+            link.progress(&self.config, now_ns, must_look, &mut sink);
+        }
+        self.spreads.go_on(&mut self.links, stamp, complete);
+    }
+
+    fn arm(&mut self) -> bool {
+        self.must_look = true;
+        !self.failed.is_empty()
+    }
+
+    fn disarm(&mut self) {}
+
+    fn descriptors<'a>(&'a self, to: &mut Vec<PollFd<'a>>) {
+        self.descriptors_of(to, |_| true);
+    }
+
+    fn next_deadline_ns(&self) -> Option<u64> {
+        self.links.iter().filter_map(|link| link.deadline_ns(&self.config)).min()
+    }
+}
+
+impl std::fmt::Debug for TcpTransport {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("TcpTransport").field("servers", &self.config.servers).finish()
+    }
+}

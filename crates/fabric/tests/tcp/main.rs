@@ -1,0 +1,9 @@
+//! Fabric `tcp`, over real sockets: batches, calls, lost connections, and callers that send garbage.
+
+mod batches;
+mod calls;
+mod hostile;
+mod identities;
+mod lost;
+mod processes;
+mod support;

@@ -1,0 +1,185 @@
+//! Memory servers on threads of the test, and engines that reach them.
+
+use fabric::local::{ServerConfig, Sharing};
+use fabric::port::{Port, ServeCounters, serve};
+use fabric::{
+    Admission, Engine, Hello, LocalEnv, LocalWorld, Patience, ServerAddress, Service, ServiceId,
+    TcpConfig, TcpPort, TcpTransport, Welcome,
+};
+use layout::{GlobalPtr, NodeId, RegionId};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+pub const REGION_BYTES: u64 = 1 << 24;
+pub const CLUSTER: u64 = 77;
+pub const EPOCH: u64 = 5;
+pub const PROGRAM: &str = "0.1.0";
+
+/// A memory server; it ends when it is dropped.
+pub struct Server {
+    pub address: SocketAddr,
+    pub admission: Arc<Admission>,
+    pub shared: Arc<(AtomicBool, ServeCounters)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Sleeps early, so that tests on few processors get on.
+pub fn patience() -> Patience {
+    Patience { spin_ns: 10_000, awake_ns: 60_000, ..Patience::default() }
+}
+
+pub fn admission(node: NodeId) -> Arc<Admission> {
+    Arc::new(Admission {
+        node,
+        cluster: CLUSTER,
+        server: 1000 + u64::from(node.0),
+        key: 2000 + u64::from(node.0),
+        region_bytes: REGION_BYTES,
+        program: PROGRAM.to_owned(),
+        epoch: EPOCH.into(),
+    })
+}
+
+pub fn world(node: NodeId, server_count: u16) -> Arc<LocalWorld> {
+    let sharing = Sharing::Private;
+    let config = ServerConfig { node, server_count, bytes: REGION_BYTES, sharing, seed: 1 };
+    LocalWorld::memory_server(&config).expect("little memory").0
+}
+
+impl Server {
+    pub fn start(node: u16, server_count: u16) -> Self {
+        Self::start_with(node, server_count, &[])
+    }
+
+    pub fn start_with(
+        node: u16,
+        server_count: u16,
+        services: &[(ServiceId, Arc<dyn Service<LocalEnv>>)],
+    ) -> Self {
+        let node = NodeId(node);
+        let (world, admission) = (world(node, server_count), admission(node));
+        for (id, service) in services {
+            world.register(node, *id, service.clone());
+        }
+        let port = TcpPort::bind("127.0.0.1:0", world, admission.clone());
+        let port = port.expect("a free port");
+        let address = port.address().expect("it listens");
+        let shared = Arc::new((AtomicBool::new(false), ServeCounters::default()));
+        let of_thread = shared.clone();
+        let thread = std::thread::Builder::new().spawn(move || {
+            let mut ports: [Box<dyn Port>; 1] = [Box::new(port)];
+            serve(&mut ports, &of_thread.0, patience(), &of_thread.1);
+        });
+        let thread = Some(thread.expect("a thread"));
+        Self { address, admission, shared, thread }
+    }
+
+    pub fn server_address(&self) -> ServerAddress {
+        ServerAddress {
+            node: self.admission.node,
+            address: self.address,
+            identity: self.admission.server,
+            key: self.admission.key,
+            region_bytes: 0,
+        }
+    }
+
+    /// A connection whose bytes the test writes itself, behind a handshake.
+    pub fn raw(&self, endpoint: u64) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).expect("the server listens");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a flag of a socket");
+        let hello = Hello {
+            node: self.admission.node,
+            cluster: CLUSTER,
+            epoch: EPOCH,
+            server: self.admission.server,
+            key: self.admission.key,
+            caller: 4,
+            endpoint,
+            process: std::process::id(),
+            program: PROGRAM.to_owned(),
+        };
+        stream.write_all(&hello.encode()).expect("the server reads");
+        let mut answer = [0; fabric::identity::ANSWER_BYTES];
+        stream.read_exact(&mut answer).expect("the server answers");
+        Welcome::decode(&answer).expect("the caller is welcome");
+        stream
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.0.store(true, Relaxed);
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+            && !std::thread::panicking()
+        {
+            panic!("the memory server has panicked");
+        }
+    }
+}
+
+pub fn config(servers: &[&Server]) -> TcpConfig {
+    static ENDPOINTS: AtomicU64 = AtomicU64::new(100);
+    TcpConfig {
+        servers: servers.iter().map(|server| server.server_address()).collect(),
+        cluster: CLUSTER,
+        epoch: Arc::new(EPOCH.into()),
+        caller: 3,
+        endpoint: ENDPOINTS.fetch_add(1, Relaxed),
+        program: PROGRAM.to_owned(),
+        answer_time_max_ns: TcpConfig::ANSWER_TIME_MAX_NS,
+        connect_time_max_ns: TcpConfig::CONNECT_TIME_MAX_NS,
+        attempts_max: TcpConfig::ATTEMPTS_MAX,
+    }
+}
+
+pub fn engine(config: TcpConfig) -> Engine<TcpTransport> {
+    let transport = TcpTransport::connect(config).expect("the servers are there");
+    Engine::new(transport, patience()).expect("an engine needs one descriptor")
+}
+
+/// Word `word` of a server's region, behind its header.
+pub fn at(node: u16, word: u64) -> GlobalPtr {
+    GlobalPtr::new(RegionId(node), layout::region::HEADER_BYTES + word * 8)
+}
+
+/// Words of a frame that a test writes by hand; the first is its head.
+pub fn request(kind: u64, server: &Server, sequence: u64, body: &[u64]) -> Vec<u64> {
+    let words = (4 + body.len()) as u64;
+    let head = 0x6e61 | kind << 16 | words << 32;
+    let mut frame = vec![head, EPOCH, server.admission.key, sequence];
+    frame.extend_from_slice(body);
+    frame
+}
+
+pub fn bytes(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// Reads one answer; none if the connection is closed.
+pub fn answer(stream: &mut TcpStream) -> Option<Vec<u64>> {
+    let mut head = [0; 8];
+    stream.read_exact(&mut head).ok()?;
+    let head = u64::from_le_bytes(head);
+    assert_eq!(head & 0xffff, 0x6e61, "it begins with the magic number");
+    let mut rest = vec![0; (head >> 32) as usize * 8 - 8];
+    stream.read_exact(&mut rest).ok()?;
+    let words = rest.chunks_exact(8).map(|word| word.try_into().map(u64::from_le_bytes));
+    Some(std::iter::once(head).chain(words.map(|word| word.expect("eight bytes"))).collect())
+}
+
+/// The kind of an answer.
+pub fn kind(answer: &[u64]) -> u64 {
+    answer[0] >> 16 & 0xff
+}
+
+pub const BATCH: u64 = 1;
+pub const CALL: u64 = 2;
+pub const DONE: u64 = 3;
+pub const ANSWERED: u64 = 5;
+pub const REFUSED: u64 = 6;

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
-use crate::{counts, layout, process, soft_roce, tidy};
+use crate::generated::{self, LAYOUT, METRICS};
+use crate::{counts, process, soft_roce, tidy};
 use test_results::TestResults;
 
 /// Which steps to run; all of them unless told otherwise.
@@ -36,17 +37,19 @@ enum Step {
     Clippy,
     Tidy,
     Layout,
+    Metrics,
     Tests,
     Doc,
     SoftRoce,
     Counts,
 }
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     Step::Fmt,
     Step::Clippy,
     Step::Tidy,
     Step::Layout,
+    Step::Metrics,
     Step::Tests,
     Step::Doc,
     Step::SoftRoce,
@@ -78,6 +81,7 @@ impl Step {
             Step::Clippy => "clippy",
             Step::Tidy => "tidy",
             Step::Layout => "layout",
+            Step::Metrics => "metrics",
             Step::Tests => "tests",
             Step::Doc => "doc",
             Step::SoftRoce => "soft-roce",
@@ -91,6 +95,7 @@ impl Step {
             Step::Clippy => format!("cargo {}", CLIPPY.join(" ")),
             Step::Tidy => "cargo xtask tidy".to_string(),
             Step::Layout => "cargo xtask layout --check".to_string(),
+            Step::Metrics => "cargo xtask metrics --check".to_string(),
             Step::Tests => format!("cargo {}", TESTS.join(" ")),
             Step::Doc => format!("RUSTDOCFLAGS='-D warnings' cargo {}", DOC.join(" ")),
             Step::SoftRoce => "cargo xtask soft-roce".to_string(),
@@ -155,7 +160,8 @@ fn run_step(root: &Path, step: Step, results: &mut Option<TestResults>) -> Resul
             process::run(&mut process::cargo(root, CLIPPY_LIBRARY))
         }
         Step::Tidy => tidy::run(root),
-        Step::Layout => layout::run(root, &layout::Options::checking()),
+        Step::Layout => generated::run(root, &LAYOUT, &generated::Options::checking()),
+        Step::Metrics => generated::run(root, &METRICS, &generated::Options::checking()),
         Step::Tests => {
             let output =
                 process::tee(&mut process::cargo(root, TESTS), &mut std::io::stdout().lock())?;
@@ -198,7 +204,7 @@ mod tests {
     fn all_steps_run_in_order_unless_chosen() {
         assert_eq!(
             names(None, None),
-            ["fmt", "clippy", "tidy", "layout", "tests", "doc", "soft-roce", "counts"]
+            ["fmt", "clippy", "tidy", "layout", "metrics", "tests", "doc", "soft-roce", "counts"]
         );
         assert_eq!(names(Some(Step::Tidy), None), ["tidy"]);
         assert_eq!(names(None, Some(Step::Tests)), ["tests", "doc", "soft-roce", "counts"]);

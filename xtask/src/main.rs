@@ -1,5 +1,5 @@
-//! The workspace's tooling: `cargo xtask ci`, `tidy`, `layout`, `counts`, `profile`, `mutants`,
-//! `soft-roce`.
+//! The workspace's tooling: `cargo xtask ci`, `tidy`, `layout`, `metrics`, `counts`, `profile`,
+//! `mutants`, `soft-roce`.
 //!
 //! It stands outside the layers: no crate of the product is a dependency of it, so it still builds,
 //! and can say what is wrong, when the product does not.
@@ -8,7 +8,7 @@
 
 mod ci;
 mod counts;
-mod layout;
+mod generated;
 mod mutants;
 mod process;
 mod profile;
@@ -34,7 +34,9 @@ enum Task {
     /// Check the rules no compiler knows: layers, unsafe code, lengths, leftovers
     Tidy,
     /// Write docs/layout.md: what each word of remote memory is
-    Layout(layout::Options),
+    Layout(generated::Options),
+    /// Write docs/metrics.md: what servers tell about themselves
+    Metrics(generated::Options),
     /// Compare instructions and round trips per transaction with the recorded ones
     Counts(counts::Options),
     /// Record which branches the program takes, for the compiler
@@ -61,7 +63,8 @@ fn run(task: &Task) -> anyhow::Result<()> {
     match task {
         Task::Ci(options) => ci::run(&root, options),
         Task::Tidy => tidy::run(&root),
-        Task::Layout(options) => layout::run(&root, options),
+        Task::Layout(options) => generated::run(&root, &generated::LAYOUT, options),
+        Task::Metrics(options) => generated::run(&root, &generated::METRICS, options),
         Task::Counts(options) => counts::run(&root, options),
         Task::Profile => profile::run(&root),
         Task::Mutants(options) => mutants::run(&root, options),

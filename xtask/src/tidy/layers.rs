@@ -9,6 +9,7 @@ const LAYERS: [&str; 17] = [
     "layout",
     "fabric",
     "membership",
+    "metrics",
     "sim",
     "suite",
     "memory",

@@ -1,0 +1,176 @@
+//! What compute servers tell.
+
+use super::Chapter;
+use crate::definition::Definition as Metric;
+use crate::definition::{Label, Unit};
+
+const WORK: Label =
+    Label::new("work", "`transactions`, or `upkeep`: collection and growth, of no transaction");
+
+/// Verbs posted.
+pub const POSTED_VERBS: Metric = Metric::counter(
+    "namdb_posted_verbs_total",
+    Unit::None,
+    &[WORK],
+    "Verbs that lanes have posted, calls included.",
+);
+/// Their bytes.
+pub const POSTED_BYTES: Metric = Metric::counter(
+    "namdb_posted_bytes_total",
+    Unit::Bytes,
+    &[WORK],
+    "Bytes that these verbs moved, without headers of the network.",
+);
+/// Round trips.
+pub const ROUND_TRIPS: Metric = Metric::counter(
+    "namdb_round_trips_total",
+    Unit::None,
+    &[WORK],
+    "Round trips that lanes have waited for: a batch to any number of servers is one.",
+);
+/// Calls.
+pub const POSTED_CALLS: Metric = Metric::counter(
+    "namdb_posted_calls_total",
+    Unit::None,
+    &[],
+    "Calls of services of memory servers among the verbs.",
+);
+/// Commits.
+pub const COMMITS: Metric = Metric::counter(
+    "namdb_commits_total",
+    Unit::None,
+    &[],
+    "Transactions that committed; tries of one transaction count each.",
+);
+/// Aborts by reason.
+pub const ABORTS: Metric = Metric::counter(
+    "namdb_aborts_total",
+    Unit::None,
+    &[Label::new("reason", "a name of `txn::Abort`, such as `write_conflict`")],
+    "Transactions that had no effect, by reason; tries of one transaction count each.",
+);
+/// Unknown outcomes.
+pub const UNKNOWN_OUTCOMES: Metric = Metric::counter(
+    "namdb_unknown_outcomes_total",
+    Unit::None,
+    &[],
+    "Transactions of which nobody knows whether they took effect, since a server was lost behind the point of no \
+     return; each costs its lane.",
+);
+/// Latencies by type.
+pub const TRANSACTION_SECONDS: Metric = Metric::latency(
+    "namdb_transaction_seconds",
+    &[Label::new("type", "type of the transaction in its workload, such as `new_order`")],
+    "Time from the first begin of a transaction to its commit, repeats after aborts included.",
+);
+/// Lanes.
+pub const LANES: Metric = Metric::gauge(
+    "namdb_lanes",
+    Unit::None,
+    &[],
+    "Lanes that run transactions: so many may be under way at a time.",
+);
+/// Snapshots taken.
+pub const SNAPSHOTS: Metric =
+    Metric::counter("namdb_snapshots_total", Unit::None, &[], "Snapshots taken.");
+/// Round trips for them.
+pub const SNAPSHOT_ROUND_TRIPS: Metric = Metric::counter(
+    "namdb_snapshot_round_trips_total",
+    Unit::None,
+    &[],
+    "Round trips among all that were for snapshots.",
+);
+/// Age of the oldest snapshot in use.
+pub const SNAPSHOT_AGE: Metric = Metric::gauge(
+    "namdb_snapshot_age_seconds",
+    Unit::Seconds,
+    &[],
+    "How long ago the oldest snapshot that a running transaction reads was taken, 0 if none runs; versions that it \
+     needs are kept for so long.",
+);
+/// How far the snapshots are behind.
+pub const SNAPSHOT_LAG: Metric = Metric::gauge(
+    "namdb_snapshot_lag_commits",
+    Unit::None,
+    &[],
+    "Staleness of what is read: at most so many commits, of all compute servers, were published before the last look \
+     at the oracle and are not covered by the snapshot that is furthest behind. Counted in numbers of the vector, of \
+     which aborted transactions take some too.",
+);
+/// Reads of old versions.
+pub const OLD_VERSION_READS: Metric = Metric::counter(
+    "namdb_old_version_reads_total",
+    Unit::None,
+    &[],
+    "Reads that had to look for an older version than the row holds.",
+);
+/// Versions moved for us.
+pub const MOVES: Metric = Metric::counter(
+    "namdb_versions_moved_total",
+    Unit::None,
+    &[],
+    "Versions that memory servers have put into overflow lists at the request of this server's lanes.",
+);
+/// Buffers given.
+pub const BUFFERS_GIVEN: Metric = Metric::counter(
+    "namdb_version_buffers_given_total",
+    Unit::None,
+    &[],
+    "Version buffers given to rows. Less those collected, over all compute servers, that is how many are in use.",
+);
+/// Buffers collected.
+pub const BUFFERS_COLLECTED: Metric = Metric::counter(
+    "namdb_version_buffers_collected_total",
+    Unit::None,
+    &[],
+    "Version buffers that collection has taken back.",
+);
+/// Values collected.
+pub const VALUES_COLLECTED: Metric = Metric::counter(
+    "namdb_values_collected_total",
+    Unit::None,
+    &[],
+    "Values out of line that collection has taken back.",
+);
+/// Entries collected.
+pub const ENTRIES_COLLECTED: Metric = Metric::counter(
+    "namdb_entries_collected_total",
+    Unit::None,
+    &[],
+    "Deleted rows and index entries that collection has removed.",
+);
+/// Buckets split.
+pub const BUCKETS_SPLIT: Metric = Metric::counter(
+    "namdb_buckets_split_total",
+    Unit::None,
+    &[],
+    "Buckets of hash tables that this server's lanes have split.",
+);
+
+pub(super) const COMPUTE_SERVERS: Chapter = Chapter {
+    title: "Compute servers",
+    introduction: "What its lanes did and how they fared. Workers hand over what they counted about once a second, so \
+                   numbers may be as old.",
+    metrics: &[
+        &COMMITS,
+        &ABORTS,
+        &UNKNOWN_OUTCOMES,
+        &TRANSACTION_SECONDS,
+        &LANES,
+        &POSTED_VERBS,
+        &POSTED_BYTES,
+        &ROUND_TRIPS,
+        &POSTED_CALLS,
+        &SNAPSHOTS,
+        &SNAPSHOT_ROUND_TRIPS,
+        &SNAPSHOT_AGE,
+        &SNAPSHOT_LAG,
+        &OLD_VERSION_READS,
+        &MOVES,
+        &BUFFERS_GIVEN,
+        &BUFFERS_COLLECTED,
+        &VALUES_COLLECTED,
+        &ENTRIES_COLLECTED,
+        &BUCKETS_SPLIT,
+    ],
+};

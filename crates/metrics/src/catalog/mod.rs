@@ -1,0 +1,38 @@
+//! Everything that servers tell, as constants. `cargo xtask metrics` makes docs/metrics.md of it.
+
+mod compute_server;
+mod memory_server;
+mod server;
+
+use crate::definition::Definition;
+pub use compute_server::*;
+pub use memory_server::*;
+pub use server::*;
+
+/// Metrics of one kind of server.
+pub struct Chapter {
+    /// Whose they are.
+    pub title: &'static str,
+    /// What they have in common.
+    pub introduction: &'static str,
+    /// In an order to read them in.
+    pub metrics: &'static [&'static Definition],
+}
+
+/// All there are.
+pub const CHAPTERS: &[Chapter] = &[EVERY_SERVER, MEMORY_SERVERS, COMPUTE_SERVERS];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let metrics = CHAPTERS.iter().flat_map(|chapter| chapter.metrics);
+        let mut names: Vec<&str> = metrics.map(|metric| metric.name).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert!(count > 30 && names.len() == count, "each name is defined once");
+    }
+}

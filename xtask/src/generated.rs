@@ -1,0 +1,74 @@
+//! `cargo xtask layout` and `cargo xtask metrics`: pages of docs/ that crates generate from their constants.
+//!
+//! An example of the crate writes the page, so that this program depends on no crate of the product.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+
+use crate::process;
+
+/// What to do with the page; write it unless told otherwise.
+#[derive(Args, Default)]
+pub struct Options {
+    /// Fail if the file is not what would be written, and change nothing
+    #[arg(long)]
+    check: bool,
+}
+
+impl Options {
+    /// Only looks whether the file is up to date.
+    pub fn checking() -> Self {
+        Self { check: true }
+    }
+}
+
+/// A page, who writes it, and the task that asks for it.
+pub struct Page {
+    task: &'static str,
+    file: &'static str,
+    package: &'static str,
+    example: &'static str,
+}
+
+/// What each word of remote memory is.
+pub const LAYOUT: Page =
+    Page { task: "layout", file: "docs/layout.md", package: "layout", example: "tables" };
+/// What servers tell about themselves.
+pub const METRICS: Page =
+    Page { task: "metrics", file: "docs/metrics.md", package: "metrics", example: "page" };
+
+/// Writes a page, or checks it.
+pub fn run(root: &Path, page: &Page, options: &Options) -> Result<()> {
+    let Page { task, file, package, example } = page;
+    let command = ["run", "--release", "--quiet", "--package", package, "--example", example];
+    let text = process::capture(&mut process::cargo(root, &command))?;
+    let path = root.join(file);
+    if options.check {
+        let found = std::fs::read_to_string(&path).with_context(|| format!("read {file}"))?;
+        ensure!(is_same(&found, &text), "{file} is out of date; run `cargo xtask {task}`");
+        println!("{task}: {file} is up to date");
+        return Ok(());
+    }
+    std::fs::write(&path, text).with_context(|| format!("write {file}"))?;
+    println!("{task}: {file} is written");
+    Ok(())
+}
+
+/// Whether two pages say the same, whatever ends their lines.
+fn is_same(one: &str, other: &str) -> bool {
+    one.lines().eq(other.lines())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_word_is_out_of_date_and_a_line_end_is_not() {
+        assert!(is_same("a\nb\n", "a\r\nb\r\n"));
+        assert!(!is_same("| 4 | tags |\n", "| 5 | tags |\n"));
+        assert!(!is_same("a\n", "a\nb\n"));
+    }
+}

@@ -28,6 +28,14 @@ pub enum RegistryError {
         /// What is wrong, and what to do.
         why: String,
     },
+    /// A file that the registry's settings name cannot be used.
+    #[error("{path} cannot be used: {why}")]
+    File {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        why: String,
+    },
     /// Another cluster has its state there.
     #[error(
         "{place} belongs to cluster `{found_name}` ({found}), not to `{name}` ({id}); every cluster needs an id and a \

@@ -95,6 +95,7 @@ impl FileStore {
             EntryChange::Put { name, text, hold: Hold::File(hold) } => {
                 hold.take(self.write(name, text)?);
             }
+            EntryChange::Put { hold: Hold::Etcd(_), .. } => unreachable!("a hold is of its store"),
             EntryChange::Remove { name } => self.remove(name)?,
             EntryChange::None => {}
         }

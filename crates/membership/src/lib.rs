@@ -25,14 +25,15 @@
 //! Two kinds of keys, as JSON. The record is only ever replaced by a compare-and-swap, and entries come and go
 //! with it: all changes of a cluster have one order.
 //!
-//! | what | file, in `directory` | written by | holds |
-//! |---|---|---|---|
-//! | record | `registry/record` | whoever joins, leaves, finds a lease that has ended, or makes the database | id and name of the cluster, epoch, identities of the members, the database's root |
-//! | entry | `registry/memory-N`, `registry/compute-N` | the member, when it joins | [`Member`]: role, number, identity, key of the region, addresses, program |
-//! | lock | `registry/lock` | nobody | nothing: locked by whoever reads or writes the others |
+//! | what | file, in `directory` | in etcd, below `PREFIX/ID` | written by | holds |
+//! |---|---|---|---|---|
+//! | record | `registry/record` | `record` | whoever joins, leaves, finds a lease that has ended, or makes the database | id and name of the cluster, epoch, identities of the members, the database's root |
+//! | entry | `registry/memory-N`, `registry/compute-N` | `memory-N`, `compute-N` | the member, when it joins | [`Member`]: role, number, identity, key of the region, addresses, program |
+//! | lock | `registry/lock` | | nobody | nothing: locked by whoever reads or writes the others |
 //!
-//! An entry lasts as long as its member's lease: the file is locked (`flock`) by the process, so that the
-//! kernel ends the lease with the process. The directory must be on this host's own file system.
+//! An entry lasts as long as its member's lease. The file is locked (`flock`) by the process, so that the
+//! kernel ends the lease with the process; the directory must be on this host's own file system. In etcd the
+//! entry is bound to a lease of etcd, which a thread renews three times in its time.
 //!
 //! # What others rely on
 //! - Epochs only grow. Two maps of one epoch have the same members; the root may come in between.
@@ -46,6 +47,8 @@ mod clock;
 pub mod cluster_file;
 mod cluster_map;
 mod error;
+mod etcd_gateway;
+mod etcd_store;
 mod file_store;
 mod follower;
 mod lease;

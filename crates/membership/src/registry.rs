@@ -8,6 +8,7 @@ use crate::clock;
 use crate::cluster_file::{ClusterFile, ClusterId, RegistryKind};
 use crate::cluster_map::ClusterMap;
 use crate::error::RegistryError;
+use crate::etcd_store::EtcdStore;
 use crate::file_store::FileStore;
 use crate::follower::Follower;
 use crate::lease::Lease;
@@ -53,13 +54,7 @@ impl Registry {
         let lease_time = Duration::from_secs(cluster.lease_seconds);
         let store = match cluster.registry.kind {
             RegistryKind::File => Store::File(FileStore::open(&cluster.directory)?),
-            RegistryKind::Etcd => {
-                return Err(RegistryError::Unreachable {
-                    place: cluster.registry.endpoints.join(", "),
-                    why: "this program speaks no etcd".to_owned(),
-                    key: "registry.kind",
-                });
-            }
+            RegistryKind::Etcd => Store::Etcd(EtcdStore::new(cluster)?),
         };
         let name = cluster.name.clone();
         let shared = Arc::new(Shared { store, cluster: cluster.id, name, program, lease_time });

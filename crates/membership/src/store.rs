@@ -1,6 +1,7 @@
 //! The two places where a cluster's state may be: files of one host, or etcd.
 
 use crate::error::RegistryError;
+use crate::etcd_store::{EtcdHold, EtcdStore};
 use crate::file_store::{FileHold, FileStore};
 use crate::member::Member;
 use crate::record::Stored;
@@ -10,11 +11,13 @@ use std::time::{Duration, Instant};
 /// has, and keep entries only for as long as their owner lives.
 pub(crate) enum Store {
     File(FileStore),
+    Etcd(EtcdStore),
 }
 
 /// What keeps an entry alive.
 pub(crate) enum Hold {
     File(FileHold),
+    Etcd(EtcdHold),
 }
 
 /// A new record, and what goes with it.
@@ -45,6 +48,7 @@ impl Store {
     pub(crate) fn read(&self) -> Result<Stored, RegistryError> {
         match self {
             Self::File(store) => store.read(),
+            Self::Etcd(store) => store.read(),
         }
     }
 
@@ -52,6 +56,7 @@ impl Store {
     pub(crate) fn change(&self, change: &Change<'_>) -> Result<bool, RegistryError> {
         match self {
             Self::File(store) => store.change(change),
+            Self::Etcd(store) => store.change(change),
         }
     }
 
@@ -59,6 +64,7 @@ impl Store {
     pub(crate) fn hold(&self) -> Result<Hold, RegistryError> {
         match self {
             Self::File(_) => Ok(Hold::File(FileHold::default())),
+            Self::Etcd(store) => Ok(Hold::Etcd(store.hold()?)),
         }
     }
 
@@ -66,6 +72,8 @@ impl Store {
     pub(crate) fn release(&self, hold: &Hold) {
         match (self, hold) {
             (Self::File(_), Hold::File(hold)) => hold.release(),
+            (Self::Etcd(store), Hold::Etcd(hold)) => store.release(hold),
+            _ => unreachable!("a hold is of its store"),
         }
     }
 
@@ -73,6 +81,8 @@ impl Store {
     pub(crate) fn renew(&self, hold: &Hold, member: &Member) -> Result<Renewal, RegistryError> {
         match (self, hold) {
             (Self::File(store), Hold::File(hold)) => store.renew(hold, &member.entry()),
+            (Self::Etcd(store), Hold::Etcd(hold)) => store.renew(hold, &member.entry()),
+            _ => unreachable!("a hold is of its store"),
         }
     }
 
@@ -80,6 +90,7 @@ impl Store {
     pub(crate) fn poll(&self) -> Duration {
         match self {
             Self::File(_) => Duration::from_millis(10),
+            Self::Etcd(_) => Duration::from_millis(50),
         }
     }
 
@@ -87,6 +98,7 @@ impl Store {
     pub(crate) fn place(&self) -> &str {
         match self {
             Self::File(store) => store.place(),
+            Self::Etcd(store) => store.place(),
         }
     }
 }

@@ -1,16 +1,27 @@
 //! What every registry has to do, by one name for each: files, and a real etcd.
 
 mod child;
+mod etcd;
+mod etcd_only;
 mod file_only;
 mod suite;
 mod world;
 
 macro_rules! in_every_world {
     ($($test:ident)*) => {
-        mod file {
+        mod in_files {
             $(#[test]
             fn $test() {
                 crate::suite::$test(&crate::world::World::file());
+            })*
+        }
+
+        mod in_etcd {
+            $(#[test]
+            fn $test() {
+                if let Some(world) = crate::world::World::with_etcd() {
+                    crate::suite::$test(&world);
+                }
             })*
         }
     };

@@ -1,6 +1,8 @@
 //! Where the tests run: a registry of their own for each.
 
+use crate::etcd::Etcd;
 use layout::NodeId;
+use membership::cluster_file::RegistryKind;
 use membership::{
     Addresses, ClusterFile, ClusterMap, FabricKind, Lease, Member, Registry, RegistryError,
 };
@@ -16,6 +18,7 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 /// A cluster that nobody has joined.
 pub struct World {
     pub cluster: ClusterFile,
+    etcd: Option<Etcd>,
     folder: Folder,
 }
 
@@ -46,16 +49,36 @@ impl Drop for Folder {
 impl World {
     /// A development cluster.
     pub fn file() -> Self {
-        Self::with(|_| {})
+        Self::new(None)
     }
 
-    fn with(set: impl FnOnce(&mut ClusterFile)) -> Self {
+    /// A cluster with an etcd of its own, if there is a program for it.
+    pub fn with_etcd() -> Option<Self> {
+        Some(Self::new(Some(Etcd::start()?)))
+    }
+
+    fn new(etcd: Option<Etcd>) -> Self {
         let folder = Folder::new();
         let mut cluster = ClusterFile::development("test", FabricKind::Tcp, &[REGION_BYTES; 2], 1);
         cluster.directory = folder.path().join("state");
         cluster.lease_seconds = 2;
-        set(&mut cluster);
-        Self { cluster, folder }
+        if let Some(etcd) = &etcd {
+            cluster.registry.kind = RegistryKind::Etcd;
+            // No test of others fails because two processors and one disk are busy for a while.
+            cluster.lease_seconds = 5;
+            cluster.registry.endpoints = vec![etcd.endpoint()];
+        }
+        Self { cluster, etcd, folder }
+    }
+
+    /// The etcd of a cluster that has one.
+    pub fn etcd(&mut self) -> &mut Etcd {
+        self.etcd.as_mut().expect("this cluster has one")
+    }
+
+    /// How long a lease lasts.
+    pub fn lease_time(&self) -> Duration {
+        Duration::from_secs(self.cluster.lease_seconds)
     }
 
     /// The registry, as one process opens it.
@@ -65,7 +88,11 @@ impl World {
 
     /// Within what time a killed member is known to be dead.
     pub fn death_noticed_within(&self) -> Duration {
-        Duration::from_secs(1)
+        match self.etcd {
+            // etcd looks twice a second for leases that have ended, and starts them anew when it was busy.
+            Some(_) => 4 * self.lease_time(),
+            None => Duration::from_secs(1),
+        }
     }
 
     /// The cluster's file, for another process.

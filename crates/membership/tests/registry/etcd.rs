@@ -1,0 +1,169 @@
+//! A real etcd from the distribution, on ports of its own, in a folder of its own.
+
+use crate::world::{Folder, PATIENCE, now, sleep_ms};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What to say and do where there is none.
+const MISSING: &str = "skipped: there is no program `etcd` (apt-get install etcd-server)";
+
+/// One etcd, which ends with this.
+pub struct Etcd {
+    program: PathBuf,
+    folder: Folder,
+    pub port: u16,
+    peer_port: u16,
+    process: Option<Child>,
+}
+
+impl Etcd {
+    /// Starts one, or says that there is none. Where everything has to be tested that is a failure.
+    pub fn start() -> Option<Self> {
+        let program = std::env::var_os("PATH").and_then(|path| {
+            std::env::split_paths(&path)
+                .map(|folder| folder.join("etcd"))
+                .find(|file| file.is_file())
+        });
+        let Some(program) = program else {
+            assert!(std::env::var_os("NAMDB_CI").is_none(), "{MISSING}");
+            println!("{MISSING}");
+            return None;
+        };
+        let (port, peer_port) = (free_port(), free_port());
+        let mut etcd = Self { program, folder: Folder::new(), port, peer_port, process: None };
+        etcd.run();
+        Some(etcd)
+    }
+
+    pub fn endpoint(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Starts it, anew with what it had, and waits until it answers.
+    pub fn run(&mut self) {
+        let (clients, peers) = (self.endpoint(), format!("http://127.0.0.1:{}", self.peer_port));
+        let log =
+            std::fs::File::create(self.folder.path().join("log")).expect("the folder is ours");
+        let process = Command::new(&self.program)
+            .args(["--name", "test", "--data-dir"])
+            .arg(self.folder.path().join("data"))
+            .args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients])
+            .args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers])
+            .args(["--initial-cluster", &format!("test={peers}")])
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("it is a program");
+        self.process = Some(process);
+        let deadline = now() + PATIENCE;
+        while !ask(self.port, "GET /health HTTP/1.0\r\n\r\n").contains("\"true\"") {
+            assert!(now() < deadline, "etcd does not start, see {}", self.log().display());
+            sleep_ms(20);
+        }
+    }
+
+    /// Removes a key, as an administrator may.
+    pub fn delete(&self, key: &str) {
+        let body = format!("{{\"key\":\"{}\"}}", BASE64.encode(key));
+        let head =
+            format!("POST /v3/kv/deleterange HTTP/1.0\r\nContent-Length: {}\r\n\r\n", body.len());
+        let answer = ask(self.port, &(head + &body));
+        assert!(answer.contains("\"deleted\":\"1\""), "{answer}");
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    /// Ends it at once; what it had stays.
+    pub fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill().expect("it is ours");
+            process.wait().expect("it is ours");
+        }
+    }
+
+    /// Stops it without ending it: it takes connections and never answers. [`Etcd::kill`] ends it all the same.
+    pub fn freeze(&self) {
+        let process = self.process.as_ref().expect("it runs");
+        let id = rustix::process::Pid::from_child(process);
+        rustix::process::kill_process(id, rustix::process::Signal::STOP).expect("it is ours");
+    }
+}
+
+impl Drop for Etcd {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A port that nobody has at this moment.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("some port is free");
+    listener.local_addr().expect("it is bound").port()
+}
+
+/// What it answers to a request of HTTP, or nothing.
+fn ask(port: u16, request: &str) -> String {
+    let mut answer = String::new();
+    if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
+        let written = stream.write_all(request.as_bytes());
+        // An answer that breaks off is as good as none.
+        let _ = written.and_then(|()| stream.read_to_string(&mut answer));
+    }
+    answer
+}
+
+/// Passes bytes between members and an etcd, until it is cut.
+pub struct Wire {
+    pub port: u16,
+    is_cut: Arc<AtomicBool>,
+}
+
+impl Wire {
+    pub fn to(etcd: &Etcd) -> Self {
+        let is_cut = Arc::new(AtomicBool::new(false));
+        let listener = TcpListener::bind("127.0.0.1:0").expect("some port is free");
+        let port = listener.local_addr().expect("it is bound").port();
+        let (cut, target) = (is_cut.clone(), etcd.port);
+        spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", target)) else { continue };
+                for (from, to) in [(&client, &server), (&server, &client)] {
+                    let (mut from, mut to) = (
+                        from.try_clone().expect("it is open"),
+                        to.try_clone().expect("it is open"),
+                    );
+                    let cut = cut.clone();
+                    spawn(move || {
+                        let mut bytes = [0; 4096];
+                        while let Ok(count @ 1..) = from.read(&mut bytes) {
+                            // What is sent over a cut wire vanishes: nobody is told.
+                            if !cut.load(Ordering::SeqCst) && to.write_all(&bytes[..count]).is_err()
+                            {
+                                return;
+                            }
+                        }
+                        let _ = to.shutdown(Shutdown::Write);
+                    });
+                }
+            }
+        });
+        Self { port, is_cut }
+    }
+
+    pub fn cut(&self) {
+        self.is_cut.store(true, Ordering::SeqCst);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests of real processes have real threads")]
+fn spawn(body: impl FnOnce() + Send + 'static) {
+    std::thread::spawn(body);
+}

@@ -1,0 +1,148 @@
+//! What can happen to etcd, and on the way to it.
+
+use crate::etcd::{Wire, free_port};
+use crate::world::{
+    PATIENCE, World, await_map, compute_server, join, memory_server, now, refusal, sleep_ms,
+};
+use membership::{ClusterFile, Lease, Registry};
+use std::time::Duration;
+
+/// Bound of any one request to a registry that does not answer.
+const REQUEST_BOUND: Duration = Duration::from_secs(6);
+
+fn await_loss(lease: &Lease, within: Duration) {
+    let start = now();
+    while !lease.is_lost() {
+        assert!(start.elapsed() < within, "after {within:?} nobody told it");
+        sleep_ms(5);
+    }
+}
+
+#[test]
+fn a_killed_etcd_costs_the_lease_and_comes_back_with_the_epoch() {
+    let Some(mut world) = World::with_etcd() else { return };
+    let registry = world.open();
+    let lease = join(&registry, memory_server(0));
+    registry.bump_epoch().expect("it answers");
+    let before = registry.map().expect("it answers");
+    world.etcd().kill();
+    await_loss(&lease, world.lease_time());
+    let start = now();
+    let sentence = refusal(registry.map());
+    assert!(start.elapsed() < REQUEST_BOUND, "{:?}", start.elapsed());
+    assert!(sentence.contains(&world.cluster.registry.endpoints[0]), "{sentence}");
+    assert!(sentence.contains("cannot be reached") && sentence.contains("refused"), "{sentence}");
+    let start = now();
+    refusal(registry.join(compute_server(), Duration::ZERO));
+    refusal(registry.bump_epoch());
+    assert!(start.elapsed() < 2 * REQUEST_BOUND, "{:?}", start.elapsed());
+    world.etcd().run();
+    // Once lost, always lost: others may have acted on it.
+    let next = registry.join(memory_server(0), PATIENCE).expect("the old lease ends");
+    assert!(lease.is_lost() && !next.is_lost());
+    let after = registry.map().expect("it answers");
+    assert_eq!(after.members, [next.member().clone()]);
+    assert!(after.epoch > before.epoch, "{} after {}", after.epoch, before.epoch);
+    drop(lease);
+}
+
+#[test]
+fn a_short_absence_of_etcd_costs_nothing() {
+    let Some(mut world) = World::with_etcd() else { return };
+    world.cluster.lease_seconds = 6;
+    let registry = world.open();
+    let lease = join(&registry, memory_server(0));
+    world.etcd().kill();
+    world.etcd().run();
+    // Longer than the lease: it has been renewed since.
+    sleep_ms(7000);
+    assert!(!lease.is_lost());
+    assert_eq!(registry.map().expect("it answers").members, [lease.member().clone()]);
+}
+
+#[test]
+fn an_etcd_that_hangs_holds_nobody_up() {
+    let Some(mut world) = World::with_etcd() else { return };
+    let registry = world.open();
+    let lease = join(&registry, memory_server(0));
+    world.etcd().freeze();
+    await_loss(&lease, world.lease_time());
+    let start = now();
+    let sentence = refusal(registry.map());
+    assert!(sentence.contains("cannot be reached"), "{sentence}");
+    let left = lease.leave();
+    assert!(left.is_err());
+    assert!(start.elapsed() < 3 * REQUEST_BOUND, "{:?}", start.elapsed());
+}
+
+#[test]
+fn who_is_cut_off_knows_it_before_the_others() {
+    let Some(mut world) = World::with_etcd() else { return };
+    let wire = Wire::to(world.etcd());
+    let mut through_wire = world.cluster.clone();
+    through_wire.registry.endpoints = vec![format!("http://127.0.0.1:{}", wire.port)];
+    let lease = join(&Registry::open(&through_wire).expect("it answers"), memory_server(0));
+    let others = world.open();
+    let _other = join(&others, compute_server());
+    sleep_ms(500);
+    assert!(!lease.is_lost());
+    wire.cut();
+    let identity = lease.member().identity;
+    // Each look at the map comes before the look at the lease, so a map without it proves too much.
+    await_map(&others, |map| {
+        let is_known_dead = map.member(identity).is_none();
+        assert!(!is_known_dead || lease.is_lost(), "the others knew first");
+        is_known_dead
+    });
+}
+
+#[test]
+fn an_entry_that_is_removed_costs_the_lease() {
+    let Some(mut world) = World::with_etcd() else { return };
+    let registry = world.open();
+    let lease = join(&registry, memory_server(0));
+    // Somebody cleans up under the cluster's prefix.
+    let key = format!("{}/{}/memory-0", world.cluster.registry.prefix, world.cluster.id);
+    world.etcd().delete(&key);
+    await_loss(&lease, world.lease_time());
+    assert_eq!(registry.map().expect("it answers").members, []);
+}
+
+#[test]
+fn an_etcd_that_is_not_there_is_named_with_its_address() {
+    let mut cluster = World::file().cluster.clone();
+    cluster.registry.kind = membership::cluster_file::RegistryKind::Etcd;
+    let endpoints: Vec<String> =
+        (0..2).map(|_| format!("http://127.0.0.1:{}", free_port())).collect();
+    cluster.registry.endpoints = endpoints.clone();
+    let start = now();
+    let sentence = refusal(Registry::open(&cluster).map(|_| ()));
+    assert!(start.elapsed() < REQUEST_BOUND, "{:?}", start.elapsed());
+    let words = format!("the registry at {}, {} cannot be reached", endpoints[0], endpoints[1]);
+    assert!(sentence.starts_with(&words), "{sentence}");
+    assert!(sentence.contains("`registry.endpoints`"), "{sentence}");
+}
+
+#[test]
+fn one_of_several_endpoints_is_enough() {
+    let Some(world) = World::with_etcd() else { return };
+    let mut cluster = world.cluster.clone();
+    cluster.registry.endpoints.insert(0, format!("http://127.0.0.1:{}", free_port()));
+    let registry = Registry::open(&cluster).expect("one answers");
+    let lease = join(&registry, memory_server(0));
+    sleep_ms(2500);
+    assert!(!lease.is_lost());
+}
+
+#[test]
+fn two_clusters_share_an_etcd() {
+    let Some(world) = World::with_etcd() else { return };
+    let other = ClusterFile { id: membership::ClusterId::draw(), ..world.cluster.clone() };
+    let (ours, theirs) = (world.open(), Registry::open(&other).expect("it answers"));
+    let lease = join(&ours, memory_server(0));
+    let their_lease = join(&theirs, memory_server(0));
+    assert_eq!(ours.map().expect("it answers").members, [lease.member().clone()]);
+    assert_eq!(theirs.map().expect("it answers").members, [their_lease.member().clone()]);
+    assert_eq!(theirs.bump_epoch(), Ok(2));
+    assert_eq!(ours.map().expect("it answers").epoch, 1);
+}

@@ -5,7 +5,7 @@ use super::manifest::{self, Dependency, Manifest};
 use super::tree::Tree;
 
 /// The crates by folder, lowest first.
-const LAYERS: [&str; 17] = [
+const LAYERS: [&str; 18] = [
     "layout",
     "fabric",
     "membership",

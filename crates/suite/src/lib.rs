@@ -10,6 +10,7 @@
 //! local         threads                        theirs, coherent
 //! sim           tasks in virtual time          simulated, not coherent
 //! sim-coherent  tasks in virtual time          simulated, coherent
+//! shm           processes                      of two more processes, mapped, coherent
 //! ```
 //!
 //! No test is worth more than its ability to fail: each says what would break it, and each whose promise

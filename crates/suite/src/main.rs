@@ -1,9 +1,16 @@
 //! `suite` gives the tests of the suite, or some of them, on a chosen fabric and ends with a table.
 #![forbid(unsafe_code)]
 
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
+use layout::NodeId;
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use suite::fabrics::local::Local;
+use suite::fabrics::performer::perform;
+use suite::fabrics::place::Place;
+use suite::fabrics::processes::{Director, serve};
+use suite::fabrics::shm::Shm;
 use suite::fabrics::simulated::Simulated;
 use suite::table::Table;
 use suite::{Stage, breakage, stage, tests};
@@ -22,6 +29,8 @@ enum Name {
     Sim,
     /// Simulated worlds with coherent memory.
     SimCoherent,
+    /// Processes that share memory.
+    Shm,
 }
 
 /// What to run.
@@ -40,10 +49,50 @@ struct Options {
     /// Print what each test is about, and run nothing
     #[arg(long)]
     list: bool,
+    #[command(subcommand)]
+    role: Option<Role>,
+}
+
+/// What this program is when it has started itself.
+#[derive(Subcommand)]
+enum Role {
+    /// A memory server
+    #[command(hide = true)]
+    Server {
+        /// The fabric
+        fabric: Name,
+        /// Its number
+        node: u16,
+        /// Where the play meets
+        folder: PathBuf,
+    },
+    /// A party
+    #[command(hide = true)]
+    Party {
+        /// The fabric
+        fabric: Name,
+        /// The test
+        test: String,
+        /// Its number
+        number: u32,
+        /// Where the play meets
+        folder: PathBuf,
+        /// Where the servers are
+        addresses: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
     let options = Options::parse();
+    if let Some(role) = options.role {
+        return match play(role) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(sentence) => {
+                println!("error {sentence}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let names = tests::names();
     if let Some(unknown) = options.test.iter().find(|name| !names.contains(&name.as_str())) {
         eprintln!("there is no test `{unknown}`, see --list");
@@ -65,12 +114,35 @@ fn main() -> ExitCode {
             Name::Local => run(&Local, &options, &mut table),
             Name::Sim => run(&Simulated::<false> { seeds, broken }, &options, &mut table),
             Name::SimCoherent => run(&Simulated::<true> { seeds, broken }, &options, &mut table),
+            Name::Shm => run(&Director::<Shm>::new(), &options, &mut table),
         }
     }
     let may_skip = std::env::var("NAMDB_CI").is_err();
     let failures = table.failures(may_skip);
     println!("{table}{} passed, {failures} failed", table.passes());
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn play(role: Role) -> Result<(), String> {
+    // A line for the director, who waits for it.
+    let say = |line: &str| {
+        println!("{line}");
+        let _ = std::io::stdout().flush();
+    };
+    let none = || Err("parties and servers of this fabric are no processes".to_owned());
+    match role {
+        Role::Server { fabric, node, folder } => match fabric {
+            Name::Shm => serve::<Shm>(NodeId(node), &folder, say),
+            _ => none(),
+        },
+        Role::Party { fabric, test, number, folder, addresses } => {
+            let place = Place::of(&folder, &addresses);
+            match fabric {
+                Name::Shm => perform::<Shm>(&test, number, &place, say),
+                _ => none(),
+            }
+        }
+    }
 }
 
 fn run<S: Stage>(stage: &S, options: &Options, table: &mut Table) {

@@ -12,8 +12,9 @@ pub const REGION_BYTES: u64 = 1 << 18;
 const FIRST_BYTE: u64 = 4096;
 /// First word of server 1 at which parties meet; what is below is for tests.
 const MEETINGS: u64 = 4096;
-/// Most rounds for which there are words of their own, 16 on each server.
-pub const PLACES_MAX: u64 = 1024;
+/// Most rounds in which parties wait for each other, which takes long on a machine that is busy with other
+/// things; each has 16 words of its own on each server.
+pub const STEPS_MAX: u64 = 256;
 
 /// One of those who take part in a test, with an endpoint of its own.
 pub struct Party<E> {
@@ -27,7 +28,19 @@ pub struct Party<E> {
     pub rounds: u64,
     /// Longest that it waits for the others.
     pub patience_ns: u64,
+    /// How long whoever writes goes on after its rounds, so that whoever looks sees something: a writer may
+    /// have done all of its rounds before the other gets a processor.
+    pub overtime_ns: u64,
 }
+
+/// What is written last by those who go on for as long as it takes: more than any round.
+pub const LAST: u64 = 1 << 40;
+/// A reader that has seen so much of what a test is about has seen enough.
+const ENOUGH: u64 = 10;
+/// Rounds of overtime between two looks whether the reader has seen enough.
+const LOOK_ROUNDS: u64 = 64;
+/// The word of server 1 by which a reader says so.
+const SATISFIED: u64 = 4000;
 
 /// Word `index` of memory server `server`, behind what its region says of itself.
 pub fn word(server: u16, index: u64) -> GlobalPtr {
@@ -94,6 +107,30 @@ impl<E: Env> Party<E> {
         Ok(())
     }
 
+    /// The next round of a writer that others watch, counted from 1; none when it is time for [`LAST`].
+    pub async fn next(&self, pace: &mut Pace) -> Result<Option<u64>, String> {
+        pace.round += 1;
+        if pace.round > self.rounds {
+            let end_ns = *pace.end_ns.get_or_insert_with(|| self.env.now_ns() + self.overtime_ns);
+            let is_look = pace.round.is_multiple_of(LOOK_ROUNDS);
+            let is_over =
+                self.env.now_ns() >= end_ns || is_look && self.read(word(1, SATISFIED)).await? > 0;
+            if is_over {
+                return Ok(None);
+            }
+        }
+        Ok(Some(pace.round))
+    }
+
+    /// Counts what a reader has seen of what the test is about, and says when that is enough.
+    pub async fn see(&self, count: &mut u64, is_so: bool) -> Result<(), String> {
+        *count += u64::from(is_so);
+        if is_so && *count == ENOUGH {
+            self.write(word(1, SATISFIED), 1).await?;
+        }
+        Ok(())
+    }
+
     /// A loop that waits for others checks this.
     pub fn deadline(&self) -> Deadline {
         let (number, patience_ns) = (self.number, self.patience_ns);
@@ -104,6 +141,13 @@ impl<E: Env> Party<E> {
     pub fn expect(&self, is_so: bool, what: impl FnOnce() -> String) -> Result<(), String> {
         if is_so { Ok(()) } else { Err(format!("party {}: {}", self.number, what())) }
     }
+}
+
+/// How far a writer is.
+#[derive(Default)]
+pub struct Pace {
+    round: u64,
+    end_ns: Option<u64>,
 }
 
 /// When a party has waited for too long.

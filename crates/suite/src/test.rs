@@ -27,6 +27,38 @@ pub enum Disturbance {
     KillServer,
     /// Kills party 1 while it is at work.
     KillParty,
+    /// Somebody with whom something is wrong tries to get an endpoint, and must be told why not; then somebody who
+    /// belongs here does, and must get one.
+    Knock(Wrong),
+    /// Sends what no caller ever sends, before and behind the handshake, to server 0.
+    SendGarbage,
+    /// The servers learn of a later epoch than that of the parties.
+    RaiseEpoch,
+}
+
+/// What is wrong with somebody who tries to get an endpoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wrong {
+    /// The key of the server's region, or of its earlier life.
+    Key,
+    /// An epoch that is over.
+    Epoch,
+    /// Another cluster.
+    Cluster,
+    /// Another version of the program.
+    Program,
+}
+
+impl Wrong {
+    /// What the refusal has to say.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Key => "was started again since the caller learned of it",
+            Self::Epoch => "the caller is of epoch 0",
+            Self::Cluster => "the caller belongs to cluster",
+            Self::Program => "the caller is namdb",
+        }
+    }
 }
 
 /// One test, for all fabrics.

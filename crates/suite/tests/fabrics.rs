@@ -30,3 +30,8 @@ fn sim_coherent() {
 fn every_test_fails_without_its_promise() {
     suite(&["--broken"]);
 }
+
+#[test]
+fn shm() {
+    suite(&["--fabric", "shm"]);
+}

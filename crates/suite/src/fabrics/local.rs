@@ -9,9 +9,9 @@ use layout::NodeId;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Few, since each wait for another thread takes long on a machine that is busy with other things.
-const ROUNDS: u64 = 400;
+const ROUNDS: u64 = 2_000;
 const PATIENCE_NS: u64 = 60_000_000_000;
+const OVERTIME_NS: u64 = 2_000_000_000;
 
 /// Threads of this process.
 pub struct Local;
@@ -31,6 +31,7 @@ impl Stage for Local {
         match disturbance {
             Disturbance::KillServer => Some("its memory servers are this process"),
             Disturbance::KillParty => Some("its parties are threads, which are not killed"),
+            _ => Some("nobody connects: parties are threads of the servers' process"),
         }
     }
 
@@ -47,7 +48,14 @@ impl Stage for Local {
                     let env = world.endpoint();
                     let count = test.parties;
                     let (rounds, patience_ns) = (ROUNDS, PATIENCE_NS);
-                    run_now((test.play)(Party { env, number, count, rounds, patience_ns }))
+                    run_now((test.play)(Party {
+                        env,
+                        number,
+                        count,
+                        rounds,
+                        patience_ns,
+                        overtime_ns: OVERTIME_NS,
+                    }))
                 })
             };
             let parties: Vec<_> = (0..test.parties).map(start).collect();

@@ -1,4 +1,10 @@
 //! The fabrics.
 
+mod child;
+mod garbage;
 pub mod local;
+pub mod performer;
+pub mod place;
+pub mod processes;
+pub mod shm;
 pub mod simulated;

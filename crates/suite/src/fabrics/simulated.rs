@@ -63,8 +63,11 @@ impl<const COHERENT: bool> Stage for Simulated<COHERENT> {
         Runs { least: self.seeds, most: self.seeds, span: Duration::ZERO }
     }
 
-    fn refuses(&self, _disturbance: Disturbance) -> Option<&'static str> {
-        None
+    fn refuses(&self, disturbance: Disturbance) -> Option<&'static str> {
+        match disturbance {
+            Disturbance::KillServer | Disturbance::KillParty => None,
+            _ => Some("connecting is not simulated: what a restart makes stale is, see crate sim"),
+        }
     }
 
     fn play(&self, test: &Test<Self::Env>, run: u64) -> Result<Vec<Vec<u64>>, String> {
@@ -75,7 +78,14 @@ impl<const COHERENT: bool> Stage for Simulated<COHERENT> {
             let env = world.endpoint(world.compute_node(number as u16));
             envs.push(env.clone());
             let (count, rounds, patience_ns) = (test.parties, ROUNDS, PATIENCE_NS);
-            let play = (test.play)(Party { env: env.clone(), number, count, rounds, patience_ns });
+            let play = (test.play)(Party {
+                env: env.clone(),
+                number,
+                count,
+                rounds,
+                patience_ns,
+                overtime_ns: 0,
+            });
             let reports = reports.clone();
             world.spawn_on(&env, async move {
                 let report = play.await;
@@ -88,6 +98,7 @@ impl<const COHERENT: bool> Stage for Simulated<COHERENT> {
             match disturbance {
                 Disturbance::KillServer => world.kill_node(NodeId(1)),
                 Disturbance::KillParty => world.kill(&envs[1]),
+                other => return Err(format!("{other:?} is refused")),
             }
         }
         let waiting = world.run_until_idle();

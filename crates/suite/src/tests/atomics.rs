@@ -1,7 +1,7 @@
 //! Compare-and-swap and fetch-and-add while several parties fight for one word.
 
 use crate::breakage::{EXCLUDE, FAILED, WITH_CPU};
-use crate::party::{PLACES_MAX, Party, word};
+use crate::party::{Party, STEPS_MAX, word};
 use crate::test::{Need, Report, Test};
 use fabric::{Batch, Env};
 
@@ -106,7 +106,7 @@ async fn lock<E: Env>(party: Party<E>) -> Report {
 /// In each round party 0 writes a word of its own plainly, which party 1 tries to swap from what it never holds.
 async fn unlock_plainly<E: Env>(party: Party<E>) -> Report {
     let mut refused = 0;
-    for round in 0..party.rounds.min(PLACES_MAX) {
+    for round in 0..party.rounds.min(STEPS_MAX) {
         let at = word(0, 16 * round);
         party.meet(round).await?;
         if party.number == 0 {
@@ -121,7 +121,7 @@ async fn unlock_plainly<E: Env>(party: Party<E>) -> Report {
             }
         }
     }
-    let rounds = party.rounds.min(PLACES_MAX);
+    let rounds = party.rounds.min(STEPS_MAX);
     party.meet(rounds).await?;
     for round in 0..rounds {
         let left = party.read(word(0, 16 * round)).await?;
@@ -132,7 +132,7 @@ async fn unlock_plainly<E: Env>(party: Party<E>) -> Report {
 
 /// In each round party 0 writes 100 where party 1 adds 1: 100 or 101 must be left.
 async fn write_beside_additions<E: Env>(party: Party<E>) -> Report {
-    let rounds = party.rounds.min(PLACES_MAX);
+    let rounds = party.rounds.min(STEPS_MAX);
     for round in 0..rounds {
         party.meet(round).await?;
         if party.number == 0 {

@@ -1,7 +1,7 @@
 //! Futures that are dropped before their batch is complete.
 
 use crate::breakage::BUFFERS;
-use crate::party::{PLACES_MAX, Party, unless, word};
+use crate::party::{Party, STEPS_MAX, unless, word};
 use crate::test::{Need, Report, Test};
 use fabric::{Batch, Env};
 
@@ -21,7 +21,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
 
 /// In each round a batch that is dropped after a while, and one that uses memory at once.
 async fn dropped<E: Env>(party: Party<E>) -> Report {
-    let rounds = party.rounds.min(PLACES_MAX);
+    let rounds = party.rounds.min(STEPS_MAX);
     let mut count = 0;
     for round in 0..rounds {
         let at = word(0, 8 * round);

@@ -1,5 +1,6 @@
 //! All tests, in the order of `docs/assumptions.md`.
 
+mod admission;
 mod atomics;
 mod bounds;
 mod calls;
@@ -29,6 +30,7 @@ pub fn all<E: Env>() -> Vec<Test<E>> {
     tests.extend(bounds::tests());
     tests.extend(counters::tests());
     tests.extend(death::tests());
+    tests.extend(admission::tests());
     tests
 }
 

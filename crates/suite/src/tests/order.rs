@@ -1,7 +1,7 @@
 //! What order a batch grants: each that is granted, by the batch's own eyes and by those of another party.
 
 use crate::breakage::{ATOMICS, FENCE, WRITES};
-use crate::party::{PLACES_MAX, Party, word};
+use crate::party::{LAST, Pace, Party, STEPS_MAX, word};
 use crate::test::{Report, Test};
 use fabric::{Batch, Env};
 use layout::row::Cover;
@@ -170,14 +170,18 @@ async fn seen_by_another<E: Env>(party: Party<E>) -> Report {
     party.meet(0).await?;
     let mut batch = Batch::new();
     if party.number == 0 {
-        for round in 1..=party.rounds {
+        let mut pace = Pace::default();
+        loop {
+            let round = party.next(&mut pace).await?.unwrap_or(LAST);
             batch.reset();
             let span = batch.put(&[round; 5]);
             batch.write(word(0, 0), span);
             batch.write_word(word(0, 16), round);
             batch = party.execute(batch).await?;
+            if round == LAST {
+                return Ok(Vec::new());
+            }
         }
-        return Ok(Vec::new());
     }
     let deadline = party.deadline();
     let mut between = 0;
@@ -190,8 +194,9 @@ async fn seen_by_another<E: Env>(party: Party<E>) -> Report {
         let (number, words) = (batch.words(number)[0], batch.words(words));
         let is_older = words.iter().any(|&word| word < number);
         party.expect(!is_older, || format!("behind number {number} stand {words:?}"))?;
-        between += u64::from(words.iter().any(|&word| word > number));
-        if number == party.rounds {
+        let is_between = words.iter().any(|&word| word > number);
+        party.see(&mut between, is_between).await?;
+        if number == LAST {
             return Ok(vec![between]);
         }
         deadline.check(&party.env)?;
@@ -202,7 +207,7 @@ async fn seen_by_another<E: Env>(party: Party<E>) -> Report {
 /// has what was read.
 async fn each_reads_the_other<E: Env>(party: Party<E>, by_atomic: bool) -> Report {
     let mut found = Vec::new();
-    for round in 0..party.rounds.min(PLACES_MAX) {
+    for round in 0..party.rounds.min(STEPS_MAX) {
         let [own, other] =
             [party.number, 1 - party.number].map(|of| 16 * round + 8 * u64::from(of));
         party.meet(round).await?;

@@ -1,7 +1,7 @@
 //! Rows arrive untorn or marked as torn, while another party writes them.
 
 use crate::breakage::UNTORN;
-use crate::party::{Party, word};
+use crate::party::{LAST, Pace, Party, word};
 use crate::test::{Report, Test};
 use fabric::{Batch, Env};
 use layout::VersionWord;
@@ -58,7 +58,7 @@ async fn untorn<E: Env>(party: Party<E>, cover: Cover) -> Report {
     let (mut between, mut last) = (0, 0);
     let deadline = party.deadline();
     let mut batch = Batch::new();
-    while last < party.rounds {
+    while last < LAST {
         batch.reset();
         let span = batch.read_row(word(0, 0), WORDS, cover);
         batch = party.execute(batch).await?;
@@ -74,7 +74,7 @@ async fn untorn<E: Env>(party: Party<E>, cover: Cover) -> Report {
         let is_torn = image.any(|&word| word != version)
             || cover == Cover::All && words[LINK as usize] != version;
         party.expect(!is_torn, || format!("a torn row: {words:?}"))?;
-        between += u64::from(last > 0 && version > last);
+        party.see(&mut between, last > 0 && version > last).await?;
         last = version;
     }
     Ok(vec![between])
@@ -82,7 +82,9 @@ async fn untorn<E: Env>(party: Party<E>, cover: Cover) -> Report {
 
 async fn write_rows<E: Env>(party: &Party<E>, cover: Cover) -> Report {
     let mut batch = Batch::new();
-    for version in 1..=party.rounds {
+    let mut pace = Pace::default();
+    loop {
+        let version = party.next(&mut pace).await?.unwrap_or(LAST);
         batch.reset();
         let (span, link) = (batch.put(&image(version)), batch.put(&[version]));
         batch.write_row(word(0, 0), span, LINK, cover);
@@ -90,25 +92,31 @@ async fn write_rows<E: Env>(party: &Party<E>, cover: Cover) -> Report {
             batch.write(word(0, u64::from(LINK)), link);
         }
         batch = party.execute(batch).await?;
+        if version == LAST {
+            return Ok(Vec::new());
+        }
     }
-    Ok(Vec::new())
 }
 
 async fn installed<E: Env>(party: Party<E>) -> Report {
     party.meet(0).await?;
     let mut batch = Batch::new();
     if party.number == 0 {
-        for version in 1..=party.rounds {
+        let mut pace = Pace::default();
+        loop {
+            let version = party.next(&mut pace).await?.unwrap_or(LAST);
             batch.reset();
             let span = batch.put(&image(version));
             batch.install_row(word(0, 0), span, LINK + 1, Cover::AllButLink);
             batch = party.execute(batch).await?;
+            if version == LAST {
+                return Ok(Vec::new());
+            }
         }
-        return Ok(Vec::new());
     }
     let (mut under_way, mut last) = (0, 0);
     let deadline = party.deadline();
-    while last < party.rounds {
+    while last < LAST {
         batch.reset();
         let header = batch.read(word(0, u64::from(HEADER)), 1);
         batch.fence();
@@ -125,7 +133,7 @@ async fn installed<E: Env>(party: Party<E>) -> Report {
             })?;
             let is_torn = words[3..WORDS as usize - 1].iter().any(|&word| word != version);
             party.expect(!is_torn, || format!("a torn row: {words:?}"))?;
-            under_way += u64::from(header < version);
+            party.see(&mut under_way, header < version).await?;
         }
         last = header;
         deadline.check(&party.env)?;

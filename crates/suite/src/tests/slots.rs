@@ -1,7 +1,7 @@
 //! What find_slot promises of a hit and of a miss, while another party inserts, changes and collects the slot.
 
 use crate::breakage::MISSES;
-use crate::party::{Party, word};
+use crate::party::{LAST, Pace, Party, word};
 use crate::test::{Report, Test};
 use fabric::{Batch, Env, SlotGeometry, SlotRead, Span};
 use layout::row::{Cover, KEY, VERSION};
@@ -34,7 +34,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
             broken: &[MISSES],
             play: |party| Box::pin(coming_and_going(party)),
             judge: |reports| Ok(reports[1][0].min(reports[1][1])),
-            seen: "lookups that found the key, and as many that did not",
+            seen: "lookups that found the key, and as many later ones that did not",
             ..Test::of_two()
         },
     ]
@@ -96,9 +96,11 @@ async fn found<E: Env>(party: Party<E>) -> Report {
 async fn coming_and_going<E: Env>(party: Party<E>) -> Report {
     party.meet(0).await?;
     if party.number == 0 {
-        for cycle in 0..party.rounds {
-            insert_change_collect(&party, cycle).await?;
+        let mut pace = Pace::default();
+        while let Some(round) = party.next(&mut pace).await? {
+            insert_change_collect(&party, round - 1).await?;
         }
+        party.write(word(0, u64::from(bucket::INSERT)), LAST).await?;
         return Ok(Vec::new());
     }
     look(&party).await
@@ -147,9 +149,13 @@ async fn look<E: Env>(party: &Party<E>) -> Report {
             check_hit(party, words)?;
             continue;
         }
-        misses += 1;
+        party.see(&mut misses, hits > 0).await?;
+        let words = batch.words(span);
         let [insert, collected, identity] =
             [bucket::INSERT, bucket::COLLECTED, bucket::IDENTITY].map(|n| words[n as usize]);
+        if insert == LAST {
+            return Ok(vec![hits, misses]);
+        }
         // Inserted, then missing: it has been collected since.
         let collections = insert.div_ceil(2);
         let fits = insert == VersionWord::TORN.word()
@@ -157,9 +163,6 @@ async fn look<E: Env>(party: &Party<E>) -> Report {
         party.expect(fits, || {
             format!("a miss with insert word {insert}, collected {collected}, identity {identity}")
         })?;
-        if insert == 2 * party.rounds {
-            return Ok(vec![hits, misses]);
-        }
     }
 }
 

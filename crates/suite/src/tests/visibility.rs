@@ -1,7 +1,7 @@
 //! A completed verb is seen by every later verb of anybody, and a batch completes once.
 
 use crate::breakage::{COMPLETES, VISIBLE};
-use crate::party::{Party, word};
+use crate::party::{Party, STEPS_MAX, word};
 use crate::test::{Report, Test};
 use fabric::{Batch, Env};
 
@@ -32,7 +32,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
 async fn visible<E: Env>(party: Party<E>) -> Report {
     party.meet(0).await?;
     let turn = word(1, 16);
-    for round in 0..party.rounds.min(5_000) {
+    for round in 0..party.rounds.min(STEPS_MAX) {
         let own = 2 * round + u64::from(party.number);
         party.wait_for(turn, own).await?;
         let seen = party.read_all(word(0, 0), 9).await?;

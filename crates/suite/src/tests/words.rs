@@ -1,13 +1,15 @@
 //! The aligned word is the atom; anything longer may be torn.
 
 use crate::breakage::HALVES;
-use crate::party::{Party, word};
+use crate::party::{Pace, Party, word};
 use crate::test::{Report, Test};
 use fabric::{Batch, Env};
 
 /// Both halves of every word written are alike.
 const PATTERN: u64 = 1 << 32 | 1;
 const WORDS: u32 = 24;
+/// Both halves of the last word.
+const END: u64 = 0x1234_5678;
 
 /// Tests of words.
 pub fn tests<E: Env>() -> Vec<Test<E>> {
@@ -19,7 +21,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
             broken: &[HALVES],
             play: |party| Box::pin(whole(party)),
             judge: |reports| Ok(reports[1][0]),
-            seen: "reads of words that were being written",
+            seen: "words read that had changed since the last look",
             ..Test::of_two()
         },
         Test {
@@ -36,7 +38,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
 }
 
 /// Party 0 writes, alternately a word and many; party 1 reads until the last is there. It reports how many reads
-/// it made meanwhile, and how many of them were torn between words.
+/// that had changed it made, and how many of them were torn between words.
 async fn whole<E: Env>(party: Party<E>) -> Report {
     party.meet(0).await?;
     if party.number == 0 { write(&party).await } else { read(&party).await }
@@ -44,21 +46,25 @@ async fn whole<E: Env>(party: Party<E>) -> Report {
 
 async fn write<E: Env>(party: &Party<E>) -> Report {
     let mut batch = Batch::new();
-    for round in 1..=party.rounds {
+    let mut pace = Pace::default();
+    loop {
+        let round = party.next(&mut pace).await?;
         // Ones and zeros, so that a word made of two differs in all its bits.
-        let value = if round < party.rounds { (round & 1) * 0xffff_ffff } else { round };
+        let value = round.map_or(END, |round| (round & 1) * 0xffff_ffff);
         batch.reset();
         let span = batch.put(&[value * PATTERN; WORDS as usize]);
         batch.write(word(0, 0), span);
         batch.write_word(word(0, 40), value * PATTERN);
         batch = party.execute(batch).await?;
+        if round.is_none() {
+            return Ok(Vec::new());
+        }
     }
-    Ok(Vec::new())
 }
 
 async fn read<E: Env>(party: &Party<E>) -> Report {
     let deadline = party.deadline();
-    let (mut seen, mut torn) = (0, 0);
+    let (mut seen, mut torn, mut last) = (0, 0, 0);
     let mut batch = Batch::new();
     loop {
         batch.reset();
@@ -71,10 +77,11 @@ async fn read<E: Env>(party: &Party<E>) -> Report {
             })?;
         }
         torn += u64::from(many.iter().any(|value| *value != many[0]));
-        if one == party.rounds * PATTERN {
+        if one == END * PATTERN {
             return Ok(vec![seen, torn]);
         }
-        seen += 1;
+        let is_changed = std::mem::replace(&mut last, one) != one;
+        party.see(&mut seen, is_changed).await?;
         deadline.check(&party.env)?;
     }
 }

@@ -1,0 +1,63 @@
+//! A process of a play, which ends with its owner.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child as Process, ChildStdin, ChildStdout, Command, Stdio};
+
+/// This program, started again.
+pub struct Child {
+    process: Process,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Child {
+    /// Starts it with these arguments.
+    pub fn start(arguments: &[String]) -> Result<Self, String> {
+        let failed = |error| format!("this program does not start again: {error}");
+        let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+        let command = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().map_err(failed)?;
+        let input = process.stdin.take().expect("it was piped");
+        let output = BufReader::new(process.stdout.take().expect("it was piped"));
+        Ok(Self { process, input, output })
+    }
+
+    /// Reads what it says until a line begins with `word`; the rest of that line. A line that begins with
+    /// `error` is one.
+    pub fn wait_for(&mut self, word: &str) -> Result<String, String> {
+        let mut line = String::new();
+        loop {
+            line.clear();
+            let bytes = self.output.read_line(&mut line).map_err(|error| error.to_string())?;
+            if bytes == 0 {
+                return Err(format!("a process ended before it said `{word}`"));
+            }
+            if let Some(rest) = line.strip_prefix(word) {
+                return Ok(rest.trim().to_owned());
+            }
+            if let Some(rest) = line.strip_prefix("error") {
+                return Err(rest.trim().to_owned());
+            }
+        }
+    }
+
+    /// Says a line to it.
+    pub fn say(&mut self, line: &str) -> Result<(), String> {
+        writeln!(self.input, "{line}").map_err(|error| format!("a process does not hear: {error}"))
+    }
+
+    /// Ends it without a warning.
+    pub fn kill(&mut self) -> Result<(), String> {
+        self.process.kill().map_err(|error| format!("a process cannot be killed: {error}"))?;
+        self.process.wait().map_err(|error| format!("a process does not end: {error}"))?;
+        Ok(())
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

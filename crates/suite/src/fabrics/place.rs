@@ -1,0 +1,116 @@
+//! Where the processes of a play meet, and what they know of each other.
+
+use crate::party::REGION_BYTES;
+use crate::test::Wrong;
+use fabric::{Admission, Hello};
+use layout::NodeId;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+const CLUSTER: u64 = 0x5017e;
+const EPOCH: u64 = 1;
+const PROGRAM: &str = "0.1.0 of the suite";
+
+/// What a process must know to get at the memory servers.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// A folder of the play's own.
+    pub folder: Arc<Folder>,
+    /// Where the servers are, in the form of their fabric.
+    pub addresses: Vec<String>,
+    /// The caller's identity.
+    pub caller: u64,
+    /// What is wrong with what the caller says.
+    pub wrong: Option<Wrong>,
+}
+
+/// A folder that goes with the last who uses it, if it was made for them.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    is_own: bool,
+}
+
+impl Folder {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.is_own {
+            // What cannot be removed is in nobody's way.
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+impl Place {
+    /// One in a new folder, without addresses.
+    pub fn new() -> std::io::Result<Self> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("namdb-suite-{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path)?;
+        let folder = Arc::new(Folder { path, is_own: true });
+        let caller = 1 << 32 | u64::from(std::process::id());
+        Ok(Self { folder, addresses: Vec::new(), caller, wrong: None })
+    }
+
+    /// That of a director, in another process.
+    pub fn of(folder: &Path, addresses: &[String]) -> Self {
+        let folder = Arc::new(Folder { path: folder.to_owned(), is_own: false });
+        let caller = u64::from(std::process::id());
+        Self { folder, addresses: addresses.to_vec(), caller, wrong: None }
+    }
+
+    /// As it is known to somebody with whom something is wrong.
+    pub fn with(&self, wrong: Wrong) -> Self {
+        Self { wrong: Some(wrong), ..self.clone() }
+    }
+
+    /// Whom a memory server serves.
+    pub fn admission(node: NodeId) -> Admission {
+        Admission {
+            node,
+            cluster: CLUSTER,
+            server: 1000 + u64::from(node.0),
+            key: 2000 + u64::from(node.0),
+            region_bytes: REGION_BYTES,
+            program: PROGRAM.to_owned(),
+            epoch: EPOCH.into(),
+        }
+    }
+
+    /// What this caller says to a server.
+    pub fn hello(&self, node: NodeId, endpoint: u64) -> Hello {
+        let Admission { cluster, server, key, program, .. } = Self::admission(node);
+        let (caller, process) = (self.caller, std::process::id());
+        let mut hello =
+            Hello { node, cluster, epoch: EPOCH, server, key, caller, endpoint, process, program };
+        match self.wrong {
+            None => {}
+            Some(Wrong::Key) => hello.key += 1,
+            Some(Wrong::Epoch) => hello.epoch -= 1,
+            Some(Wrong::Cluster) => hello.cluster += 1,
+            Some(Wrong::Program) => hello.program.push('x'),
+        }
+        hello
+    }
+
+    /// Arguments of a memory server's process.
+    pub fn server(&self, fabric: &str, node: u16) -> Vec<String> {
+        let folder = self.folder.path.display().to_string();
+        ["server".to_owned(), fabric.to_owned(), node.to_string(), folder].to_vec()
+    }
+
+    /// Arguments of a party's process.
+    pub fn party(&self, fabric: &str, test: &str, number: u32) -> Vec<String> {
+        let folder = self.folder.path.display().to_string();
+        let own = ["party".to_owned(), fabric.to_owned(), test.to_owned(), number.to_string()];
+        own.into_iter().chain([folder]).chain(self.addresses.iter().cloned()).collect()
+    }
+}

@@ -1,0 +1,51 @@
+//! The fabric `shm`: parties are processes that map the servers' regions.
+
+use crate::fabrics::place::Place;
+use crate::fabrics::processes::{Processes, SERVERS};
+use crate::test::{Disturbance, Play, Report};
+use fabric::shm::{ConnectConfig, ShmPort, connect};
+use fabric::{Admission, LocalEnv, LocalWorld, Port, run_now};
+use layout::NodeId;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Processes that share memory.
+pub struct Shm;
+
+impl Processes for Shm {
+    type Env = LocalEnv;
+    const NAME: &'static str = "shm";
+    const ROUNDS: u64 = 20_000;
+
+    fn refuses(disturbance: Disturbance) -> Option<&'static str> {
+        match disturbance {
+            Disturbance::RaiseEpoch => Some("verbs ask nobody: the fence is the process's death"),
+            _ => None,
+        }
+    }
+
+    fn listen(
+        world: &Arc<LocalWorld>,
+        admission: Arc<Admission>,
+        folder: &Path,
+    ) -> Result<(Box<dyn Port>, String), String> {
+        let port = ShmPort::new(folder, admission, world).map_err(|error| error.to_string())?;
+        Ok((Box::new(port), folder.display().to_string()))
+    }
+
+    fn take_part(
+        place: &Place,
+        started: impl FnOnce(),
+        play: impl FnOnce(LocalEnv) -> Play,
+    ) -> Report {
+        let hellos = (0..SERVERS).map(|node| place.hello(NodeId(node), 0)).collect();
+        let config = ConnectConfig::new(place.folder.path(), hellos);
+        let world = connect(&config).map_err(|error| error.to_string())?;
+        started();
+        run_now(play(world.endpoint()))
+    }
+
+    fn send_garbage(place: &Place) -> Result<(), String> {
+        crate::fabrics::garbage::over_shared_memory(place)
+    }
+}

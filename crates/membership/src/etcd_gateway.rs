@@ -1,13 +1,13 @@
 //! Requests to etcd through its JSON gateway: one at a time, each within a bound.
 
-use crate::clock;
+use crate::clock::{self, Moment};
 use crate::cluster_file::{ClusterFile, TlsSettings};
 use crate::error::RegistryError;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use ureq::Agent;
 use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
 
@@ -73,7 +73,7 @@ impl EtcdGateway {
         patience: Duration,
     ) -> Result<Answer, RegistryError> {
         let body = request.to_string();
-        let deadline = clock::now() + patience;
+        let deadline = Moment::now() + patience;
         let mut tried = 0;
         loop {
             let current = self.current.load(Ordering::Relaxed);
@@ -88,15 +88,15 @@ impl EtcdGateway {
             if tried % self.endpoints.len() == 0 {
                 clock::sleep(RETRY_PAUSE);
             }
-            if clock::now() >= deadline {
+            if deadline.is_past() {
                 let key = "registry.endpoints";
                 return Err(RegistryError::Unreachable { place: self.place.clone(), why, key });
             }
         }
     }
 
-    fn ask_once(&self, url: &str, body: &str, deadline: Instant) -> Result<Answer, String> {
-        let left = deadline.saturating_duration_since(clock::now());
+    fn ask_once(&self, url: &str, body: &str, deadline: Moment) -> Result<Answer, String> {
+        let left = deadline.left();
         let time = left.clamp(RETRY_PAUSE, ATTEMPT_TIME);
         let request = self.agent.post(url).header("content-type", "application/json");
         let request = request.config().timeout_global(Some(time)).build();

@@ -4,7 +4,7 @@
 //! By the member's own clock it ends earlier, since that one starts before the request is sent and etcd's when
 //! the request has arrived. The margin is for clocks that run at different speeds.
 
-use crate::clock;
+use crate::clock::Moment;
 use crate::cluster_file::ClusterFile;
 use crate::error::RegistryError;
 use crate::etcd_gateway::{Answer, EtcdGateway};
@@ -13,7 +13,7 @@ use crate::store::{Change, EntryChange, Hold, Renewal};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long etcd may be away before a request is given up.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -104,7 +104,7 @@ impl EtcdStore {
     }
 
     pub(crate) fn renew(&self, hold: &EtcdHold, name: &str) -> Result<Renewal, RegistryError> {
-        let sent = clock::now();
+        let sent = Moment::now();
         let request = json!({ "ID": hold.id });
         let answer = match self.gateway.ask("lease/keepalive", &request, RENEWAL_PATIENCE)? {
             Answer::Done(answer) => answer,
@@ -151,7 +151,7 @@ fn put(key: &str, text: &str, lease: &str) -> Value {
 }
 
 /// When a lease ends by our clock that was granted by a request sent then.
-fn lease_end(sent: Instant, granted_seconds: u64) -> Instant {
+fn lease_end(sent: Moment, granted_seconds: u64) -> Moment {
     let granted = Duration::from_secs(granted_seconds);
     sent + (granted - granted / MARGIN_PART)
 }

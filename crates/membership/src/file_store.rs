@@ -3,7 +3,7 @@
 //! A member's lease is a lock (`flock`) on its entry, which the kernel gives back when the process ends,
 //! however it ends. Who finds an entry that is not locked knows that its owner is gone.
 
-use crate::clock;
+use crate::clock::{self, Moment};
 use crate::error::RegistryError;
 use crate::record::Stored;
 use crate::store::{Change, EntryChange, Hold, Renewal};
@@ -124,11 +124,11 @@ impl FileStore {
             .truncate(false)
             .open(self.directory.join(LOCK))
             .map_err(refuse)?;
-        let deadline = clock::now() + LOCK_PATIENCE;
+        let deadline = Moment::now() + LOCK_PATIENCE;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(file),
-                Err(rustix::io::Errno::WOULDBLOCK) if clock::now() < deadline => {
+                Err(rustix::io::Errno::WOULDBLOCK) if !deadline.is_past() => {
                     clock::sleep(Duration::from_micros(500));
                 }
                 Err(rustix::io::Errno::WOULDBLOCK) => {

@@ -1,6 +1,6 @@
 //! The right to be a member, which ends unless it is renewed.
 
-use crate::clock;
+use crate::clock::{self, Moment};
 use crate::error::RegistryError;
 use crate::member::Member;
 use crate::registry::Registry;
@@ -8,7 +8,7 @@ use crate::store::{Hold, Renewal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Renewals in the time of a lease: two may fail.
 const RENEWALS_PER_LEASE: u32 = 3;
@@ -31,7 +31,7 @@ struct Kept {
     member: Member,
     hold: Hold,
     /// When the lease ends by this process's clock; none if only the end of the process ends it.
-    until: Mutex<Option<Instant>>,
+    until: Mutex<Option<Moment>>,
     is_lost: AtomicBool,
     is_stopped: Mutex<bool>,
     stopped: Condvar,
@@ -43,7 +43,7 @@ impl Lease {
         registry: Registry,
         member: Member,
         hold: Hold,
-        until: Option<Instant>,
+        until: Option<Moment>,
     ) -> Result<Self, RegistryError> {
         let kept = Arc::new(Kept {
             member,
@@ -99,7 +99,7 @@ impl Drop for Lease {
 impl Kept {
     fn is_lost(&self) -> bool {
         let until = *self.until.lock().expect("no holder panics");
-        if until.is_some_and(|until| clock::now() >= until) {
+        if until.is_some_and(Moment::is_past) {
             self.is_lost.store(true, Ordering::SeqCst);
         }
         self.is_lost.load(Ordering::SeqCst)

@@ -35,6 +35,9 @@
 //! kernel ends the lease with the process; the directory must be on this host's own file system. In etcd the
 //! entry is bound to a lease of etcd, which a thread renews three times in its time.
 //!
+//! Whoever reads entries knows the keys of the regions: the directory is its owner's alone, and an etcd that
+//! others reach needs endpoints of `https`, which show their certificate and want to see ours.
+//!
 //! # What others rely on
 //! - Epochs only grow. Two maps of one epoch have the same members; the root may come in between.
 //! - A number is held by one member at a time, and an identity by one process ever.

@@ -4,7 +4,7 @@
 //! is still the one that was read. So two servers never get one number, epochs only grow, and whoever
 //! notices that a lease has ended writes that down for all.
 
-use crate::clock;
+use crate::clock::{self, Moment};
 use crate::cluster_file::{ClusterFile, ClusterId, RegistryKind};
 use crate::cluster_map::ClusterMap;
 use crate::error::RegistryError;
@@ -17,7 +17,7 @@ use crate::record::{Reader, Record, Seen};
 use crate::root::DatabaseRoot;
 use crate::store::{Change, EntryChange, Hold, Renewal, Store};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often a change is tried while others change the record: each time that it fails one of them has
 /// succeeded.
@@ -71,7 +71,7 @@ impl Registry {
     /// If the member has joined before: a server gets a new identity at each start.
     pub fn join(&self, mut member: Member, patience: Duration) -> Result<Lease, RegistryError> {
         member.program.clone_from(&self.shared.program);
-        let deadline = clock::now() + patience;
+        let deadline = Moment::now() + patience;
         for attempt in 0..CHANGE_ATTEMPTS_MAX {
             let seen = self.see_number_for(&mut member, deadline)?;
             assert!(!seen.has(member.identity), "a server gets a new identity at each start");
@@ -96,7 +96,7 @@ impl Registry {
     fn see_number_for(
         &self,
         newcomer: &mut Member,
-        deadline: Instant,
+        deadline: Moment,
     ) -> Result<Seen, RegistryError> {
         loop {
             let seen = self.see()?;
@@ -105,7 +105,7 @@ impl Registry {
                     newcomer.number = number;
                     return Ok(seen);
                 }
-                Err(taken) if clock::now() >= deadline => return Err(taken),
+                Err(taken) if deadline.is_past() => return Err(taken),
                 Err(_) => clock::sleep(self.shared.store.poll()),
             }
         }
@@ -130,7 +130,7 @@ impl Registry {
         patience: Duration,
         progress: &mut dyn FnMut(&ClusterMap),
     ) -> Result<ClusterMap, RegistryError> {
-        let deadline = clock::now() + patience;
+        let deadline = Moment::now() + patience;
         let mut epoch = None;
         loop {
             let map = self.map()?;
@@ -148,7 +148,7 @@ impl Registry {
             if missing.is_empty() {
                 return Ok(map);
             }
-            if clock::now() >= deadline {
+            if deadline.is_past() {
                 let found = count - missing.len();
                 let missing = missing.join(", ");
                 return Err(RegistryError::TooFewServers {

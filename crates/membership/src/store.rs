@@ -1,11 +1,12 @@
 //! The two places where a cluster's state may be: files of one host, or etcd.
 
+use crate::clock::Moment;
 use crate::error::RegistryError;
 use crate::etcd_store::{EtcdHold, EtcdStore};
 use crate::file_store::{FileHold, FileStore};
 use crate::member::Member;
 use crate::record::Stored;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Where the state is. Both do the same three things: read all of it at one moment, change it if nobody else
 /// has, and keep entries only for as long as their owner lives.
@@ -38,7 +39,7 @@ pub(crate) enum EntryChange<'a> {
 /// Whether a lease holds.
 pub(crate) enum Renewal {
     /// For whoever reads this before then; none if only the process's end ends it.
-    Until(Option<Instant>),
+    Until(Option<Moment>),
     /// The entry is gone.
     Gone,
 }

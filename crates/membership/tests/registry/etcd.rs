@@ -19,12 +19,25 @@ pub struct Etcd {
     folder: Folder,
     pub port: u16,
     peer_port: u16,
+    /// Where it says whether it is well, without TLS in any case.
+    health_port: u16,
+    /// Whether clients have to come with a certificate.
+    wants_tls: bool,
     process: Option<Child>,
 }
 
 impl Etcd {
     /// Starts one, or says that there is none. Where everything has to be tested that is a failure.
     pub fn start() -> Option<Self> {
+        Self::start_with(false)
+    }
+
+    /// One that speaks to members only.
+    pub fn start_with_tls() -> Option<Self> {
+        Self::start_with(true)
+    }
+
+    fn start_with(wants_tls: bool) -> Option<Self> {
         let program = std::env::var_os("PATH").and_then(|path| {
             std::env::split_paths(&path)
                 .map(|folder| folder.join("etcd"))
@@ -35,14 +48,17 @@ impl Etcd {
             println!("{MISSING}");
             return None;
         };
-        let (port, peer_port) = (free_port(), free_port());
-        let mut etcd = Self { program, folder: Folder::new(), port, peer_port, process: None };
+        let [port, peer_port, health_port] = [(); 3].map(|()| free_port());
+        let folder = Folder::new();
+        let mut etcd =
+            Self { program, folder, port, peer_port, health_port, wants_tls, process: None };
         etcd.run();
         Some(etcd)
     }
 
     pub fn endpoint(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        let scheme = if self.wants_tls { "https" } else { "http" };
+        format!("{scheme}://127.0.0.1:{}", self.port)
     }
 
     /// Starts it, anew with what it had, and waits until it answers.
@@ -50,19 +66,29 @@ impl Etcd {
         let (clients, peers) = (self.endpoint(), format!("http://127.0.0.1:{}", self.peer_port));
         let log =
             std::fs::File::create(self.folder.path().join("log")).expect("the folder is ours");
-        let process = Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        if self.wants_tls {
+            command.arg("--client-cert-auth").arg("--trusted-ca-file").arg(pem("ca.pem"));
+            command
+                .arg("--cert-file")
+                .arg(pem("member.pem"))
+                .arg("--key-file")
+                .arg(pem("member.key"));
+        }
+        let process = command
             .args(["--name", "test", "--data-dir"])
             .arg(self.folder.path().join("data"))
             .args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients])
             .args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers])
             .args(["--initial-cluster", &format!("test={peers}")])
+            .args(["--listen-metrics-urls", &format!("http://127.0.0.1:{}", self.health_port)])
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
             .expect("it is a program");
         self.process = Some(process);
         let deadline = now() + PATIENCE;
-        while !ask(self.port, "GET /health HTTP/1.0\r\n\r\n").contains("\"true\"") {
+        while !ask(self.health_port, "GET /health HTTP/1.0\r\n\r\n").contains("\"true\"") {
             assert!(now() < deadline, "etcd does not start, see {}", self.log().display());
             sleep_ms(20);
         }
@@ -107,6 +133,11 @@ impl Drop for Etcd {
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("some port is free");
     listener.local_addr().expect("it is bound").port()
+}
+
+/// A certificate or key of the tests: an authority, a member that it has signed, and a stranger.
+pub fn pem(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "tests", "registry", "tls", name].iter().collect()
 }
 
 /// What it answers to a request of HTTP, or nothing.

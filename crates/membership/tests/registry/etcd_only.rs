@@ -1,9 +1,10 @@
 //! What can happen to etcd, and on the way to it.
 
-use crate::etcd::{Wire, free_port};
+use crate::etcd::{Wire, free_port, pem};
 use crate::world::{
     PATIENCE, World, await_map, compute_server, join, memory_server, now, refusal, sleep_ms,
 };
+use membership::cluster_file::{RegistryKind, TlsSettings};
 use membership::{ClusterFile, Lease, Registry};
 use std::time::Duration;
 
@@ -104,14 +105,15 @@ fn an_entry_that_is_removed_costs_the_lease() {
     // Somebody cleans up under the cluster's prefix.
     let key = format!("{}/{}/memory-0", world.cluster.registry.prefix, world.cluster.id);
     world.etcd().delete(&key);
-    await_loss(&lease, world.lease_time());
+    // It is told so by the next renewal: without that the lease would still be long.
+    await_loss(&lease, world.lease_time() * 2 / 3);
     assert_eq!(registry.map().expect("it answers").members, []);
 }
 
 #[test]
 fn an_etcd_that_is_not_there_is_named_with_its_address() {
     let mut cluster = World::file().cluster.clone();
-    cluster.registry.kind = membership::cluster_file::RegistryKind::Etcd;
+    cluster.registry.kind = RegistryKind::Etcd;
     let endpoints: Vec<String> =
         (0..2).map(|_| format!("http://127.0.0.1:{}", free_port())).collect();
     cluster.registry.endpoints = endpoints.clone();
@@ -145,4 +147,33 @@ fn two_clusters_share_an_etcd() {
     assert_eq!(theirs.map().expect("it answers").members, [their_lease.member().clone()]);
     assert_eq!(theirs.bump_epoch(), Ok(2));
     assert_eq!(ours.map().expect("it answers").epoch, 1);
+}
+
+#[test]
+fn an_etcd_that_wants_certificates_is_reached_with_one_and_not_without() {
+    let Some(world) = World::with_etcd_over_tls() else { return };
+    let sentence = refusal(Registry::open(&world.cluster).map(|_| ()));
+    assert!(sentence.contains("write `registry.tls`"), "{sentence}");
+    let with = |ca: &str, certificate: &str| {
+        let key = pem("member.key");
+        let mut cluster = world.cluster.clone();
+        cluster.tls = Some(TlsSettings { ca: pem(ca), certificate: pem(certificate), key });
+        cluster
+    };
+    let registry = Registry::open(&with("ca.pem", "member.pem")).expect("it answers");
+    let lease = join(&registry, memory_server(0));
+    assert_eq!(registry.map().expect("it answers").members, [lease.member().clone()]);
+    // The settings of the registry come first.
+    let mut own = with("stranger.pem", "member.pem");
+    own.registry.tls = with("ca.pem", "member.pem").tls;
+    Registry::open(&own).expect("it answers");
+    let sentence = refusal(Registry::open(&with("stranger.pem", "member.pem")).map(|_| ()));
+    assert!(
+        sentence.contains("cannot be reached") && sentence.contains("certificate"),
+        "{sentence}"
+    );
+    let sentence = refusal(Registry::open(&with("none.pem", "member.pem")).map(|_| ()));
+    assert!(sentence.contains("none.pem cannot be used: No such file"), "{sentence}");
+    let sentence = refusal(Registry::open(&with("member.key", "member.pem")).map(|_| ()));
+    assert!(sentence.contains("it holds no certificate in PEM"), "{sentence}");
 }

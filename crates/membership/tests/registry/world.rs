@@ -57,6 +57,11 @@ impl World {
         Some(Self::new(Some(Etcd::start()?)))
     }
 
+    /// A cluster whose etcd wants certificates, and that does not know of any.
+    pub fn with_etcd_over_tls() -> Option<Self> {
+        Some(Self::new(Some(Etcd::start_with_tls()?)))
+    }
+
     fn new(etcd: Option<Etcd>) -> Self {
         let folder = Folder::new();
         let mut cluster = ClusterFile::development("test", FabricKind::Tcp, &[REGION_BYTES; 2], 1);

@@ -53,11 +53,8 @@ pub fn serve(
             continue;
         }
         match waiter.idle() {
-            Step::Spin => std::hint::spin_loop(),
-            Step::Yield => {
-                add(&counters.yields, 1);
-                std::thread::yield_now();
-            }
+            Step::Spin => {}
+            Step::Yield => add(&counters.yields, 1),
             Step::Sleep => {
                 add(&counters.sleeps, 1);
                 if sleep(ports, patience.sleep_ns_max) {

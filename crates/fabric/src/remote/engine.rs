@@ -31,6 +31,7 @@ const MAIN: u32 = u32::MAX;
 pub struct Engine<T: Transport> {
     shared: Rc<Shared<T>>,
     patience: Patience,
+    waiter: RefCell<Waiter>,
     main: (Arc<TaskWaker>, Waker),
 }
 
@@ -74,7 +75,8 @@ impl<T: Transport> Engine<T> {
             seed: Cell::new(crate::identity::draw()?),
             start,
         };
-        Ok(Self { shared: Rc::new(shared), patience, main })
+        let waiter = RefCell::new(Waiter::new(patience));
+        Ok(Self { shared: Rc::new(shared), patience, waiter, main })
     }
 
     /// An endpoint of its own counters; each lane uses its own.
@@ -90,7 +92,6 @@ impl<T: Transport> Engine<T> {
     /// Runs `future` to its end, and tasks meanwhile.
     pub fn block_on<R>(&self, future: impl Future<Output = R>) -> R {
         let mut future = pin!(future);
-        let mut waiter = Waiter::new(self.patience);
         let mut woken = Vec::new();
         self.main.1.wake_by_ref();
         loop {
@@ -109,12 +110,12 @@ impl<T: Transport> Engine<T> {
             }
             let completions = self.progress();
             if completions > 0 || runs > self.shared.yields.get() {
-                waiter.busy();
+                self.waiter.borrow_mut().busy();
             } else if runs > 0 {
                 // Whoever runs here waits for somebody else, who may need this processor.
                 std::thread::yield_now();
             } else {
-                self.wait(&mut waiter);
+                self.wait();
             }
         }
     }
@@ -151,10 +152,10 @@ impl<T: Transport> Engine<T> {
         count
     }
 
-    fn wait(&self, waiter: &mut Waiter) {
+    fn wait(&self) {
+        let mut waiter = self.waiter.borrow_mut();
         match waiter.idle() {
-            Step::Spin => std::hint::spin_loop(),
-            Step::Yield => std::thread::yield_now(),
+            Step::Spin | Step::Yield => {}
             Step::Sleep => {
                 if self.sleep() {
                     waiter.busy();

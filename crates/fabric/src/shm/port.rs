@@ -16,8 +16,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Rounds between two looks at the sockets, which take a system call.
-const LOOK_ROUNDS: u32 = 1024;
+/// Rounds between two looks at the sockets, which take a system call; and the same if there is nothing to do.
+/// Where processors are scarce such a round may take many milliseconds, and whoever connects waits for two looks.
+const LOOK_ROUNDS: u32 = 64;
+const IDLE_LOOK_ROUNDS: u32 = 4;
 /// Connections that have not said yet who they are; the oldest goes when there are more.
 const GUEST_COUNT_MAX: usize = 64;
 /// How long they may take to say it.
@@ -260,7 +262,8 @@ impl Port for ShmPort {
     fn serve(&mut self) -> usize {
         let served = self.serve_calls();
         self.rounds = self.rounds.wrapping_add(1);
-        if self.must_look || self.rounds.is_multiple_of(LOOK_ROUNDS) {
+        let rounds = if served == 0 { IDLE_LOOK_ROUNDS } else { LOOK_ROUNDS };
+        if self.must_look || self.rounds.is_multiple_of(rounds) {
             return served + self.look();
         }
         served

@@ -21,8 +21,9 @@ const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(5);
 /// Up to so many connections are all read in each round, which is one system call for each; the system is
 /// asked which of more have something to read.
 const DIRECT_COUNT_MAX: usize = 3;
-/// Rounds of direct reading after which somebody who connects is noticed.
-const LOOK_ROUNDS: u32 = 64;
+/// Rounds of direct reading after which somebody who connects is noticed. Where processors are scarce a round
+/// may take many milliseconds.
+const LOOK_ROUNDS: u32 = 16;
 /// Connections that the system names at once; others are named in the next round.
 const EVENTS_AT_ONCE: usize = 64;
 /// What the system calls the listener's events; connections have theirs by place.

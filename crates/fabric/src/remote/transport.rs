@@ -47,7 +47,8 @@ pub trait Transport: 'static {
     fn addresses(&self) -> &AddressMap;
 
     /// Takes a batch. It need not go out before the next [`Transport::progress`], so that batches posted in
-    /// one turn of the engine may share what sending costs.
+    /// one turn of the engine may share what sending costs. `now_ns` is when that turn began, which may be long
+    /// ago where a task computes.
     fn post(&mut self, ticket: Ticket, batch: Batch, now_ns: u64);
 
     /// Takes a call, likewise.

@@ -5,6 +5,7 @@ use crate::tcp::buffer::{Inbox, NoFrame, Outbox, is_temporary};
 use crate::tcp::carry::{Carrier, no_request, refuse};
 use crate::tcp::channel::Channel;
 use crate::tcp::frame::REQUEST_HEADER;
+use rustix::event::epoll::EventFlags;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -25,17 +26,8 @@ pub(super) struct Connection {
     has_left: bool,
     /// No request is read any more; the connection ends when its last words are sent.
     is_ending: bool,
-    /// What the port waits for on its behalf.
-    pub interest: Interest,
-}
-
-/// What a connection waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Interest {
-    /// Requests.
-    Requests,
-    /// That its caller reads the answers.
-    Reader,
+    /// What the system was told to wait for.
+    pub interest: EventFlags,
 }
 
 /// What a look at a connection has brought.
@@ -52,7 +44,7 @@ pub(super) enum Served {
 impl Connection {
     pub fn new(channel: Channel) -> Self {
         let (inbox, outbox) = (Inbox::new(), Outbox::default());
-        let interest = Interest::Requests;
+        let interest = EventFlags::IN;
         Self { channel, inbox, outbox, name: None, has_left: false, is_ending: false, interest }
     }
 
@@ -60,9 +52,13 @@ impl Connection {
         self.name
     }
 
-    /// What the connection has to wait for.
-    pub fn wanted(&self) -> Interest {
-        if self.is_ending || self.is_full() { Interest::Reader } else { Interest::Requests }
+    /// What the connection has to wait for: requests, that its caller reads the answers, or both.
+    #[inline]
+    pub fn wanted(&self) -> EventFlags {
+        let mut wanted = EventFlags::empty();
+        wanted.set(EventFlags::IN, !self.is_ending && !self.is_full());
+        wanted.set(EventFlags::OUT, !self.outbox.is_empty());
+        wanted
     }
 
     #[inline]

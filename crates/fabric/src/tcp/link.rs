@@ -28,8 +28,10 @@ pub(super) struct Link {
     inbox: Inbox,
     outbox: Outbox,
     /// Requests that were not answered, in their order.
-    pending: VecDeque<Pending>,
+    pending: VecDeque<What>,
     sequence: u64,
+    /// Since when the server owes an answer and has sent none.
+    waits_since_ns: Option<u64>,
     /// Attempts to connect since the last answer.
     attempts: u32,
     /// Why there is no connection, or was none.
@@ -45,11 +47,7 @@ enum State {
     Lost,
 }
 
-struct Pending {
-    what: What,
-    posted_ns: u64,
-}
-
+/// A request that was not answered.
 enum What {
     /// A batch all of whose verbs are in this request.
     Whole(Ticket, Batch),
@@ -64,13 +62,6 @@ pub(super) struct Sink<'a, F> {
     pub complete: &'a mut F,
 }
 
-/// What a frame carries beside verbs.
-#[derive(Clone, Copy)]
-pub(super) struct Stamp {
-    pub epoch: u64,
-    pub now_ns: u64,
-}
-
 impl Link {
     pub fn new(server: ServerAddress) -> Self {
         Self {
@@ -80,6 +71,7 @@ impl Link {
             outbox: Outbox::default(),
             pending: VecDeque::new(),
             sequence: 0,
+            waits_since_ns: None,
             attempts: 0,
             reason: String::new(),
         }
@@ -110,27 +102,21 @@ impl Link {
 
     /// Appends a request; `body` puts what stands behind its header.
     #[inline]
-    fn post(
-        &mut self,
-        what: What,
-        kind: u8,
-        stamp: Stamp,
-        body: impl FnOnce(&mut Vec<u64>, &What),
-    ) {
+    fn post(&mut self, what: What, kind: u8, epoch: u64, body: impl FnOnce(&mut Vec<u64>, &What)) {
         debug_assert!(self.is_open());
         self.sequence += 1;
         let words = self.outbox.words();
         let start = words.len();
-        words.extend([0, stamp.epoch, self.server.key, self.sequence]);
+        words.extend([0, epoch, self.server.key, self.sequence]);
         body(words, &what);
         frame::close(words, start, kind);
-        self.pending.push_back(Pending { what, posted_ns: stamp.now_ns });
+        self.pending.push_back(what);
     }
 
     /// Posts a batch all of whose verbs go here and fit into one frame.
     #[inline]
-    pub fn post_whole(&mut self, ticket: Ticket, batch: Batch, stamp: Stamp) {
-        self.post(What::Whole(ticket, batch), kind::BATCH, stamp, |words, what| {
+    pub fn post_whole(&mut self, ticket: Ticket, batch: Batch, epoch: u64) {
+        self.post(What::Whole(ticket, batch), kind::BATCH, epoch, |words, what| {
             let What::Whole(_, batch) = what else { unreachable!("a whole batch was posted") };
             let arena = batch.arena();
             batch.verbs().iter().for_each(|verb| request::encode(verb, arena, words));
@@ -143,15 +129,15 @@ impl Link {
         part: Part,
         verbs: impl Iterator<Item = &'a Verb>,
         arena: &[u64],
-        stamp: Stamp,
+        epoch: u64,
     ) {
-        self.post(What::Part(part), kind::BATCH, stamp, |words, _| {
+        self.post(What::Part(part), kind::BATCH, epoch, |words, _| {
             verbs.for_each(|verb| request::encode(verb, arena, words));
         });
     }
 
-    pub fn post_call(&mut self, ticket: Ticket, call: &Call, stamp: Stamp) {
-        self.post(What::Call(ticket, call.service), kind::CALL, stamp, |words, _| {
+    pub fn post_call(&mut self, ticket: Ticket, call: &Call, epoch: u64) {
+        self.post(What::Call(ticket, call.service), kind::CALL, epoch, |words, _| {
             message::encode_request(call, words);
         });
     }
@@ -172,18 +158,27 @@ impl Link {
         if self.pending.is_empty() && !must_look {
             return;
         }
-        if let Err(reason) = self.exchange(sink) {
-            return self.lose(&reason, now_ns, sink);
-        }
-        let is_overdue = |first: &Pending| first.posted_ns + config.answer_time_max_ns < now_ns;
-        if self.pending.front().is_some_and(is_overdue) {
-            self.lose("the server has not answered in time", now_ns, sink);
+        match self.exchange(sink) {
+            Err(reason) => self.lose(&reason, now_ns, sink),
+            _ if self.pending.is_empty() => self.waits_since_ns = None,
+            Ok(count) if count > 0 => self.waits_since_ns = Some(now_ns),
+            Ok(_) => {
+                let since_ns = *self.waits_since_ns.get_or_insert(now_ns);
+                if now_ns - since_ns > config.answer_time_max_ns {
+                    self.lose("the server has not answered in time", now_ns, sink);
+                }
+            }
         }
     }
 
+    /// Sends and receives as much as goes without waiting; how many answers have arrived.
     #[inline]
-    fn exchange(&mut self, sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>) -> Result<(), String> {
-        let State::Open(channel) = &mut self.state else { return Ok(()) };
+    fn exchange(
+        &mut self,
+        sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
+    ) -> Result<usize, String> {
+        let State::Open(channel) = &mut self.state else { return Ok(0) };
+        let mut count = 0;
         if !self.outbox.is_empty() {
             self.outbox.send(|bytes| channel.write(bytes)).map_err(|error| error.to_string())?;
         }
@@ -191,7 +186,7 @@ impl Link {
             match self.inbox.receive(|room| channel.read(room)) {
                 Ok(0) => return Err("the server has closed the connection".to_owned()),
                 Ok(_) => {}
-                Err(error) if is_temporary(&error) => return Ok(()),
+                Err(error) if is_temporary(&error) => return Ok(count),
                 Err(error) => return Err(error.to_string()),
             }
             let is_full = self.inbox.is_full();
@@ -202,9 +197,10 @@ impl Link {
                 accept(first, answered, frame, self.server.node, sink)?;
                 self.inbox.consume(range.len());
                 self.attempts = 0;
+                count += 1;
             }
             if !is_full {
-                return Ok(());
+                return Ok(count);
             }
         }
     }
@@ -222,8 +218,9 @@ impl Link {
         self.outbox.clear();
         self.inbox.clear();
         self.sequence = 0;
-        for pending in std::mem::take(&mut self.pending) {
-            fail(pending.what, FabricError::Unreachable(self.server.node), sink);
+        self.waits_since_ns = None;
+        for what in std::mem::take(&mut self.pending) {
+            fail(what, FabricError::Unreachable(self.server.node), sink);
         }
     }
 
@@ -275,7 +272,7 @@ impl Link {
     pub fn deadline_ns(&self, config: &TcpConfig) -> Option<u64> {
         match &self.state {
             State::Open(_) => {
-                self.pending.front().map(|first| first.posted_ns + config.answer_time_max_ns)
+                self.waits_since_ns.map(|since_ns| since_ns + config.answer_time_max_ns)
             }
             State::Joining(joining) => Some(joining.deadline_ns),
             State::Waiting(next_ns) => Some(*next_ns),
@@ -313,7 +310,7 @@ fn hello(server: &ServerAddress, config: &TcpConfig) -> Hello {
 /// Hands over what the answer to the `answered`th request has brought.
 #[inline]
 fn accept(
-    pending: Pending,
+    what: What,
     answered: u64,
     frame: &[u64],
     node: NodeId,
@@ -321,7 +318,7 @@ fn accept(
 ) -> Result<(), String> {
     let [head, sequence, body @ ..] = frame else { unreachable!("a frame has its header") };
     let kind = Head::parse(*head, ANSWER_HEADER).map(|head| head.kind);
-    let accepted = match (pending.what, kind) {
+    let accepted = match (what, kind) {
         (what, Some(kind::REFUSED)) => {
             fail(what, FabricError::Unreachable(node), sink);
             return Err(refusal(body));

@@ -5,7 +5,7 @@ use crate::local::{LocalEnv, LocalWorld};
 use crate::port::Port;
 use crate::tcp::carry::Carrier;
 use crate::tcp::channel::Channel;
-use crate::tcp::connection::{Connection, Interest, Name, Served};
+use crate::tcp::connection::{Connection, Name, Served};
 use rustix::event::{Timespec, epoll};
 use std::io;
 use std::mem::MaybeUninit;
@@ -179,12 +179,8 @@ impl TcpPort {
         let wanted = connection.wanted();
         if wanted != connection.interest {
             connection.interest = wanted;
-            let flags = match wanted {
-                Interest::Requests => epoll::EventFlags::IN,
-                Interest::Reader => epoll::EventFlags::OUT,
-            };
             let data = epoll::EventData::new_u64(place as u64);
-            if epoll::modify(&self.epoll, &*connection, data, flags).is_err() {
+            if epoll::modify(&self.epoll, &*connection, data, wanted).is_err() {
                 self.leave(place);
                 return 0;
             }

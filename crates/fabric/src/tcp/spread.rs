@@ -8,7 +8,7 @@ use crate::error::FabricError;
 use crate::remote::{Outcome, Ticket};
 use crate::tcp::answer;
 use crate::tcp::frame::{REQUEST_HEADER, VERB_WORDS_MAX};
-use crate::tcp::link::{Link, Stamp};
+use crate::tcp::link::Link;
 use crate::tcp::request::{Malformed, weight};
 use crate::verb::Verb;
 use layout::RegionId;
@@ -93,13 +93,13 @@ impl Spreads {
     pub fn go_on(
         &mut self,
         links: &mut [Link],
-        stamp: Stamp,
+        epoch: u64,
         complete: &mut impl FnMut(Ticket, Outcome),
     ) {
         while let Some(place) = self.answered.pop() {
             let spread = self.get(place);
             if spread.error.is_none() && spread.next < spread.batch.verbs().len() {
-                spread.post_phase(place, links, stamp);
+                spread.post_phase(place, links, epoch);
                 if spread.outstanding > 0 {
                     continue;
                 }
@@ -126,7 +126,7 @@ impl Part {
 
 impl Spread {
     /// Posts the verbs up to the next fence.
-    fn post_phase(&mut self, place: u32, links: &mut [Link], stamp: Stamp) {
+    fn post_phase(&mut self, place: u32, links: &mut [Link], epoch: u64) {
         let verbs = &self.batch.verbs()[self.next..];
         let is_fence = |verb: &Verb| matches!(verb, Verb::Fence);
         let length = verbs.iter().position(is_fence).unwrap_or(verbs.len());
@@ -137,7 +137,7 @@ impl Spread {
             Err(error) => return self.error = Some(error),
         };
         for region in regions {
-            self.post_region(place, region, (first, end), &mut links[usize::from(region.0)], stamp);
+            self.post_region(place, region, (first, end), &mut links[usize::from(region.0)], epoch);
         }
     }
 
@@ -148,7 +148,7 @@ impl Spread {
         region: RegionId,
         (mut first, end): (usize, usize),
         link: &mut Link,
-        stamp: Stamp,
+        epoch: u64,
     ) {
         while first < end {
             let (mut words, mut stop, mut is_empty) = (0, first, true);
@@ -165,7 +165,7 @@ impl Spread {
             let part = Part { spread, region, first: first as u32, end: stop as u32 };
             if !is_empty {
                 let verbs = part.of(self.batch.verbs());
-                link.post_part(part, verbs, self.batch.arena(), stamp);
+                link.post_part(part, verbs, self.batch.arena(), epoch);
                 self.outstanding += 1;
             }
             first = stop;

@@ -6,7 +6,7 @@ use crate::error::CallError;
 use crate::port::wait_ready;
 use crate::remote::{Call, Outcome, Ticket, Transport};
 use crate::tcp::frame::CALL_BYTES_MAX;
-use crate::tcp::link::{Link, Sink, Stamp};
+use crate::tcp::link::{Link, Sink};
 use crate::tcp::request::weight;
 use crate::tcp::spread::{FRAME_WEIGHT_MAX, Spreads};
 use crate::verb::Verb;
@@ -166,8 +166,8 @@ impl TcpTransport {
     }
 
     #[inline]
-    fn stamp(&self, now_ns: u64) -> Stamp {
-        Stamp { epoch: self.config.epoch.load(Ordering::Relaxed), now_ns }
+    fn epoch(&self) -> u64 {
+        self.config.epoch.load(Ordering::Relaxed)
     }
 
     fn descriptors_of<'a>(&'a self, to: &mut Vec<PollFd<'a>>, wanted: impl Fn(&Link) -> bool) {
@@ -198,23 +198,23 @@ impl Transport for TcpTransport {
     }
 
     #[inline]
-    fn post(&mut self, ticket: Ticket, batch: Batch, now_ns: u64) {
-        let stamp = self.stamp(now_ns);
+    fn post(&mut self, ticket: Ticket, batch: Batch, _now_ns: u64) {
+        let epoch = self.epoch();
         match only_region(&batch).and_then(|region| self.links.get_mut(region)) {
-            Some(link) if link.is_open() => link.post_whole(ticket, batch, stamp),
+            Some(link) if link.is_open() => link.post_whole(ticket, batch, epoch),
             // This finds out what is wrong, too.
             _ => self.spreads.add(ticket, batch),
         }
     }
 
-    fn call(&mut self, ticket: Ticket, call: Call, now_ns: u64) {
-        let stamp = self.stamp(now_ns);
+    fn call(&mut self, ticket: Ticket, call: Call, _now_ns: u64) {
+        let epoch = self.epoch();
         let error = match self.links.get_mut(usize::from(call.node.0)) {
             _ if call.request.len() > CALL_BYTES_MAX => CallError::Refused(format!(
                 "the request has {} bytes, at most {CALL_BYTES_MAX} fit into a message",
                 call.request.len()
             )),
-            Some(link) if link.is_open() => return link.post_call(ticket, &call, stamp),
+            Some(link) if link.is_open() => return link.post_call(ticket, &call, epoch),
             _ => CallError::Unreachable(call.node),
         };
         self.failed.push((ticket, Outcome::Call(Err(error))));
@@ -225,16 +225,16 @@ impl Transport for TcpTransport {
         for (ticket, outcome) in self.failed.drain(..) {
             complete(ticket, outcome);
         }
-        let stamp = self.stamp(now_ns);
+        let epoch = self.epoch();
         // What was posted to several servers goes out with all else, and what follows a fence does not wait
         // for the next turn.
-        self.spreads.go_on(&mut self.links, stamp, complete);
+        self.spreads.go_on(&mut self.links, epoch, complete);
         let must_look = std::mem::take(&mut self.must_look);
         let mut sink = Sink { spreads: &mut self.spreads, complete };
         for link in &mut self.links {
             link.progress(&self.config, now_ns, must_look, &mut sink);
         }
-        self.spreads.go_on(&mut self.links, stamp, complete);
+        self.spreads.go_on(&mut self.links, epoch, complete);
     }
 
     fn arm(&mut self) -> bool {

@@ -243,6 +243,29 @@ fn who_does_not_read_its_answers_is_not_served_further_until_it_does() {
 }
 
 #[test]
+fn a_server_that_sleeps_wakes_when_its_slow_reader_reads() {
+    // Answers that fit under the bound of a connection, but not into the system's buffers.
+    const WORDS: u64 = 60_000;
+    let server = Server::start(0, 1);
+    let mut stream = server.raw(1);
+    let read = |number| bytes(&request(BATCH, &server, number, &[1 | WORDS << 36, HEADER_BYTES]));
+    let start = std::time::Instant::now();
+    for round in 0..10 {
+        for number in 0..20 {
+            stream.write_all(&read(round * 20 + number + 1)).expect("requests are short");
+        }
+        // It has served what it could by now, and sleeps.
+        std::thread::sleep(Duration::from_millis(20));
+        for number in 0..20 {
+            let answer = answer(&mut stream).expect("the server goes on");
+            assert_eq!((answer[1], answer.len() as u64), (round * 20 + number + 1, 2 + WORDS));
+        }
+    }
+    // Without being woken, it would look ten times a second.
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+#[test]
 fn connections_are_bounded_and_those_that_say_nothing_count_too() {
     let server = Server::start(0, 1);
     let engine = engine(config(&[&server]));

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::rc::Rc;
+use std::time::Duration;
 
 const GONE: FabricError = FabricError::Unreachable(NodeId(0));
 
@@ -95,6 +96,31 @@ fn a_server_that_does_not_answer_is_lost_in_time() {
     assert!((90..2000).contains(&lasted_ms), "{lasted_ms} ms");
     drop(engine);
     thread.join().expect("it has ended");
+}
+
+#[test]
+fn an_engine_that_was_busy_with_other_things_loses_no_server() {
+    let server = Server::start(0, 1);
+    let config = TcpConfig { answer_time_max_ns: 100_000_000, ..config(&[&server]) };
+    let engine = engine(config);
+    let (main, lane) = (engine.endpoint(), engine.endpoint());
+    let answered = Rc::new(Cell::new(0));
+    let counter = answered.clone();
+    engine.block_on(async {
+        main.spawn(async move {
+            for word in 0..3 {
+                std::thread::sleep(Duration::from_millis(150));
+                let mut batch = Batch::new();
+                batch.write_word(at(0, word), 1);
+                lane.execute(batch).await.expect("the server is there");
+                counter.set(counter.get() + 1);
+            }
+        });
+        while answered.get() < 3 {
+            std::thread::sleep(Duration::from_millis(150));
+            main.yield_now().await;
+        }
+    });
 }
 
 #[test]

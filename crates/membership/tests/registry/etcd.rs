@@ -4,11 +4,9 @@ use crate::world::{Folder, PATIENCE, now, sleep_ms};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What to say and do where there is none.
 const MISSING: &str = "skipped: there is no program `etcd` (apt-get install etcd-server)";
@@ -149,52 +147,4 @@ fn ask(port: u16, request: &str) -> String {
         let _ = written.and_then(|()| stream.read_to_string(&mut answer));
     }
     answer
-}
-
-/// Passes bytes between members and an etcd, until it is cut.
-pub struct Wire {
-    pub port: u16,
-    is_cut: Arc<AtomicBool>,
-}
-
-impl Wire {
-    pub fn to(etcd: &Etcd) -> Self {
-        let is_cut = Arc::new(AtomicBool::new(false));
-        let listener = TcpListener::bind("127.0.0.1:0").expect("some port is free");
-        let port = listener.local_addr().expect("it is bound").port();
-        let (cut, target) = (is_cut.clone(), etcd.port);
-        spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let Ok(server) = TcpStream::connect(("127.0.0.1", target)) else { continue };
-                for (from, to) in [(&client, &server), (&server, &client)] {
-                    let (mut from, mut to) = (
-                        from.try_clone().expect("it is open"),
-                        to.try_clone().expect("it is open"),
-                    );
-                    let cut = cut.clone();
-                    spawn(move || {
-                        let mut bytes = [0; 4096];
-                        while let Ok(count @ 1..) = from.read(&mut bytes) {
-                            // What is sent over a cut wire vanishes: nobody is told.
-                            if !cut.load(Ordering::SeqCst) && to.write_all(&bytes[..count]).is_err()
-                            {
-                                return;
-                            }
-                        }
-                        let _ = to.shutdown(Shutdown::Write);
-                    });
-                }
-            }
-        });
-        Self { port, is_cut }
-    }
-
-    pub fn cut(&self) {
-        self.is_cut.store(true, Ordering::SeqCst);
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "tests of real processes have real threads")]
-fn spawn(body: impl FnOnce() + Send + 'static) {
-    std::thread::spawn(body);
 }

@@ -1,11 +1,15 @@
 //! What can happen to etcd, and on the way to it.
 
-use crate::etcd::{Wire, free_port, pem};
+use crate::etcd::{free_port, pem};
+use crate::suite::root;
+use crate::wire::Wire;
 use crate::world::{
     PATIENCE, World, await_map, compute_server, join, memory_server, now, refusal, sleep_ms,
 };
 use membership::cluster_file::{RegistryKind, TlsSettings};
 use membership::{ClusterFile, Lease, Registry};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Bound of any one request to a registry that does not answer.
@@ -53,11 +57,18 @@ fn a_short_absence_of_etcd_costs_nothing() {
     world.cluster.lease_seconds = 6;
     let registry = world.open();
     let lease = join(&registry, memory_server(0));
+    let epoch = Arc::new(AtomicU64::new(0));
+    let told = epoch.clone();
+    let _follower = registry
+        .follow(Duration::from_millis(100), move |map| told.store(map.epoch, Ordering::SeqCst))
+        .expect("a thread starts");
     world.etcd().kill();
     world.etcd().run();
+    let newest = registry.bump_epoch().expect("it answers");
     // Longer than the lease: it has been renewed since.
     sleep_ms(7000);
     assert!(!lease.is_lost());
+    assert_eq!(epoch.load(Ordering::SeqCst), newest, "followers go on");
     assert_eq!(registry.map().expect("it answers").members, [lease.member().clone()]);
 }
 
@@ -76,13 +87,45 @@ fn an_etcd_that_hangs_holds_nobody_up() {
     assert!(start.elapsed() < 3 * REQUEST_BOUND, "{:?}", start.elapsed());
 }
 
+/// The registry as one sees it from behind a wire.
+fn distant(world: &mut World) -> (Wire, Registry) {
+    let wire = Wire::to(world.etcd());
+    let mut cluster = world.cluster.clone();
+    cluster.registry.endpoints = vec![format!("http://127.0.0.1:{}", wire.port)];
+    (wire, Registry::open(&cluster).expect("it answers"))
+}
+
+#[test]
+fn changes_whose_answer_is_lost_happen_once() {
+    let Some(mut world) = World::with_etcd() else { return };
+    let (wire, distant) = distant(&mut world);
+    let registry = world.open();
+    let lose_answer = || wire.lose_answer_to("/v3/kv/txn");
+    lose_answer();
+    let lease = join(&distant, memory_server(0));
+    assert!(wire.has_lost_answer());
+    let map = registry.map().expect("it answers");
+    assert_eq!((map.epoch, &map.members[..]), (1, &[lease.member().clone()][..]));
+    lose_answer();
+    let root = root(&[&lease], 4096);
+    assert_eq!(distant.set_root(&root).as_ref(), Ok(&root));
+    assert!(wire.has_lost_answer());
+    lose_answer();
+    let epoch = distant.bump_epoch().expect("it answers");
+    assert!(wire.has_lost_answer());
+    assert_eq!(registry.map().expect("it answers").epoch, epoch);
+    lose_answer();
+    lease.leave().expect("it may leave");
+    assert!(wire.has_lost_answer());
+    let map = registry.map().expect("it answers");
+    assert_eq!((map.epoch, map.members), (epoch + 1, Vec::new()));
+}
+
 #[test]
 fn who_is_cut_off_knows_it_before_the_others() {
     let Some(mut world) = World::with_etcd() else { return };
-    let wire = Wire::to(world.etcd());
-    let mut through_wire = world.cluster.clone();
-    through_wire.registry.endpoints = vec![format!("http://127.0.0.1:{}", wire.port)];
-    let lease = join(&Registry::open(&through_wire).expect("it answers"), memory_server(0));
+    let (wire, distant) = distant(&mut world);
+    let lease = join(&distant, memory_server(0));
     let others = world.open();
     let _other = join(&others, compute_server());
     sleep_ms(500);

@@ -5,6 +5,7 @@ mod etcd;
 mod etcd_only;
 mod file_only;
 mod suite;
+mod wire;
 mod world;
 
 macro_rules! in_every_world {

@@ -145,7 +145,8 @@ pub fn epochs_only_grow_under_concurrent_bumps(world: &World) {
     assert_eq!(world.open().map().expect("it answers").epoch, *seen.last().expect("there are 80"));
 }
 
-fn root(servers: &[&Lease], offset: u64) -> DatabaseRoot {
+/// A database that begins there.
+pub fn root(servers: &[&Lease], offset: u64) -> DatabaseRoot {
     DatabaseRoot {
         oracle: GlobalPtr::new(RegionId(0), offset),
         slots: 64,

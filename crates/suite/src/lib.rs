@@ -11,6 +11,7 @@
 //! sim           tasks in virtual time          simulated, not coherent
 //! sim-coherent  tasks in virtual time          simulated, coherent
 //! shm           processes                      of two more processes, mapped, coherent
+//! tcp           processes                      of two more processes, whose threads carry out verbs
 //! ```
 //!
 //! No test is worth more than its ability to fail: each says what would break it, and each whose promise

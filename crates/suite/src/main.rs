@@ -12,6 +12,7 @@ use suite::fabrics::place::Place;
 use suite::fabrics::processes::{Director, serve};
 use suite::fabrics::shm::Shm;
 use suite::fabrics::simulated::Simulated;
+use suite::fabrics::tcp::Tcp;
 use suite::table::Table;
 use suite::{Stage, breakage, stage, tests};
 
@@ -31,6 +32,8 @@ enum Name {
     SimCoherent,
     /// Processes that share memory.
     Shm,
+    /// Processes that send each other messages.
+    Tcp,
 }
 
 /// What to run.
@@ -105,22 +108,26 @@ fn main() -> ExitCode {
     if options.broken {
         return try_broken();
     }
-    let mut table = Table::default();
+    let may_skip = std::env::var("NAMDB_CI").is_err();
     let all = Name::value_variants();
     let fabrics = if options.fabric.is_empty() { all } else { &options.fabric };
+    let mut table = Table::new(&names, &["sim-coherent"], may_skip);
     for fabric in fabrics {
-        let (seeds, broken) = (SEEDS, breakage::NONE);
-        match fabric {
-            Name::Local => run(&Local, &options, &mut table),
-            Name::Sim => run(&Simulated::<false> { seeds, broken }, &options, &mut table),
-            Name::SimCoherent => run(&Simulated::<true> { seeds, broken }, &options, &mut table),
-            Name::Shm => run(&Director::<Shm>::new(), &options, &mut table),
-        }
+        give(*fabric, &options, &mut table);
     }
-    let may_skip = std::env::var("NAMDB_CI").is_err();
-    let failures = table.failures(may_skip);
-    println!("{table}{} passed, {failures} failed", table.passes());
-    if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    println!("{} passed, {} failed", table.passed, table.failed);
+    if table.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn give(fabric: Name, options: &Options, table: &mut Table) {
+    let (seeds, broken) = (SEEDS, breakage::NONE);
+    match fabric {
+        Name::Local => run(&Local, options, table),
+        Name::Sim => run(&Simulated::<false> { seeds, broken }, options, table),
+        Name::SimCoherent => run(&Simulated::<true> { seeds, broken }, options, table),
+        Name::Shm => run(&Director::<Shm>::new(), options, table),
+        Name::Tcp => run(&Director::<Tcp>::new(), options, table),
+    }
 }
 
 fn play(role: Role) -> Result<(), String> {
@@ -133,12 +140,14 @@ fn play(role: Role) -> Result<(), String> {
     match role {
         Role::Server { fabric, node, folder } => match fabric {
             Name::Shm => serve::<Shm>(NodeId(node), &folder, say),
+            Name::Tcp => serve::<Tcp>(NodeId(node), &folder, say),
             _ => none(),
         },
         Role::Party { fabric, test, number, folder, addresses } => {
             let place = Place::of(&folder, &addresses);
             match fabric {
                 Name::Shm => perform::<Shm>(&test, number, &place, say),
+                Name::Tcp => perform::<Tcp>(&test, number, &place, say),
                 _ => none(),
             }
         }
@@ -149,7 +158,7 @@ fn run<S: Stage>(stage: &S, options: &Options, table: &mut Table) {
     for test in tests::all::<S::Env>() {
         if options.test.is_empty() || options.test.iter().any(|wanted| wanted == test.name) {
             let outcome = stage::give(stage, &test);
-            table.enter(test.name, stage.name(), test.seen, outcome);
+            println!("{}", table.enter(test.name, stage.name(), test.seen, &outcome));
         }
     }
 }

@@ -1,69 +1,45 @@
-//! What came of every test on every fabric, as a table.
+//! What came of every test on every fabric, as the lines of a table that is printed while it grows.
 
 use crate::stage::Outcome;
 use std::fmt::Write;
 
-/// Outcomes, test by test.
-#[derive(Default)]
+/// Outcomes so far, and the widths of the columns.
 pub struct Table {
-    rows: Vec<Row>,
-}
-
-/// One outcome.
-struct Row {
-    test: &'static str,
-    fabric: &'static str,
-    /// What it is that was seen.
-    seen: &'static str,
-    outcome: Outcome,
+    tests: usize,
+    fabrics: usize,
+    /// How many passed.
+    pub passed: u32,
+    /// How many failed.
+    pub failed: u32,
+    /// Where nothing may be skipped, what was skipped counts as failed unless it is for want of hardware.
+    may_skip: bool,
 }
 
 impl Table {
-    /// Enters an outcome of `test` on `fabric`, which counts `seen`.
-    pub fn enter(
-        &mut self,
-        test: &'static str,
-        fabric: &'static str,
-        seen: &'static str,
-        outcome: Outcome,
-    ) {
-        self.rows.push(Row { test, fabric, seen, outcome });
+    /// An empty one with columns wide enough for these names.
+    pub fn new(tests: &[&str], fabrics: &[&str], may_skip: bool) -> Self {
+        let width = |names: &[&str]| names.iter().map(|name| name.len()).max().unwrap_or(0);
+        Self { tests: width(tests), fabrics: width(fabrics), passed: 0, failed: 0, may_skip }
     }
 
-    /// How many failed; where nothing may be skipped, what was skipped counts among them unless it is for want
-    /// of hardware.
-    pub fn failures(&self, may_skip: bool) -> usize {
-        let is_failure = |row: &&Row| match &row.outcome {
-            Outcome::Passed(_) | Outcome::Cannot(_) => false,
-            Outcome::Failed(_) => true,
-            Outcome::Skipped { is_hardware, .. } => !may_skip && !is_hardware,
-        };
-        self.rows.iter().filter(is_failure).count()
-    }
-
-    /// How many passed.
-    pub fn passes(&self) -> usize {
-        self.rows.iter().filter(|row| matches!(row.outcome, Outcome::Passed(_))).count()
-    }
-}
-
-impl std::fmt::Display for Table {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let width = |of: fn(&Row) -> &'static str| {
-            self.rows.iter().map(|row| of(row).len()).max().unwrap_or(0)
-        };
-        let (tests, fabrics) = (width(|row| row.test), width(|row| row.fabric));
-        for row in &self.rows {
-            let mut line = format!("{:tests$}  {:fabrics$}  ", row.test, row.fabric);
-            match &row.outcome {
-                Outcome::Passed(_) if row.seen.is_empty() => line.push_str("ok"),
-                Outcome::Passed(count) => write!(line, "ok       {count} {}", row.seen)?,
-                Outcome::Failed(what) => write!(line, "FAILED   {what}")?,
-                Outcome::Cannot(reason) => write!(line, "cannot   {reason}")?,
-                Outcome::Skipped { reason, .. } => write!(line, "skipped  {reason}")?,
-            }
-            writeln!(formatter, "{line}")?;
+    /// Enters an outcome of `test` on `fabric`, which counts `seen`; the line that tells it.
+    pub fn enter(&mut self, test: &str, fabric: &str, seen: &str, outcome: &Outcome) -> String {
+        match outcome {
+            Outcome::Passed(_) => self.passed += 1,
+            Outcome::Failed(_) => self.failed += 1,
+            Outcome::Skipped { is_hardware: false, .. } if !self.may_skip => self.failed += 1,
+            Outcome::Cannot(_) | Outcome::Skipped { .. } => {}
         }
-        Ok(())
+        let (tests, fabrics) = (self.tests, self.fabrics);
+        let mut line = format!("{test:tests$}  {fabric:fabrics$}  ");
+        let written = match outcome {
+            Outcome::Passed(_) if seen.is_empty() => write!(line, "ok"),
+            Outcome::Passed(count) => write!(line, "ok       {count} {seen}"),
+            Outcome::Failed(what) => write!(line, "FAILED   {what}"),
+            Outcome::Cannot(reason) => write!(line, "cannot   {reason}"),
+            Outcome::Skipped { reason, .. } => write!(line, "skipped  {reason}"),
+        };
+        written.expect("a line of text takes any text");
+        line
     }
 }

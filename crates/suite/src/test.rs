@@ -32,6 +32,8 @@ pub enum Disturbance {
     Knock(Wrong),
     /// Sends what no caller ever sends, before and behind the handshake, to server 0.
     SendGarbage,
+    /// Sends the same call to server 0 three times.
+    RepeatCall,
     /// The servers learn of a later epoch than that of the parties.
     RaiseEpoch,
 }

@@ -35,3 +35,8 @@ fn every_test_fails_without_its_promise() {
 fn shm() {
     suite(&["--fabric", "shm"]);
 }
+
+#[test]
+fn tcp() {
+    suite(&["--fabric", "tcp"]);
+}

@@ -31,6 +31,7 @@ impl Stage for Local {
         match disturbance {
             Disturbance::KillServer => Some("its memory servers are this process"),
             Disturbance::KillParty => Some("its parties are threads, which are not killed"),
+            Disturbance::RepeatCall => Some("calls are calls of functions"),
             _ => Some("nobody connects: parties are threads of the servers' process"),
         }
     }

@@ -3,8 +3,10 @@
 mod child;
 mod garbage;
 pub mod local;
+mod messages;
 pub mod performer;
 pub mod place;
 pub mod processes;
 pub mod shm;
 pub mod simulated;
+pub mod tcp;

@@ -67,6 +67,9 @@ pub trait Processes {
 
     /// Sends what no caller of this fabric ever sends to server 0.
     fn send_garbage(place: &Place) -> Result<(), String>;
+
+    /// Sends the same call to server 0 more than once.
+    fn repeat_call(place: &Place) -> Result<(), String>;
 }
 
 /// A fabric between processes as a stage.
@@ -145,6 +148,7 @@ fn disturb<P: Processes>(
         Disturbance::KillServer => servers[1].kill(),
         Disturbance::KillParty => parties[1].kill(),
         Disturbance::SendGarbage => P::send_garbage(place),
+        Disturbance::RepeatCall => P::repeat_call(place),
         Disturbance::RaiseEpoch => servers.iter_mut().try_for_each(|server| server.say("epoch 2")),
         Disturbance::Knock(wrong) => knock::<P>(place, wrong),
     }

@@ -1,5 +1,6 @@
 //! The fabric `shm`: parties are processes that map the servers' regions.
 
+use crate::fabrics::garbage;
 use crate::fabrics::place::Place;
 use crate::fabrics::processes::{Processes, SERVERS};
 use crate::test::{Disturbance, Play, Report};
@@ -20,6 +21,7 @@ impl Processes for Shm {
     fn refuses(disturbance: Disturbance) -> Option<&'static str> {
         match disturbance {
             Disturbance::RaiseEpoch => Some("verbs ask nobody: the fence is the process's death"),
+            Disturbance::RepeatCall => Some("a request is handed over, and cannot come twice"),
             _ => None,
         }
     }
@@ -46,6 +48,10 @@ impl Processes for Shm {
     }
 
     fn send_garbage(place: &Place) -> Result<(), String> {
-        crate::fabrics::garbage::over_shared_memory(place)
+        garbage::over_shared_memory(place)
+    }
+
+    fn repeat_call(_place: &Place) -> Result<(), String> {
+        Err("a request is handed over, and cannot come twice".to_owned())
     }
 }

@@ -66,6 +66,7 @@ impl<const COHERENT: bool> Stage for Simulated<COHERENT> {
     fn refuses(&self, disturbance: Disturbance) -> Option<&'static str> {
         match disturbance {
             Disturbance::KillServer | Disturbance::KillParty => None,
+            Disturbance::RepeatCall => Some("calls-answered-once has its calls arrive twice here"),
             _ => Some("connecting is not simulated: what a restart makes stale is, see crate sim"),
         }
     }

@@ -3,7 +3,7 @@
 use crate::breakage::ANSWERED;
 use crate::party::{Party, unless, word};
 use crate::service::{ECHO, HANDLED, REFUSAL, REFUSE};
-use crate::test::{Need, Report, Test};
+use crate::test::{Disturbance, Need, Report, Test};
 use fabric::{CallError, Env, ServiceId};
 use layout::NodeId;
 
@@ -29,6 +29,14 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
             broken: &[ANSWERED],
             parties: 3,
             play: |party| Box::pin(answered_once(party)),
+            ..Test::of_one()
+        },
+        Test {
+            name: "calls-repeated",
+            promise: "a call that is sent again, also over another connection, is answered from the record",
+            falls_if: "the record of answers belongs to a connection, or there is none",
+            disturbance: Some(Disturbance::RepeatCall),
+            play: |party| Box::pin(beside_a_repeated_call(party)),
             ..Test::of_one()
         },
         Test {
@@ -90,6 +98,16 @@ async fn answered_once<E: Env>(party: Party<E>) -> Report {
     let handled = party.read(word(0, HANDLED)).await?;
     let calls = rounds * u64::from(party.count);
     party.expect(handled == calls, || format!("{calls} calls were handled {handled} times"))?;
+    Ok(Vec::new())
+}
+
+/// The call that is repeated is handled once.
+async fn beside_a_repeated_call<E: Env>(party: Party<E>) -> Report {
+    party.wait_for(word(0, HANDLED), 1).await?;
+    // All repetitions have arrived after this.
+    party.env.sleep_ns(300_000_000).await;
+    let handled = party.read(word(0, HANDLED)).await?;
+    party.expect(handled == 1, || format!("a repeated call was handled {handled} times"))?;
     Ok(Vec::new())
 }
 

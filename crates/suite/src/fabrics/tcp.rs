@@ -1,0 +1,79 @@
+//! The fabric `tcp`: parties are processes whose verbs are messages to the servers' polling threads.
+
+use crate::fabrics::messages;
+use crate::fabrics::place::Place;
+use crate::fabrics::processes::Processes;
+use crate::test::{Disturbance, Play, Report};
+use fabric::{
+    Admission, Engine, LocalWorld, Patience, Port, RemoteEnv, ServerAddress, TcpConfig, TcpPort,
+    TcpTransport,
+};
+use layout::NodeId;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Processes that send each other messages.
+pub struct Tcp;
+
+impl Processes for Tcp {
+    type Env = RemoteEnv<TcpTransport>;
+    const NAME: &'static str = "tcp";
+    const ROUNDS: u64 = 1_000;
+
+    fn refuses(_disturbance: Disturbance) -> Option<&'static str> {
+        None
+    }
+
+    fn listen(
+        world: &Arc<LocalWorld>,
+        admission: Arc<Admission>,
+        _folder: &Path,
+    ) -> Result<(Box<dyn Port>, String), String> {
+        let port = TcpPort::bind("127.0.0.1:0", world.clone(), admission);
+        let port = port.map_err(|error| error.to_string())?;
+        let address = port.address().map_err(|error| error.to_string())?;
+        Ok((Box::new(port), address.to_string()))
+    }
+
+    fn take_part(
+        place: &Place,
+        started: impl FnOnce(),
+        play: impl FnOnce(Self::Env) -> Play,
+    ) -> Report {
+        let transport = TcpTransport::connect(config(place)?).map_err(|error| error.to_string())?;
+        let engine = Engine::new(transport, Patience::default());
+        let engine = engine.map_err(|error| format!("an engine: {error}"))?;
+        started();
+        engine.block_on(play(engine.endpoint()))
+    }
+
+    fn send_garbage(place: &Place) -> Result<(), String> {
+        messages::send_garbage(place)
+    }
+
+    fn repeat_call(place: &Place) -> Result<(), String> {
+        messages::repeat_call(place)
+    }
+}
+
+fn config(place: &Place) -> Result<TcpConfig, String> {
+    let mut servers = Vec::new();
+    for (number, address) in place.addresses.iter().enumerate() {
+        let hello = place.hello(NodeId(number as u16), 0);
+        let address = address.parse().map_err(|error| format!("{address}: {error}"))?;
+        let (node, identity, key) = (hello.node, hello.server, hello.key);
+        servers.push(ServerAddress { node, address, identity, key, region_bytes: 0 });
+    }
+    let hello = place.hello(NodeId(0), 0);
+    Ok(TcpConfig {
+        servers,
+        cluster: hello.cluster,
+        epoch: Arc::new(hello.epoch.into()),
+        caller: hello.caller,
+        endpoint: 0,
+        program: hello.program,
+        answer_time_max_ns: TcpConfig::ANSWER_TIME_MAX_NS,
+        connect_time_max_ns: TcpConfig::CONNECT_TIME_MAX_NS,
+        attempts_max: TcpConfig::ATTEMPTS_MAX,
+    })
+}

@@ -4,7 +4,7 @@ use crate::address_map::AddressMap;
 use crate::error::{CallError, FabricError};
 use crate::local::env::LocalEnv;
 use crate::local::file::{Pages, create_region};
-use crate::raw::Memory;
+use crate::raw::{Memory, Regions};
 use crate::service::{Service, ServiceId};
 use layout::{GlobalPtr, NodeId, RegionId, region};
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ type Services = BTreeMap<(NodeId, ServiceId), Arc<dyn Service<LocalEnv>>>;
 /// In one process that is all regions and all services; a memory server has its own region and services
 /// only; a compute process has all regions and no service.
 pub struct LocalWorld {
-    regions: Vec<Memory>,
+    regions: Regions,
     addresses: AddressMap,
     services: RwLock<Services>,
     /// By node; none for nodes of this process.
@@ -114,7 +114,7 @@ impl LocalWorld {
         let start = Instant::now();
         Arc::new(Self {
             addresses: AddressMap::one_region_per_server(regions.len() as u16),
-            regions,
+            regions: Regions::new(regions),
             services: RwLock::default(),
             callers,
             start,
@@ -125,7 +125,7 @@ impl LocalWorld {
 
     /// Number of memory servers.
     pub fn server_count(&self) -> u16 {
-        self.regions.len() as u16
+        self.regions.count() as u16
     }
 
     /// Who keeps which region.
@@ -136,22 +136,19 @@ impl LocalWorld {
 
     /// Bytes of `region`, lost or not; 0 if this process never had it.
     pub fn region_bytes(&self, region: RegionId) -> u64 {
-        self.regions[usize::from(region.0)].capacity_bytes()
+        self.regions.memory(region.0).map_or(0, Memory::capacity_bytes)
     }
 
     /// The file of `region`, if other processes can map it.
     pub fn region_file(&self, region: RegionId) -> Option<BorrowedFd<'_>> {
-        self.regions[usize::from(region.0)].file()
+        self.regions.memory(region.0)?.file()
     }
 
     /// The server `node` is gone: every later verb and call to it ends with `Unreachable`, and every call
     /// under way. A verb under way may still read or write what is left of its memory.
     pub fn lose(&self, node: NodeId) {
-        for (number, memory) in self.regions.iter().enumerate() {
-            if self.addresses.primary(RegionId(number as u16)) == node {
-                memory.revoke();
-            }
-        }
+        let of_node = |number: &u16| self.addresses.primary(RegionId(*number)) == node;
+        (0..self.server_count()).filter(of_node).for_each(|number| self.regions.revoke(number));
         if let Some(caller) = self.caller(node) {
             caller.lose();
         }
@@ -183,8 +180,7 @@ impl LocalWorld {
 
     #[inline(always)]
     pub(crate) fn words(&self, at: GlobalPtr, words: u32) -> Result<&[AtomicU64], FabricError> {
-        let memory = self.regions.get(usize::from(at.region().0));
-        match memory.and_then(|memory| memory.words(at.offset(), u64::from(words))) {
+        match self.regions.words(at.region().0, at.offset(), words) {
             Some(found) => Ok(found),
             None => Err(self.refusal(at, words)),
         }
@@ -192,12 +188,11 @@ impl LocalWorld {
 
     #[cold]
     fn refusal(&self, at: GlobalPtr, words: u32) -> FabricError {
-        match self.regions.get(usize::from(at.region().0)) {
-            Some(memory) if memory.is_absent() => {
-                FabricError::Unreachable(self.addresses.primary(at.region()))
-            }
-            _ => FabricError::OutOfRange { at, words },
+        let region = at.region();
+        if region.0 < self.server_count() && self.regions.is_absent(region.0) {
+            return FabricError::Unreachable(self.addresses.primary(region));
         }
+        FabricError::OutOfRange { at, words }
     }
 
     #[inline]

@@ -5,22 +5,12 @@ use rustix::fs::{SealFlags, fcntl_get_seals, fstat};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Zeroed memory that grows into being page by page as it is touched.
 pub struct Memory {
     base: *const AtomicU64,
-    /// How many words may be accessed: all that there are, or none, and then for good.
-    words: AtomicU64,
-    capacity_bytes: u64,
-    held: Box<Held>,
-}
-// Every verb finds its region by number: a multiplication by a power of two is the shortest.
-const _: () = assert!(size_of::<Memory>().is_power_of_two());
-
-/// What no verb looks at.
-struct Held {
+    bytes: u64,
     /// What others can map, if this is a file.
     file: Option<OwnedFd>,
     /// Held for its end: whoever drops it unmaps.
@@ -68,15 +58,12 @@ impl Memory {
     }
 
     /// No memory: every access is refused.
-    pub fn absent() -> Self {
-        let held = Box::new(Held { file: None, _map: None });
-        Self { base: NonNull::dangling().as_ptr(), words: 0.into(), capacity_bytes: 0, held }
+    pub const fn absent() -> Self {
+        Self { base: NonNull::dangling().as_ptr(), bytes: 0, file: None, _map: None }
     }
 
     fn of(map: MmapRaw, bytes: u64, file: Option<OwnedFd>) -> Self {
-        let (base, words) = (map.as_ptr().cast(), (bytes / 8).into());
-        let held = Box::new(Held { file, _map: Some(map) });
-        Self { base, words, capacity_bytes: bytes, held }
+        Self { base: map.as_ptr().cast(), bytes, file, _map: Some(map) }
     }
 
     /// Where it begins, for devices that access it: they are told no more of it than its size.
@@ -84,38 +71,30 @@ impl Memory {
         self.base.addr() as u64
     }
 
-    /// Bytes that it was mapped with.
+    /// Bytes that may be accessed.
     pub fn capacity_bytes(&self) -> u64 {
-        self.capacity_bytes
+        self.bytes
     }
 
     /// The file, to hand it to other processes.
     pub fn file(&self) -> Option<BorrowedFd<'_>> {
-        self.held.file.as_ref().map(AsFd::as_fd)
+        self.file.as_ref().map(AsFd::as_fd)
     }
 
-    /// From now on every access is refused. What others are reading or writing at this moment they may
-    /// still finish: the mapping stays as long as its owner.
-    pub fn revoke(&self) {
-        self.words.store(0, Release);
+    /// Where the words are and how many, valid as long as `self`.
+    pub(super) fn range(&self) -> (*const AtomicU64, u64) {
+        (self.base, self.bytes / 8)
     }
 
-    /// Whether there is nothing to access, or nothing any more.
-    pub fn is_absent(&self) -> bool {
-        self.words.load(Relaxed) == 0
-    }
-
-    /// `count` words from the word that holds byte `offset` on, or `None` if they leave the region.
-    #[inline(always)]
+    /// `count` words from the word that holds byte `offset` on, or `None` if they leave the memory.
     pub fn words(&self, offset: u64, count: u64) -> Option<&[AtomicU64]> {
         let first = offset / 8;
-        if first + count > self.words.load(Relaxed) {
+        if first.checked_add(count)? > self.bytes / 8 {
             return None;
         }
-        // SAFETY: the range was checked against the mapping just now (an offset has 48 bits, a count 32, so
-        // the sum does not wrap; without a mapping the limit is 0 from the start), the mapping lives as long
-        // as `self`, whether revoked or not, is aligned to pages, and is only ever accessed as atomic words
-        // (rule 2). It never gets shorter than the file was when its size and its seal were checked.
+        // SAFETY: the range was checked against the mapping just now, which lives as long as `self`, is aligned to
+        // pages, and is only ever accessed as atomic words (rule 2). It never gets shorter than its file was
+        // when size and seal were checked (rule 7). Of absent memory it is empty.
         Some(unsafe { std::slice::from_raw_parts(self.base.add(first as usize), count as usize) })
     }
 
@@ -133,6 +112,7 @@ impl Memory {
 mod tests {
     use super::*;
     use rustix::fs::{MemfdFlags, fcntl_add_seals, ftruncate, memfd_create};
+    use std::sync::atomic::Ordering::Relaxed;
 
     fn file(bytes: u64, seals: SealFlags) -> OwnedFd {
         let file = memfd_create("test", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)
@@ -152,18 +132,13 @@ mod tests {
     }
 
     #[test]
-    fn what_one_mapping_writes_the_other_reads_until_it_is_revoked() {
+    fn what_one_mapping_writes_the_other_reads() {
         let file = file(4096, SealFlags::SHRINK);
         let again = file.try_clone().expect("descriptors can be copied");
         let one = Memory::map_file(file, 4096).expect("a file");
         let other = Memory::map_file(again, 4096).expect("the same file");
         one.words(4088, 1).expect("the last word")[0].store(7, Relaxed);
-        let words = other.words(0, 512).expect("all words");
-        assert_eq!(words[511].load(Relaxed), 7);
-        other.revoke();
-        assert!(other.words(0, 1).is_none() && other.is_absent());
-        assert_eq!(words[511].load(Relaxed), 7, "who has words may finish");
-        assert_eq!(other.capacity_bytes(), 4096);
-        assert!(one.words(4088, 2).is_none() && !one.is_absent());
+        assert_eq!(other.words(0, 512).expect("all words")[511].load(Relaxed), 7);
+        assert!(one.words(4088, 2).is_none() && one.words(8, u64::MAX).is_none());
     }
 }

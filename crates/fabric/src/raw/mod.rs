@@ -4,7 +4,7 @@
 //! 1. A region is mapped once, zeroed, and unmapped only when the last world that holds it is gone.
 //! 2. Nobody ever makes a `&mut` or a plain `&[u8]` into a region: all access goes through `AtomicU64`.
 //! 3. Addresses come from the network or from remote words, so every access is checked against the
-//!    region's size here, in [`Memory::words`], before a reference is made.
+//!    region's size here, in [`Regions::words`], before a reference is made.
 //! 4. Prefetch hints never fault and carry no data.
 //! 5. Copies go through assembly that moves each aligned word whole, so that racing is defined.
 //! 6. A word of which threads sleep on a half, [`Memory::half`], is never accessed as a whole.
@@ -14,8 +14,10 @@
 mod copy;
 mod memory;
 mod prefetch;
+mod regions;
 pub mod verbs;
 
 pub use copy::{load_words, store_words};
 pub use memory::Memory;
 pub use prefetch::prefetch_words;
+pub use regions::Regions;

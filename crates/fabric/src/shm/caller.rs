@@ -23,7 +23,7 @@ pub(super) struct SegmentCaller {
     segment: Segment,
     /// Wakes the server's polling thread.
     bell: OwnedFd,
-    places: Mutex<Places>,
+    slots: Mutex<OwnSlots>,
     is_lost: AtomicBool,
     timeout: Duration,
     /// Ends when the last caller of a world does.
@@ -31,14 +31,14 @@ pub(super) struct SegmentCaller {
 }
 
 /// Slots that no call of this process has.
-struct Places {
-    free: Vec<Place>,
+struct OwnSlots {
+    free: Vec<OwnSlot>,
     /// Their callers have given up, the server has them still.
-    abandoned: Vec<Place>,
+    abandoned: Vec<OwnSlot>,
 }
 
 /// What its owner knows of a slot.
-struct Place {
+struct OwnSlot {
     index: u32,
     /// As the server left it, or will.
     turn: u32,
@@ -55,13 +55,13 @@ impl SegmentCaller {
         timeout: Duration,
         watch: Arc<Watch>,
     ) -> Self {
-        let free = (0..SLOT_COUNT).rev().map(|index| Place { index, turn: 0, sequence: 0 });
-        let places = Places { free: free.collect(), abandoned: Vec::new() };
+        let free = (0..SLOT_COUNT).rev().map(|index| OwnSlot { index, turn: 0, sequence: 0 });
+        let slots = OwnSlots { free: free.collect(), abandoned: Vec::new() };
         Self {
             node,
             segment,
             bell,
-            places: places.into(),
+            slots: slots.into(),
             is_lost: false.into(),
             timeout,
             _watch: watch,
@@ -72,25 +72,25 @@ impl SegmentCaller {
         CallError::Unreachable(self.node)
     }
 
-    fn places(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().expect("no holder panics")
+    fn slots(&self) -> MutexGuard<'_, OwnSlots> {
+        self.slots.lock().expect("no holder panics")
     }
 
     /// Takes a slot; waits for one while all are taken.
-    fn take_place(&self, deadline: Instant) -> Result<Place, CallError> {
+    fn take_slot(&self, deadline: Instant) -> Result<OwnSlot, CallError> {
         loop {
             if self.is_lost.load(Relaxed) {
                 return Err(self.unreachable());
             }
-            let mut places = self.places();
-            let came_back = |place: &Place| self.segment.slot(place.index).turn() == place.turn;
-            if let Some(index) = places.abandoned.iter().position(came_back) {
-                return Ok(places.abandoned.swap_remove(index));
+            let mut slots = self.slots();
+            let came_back = |own: &OwnSlot| self.segment.slot(own.index).turn() == own.turn;
+            if let Some(index) = slots.abandoned.iter().position(came_back) {
+                return Ok(slots.abandoned.swap_remove(index));
             }
-            if let Some(place) = places.free.pop() {
-                return Ok(place);
+            if let Some(own) = slots.free.pop() {
+                return Ok(own);
             }
-            drop(places);
+            drop(slots);
             if now() >= deadline {
                 return Err(self.unreachable());
             }
@@ -98,27 +98,27 @@ impl SegmentCaller {
         }
     }
 
-    /// One call through the slot `place`.
+    /// One call through the slot `own`.
     fn exchange(
         &self,
-        place: &mut Place,
+        own: &mut OwnSlot,
         service: ServiceId,
         request: &[u8],
         deadline: Instant,
     ) -> Answer {
-        place.sequence += 1;
+        own.sequence += 1;
         let mut head = Head {
             kind: Kind::Request,
             code: service.0,
             piece_bytes: 0,
             total_bytes: request.len(),
-            sequence: place.sequence,
+            sequence: own.sequence,
         };
         let mut rest = request;
         let mut given = loop {
             let (piece, later) = rest.split_at(rest.len().min(PIECE_BYTES_MAX));
             head.piece_bytes = piece.len();
-            let given = self.turn_over(place, &head, piece, deadline)?;
+            let given = self.turn_over(own, &head, piece, deadline)?;
             rest = later;
             match given.kind {
                 Kind::More if !rest.is_empty() => {}
@@ -135,7 +135,7 @@ impl SegmentCaller {
             if !is_next {
                 return Err(CallError::Malformed("a call: the pieces of its answer do not fit"));
             }
-            self.segment.slot(place.index).take_piece(&given, &mut answer);
+            self.segment.slot(own.index).take_piece(&given, &mut answer);
             if answer.len() == total_bytes {
                 return decode(code, answer);
             }
@@ -143,27 +143,27 @@ impl SegmentCaller {
                 return Err(CallError::Malformed("a call: its answer breaks off"));
             }
             head = Head { kind: Kind::Fetch, code: 0, piece_bytes: 0, ..head };
-            given = self.turn_over(place, &head, &[], deadline)?;
+            given = self.turn_over(own, &head, &[], deadline)?;
         }
     }
 
     /// Hands the slot to the server and waits until it comes back; what stands in it then.
     fn turn_over(
         &self,
-        place: &mut Place,
+        own: &mut OwnSlot,
         head: &Head,
         piece: &[u8],
         deadline: Instant,
     ) -> Result<Head, CallError> {
-        let slot = self.segment.slot(place.index);
-        let posted = place.turn.wrapping_add(1);
-        place.turn = posted.wrapping_add(1);
+        let slot = self.segment.slot(own.index);
+        let posted = own.turn.wrapping_add(1);
+        own.turn = posted.wrapping_add(1);
         slot.hand_over(posted, head, piece);
-        if self.segment.post(place.index) {
+        if self.segment.post(own.index) {
             // A bell that is full rings already.
             let _ = rustix::io::write(&self.bell, &RING);
         }
-        self.wait(slot, place.turn, deadline)?;
+        self.wait(slot, own.turn, deadline)?;
         let given = slot.head().filter(|given| given.sequence == head.sequence);
         given.ok_or(CallError::Malformed("a call: the server's words make no sense"))
     }
@@ -209,12 +209,12 @@ impl Caller for SegmentCaller {
             return Err(CallError::Refused(sentence));
         }
         let deadline = now() + self.timeout;
-        let mut place = self.take_place(deadline)?;
-        let answer = self.exchange(&mut place, service, request, deadline);
-        let came_back = self.segment.slot(place.index).turn() == place.turn;
-        let mut places = self.places();
-        let to = if came_back { &mut places.free } else { &mut places.abandoned };
-        to.push(place);
+        let mut own = self.take_slot(deadline)?;
+        let answer = self.exchange(&mut own, service, request, deadline);
+        let came_back = self.segment.slot(own.index).turn() == own.turn;
+        let mut slots = self.slots();
+        let to = if came_back { &mut slots.free } else { &mut slots.abandoned };
+        to.push(own);
         answer
     }
 

@@ -14,6 +14,7 @@ use rustix::net::{SocketFlags, accept_with};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering::SeqCst, fence};
 use std::time::{Duration, Instant};
 
 /// Rounds between two looks at the sockets, which take a system call; and the same if there is nothing to do.
@@ -48,7 +49,8 @@ pub struct ShmPort {
     /// No connection is accepted for lack of descriptors.
     is_deaf: bool,
     last_id: u64,
-    rounds: u32,
+    /// Since the last look.
+    rounds: usize,
     /// Somebody may have rung, or connected, or gone.
     must_look: bool,
     _place: Place,
@@ -161,7 +163,7 @@ impl ShmPort {
 
     /// Looks who has come, spoken or gone; how many were let in.
     fn look(&mut self) -> usize {
-        self.must_look = false;
+        (self.must_look, self.rounds) = (false, 0);
         if self.is_deaf {
             self.is_deaf = self.listen_to(&self.listener, LISTENER).is_err();
         }
@@ -272,7 +274,8 @@ impl Port for ShmPort {
     fn arm(&mut self) -> bool {
         let segments = || self.connections.iter().map(|one| one.client.calls.segment());
         segments().for_each(|segment| segment.set_sleeping(true));
-        // Whoever posted before it saw a flag is seen here.
+        // Whoever posted without seeing the flag is seen behind this fence.
+        fence(SeqCst);
         segments().any(|segment| segment.has_posted())
     }
 

@@ -55,7 +55,10 @@ impl ShmPort {
             ));
         };
         if let Some(pidfd) = pidfd {
-            self.watch(&pidfd, process).map_err(|error| failed(error.into()))?;
+            self.watch(&pidfd, process).map_err(|error| {
+                self.callers.forget(process);
+                failed(error.into())
+            })?;
         }
         let region = self.env.world().region_file(RegionId(self.admission.node.0));
         let region = region.expect("a port is made for a region that is a file");

@@ -91,7 +91,9 @@ pub fn serve(folder: &Path) {
     say("ready");
     let mut ports: [Box<dyn Port>; 1] = [Box::new(port)];
     let (stop, counters) = (AtomicBool::new(false), ServeCounters::default());
-    port::serve(&mut ports, &stop, Patience::default(), &counters);
+    // It would sleep for an hour if nobody rang.
+    let patience = Patience { sleep_ns_max: 3_600_000_000_000, ..Patience::default() };
+    port::serve(&mut ports, &stop, patience, &counters);
 }
 
 /// Adds 1 to `word`; what it was.

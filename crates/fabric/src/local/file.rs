@@ -1,23 +1,23 @@
 //! Files in memory that several processes map: regions, and what calls go through.
 
-use crate::raw::Memory;
+use crate::local::huge;
+use crate::raw::{HUGE_PAGE_BYTES, Memory};
 use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
 use rustix::fs::{fallocate, fcntl_add_seals, ftruncate, memfd_create};
 use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Bytes of a huge page.
-const HUGE_PAGE_BYTES: u64 = 2 << 20;
-
 /// What a region that processes share is made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pages {
     /// Huge pages that the host keeps for this use; all of the region's are set aside for it.
     Reserved,
+    /// Huge pages that the kernel makes, a little ahead of what is touched.
+    Collapsed,
     /// Huge pages where the kernel finds some, small ones elsewhere, as they are touched.
     Transparent,
-    /// Small pages, as they are touched: the host grants shared memory no others.
+    /// Small pages, as they are touched: the host has no others for shared memory.
     Small,
 }
 
@@ -25,6 +25,7 @@ impl fmt::Display for Pages {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Reserved => "huge pages, reserved",
+            Self::Collapsed => "huge pages, made as they are needed",
             Self::Transparent => "transparent huge pages",
             Self::Small => "small pages",
         })
@@ -39,7 +40,7 @@ impl fmt::Display for Pages {
 /// memory: where host or control group have none left, it ends a process. Only a kernel that is told never
 /// to promise too much would end whoever touches a page, so there all pages are taken at once.
 pub fn create_region(name: &str, bytes: u64) -> io::Result<(Memory, Pages)> {
-    let file_bytes = bytes.next_multiple_of(HUGE_PAGE_BYTES);
+    let file_bytes = bytes.next_multiple_of(HUGE_PAGE_BYTES as u64);
     let reserved = create(name, file_bytes, MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB)
         .and_then(|file| Memory::map_file(file, bytes));
     if let Ok(memory) = reserved {
@@ -49,9 +50,14 @@ pub fn create_region(name: &str, bytes: u64) -> io::Result<(Memory, Pages)> {
     if setting("/proc/sys/vm/overcommit_memory").trim() == "2" {
         fallocate(&file, FallocateFlags::empty(), 0, file_bytes)?;
     }
+    let memory = Memory::map_file(file, bytes)?;
     let offers = setting("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
-    let pages = if is_offered(&offers) { Pages::Transparent } else { Pages::Small };
-    Ok((Memory::map_file(file, bytes)?, pages))
+    let pages = match is_offered(&offers) {
+        true => Pages::Transparent,
+        false if huge::is_possible(&memory) => Pages::Collapsed,
+        false => Pages::Small,
+    };
+    Ok((memory, pages))
 }
 
 /// A file of `bytes` bytes, all zero, whose size nobody can change any more.

@@ -3,6 +3,7 @@
 mod env;
 mod execute;
 mod file;
+mod huge;
 mod world;
 
 pub use env::{LocalEnv, run_now};

@@ -4,6 +4,7 @@ use crate::address_map::AddressMap;
 use crate::error::{CallError, FabricError};
 use crate::local::env::LocalEnv;
 use crate::local::file::{Pages, create_region};
+use crate::local::huge;
 use crate::raw::{Memory, Regions};
 use crate::service::{Service, ServiceId};
 use layout::{GlobalPtr, NodeId, RegionId, region};
@@ -101,7 +102,11 @@ impl LocalWorld {
         write_header(&own);
         let mut regions: Vec<Memory> = (0..config.server_count).map(|_| Memory::absent()).collect();
         regions[usize::from(number)] = own;
-        Ok((Self::of(regions, Vec::new(), config.seed), pages))
+        let world = Self::of(regions, Vec::new(), config.seed);
+        if pages == Some(Pages::Collapsed) {
+            huge::start(Arc::downgrade(&world), RegionId(number))?;
+        }
+        Ok((world, pages))
     }
 
     /// Regions that memory servers in other processes have made, and the ways to these, both by node.
@@ -142,6 +147,10 @@ impl LocalWorld {
     /// The file of `region`, if other processes can map it.
     pub fn region_file(&self, region: RegionId) -> Option<BorrowedFd<'_>> {
         self.regions.memory(region.0)?.file()
+    }
+
+    pub(super) fn memory(&self, region: RegionId) -> Option<&Memory> {
+        self.regions.memory(region.0)
     }
 
     /// The server `node` is gone: every later verb and call to it ends with `Unreachable`, and every call

@@ -1,5 +1,6 @@
 //! A mapped region.
 
+use super::window::Window;
 use memmap2::{Advice, MmapOptions, MmapRaw};
 use rustix::fs::{SealFlags, fcntl_get_seals, fstat};
 use std::io;
@@ -13,7 +14,9 @@ pub struct Memory {
     bytes: u64,
     /// What others can map, if this is a file.
     file: Option<OwnedFd>,
-    /// Held for its end: whoever drops it unmaps.
+    /// The mapping of the file.
+    window: Option<Window>,
+    /// The mapping without a file. Held for its end: whoever drops it unmaps.
     _map: Option<MmapRaw>,
 }
 
@@ -31,7 +34,8 @@ impl Memory {
         let map = MmapOptions::new().len(length).no_reserve_swap().map_anon()?;
         // A host without huge pages answers with an error that changes nothing.
         let _ = map.advise(Advice::HugePage);
-        Ok(Self::of(MmapRaw::from(map), bytes, None))
+        let map = MmapRaw::from(map);
+        Ok(Self { base: map.as_ptr().cast(), bytes, file: None, window: None, _map: Some(map) })
     }
 
     /// The first `bytes` bytes of a file in memory that other processes map, too.
@@ -51,19 +55,14 @@ impl Memory {
         }
         // All of the file, since mappings of huge pages have to end where a page ends.
         let length = usize::try_from(file_bytes).map_err(io::Error::other)?;
-        let map = MmapOptions::new().len(length).map_raw(&file)?;
-        // As above; refused, too, where the file consists of huge pages anyway.
-        let _ = map.advise(Advice::HugePage);
-        Ok(Self::of(map, bytes, Some(file)))
+        let window = Window::map(&file, length)?;
+        let base = window.base().cast_const().cast();
+        Ok(Self { base, bytes, file: Some(file), window: Some(window), _map: None })
     }
 
     /// No memory: every access is refused.
     pub const fn absent() -> Self {
-        Self { base: NonNull::dangling().as_ptr(), bytes: 0, file: None, _map: None }
-    }
-
-    fn of(map: MmapRaw, bytes: u64, file: Option<OwnedFd>) -> Self {
-        Self { base: map.as_ptr().cast(), bytes, file, _map: Some(map) }
+        Self { base: NonNull::dangling().as_ptr(), bytes: 0, file: None, window: None, _map: None }
     }
 
     /// Where it begins, for devices that access it: they are told no more of it than its size.
@@ -79,6 +78,16 @@ impl Memory {
     /// The file, to hand it to other processes.
     pub fn file(&self) -> Option<BorrowedFd<'_>> {
         self.file.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Makes huge pages of the `bytes` bytes from `offset` on, whole huge pages of which some of each was touched.
+    /// Whoever reads or writes there meanwhile notices nothing but a pause.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the host cannot, or this is no file; anything else if it cannot now.
+    pub fn collapse(&self, offset: u64, bytes: u64) -> io::Result<()> {
+        let window = self.window.as_ref().ok_or(io::ErrorKind::InvalidInput)?;
+        window.collapse(offset as usize, bytes as usize)
     }
 
     /// Where the words are and how many, valid as long as `self`.

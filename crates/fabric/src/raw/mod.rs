@@ -16,8 +16,10 @@ mod memory;
 mod prefetch;
 mod regions;
 pub mod verbs;
+mod window;
 
 pub use copy::{load_words, store_words};
 pub use memory::Memory;
 pub use prefetch::prefetch_words;
 pub use regions::Regions;
+pub use window::HUGE_PAGE_BYTES;

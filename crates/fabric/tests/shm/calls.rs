@@ -91,6 +91,20 @@ fn a_call_that_takes_too_long_ends_and_its_slot_comes_back() {
     }
 }
 
+#[test]
+fn a_caller_that_fell_asleep_is_woken_by_the_answer() {
+    let folder = Folder::new();
+    let _server = Player::start("server", &folder);
+    let world = world(&folder.0);
+    let env = world.endpoint();
+    let start = Instant::now();
+    for _ in 0..20 {
+        assert_eq!(call(&env, SLEEP, &[0; 2]), Ok(Vec::new()));
+    }
+    // Nobody sleeps longer than 100 ms without a look.
+    assert!(start.elapsed() < Duration::from_millis(1500), "{:?}", start.elapsed());
+}
+
 /// Processor time of a process in clock ticks of 10 ms.
 fn processor_ticks(process: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");

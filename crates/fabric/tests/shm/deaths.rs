@@ -18,7 +18,7 @@ fn a_killed_server_is_unreachable_to_every_endpoint_and_nothing_hangs() {
     let mut server = Player::start("server", &folder);
     let world = world(&folder.0);
     let killed = AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    let start = std::thread::scope(|scope| {
         for number in 0..4 {
             let (env, killed) = (world.endpoint(), &killed);
             scope.spawn(move || {
@@ -50,7 +50,9 @@ fn a_killed_server_is_unreachable_to_every_endpoint_and_nothing_hangs() {
         }
         let later = run_now(env.call(NODE, ECHO, vec![1]));
         assert_eq!(later, Err(CallError::Unreachable(NODE)));
+        start
     });
+    assert!(start.elapsed() < BOUND, "somebody hung for {:?}", start.elapsed());
 }
 
 #[test]

@@ -20,7 +20,7 @@ const LOOKS: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(1
 /// How far ahead of what was touched: a part of that, within bounds.
 const AHEAD_SHARE: u64 = 4;
 const AHEAD_BYTES: Range<u64> = 4 << 20..64 << 20;
-/// Pages that the kernel is asked for at a time, so that whoever touches them waits no longer.
+/// Pages of one request: each takes some time before the first page, and one that fails is made again as a whole.
 const RUN_PAGES: usize = 16;
 
 /// Whether the kernel makes huge pages of this region: tries with the first.

@@ -182,8 +182,7 @@ impl SegmentCaller {
                 return Err(self.unreachable());
             }
             match waiter.idle() {
-                Step::Spin => std::hint::spin_loop(),
-                Step::Yield => std::thread::yield_now(),
+                Step::Spin | Step::Yield => {}
                 Step::Sleep => {
                     slot.set_waiting(true);
                     // Returns at once if the turn is not what was seen; a loss is noticed within the time.

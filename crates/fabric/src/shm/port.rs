@@ -49,8 +49,7 @@ pub struct ShmPort {
     /// No connection is accepted for lack of descriptors.
     is_deaf: bool,
     last_id: u64,
-    /// Since the last look.
-    rounds: usize,
+    rounds: u32,
     /// Somebody may have rung, or connected, or gone.
     must_look: bool,
     _place: Place,
@@ -163,7 +162,7 @@ impl ShmPort {
 
     /// Looks who has come, spoken or gone; how many were let in.
     fn look(&mut self) -> usize {
-        (self.must_look, self.rounds) = (false, 0);
+        self.must_look = false;
         if self.is_deaf {
             self.is_deaf = self.listen_to(&self.listener, LISTENER).is_err();
         }

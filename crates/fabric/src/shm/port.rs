@@ -17,10 +17,11 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 use std::time::{Duration, Instant};
 
-/// Rounds between two looks at the sockets, which take a system call; and the same if there is nothing to do.
-/// Where processors are scarce such a round may take many milliseconds, and whoever connects waits for two looks.
-const LOOK_ROUNDS: u32 = 64;
-const IDLE_LOOK_ROUNDS: u32 = 4;
+/// Rounds between two looks at the sockets, which take a system call, if there is nothing else to do; and the
+/// time after which there is a look even so. Where processors are scarce a round may take many milliseconds, and
+/// whoever connects waits for two looks.
+const LOOK_ROUNDS: u32 = 4;
+const LOOK_TIME: Duration = Duration::from_millis(1);
 /// Connections that have not said yet who they are; the oldest goes when there are more.
 const GUEST_COUNT_MAX: usize = 64;
 /// How long they may take to say it.
@@ -52,6 +53,7 @@ pub struct ShmPort {
     rounds: u32,
     /// Somebody may have rung, or connected, or gone.
     must_look: bool,
+    last_look: Instant,
     _place: Place,
 }
 
@@ -106,6 +108,7 @@ impl ShmPort {
             last_id: FIRST_ID,
             rounds: 0,
             must_look: true,
+            last_look: now(),
             _place: place,
         };
         port.listen_to(&port.listener, LISTENER).map_err(failed)?;
@@ -163,6 +166,7 @@ impl ShmPort {
     /// Looks who has come, spoken or gone; how many were let in.
     fn look(&mut self) -> usize {
         self.must_look = false;
+        self.last_look = now();
         if self.is_deaf {
             self.is_deaf = self.listen_to(&self.listener, LISTENER).is_err();
         }
@@ -263,8 +267,8 @@ impl Port for ShmPort {
     fn serve(&mut self) -> usize {
         let served = self.serve_calls();
         self.rounds = self.rounds.wrapping_add(1);
-        let rounds = if served == 0 { IDLE_LOOK_ROUNDS } else { LOOK_ROUNDS };
-        if self.must_look || self.rounds.is_multiple_of(rounds) {
+        let may_look = self.rounds.is_multiple_of(LOOK_ROUNDS);
+        if self.must_look || may_look && (served == 0 || self.last_look.elapsed() > LOOK_TIME) {
             return served + self.look();
         }
         served

@@ -57,8 +57,13 @@ impl Connection {
     pub fn wanted(&self) -> EventFlags {
         let mut wanted = EventFlags::empty();
         wanted.set(EventFlags::IN, !self.is_ending && !self.is_full());
-        wanted.set(EventFlags::OUT, !self.outbox.is_empty());
+        wanted.set(EventFlags::OUT, self.has_unsent());
         wanted
+    }
+
+    #[inline]
+    fn has_unsent(&self) -> bool {
+        !self.outbox.is_empty() || self.channel.is_unsent()
     }
 
     #[inline]
@@ -74,7 +79,7 @@ impl Connection {
 
     #[inline]
     fn try_serve(&mut self, carrier: &mut Carrier) -> io::Result<Served> {
-        if !self.outbox.is_empty() && !self.send()? && (self.is_ending || self.is_full()) {
+        if self.has_unsent() && !self.send()? && (self.is_ending || self.is_full()) {
             return Ok(Served::Requests(0));
         }
         if self.is_ending {
@@ -83,22 +88,25 @@ impl Connection {
         let mut served = 0;
         if self.has_left {
             served = self.carry_out(carrier);
-            if self.has_left {
-                self.send()?;
-                return Ok(Served::Requests(served));
+        }
+        while !self.has_left && !self.is_ending {
+            match self.inbox.receive(|room| self.channel.read(room)) {
+                Ok(0) => return Ok(Served::Over),
+                Ok(_) => {}
+                Err(error) if is_temporary(&error) => break,
+                Err(error) => return Err(error),
+            }
+            if self.name.is_none() {
+                return self.greet(carrier);
+            }
+            let may_be_more = self.inbox.is_full();
+            served += self.carry_out(carrier);
+            // What an encrypted connection has taken from the system, nobody announces again.
+            if !may_be_more {
+                break;
             }
         }
-        match self.inbox.receive(|room| self.channel.read(room)) {
-            Ok(0) => return Ok(Served::Over),
-            Ok(_) => {}
-            Err(error) if is_temporary(&error) => {}
-            Err(error) => return Err(error),
-        }
-        if self.name.is_none() {
-            return self.greet(carrier);
-        }
-        served += self.carry_out(carrier);
-        if !self.outbox.is_empty() && self.send()? && self.is_ending {
+        if self.has_unsent() && self.send()? && self.is_ending {
             return Ok(Served::Over);
         }
         Ok(Served::Requests(served))
@@ -159,9 +167,14 @@ impl Connection {
         self.is_ending = true;
     }
 
+    /// Sends as much as goes without waiting; whether nothing is left.
     #[inline]
     fn send(&mut self) -> io::Result<bool> {
-        self.outbox.send(|bytes| self.channel.write(bytes))
+        if !self.outbox.is_empty() {
+            self.outbox.send(|bytes| self.channel.write(bytes))?;
+        }
+        self.channel.flush()?;
+        Ok(!self.has_unsent())
     }
 }
 

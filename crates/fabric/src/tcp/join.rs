@@ -3,6 +3,7 @@
 use crate::identity::{ANSWER_BYTES, Hello, Welcome};
 use crate::tcp::buffer::{Inbox, Outbox, is_temporary};
 use crate::tcp::channel::Channel;
+use crate::tcp::tls::Session;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
@@ -33,7 +34,11 @@ impl From<io::Error> for Failure {
 
 impl Joining {
     /// Begins an attempt.
-    pub fn begin(address: SocketAddr, deadline_ns: u64) -> io::Result<Self> {
+    pub fn begin(
+        address: SocketAddr,
+        session: Option<Session>,
+        deadline_ns: u64,
+    ) -> io::Result<Self> {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
@@ -41,7 +46,7 @@ impl Joining {
             Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
             Err(error) => return Err(error.into()),
         }
-        let channel = Channel::new(TcpStream::from(socket))?;
+        let channel = Channel::new(TcpStream::from(socket), session)?;
         Ok(Self { channel, is_connected: false, deadline_ns })
     }
 
@@ -65,6 +70,7 @@ impl Joining {
         if !outbox.is_empty() {
             outbox.send(|bytes| self.channel.write(bytes))?;
         }
+        self.channel.flush()?;
         match inbox.receive(|room| self.channel.read(room)) {
             Ok(0) => {
                 return Err(Failure::Temporary("the server has closed the connection".to_owned()));
@@ -82,7 +88,11 @@ impl Joining {
 
     /// What there is to wait for.
     pub fn flags(&self) -> PollFlags {
-        if self.is_connected { PollFlags::IN } else { PollFlags::OUT }
+        match self.is_connected {
+            true if self.channel.is_unsent() => PollFlags::IN | PollFlags::OUT,
+            true => PollFlags::IN,
+            false => PollFlags::OUT,
+        }
     }
 }
 

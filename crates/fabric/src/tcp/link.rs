@@ -11,12 +11,14 @@ use crate::tcp::frame::{self, ANSWER_HEADER, Head, kind};
 use crate::tcp::join::{Failure, Joining};
 use crate::tcp::request::{self, Malformed};
 use crate::tcp::spread::{Part, Spreads};
+use crate::tcp::tls::{Session, TlsKeys};
 use crate::tcp::transport::{ServerAddress, TcpConfig};
 use crate::tcp::{answer, message};
 use crate::verb::Verb;
 use layout::{GlobalPtr, NodeId};
 use rustix::event::{PollFd, PollFlags};
 use std::collections::VecDeque;
+use std::io;
 use std::sync::atomic::Ordering;
 
 /// Nanoseconds before the second attempt to connect; each further one waits twice as long.
@@ -148,12 +150,13 @@ impl Link {
     pub fn progress(
         &mut self,
         config: &TcpConfig,
+        keys: Option<&TlsKeys>,
         now_ns: u64,
         must_look: bool,
         sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
     ) {
         if !self.is_open() {
-            return self.join(config, now_ns);
+            return self.join(config, keys, now_ns);
         }
         if self.pending.is_empty() && !must_look {
             return;
@@ -182,6 +185,7 @@ impl Link {
         if !self.outbox.is_empty() {
             self.outbox.send(|bytes| channel.write(bytes)).map_err(|error| error.to_string())?;
         }
+        channel.flush().map_err(|error| error.to_string())?;
         loop {
             match self.inbox.receive(|room| channel.read(room)) {
                 Ok(0) => return Err("the server has closed the connection".to_owned()),
@@ -224,14 +228,19 @@ impl Link {
         }
     }
 
+    fn begin(&self, keys: Option<&TlsKeys>, deadline_ns: u64) -> io::Result<Joining> {
+        let session = keys.map(|keys| Session::connect(keys, self.server.node)).transpose()?;
+        Joining::begin(self.server.address, session, deadline_ns)
+    }
+
     /// Goes on with connecting.
     #[cold]
-    fn join(&mut self, config: &TcpConfig, now_ns: u64) {
+    fn join(&mut self, config: &TcpConfig, keys: Option<&TlsKeys>, now_ns: u64) {
         if let State::Waiting(next_ns) = self.state
             && next_ns <= now_ns
         {
             self.attempts += 1;
-            match Joining::begin(self.server.address, now_ns + config.connect_time_max_ns) {
+            match self.begin(keys, now_ns + config.connect_time_max_ns) {
                 Ok(joining) => self.state = State::Joining(joining),
                 Err(error) => self.failed(&error.to_string(), config, now_ns),
             }
@@ -283,7 +292,7 @@ impl Link {
     /// What there is to wait for.
     pub fn descriptor(&self) -> Option<PollFd<'_>> {
         match &self.state {
-            State::Open(channel) if self.outbox.is_empty() => {
+            State::Open(channel) if self.outbox.is_empty() && !channel.is_unsent() => {
                 Some(PollFd::new(channel, PollFlags::IN))
             }
             State::Open(channel) => Some(PollFd::new(channel, PollFlags::IN | PollFlags::OUT)),

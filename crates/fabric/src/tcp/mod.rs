@@ -19,8 +19,10 @@ mod message;
 mod port;
 mod request;
 mod spread;
+mod tls;
 mod transport;
 
 pub use frame::{CALL_BYTES_MAX, FRAME_WORDS_MAX};
 pub use port::{CONNECTIONS_MAX, TcpPort};
+pub use tls::{TlsError, TlsKeys};
 pub use transport::{ConnectError, ServerAddress, TcpConfig, TcpTransport};

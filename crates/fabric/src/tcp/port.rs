@@ -6,6 +6,7 @@ use crate::port::Port;
 use crate::tcp::carry::Carrier;
 use crate::tcp::channel::Channel;
 use crate::tcp::connection::{Connection, Name, Served};
+use crate::tcp::tls::{Session, TlsKeys};
 use rustix::event::{Timespec, epoll};
 use std::io;
 use std::mem::MaybeUninit;
@@ -35,6 +36,8 @@ const LISTENER: u64 = u64::MAX;
 /// not read its answers is not read from until it does, so that it can fill its own buffers only.
 pub struct TcpPort {
     listener: TcpListener,
+    /// Where connections are encrypted.
+    keys: Option<TlsKeys>,
     epoll: OwnedFd,
     carrier: Carrier,
     places: Vec<Option<Place>>,
@@ -57,12 +60,32 @@ impl TcpPort {
         world: Arc<LocalWorld>,
         admission: Arc<Admission>,
     ) -> io::Result<Self> {
+        Self::bind_by(address, world, admission, None)
+    }
+
+    /// As [`TcpPort::bind`], for callers that encrypt and can prove who they are; others are not served.
+    pub fn bind_encrypted(
+        address: impl ToSocketAddrs,
+        world: Arc<LocalWorld>,
+        admission: Arc<Admission>,
+        keys: TlsKeys,
+    ) -> io::Result<Self> {
+        Self::bind_by(address, world, admission, Some(keys))
+    }
+
+    fn bind_by(
+        address: impl ToSocketAddrs,
+        world: Arc<LocalWorld>,
+        admission: Arc<Admission>,
+        keys: Option<TlsKeys>,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
         Ok(Self {
             listener,
+            keys,
             epoll,
             carrier: Carrier::new(world, admission),
             places: Vec::new(),
@@ -110,7 +133,9 @@ impl TcpPort {
     fn accept(&mut self) {
         while let Ok((stream, _)) = self.listener.accept() {
             // A connection that cannot be prepared is closed: its caller sees that.
-            let Ok(channel) = Channel::new(stream) else { continue };
+            let session = self.keys.as_ref().map(Session::accept).transpose();
+            let channel = session.and_then(|session| Channel::new(stream, session));
+            let Ok(channel) = channel else { continue };
             let mut connection = Connection::new(channel);
             if self.count == CONNECTIONS_MAX {
                 connection.end(&Refusal::new(format!(

@@ -9,6 +9,7 @@ use crate::tcp::frame::CALL_BYTES_MAX;
 use crate::tcp::link::{Link, Sink};
 use crate::tcp::request::weight;
 use crate::tcp::spread::{FRAME_WEIGHT_MAX, Spreads};
+use crate::tcp::tls::TlsKeys;
 use crate::verb::Verb;
 use layout::NodeId;
 use rustix::event::PollFd;
@@ -87,6 +88,8 @@ pub struct ConnectError {
 /// happens later.
 pub struct TcpTransport {
     config: TcpConfig,
+    /// Where connections are encrypted.
+    keys: Option<TlsKeys>,
     addresses: AddressMap,
     /// By number of the node, which is that of its region.
     links: Vec<Link>,
@@ -106,13 +109,30 @@ impl TcpTransport {
     /// # Panics
     /// If the servers are not numbered from 0 in their order.
     pub fn connect(config: TcpConfig) -> Result<Self, ConnectError> {
+        Self::connect_by(config, None)
+    }
+
+    /// As [`TcpTransport::connect`], over connections that are encrypted, and to servers that can prove who
+    /// they are.
+    ///
+    /// # Errors
+    /// The first server that cannot be reached.
+    ///
+    /// # Panics
+    /// If the servers are not numbered from 0 in their order.
+    pub fn connect_encrypted(config: TcpConfig, keys: TlsKeys) -> Result<Self, ConnectError> {
+        Self::connect_by(config, Some(keys))
+    }
+
+    fn connect_by(config: TcpConfig, keys: Option<TlsKeys>) -> Result<Self, ConnectError> {
         for (number, server) in config.servers.iter().enumerate() {
             assert_eq!(usize::from(server.node.0), number, "servers are listed by number");
         }
         let addresses = AddressMap::one_region_per_server(config.servers.len() as u16);
         let links = config.servers.iter().cloned().map(Link::new).collect();
         let (spreads, failed) = (Spreads::default(), Vec::new());
-        let mut transport = Self { config, addresses, links, spreads, failed, must_look: true };
+        let mut transport =
+            Self { config, keys, addresses, links, spreads, failed, must_look: true };
         transport.wait_open()?;
         Ok(transport)
     }
@@ -232,7 +252,7 @@ impl Transport for TcpTransport {
         let must_look = std::mem::take(&mut self.must_look);
         let mut sink = Sink { spreads: &mut self.spreads, complete };
         for link in &mut self.links {
-            link.progress(&self.config, now_ns, must_look, &mut sink);
+            link.progress(&self.config, self.keys.as_ref(), now_ns, must_look, &mut sink);
         }
         self.spreads.go_on(&mut self.links, epoch, complete);
     }

@@ -261,8 +261,8 @@ fn a_server_that_sleeps_wakes_when_its_slow_reader_reads() {
             assert_eq!((answer[1], answer.len() as u64), (round * 20 + number + 1, 2 + WORDS));
         }
     }
-    // Without being woken, it would look ten times a second.
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    // Without being woken, it would look once a minute.
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }
 
 #[test]

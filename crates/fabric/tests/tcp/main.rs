@@ -3,6 +3,7 @@
 
 mod batches;
 mod calls;
+mod encrypted;
 mod hostile;
 mod identities;
 mod lost;

@@ -2,6 +2,7 @@
 
 use fabric::local::{ServerConfig, Sharing};
 use fabric::port::{Port, ServeCounters, serve};
+use fabric::tcp::TlsKeys;
 use fabric::{
     Admission, Engine, Hello, LocalEnv, LocalWorld, Patience, ServerAddress, Service, ServiceId,
     TcpConfig, TcpPort, TcpTransport, Welcome,
@@ -27,9 +28,9 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Sleeps early, so that tests on few processors get on.
+/// Sleeps early, so that tests on few processors get on, and long, so that who is not woken is noticed.
 pub fn patience() -> Patience {
-    Patience { spin_ns: 10_000, awake_ns: 60_000, ..Patience::default() }
+    Patience { spin_ns: 10_000, awake_ns: 60_000, sleep_ns_max: 60_000_000_000 }
 }
 
 pub fn admission(node: NodeId) -> Arc<Admission> {
@@ -60,12 +61,25 @@ impl Server {
         server_count: u16,
         services: &[(ServiceId, Arc<dyn Service<LocalEnv>>)],
     ) -> Self {
+        Self::start_by(node, server_count, services, None)
+    }
+
+    pub fn start_by(
+        node: u16,
+        server_count: u16,
+        services: &[(ServiceId, Arc<dyn Service<LocalEnv>>)],
+        keys: Option<TlsKeys>,
+    ) -> Self {
         let node = NodeId(node);
         let (world, admission) = (world(node, server_count), admission(node));
         for (id, service) in services {
             world.register(node, *id, service.clone());
         }
-        let port = TcpPort::bind("127.0.0.1:0", world, admission.clone());
+        let address = "127.0.0.1:0";
+        let port = match keys {
+            None => TcpPort::bind(address, world, admission.clone()),
+            Some(keys) => TcpPort::bind_encrypted(address, world, admission.clone(), keys),
+        };
         let port = port.expect("a free port");
         let address = port.address().expect("it listens");
         let shared = Arc::new((AtomicBool::new(false), ServeCounters::default()));
@@ -114,6 +128,8 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.0.store(true, Relaxed);
+        // It may sleep; whoever connects wakes it.
+        let _ = TcpStream::connect(self.address);
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
             && !std::thread::panicking()
@@ -139,7 +155,10 @@ pub fn config(servers: &[&Server]) -> TcpConfig {
 }
 
 pub fn engine(config: TcpConfig) -> Engine<TcpTransport> {
-    let transport = TcpTransport::connect(config).expect("the servers are there");
+    engine_of(TcpTransport::connect(config).expect("the servers are there"))
+}
+
+pub fn engine_of(transport: TcpTransport) -> Engine<TcpTransport> {
     Engine::new(transport, patience()).expect("an engine needs one descriptor")
 }
 

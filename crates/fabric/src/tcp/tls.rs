@@ -1,0 +1,148 @@
+//! Optional encryption: TLS 1.3 in which both ends prove who they are.
+//!
+//! Each process has a certificate of its own, signed by the cluster's authority. That of memory server n names
+//! `memory-server-n.namdb`, so that the key of one does not make it another; callers only have to be signed
+//! for. Handshakes are made by the polling thread between the requests of others.
+
+use layout::NodeId;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::WebPkiClientVerifier;
+use rustls::version::TLS13;
+use rustls::{
+    ClientConfig, ClientConnection, Connection, RootCertStore, ServerConfig, ServerConnection,
+};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+/// Keys that cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// A text is no PEM file of what it should hold.
+    #[error("the {0} cannot be read as PEM: {1}")]
+    Pem(&'static str, String),
+    /// Certificate and key do not belong together, or are of a kind that is not supported.
+    #[error("certificate and key cannot be used: {0}")]
+    Keys(String),
+}
+
+/// By what a process proves who it is, and by what it believes others.
+#[derive(Clone, Debug)]
+pub struct TlsKeys {
+    server: Arc<ServerConfig>,
+    client: Arc<ClientConfig>,
+}
+
+impl TlsKeys {
+    /// Reads PEM: the certificate of the cluster's authority, this process' certificate with those that lead
+    /// to the authority behind it, and this process' private key.
+    pub fn from_pem(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
+        let roots = Arc::new(roots(authority)?);
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
+        let chain = chain.map_err(|error| TlsError::Pem("certificate", error.to_string()))?;
+        let key = PrivateKeyDer::from_pem_slice(key)
+            .map_err(|error| TlsError::Pem("private key", error.to_string()))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let unusable = |error: rustls::Error| TlsError::Keys(error.to_string());
+        let verifier = WebPkiClientVerifier::builder_with_provider(roots.clone(), provider.clone())
+            .build()
+            .map_err(|error| TlsError::Keys(error.to_string()))?;
+        let server = ServerConfig::builder_with_provider(provider.clone())
+            .with_protocol_versions(&[&TLS13])
+            .map_err(unusable)?
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(chain.clone(), key.clone_key())
+            .map_err(unusable)?;
+        let client = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&TLS13])
+            .map_err(unusable)?
+            .with_root_certificates(roots)
+            .with_client_auth_cert(chain, key)
+            .map_err(unusable)?;
+        Ok(Self { server: Arc::new(server), client: Arc::new(client) })
+    }
+
+    /// The name that the certificate of a memory server carries.
+    pub fn server_name(node: NodeId) -> String {
+        format!("memory-server-{}.namdb", node.0)
+    }
+}
+
+fn roots(authority: &[u8]) -> Result<RootCertStore, TlsError> {
+    let wrong = |error: String| TlsError::Pem("authority's certificate", error);
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(authority) {
+        let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
+        roots.add(certificate).map_err(|error| wrong(error.to_string()))?;
+    }
+    match roots.is_empty() {
+        true => Err(wrong("there is none in it".to_owned())),
+        false => Ok(roots),
+    }
+}
+
+/// The encrypted side of a connection.
+pub(super) struct Session(Connection);
+
+impl Session {
+    /// The end that accepts.
+    pub fn accept(keys: &TlsKeys) -> io::Result<Self> {
+        let connection = ServerConnection::new(keys.server.clone()).map_err(io::Error::other)?;
+        Ok(Self(connection.into()))
+    }
+
+    /// The end that connects to memory server `node`.
+    pub fn connect(keys: &TlsKeys, node: NodeId) -> io::Result<Self> {
+        let name = ServerName::try_from(TlsKeys::server_name(node)).map_err(io::Error::other)?;
+        let connection =
+            ClientConnection::new(keys.client.clone(), name).map_err(io::Error::other)?;
+        Ok(Self(connection.into()))
+    }
+
+    /// Reads what has arrived, as far as it can be decrypted; 0 bytes mean that the other end has closed.
+    pub fn read(&mut self, stream: &mut TcpStream, room: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.reader().read(room) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => return result,
+            }
+            if self.0.read_tls(stream)? == 0 {
+                return Ok(0);
+            }
+            let processed = self.0.process_new_packets();
+            // The answer to a handshake, or the reason why there is none.
+            self.flush(stream)?;
+            processed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        }
+    }
+
+    /// Takes what can be encrypted without more than a buffer's worth of it waiting.
+    pub fn write(&mut self, stream: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
+        self.flush(stream)?;
+        if self.is_unsent() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let count = self.0.writer().write(bytes)?;
+        self.flush(stream)?;
+        if count == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
+    }
+
+    /// Sends what was encrypted, as far as it goes without waiting.
+    pub fn flush(&mut self, stream: &mut TcpStream) -> io::Result<()> {
+        while self.0.wants_write() {
+            match self.0.write_tls(stream) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether something that was encrypted was not sent.
+    pub fn is_unsent(&self) -> bool {
+        self.0.wants_write()
+    }
+}

@@ -1,0 +1,124 @@
+//! Encrypted connections: both ends prove who they are. The keys in `keys` are for these tests only; nobody
+//! has the private keys of the two authorities any more.
+
+use crate::support::{REGION_BYTES, Server, at, config, engine_of};
+use fabric::tcp::{TlsError, TlsKeys};
+use fabric::{Batch, Env, Fabric, TcpConfig, TcpTransport};
+use layout::NodeId;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::rc::Rc;
+
+const AUTHORITY: &[u8] = include_bytes!("keys/authority.pem");
+const STRANGER: &[u8] = include_bytes!("keys/stranger.pem");
+const SERVER: (&[u8], &[u8]) =
+    (include_bytes!("keys/server.pem"), include_bytes!("keys/server.key"));
+const CALLER: (&[u8], &[u8]) =
+    (include_bytes!("keys/caller.pem"), include_bytes!("keys/caller.key"));
+const FORGED: (&[u8], &[u8]) =
+    (include_bytes!("keys/forged.pem"), include_bytes!("keys/forged.key"));
+
+fn keys(authority: &[u8], (certificate, key): (&[u8], &[u8])) -> TlsKeys {
+    TlsKeys::from_pem(authority, certificate, key).expect("keys that fit")
+}
+
+fn server(own: (&[u8], &[u8])) -> Server {
+    Server::start_by(0, 1, &[], Some(keys(AUTHORITY, own)))
+}
+
+fn config_of(server: &Server) -> TcpConfig {
+    TcpConfig { attempts_max: 2, ..config(&[server]) }
+}
+
+fn connect(server: &Server, keys: TlsKeys) -> Result<TcpTransport, String> {
+    let connected = TcpTransport::connect_encrypted(config_of(server), keys);
+    connected.map_err(|error| error.to_string())
+}
+
+#[test]
+fn batches_of_any_size_go_over_an_encrypted_connection() {
+    const WORDS: u32 = 300_000;
+    let server = server(SERVER);
+    let engine = engine_of(connect(&server, keys(AUTHORITY, CALLER)).expect("both are known"));
+    let main = engine.endpoint();
+    assert_eq!(main.with_transport(|t| t.server(NodeId(0)).region_bytes), REGION_BYTES);
+    let mut batch = Batch::new();
+    let words = batch.reserve(WORDS);
+    batch.words_mut(words).iter_mut().zip(5..).for_each(|(word, value)| *word = value);
+    batch.write(at(0, 0), words);
+    let read = batch.read(at(0, 0), WORDS);
+    let batch = engine.block_on(main.execute(batch)).expect("inside its region");
+    assert_eq!(batch.words(read), batch.words(words));
+    engine.block_on(async {
+        let ended = Rc::new(std::cell::Cell::new(0));
+        for lane in 0..16 {
+            let (env, ended) = (engine.endpoint(), ended.clone());
+            main.spawn(async move {
+                for round in 0..50 {
+                    let mut batch = Batch::new();
+                    batch.write_word(at(0, lane), round);
+                    let read = batch.read(at(0, lane), 1 + round as u32 * 100);
+                    let batch = env.execute(batch).await.expect("inside its region");
+                    assert_eq!(batch.words(read)[0], round);
+                }
+                ended.set(ended.get() + 1);
+            });
+        }
+        while ended.get() < 16 {
+            main.sleep_ns(100_000).await;
+        }
+    });
+}
+
+#[test]
+fn who_cannot_prove_who_it_is_is_not_served() {
+    let server = server(SERVER);
+    let forged =
+        connect(&server, keys(AUTHORITY, FORGED)).expect_err("another authority signed it");
+    assert!(forged.contains("memory server 0 at "), "{forged}");
+    let plain = TcpTransport::connect(config_of(&server)).expect_err("it does not encrypt");
+    assert!(plain.to_string().contains("cannot be reached"), "{plain}");
+    connect(&server, keys(AUTHORITY, CALLER)).expect("others are served");
+}
+
+#[test]
+fn a_server_that_cannot_prove_who_it_is_is_not_used() {
+    let other = server(CALLER);
+    let wrong_name = connect(&other, keys(AUTHORITY, CALLER)).expect_err("another's certificate");
+    assert!(wrong_name.contains("not valid for name"), "{wrong_name}");
+    let right = server(SERVER);
+    let unknown = connect(&right, keys(STRANGER, FORGED)).expect_err("another authority signed it");
+    assert!(unknown.contains("invalid peer certificate"), "{unknown}");
+    let plain = Server::start(0, 1);
+    connect(&plain, keys(AUTHORITY, CALLER)).expect_err("it does not encrypt");
+}
+
+#[test]
+fn garbage_before_and_in_a_handshake_harms_nobody() {
+    let server = server(SERVER);
+    for length in [1, 5, 100, 3000] {
+        for first in [0, 0x16, 0x17, 0xff] {
+            let mut stream = TcpStream::connect(server.address).expect("it listens");
+            let mut sent = vec![3_u8; length];
+            sent[0] = first;
+            let _ = stream.write_all(&sent);
+            let _ = stream.shutdown(std::net::Shutdown::Write);
+            let _ = stream.read_to_end(&mut Vec::new());
+        }
+    }
+    connect(&server, keys(AUTHORITY, CALLER)).expect("others are served");
+}
+
+#[test]
+fn keys_that_cannot_be_used_are_told_apart() {
+    let (certificate, key) = CALLER;
+    let wrong = |authority, certificate, key| {
+        TlsKeys::from_pem(authority, certificate, key).expect_err("it does not fit").to_string()
+    };
+    assert!(wrong(b"", certificate, key).starts_with("the authority's certificate cannot be read"));
+    assert!(wrong(AUTHORITY, b"-----BEGIN CERTIFICATE-----", key).contains("certificate"));
+    assert!(wrong(AUTHORITY, certificate, b"").starts_with("the private key cannot be read"));
+    let other = TlsKeys::from_pem(AUTHORITY, certificate, SERVER.1).expect_err("another's key");
+    assert!(matches!(other, TlsError::Keys(_)), "{other}");
+    assert_eq!(TlsKeys::server_name(NodeId(3)), "memory-server-3.namdb");
+}

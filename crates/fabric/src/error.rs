@@ -18,6 +18,14 @@ pub enum FabricError {
     /// The server cannot be reached, or its answer was lost.
     #[error("node {} cannot be reached", .0.0)]
     Unreachable(NodeId),
+    /// The network's device cannot be given memory for the words of this batch. Nothing has happened.
+    #[error(
+        "no memory can be registered for the {bytes} bytes of a batch; `ulimit -l` is the limit of locked memory"
+    )]
+    NoRoom {
+        /// What the batch needs.
+        bytes: u64,
+    },
 }
 
 /// A call that was not answered with a result.

@@ -181,6 +181,18 @@ pub fn checksum(image: &[u64], cover: Cover) -> u64 {
     u64::from(hasher.finalize()) | 1 << 32
 }
 
+/// Whether a row (header, image, checksum) is whole. Memory that was never written is the whole image of
+/// no row: only zeros, with [`crate::VersionWord::NONE`] as its version.
+pub fn is_intact(row: &[u64], cover: Cover) -> bool {
+    let (image, sum) = (&row[VERSION as usize..row.len() - 1], row[row.len() - 1]);
+    if sum != 0 {
+        return sum == checksum(image, cover);
+    }
+    let link = (LINK - VERSION) as usize;
+    let is_covered = |index: usize| cover == Cover::All || index != link;
+    image.iter().enumerate().all(|(index, &word)| word == 0 || !is_covered(index))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,10 +7,9 @@
 //! the first one's, the other two are the second one's.
 
 use crate::flight::{Flight, Phase};
-use crate::rows::is_intact;
 use crate::state::Core;
 use fabric::{Batch, SlotGeometry, SlotRead, Span};
-use layout::row::{Cover, VERSION};
+use layout::row::{Cover, VERSION, is_intact};
 use layout::{VersionWord, bucket};
 
 /// The words before a bucket's slots in the order in which a coherent reader loads them.

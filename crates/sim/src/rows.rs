@@ -6,7 +6,7 @@ use crate::scheduler::Happening;
 use crate::state::Core;
 use fabric::{Span, Verb};
 use layout::VersionWord;
-use layout::row::{Cover, LINK, VERSION, checksum};
+use layout::row::{Cover, VERSION, is_intact};
 use std::ops::Range;
 
 /// How often a torn image is read again before it is delivered as torn.
@@ -152,16 +152,4 @@ impl Core {
         self.next_phase(place, flight, index, Phase::RowBefore, version, next_ns);
         false
     }
-}
-
-/// Whether a row (header, image, checksum) is whole. Memory that was never written is the whole image of
-/// no row: only zeros, with [`VersionWord::NONE`] as its version.
-pub(crate) fn is_intact(row: &[u64], cover: Cover) -> bool {
-    let (image, sum) = (&row[VERSION as usize..row.len() - 1], row[row.len() - 1]);
-    if sum != 0 {
-        return sum == checksum(image, cover);
-    }
-    let link = (LINK - VERSION) as usize;
-    let is_covered = |index: usize| cover == Cover::All || index != link;
-    image.iter().enumerate().all(|(index, &word)| word == 0 || !is_covered(index))
 }

@@ -12,6 +12,7 @@
 //! sim-coherent  tasks in virtual time          simulated, coherent
 //! shm           processes                      of two more processes, mapped, coherent
 //! tcp           processes                      of two more processes, whose threads carry out verbs
+//! verbs         processes                      of two more processes, behind a card, not coherent
 //! ```
 //!
 //! No test is worth more than its ability to fail: each says what would break it, and each whose promise

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand, ValueEnum};
+use fabric::verbs::Choice;
 use layout::NodeId;
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,8 +14,9 @@ use suite::fabrics::processes::{Director, serve};
 use suite::fabrics::shm::Shm;
 use suite::fabrics::simulated::Simulated;
 use suite::fabrics::tcp::Tcp;
+use suite::fabrics::verbs::Verbs;
 use suite::table::Table;
-use suite::{Stage, breakage, stage, tests};
+use suite::{Outcome, Stage, breakage, stage, tests};
 
 /// Worlds per test.
 const SEEDS: u64 = 300;
@@ -34,6 +36,8 @@ enum Name {
     Shm,
     /// Processes that send each other messages.
     Tcp,
+    /// Processes that reach each other by RDMA, through a device of this host.
+    Verbs,
 }
 
 /// What to run.
@@ -127,6 +131,10 @@ fn give(fabric: Name, options: &Options, table: &mut Table) {
         Name::SimCoherent => run(&Simulated::<true> { seeds, broken }, options, table),
         Name::Shm => run(&Director::<Shm>::new(), options, table),
         Name::Tcp => run(&Director::<Tcp>::new(), options, table),
+        Name::Verbs => match fabric::verbs::Place::open(&Choice::default()) {
+            Ok(_) => run(&Director::<Verbs>::new(), options, table),
+            Err(absent) => skip("verbs", &absent.to_string(), options, table),
+        },
     }
 }
 
@@ -141,6 +149,7 @@ fn play(role: Role) -> Result<(), String> {
         Role::Server { fabric, node, folder } => match fabric {
             Name::Shm => serve::<Shm>(NodeId(node), &folder, say),
             Name::Tcp => serve::<Tcp>(NodeId(node), &folder, say),
+            Name::Verbs => serve::<Verbs>(NodeId(node), &folder, say),
             _ => none(),
         },
         Role::Party { fabric, test, number, folder, addresses } => {
@@ -148,6 +157,7 @@ fn play(role: Role) -> Result<(), String> {
             match fabric {
                 Name::Shm => perform::<Shm>(&test, number, &place, say),
                 Name::Tcp => perform::<Tcp>(&test, number, &place, say),
+                Name::Verbs => perform::<Verbs>(&test, number, &place, say),
                 _ => none(),
             }
         }
@@ -159,6 +169,16 @@ fn run<S: Stage>(stage: &S, options: &Options, table: &mut Table) {
         if options.test.is_empty() || options.test.iter().any(|wanted| wanted == test.name) {
             let outcome = stage::give(stage, &test);
             println!("{}", table.enter(test.name, stage.name(), test.seen, &outcome));
+        }
+    }
+}
+
+/// Enters that a fabric is absent for want of hardware.
+fn skip(fabric: &'static str, reason: &str, options: &Options, table: &mut Table) {
+    for name in tests::names() {
+        if options.test.is_empty() || options.test.iter().any(|wanted| wanted == name) {
+            let outcome = Outcome::Skipped { reason: reason.to_owned(), is_hardware: true };
+            println!("{}", table.enter(name, fabric, "", &outcome));
         }
     }
 }

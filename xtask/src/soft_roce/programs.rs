@@ -10,10 +10,15 @@ use crate::process;
 /// Tests are told that they run in a guest, and so that a device has to be there.
 const ENVIRONMENT: &str = "export NAMDB_SOFT_ROCE=1 RUST_BACKTRACE=1\n";
 
-/// Builds the tests, and returns the script that runs them in one guest, which speaks to itself.
+/// Builds the programs, and returns the script that runs them in one guest, which speaks to itself.
 pub fn build(root: &Path) -> Result<String> {
-    let fabric = test_program(root, "fabric", "verbs")?;
-    Ok(script(root, &[format!("{} --color=never --test-threads=1", quoted(&fabric))]))
+    let fabric = built(root, &["test", "--no-run", "-p", "fabric", "--test", "verbs"], "verbs")?;
+    let suite = built(root, &["build", "-p", "suite", "--bin", "suite"], "suite")?;
+    let lines = [
+        format!("{} --color=never --test-threads=1", quoted(&fabric)),
+        format!("{} --fabric verbs", quoted(&suite)),
+    ];
+    Ok(script(root, &lines))
 }
 
 /// The script that runs one program of the host.
@@ -32,8 +37,8 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Builds the test `name` of `package` and tells where its program is.
-fn test_program(root: &Path, package: &str, name: &str) -> Result<String> {
+/// Builds as told, and tells where the program of the target `name` is.
+fn built(root: &Path, arguments: &[&str], name: &str) -> Result<String> {
     #[derive(Deserialize)]
     struct Message {
         target: Option<Target>,
@@ -43,9 +48,8 @@ fn test_program(root: &Path, package: &str, name: &str) -> Result<String> {
     struct Target {
         name: String,
     }
-    let arguments = ["test", "--release", "--no-run", "--message-format=json"];
-    let mut command = process::cargo(root, &arguments);
-    let output = process::capture(command.args(["-p", package, "--test", name]))?;
+    let mut command = process::cargo(root, arguments);
+    let output = process::capture(command.args(["--release", "--message-format=json"]))?;
     for line in output.lines() {
         let message: Message = serde_json::from_str(line).context("read what cargo built")?;
         let is_ours = message.target.is_some_and(|target| target.name == name);
@@ -53,7 +57,7 @@ fn test_program(root: &Path, package: &str, name: &str) -> Result<String> {
             return Ok(program.display().to_string());
         }
     }
-    bail!("cargo built no test `{name}` of {package}");
+    bail!("cargo built no program `{name}`");
 }
 
 #[cfg(test)]

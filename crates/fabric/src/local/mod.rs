@@ -9,5 +9,5 @@ mod world;
 pub use env::{LocalEnv, run_now};
 pub use file::Pages;
 pub(crate) use file::{create as create_file, create_region};
-pub(crate) use world::Caller;
+pub(crate) use world::{Caller, write_header};
 pub use world::{LocalWorld, ServerConfig, Sharing, WorldConfig};

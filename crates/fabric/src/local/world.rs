@@ -210,7 +210,8 @@ impl LocalWorld {
     }
 }
 
-fn write_header(memory: &Memory) {
+/// Writes what a region begins with.
+pub(crate) fn write_header(memory: &Memory) {
     let header = region::header(memory.capacity_bytes() / layout::WORD_BYTES * layout::WORD_BYTES);
     let words = memory.words(0, 4).expect("a region is larger than its header");
     words.iter().zip(header).for_each(|(word, value)| word.store(value, Ordering::Release));

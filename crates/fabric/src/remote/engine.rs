@@ -99,16 +99,20 @@ impl<T: Transport> Engine<T> {
             self.shared.yields.set(0);
             self.shared.ready.take(&mut woken);
             let mut runs = 0;
+            let mut result = None;
             for place in woken.drain(..) {
                 runs += 1;
                 if place != MAIN {
                     self.run(place);
-                } else if let Poll::Ready(result) = self.run_main(future.as_mut()) {
-                    self.progress();
-                    return result;
+                } else if let Poll::Ready(ready) = self.run_main(future.as_mut()) {
+                    // Whoever was woken with it still runs: nobody would wake it again.
+                    result = Some(ready);
                 }
             }
             let completions = self.progress();
+            if let Some(result) = result {
+                return result;
+            }
             if completions > 0 || runs > self.shared.yields.get() {
                 self.waiter.borrow_mut().busy();
             } else if runs > 0 {

@@ -206,3 +206,19 @@ fn tasks_that_wait_are_dropped_with_the_engine() {
     drop(engine);
     assert_eq!(Rc::strong_count(&alive), 1);
 }
+
+#[test]
+fn a_task_that_is_woken_when_the_main_future_ends_runs_with_the_next_one() {
+    let engine = engine(1);
+    let env = engine.endpoint();
+    let task = env.clone();
+    env.spawn(async move {
+        for _ in 0..10 {
+            task.execute(read()).await.expect("it is answered");
+        }
+    });
+    for _ in 0..100 {
+        engine.block_on(env.yield_now());
+    }
+    assert_eq!(engine.task_count(), 0, "the task was forgotten");
+}

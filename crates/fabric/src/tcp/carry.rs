@@ -77,7 +77,7 @@ impl Carrier {
             (_, Err(FabricError::OutOfRange { at, words }))
             | (Decoded::OutOfRange(at, words), Ok(())) => Ok(out_of_range(at, words, to)),
             // The region is being taken away, and the server ends.
-            (_, Err(FabricError::Unreachable(_))) => Err(Malformed),
+            (_, Err(_)) => Err(Malformed),
         }
     }
 

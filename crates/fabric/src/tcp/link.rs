@@ -392,7 +392,7 @@ fn fail(what: What, error: FabricError, sink: &mut Sink<'_, impl FnMut(Ticket, O
 fn call_error(error: &FabricError) -> CallError {
     match *error {
         FabricError::Unreachable(node) => CallError::Unreachable(node),
-        FabricError::OutOfRange { .. } => CallError::Malformed("a memory server"),
+        _ => CallError::Malformed("a memory server"),
     }
 }
 

@@ -27,6 +27,14 @@ pub enum VerbsError {
         /// What the system said.
         source: Error,
     },
+    /// A memory server that cannot be reached, or refuses.
+    #[error("the memory server at {address} cannot be reached: {reason}")]
+    Peer {
+        /// Where it should be.
+        address: std::net::SocketAddr,
+        /// What it, or the system, has said.
+        reason: String,
+    },
     /// The system or the device refused.
     #[error("cannot {what}: {source}")]
     System {

@@ -1,7 +1,20 @@
 //! Back end `verbs`: memory servers reached by RDMA, through reliable connections.
+//!
+//! Batches become requests to the card, which copies words and swaps them without either side's processor;
+//! calls are messages. A server's own services reach their region through its card as well, since nothing
+//! but the card makes its atomics atomic. `docs/assumptions.md` says how each promise is kept.
 
 mod error;
+mod flight;
+mod handshake;
+mod line;
+mod message;
 mod place;
+mod port;
+mod search;
+mod slab;
+mod staging;
+mod transport;
 
 pub use crate::raw::verbs::{
     Action, Completion, CompletionQueue, Connect, Device, DeviceLimits, Endpoint, Piece, PortState,
@@ -9,3 +22,5 @@ pub use crate::raw::verbs::{
 };
 pub use error::VerbsError;
 pub use place::{Choice, Place};
+pub use port::{VerbsPort, VerbsServer};
+pub use transport::{VerbsConfig, VerbsTransport};

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 /// Bytes of each side's memory.
 const BYTES: u64 = 1 << 16;
 /// Where this side's requests begin: words of it are chosen by each test.
-const FIRST: Piece = Piece { offset: 0, bytes: 8 };
+const FIRST: Piece = Piece { memory: 0, offset: 0, bytes: 8 };
 
 /// Both ends of a connection of this process with itself.
 struct Loop {
@@ -64,7 +64,7 @@ impl Loop {
     }
 
     fn remote(&self, offset: u64) -> (u64, u32) {
-        let memory = self.far.local();
+        let memory = &self.far.memories()[0];
         (memory.memory_address() + offset, memory.remote_key())
     }
 
@@ -76,7 +76,6 @@ impl Loop {
             action,
             local,
             is_signaled: index == last,
-            is_fenced: false,
         };
         let requests: Vec<Request> = actions.iter().enumerate().map(request).collect();
         self.count += actions.len() as u64;
@@ -89,11 +88,11 @@ impl Loop {
     }
 
     fn set(&self, pair: &QueuePair, offset: u64, value: u64) {
-        pair.local().words(offset, 1).expect("a word")[0].store(value, Release);
+        pair.memories()[0].words(offset, 1).expect("a word")[0].store(value, Release);
     }
 
     fn get(&self, pair: &QueuePair, offset: u64) -> u64 {
-        pair.local().words(offset, 1).expect("a word")[0].load(Acquire)
+        pair.memories()[0].words(offset, 1).expect("a word")[0].load(Acquire)
     }
 }
 
@@ -106,13 +105,13 @@ fn alone_every_request_does_what_it_says() {
     for word in 0..512 {
         pair.set(&pair.near, word * 8, word + 1);
     }
-    let page = Piece { offset: 0, bytes: 4096 };
+    let page = Piece { memory: 0, offset: 0, bytes: 4096 };
     let completion = pair.run(&[(Action::Write { remote, key }, page)]);
     assert!(completion.is_success, "{completion:?}");
     assert!((0..512).all(|word| pair.get(&pair.far, 4096 + word * 8) == word + 1));
     assert_eq!(pair.get(&pair.far, 8192), 0, "nothing beside it is written");
 
-    let back = Piece { offset: 8192, bytes: 4096 };
+    let back = Piece { memory: 0, offset: 8192, bytes: 4096 };
     assert!(pair.run(&[(Action::Read { remote, key }, back)]).is_success);
     assert!((0..512).all(|word| pair.get(&pair.near, 8192 + word * 8) == word + 1));
 
@@ -132,12 +131,12 @@ fn alone_a_chain_is_carried_out_in_order_and_tells_once() {
     let mut pair = Loop::new(&place);
     let (remote, key) = pair.remote(0);
     pair.set(&pair.near, 0, 5);
-    let second = Piece { offset: 8, bytes: 8 };
+    let second = Piece { memory: 0, offset: 8, bytes: 8 };
     for round in 0..50 {
         let value = 5 + round;
         pair.set(&pair.near, 0, value);
         let swap = Action::CompareAndSwap { remote, key, expected: value, desired: value + 1000 };
-        let third = Piece { offset: 16, bytes: 8 };
+        let third = Piece { memory: 0, offset: 16, bytes: 8 };
         let chain = [
             (Action::Write { remote, key }, FIRST),
             (swap, second),
@@ -172,13 +171,13 @@ fn alone_a_wrong_key_and_a_wrong_place_end_the_connection() {
 fn alone_messages_arrive_and_wake_who_sleeps() {
     let Some(place) = place() else { return };
     let mut pair = Loop::new(&place);
-    let message = Piece { offset: 0, bytes: 4096 };
+    let message = Piece { memory: 0, offset: 0, bytes: 4096 };
     pair.far.post_receive(7, message).expect("room for a message");
     let far = pair.far.queue().clone();
     far.arm().expect("a queue");
     assert!(!is_readable(&far), "nothing has come yet");
     pair.set(&pair.near, 0, 42);
-    assert!(pair.run(&[(Action::Send, Piece { offset: 0, bytes: 24 })]).is_success);
+    assert!(pair.run(&[(Action::Send, Piece { memory: 0, offset: 0, bytes: 24 })]).is_success);
     for _ in 0..100_000 {
         if is_readable(&far) {
             break;

@@ -10,3 +10,4 @@ pub mod processes;
 pub mod shm;
 pub mod simulated;
 pub mod tcp;
+pub mod verbs;

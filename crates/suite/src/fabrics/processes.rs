@@ -36,8 +36,6 @@ pub const SERVERS: u16 = 2;
 pub const PATIENCE_NS: u64 = 60_000_000_000;
 /// How long writers go on for those who have seen too little.
 pub const OVERTIME_NS: u64 = 2_000_000_000;
-/// From the start of the parties to a disturbance.
-const UNDISTURBED: Duration = Duration::from_millis(30);
 
 /// A fabric between processes.
 pub trait Processes {
@@ -47,6 +45,8 @@ pub trait Processes {
     const NAME: &'static str;
     /// Rounds of each play: so many that parties meet which do not start at one moment.
     const ROUNDS: u64;
+    /// From the start of the parties to a disturbance.
+    const UNDISTURBED: Duration = Duration::from_millis(30);
 
     /// Why a play cannot be disturbed in this way, if it cannot.
     fn refuses(disturbance: Disturbance) -> Option<&'static str>;
@@ -122,7 +122,7 @@ impl<P: Processes> Stage for Director<P> {
             party.say("go")?;
         }
         if let Some(disturbance) = test.disturbance {
-            pause(UNDISTURBED + Duration::from_millis(run % 50));
+            pause(P::UNDISTURBED + Duration::from_millis(run % 50));
             disturb::<P>(disturbance, &place, &mut servers, &mut parties)?;
         }
         let is_dead = |number| test.disturbance == Some(Disturbance::KillParty) && number == 1;

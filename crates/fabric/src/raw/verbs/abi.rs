@@ -303,7 +303,6 @@ pub const OPERATION_READ: c_int = 4;
 pub const OPERATION_SWAP: c_int = 5;
 pub const OPERATION_ADD: c_int = 6;
 
-pub const FLAG_FENCE: u32 = 1;
 pub const FLAG_SIGNALED: u32 = 1 << 1;
 pub const FLAG_INLINE: u32 = 1 << 3;
 

@@ -7,10 +7,11 @@ use crate::verbs::VerbsError;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
-/// One end of a reliable connection, with the memory that its requests may use.
+/// One end of a reliable connection, with the memories that its requests may use.
 pub struct QueuePair {
     pair: NonNull<abi::QueuePair>,
-    local: Arc<Registered>,
+    /// What requests may use, by number.
+    memories: Vec<Arc<Registered>>,
     queue: Arc<CompletionQueue>,
     /// Largest write or message whose bytes can be taken along with the request.
     inline_bytes: u32,
@@ -74,9 +75,11 @@ pub struct Connect {
     pub retry_count: u8,
 }
 
-/// A piece of the memory that a queue pair holds.
+/// A piece of a memory that a queue pair holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
+    /// Number of the memory.
+    pub memory: u32,
     /// Byte at which it begins.
     pub offset: u64,
     /// Its length.
@@ -135,18 +138,16 @@ pub struct Request {
     pub local: Piece,
     /// Whether success is told; failure always is, and tells of all before it as well.
     pub is_signaled: bool,
-    /// Whether to begin only when all reads and atomics before it are complete.
-    pub is_fenced: bool,
 }
 
 impl QueuePair {
-    /// An end that is connected to nobody yet.
+    /// An end that is connected to nobody yet. Its requests may use `memory`, which is number 0.
     pub fn new(
-        local: Arc<Registered>,
+        memory: Arc<Registered>,
         queue: Arc<CompletionQueue>,
         sizes: QueueSizes,
     ) -> Result<Self, VerbsError> {
-        let device = local.device();
+        let device = memory.device();
         assert!(Arc::ptr_eq(device, &queue.device), "memory and queue are of one device");
         let mut inline_bytes = sizes.inline_bytes;
         let pair = loop {
@@ -165,7 +166,7 @@ impl QueuePair {
                 kind: abi::RELIABLE_CONNECTION,
                 all_signaled: 0,
             };
-            // SAFETY: domain and queue live, and the queue pair holds both, by way of `local` and `queue`.
+            // SAFETY: domain and queue live, and the queue pair holds both, by way of `memory` and `queue`.
             let pair =
                 unsafe { (device.library.create_qp)(device.domain.as_ptr(), &raw mut start) };
             match NonNull::new(pair) {
@@ -176,7 +177,7 @@ impl QueuePair {
             }
         };
         let (requests, pieces) = (Vec::new(), Vec::new());
-        Ok(Self { pair, local, queue, inline_bytes, requests, pieces })
+        Ok(Self { pair, memories: vec![memory], queue, inline_bytes, requests, pieces })
     }
 
     /// The end's number on its device.
@@ -185,9 +186,18 @@ impl QueuePair {
         unsafe { (*self.pair.as_ptr()).number }
     }
 
-    /// The memory that requests use.
-    pub fn local(&self) -> &Arc<Registered> {
-        &self.local
+    /// Requests may use `memory`, too, by the next number.
+    pub fn add_memory(&mut self, memory: Arc<Registered>) {
+        assert!(
+            Arc::ptr_eq(memory.device(), &self.queue.device),
+            "memory and queue are of one device"
+        );
+        self.memories.push(memory);
+    }
+
+    /// The memories that requests use, by number.
+    pub fn memories(&self) -> &[Arc<Registered>] {
+        &self.memories
     }
 
     /// The queue that completions come to.
@@ -293,7 +303,8 @@ impl QueuePair {
         self.requests.clear();
         self.pieces.clear();
         self.requests.reserve(requests.len());
-        self.pieces.extend(requests.iter().map(|request| local_piece(&self.local, request.local)));
+        self.pieces
+            .extend(requests.iter().map(|request| local_piece(&self.memories, request.local)));
         for (piece, request) in self.pieces.iter_mut().zip(requests) {
             let mut flags = 0;
             let is_outgoing = matches!(request.action, Action::Write { .. } | Action::Send);
@@ -302,9 +313,6 @@ impl QueuePair {
             }
             if request.is_signaled {
                 flags |= abi::FLAG_SIGNALED;
-            }
-            if request.is_fenced {
-                flags |= abi::FLAG_FENCE;
             }
             let (operation, target) = operation(request.action);
             self.requests.push(abi::SendRequest {
@@ -341,7 +349,7 @@ impl QueuePair {
     /// # Panics
     /// If the queue pair does not have that memory.
     pub fn post_receive(&mut self, id: u64, piece: Piece) -> Result<(), VerbsError> {
-        let mut piece = local_piece(&self.local, piece);
+        let mut piece = local_piece(&self.memories, piece);
         let mut request =
             abi::ReceiveRequest { id, next: null_mut(), pieces: &raw mut piece, piece_count: 1 };
         let pair = self.pair.as_ptr();
@@ -357,7 +365,8 @@ impl QueuePair {
 
 /// A piece as the card knows it.
 #[inline]
-fn local_piece(local: &Registered, piece: Piece) -> abi::Piece {
+fn local_piece(memories: &[Arc<Registered>], piece: Piece) -> abi::Piece {
+    let local = &memories[piece.memory as usize];
     let end = piece.offset.checked_add(u64::from(piece.bytes));
     assert!(end.is_some_and(|end| end <= local.bytes()), "{piece:?} leaves the registered memory");
     abi::Piece {
@@ -391,7 +400,7 @@ impl Drop for QueuePair {
     fn drop(&mut self) {
         let library = self.queue.device.library;
         // SAFETY: nobody else knows of the queue pair. When this returns, the card touches the memory no more on its
-        // behalf, so that `local` may go after it.
+        // behalf, so that its memories may go after it.
         unsafe { (library.destroy_qp)(self.pair.as_ptr()) };
     }
 }

@@ -64,6 +64,11 @@ impl Registered {
         self.memory.words(offset, count)
     }
 
+    /// Writes what a region begins with.
+    pub(crate) fn write_region_header(&self) {
+        crate::local::write_header(&self.memory);
+    }
+
     /// Its size.
     pub fn bytes(&self) -> u64 {
         self.memory.capacity_bytes()

@@ -1,0 +1,108 @@
+//! The fabric `verbs`: parties are processes whose verbs the card of this host carries out.
+
+use crate::fabrics::place::Place;
+use crate::fabrics::processes::{Processes, SERVERS};
+use crate::party::REGION_BYTES;
+use crate::service::{ECHO, Echo};
+use crate::test::{Disturbance, Play, Report};
+use fabric::verbs::{Choice, VerbsConfig, VerbsPort, VerbsServer, VerbsTransport};
+use fabric::{
+    Admission, Engine, LocalWorld, Patience, Port, RemoteEnv, ServerAddress, Service, verbs,
+};
+use layout::{NodeId, RegionId};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Processes with queue pairs.
+pub struct Verbs;
+
+type Env = RemoteEnv<VerbsTransport>;
+
+impl Processes for Verbs {
+    type Env = Env;
+    const NAME: &'static str = "verbs";
+    /// Few: emulated devices take a thousand times as long as real ones.
+    const ROUNDS: u64 = 60;
+    const UNDISTURBED: Duration = Duration::from_secs(1);
+
+    fn refuses(disturbance: Disturbance) -> Option<&'static str> {
+        match disturbance {
+            Disturbance::RepeatCall => {
+                Some("connections lose no message, and no caller repeats one")
+            }
+            _ => None,
+        }
+    }
+
+    fn listen(
+        _world: &Arc<LocalWorld>,
+        admission: Arc<Admission>,
+        _folder: &Path,
+    ) -> Result<(Box<dyn Port>, String), String> {
+        let text = |error: verbs::VerbsError| error.to_string();
+        let place = verbs::Place::open(&Choice::default()).map_err(text)?;
+        let node = admission.node;
+        let region = VerbsServer::region(&place, RegionId(node.0), REGION_BYTES).map_err(text)?;
+        let echo: Arc<dyn Service<Env>> = Echo::of(node);
+        let services = BTreeMap::from([(ECHO, echo)]);
+        let server = VerbsServer { place, region, admission, server_count: SERVERS, services };
+        let port = VerbsPort::bind(server, (Ipv4Addr::LOCALHOST, 0).into()).map_err(text)?;
+        let address = port.address().map_err(|error| error.to_string())?;
+        Ok((Box::new(port), address.to_string()))
+    }
+
+    fn take_part(place: &Place, started: impl FnOnce(), play: impl FnOnce(Env) -> Play) -> Report {
+        let config = config(place)?;
+        let transport = VerbsTransport::connect(&config).map_err(|error| error.to_string())?;
+        let engine = Engine::new(transport, Patience::default());
+        let engine = engine.map_err(|error| format!("an engine: {error}"))?;
+        started();
+        engine.block_on(play(engine.endpoint()))
+    }
+
+    /// Strangers speak to the port on which callers introduce themselves; verbs of theirs no card accepts.
+    fn send_garbage(place: &Place) -> Result<(), String> {
+        let hello = place.hello(NodeId(0), 1).encode();
+        let pieces: [&[u8]; 4] =
+            [b"GET / HTTP/1.1\r\n\r\n", &[0; 4096], &hello[..64], &[0xff; 192]];
+        for piece in pieces {
+            let stream = TcpStream::connect(&place.addresses[0]);
+            let mut stream = stream.map_err(|error| format!("a stranger: {error}"))?;
+            // A server that has heard enough hangs up, and the rest cannot be sent.
+            let _ = stream.write_all(piece);
+        }
+        let mut known =
+            TcpStream::connect(&place.addresses[0]).map_err(|error| error.to_string())?;
+        let _ = known.write_all(&hello).and_then(|()| known.write_all(&[0xab; 64]));
+        Ok(())
+    }
+
+    fn repeat_call(_place: &Place) -> Result<(), String> {
+        Err("this fabric refuses to".to_owned())
+    }
+}
+
+fn config(place: &Place) -> Result<VerbsConfig, String> {
+    let mut servers = Vec::new();
+    for (number, address) in place.addresses.iter().enumerate() {
+        let hello = place.hello(NodeId(number as u16), 0);
+        let address = address.parse().map_err(|error| format!("{address}: {error}"))?;
+        let (node, identity, key) = (hello.node, hello.server, hello.key);
+        servers.push(ServerAddress { node, address, identity, key, region_bytes: 0 });
+    }
+    let hello = place.hello(NodeId(0), 0);
+    Ok(VerbsConfig {
+        place: verbs::Place::open(&Choice::default()).map_err(|error| error.to_string())?,
+        servers,
+        cluster: hello.cluster,
+        epoch: Arc::new(hello.epoch.into()),
+        caller: hello.caller,
+        endpoint: 0,
+        program: hello.program,
+        answer_time_max_ns: VerbsConfig::ANSWER_TIME_MAX_NS,
+    })
+}

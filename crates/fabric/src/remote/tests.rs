@@ -191,6 +191,27 @@ fn another_thread_wakes_a_sleeping_engine() {
 }
 
 #[test]
+fn tasks_that_were_woken_when_the_main_future_ended_go_on_with_the_next_one() {
+    let engine = engine(1);
+    let env = engine.endpoint();
+    let rounds = Rc::new(Cell::new(0));
+    for _ in 0..3 {
+        let (lane, rounds) = (env.clone(), rounds.clone());
+        env.spawn(async move {
+            for _ in 0..10 {
+                lane.yield_now().await;
+                rounds.set(rounds.get() + 1);
+            }
+        });
+    }
+    // Each ends in a turn in which the tasks are awake, too.
+    for _ in 0..12 {
+        engine.block_on(env.yield_now());
+    }
+    assert_eq!((rounds.get(), engine.task_count()), (30, 0));
+}
+
+#[test]
 fn tasks_that_wait_are_dropped_with_the_engine() {
     let engine = engine(1);
     let env = engine.endpoint();

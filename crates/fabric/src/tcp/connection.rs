@@ -157,8 +157,8 @@ impl Connection {
             }
         };
         self.inbox.consume(HELLO_BYTES / 8);
-        self.send()?;
-        Ok(served)
+        // Whoever is refused has said all that it will be asked.
+        if self.send()? && self.is_ending { Ok(Served::Over) } else { Ok(served) }
     }
 
     /// Ends a connection before its handshake.

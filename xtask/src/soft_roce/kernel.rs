@@ -38,6 +38,9 @@ const MODULES: [&str; 22] = [
     "rdma_rxe",
 ];
 
+/// What a program names that is not complete in itself.
+const LOADER: &[u8] = b"/lib64/ld-linux";
+
 /// What a guest does first.
 const INIT: &str = include_str!("init.sh");
 
@@ -114,7 +117,10 @@ fn pack(modules: &Path) -> Result<Vec<u8>> {
         archive.folder(folder);
     }
     archive.file("init", INIT.as_bytes());
-    archive.file("bin/busybox", &fs::read("/bin/busybox").context("read /bin/busybox")?);
+    let shell = fs::read("/bin/busybox").context("read /bin/busybox")?;
+    let is_static = !shell.windows(LOADER.len()).any(|bytes| bytes == LOADER);
+    ensure!(is_static, "/bin/busybox needs libraries that guests lack: install busybox-static");
+    archive.file("bin/busybox", &shell);
     archive.file("modules/order", MODULES.join("\n").as_bytes());
     for name in MODULES {
         let file = modules.join(format!("{name}.ko"));

@@ -4,14 +4,10 @@ use super::memory::Memory;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-/// Regions that a pointer can name.
-const REGION_COUNT_MAX: usize = 1 << u16::BITS;
-
-/// Regions by number, of which most do not exist and some may be lost.
+/// Regions by number, of which some may be absent or lost.
 pub struct Regions {
-    /// One for each region that can be named, so that none has to be told apart from those that cannot.
-    views: Box<[View; REGION_COUNT_MAX]>,
-    /// What the first of them show, unless it is lost.
+    /// One for each of `memories`: what a verb needs of it, close together.
+    views: Vec<View>,
     memories: Vec<Memory>,
 }
 
@@ -29,19 +25,12 @@ unsafe impl Sync for View {}
 
 impl Regions {
     /// Regions 0 to as many as there are.
-    ///
-    /// # Panics
-    /// If there are more than can be named.
     pub fn new(memories: Vec<Memory>) -> Self {
-        assert!(memories.len() <= REGION_COUNT_MAX);
-        let absent = Memory::absent();
-        let view = |index| {
-            let (base, words) = memories.get(index).unwrap_or(&absent).range();
+        let view = |memory: &Memory| {
+            let (base, words) = memory.range();
             View { base, words: words.into() }
         };
-        let views: Vec<View> = (0..REGION_COUNT_MAX).map(view).collect();
-        let views = views.try_into().ok().expect("as many as were made");
-        Self { views, memories }
+        Self { views: memories.iter().map(view).collect(), memories }
     }
 
     /// Number of regions, lost or not.
@@ -57,18 +46,20 @@ impl Regions {
     /// From now on every access to `region` is refused. What others are reading or writing at this moment
     /// they may still finish: the mapping stays as long as its owner.
     pub fn revoke(&self, region: u16) {
-        self.views[usize::from(region)].words.store(0, Release);
+        if let Some(view) = self.views.get(usize::from(region)) {
+            view.words.store(0, Release);
+        }
     }
 
     /// Whether there is nothing to access in `region`, or nothing any more.
     pub fn is_absent(&self, region: u16) -> bool {
-        self.views[usize::from(region)].words.load(Relaxed) == 0
+        self.views.get(usize::from(region)).is_none_or(|view| view.words.load(Relaxed) == 0)
     }
 
     /// `count` words from the word that holds byte `offset` of `region` on, or `None` if they leave it.
     #[inline(always)]
     pub fn words(&self, region: u16, offset: u64, count: u32) -> Option<&[AtomicU64]> {
-        let view = &self.views[usize::from(region)];
+        let view = self.views.get(usize::from(region))?;
         let first = offset / 8;
         if first + u64::from(count) > view.words.load(Relaxed) {
             return None;
@@ -96,7 +87,6 @@ mod tests {
         last[0].store(5, Relaxed);
         for region in [1, 3, u16::MAX] {
             assert!(regions.words(region, 0, 1).is_none() && regions.is_absent(region));
-            assert_eq!(regions.words(region, 0, 0).map(<[AtomicU64]>::len), Some(0));
         }
         regions.revoke(2);
         assert!(regions.words(2, 0, 1).is_none() && regions.is_absent(2));

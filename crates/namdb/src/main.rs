@@ -9,7 +9,7 @@ mod plot;
 
 use clap::{Parser, Subcommand};
 use commands::{
-    bench as bench_command, check as check_command, counts, demo, simulate, soak, trace,
+    bench as bench_command, check as check_command, counts, demo, doctor, simulate, soak, trace,
 };
 use std::process::ExitCode;
 
@@ -23,6 +23,7 @@ Examples:
   namdb trace tpcc                           every verb of one transaction of each type
   namdb check history run.edn                which isolation a recorded history is of
   namdb simulate --seeds 200                 scenarios with faults, over many seeds
+  namdb doctor --cluster dev.toml            what keeps a cluster from running well here
 
 Data lives in the memory of this process and ends with it.";
 
@@ -50,6 +51,8 @@ enum Command {
     Simulate(simulate::SimulateArguments),
     /// Judge what a database did by what its clients saw
     Check(check_command::CheckArguments),
+    /// Find what keeps a cluster from running well on this host, and what mends it
+    Doctor(doctor::DoctorArguments),
 }
 
 fn main() -> ExitCode {
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Check(arguments) => check_command::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
     };
     match result {
         Ok(Verdict::Sound) => ExitCode::SUCCESS,
@@ -68,6 +72,9 @@ fn main() -> ExitCode {
         Ok(Verdict::Incomplete) => ExitCode::from(3),
         Err(error) => {
             output::say(&format!("namdb: {error:#}"));
+            if let Some(code) = doctor::code::code_for(&error) {
+                output::say(&format!("namdb: check {code} of `namdb doctor` looks into that"));
+            }
             ExitCode::from(2)
         }
     }

@@ -5,6 +5,7 @@ pub mod check;
 pub mod choice;
 pub mod counts;
 pub mod demo;
+pub mod doctor;
 pub mod simulate;
 pub mod soak;
 pub mod trace;

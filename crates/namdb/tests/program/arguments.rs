@@ -53,9 +53,18 @@ fn nonsense_is_answered_in_a_sentence() {
 
 #[test]
 fn help_teaches_by_example() {
-    for command in
-        ["", "bench", "bench ycsb", "demo", "soak", "counts", "trace", "check history", "simulate"]
-    {
+    for command in [
+        "",
+        "bench",
+        "bench ycsb",
+        "demo",
+        "soak",
+        "counts",
+        "trace",
+        "check history",
+        "simulate",
+        "doctor",
+    ] {
         let output = namdb(&format!("{command} --help"));
         assert!(output.status.success());
         assert!(text(&output.stdout).contains("namdb "), "{command}");

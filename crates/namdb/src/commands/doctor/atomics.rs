@@ -1,0 +1,71 @@
+//! Whether RDMA devices carry out compare-and-swap, which locks are made of.
+
+use super::code::ATOMICS;
+use super::devices::DevicePort;
+use super::finding::Finding;
+use super::site::Site;
+use membership::FabricKind;
+
+/// `has_atomics` asks a device by its name; nothing if it cannot be asked.
+pub fn check(
+    ports: &[DevicePort],
+    site: Option<&Site>,
+    has_atomics: &dyn Fn(&str) -> Option<bool>,
+) -> Finding {
+    let mut devices: Vec<(&str, bool)> =
+        ports.iter().map(|port| (&*port.device, port.is_iwarp)).collect();
+    devices.dedup();
+    if devices.is_empty() {
+        return ATOMICS.not_applicable("this host has no RDMA device");
+    }
+    let able = |&(device, is_iwarp): &(&str, bool)| match is_iwarp {
+        true => Some(false),
+        false => has_atomics(device),
+    };
+    let list: Vec<(&str, Option<bool>)> =
+        devices.iter().map(|device| (device.0, able(device))).collect();
+    let words = list.iter().map(|(device, able)| match able {
+        Some(true) => format!("{device} has atomics"),
+        Some(false) => format!("{device} has none"),
+        None => format!("{device} cannot be asked"),
+    });
+    let found = words.collect::<Vec<_>>().join(", ");
+    let wants = site.is_some_and(|site| site.fabric == FabricKind::Verbs);
+    if list.iter().any(|(_, able)| *able == Some(true)) {
+        ATOMICS.ok(found)
+    } else if list.iter().any(|(_, able)| able.is_none()) {
+        let group = "apt-get install libibverbs1 ibverbs-providers; ls -l /dev/infiniband";
+        ATOMICS.warning(found, group)
+    } else if wants {
+        ATOMICS.problem(
+            found,
+            "set fabric = \"tcp\" in the cluster's file, or use another network card",
+        )
+    } else {
+        ATOMICS.warning(found, "use `shm` or `tcp`: `verbs` needs another network card")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::devices::{read, tests::SOFT_ROCE};
+    use super::super::finding::Grade;
+    use super::*;
+
+    #[test]
+    fn one_device_with_atomics_is_enough() {
+        let mut ports = read(&SOFT_ROCE);
+        let site = Site::example(FabricKind::Verbs);
+        let grade = |ports: &[DevicePort], able| check(ports, Some(&site), &|_| able).grade;
+        assert_eq!(grade(&ports, Some(true)), Grade::Ok);
+        assert_eq!(grade(&ports, Some(false)), Grade::Problem);
+        assert_eq!(grade(&ports, None), Grade::Warning);
+        assert_eq!(grade(&[], None), Grade::NotApplicable);
+        ports[0].is_iwarp = true;
+        assert_eq!(grade(&ports, None), Grade::Problem);
+        assert_eq!(check(&ports, None, &|_| None).grade, Grade::Warning);
+        ports.extend(read(&SOFT_ROCE));
+        ports[1].device = "rxe1".to_owned();
+        assert_eq!(grade(&ports, Some(true)), Grade::Ok);
+    }
+}

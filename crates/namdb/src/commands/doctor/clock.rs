@@ -1,0 +1,80 @@
+//! The clock: what it costs to read it, and whether it is kept in step with others.
+//!
+//! Leases are measured by clocks that only go forward, so a clock that jumps ends none of them. What suffers are
+//! logs and figures of several hosts that are laid beside each other.
+
+use super::code::CLOCK;
+use super::files::Files;
+use super::finding::Finding;
+
+const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+/// Written by systemd once the clock was set by a server of the network.
+const SYNCHRONIZED: &str = "/run/systemd/timesync/synchronized";
+/// Sources that are read without the kernel.
+const FAST: [&str; 5] =
+    ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "xen"];
+const KEEPERS: [&str; 6] =
+    ["chronyd", "ntpd", "ptp4l", "timemaster", "openntpd", "systemd-timesyn"];
+
+/// `spans_hosts` says whether there is another clock to be in step with.
+pub fn check(files: &dyn Files, spans_hosts: bool) -> Finding {
+    let source = files.text(SOURCE).unwrap_or_default();
+    if !source.is_empty() && !FAST.contains(&&*source) {
+        return CLOCK.warning(
+            format!("the clock is read from {source}, which is slow; every transaction reads it"),
+            format!("echo tsc > {SOURCE} (or boot with tsc=reliable, if the machine's is)"),
+        );
+    }
+    let keeper = keeper(files);
+    if files.text(SYNCHRONIZED).is_some() {
+        return CLOCK.ok("systemd has set it by a server of the network");
+    }
+    match keeper {
+        Some(keeper) if keeper != "systemd-timesyn" => {
+            CLOCK.ok(format!("kept in step by {keeper}"))
+        }
+        _ if !spans_hosts => CLOCK.ok("one host has one clock"),
+        Some(_) => {
+            CLOCK.warning("systemd has found no server to set it by", "timedatectl timesync-status")
+        }
+        None => CLOCK.warning(
+            "nobody keeps it in step with those of other hosts, whose logs will not fit together",
+            "timedatectl set-ntp true, or apt-get install chrony",
+        ),
+    }
+}
+
+/// The program that keeps the clock, if one runs.
+fn keeper(files: &dyn Files) -> Option<String> {
+    let processes = files.names("/proc").into_iter();
+    let numbered = processes.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+    let mut names = numbered.filter_map(|process| files.text(&format!("/proc/{process}/comm")));
+    names.find(|name| KEEPERS.contains(&&**name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::Told;
+    use super::super::finding::Grade;
+    use super::*;
+
+    #[test]
+    fn a_clock_that_nobody_keeps_matters_between_hosts() {
+        const BARE: Told = Told(&[(SOURCE, "tsc"), ("/proc/1/comm", "init")]);
+        assert_eq!(check(&BARE, false).grade, Grade::Ok);
+        assert_eq!(check(&BARE, true).grade, Grade::Warning);
+        const KEPT: Told = Told(&[(SOURCE, "kvm-clock"), ("/proc/17/comm", "chronyd")]);
+        assert_eq!(check(&KEPT, true).grade, Grade::Ok);
+        const WAITING: Told = Told(&[("/proc/17/comm", "systemd-timesyn")]);
+        assert_eq!(check(&WAITING, true).grade, Grade::Warning);
+        const SET: Told = Told(&[("/proc/17/comm", "systemd-timesyn"), (SYNCHRONIZED, "")]);
+        assert_eq!(check(&SET, true).grade, Grade::Ok);
+    }
+
+    #[test]
+    fn a_slow_clock_is_told_on_any_host() {
+        const SLOW: Told = Told(&[(SOURCE, "acpi_pm\n")]);
+        let finding = check(&SLOW, false);
+        assert!(finding.grade == Grade::Warning && finding.found.contains("acpi_pm"));
+    }
+}

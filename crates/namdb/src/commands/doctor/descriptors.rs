@@ -1,0 +1,43 @@
+//! Whether a server may open as many files and sockets as it wants.
+
+use super::code::DESCRIPTORS;
+use super::finding::Finding;
+use super::site::Site;
+
+/// Files, sockets of the registry and of the control address, and room to breathe.
+const OWN: u64 = 128;
+/// Descriptors per connection: the socket, and what wakes or watches who is behind it.
+const PER_CONNECTION: u64 = 4;
+
+/// `limit` is the limit of a process, none if there is no limit.
+pub fn check(limit: Option<u64>, site: Option<&Site>) -> Finding {
+    // Every thread of a compute server is connected to every memory server; programs that embed the library come
+    // on top of those in the cluster's file.
+    let connections =
+        site.map_or(0, |site| site.threads.max(site.local_threads * site.memory_servers));
+    let wanted = OWN + PER_CONNECTION * connections;
+    let Some(limit) = limit else { return DESCRIPTORS.ok("unlimited") };
+    let found = format!("a process may open {limit}, a server wants about {wanted}");
+    if limit >= wanted {
+        return DESCRIPTORS.ok(found);
+    }
+    let new = (2 * wanted).next_power_of_two();
+    DESCRIPTORS.problem(found, format!("ulimit -n {new}, or LimitNOFILE={new} in the systemd unit"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Grade;
+    use super::*;
+    use membership::FabricKind;
+
+    #[test]
+    fn connections_want_descriptors() {
+        assert_eq!(check(None, None).grade, Grade::Ok);
+        assert_eq!(check(Some(OWN), None).grade, Grade::Ok);
+        let site = Site { threads: 300, ..Site::example(FabricKind::Tcp) };
+        assert_eq!(check(Some(OWN + 1200), Some(&site)).grade, Grade::Ok);
+        let few = check(Some(1024), Some(&site));
+        assert!(few.grade == Grade::Problem && few.mend.expect("one").contains("ulimit -n 4096"));
+    }
+}

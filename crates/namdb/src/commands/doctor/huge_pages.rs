@@ -1,0 +1,81 @@
+//! Whether regions get huge pages, which spare most misses of the address translation.
+
+use super::code::HUGE_PAGES;
+use super::files::Files;
+use super::finding::Finding;
+use super::site::Site;
+use crate::bench::text::{bytes, grouped};
+use membership::FabricKind;
+
+const FREE: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
+const TOTAL: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+const SHARED: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+const PRIVATE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+const PAGE_BYTES: u64 = 2 << 20;
+
+/// Regions are shared on `shm` and private elsewhere.
+pub fn check(files: &dyn Files, site: Option<&Site>) -> Finding {
+    let (Some(free), Some(total)) = (files.number(FREE), files.number(TOTAL)) else {
+        return HUGE_PAGES.not_applicable("this kernel tells of no huge pages of 2 MiB");
+    };
+    let reserved = format!("{} of {} reserved ones are free", grouped(free), grouped(total));
+    let is_shared = site.is_none_or(|site| site.fabric == FabricKind::Shm);
+    let missing_bytes = site.map_or(0, Site::missing_bytes);
+    let missing = missing_bytes.div_ceil(PAGE_BYTES);
+    if is_shared && missing > 0 && free >= missing {
+        return HUGE_PAGES.ok(format!("{reserved}, enough for {}", bytes(missing_bytes)));
+    }
+    let setting = if is_shared { SHARED } else { PRIVATE };
+    let text = files.text(setting).unwrap_or_default();
+    let offers = ["[always]", "[within_size]", "[advise]", "[madvise]", "[force]"];
+    if offers.iter().any(|offer| text.contains(offer)) {
+        return HUGE_PAGES.ok(format!("transparent ones are granted ({text}); {reserved}"));
+    }
+    let kind = if is_shared { "shared memory" } else { "private memory" };
+    let word = if is_shared { "advise" } else { "madvise" };
+    let mut mend = format!("echo {word} > {setting}");
+    if is_shared && missing > 0 {
+        mend += &format!(", or sysctl vm.nr_hugepages={}", total - free.min(total) + missing);
+    }
+    HUGE_PAGES.warning(format!("{kind} gets small pages only ({text}); {reserved}"), mend)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::Told;
+    use super::super::finding::Grade;
+    use super::*;
+
+    const NONE: Told = Told(&[
+        (FREE, "0"),
+        (TOTAL, "16"),
+        (SHARED, "always within_size advise [never] deny force"),
+        (PRIVATE, "always [madvise] never"),
+    ]);
+
+    #[test]
+    fn small_pages_are_a_warning_with_two_ways_out() {
+        let finding = check(&NONE, Some(&Site::example(FabricKind::Shm)));
+        assert_eq!(finding.grade, Grade::Warning);
+        let mend = finding.mend.expect("there is a way");
+        assert!(
+            mend.contains("echo advise > /sys/kernel") && mend.contains("nr_hugepages=1040"),
+            "{mend}"
+        );
+    }
+
+    #[test]
+    fn private_regions_have_a_setting_of_their_own() {
+        assert_eq!(check(&NONE, Some(&Site::example(FabricKind::Tcp))).grade, Grade::Ok);
+        assert_eq!(check(&NONE, None).grade, Grade::Warning);
+    }
+
+    #[test]
+    fn enough_reserved_pages_are_good() {
+        const MANY: Told = Told(&[(FREE, "1024"), (TOTAL, "1024"), (SHARED, "[never]")]);
+        assert_eq!(check(&MANY, Some(&Site::example(FabricKind::Shm))).grade, Grade::Ok);
+        const FEW: Told = Told(&[(FREE, "1023"), (TOTAL, "1024"), (SHARED, "[never]")]);
+        assert_eq!(check(&FEW, Some(&Site::example(FabricKind::Shm))).grade, Grade::Warning);
+        assert_eq!(check(&Told(&[]), None).grade, Grade::NotApplicable);
+    }
+}

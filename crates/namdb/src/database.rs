@@ -73,6 +73,22 @@ pub fn open(config: Config) -> Result<Db, OpenError> {
 }
 
 impl Db {
+    /// A database that other processes have made, and that this one reaches through mapped memory: sessions
+    /// are no different.
+    pub fn of(root: Database<LocalEnv>) -> Self {
+        let settings = root.config();
+        let config = Config {
+            servers: root.root().servers.len() as u16,
+            server_bytes: root.env().world().region_bytes(layout::RegionId(0)),
+            lanes: settings.lanes,
+            transaction_time_max_ms: settings.transaction_time_max_ns / 1_000_000,
+            oracle: settings.oracle,
+            seed: 1,
+        };
+        let lanes = LanePool::new(config.lanes);
+        Self { shared: Arc::new(Shared { root: Mutex::new(root), lanes, config }) }
+    }
+
     /// What it was opened with.
     pub fn config(&self) -> &Config {
         &self.shared.config

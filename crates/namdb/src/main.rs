@@ -6,10 +6,12 @@ mod commands;
 mod judgement;
 mod output;
 mod plot;
+mod servers;
 
 use clap::{Parser, Subcommand};
 use commands::{
-    bench as bench_command, check as check_command, counts, demo, doctor, simulate, soak, trace,
+    bench as bench_command, check as check_command, cluster, counts, demo, doctor, memory_server,
+    simulate, soak, status, trace,
 };
 use std::process::ExitCode;
 
@@ -24,8 +26,10 @@ Examples:
   namdb check history run.edn                which isolation a recorded history is of
   namdb simulate --seeds 200                 scenarios with faults, over many seeds
   namdb doctor --cluster dev.toml            what keeps a cluster from running well here
+  namdb cluster up --fabric tcp              memory servers as processes on this host
+  namdb bench tpcc --cluster namdb.toml      a benchmark on them
 
-Data lives in the memory of this process and ends with it.";
+Data lives in the memory of this process, or of a cluster's memory servers, and ends with it.";
 
 /// A main-memory transactional database for fast networks
 #[derive(Parser)]
@@ -53,6 +57,12 @@ enum Command {
     Check(check_command::CheckArguments),
     /// Find what keeps a cluster from running well on this host, and what mends it
     Doctor(doctor::DoctorArguments),
+    /// Start or end a development cluster on this host
+    Cluster(cluster::ClusterCommandArguments),
+    /// Show who is in a cluster and what its memory servers hold
+    Status(status::StatusArguments),
+    /// Run one memory server of a cluster
+    MemoryServer(memory_server::MemoryServerArguments),
 }
 
 fn main() -> ExitCode {
@@ -65,6 +75,9 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Check(arguments) => check_command::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Cluster(arguments) => cluster::run(&arguments),
+        Command::Status(arguments) => status::run(&arguments),
+        Command::MemoryServer(arguments) => memory_server::run(&arguments),
     };
     match result {
         Ok(Verdict::Sound) => ExitCode::SUCCESS,

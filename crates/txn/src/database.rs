@@ -277,6 +277,11 @@ impl<E: Env> Shared<E> {
         Some(inner)
     }
 
+    /// Whether a lane is on its way home.
+    pub fn is_any_returning(&self) -> bool {
+        self.home().returning > 0
+    }
+
     /// What there is for somebody who wants a lane.
     fn claim_lane(&self) -> Claim<E> {
         let mut home = self.home();

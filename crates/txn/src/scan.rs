@@ -15,8 +15,10 @@ use layout::bucket::{self, Identity};
 use layout::row::{Cover, KEY, VERSION};
 use layout::{GlobalPtr, Key, RecordRef, VersionWord};
 
-/// Buckets of one part of a visit.
-const CHUNK_BUCKETS: u64 = 16;
+/// Fewest buckets of one part of a visit, and most: each part takes some round trips.
+const CHUNK_BUCKETS: std::ops::RangeInclusive<u64> = 16..=512;
+/// Parts that a large table is visited in, between these bounds.
+const CHUNKS: u64 = 256;
 
 /// A range of keys to be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -210,7 +212,8 @@ impl<E: Env> LaneInner<E> {
         match part {
             Part::Leaf(from) => Ok(self.visit_leaf(table.0, from, visit).await?.map(Part::Leaf)),
             Part::Buckets { first, count, level } => {
-                let end = (first + CHUNK_BUCKETS).min(count);
+                let chunk = (count / CHUNKS).clamp(*CHUNK_BUCKETS.start(), *CHUNK_BUCKETS.end());
+                let end = (first + chunk).min(count);
                 self.visit_buckets(table.0, (count, level), first..end, visit).await?;
                 Ok((end < count).then_some(Part::Buckets { first: end, count, level }))
             }

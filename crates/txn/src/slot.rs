@@ -83,12 +83,18 @@ impl<E: Env> Database<E> {
     pub async fn leave(&self, wait_ns: u64) -> Result<Departure, FabricError> {
         let deadline_ns = self.env.now_ns().saturating_add(wait_ns);
         let mut departure = Departure::default();
-        while let Some(mut lane) = self.shared.claim_idle() {
+        loop {
+            let Some(mut lane) = self.shared.claim_idle() else {
+                if !self.shared.is_any_returning() || self.env.now_ns() >= deadline_ns {
+                    return Ok(departure);
+                }
+                self.env.yield_now().await;
+                continue;
+            };
             departure.left_behind += lane.collect_until(deadline_ns).await;
             lane.give_back_slot().await?;
             departure.slots += 1;
         }
-        Ok(departure)
     }
 }
 

@@ -280,7 +280,11 @@ impl ClusterFile {
             directory: PathBuf::new(),
             lease_seconds: default_lease_seconds(),
             transaction_time_ms: default_transaction_time_ms(),
-            oracle: OracleKind::default(),
+            // One host, few lanes: two round trips through its caches are cheaper than a vector to freeze.
+            oracle: match fabric {
+                FabricKind::Shm => OracleKind::DoubleCollect,
+                FabricKind::Tcp | FabricKind::Verbs => OracleKind::Frozen,
+            },
             registry: RegistrySettings::default(),
             tls: None,
             memory: memory.collect(),

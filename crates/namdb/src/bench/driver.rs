@@ -1,27 +1,22 @@
 //! Runs a workload on all threads, and cuts time into windows: one to warm up, those that count, one to
 //! end. The workers themselves are the only busy threads; this one sleeps.
 
-use super::LocalWorkload;
-use super::measure::{Reading, Window, add_statistics, statistics};
-use super::pace::Pace;
+use super::measure::Window;
 use super::populate::populate;
+use super::site::{Seat, Site, SiteWorkload};
+use super::worker;
 use anyhow::{Context, Result};
-use fabric::run_now;
-use namdb::Db;
 use namdb::host::{Moment, process_cpu_s, process_kernel_s, sleep_ms};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use txn::{Abort, TxnError};
-use workload::{RunTotals, TransactionResult, WorkloadError};
+use workload::RunTotals;
 
 /// How long the driver sleeps at a time; it reacts to an interruption after that.
 const SLEEP_MS: u64 = 20;
-/// How long a worker sleeps at a time that is ahead of its rate.
-const WAIT_MS: u64 = 100;
 /// A shorter warm-up says nothing about how tables grow.
 const WARM_UP_S_MIN: f64 = 0.5;
 /// The number of the window after the last.
-const STOP: u64 = u64::MAX;
+pub const STOP: u64 = u64::MAX;
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +94,8 @@ pub struct Run {
     pub is_interrupted: bool,
     /// Whether it ended early because the memory servers were full.
     pub is_out_of_memory: bool,
+    /// Whether it ended early because a memory server could not be reached any more.
+    pub is_unreachable: bool,
 }
 
 /// What the run is doing.
@@ -137,40 +134,47 @@ pub trait Watcher {
 }
 
 /// Shared by the driver and its workers.
-struct Control {
+pub struct Control {
     /// The number of the window that transactions finish in now.
-    window: AtomicU64,
+    pub window: AtomicU64,
     /// Full windows, with their numbers.
-    full: Mutex<Vec<(u64, Window)>>,
-    /// Finished transactions, one counter per thread.
-    finished: Vec<Counter>,
+    pub full: Mutex<Vec<(u64, Window)>>,
+    /// Finished transactions, one counter per worker.
+    pub finished: Vec<Counter>,
     /// Set by the worker that finds the memory servers full; the others stop too.
-    is_out_of_memory: AtomicBool,
+    pub is_out_of_memory: AtomicBool,
+    /// Set by the worker that cannot reach a memory server any more; the others stop too.
+    pub is_unreachable: AtomicBool,
 }
 
+/// Finished transactions of one worker, on a cache line of its own.
 #[derive(Default)]
 #[repr(align(128))]
-struct Counter(AtomicU64);
+pub struct Counter(pub AtomicU64);
 
 /// Runs the workload.
-pub fn run<W: LocalWorkload>(
-    db: &Db,
+pub fn run<S: Site, W: SiteWorkload<S>>(
+    site: &S,
     workload: &W,
     plan: &RunPlan,
     stop: &AtomicBool,
     watcher: &mut dyn Watcher,
 ) -> Result<Run> {
+    let worker_count = plan.threads * site.facts().lanes_per_thread;
     let control = Control {
         window: AtomicU64::new(0),
         full: Mutex::default(),
-        finished: (0..plan.threads).map(|_| Counter::default()).collect(),
+        finished: (0..worker_count).map(|_| Counter::default()).collect(),
         is_out_of_memory: AtomicBool::new(false),
+        is_unreachable: AtomicBool::new(false),
     };
-    let mut conductor = Conductor::new(db, plan, &control, workload.transaction_types().len());
+    let seat = site.seat()?;
+    let kind_count = workload.transaction_types().len();
+    let mut conductor = Conductor::new(&seat, plan, &control, kind_count);
     std::thread::scope(|scope| -> Result<()> {
         let work = |thread| {
             let control = &control;
-            scope.spawn(move || work(db, workload, plan, control, thread))
+            scope.spawn(move || worker::work(site, workload, plan, control, thread))
         };
         let workers: Vec<_> = (0..plan.threads).map(work).collect();
         let is_over = || stop.load(Relaxed) || workers.iter().any(|worker| worker.is_finished());
@@ -186,18 +190,20 @@ pub fn run<W: LocalWorkload>(
     let planned_s = plan.window_s * plan.windows as f64;
     let is_early = conductor.measured.elapsed.seconds < 0.99 * planned_s;
     let is_out_of_memory = control.is_out_of_memory.load(Relaxed);
+    let is_unreachable = control.is_unreachable.load(Relaxed);
     Ok(Run {
         measured: conductor.measured,
         totals: conductor.totals,
-        is_interrupted: is_early && !is_out_of_memory,
+        is_interrupted: is_early && !is_out_of_memory && !is_unreachable,
         is_out_of_memory,
+        is_unreachable,
     })
 }
 
 /// Moves the workers from window to window and adds up what they deliver, window by window, so that a
 /// long run takes no more memory than a short one.
-struct Conductor<'a> {
-    db: &'a Db,
+struct Conductor<'a, S> {
+    seat: &'a S,
     plan: &'a RunPlan,
     control: &'a Control,
     kind_count: usize,
@@ -210,14 +216,14 @@ struct Conductor<'a> {
     over: Option<(u64, Elapsed)>,
 }
 
-impl<'a> Conductor<'a> {
-    fn new(db: &'a Db, plan: &'a RunPlan, control: &'a Control, kind_count: usize) -> Self {
+impl<'a, S: Seat> Conductor<'a, S> {
+    fn new(seat: &'a S, plan: &'a RunPlan, control: &'a Control, kind_count: usize) -> Self {
         let window = Window::new(kind_count);
         let measured = Span { elapsed: Elapsed::default(), window, buffers_in_use: 0 };
         let totals = RunTotals::new(kind_count);
         let (buffers_given, buffers_collected, over) = (0, 0, None);
         Self {
-            db,
+            seat,
             plan,
             control,
             kind_count,
@@ -272,7 +278,7 @@ impl<'a> Conductor<'a> {
             let growth = self.used_bytes().saturating_sub(used_bytes) as f64 / start.elapsed_s();
             let run_s = self.plan.window_s * self.plan.windows as f64;
             let mut show = |percent| show(Phase::TouchingMemory { percent });
-            populate(self.db, run_s, growth, is_over, &mut show);
+            populate(self.seat, run_s, growth, is_over, &mut show);
         }
     }
 
@@ -282,7 +288,7 @@ impl<'a> Conductor<'a> {
 
     fn used_bytes(&self) -> u64 {
         // A server that cannot be asked ends the run elsewhere, with a better sentence.
-        let usage = self.db.memory_usage().unwrap_or_default();
+        let usage = self.seat.wait(self.seat.handle().memory_usage()).unwrap_or_default();
         usage.iter().map(|table| table.used_bytes).sum()
     }
 
@@ -290,7 +296,7 @@ impl<'a> Conductor<'a> {
     fn is_delivered(&self) -> bool {
         let Some((over, _)) = self.over else { return false };
         let full = self.control.full.lock().expect("no worker panicked");
-        full.iter().filter(|(number, _)| *number == over).count() >= self.plan.threads as usize
+        full.iter().filter(|(number, _)| *number == over).count() >= self.control.finished.len()
     }
 
     /// Closes the window that is over, if one is.
@@ -329,75 +335,6 @@ impl<'a> Conductor<'a> {
         }
         window
     }
-}
-
-/// Sleeps for so many seconds, or until the window with this number is over.
-fn wait(seconds: f64, control: &Control, window: u64) {
-    let start = Moment::now();
-    while control.window.load(Relaxed) == window {
-        let left_s = seconds - start.elapsed_s();
-        if left_s <= 0.0 {
-            return;
-        }
-        sleep_ms(((left_s * 1e3) as u64).clamp(1, WAIT_MS));
-    }
-}
-
-/// A worker: transaction after transaction, with one look at the clock between two of them.
-fn work<W: LocalWorkload>(
-    db: &Db,
-    workload: &W,
-    plan: &RunPlan,
-    control: &Control,
-    thread: u32,
-) -> Result<(), WorkloadError> {
-    let database = db.handle();
-    let mut lane = run_now(database.lane())?;
-    let mut terminal = workload.terminal(&database, thread, plan.threads, plan.seed)?;
-    let kind_count = workload.transaction_types().len();
-    let mut window = Window::new(kind_count);
-    let mut number = control.window.load(Relaxed);
-    let mut before = Reading::of(&lane);
-    let mut window_start = *statistics(&lane);
-    let mut pace = plan.rate.map(|rate| Pace::new(rate / f64::from(plan.threads)));
-    let mut time = Moment::now();
-    let mut finished_count = 0;
-    while number != STOP {
-        let finished = match run_now(workload.run_one(&mut lane, &mut terminal)) {
-            Ok(finished) => Some(finished),
-            Err(error) if error.is_out_of_memory() => None,
-            Err(error) => return Err(error),
-        };
-        let (after, now) = (Reading::of(&lane), Moment::now());
-        let mut is_full = finished.is_none();
-        if let Some(finished) = &finished {
-            window.add(finished, now.since_ns(time), &before, &after);
-            is_full = finished.result == TransactionResult::Aborted(Abort::OutOfMemory);
-        }
-        (before, time) = (after, now);
-        finished_count += 1;
-        control.finished[thread as usize].0.store(finished_count, Relaxed);
-        if is_full {
-            control.is_out_of_memory.store(true, Relaxed);
-        }
-        if let Some(ahead_s) = pace.as_mut().and_then(Pace::step)
-            && !is_full
-        {
-            run_now(lane.rest()).map_err(TxnError::from)?;
-            wait(ahead_s, control, number);
-            (before, time) = (Reading::of(&lane), Moment::now());
-        }
-        let current = if is_full { STOP } else { control.window.load(Relaxed) };
-        if current != number {
-            add_statistics(&mut window.statistics, &window_start, statistics(&lane));
-            window_start = *statistics(&lane);
-            let full = std::mem::replace(&mut window, Window::new(kind_count));
-            control.full.lock().expect("no worker panics here").push((number, full));
-            number = current;
-            time = Moment::now();
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

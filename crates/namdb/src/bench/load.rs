@@ -1,12 +1,11 @@
 //! Loads a workload's tables on all threads.
 
-use super::LocalWorkload;
 use super::progress::Progress;
+use super::site::{Seat, Site, SiteWorkload};
 use super::text;
 use anyhow::{Context, Result, ensure};
-use fabric::run_now;
+use namdb::host;
 use namdb::host::{Moment, sleep_ms};
-use namdb::{Db, host};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use workload::WorkloadError;
 
@@ -25,21 +24,25 @@ pub struct Loaded {
 }
 
 /// Creates the tables and fills them.
-pub fn load<W: LocalWorkload>(
-    db: &Db,
+pub fn load<S: Site, W: SiteWorkload<S>>(
+    site: &S,
     workload: &W,
     threads: u32,
     stop: &AtomicBool,
 ) -> Result<Loaded> {
     let start = Moment::now();
-    run_now(workload.create_tables(&db.handle())).context("cannot create the tables")?;
+    let seat = site.seat()?;
+    seat.wait(workload.create_tables(&seat.handle())).context(
+        "cannot create the tables; those that an earlier run left in a cluster go with --fresh",
+    )?;
+    drop(seat);
     let total = workload.load_rows();
     let progress = Progress::begin("loading", total);
     let next_part = AtomicU64::new(0);
     let rows = AtomicU64::new(0);
     let parts = workload.load_parts().min(u64::from(threads) * PARTS_PER_THREAD);
     std::thread::scope(|scope| -> Result<()> {
-        let work = || load_parts(db, workload, &next_part, parts, &rows, stop);
+        let work = || load_parts(site, workload, &next_part, parts, &rows, stop);
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         while workers.iter().any(|worker| !worker.is_finished()) {
             sleep_ms(DRAW_MS);
@@ -60,16 +63,17 @@ pub fn load<W: LocalWorkload>(
     Ok(loaded)
 }
 
-fn load_parts<W: LocalWorkload>(
-    db: &Db,
+fn load_parts<S: Site, W: SiteWorkload<S>>(
+    site: &S,
     workload: &W,
     next_part: &AtomicU64,
     parts: u64,
     rows: &AtomicU64,
     stop: &AtomicBool,
-) -> Result<(), WorkloadError> {
-    let database = db.handle();
-    let mut lane = run_now(database.lane())?;
+) -> Result<()> {
+    let seat = site.seat()?;
+    let database = seat.handle();
+    let mut lane = seat.wait(database.lane()).map_err(WorkloadError::from)?;
     let count = |inserted| {
         rows.fetch_add(inserted, Relaxed);
     };
@@ -78,11 +82,11 @@ fn load_parts<W: LocalWorkload>(
         if part >= parts {
             break;
         }
-        let loaded = run_now(workload.load_part(&database, &mut lane, part, parts, &count));
+        let loaded = seat.wait(workload.load_part(&database, &mut lane, part, parts, &count));
         if loaded.is_err() {
             // The others need not go on.
             next_part.store(parts, Relaxed);
-            return loaded;
+            return Ok(loaded?);
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! What one thread measures between two moments, and how threads and spans of time add up.
 
-use fabric::{Counts, Fabric, LocalEnv};
+use fabric::{Counts, Env};
 use hdrhistogram::Histogram;
 use txn::{Lane, LaneStatistics};
 use workload::{Finished, RunTotals, TransactionResult};
@@ -49,16 +49,16 @@ pub struct Reading {
     snapshot_round_trips: u64,
 }
 
-/// What a lane has done. Nothing waits in the local world, so that no lane there loses a commit half way.
+/// What a lane has done. Workers wait for their commits, so that no lane goes on without them.
 #[inline]
-pub fn statistics(lane: &Lane<LocalEnv>) -> &LaneStatistics {
+pub fn statistics<E: Env>(lane: &Lane<E>) -> &LaneStatistics {
     lane.statistics().expect("the lane is here")
 }
 
 impl Reading {
     /// Of a lane, now.
     #[inline]
-    pub fn of(lane: &Lane<LocalEnv>) -> Self {
+    pub fn of<E: Env>(lane: &Lane<E>) -> Self {
         Self::new(lane.env().counters().counts(), statistics(lane))
     }
 

@@ -9,12 +9,15 @@ pub mod pace;
 pub mod populate;
 pub mod progress;
 pub mod report;
+pub mod site;
 pub mod table;
 pub mod text;
 #[cfg(test)]
 mod trial;
+pub mod worker;
 pub mod world;
 
+use crate::servers::tcp::TcpEnv;
 use fabric::LocalEnv;
 use workload::Workload;
 
@@ -22,3 +25,8 @@ use workload::Workload;
 pub trait LocalWorkload: Workload<LocalEnv> + Sync {}
 
 impl<W: Workload<LocalEnv> + Sync> LocalWorkload for W {}
+
+/// A workload for every world that this program reaches.
+pub trait AnyWorkload: Workload<LocalEnv> + Workload<TcpEnv> + Sync {}
+
+impl<W: Workload<LocalEnv> + Workload<TcpEnv> + Sync> AnyWorkload for W {}

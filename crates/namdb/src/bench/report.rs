@@ -1,15 +1,14 @@
 //! What a run has to say, as data: put together here, drawn by `table`, written by `json`.
 
-use super::LocalWorkload;
 use super::driver::{Elapsed, Run, Span};
 use super::load::Loaded;
 use super::measure::{KindWindow, Window};
+use super::site::{Seat, Site, SiteWorkload};
 use super::text::counted;
 use crate::Verdict;
 use anyhow::{Context, Result};
-use fabric::run_now;
 use hdrhistogram::Histogram;
-use namdb::{Db, Isolation, host};
+use namdb::{Isolation, host};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use txn::Abort;
@@ -52,6 +51,8 @@ pub struct Report {
     pub is_interrupted: bool,
     /// Whether the run ended early because the memory servers were full.
     pub is_out_of_memory: bool,
+    /// Whether the run ended early because a memory server could not be reached any more.
+    pub is_unreachable: bool,
     /// Committed transactions.
     pub committed: u64,
     /// Committed transactions per second.
@@ -244,15 +245,15 @@ pub struct BeforeRun {
 
 impl BeforeRun {
     /// Looks at the database right after the load.
-    pub fn new<W: LocalWorkload>(db: &Db, workload: &W, loaded: Loaded) -> Self {
+    pub fn new<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W, loaded: Loaded) -> Self {
         let mut problems = Vec::new();
         let mut checks = Vec::new();
         if workload.has_load_checks() {
             let totals = RunTotals::new(workload.transaction_types().len());
-            let results = check_workload(db, workload, &totals, true);
+            let results = check_workload(site, workload, &totals, true);
             checks = kept(results, &mut problems, "the loaded database could not be checked");
         }
-        let tables = memory(db, workload);
+        let tables = memory(site, workload);
         let memory = kept(tables, &mut problems, "its memory could not be measured");
         Self { loaded, memory, checks, problems }
     }
@@ -261,19 +262,20 @@ impl BeforeRun {
 impl Report {
     /// Checks the database and puts the report together. A check that cannot be run is told of in it: what
     /// was measured is not lost for that.
-    pub fn new<W: LocalWorkload>(
-        db: &Db,
+    pub fn new<S: Site, W: SiteWorkload<S>>(
+        site: &S,
         workload: &W,
         subject: &Subject,
         before: BeforeRun,
         run: &Run,
     ) -> Self {
         let mut problems = before.problems;
-        let checks = all_checks(db, workload, run, before.checks, &mut problems);
+        let checks = all_checks(site, workload, run, before.checks, &mut problems);
         // After the checks: they catch up with the run, and leave a lane that has.
-        let tables = memory(db, workload);
+        let tables = memory(site, workload);
         let now = kept(tables, &mut problems, "the memory of the tables could not be measured");
         let process_bytes = host::resident_bytes();
+        let facts = site.facts();
         let Span { elapsed, window, .. } = &run.measured;
         let Elapsed { seconds, cpu_seconds, kernel_seconds } = *elapsed;
         let totals = |field: fn(&KindTotals) -> u64| -> u64 {
@@ -288,18 +290,19 @@ impl Report {
             workload: workload.name().to_owned(),
             parameters: subject.parameters.words.clone(),
             options: subject.parameters.options.clone(),
-            fabric: "local",
+            fabric: facts.fabric,
             isolation: subject.isolation.name(),
-            oracle: db.config().oracle.name(),
+            oracle: facts.oracle.name(),
             threads: subject.threads,
             rate: subject.rate,
-            servers: db.config().servers,
+            servers: facts.servers,
             load: LoadReport { rows: before.loaded.rows, seconds: before.loaded.seconds },
             seconds,
             cpu_seconds,
             kernel_seconds,
             is_interrupted: run.is_interrupted,
             is_out_of_memory: run.is_out_of_memory,
+            is_unreachable: run.is_unreachable,
             committed: window.totals.committed(),
             txn_per_s: per_s(window.totals.committed()),
             new_order_per_s: new_order.map(|kind| per_s(window.totals.kind(kind).committed)),
@@ -332,7 +335,7 @@ impl Report {
     pub fn verdict(&self) -> Verdict {
         if self.checks.iter().any(|check| !check.ok) {
             Verdict::Damaged
-        } else if self.is_out_of_memory || !self.problems.is_empty() {
+        } else if self.is_out_of_memory || self.is_unreachable || !self.problems.is_empty() {
             Verdict::Incomplete
         } else {
             Verdict::Sound
@@ -398,19 +401,24 @@ fn engine(measured: &Span) -> EngineReport {
     }
 }
 
-fn memory<W: LocalWorkload>(db: &Db, workload: &W) -> Result<TablesReport> {
+fn memory<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Result<TablesReport> {
+    let seat = site.seat()?;
+    let database = seat.handle();
+    seat.wait(database.refresh())?;
     let mut per_table = BTreeMap::new();
+    let used = seat.wait(database.memory_usage())?;
     let used: BTreeMap<String, u64> =
-        db.memory_usage()?.into_iter().map(|table| (table.name, table.used_bytes)).collect();
-    let mut lane = run_now(db.handle().lane())?;
+        used.into_iter().map(|table| (table.name, table.used_bytes)).collect();
+    let mut lane = seat.wait(database.lane())?;
     for &name in workload.table_names() {
-        let table = db.table(name).with_context(|| format!("there is no table {name}"))?;
+        let table = database.table(name).with_context(|| format!("there is no table {name}"))?;
         let mut rows = 0;
-        let mut transaction = run_now(lane.begin(Isolation::Snapshot))
+        let mut transaction = seat
+            .wait(lane.begin(Isolation::Snapshot))
             .map_err(|abort| anyhow::anyhow!("no snapshot to count with: {abort}"))?;
-        run_now(transaction.for_each(table, &mut |_| rows += 1))?;
-        run_now(transaction.abort());
-        let schema = db.schema(table).with_context(|| format!("there is no table {name}"))?;
+        seat.wait(transaction.for_each(table, &mut |_| rows += 1))?;
+        seat.wait(transaction.abort());
+        let schema = database.schema(table).with_context(|| format!("there is no table {name}"))?;
         let raw_bytes = rows * schema.raw_bytes();
         let used_bytes = used.get(name).copied().unwrap_or(0);
         per_table.insert(name.to_owned(), TableReport { rows, raw_bytes, used_bytes });
@@ -424,39 +432,41 @@ fn memory<W: LocalWorkload>(db: &Db, workload: &W) -> Result<TablesReport> {
 
 /// The workload's own checks, and those of every table's and index's structure. Of those before the run,
 /// the ones that hold only there are listed, and the ones that failed.
-fn all_checks<W: LocalWorkload>(
-    db: &Db,
+fn all_checks<S: Site, W: SiteWorkload<S>>(
+    site: &S,
     workload: &W,
     run: &Run,
     before: Vec<CheckReport>,
     problems: &mut Vec<String>,
 ) -> Vec<CheckReport> {
-    let results = check_workload(db, workload, &run.totals, false);
+    let results = check_workload(site, workload, &run.totals, false);
     let mut checks = kept(results, problems, "the database could not be checked");
     for check in before {
         if !check.ok || !checks.iter().any(|after| after.name == check.name) {
             checks.push(CheckReport { name: format!("after the load, {}", check.name), ..check });
         }
     }
-    let structure = check_structure(db);
+    let structure = check_structure(site);
     checks.extend(kept(structure, problems, "the structures could not be checked"));
     checks
 }
 
-fn check_workload<W: LocalWorkload>(
-    db: &Db,
+fn check_workload<S: Site, W: SiteWorkload<S>>(
+    site: &S,
     workload: &W,
     totals: &RunTotals,
     after_load: bool,
 ) -> Result<Vec<CheckReport>> {
-    let database = db.handle();
-    let mut lane = run_now(database.lane())?;
-    let results = run_now(workload.check(&database, &mut lane, totals, after_load))?;
+    let seat = site.seat()?;
+    let database = seat.handle();
+    let mut lane = seat.wait(database.lane())?;
+    let results = seat.wait(workload.check(&database, &mut lane, totals, after_load))?;
     Ok(results.into_iter().map(CheckReport::from).collect())
 }
 
-fn check_structure(db: &Db) -> Result<Option<CheckReport>> {
-    let structure = run_now(db.handle().check())?;
+fn check_structure<S: Site>(site: &S) -> Result<Option<CheckReport>> {
+    let seat = site.seat()?;
+    let structure = seat.wait(seat.handle().check())?;
     let wrong = structure.errors.first().or(structure.locked.first());
     Ok(Some(CheckReport {
         name: "every table and index is well formed, nothing is left locked".to_owned(),
@@ -473,9 +483,11 @@ mod tests {
     use super::*;
     use crate::bench::driver::{self, RunPlan, Standing, Watcher};
     use crate::bench::trial;
+    use fabric::run_now;
     use layout::NodeId;
     use memory::Label;
     use memory::extent::allocate_extent;
+    use namdb::Db;
     use std::sync::atomic::AtomicBool;
 
     struct Nobody;

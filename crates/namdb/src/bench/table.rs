@@ -52,13 +52,14 @@ fn heading(text: &mut String, report: &Report) {
     if let Some(limit) = report.rate {
         lines.push(format!("at most {} transactions per second", rate(limit)));
     }
-    if report.is_out_of_memory {
-        let after = match report.has_measured() {
-            true => {
-                format!("after {:.1} s; what follows is of the time until then", report.seconds)
-            }
-            false => "before anything was measured".to_owned(),
-        };
+    let after = match report.has_measured() {
+        true => format!("after {:.1} s; what follows is of the time until then", report.seconds),
+        false => "before anything was measured".to_owned(),
+    };
+    if report.is_unreachable {
+        let sentence = format!("A MEMORY SERVER WAS LOST {after}.");
+        lines.extend(broken(&sentence, COLUMNS - 2));
+    } else if report.is_out_of_memory {
         let sentence = format!("MEMORY RAN OUT {after}. Use --memory or shorten the run.");
         lines.extend(broken(&sentence, COLUMNS - 2));
     } else if !report.has_measured() {

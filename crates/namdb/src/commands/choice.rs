@@ -3,7 +3,7 @@
 use super::parse_count;
 use crate::bench::report::Parameters;
 use crate::bench::text::{counted, grouped};
-use crate::bench::{LocalWorkload, json};
+use crate::bench::{AnyWorkload, json};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use namdb::Isolation;
@@ -165,7 +165,7 @@ pub trait Job {
     type Output;
 
     /// Does it. `parameters` describe the workload.
-    fn run<W: LocalWorkload>(self, workload: W, parameters: Parameters) -> Result<Self::Output>;
+    fn run<W: AnyWorkload>(self, workload: W, parameters: Parameters) -> Result<Self::Output>;
 }
 
 impl Choice {

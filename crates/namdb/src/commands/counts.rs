@@ -2,12 +2,12 @@
 
 use super::choice::Job;
 use crate::Verdict;
-use crate::bench::LocalWorkload;
 use crate::bench::measure::{Reading, Window};
 use crate::bench::progress::Progress;
 use crate::bench::report::Parameters;
 use crate::bench::text;
 use crate::bench::world::{self, WorldPlan};
+use crate::bench::{AnyWorkload, LocalWorkload};
 use crate::output;
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
@@ -140,7 +140,17 @@ struct Count {
 impl Job for Count {
     type Output = CountsReport;
 
-    fn run<W: LocalWorkload>(self, workload: W, _parameters: Parameters) -> Result<CountsReport> {
+    fn run<W: AnyWorkload>(self, workload: W, parameters: Parameters) -> Result<CountsReport> {
+        self.run_here(workload, parameters)
+    }
+}
+
+impl Count {
+    fn run_here<W: LocalWorkload>(
+        self,
+        workload: W,
+        _parameters: Parameters,
+    ) -> Result<CountsReport> {
         let plan = WorldPlan {
             servers: 1,
             memory_bytes: Some(MEMORY_BYTES),

@@ -3,11 +3,14 @@
 pub mod bench;
 pub mod check;
 pub mod choice;
+pub mod cluster;
 pub mod counts;
 pub mod demo;
 pub mod doctor;
+pub mod memory_server;
 pub mod simulate;
 pub mod soak;
+pub mod status;
 pub mod trace;
 
 use crate::bench::text::parse_bytes;

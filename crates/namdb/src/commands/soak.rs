@@ -7,7 +7,7 @@ use crate::bench::driver::{self, Phase, RunPlan, Span, Standing, Watcher};
 use crate::bench::json_lines::JsonLines;
 use crate::bench::progress::Progress;
 use crate::bench::report::{BeforeRun, Parameters, Report, Subject, quantile_us};
-use crate::bench::{LocalWorkload, json, load, table, text, world};
+use crate::bench::{AnyWorkload, LocalWorkload, json, load, table, text, world};
 use crate::output;
 use crate::plot;
 use anyhow::{Context, Result, ensure};
@@ -165,7 +165,13 @@ struct Soak<'a> {
 impl Job for Soak<'_> {
     type Output = SoakReport;
 
-    fn run<W: LocalWorkload>(self, workload: W, parameters: Parameters) -> Result<SoakReport> {
+    fn run<W: AnyWorkload>(self, workload: W, parameters: Parameters) -> Result<SoakReport> {
+        self.run_here(workload, parameters)
+    }
+}
+
+impl Soak<'_> {
+    fn run_here<W: LocalWorkload>(self, workload: W, parameters: Parameters) -> Result<SoakReport> {
         let threads = self.world.thread_count();
         let db = world::open(&self.world.plan(), workload.memory_bytes())?;
         let loaded = load::load(&db, &workload, threads, interruption())?;

@@ -6,7 +6,7 @@ use crate::Verdict;
 use crate::bench::progress::Progress;
 use crate::bench::report::Parameters;
 use crate::bench::world::{self, WorldPlan};
-use crate::bench::{LocalWorkload, json, text};
+use crate::bench::{AnyWorkload, LocalWorkload, json, text};
 use crate::output;
 use anyhow::Result;
 use clap::Args;
@@ -93,7 +93,17 @@ struct Trace {
 impl Job for Trace {
     type Output = Vec<TypeTrace>;
 
-    fn run<W: LocalWorkload>(self, workload: W, parameters: Parameters) -> Result<Self::Output> {
+    fn run<W: AnyWorkload>(self, workload: W, parameters: Parameters) -> Result<Vec<TypeTrace>> {
+        self.run_here(workload, parameters)
+    }
+}
+
+impl Trace {
+    fn run_here<W: LocalWorkload>(
+        self,
+        workload: W,
+        parameters: Parameters,
+    ) -> Result<Vec<TypeTrace>> {
         let db = world::open(&self.plan, workload.memory_bytes())?;
         let database = world::handle(&db);
         output::say(&format!("  {}: {}", workload.name(), parameters.words));

@@ -3,6 +3,7 @@
 mod arguments;
 mod bench;
 mod check;
+mod cluster;
 mod counts;
 mod simulate;
 mod soak;

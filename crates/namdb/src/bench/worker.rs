@@ -1,0 +1,202 @@
+//! The workers of a run: each drives one lane, transaction after transaction.
+
+use super::driver::{Control, RunPlan, STOP};
+use super::measure::{Reading, Window, add_statistics, statistics};
+use super::pace::Pace;
+use super::site::{Seat, Site, SiteWorkload};
+use anyhow::{Context, Result};
+use fabric::{Env, Fabric};
+use futures_util::stream::{FuturesUnordered, TryStreamExt};
+use namdb::host::{Moment, sleep_ms};
+use std::sync::atomic::Ordering::Relaxed;
+use txn::{Abort, Lane, LaneStatistics, TxnError};
+use workload::{Finished, TransactionResult, WorkloadError};
+
+/// How long a worker sleeps at a time that is ahead of its rate.
+const WAIT_MS: u64 = 100;
+
+/// Runs the workers of a thread: one that the thread waits for, or, where verbs take time, many beside each other.
+pub fn work<S: Site, W: SiteWorkload<S>>(
+    site: &S,
+    workload: &W,
+    plan: &RunPlan,
+    control: &Control,
+    thread: u32,
+) -> Result<()> {
+    let seat = site.seat().with_context(|| format!("thread {thread} has no place in the run"))?;
+    let lanes = site.facts().lanes_per_thread;
+    if <S::Env as Fabric>::IMMEDIATE {
+        return drive_alone(&seat, workload, plan, control, thread);
+    }
+    let worker = |lane| drive(&seat, workload, plan, control, thread * lanes + lane);
+    let workers: FuturesUnordered<_> = (0..lanes).map(worker).collect();
+    seat.wait(workers.try_collect::<()>())
+}
+
+/// One lane whose verbs do not wait: as a loop without a future around it, since a future of this size would
+/// be copied.
+fn drive_alone<S: Seat, W: workload::Workload<S::Env>>(
+    seat: &S,
+    workload: &W,
+    plan: &RunPlan,
+    control: &Control,
+    number: u32,
+) -> Result<()> {
+    let database = seat.handle();
+    let mut lane = seat.wait(database.lane()).map_err(WorkloadError::from)?;
+    let workers = control.finished.len() as u32;
+    let mut terminal = workload.terminal(&database, number, workers, plan.seed)?;
+    let mut worker = Worker::new(plan, control, number, workload.transaction_types().len(), &lane);
+    while worker.is_working() {
+        let finished = seat.wait(workload.run_one(&mut lane, &mut terminal));
+        if let Some(ahead_s) = worker.take(finished, &lane)? {
+            seat.wait(lane.rest()).map_err(TxnError::from)?;
+            let start = Moment::now();
+            while let Some(wait_ms) = worker.wait_ms(ahead_s - start.elapsed_s()) {
+                sleep_ms(wait_ms);
+            }
+            worker.resume(&lane);
+        }
+    }
+    Ok(())
+}
+
+/// One lane of many on this thread.
+async fn drive<S: Seat, W: workload::Workload<S::Env>>(
+    seat: &S,
+    workload: &W,
+    plan: &RunPlan,
+    control: &Control,
+    number: u32,
+) -> Result<()> {
+    let database = seat.handle();
+    let mut lane = database.lane().await.map_err(WorkloadError::from)?;
+    let workers = control.finished.len() as u32;
+    let mut terminal = workload.terminal(&database, number, workers, plan.seed)?;
+    let mut worker = Worker::new(plan, control, number, workload.transaction_types().len(), &lane);
+    while worker.is_working() {
+        let finished = workload.run_one(&mut lane, &mut terminal).await;
+        if let Some(ahead_s) = worker.take(finished, &lane)? {
+            lane.rest().await.map_err(TxnError::from)?;
+            let start = Moment::now();
+            while let Some(wait_ms) = worker.wait_ms(ahead_s - start.elapsed_s()) {
+                database.env().sleep_ns(wait_ms * 1_000_000).await;
+            }
+            worker.resume(&lane);
+        }
+    }
+    Ok(())
+}
+
+/// What a worker measures: with one look at the clock between two transactions.
+struct Worker<'a> {
+    control: &'a Control,
+    worker: usize,
+    window: Window,
+    /// The number of that window.
+    number: u64,
+    window_start: LaneStatistics,
+    before: Reading,
+    time: Moment,
+    pace: Option<Pace>,
+    finished_count: u64,
+}
+
+impl<'a> Worker<'a> {
+    fn new<E: Env>(
+        plan: &RunPlan,
+        control: &'a Control,
+        worker: u32,
+        kind_count: usize,
+        lane: &Lane<E>,
+    ) -> Self {
+        Self {
+            control,
+            worker: worker as usize,
+            window: Window::new(kind_count),
+            number: control.window.load(Relaxed),
+            window_start: *statistics(lane),
+            before: Reading::of(lane),
+            time: Moment::now(),
+            pace: plan.rate.map(|rate| Pace::new(rate / control.finished.len() as f64)),
+            finished_count: 0,
+        }
+    }
+
+    #[inline]
+    fn is_working(&self) -> bool {
+        self.number != STOP
+    }
+
+    /// Counts a transaction where it belongs, and tells how many seconds to wait for the next one's turn, if
+    /// it is worth it.
+    #[inline]
+    fn take<E: Env>(
+        &mut self,
+        finished: Result<Finished, WorkloadError>,
+        lane: &Lane<E>,
+    ) -> Result<Option<f64>> {
+        let finished = match finished {
+            Ok(finished) => Some(finished),
+            Err(error) if error.is_out_of_memory() => None,
+            Err(error) => return Err(error.into()),
+        };
+        let (after, now) = (Reading::of(lane), Moment::now());
+        let mut is_over = finished.is_none();
+        if let Some(finished) = &finished {
+            self.window.add(finished, now.since_ns(self.time), &self.before, &after);
+            is_over = self.ends_run(finished.result);
+        } else {
+            self.control.is_out_of_memory.store(true, Relaxed);
+        }
+        (self.before, self.time) = (after, now);
+        self.finished_count += 1;
+        self.control.finished[self.worker].0.store(self.finished_count, Relaxed);
+        let ahead_s = self.pace.as_mut().and_then(Pace::step);
+        let current = if is_over { STOP } else { self.control.window.load(Relaxed) };
+        if current != self.number && (ahead_s.is_none() || current == STOP) {
+            self.deliver(current, lane);
+        }
+        Ok(ahead_s.filter(|_| !is_over))
+    }
+
+    /// Whether there is no sense in going on after a transaction that ended like this.
+    #[inline]
+    fn ends_run(&self, result: TransactionResult) -> bool {
+        let flag = match result {
+            TransactionResult::Aborted(Abort::OutOfMemory) => &self.control.is_out_of_memory,
+            TransactionResult::Aborted(Abort::Unreachable) | TransactionResult::Unknown => {
+                &self.control.is_unreachable
+            }
+            _ => return false,
+        };
+        flag.store(true, Relaxed);
+        true
+    }
+
+    /// Hands over the window that is over, and begins the one with the number `current`.
+    fn deliver<E: Env>(&mut self, current: u64, lane: &Lane<E>) {
+        add_statistics(&mut self.window.statistics, &self.window_start, statistics(lane));
+        self.window_start = *statistics(lane);
+        let kind_count = self.window.kinds.len();
+        let full = std::mem::replace(&mut self.window, Window::new(kind_count));
+        self.control.full.lock().expect("no worker panics here").push((self.number, full));
+        self.number = current;
+        self.time = Moment::now();
+    }
+
+    /// For how long to sleep at a time, when there are so many seconds to wait; not once the window is over.
+    fn wait_ms(&self, left_s: f64) -> Option<u64> {
+        let is_over = self.control.window.load(Relaxed) != self.number;
+        (left_s > 0.0 && !is_over).then(|| ((left_s * 1e3) as u64).clamp(1, WAIT_MS))
+    }
+
+    /// After waiting: what happened meanwhile is not the next transaction's.
+    fn resume<E: Env>(&mut self, lane: &Lane<E>) {
+        (self.before, self.time) = (Reading::of(lane), Moment::now());
+        let current = self.control.window.load(Relaxed);
+        if current != self.number {
+            self.deliver(current, lane);
+        }
+    }
+}

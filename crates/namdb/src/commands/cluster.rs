@@ -1,0 +1,133 @@
+//! `namdb cluster`: a development cluster on this host.
+
+use crate::Verdict;
+use crate::bench::text::{bytes, counted, parse_bytes};
+use crate::output;
+use crate::servers::{development, place};
+use anyhow::Result;
+use clap::{Args, Subcommand, ValueEnum};
+use membership::{ClusterFile, ClusterMap, FabricKind, Role};
+use namdb::host::Moment;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  namdb cluster up                                  one memory server, reached by shared memory
+  namdb cluster up --fabric tcp --memory-servers 3  three, reached by messages
+  namdb bench tpcc --cluster namdb.toml             a benchmark on it
+  namdb status --cluster namdb.toml                 who is there
+  namdb cluster down                                ends it, and its data
+
+The servers go on in the background. What they say is in the folder `log` of the cluster's directory.";
+
+/// Options of `cluster`.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ClusterCommandArguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Start a cluster on this host: a new one, or the one of a file that is there
+    Up(UpArguments),
+    /// End all servers of a cluster on this host
+    Down(DownArguments),
+}
+
+#[derive(Args)]
+struct UpArguments {
+    /// The cluster's file: read if it is there, written if not
+    #[arg(long, value_name = "FILE", default_value = "namdb.toml")]
+    file: PathBuf,
+    /// Memory servers of a new cluster [default: 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=64))]
+    memory_servers: Option<u16>,
+    /// Memory of each, such as 4G [default: 1G]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
+    memory: Option<u64>,
+    /// How they are reached [default: shm]
+    #[arg(long, value_enum)]
+    fabric: Option<FabricName>,
+}
+
+#[derive(Args)]
+struct DownArguments {
+    /// The cluster's file
+    #[arg(long, value_name = "FILE", default_value = "namdb.toml")]
+    file: PathBuf,
+}
+
+/// Fabrics of clusters by their names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum FabricName {
+    /// Shared memory: all processes on this host
+    Shm,
+    /// Messages over TCP
+    Tcp,
+}
+
+/// Memory of a server unless told otherwise.
+const SERVER_BYTES: u64 = 1 << 30;
+
+/// Starts or ends a cluster.
+pub fn run(arguments: &ClusterCommandArguments) -> Result<Verdict> {
+    match &arguments.action {
+        Action::Up(up) => start(up)?,
+        Action::Down(down) => {
+            let count = development::stop(&down.file)?;
+            output::say(&format!("{} ended", counted(count as u64, "server")));
+        }
+    }
+    Ok(Verdict::Sound)
+}
+
+fn start(arguments: &UpArguments) -> Result<()> {
+    let begin = Moment::now();
+    let file = arguments.file.as_path();
+    let describes = arguments.memory_servers.is_some()
+        || arguments.memory.is_some()
+        || arguments.fabric.is_some();
+    if describes || !file.exists() {
+        development::write(file, &described(arguments))?;
+    }
+    let map = development::start(file)?;
+    let cluster = place::load(file, &[])?;
+    output::print(&tell(&cluster, &map, file, begin.elapsed_s()))
+}
+
+fn described(arguments: &UpArguments) -> ClusterFile {
+    let fabric = match arguments.fabric {
+        Some(FabricName::Tcp) => FabricKind::Tcp,
+        Some(FabricName::Shm) | None => FabricKind::Shm,
+    };
+    let servers = usize::from(arguments.memory_servers.unwrap_or(1));
+    let memory = vec![arguments.memory.unwrap_or(SERVER_BYTES); servers];
+    ClusterFile::development("dev", fabric, &memory, 0)
+}
+
+fn tell(cluster: &ClusterFile, map: &ClusterMap, file: &Path, seconds: f64) -> String {
+    let mut text = format!(
+        "cluster {} is up after {seconds:.2} s: fabric {}, registry in {}\n",
+        cluster.name,
+        cluster.fabric.name(),
+        cluster.directory.display()
+    );
+    for member in map.memory_servers() {
+        let Role::Memory { region_bytes, .. } = member.role else { continue };
+        let place = member.addresses.tcp.as_deref().unwrap_or("shared memory");
+        text += &format!(
+            "  memory server {}  {:>10}  process {:<8} {place}\n",
+            member.number,
+            bytes(region_bytes),
+            member.pid
+        );
+    }
+    let file = file.display();
+    text + &format!(
+        "\n  namdb bench tpcc --cluster {file}   runs a benchmark on it\n  \
+         namdb status --cluster {file}       shows it\n  \
+         namdb cluster down --file {file}    ends it, and its data\n"
+    )
+}

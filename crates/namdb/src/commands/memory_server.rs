@@ -1,0 +1,55 @@
+//! `namdb memory-server`: one memory server of a cluster, in the foreground.
+
+use super::{catch_interrupts, interruption};
+use crate::Verdict;
+use crate::servers::memory::MemoryServer;
+use crate::servers::place;
+use anyhow::Result;
+use clap::Args;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  namdb memory-server --cluster prod.toml --number 0
+  namdb memory-server --cluster prod.toml --number 2 --set memory.2.bytes='\"8 GiB\"'
+
+Settings come from the file, then from the environment (NAMDB_LEASE_SECONDS=5), then from --set. SIGTERM or \
+Ctrl-C ends the server in order; its data ends with it.";
+
+/// Options of `memory-server`.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct MemoryServerArguments {
+    #[command(flatten)]
+    cluster: ClusterArguments,
+    /// Which of the file's memory servers this is, from 0
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    number: u16,
+}
+
+/// Which cluster.
+#[derive(Args, Clone, Debug)]
+pub struct ClusterArguments {
+    /// The cluster's file
+    #[arg(long, value_name = "FILE")]
+    pub cluster: PathBuf,
+    /// A setting in place of the file's
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting)]
+    pub set: Vec<(String, String)>,
+}
+
+/// Reads `key=value`.
+pub fn parse_setting(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| "a setting is a key and a value, such as lease_seconds=5".to_owned())?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+/// Runs the server until it is told to end.
+pub fn run(arguments: &MemoryServerArguments) -> Result<Verdict> {
+    catch_interrupts()?;
+    let cluster = place::load(&arguments.cluster.cluster, &arguments.cluster.set)?;
+    MemoryServer::start(cluster, arguments.number)?.serve(interruption())?;
+    Ok(Verdict::Sound)
+}

@@ -1,0 +1,57 @@
+//! The processes of a cluster: memory servers, and those that run transactions on them.
+
+pub mod development;
+pub mod memory;
+pub mod place;
+pub mod shm;
+pub mod tcp;
+pub mod tell;
+
+use membership::{DatabaseRoot, OracleKind};
+use namdb::Oracle;
+use std::time::Duration;
+use txn::{DatabaseConfig, Root};
+
+/// How often servers look whether somebody joined or left.
+pub const LOOK_PAUSE: Duration = Duration::from_millis(200);
+/// A compute server that leaves collects its garbage for so long at most.
+pub const LEAVE_NS: u64 = 1_000_000_000;
+
+/// The version that both ends of a connection have to have.
+pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
+/// A database's root as the registry keeps it; `servers` are the identities of the memory servers.
+fn published(root: &Root, servers: Vec<u64>) -> DatabaseRoot {
+    DatabaseRoot {
+        oracle: root.oracle,
+        slots: root.slots,
+        snapshots: match root.config.oracle {
+            Oracle::Frozen => OracleKind::Frozen,
+            Oracle::DoubleCollect => OracleKind::DoubleCollect,
+        },
+        transaction_time_ms: root.config.transaction_time_max_ns / 1_000_000,
+        servers,
+    }
+}
+
+/// What the registry says, as the engine needs it.
+fn opened(root: &DatabaseRoot) -> Root {
+    Root {
+        oracle: root.oracle,
+        slots: root.slots,
+        servers: (0..root.servers.len() as u16).map(layout::NodeId).collect(),
+        config: settings(root.snapshots, root.transaction_time_ms),
+    }
+}
+
+/// How databases of clusters are opened.
+fn settings(snapshots: OracleKind, transaction_time_ms: u64) -> DatabaseConfig {
+    DatabaseConfig {
+        oracle: match snapshots {
+            OracleKind::Frozen => Oracle::Frozen,
+            OracleKind::DoubleCollect => Oracle::DoubleCollect,
+        },
+        transaction_time_max_ns: transaction_time_ms * 1_000_000,
+        ..DatabaseConfig::default()
+    }
+}

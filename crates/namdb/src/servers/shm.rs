@@ -1,0 +1,51 @@
+//! Transactions of this process on memory servers of the same host, whose regions it maps.
+
+use super::LEAVE_NS;
+use super::place::Place;
+use crate::bench::site::{Facts, LocalSeat, Site};
+use anyhow::Result;
+use fabric::shm::{ConnectConfig, connect};
+use fabric::{LocalEnv, run_now};
+use namdb::Db;
+use txn::Database;
+
+/// The memory servers of a cluster, mapped.
+pub struct ShmSite {
+    db: Db,
+    facts: Facts,
+}
+
+impl ShmSite {
+    /// Maps all regions.
+    pub fn open(place: &Place) -> Result<Self> {
+        let world = connect(&ConnectConfig::new(&place.cluster.directory, place.hellos()))?;
+        let database = Database::open(world.endpoint(), &place.root);
+        run_now(database.refresh())?;
+        let facts = Facts {
+            fabric: "shm",
+            servers: place.root.servers.len() as u16,
+            oracle: place.root.config.oracle,
+            lanes_per_thread: 1,
+        };
+        Ok(Self { db: Db::of(database), facts })
+    }
+
+    /// Gives back what the cluster has to have back.
+    pub fn leave(self) -> Result<()> {
+        run_now(self.db.handle().leave(LEAVE_NS))?;
+        Ok(())
+    }
+}
+
+impl Site for ShmSite {
+    type Env = LocalEnv;
+    type Seat = LocalSeat;
+
+    fn seat(&self) -> Result<LocalSeat> {
+        self.db.seat()
+    }
+
+    fn facts(&self) -> Facts {
+        self.facts
+    }
+}

@@ -1,0 +1,141 @@
+//! Clusters of processes on this host: started, used, looked at, hurt, and ended.
+#![allow(clippy::disallowed_methods, reason = "processes are hurt at moments of the real clock")]
+
+use super::support::{namdb, number, temporary, text};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// A development cluster of one test, which ends with it.
+struct Cluster {
+    file: PathBuf,
+    directory: PathBuf,
+}
+
+impl Cluster {
+    fn up(name: &str, options: &str) -> Self {
+        let file = temporary(&format!("{name}.toml"));
+        let up = namdb(&format!("cluster up --file {} {options}", file.display()));
+        let errors = text(&up.stderr);
+        assert_eq!(up.status.code(), Some(0), "{errors}");
+        let told = text(&up.stdout);
+        let directory = told.lines().next().and_then(|line| line.split("registry in ").nth(1));
+        let directory = PathBuf::from(directory.expect("it says where"));
+        Self { file, directory }
+    }
+
+    fn run(&self, command: &str) -> std::process::Output {
+        namdb(&format!("{command} --cluster {}", self.file.display()))
+    }
+
+    fn report(&self, command: &str) -> Value {
+        let output = self.run(&format!("{command} --json -"));
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{command}: {errors}");
+        serde_json::from_str(&text(&output.stdout)).expect("the report is JSON")
+    }
+
+    fn processes(&self) -> Vec<Pid> {
+        let status = self.report("status");
+        let servers = status["servers"].as_array().expect("a list");
+        let memory = servers.iter().filter(|server| server["role"] == "memory");
+        memory.filter_map(|server| Pid::from_raw(server["process"].as_i64()? as i32)).collect()
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        namdb(&format!("cluster down --file {}", self.file.display()));
+        let _ = std::fs::remove_file(&self.file);
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// A bank on two memory servers, twice: what the first run leaves is dropped for the second.
+fn serves_a_bank(fabric: &str) {
+    let options = format!("--fabric {fabric} --memory-servers 2 --memory 64M");
+    let cluster = Cluster::up(&format!("bank-{fabric}"), &options);
+    for isolation in ["snapshot", "serializable"] {
+        let bench = format!(
+            "bench bank --records 200 --threads 2 --lanes 4 --seconds 0.5 --warm-up 0.1 --fresh --isolation {isolation}"
+        );
+        let report = cluster.report(&bench);
+        assert_eq!((&report["fabric"], number(&report, "/servers")), (&fabric.into(), 2.0));
+        assert!(number(&report, "/txn_per_s") > 0.0, "{report:#}");
+        let checks = report["checks"].as_array().expect("a list");
+        assert!(checks.len() == 4 && checks.iter().all(|check| check["ok"] == true), "{report:#}");
+    }
+    let status = cluster.report("status");
+    assert_eq!(status["tables"][0]["name"], "account", "{status:#}");
+    assert!(number(&status, "/servers/0/used_bytes") > 0.0, "{status:#}");
+    let again = cluster.run("bench bank --records 200 --threads 1 --seconds 0.1");
+    let errors = text(&again.stderr);
+    assert_eq!(again.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("table account") && errors.contains("--fresh"), "{errors}");
+}
+
+#[test]
+fn shared_memory_serves_a_bank() {
+    serves_a_bank("shm");
+}
+
+#[test]
+fn messages_serve_a_bank() {
+    serves_a_bank("tcp");
+}
+
+/// Far more runs than a vector has slots: each gives back those that it took.
+#[test]
+fn slots_are_given_back_by_runs_that_end() {
+    let cluster = Cluster::up("slots", "--fabric tcp --memory 64M");
+    for _ in 0..4 {
+        let report = cluster.report(
+            "bench bank --records 100 --threads 1 --lanes 30 --seconds 0.1 --warm-up 0 --fresh",
+        );
+        assert!(number(&report, "/txn_per_s") > 0.0);
+    }
+}
+
+/// A memory server that dies ends the run with a sentence, soon, and nothing hangs.
+fn tells_of_a_dead_server(fabric: &str) {
+    let cluster =
+        Cluster::up(&format!("dead-{fabric}"), &format!("--fabric {fabric} --memory 64M"));
+    let server = cluster.processes()[0];
+    let start = Instant::now();
+    let killer = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(1500));
+        kill_process(server, Signal::KILL).expect("it runs");
+    });
+    let output = cluster.run("bench bank --records 200 --threads 1 --lanes 4 --seconds 30");
+    killer.join().expect("it was killed");
+    let told = text(&output.stdout) + &text(&output.stderr);
+    assert_ne!(output.status.code(), Some(0), "{told}");
+    assert!(told.contains("LOST") || told.contains("cannot be reached"), "{told}");
+    assert!(start.elapsed() < Duration::from_secs(25), "{told}");
+}
+
+#[test]
+fn a_dead_server_of_shared_memory_is_told_of() {
+    tells_of_a_dead_server("shm");
+}
+
+#[test]
+fn a_dead_server_of_messages_is_told_of() {
+    tells_of_a_dead_server("tcp");
+}
+
+#[test]
+fn what_cannot_be_is_told_in_a_sentence() {
+    let nowhere = namdb("bench bank --cluster /nowhere/namdb.toml");
+    let errors = text(&nowhere.stderr);
+    assert_eq!(nowhere.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("/nowhere/namdb.toml") && errors.contains("cluster up"), "{errors}");
+    let cluster = Cluster::up("told", "--memory 64M");
+    let third = namdb(&format!("memory-server --number 3 --cluster {}", cluster.file.display()));
+    assert!(text(&third.stderr).contains("numbered from 0; there is no 3"), "{third:?}");
+    let twice = namdb(&format!("cluster up --file {}", cluster.file.display()));
+    assert!(text(&twice.stderr).contains("runs already"), "{twice:?}");
+    let other = namdb(&format!("cluster up --memory 1G --file {}", cluster.file.display()));
+    assert!(text(&other.stderr).contains("is there already"), "{other:?}");
+}

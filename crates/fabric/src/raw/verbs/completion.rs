@@ -26,7 +26,7 @@ pub struct Completion {
     pub id: u64,
     /// Whether it was carried out. If not, the connection is gone, and all behind it fail as well.
     pub is_success: bool,
-    /// The library's number of the reason, 0 for success.
+    /// The functions's number of the reason, 0 for success.
     pub status: u32,
     /// Whether something was received rather than sent. Not known of failures.
     pub is_receive: bool,
@@ -39,19 +39,19 @@ pub struct Completion {
 impl CompletionQueue {
     /// A queue for `entries` completions at a time.
     pub fn new(device: &Arc<Device>, entries: u32) -> Result<Arc<Self>, VerbsError> {
-        let library = device.library;
+        let functions = device.functions;
         let context = device.context.as_ptr();
         // SAFETY: the device is open.
-        let channel = NonNull::new(unsafe { (library.create_channel)(context) });
+        let channel = NonNull::new(unsafe { (functions.create_channel)(context) });
         let channel = channel.ok_or_else(|| VerbsError::failed("make a completion channel"))?;
         // SAFETY: the device is open, the channel belongs to it.
         let queue = unsafe {
-            (library.create_cq)(context, entries as i32, null_mut(), channel.as_ptr(), 0)
+            (functions.create_cq)(context, entries as i32, null_mut(), channel.as_ptr(), 0)
         };
         let Some(queue) = NonNull::new(queue) else {
             let error = VerbsError::failed("make a completion queue");
             // SAFETY: the channel was made above, and nobody else knows of it.
-            unsafe { (library.destroy_channel)(channel.as_ptr()) };
+            unsafe { (functions.destroy_channel)(channel.as_ptr()) };
             return Err(error);
         };
         let queue = Self { queue, channel, device: device.clone() };
@@ -104,14 +104,14 @@ impl CompletionQueue {
     /// Takes what the channel has to say, so that its descriptor is quiet again.
     pub fn quiet(&self) {
         let (mut queue, mut context) = (null_mut(), null_mut());
-        let library = self.device.library;
+        let functions = self.device.functions;
         // SAFETY: the channel lives; it serves this queue alone, so that every event is this queue's, and is
         // acknowledged at once. Without an event the call returns, since the descriptor does not block.
         unsafe {
-            while (library.get_cq_event)(self.channel.as_ptr(), &raw mut queue, &raw mut context)
+            while (functions.get_cq_event)(self.channel.as_ptr(), &raw mut queue, &raw mut context)
                 == 0
             {
-                (library.ack_cq_events)(queue, 1);
+                (functions.ack_cq_events)(queue, 1);
             }
         }
     }
@@ -127,11 +127,11 @@ impl AsFd for CompletionQueue {
 
 impl Drop for CompletionQueue {
     fn drop(&mut self) {
-        let library = self.device.library;
+        let functions = self.device.functions;
         // SAFETY: queue pairs hold their queues (rule 1), so none is left, and no event is unacknowledged.
         unsafe {
-            (library.destroy_cq)(self.queue.as_ptr());
-            (library.destroy_channel)(self.channel.as_ptr());
+            (functions.destroy_cq)(self.queue.as_ptr());
+            (functions.destroy_channel)(self.channel.as_ptr());
         }
     }
 }

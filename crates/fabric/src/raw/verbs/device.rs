@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// An opened device with one protection domain, in which everything of it lives.
 pub struct Device {
-    pub(super) library: &'static Functions,
+    pub(super) functions: &'static Functions,
     pub(super) context: NonNull<abi::Context>,
     pub(super) domain: NonNull<abi::ProtectionDomain>,
     name: String,
@@ -54,17 +54,17 @@ pub struct PortState {
 
 /// A list of devices, given back when it is no longer looked at.
 struct DeviceList {
-    library: &'static Functions,
+    functions: &'static Functions,
     devices: *mut *mut abi::Device,
     count: usize,
 }
 
 impl DeviceList {
     fn get() -> Result<Self, VerbsError> {
-        let library = functions()?;
+        let functions = functions()?;
         let mut count = 0;
         // SAFETY: the library writes the number of devices to `count`, and returns that many pointers.
-        let devices = unsafe { (library.get_device_list)(&raw mut count) };
+        let devices = unsafe { (functions.get_device_list)(&raw mut count) };
         if devices.is_null() {
             let error = std::io::Error::last_os_error();
             if error.raw_os_error() == Some(rustix::io::Errno::NOSYS.raw_os_error()) {
@@ -74,7 +74,7 @@ impl DeviceList {
             }
             return Err(VerbsError::system("list RDMA devices", error));
         }
-        Ok(Self { library, devices, count: count as usize })
+        Ok(Self { functions, devices, count: count as usize })
     }
 
     fn names(&self) -> impl Iterator<Item = (String, *mut abi::Device)> {
@@ -82,7 +82,7 @@ impl DeviceList {
             // SAFETY: `index` is below the number of devices, which live as long as the list, as do their names.
             let (device, name) = unsafe {
                 let device = *self.devices.add(index);
-                (device, CStr::from_ptr((self.library.get_device_name)(device)))
+                (device, CStr::from_ptr((self.functions.get_device_name)(device)))
             };
             (name.to_string_lossy().into_owned(), device)
         })
@@ -92,7 +92,7 @@ impl DeviceList {
 impl Drop for DeviceList {
     fn drop(&mut self) {
         // SAFETY: the list came from the library, and opened devices outlive it.
-        unsafe { (self.library.free_device_list)(self.devices) }
+        unsafe { (self.functions.free_device_list)(self.devices) }
     }
 }
 
@@ -107,18 +107,18 @@ impl Device {
         let list = DeviceList::get()?;
         let found = list.names().find(|(found, _)| found == name);
         let (name, device) = found.ok_or_else(|| VerbsError::NoSuchDevice(name.to_string()))?;
-        let library = list.library;
+        let functions = list.functions;
         // SAFETY: the device is in the list, which is still here.
-        let context = NonNull::new(unsafe { (library.open_device)(device) });
+        let context = NonNull::new(unsafe { (functions.open_device)(device) });
         let context = context.ok_or_else(|| VerbsError::failed("open an RDMA device"))?;
         // SAFETY: the device is open.
-        let Some(domain) = NonNull::new(unsafe { (library.alloc_pd)(context.as_ptr()) }) else {
+        let Some(domain) = NonNull::new(unsafe { (functions.alloc_pd)(context.as_ptr()) }) else {
             let error = VerbsError::failed("make a protection domain");
             // SAFETY: the device was opened above, and nobody else knows of it.
-            unsafe { (library.close_device)(context.as_ptr()) };
+            unsafe { (functions.close_device)(context.as_ptr()) };
             return Err(error);
         };
-        Ok(Arc::new(Self { library, context, domain, name }))
+        Ok(Arc::new(Self { functions, context, domain, name }))
     }
 
     /// The device's name.
@@ -132,7 +132,7 @@ impl Device {
         let mut attributes: abi::DeviceAttributes = unsafe { std::mem::zeroed() };
         // SAFETY: the device is open, and the library fills a structure of this size.
         let code =
-            unsafe { (self.library.query_device)(self.context.as_ptr(), &raw mut attributes) };
+            unsafe { (self.functions.query_device)(self.context.as_ptr(), &raw mut attributes) };
         VerbsError::check("ask an RDMA device what it can do", code)?;
         let to_byte = |count: i32| count.clamp(0, i32::from(u8::MAX)) as u8;
         Ok(DeviceLimits {
@@ -150,8 +150,9 @@ impl Device {
         // SAFETY: zeros are values of this structure of numbers.
         let mut attributes: abi::PortAttributes = unsafe { std::mem::zeroed() };
         // SAFETY: the device is open, and the library fills at most a structure of this size.
-        let code =
-            unsafe { (self.library.query_port)(self.context.as_ptr(), port, &raw mut attributes) };
+        let code = unsafe {
+            (self.functions.query_port)(self.context.as_ptr(), port, &raw mut attributes)
+        };
         VerbsError::check("ask for the state of an RDMA port", code)?;
         Ok(PortState {
             is_active: attributes.state == abi::PORT_ACTIVE,
@@ -167,7 +168,7 @@ impl Device {
         let mut gid = abi::Gid::default();
         // SAFETY: the device is open, and the library fills 16 bytes.
         let code = unsafe {
-            (self.library.query_gid)(self.context.as_ptr(), port, index as i32, &raw mut gid)
+            (self.functions.query_gid)(self.context.as_ptr(), port, index as i32, &raw mut gid)
         };
         VerbsError::check("ask for a GID of an RDMA port", code)?;
         Ok(gid.0)
@@ -178,8 +179,8 @@ impl Drop for Device {
     fn drop(&mut self) {
         // SAFETY: whoever was made from the device or its domain holds this object (rule 1), so nobody is left.
         unsafe {
-            (self.library.dealloc_pd)(self.domain.as_ptr());
-            (self.library.close_device)(self.context.as_ptr());
+            (self.functions.dealloc_pd)(self.domain.as_ptr());
+            (self.functions.close_device)(self.context.as_ptr());
         }
     }
 }

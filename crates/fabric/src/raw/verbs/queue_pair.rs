@@ -168,7 +168,7 @@ impl QueuePair {
             };
             // SAFETY: domain and queue live, and the queue pair holds both, by way of `memory` and `queue`.
             let pair =
-                unsafe { (device.library.create_qp)(device.domain.as_ptr(), &raw mut start) };
+                unsafe { (device.functions.create_qp)(device.domain.as_ptr(), &raw mut start) };
             match NonNull::new(pair) {
                 Some(pair) => break pair,
                 // Devices differ in how much they take along, and do not say so beforehand.
@@ -286,9 +286,9 @@ impl QueuePair {
         mut attributes: abi::QueuePairAttributes,
         set: i32,
     ) -> Result<(), VerbsError> {
-        let library = self.queue.device.library;
+        let functions = self.queue.device.functions;
         // SAFETY: the queue pair lives, and the library reads the structure only while it runs.
-        let code = unsafe { (library.modify_qp)(self.pair.as_ptr(), &raw mut attributes, set) };
+        let code = unsafe { (functions.modify_qp)(self.pair.as_ptr(), &raw mut attributes, set) };
         VerbsError::check(what, code)
     }
 
@@ -398,9 +398,9 @@ fn operation(action: Action) -> (i32, abi::Target) {
 
 impl Drop for QueuePair {
     fn drop(&mut self) {
-        let library = self.queue.device.library;
+        let functions = self.queue.device.functions;
         // SAFETY: nobody else knows of the queue pair. When this returns, the card touches the memory no more on its
         // behalf, so that its memories may go after it.
-        unsafe { (library.destroy_qp)(self.pair.as_ptr()) };
+        unsafe { (functions.destroy_qp)(self.pair.as_ptr()) };
     }
 }

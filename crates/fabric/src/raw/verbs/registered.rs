@@ -38,7 +38,7 @@ impl Registered {
         // SAFETY: the range is the mapping's, which lives until the registration is gone, see `drop`; whatever a
         // card writes there, it is accessed as atomic words only (rule 2).
         let region =
-            unsafe { (device.library.reg_mr)(device.domain.as_ptr(), base, bytes, access) };
+            unsafe { (device.functions.reg_mr)(device.domain.as_ptr(), base, bytes, access) };
         let region = NonNull::new(region).ok_or_else(|| {
             VerbsError::registration(bytes as u64, std::io::Error::last_os_error())
         })?;
@@ -100,6 +100,6 @@ impl Drop for Registered {
     fn drop(&mut self) {
         // SAFETY: queue pairs that were told of this memory hold this object (rule 2), so none is left; verbs of
         // others fail from here on, and the mapping goes after this.
-        unsafe { (self.device.library.dereg_mr)(self.region.as_ptr()) };
+        unsafe { (self.device.functions.dereg_mr)(self.region.as_ptr()) };
     }
 }

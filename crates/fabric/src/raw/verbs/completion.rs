@@ -26,7 +26,7 @@ pub struct Completion {
     pub id: u64,
     /// Whether it was carried out. If not, the connection is gone, and all behind it fail as well.
     pub is_success: bool,
-    /// The functions's number of the reason, 0 for success.
+    /// The library's number of the reason, 0 for success.
     pub status: u32,
     /// Whether something was received rather than sent. Not known of failures.
     pub is_receive: bool,

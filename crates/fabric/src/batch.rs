@@ -178,6 +178,21 @@ impl Batch {
         self.push(Verb::Write { to, at: span.at, words: span.words });
     }
 
+    /// As [`Self::write`], to memory that nobody sees yet. Such writes need no order among themselves: one that goes
+    /// on where the last one ended becomes part of it.
+    #[inline]
+    pub fn write_unseen(&mut self, to: GlobalPtr, span: Span) {
+        if let Some(Verb::Write { to: last, at, words }) = self.0.verbs.last_mut()
+            && last.add_words(u64::from(*words)) == to
+            && *at + *words == span.at
+        {
+            *words += span.words;
+            self.0.bytes += u64::from(span.words) * layout::WORD_BYTES;
+            return;
+        }
+        self.write(to, span);
+    }
+
     /// Writes one word.
     #[inline]
     pub fn write_word(&mut self, to: GlobalPtr, value: u64) {
@@ -350,6 +365,20 @@ mod tests {
         assert_eq!(batch.words(first), [1, 2, 3]);
         let copy = batch.duplicate(first);
         assert_eq!(batch.words(copy), [1, 2, 3]);
+    }
+
+    #[test]
+    fn unseen_writes_that_follow_each_other_are_one() {
+        let mut batch = Batch::new();
+        let row = batch.put(&[1, 2]);
+        let (next, beside) = (batch.put(&[3]), batch.put(&[4]));
+        batch.write_unseen(ptr(64), row);
+        batch.write_unseen(ptr(80), next);
+        batch.write_unseen(ptr(96), beside);
+        batch.write_unseen(ptr(104), row);
+        let write = |to, at, words| Verb::Write { to: ptr(to), at, words };
+        assert_eq!(batch.verbs(), [write(64, 0, 3), write(96, 3, 1), write(104, 0, 2)]);
+        assert_eq!(batch.bytes(), 48);
     }
 
     #[test]

@@ -32,6 +32,10 @@ pub(crate) struct Slot {
     pub at: u32,
     /// Bytes of a fixed-width value, 0 for text and bytes.
     pub width: u8,
+    /// Bits above and below a fixed-width value in its word of the payload: columns are aligned to their width, so
+    /// that it stands in one word.
+    pub bits_above: u8,
+    pub bits_below: u8,
     /// Bytes of the length in front of text and bytes.
     pub prefix: u8,
     /// Bit of the null flag in the payload, 0 where there is none.
@@ -69,9 +73,15 @@ impl Slot {
             Place::Key { at } => (SlotKind::Key, at + u32::from(column.nullable)),
         };
         let length_max = column.column_type.length_max();
+        let width = column.column_type.fixed_bytes().unwrap_or(0) as u8;
+        let bits_below = (at % 8 * 8) as u8;
+        let is_number = kind == SlotKind::Payload && width > 0;
+        assert!(!is_number || bits_below + 8 * width <= 64, "numbers are aligned");
         Self {
             at,
-            width: column.column_type.fixed_bytes().unwrap_or(0) as u8,
+            width,
+            bits_above: if is_number { 64 - 8 * width - bits_below } else { 0 },
+            bits_below,
             prefix: length_bytes(length_max) as u8,
             null_bit,
             kind,

@@ -72,9 +72,12 @@ impl<'a> RecordRef<'a> {
     #[inline(always)]
     pub fn int(&self, column: usize) -> i64 {
         let slot = self.schema.slot(column);
-        debug_assert!(slot.width > 0, "the caller asks for an integer column");
         match slot.kind {
-            SlotKind::Payload => read_fixed(self.payload_bytes(), slot.at as usize, slot.width),
+            SlotKind::Payload => {
+                assert!(slot.width > 0, "the column holds no number");
+                let word = self.payload[slot.at as usize / 8] << slot.bits_above;
+                word as i64 >> (slot.bits_above + slot.bits_below)
+            }
             SlotKind::Key => read_signed(self.key, slot.at, u32::from(slot.width)),
             SlotKind::KeyBool => read_unsigned(self.key, slot.at, 1) as i64,
             SlotKind::OutOfLine => unreachable!("fixed-width columns stay in the row"),
@@ -85,9 +88,7 @@ impl<'a> RecordRef<'a> {
     #[inline]
     pub fn float(&self, column: usize) -> f64 {
         match self.schema.place(column) {
-            Place::Payload { at } => {
-                f64::from_bits(read_fixed(self.payload_bytes(), at as usize, 8) as u64)
-            }
+            Place::Payload { at } => f64::from_bits(self.payload[at as usize / 8]),
             _ => match self.value(column) {
                 Value::Float(value) => value,
                 _ => 0.0,
@@ -378,17 +379,6 @@ impl<'a> RecordMut<'a> {
 #[inline]
 fn is_utf8(bytes: &[u8]) -> bool {
     bytes.is_ascii() || std::str::from_utf8(bytes).is_ok()
-}
-
-#[inline]
-fn read_fixed(bytes: &[u8], at: usize, width: u8) -> i64 {
-    match width {
-        1 => i64::from(bytes[at]),
-        2 => i64::from(i16::from_le_bytes([bytes[at], bytes[at + 1]])),
-        4 => i64::from(i32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))),
-        8 => i64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")),
-        _ => panic!("the column holds no number"),
-    }
 }
 
 #[cfg(test)]

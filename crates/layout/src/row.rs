@@ -117,7 +117,7 @@ impl ChainWord {
 ///
 /// ```text
 /// word        | field         | written by
-///    0        | overflow head | write, by the version mover under the row's lock
+///    0        | overflow head | write, by the version mover under the row's lock; null while no row has the buffer
 ///    1 + n*R  | slot n        | write_row, under the row's lock; R = words of a row
 /// ```
 ///

@@ -88,10 +88,15 @@ impl Pool {
     #[inline]
     fn select(&mut self, words: u32) {
         if self.recent.0 != words {
-            let list = self.free.remove(&words).unwrap_or_default();
-            let (old_words, old_list) = std::mem::replace(&mut self.recent, (words, list));
-            self.free.insert(old_words, old_list);
+            self.select_other(words);
         }
+    }
+
+    #[cold]
+    fn select_other(&mut self, words: u32) {
+        let list = self.free.remove(&words).unwrap_or_default();
+        let (old_words, old_list) = std::mem::replace(&mut self.recent, (words, list));
+        self.free.insert(old_words, old_list);
     }
 
     #[cold]

@@ -170,6 +170,8 @@ pub struct TableInfo {
     pub indexes: Vec<u32>,
     /// Some of its columns are kept out of line.
     pub has_long_columns: bool,
+    /// Something goes with its rows: entries of indexes, or values out of line.
+    pub has_attachments: bool,
 }
 
 /// How a secondary index finds its entries.
@@ -287,6 +289,7 @@ impl Catalog {
             label: table_label(definition.number),
             buffer: BufferLayout { row, slots: design.versions_beside },
             has_long_columns: !schema.long_columns().is_empty(),
+            has_attachments: !definition.indexes.is_empty() || !schema.long_columns().is_empty(),
             schema: Arc::new(schema),
             design,
             row,

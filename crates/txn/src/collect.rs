@@ -127,20 +127,27 @@ impl<E: Env> LaneInner<E> {
                 let (version, buffer) = (successor, entry.buffer);
                 self.displaced.push_back(DisplacedBuffer { row, version, buffer, table });
             }
-            if !self.info(table).indexes.is_empty() {
-                self.retire_entries(&entry, successor);
+            if is_deleted || self.info(table).has_attachments {
+                self.retire_more(&entry, successor);
             }
-            if self.info(table).has_long_columns {
-                self.retire_values(&entry, successor);
-            }
-            if is_deleted {
-                // Not from where the key was found: that may be a leaf's image, whose entries have moved since.
-                let key =
-                    Span { at: entry.current().at + KEY, words: self.info(table).row.key_words };
-                let key = Key::from_words(self.batch().words(key));
-                let what = Garbage::Tombstone(key);
-                self.retired.push_back(Retired { table, row, successor, what });
-            }
+        }
+    }
+
+    /// Lists what there is beside a version buffer.
+    fn retire_more(&mut self, entry: &Access, successor: VersionWord) {
+        let (table, row) = (entry.table, entry.row);
+        if !self.info(table).indexes.is_empty() {
+            self.retire_entries(entry, successor);
+        }
+        if self.info(table).has_long_columns {
+            self.retire_values(entry, successor);
+        }
+        if entry.state == State::Deleted {
+            // Not from where the key was found: that may be a leaf's image, whose entries have moved since.
+            let key = Span { at: entry.current().at + KEY, words: self.info(table).row.key_words };
+            let key = Key::from_words(self.batch().words(key));
+            let what = Garbage::Tombstone(key);
+            self.retired.push_back(Retired { table, row, successor, what });
         }
     }
 

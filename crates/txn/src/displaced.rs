@@ -82,6 +82,8 @@ impl<E: Env> LaneInner<E> {
             }
             if batch.word(2 * number + 1) != 0 {
                 self.empty_overflow(&waiting).await;
+                // Buffers in the pool have empty lists, whatever became of this one's entries.
+                batch.write_word(waiting.buffer.add_words(u64::from(OVERFLOW_HEAD)), 0);
             }
             batch.write_word(waiting.row.add_words(u64::from(LINK)), 0);
             batch.write_word(waiting.row, waiting.version.word());

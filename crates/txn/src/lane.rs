@@ -245,6 +245,8 @@ pub(crate) struct Scratch {
     pub inserting: Vec<u32>,
     pub found: Vec<Option<crate::access::RowId>>,
     pub locks: crate::commit::Locks,
+    /// Accesses that are written, not deleted, and of a table with indexes.
+    pub indexed: Vec<u32>,
     pub entries: Vec<crate::secondary::Entry>,
     /// Indexed columns of those that are unique, by index.
     pub unique_keys: Vec<(u32, Key)>,

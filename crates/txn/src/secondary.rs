@@ -82,16 +82,13 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Finds out which entries the write set adds, reads where they go, and checks unique keys.
+    /// Finds out which entries the rows listed as indexed add, reads where they go, and checks unique keys.
     pub(crate) async fn prepare_index_entries(&mut self) -> Result<(), TxnError> {
         let mut entries = std::mem::take(&mut self.scratch.entries);
         entries.clear();
-        for number in 0..self.written.len() {
-            let access = self.written[number];
+        for number in 0..self.scratch.indexed.len() {
+            let access = self.scratch.indexed[number];
             let entry = self.accesses[access as usize];
-            if entry.state == State::Deleted {
-                continue;
-            }
             for position in 0..self.info(entry.table).indexes.len() {
                 let index = self.info(entry.table).indexes[position];
                 let existed = entry.state == State::Updated && entry.absence == Absence::None;

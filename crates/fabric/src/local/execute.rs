@@ -24,13 +24,7 @@ pub fn execute(world: &LocalWorld, batch: &mut Batch) -> Result<(), FabricError>
     if has_choices {
         prefetch_slots(world, verbs)?;
     }
-    let mut executor = Executor { world, arena, stored: false };
-    for verb in verbs {
-        executor.execute(verb)?;
-    }
-    // A completed write is guaranteed to every later verb, this endpoint's loads included.
-    executor.before_loads();
-    Ok(())
+    Executor { world, arena, stored: false }.execute_all(verbs)
 }
 
 /// Asks for the slots that lookups will want: which one of several, the bucket's header tells.
@@ -79,53 +73,63 @@ impl Executor<'_> {
         }
     }
 
+    /// One loop with all kinds of verbs in it, so that no verb hands a result on.
     #[inline]
-    fn execute(&mut self, verb: &Verb) -> Result<(), FabricError> {
+    fn execute_all(mut self, verbs: &[Verb]) -> Result<(), FabricError> {
         let world = self.world;
-        match *verb {
-            Verb::Read { from, at, words } => {
-                self.before_loads();
-                load_all(world.words(from, words)?, self.span(at, words));
-            }
-            Verb::Write { to, at, words } => {
-                self.stored = true;
-                store_all(world.words(to, words)?, self.span(at, words));
-            }
-            Verb::WriteWord { to, value } => {
-                self.stored = true;
-                world.words(to, 1)?[0].store(value, Release);
-            }
-            Verb::CompareAndSwap { word, expected, desired, at } => {
-                self.before_atomic();
-                let word = &world.words(word, 1)?[0];
-                let result = word.compare_exchange(expected, desired, SeqCst, SeqCst);
-                self.arena[at as usize] = result.unwrap_or_else(|found| found);
-            }
-            Verb::FetchAndAdd { word, add, at } => {
-                self.before_atomic();
-                self.arena[at as usize] = world.words(word, 1)?[0].fetch_add(add, SeqCst);
-            }
-            Verb::ReadRow { from, at, words, .. } => {
-                self.before_loads();
-                read_row(world.words(from, words)?, self.span(at, words));
-            }
-            Verb::WriteRow { to, at, words, first, cover } => {
-                self.stored = true;
-                write_row(world.words(to, words)?, self.span(at, words), first, cover);
-            }
-            Verb::InstallRow { to, at, words, first, cover } => {
-                self.stored = true;
-                install_row(world.words(to, words)?, self.span(at, words), first as usize, cover);
-            }
-            Verb::FindSlot { bucket, geometry, key, at } => {
-                self.before_loads();
-                find_slot(world, bucket, geometry, self.arena, key as usize, at as usize)?;
-            }
-            Verb::Fence => {
-                self.stored = false;
-                fence(SeqCst);
+        for verb in verbs {
+            match *verb {
+                Verb::Read { from, at, words } => {
+                    self.before_loads();
+                    load_all(world.words(from, words)?, self.span(at, words));
+                }
+                Verb::Write { to, at, words } => {
+                    self.stored = true;
+                    store_all(world.words(to, words)?, self.span(at, words));
+                }
+                Verb::WriteWord { to, value } => {
+                    self.stored = true;
+                    world.words(to, 1)?[0].store(value, Release);
+                }
+                Verb::CompareAndSwap { word, expected, desired, at } => {
+                    self.before_atomic();
+                    let word = &world.words(word, 1)?[0];
+                    let result = word.compare_exchange(expected, desired, SeqCst, SeqCst);
+                    self.arena[at as usize] = result.unwrap_or_else(|found| found);
+                }
+                Verb::FetchAndAdd { word, add, at } => {
+                    self.before_atomic();
+                    self.arena[at as usize] = world.words(word, 1)?[0].fetch_add(add, SeqCst);
+                }
+                Verb::ReadRow { from, at, words, .. } => {
+                    self.before_loads();
+                    read_row(world.words(from, words)?, self.span(at, words));
+                }
+                Verb::WriteRow { to, at, words, first, cover } => {
+                    self.stored = true;
+                    write_row(world.words(to, words)?, self.span(at, words), first, cover);
+                }
+                Verb::InstallRow { to, at, words, first, cover } => {
+                    self.stored = true;
+                    install_row(
+                        world.words(to, words)?,
+                        self.span(at, words),
+                        first as usize,
+                        cover,
+                    );
+                }
+                Verb::FindSlot { bucket, geometry, key, at } => {
+                    self.before_loads();
+                    find_slot(world, bucket, geometry, self.arena, key as usize, at as usize)?;
+                }
+                Verb::Fence => {
+                    self.stored = false;
+                    fence(SeqCst);
+                }
             }
         }
+        // A completed write is guaranteed to every later verb, this endpoint's loads included.
+        self.before_loads();
         Ok(())
     }
 

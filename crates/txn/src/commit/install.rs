@@ -9,7 +9,7 @@ use crate::write::Owner;
 use fabric::{Batch, Env, FabricError, Span};
 use index::tree::LeafRead;
 use layout::bucket;
-use layout::row::{ChainWord, Cover, HEADER, KEY, LINK, MOVED_FLAG, OVERFLOW_HEAD, VERSION};
+use layout::row::{BufferLayout, ChainWord, Cover, HEADER, KEY, LINK, MOVED_FLAG, VERSION};
 use layout::{BucketLayout, GlobalPtr, Key, VersionWord};
 use memory::MoveRequest;
 
@@ -263,16 +263,15 @@ fn write_private(batch: &mut Batch, row: GlobalPtr, fresh: Span, is_coherent: bo
         let sum = layout::row::checksum(batch.words(body), Cover::AllButLink);
         batch.set_word(fresh.at + fresh.words - 1, sum);
     }
-    batch.write(row, fresh);
+    batch.write_unseen(row, fresh);
 }
 
-/// A buffer out of the pool holds what its last row left: empty its slots and its list.
+/// A buffer out of the pool holds what its last row left in all slots but the one that is filled now: they are
+/// empty once they have no version. Its list is empty already.
 #[inline]
-fn clear_buffer(batch: &mut Batch, buffer: GlobalPtr, shape: &layout::row::BufferLayout) {
-    batch.write_word(buffer.add_words(u64::from(OVERFLOW_HEAD)), 0);
+fn clear_buffer(batch: &mut Batch, buffer: GlobalPtr, shape: &BufferLayout) {
     for index in 1..shape.slots {
         let slot = buffer.add_words(u64::from(shape.slot(index)));
         batch.write_word(slot.add_words(u64::from(VERSION)), 0);
-        batch.write_word(slot, MOVED_FLAG);
     }
 }

@@ -36,16 +36,18 @@ impl<E: Env> LaneInner<E> {
         }
         self.scratch.locks.leaves.clear();
         self.scratch.bare_leaves.clear();
-        let mut has_indexes = false;
+        self.scratch.indexed.clear();
         for index in 0..self.written.len() {
             let access = self.written[index];
             let entry = self.accesses[access as usize];
-            has_indexes |= !self.info(entry.table).indexes.is_empty();
+            if !self.info(entry.table).indexes.is_empty() && entry.state != State::Deleted {
+                self.scratch.indexed.push(access);
+            }
             if entry.is_new() {
                 self.prepare_new_row(access).await?;
             }
         }
-        if has_indexes {
+        if !self.scratch.indexed.is_empty() {
             self.prepare_index_entries().await?;
         }
         if !self.leaf_inserts.is_empty() {

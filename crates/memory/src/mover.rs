@@ -191,7 +191,8 @@ impl MoverService {
         Ok(dropped)
     }
 
-    /// Walks the list, newest first; cuts it before the first entry whose successor everybody sees.
+    /// Cuts the list before the first entry whose successor everybody sees; answers how many entries were kept and
+    /// dropped. If none was kept, the caller empties the list's head.
     async fn trim<E: Env>(
         &self,
         env: &E,
@@ -199,13 +200,31 @@ impl MoverService {
         request: &MoveRequest,
         head: GlobalPtr,
     ) -> Result<(u32, u64), CallError> {
-        let words = request.layout.row.words();
-        let (mut kept, mut dropped) = (0, 0);
+        let mut freed = Vec::new();
+        let mut kept = 0;
+        let walked = self.walk(env, batch, request, head, (&mut kept, &mut freed)).await;
+        let dropped = freed.len() as u64;
+        // A walk that fails may have cut the list before; if it has kept nothing, the head still leads to all.
+        if walked.is_ok() || kept > 0 {
+            let words = request.layout.row.words();
+            self.state().pools.entry((request.label, words)).or_default().free.append(&mut freed);
+        }
+        walked.map(|()| (kept, dropped))
+    }
+
+    /// Walks the list, newest first; counts what is kept, cuts the list behind it, and lists what is free then.
+    async fn walk<E: Env>(
+        &self,
+        env: &E,
+        batch: &mut Batch,
+        request: &MoveRequest,
+        head: GlobalPtr,
+        (kept, freed): (&mut u32, &mut Vec<GlobalPtr>),
+    ) -> Result<(), CallError> {
         let mut previous = GlobalPtr::NULL;
         let mut entry = head;
         let mut step = self.take_batch();
-        let mut freed = Vec::new();
-        while !entry.is_null() && kept + dropped as u32 <= 2 * OVERFLOW_COUNT_MAX {
+        while !entry.is_null() && *kept + freed.len() as u32 <= 2 * OVERFLOW_COUNT_MAX {
             step.reset();
             let header = step.read(entry, 3);
             step = execute(env, step).await?;
@@ -216,26 +235,22 @@ impl MoverService {
             let counter =
                 request.horizon.get(usize::from(successor.slot().0)).copied().unwrap_or(0);
             let is_collected = successor.counter() <= counter;
-            if dropped > 0 || is_collected || env.mutant("mover::drop_needed") {
-                if dropped == 0 && !previous.is_null() {
+            if !freed.is_empty() || is_collected || env.mutant("mover::drop_needed") {
+                if freed.is_empty() && !previous.is_null() {
                     batch.clear_verbs();
                     batch.write_word(previous, 0);
                     let cut = std::mem::take(batch);
                     *batch = execute(env, cut).await?;
                 }
                 freed.push(entry);
-                dropped += 1;
             } else {
-                kept += 1;
+                *kept += 1;
                 previous = entry;
             }
             entry = GlobalPtr::from_word(next);
         }
-        let mut state = self.state();
-        state.pools.entry((request.label, words)).or_default().free.append(&mut freed);
-        step.reset();
-        state.batches.push(step);
-        Ok((kept, dropped))
+        self.put_back(step);
+        Ok(())
     }
 }
 

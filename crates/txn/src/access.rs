@@ -1,5 +1,6 @@
 //! The rows a transaction has touched: its read set and write set in one list.
 
+use crate::read::ACCESSES_MAX;
 use fabric::Span;
 use layout::{GlobalPtr, VersionWord};
 
@@ -80,8 +81,6 @@ pub struct Access {
     pub key_at: u32,
     /// For an absent row: what its bucket or leaf looked like, by position in the lane's list.
     pub place: u32,
-    /// Hash of table and key, for the map.
-    pub hash: u64,
     /// The buffer that the displaced version goes to, once commit has chosen it.
     pub buffer: GlobalPtr,
     /// The buffer comes out of the pool for this commit.
@@ -91,7 +90,7 @@ pub struct Access {
 impl Access {
     /// An access that nothing is known of yet but its key.
     #[inline]
-    pub fn absent(table: u32, key_at: u32, hash: u64) -> Self {
+    pub fn absent(table: u32, key_at: u32) -> Self {
         Self {
             table,
             state: State::Absent,
@@ -103,7 +102,6 @@ impl Access {
             version: VersionWord::NONE,
             key_at,
             place: u32::MAX,
-            hash,
             buffer: GlobalPtr::NULL,
             has_new_buffer: false,
         }
@@ -130,16 +128,41 @@ impl Access {
 
 /// Finds accesses by hash. A transaction clears it by counting up, not by touching its memory.
 pub struct AccessMap {
-    places: Vec<(u64, u32, u32)>,
+    places: Vec<Place>,
+    /// Of the 64 bits of a hash, the place is chosen by the uppermost: how many are not.
+    shift: u32,
     generation: u32,
     used: usize,
 }
 
+/// A place of the map in eight bytes, so that those of most transactions stay in the first cache.
+///
+/// ```text
+///  63            32 31        20 19        0
+/// +----------------+------------+-----------+
+/// | hash, upper 32 | generation |  access   |
+/// +----------------+------------+-----------+
+/// ```
+type Place = u64;
+
+const ACCESS_BITS: u32 = 20;
+const _: () = assert!(ACCESSES_MAX == 1 << ACCESS_BITS);
+/// Generations from 1 on; 0 stands in places that were never used.
+const GENERATION_MAX: u32 = (1 << (32 - ACCESS_BITS)) - 1;
 const PLACES_MIN: usize = 256;
+
+/// Where an access that the map does not have would go.
+#[derive(Clone, Copy, Debug)]
+pub struct Vacancy {
+    /// Hash of table and key, its upper half.
+    hash: u32,
+    place: u32,
+}
 
 impl Default for AccessMap {
     fn default() -> Self {
-        Self { places: vec![(0, 0, 0); PLACES_MIN], generation: 1, used: 0 }
+        let shift = 64 - PLACES_MIN.ilog2();
+        Self { places: vec![0; PLACES_MIN], shift, generation: 1, used: 0 }
     }
 }
 
@@ -148,57 +171,55 @@ impl AccessMap {
     #[inline]
     pub fn clear(&mut self) {
         self.used = 0;
-        self.generation = self.generation.wrapping_add(1);
-        if self.generation == 0 {
-            self.places.fill((0, 0, 0));
+        self.generation += 1;
+        if self.generation > GENERATION_MAX {
+            self.places.fill(0);
             self.generation = 1;
         }
     }
 
     /// Walks the accesses with this hash until `matches` says yes.
     #[inline(always)]
-    pub fn find(&self, hash: u64, mut matches: impl FnMut(u32) -> bool) -> Option<u32> {
+    pub fn find(&self, hash: u64, mut matches: impl FnMut(u32) -> bool) -> Result<u32, Vacancy> {
         let mask = self.places.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut at = (hash >> self.shift) as usize;
         loop {
-            let (other, access, generation) = self.places[at];
-            if generation != self.generation {
-                return None;
+            let place = self.places[at];
+            if place as u32 >> ACCESS_BITS != self.generation {
+                return Err(Vacancy { hash: (hash >> 32) as u32, place: at as u32 });
             }
-            if other == hash && matches(access) {
-                return Some(access);
+            let access = place as u32 & (ACCESSES_MAX as u32 - 1);
+            if place >> 32 == hash >> 32 && matches(access) {
+                return Ok(access);
             }
             at = (at + 1) & mask;
         }
     }
 
-    /// Adds an access.
+    /// Adds an access where [`Self::find`] has just missed it.
     #[inline(always)]
-    pub fn insert(&mut self, hash: u64, access: u32) {
+    pub fn insert(&mut self, vacancy: Vacancy, access: u32) {
+        let Vacancy { hash, place } = vacancy;
+        let known = self.generation << ACCESS_BITS | access;
+        self.places[place as usize] = u64::from(hash) << 32 | u64::from(known);
+        self.used += 1;
         if self.used * 2 >= self.places.len() {
             self.grow();
         }
-        self.place(hash, access);
-        self.used += 1;
-    }
-
-    #[inline]
-    fn place(&mut self, hash: u64, access: u32) {
-        let mask = self.places.len() - 1;
-        let mut at = hash as usize & mask;
-        while self.places[at].2 == self.generation {
-            at = (at + 1) & mask;
-        }
-        self.places[at] = (hash, access, self.generation);
     }
 
     #[cold]
     fn grow(&mut self) {
-        let larger = vec![(0, 0, 0); self.places.len() * 4];
-        let old = std::mem::replace(&mut self.places, larger);
-        for (hash, access, generation) in old {
-            if generation == self.generation {
-                self.place(hash, access);
+        let larger = vec![0; self.places.len() * 4];
+        self.shift -= 2;
+        let mask = larger.len() - 1;
+        for place in std::mem::replace(&mut self.places, larger) {
+            if place as u32 >> ACCESS_BITS == self.generation {
+                let mut at = (place >> self.shift) as usize;
+                while self.places[at] != 0 {
+                    at = (at + 1) & mask;
+                }
+                self.places[at] = place;
             }
         }
     }
@@ -211,14 +232,25 @@ mod tests {
     #[test]
     fn finds_what_was_inserted_since_the_last_clear() {
         let mut map = AccessMap::default();
-        for n in 0..1000_u32 {
-            map.insert(u64::from(n) * 256, n);
+        // Some hashes are the same, and some begin with the same bits.
+        let hash = |n: u32| u64::from(n % 700) << 40;
+        for _ in 0..2 * GENERATION_MAX {
+            assert!(map.find(hash(7), |_| true).is_err());
+            for n in 0..3 {
+                let vacancy = map.find(hash(n), |access| access == n).expect_err("it is new");
+                map.insert(vacancy, n);
+            }
+            map.clear();
         }
-        for n in 0..1000_u32 {
-            assert_eq!(map.find(u64::from(n) * 256, |access| access == n), Some(n));
+        for n in 0..1000 {
+            let vacancy = map.find(hash(n), |access| access == n).expect_err("it is new");
+            map.insert(vacancy, n);
         }
-        assert_eq!(map.find(256, |_| false), None);
+        for n in 0..1000 {
+            assert_eq!(map.find(hash(n), |access| access == n).expect("it is there"), n);
+        }
+        assert!(map.find(hash(1), |_| false).is_err());
         map.clear();
-        assert_eq!(map.find(256, |_| true), None);
+        assert!(map.find(hash(1), |_| true).is_err());
     }
 }

@@ -45,6 +45,7 @@ pub use check::StructureReport;
 pub use database::{Database, DatabaseConfig, Oracle, Root};
 pub use index::{Damage, Flaw};
 pub use lane::{Lane, LaneError};
+pub use read::Columns;
 pub use scan::{Scan, ScanSource};
 pub use slot::Departure;
 pub use snapshot::Snapshot;

@@ -341,9 +341,7 @@ impl<E: Env> LaneInner<E> {
 
     /// An access that the map does not know and that is forgotten soon.
     fn add_passing_access(&mut self, table: u32, key_at: u32) -> u32 {
-        let mut access = crate::access::Access::absent(table, key_at, 0);
-        access.hash = 0;
-        self.accesses.push(access);
+        self.accesses.push(crate::access::Access::absent(table, key_at));
         self.accesses.len() as u32 - 1
     }
 

@@ -234,8 +234,7 @@ impl<E: Env> LaneInner<E> {
         }
         let table = info.table;
         let primary = self.primary_key(info, entry.words());
-        let hash = crate::read::access_hash(table, primary.words());
-        if let Some(own) = self.known_access(table, primary.words(), hash) {
+        if let Ok(own) = self.known_access(table, primary.words()) {
             let own = self.accesses[own as usize];
             if own.is_written() {
                 let gone =

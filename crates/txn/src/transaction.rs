@@ -9,6 +9,9 @@ use fabric::{Env, Span};
 use layout::row::KEY;
 use layout::{RecordMut, RecordRef, Schema};
 
+/// Why a row cannot be changed: its old version would not be whole.
+const READ_IN_PART: &str = "only some columns of the row were read; read all of it to change it";
+
 /// How much a transaction is kept apart from others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Isolation {
@@ -90,14 +93,14 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         let batch = lane.batch.as_ref().expect("between round trips the batch is here");
         let words = batch.words(access.current());
         let payload = info.row.payload() as usize;
-        let end = payload + info.row.payload_words as usize;
+        let end = words.len().min(payload + info.row.payload_words as usize);
         RecordRef::new(&info.schema, &words[KEY as usize..payload], &words[payload..end])
     }
 
     /// A row's columns, to change them. Whether that was allowed shows at commit.
     ///
     /// # Panics
-    /// If another transaction has given the row, or this one has deleted it.
+    /// If another transaction has given the row, or this one has deleted it, or read some columns only.
     #[inline(always)]
     pub fn update(&mut self, row: RowId) -> RecordMut<'_> {
         let lane = self.lane();
@@ -113,7 +116,7 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     /// Deletes a row.
     ///
     /// # Panics
-    /// If another transaction has given the row.
+    /// If another transaction has given the row, or this one has read some columns only.
     #[inline]
     pub fn delete(&mut self, row: RowId) {
         self.lane().delete(row);
@@ -196,8 +199,10 @@ impl<E: Env> LaneInner<E> {
             "the transaction has deleted this row; insert its key again to bring it back"
         );
         debug_assert!(access.state != State::Absent);
+        let shape = self.info(access.table).row;
         let mut fresh = access.fresh;
         if fresh.words == 0 {
+            assert!(access.image.words == shape.words(), "{READ_IN_PART}");
             fresh = self.batch().duplicate(access.image);
             let access = &mut self.accesses[number as usize];
             access.fresh = fresh;
@@ -206,16 +211,17 @@ impl<E: Env> LaneInner<E> {
                 self.written.push(number);
             }
         }
-        let shape = self.info(access.table).row;
         Span { at: fresh.at + shape.payload(), words: shape.payload_words }
     }
 
     #[inline]
     fn delete(&mut self, row: RowId) {
         let number = self.access(row);
+        let words = self.info(self.accesses[number as usize].table).row.words();
         let access = &mut self.accesses[number as usize];
         match access.state {
             State::Read => {
+                assert!(access.image.words == words, "{READ_IN_PART}");
                 access.state = State::Deleted;
                 self.written.push(number);
             }

@@ -153,7 +153,7 @@ impl<E: Env> Transaction<'_, E> {
         let lane = self.lane();
         let mut accesses = std::mem::take(&mut lane.scratch.inserting);
         accesses.clear();
-        let located = lane.locate_many(inserts, &mut |access, _| accesses.push(access)).await;
+        let located = lane.locate_many(inserts, &[], &mut |access, _| accesses.push(access)).await;
         let mut result = located;
         for &access in &accesses {
             if result.is_ok() {

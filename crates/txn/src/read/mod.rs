@@ -5,8 +5,9 @@
 //! in [`crate::old_version`].
 //!
 //! To read it: [`post`] (what is asked for), [`settle`] (what came), [`leaf`] (leaves of trees, of which a
-//! transaction reads each once).
+//! transaction reads each once), [`columns`] (reads that need not all of a row).
 
+mod columns;
 mod leaf;
 mod post;
 mod settle;
@@ -16,10 +17,11 @@ use crate::access::{RowId, State};
 use crate::catalog::TableId;
 use crate::lane::LaneInner;
 use crate::transaction::Transaction;
+pub use columns::Columns;
+use columns::{WHOLE, words_of};
 use fabric::{Env, Span};
 use index::tree::PostedLeaf;
 use layout::{GlobalPtr, Key};
-pub(crate) use post::access_hash;
 pub use post::{ACCESSES_MAX, ARENA_WORDS_MAX};
 
 /// A read on its way.
@@ -59,20 +61,13 @@ impl<E: Env> Transaction<'_, E> {
 
     /// Reads independent rows together; `found` gets one entry per read.
     #[inline]
-    pub async fn read_many(
+    pub fn read_many(
         &mut self,
         reads: &[(TableId, Key)],
         found: &mut Vec<Option<RowId>>,
-    ) -> Result<(), TxnError> {
-        found.clear();
-        let lane = self.lane();
-        lane.read_count += reads.len() as u32;
-        let transaction = lane.transaction;
-        let mut visit = |access, state| {
-            let is_there = !matches!(state, State::Absent | State::Deleted);
-            found.push(is_there.then(|| RowId::new(access, transaction)));
-        };
-        lane.locate_many(reads, &mut visit).await
+    ) -> impl Future<Output = Result<(), TxnError>> {
+        // No future of its own around the other.
+        self.read_columns(reads, &[], found)
     }
 }
 
@@ -88,13 +83,14 @@ impl<E: Env> LaneInner<E> {
     pub(crate) async fn locate_many(
         &mut self,
         keys: &[(TableId, Key)],
+        columns: &[Columns],
         visit: &mut impl FnMut(u32, State),
     ) -> Result<(), TxnError> {
         let mut order = std::mem::take(&mut self.scratch.spans);
         let mut pending = std::mem::take(&mut self.scratch.pending);
         order.clear();
         pending.clear();
-        let result = self.locate_all(keys, &mut order, &mut pending).await;
+        let result = self.locate_all(keys, columns, &mut order, &mut pending).await;
         if result.is_ok() {
             for place in &order {
                 visit(place.at, self.accesses[place.at as usize].state);
@@ -109,12 +105,13 @@ impl<E: Env> LaneInner<E> {
     async fn locate_all(
         &mut self,
         keys: &[(TableId, Key)],
+        columns: &[Columns],
         order: &mut Vec<Span>,
         pending: &mut Vec<Pending>,
     ) -> Result<(), TxnError> {
         self.batch().clear_verbs();
         let mut open = None;
-        let mut key_bytes = 0;
+        let (mut key_bytes, mut words) = (0, WHOLE);
         for (table, key) in keys {
             if open != Some(table) {
                 if !self.is_open(table.0) {
@@ -122,11 +119,12 @@ impl<E: Env> LaneInner<E> {
                 }
                 open = Some(table);
                 key_bytes = self.info(table.0).schema.key_bytes();
+                words = words_of(columns, *table);
             }
             if !key.may_have_bytes(key_bytes) {
                 return Err(self.info(table.0).wrong_key(key).into());
             }
-            let access = self.post_lookup(table.0, key, pending)?;
+            let access = self.post_lookup(table.0, key, words, pending)?;
             order.push(Span { at: access, words: 0 });
         }
         self.settle_pending(pending).await

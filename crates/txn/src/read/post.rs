@@ -1,12 +1,14 @@
 //! Posts what a read asks for first: a row whose address is known, a bucket, or a leaf.
 
+use super::columns::WHOLE;
 use super::{Pending, Step, same_words};
 use crate::abort::TxnError;
-use crate::access::Access;
+use crate::access::{Access, Vacancy};
 use crate::catalog::{Primary, TableId};
 use crate::lane::LaneInner;
 use crate::write::Owner;
 use fabric::{Env, SlotGeometry, Span};
+use index::hash::{Directory, HashTable};
 use layout::row::Cover;
 use layout::{GlobalPtr, Key};
 
@@ -19,30 +21,57 @@ pub const ARENA_WORDS_MAX: usize = 64 << 20;
 /// Most reads of a transaction that are worth a prefetch: the misses of more overlap with each other.
 const PREFETCHES_MAX: usize = 4;
 
-/// Mixes the table into a key's hash, so that one map serves all tables.
+/// Mixes the table into a key's hash, so that one map serves all tables. Only the upper half is well mixed: each
+/// of its bits depends on all bits of the key.
 #[inline]
 pub(crate) fn access_hash(table: u32, key: &[u64]) -> u64 {
-    let mixed = key.iter().fold(u64::from(table) + 1, |sum, &word| {
-        (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
-    });
-    mixed ^ mixed >> 32
+    key.iter().fold(u64::from(table) + 1, |sum, &word| {
+        (sum.rotate_left(29) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    })
+}
+
+/// The bucket of a key, as far as the lane knows, and the shape it is looked at in if so many words of its row are
+/// wanted; it is asked for.
+#[inline(always)]
+fn expect_bucket<E: Env>(
+    env: &E,
+    hash: &HashTable,
+    directory: &Directory,
+    key: &[u64],
+    words: u32,
+) -> (GlobalPtr, SlotGeometry) {
+    let place = hash.locate(directory, key);
+    let mut geometry = SlotGeometry::bucket(&hash.layout, hash.rows, place.tag_hash);
+    if hash.rows && geometry.slots == 1 {
+        geometry.slot_words = u32::from(geometry.slot_words).min(words) as u16;
+    }
+    env.expect(place.bucket, geometry.first_words());
+    (place.bucket, geometry)
 }
 
 impl<E: Env> LaneInner<E> {
-    /// The access of a key; if it is new, posts the first verb of its lookup. The table is open.
+    /// The access of a key; posts the first verb of its lookup unless so many words of its row are there. The table
+    /// is open.
     #[inline]
     pub(crate) fn post_lookup(
         &mut self,
         table: u32,
         key: &Key,
+        words: u32,
         pending: &mut Vec<Pending>,
     ) -> Result<u32, TxnError> {
-        let map_hash = access_hash(table, key.words());
-        if let Some(access) = self.known_access(table, key.words(), map_hash) {
-            return Ok(access);
+        match self.known_access(table, key.words()) {
+            Ok(access) => {
+                self.complete(access, words, pending);
+                Ok(access)
+            }
+            Err(vacancy) => {
+                let key = self.batch().put(key.words());
+                let access = self.add_access(table, vacancy, key.at)?;
+                self.post_first(access, key, words, pending);
+                Ok(access)
+            }
         }
-        let span = self.batch().put(key.words());
-        self.post_new_lookup(table, span, map_hash, pending)
     }
 
     /// As [`Self::post_lookup`], with the key in the arena.
@@ -54,8 +83,25 @@ impl<E: Env> LaneInner<E> {
         pending: &mut Vec<Pending>,
     ) -> Result<u32, TxnError> {
         match self.access_of(table, key) {
-            Ok(access) => Ok(access),
-            Err(map_hash) => self.post_new_lookup(table, key, map_hash, pending),
+            Ok(access) => {
+                self.complete(access, WHOLE, pending);
+                Ok(access)
+            }
+            Err(vacancy) => {
+                let access = self.add_access(table, vacancy, key.at)?;
+                self.post_first(access, key, WHOLE, pending);
+                Ok(access)
+            }
+        }
+    }
+
+    /// Posts the lookup of a row again if less of it has come than is wanted now.
+    #[inline(always)]
+    fn complete(&mut self, access: u32, words: u32, pending: &mut Vec<Pending>) {
+        if !self.has_words(access, words) {
+            let Access { table, key_at, .. } = self.accesses[access as usize];
+            let key = Span { at: key_at, words: self.info(table).row.key_words };
+            self.post_first(access, key, words, pending);
         }
     }
 
@@ -68,11 +114,11 @@ impl<E: Env> LaneInner<E> {
         row: GlobalPtr,
         pending: &mut Vec<Pending>,
     ) -> Result<u32, TxnError> {
-        let map_hash = match self.access_of(table, key) {
-            Ok(access) => return Ok(access),
-            Err(map_hash) => map_hash,
+        let access = match self.access_of(table, key) {
+            Ok(access) if self.has_words(access, WHOLE) => return Ok(access),
+            Ok(access) => access,
+            Err(vacancy) => self.add_access(table, vacancy, key.at)?,
         };
-        let access = self.add_access(table, map_hash, key.at)?;
         let words = self.info(table).row.words();
         self.env.expect(row, words);
         let span = self.batch().read_row(row, words, Cover::AllButLink);
@@ -80,12 +126,11 @@ impl<E: Env> LaneInner<E> {
         Ok(access)
     }
 
-    /// The access of the row with this key, or what its place in the map is found by.
+    /// The access of the row with this key, or the place in the map for a new one.
     #[inline(always)]
-    fn access_of(&self, table: u32, key: Span) -> Result<u32, u64> {
+    fn access_of(&self, table: u32, key: Span) -> Result<u32, Vacancy> {
         let words = self.batch.as_ref().expect("the batch is here").words(key);
-        let map_hash = access_hash(table, words);
-        self.known_access(table, words, map_hash).ok_or(map_hash)
+        self.known_access(table, words)
     }
 
     /// Asks for the buckets of these rows, as far as the lane knows where they are.
@@ -100,34 +145,27 @@ impl<E: Env> LaneInner<E> {
             let (info, lane_table) = (self.info(table.0), &self.tables[table.0 as usize]);
             if let Primary::Hash(hash) = &info.primary
                 && let Some(lane_table) = lane_table
-                && key.words().len() == info.row.key_words as usize
+                && key.may_have_bytes(info.schema.key_bytes())
             {
-                let place = hash.locate(&lane_table.directory, key.words());
-                let geometry = SlotGeometry::bucket(&hash.layout, hash.rows, place.tag_hash);
-                self.env.expect(place.bucket, geometry.first_words());
+                expect_bucket(&self.env, hash, &lane_table.directory, key.words(), WHOLE);
             }
         }
     }
 
-    fn post_new_lookup(
-        &mut self,
-        table: u32,
-        key: Span,
-        map_hash: u64,
-        pending: &mut Vec<Pending>,
-    ) -> Result<u32, TxnError> {
-        let access = self.add_access(table, map_hash, key.at)?;
+    /// Posts the first verb of a lookup: the read of a bucket or leaf.
+    fn post_first(&mut self, access: u32, key: Span, words: u32, pending: &mut Vec<Pending>) {
+        let table = self.accesses[access as usize].table;
         let Self { catalog, tables, batch, .. } = self;
         let info = catalog.tables[table as usize].as_ref().expect("the table is open");
         match &info.primary {
             Primary::Hash(hash) => {
                 let lane_table = tables[table as usize].as_ref().expect("the table is open");
                 let batch = batch.as_mut().expect("between round trips the batch is here");
-                let place = hash.locate(&lane_table.directory, batch.words(key));
-                let geometry = SlotGeometry::bucket(&hash.layout, hash.rows, place.tag_hash);
-                self.env.expect(place.bucket, geometry.first_words());
-                let span = batch.find_slot(place.bucket, geometry, key);
-                pending.push(Pending { access, step: Step::Bucket(place.bucket), span });
+                let directory = &lane_table.directory;
+                let (bucket, geometry) =
+                    expect_bucket(&self.env, hash, directory, batch.words(key), words);
+                let span = batch.find_slot(bucket, geometry, key);
+                pending.push(Pending { access, step: Step::Bucket(bucket), span });
             }
             Primary::Tree(tree) => {
                 let tree = *tree;
@@ -135,14 +173,13 @@ impl<E: Env> LaneInner<E> {
                 pending.push(Pending { access, step, span: Span::default() });
             }
         }
-        Ok(access)
     }
 
-    /// The access that already holds this row.
+    /// The access that already holds this row, or the place in the map for a new one.
     #[inline(always)]
-    pub(crate) fn known_access(&self, table: u32, key: &[u64], hash: u64) -> Option<u32> {
-        let batch = self.batch.as_ref()?;
-        self.map.find(hash, |access| {
+    pub(crate) fn known_access(&self, table: u32, key: &[u64]) -> Result<u32, Vacancy> {
+        let batch = self.batch.as_ref().expect("between round trips the batch is here");
+        self.map.find(access_hash(table, key), |access| {
             let other = &self.accesses[access as usize];
             let words = Span { at: other.key_at, words: key.len() as u32 };
             other.table == table && same_words(batch.words(words), key)
@@ -151,12 +188,7 @@ impl<E: Env> LaneInner<E> {
 
     /// A new access; what it holds is settled later.
     #[inline(always)]
-    pub(crate) fn add_access(
-        &mut self,
-        table: u32,
-        hash: u64,
-        key_at: u32,
-    ) -> Result<u32, TxnError> {
+    fn add_access(&mut self, table: u32, vacancy: Vacancy, key_at: u32) -> Result<u32, TxnError> {
         let access = self.accesses.len() as u32;
         if self.batch().arena_words() > ARENA_WORDS_MAX {
             return Err(TxnError::TooLarge(
@@ -168,8 +200,8 @@ impl<E: Env> LaneInner<E> {
                 "it touches more than 1,048,576 rows; use for_each or several transactions",
             ));
         }
-        self.accesses.push(Access::absent(table, key_at, hash));
-        self.map.insert(hash, access);
+        self.accesses.push(Access::absent(table, key_at));
+        self.map.insert(vacancy, access);
         Ok(access)
     }
 }

@@ -63,7 +63,7 @@ impl<E: Env> LaneInner<E> {
         }
         debug_assert!(slot == bucket::SLOTS);
         if rows {
-            let words = hash.layout.slot_words;
+            let words = pending.span.words - SlotRead::SLOT;
             let row = bucket.add_words(u64::from(hash.layout.slot(found as u32)));
             pending.span = Span { at: slot_at, words };
             let is_settled = self.finish_row(pending.access, row, pending.span);

@@ -40,7 +40,7 @@ pub async fn new_order<E: Env>(
     buffers.screen.clear();
     let mut txn = lane.begin(isolation).await?;
     name_reads(tables, buffers, input);
-    txn.read_many(&buffers.reads, &mut buffers.found).await?;
+    txn.read_columns(&buffers.reads, &[tables.customer_terms], &mut buffers.found).await?;
     let order = take_order_number(&mut txn, buffers)?;
 
     // An item number nobody uses ends the transaction, but only after all that comes before it in the

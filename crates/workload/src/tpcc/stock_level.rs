@@ -42,7 +42,7 @@ pub async fn stock_level<E: Env>(
 
     buffers.reads.clear();
     buffers.reads.extend(buffers.items.iter().map(|&item| (tables.stock, keys::stock(w, item))));
-    txn.read_many(&buffers.reads, &mut buffers.found).await?;
+    txn.read_columns(&buffers.reads, &[tables.stock_level], &mut buffers.found).await?;
     let mut low_stock = 0;
     for &found in &buffers.found {
         let quantity = txn.row(present(found, "stock")?).int(stock::S_QUANTITY);

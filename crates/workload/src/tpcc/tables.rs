@@ -7,11 +7,11 @@
 //! Orders, new-orders, order lines and history grow without bound and are read in key order: trees.
 
 use super::Config;
-use super::schema::{customer, orders, schemas};
+use super::schema::{customer, orders, schemas, stock};
 use crate::error::WorkloadError;
 use fabric::Env;
 use layout::{IndexDesign, IndexKind, PhysicalDesign, Placement, Schema, Storage};
-use txn::{Database, IndexId, TableId, TableSpec};
+use txn::{Columns, Database, IndexId, TableId, TableSpec};
 
 /// The tables, in the order in which they are created.
 pub const TABLE_NAMES: [&str; 9] = [
@@ -61,6 +61,10 @@ pub struct Tables {
     pub stock: TableId,
     pub customer_name: IndexId,
     pub order_customer: IndexId,
+    /// What a new order needs of its customer.
+    pub customer_terms: Columns,
+    /// What stock-level needs of an item's stock.
+    pub stock_level: Columns,
 }
 
 impl Tables {
@@ -68,7 +72,13 @@ impl Tables {
     pub fn find<E: Env>(database: &Database<E>) -> Result<Self, WorkloadError> {
         let table = |name| database.table(name).ok_or(WorkloadError::NoTable(name));
         let index = |of, name| database.index(of, name).ok_or(WorkloadError::NoTable(name));
+        let columns = |name, columns: &[usize]| {
+            database.columns(table(name)?, columns).ok_or(WorkloadError::NoTable(name))
+        };
+        let terms = [customer::C_LAST, customer::C_CREDIT, customer::C_DISCOUNT];
         Ok(Self {
+            customer_terms: columns("customer", &terms)?,
+            stock_level: columns("stock", &[stock::S_QUANTITY])?,
             warehouse: table("warehouse")?,
             district: table("district")?,
             customer: table("customer")?,

@@ -1,0 +1,82 @@
+//! Reads of some columns: the rows of one table come as far as the last of these columns, and no further.
+//!
+//! Only of rows that stand alone in their buckets, and only where memory is coherent: a bucket of several rows is
+//! fetched as a whole, and a checksum vouches for all of a row.
+
+use crate::abort::TxnError;
+use crate::access::{Access, RowId, State};
+use crate::catalog::{TableId, TableInfo};
+use crate::database::Database;
+use crate::lane::LaneInner;
+use crate::transaction::Transaction;
+use fabric::Env;
+use layout::Key;
+
+/// Columns of a table that reads are content with; made by [`Database::columns`], good for as long as the table is
+/// there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Columns {
+    table: TableId,
+    /// Words of a row from its header on.
+    words: u32,
+}
+
+/// Words of rows that are wanted whole.
+pub(crate) const WHOLE: u32 = u32::MAX;
+
+impl<E: Env> Database<E> {
+    /// For reads that need no other columns of a table than these, by position; none if there is no such table.
+    pub fn columns(&self, table: TableId, columns: &[usize]) -> Option<Columns> {
+        let catalog = self.shared.cached_catalog();
+        let info = catalog.info(table)?;
+        Some(Columns { table, words: words_with(info, columns) })
+    }
+}
+
+fn words_with(info: &TableInfo, columns: &[usize]) -> u32 {
+    if info.row.checksummed {
+        return WHOLE;
+    }
+    let ranges = info.schema.payload_ranges(columns);
+    let bytes = ranges.into_iter().map(|(_, end)| end).max().unwrap_or(0);
+    info.row.payload() + bytes.div_ceil(8)
+}
+
+impl<E: Env> Transaction<'_, E> {
+    /// As [`Transaction::read_many`], but of rows whose table has an entry in `columns` nothing else may be asked
+    /// for: other columns may not have come, and whoever looks at them panics. Nor can such a row be changed,
+    /// before the transaction reads its key without this restriction; the [`RowId`] stays the same.
+    #[inline]
+    pub async fn read_columns(
+        &mut self,
+        reads: &[(TableId, Key)],
+        columns: &[Columns],
+        found: &mut Vec<Option<RowId>>,
+    ) -> Result<(), TxnError> {
+        found.clear();
+        let lane = self.lane();
+        lane.read_count += reads.len() as u32;
+        let transaction = lane.transaction;
+        let mut visit = |access, state| {
+            let is_there = !matches!(state, State::Absent | State::Deleted);
+            found.push(is_there.then(|| RowId::new(access, transaction)));
+        };
+        lane.locate_many(reads, columns, &mut visit).await
+    }
+}
+
+/// Words of the table's rows that are wanted.
+#[inline]
+pub(super) fn words_of(columns: &[Columns], table: TableId) -> u32 {
+    let of_table = columns.iter().find(|columns| columns.table == table);
+    of_table.map_or(WHOLE, |columns| columns.words)
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Whether so many words of a row that was found have come, if it is there.
+    #[inline]
+    pub(super) fn has_words(&self, access: u32, words: u32) -> bool {
+        let Access { state, image, table, .. } = self.accesses[access as usize];
+        state != State::Read || image.words >= words.min(self.info(table).row.words())
+    }
+}

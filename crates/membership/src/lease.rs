@@ -37,6 +37,22 @@ struct Kept {
     stopped: Condvar,
 }
 
+/// How long a lease lasts. Clones are the same clock.
+#[derive(Clone)]
+pub struct LeaseClock(Arc<Kept>);
+
+impl LeaseClock {
+    /// Time until the server has to stop unless the lease is renewed, nothing of it if it is lost; none if only the
+    /// end of the process ends the lease.
+    pub fn left(&self) -> Option<Duration> {
+        if self.0.is_lost() {
+            return Some(Duration::ZERO);
+        }
+        let until = *self.0.until.lock().expect("no holder panics");
+        until.map(Moment::left)
+    }
+}
+
 impl Lease {
     /// Starts to renew what was granted until then.
     pub(crate) fn keep(
@@ -71,6 +87,11 @@ impl Lease {
     /// Whether the server is a member no more. Once true it stays so.
     pub fn is_lost(&self) -> bool {
         self.kept.is_lost()
+    }
+
+    /// Tells how long the lease lasts, to whoever outlives it.
+    pub fn clock(&self) -> LeaseClock {
+        LeaseClock(self.kept.clone())
     }
 
     /// Ends the membership: the next map is without this server.

@@ -66,7 +66,7 @@ pub use cluster_file::{ClusterFile, ClusterFileError, ClusterId, FabricKind, Ora
 pub use cluster_map::ClusterMap;
 pub use error::RegistryError;
 pub use follower::Follower;
-pub use lease::Lease;
+pub use lease::{Lease, LeaseClock};
 pub use member::{Addresses, Member, Program, Role};
 pub use registry::Registry;
 pub use root::DatabaseRoot;

@@ -14,5 +14,5 @@ pub mod pool;
 
 pub use catalog::{CATALOG_SERVICE, CatalogService};
 pub use extent::{AllocateError, EXTENT_SERVICE, ExtentService, Extents, Label, Usage};
-pub use mover::{MOVER_SERVICE, MoveRequest, MoverService};
+pub use mover::{MOVER_SERVICE, MoveRequest, MoverCounts, MoverService};
 pub use pool::Pool;

@@ -6,6 +6,7 @@ use fabric::{Batch, CallError, Env, Reply, Service, ServiceId};
 use layout::row::{BufferLayout, Cover, LINK, MOVED_FLAG, OVERFLOW_HEAD, RowLayout};
 use layout::{GlobalPtr, VersionWord};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The service that moves versions.
@@ -43,6 +44,16 @@ pub struct MoverService {
     /// One lock for all, since threads that move versions of hot rows fight for every one. Never held
     /// across an await.
     state: Mutex<State>,
+    counts: Arc<MoverCounts>,
+}
+
+/// What a mover has done since it was made. Any thread may look.
+#[derive(Debug, Default)]
+pub struct MoverCounts {
+    /// Versions put into overflow lists.
+    pub moved: AtomicU64,
+    /// Versions that have left overflow lists, because no snapshot needs them.
+    pub dropped: AtomicU64,
 }
 
 #[derive(Default)]
@@ -62,9 +73,9 @@ struct OverflowPool {
 }
 
 impl MoverService {
-    /// A mover that takes its overflow region from `extents`.
-    pub fn new(extents: Arc<Extents>) -> Self {
-        Self { extents, state: Mutex::default() }
+    /// A mover that takes its overflow region from `extents` and counts in `counts`.
+    pub fn new(extents: Arc<Extents>, counts: Arc<MoverCounts>) -> Self {
+        Self { extents, state: Mutex::default(), counts }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -171,6 +182,7 @@ impl MoverService {
         }
         batch.write_word(slot, MOVED_FLAG);
         self.put_back(execute(env, batch).await?);
+        self.counts.moved.fetch_add(1, Relaxed);
         Ok(dropped)
     }
 
@@ -208,6 +220,7 @@ impl MoverService {
         if walked.is_ok() || kept > 0 {
             let words = request.layout.row.words();
             self.state().pools.entry((request.label, words)).or_default().free.append(&mut freed);
+            self.counts.dropped.fetch_add(dropped, Relaxed);
         }
         walked.map(|()| (kept, dropped))
     }
@@ -338,4 +351,34 @@ async fn call<E: Env>(env: &E, request: &MoveRequest, what: u64) -> Result<Vec<u
         .words(&request.horizon)
         .finish();
     env.call(env.node_of(request.buffer.region()), MOVER_SERVICE, message).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fabric::{LocalWorld, WorldConfig, run_now};
+    use layout::{NodeId, RegionId};
+
+    #[test]
+    fn moves_and_drops_are_counted() {
+        let bytes = 1 << 20;
+        let world = LocalWorld::new(&WorldConfig { server_bytes: vec![bytes], seed: 1 });
+        let world = world.expect("memory");
+        let extents = Arc::new(Extents::new(RegionId(0), bytes));
+        let buffer = extents.allocate(4096, Label(1)).expect("there is room");
+        let counts = Arc::new(MoverCounts::default());
+        let service = MoverService::new(extents, counts.clone());
+        world.register(NodeId(0), MOVER_SERVICE, Arc::new(service));
+        let env = world.endpoint();
+        let row = RowLayout { key_words: 1, payload_words: 1, checksummed: false };
+        let layout = BufferLayout { row, slots: 2 };
+        let request = MoveRequest { buffer, layout, slot: 0, label: Label(1), horizon: Vec::new() };
+        for slot in [0, 1] {
+            let dropped = run_now(move_version(&env, &MoveRequest { slot, ..request.clone() }));
+            assert_eq!(dropped, Ok(0));
+        }
+        assert_eq!((counts.moved.load(Relaxed), counts.dropped.load(Relaxed)), (2, 0));
+        assert_eq!(run_now(drop_overflow(&env, &request)), Ok(2), "nobody needs what is number 0");
+        assert_eq!((counts.moved.load(Relaxed), counts.dropped.load(Relaxed)), (2, 2));
+    }
 }

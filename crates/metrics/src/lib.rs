@@ -4,7 +4,7 @@
 //! where the numbers come from into a [`Registry`] and serves that with [`serve`]. Numbers are read when
 //! somebody asks, from closures or from cells that are counted in anyway, so the path of a transaction
 //! pays nothing for being watched. Latencies are the exception: workers count them in a [`LatencyTally`] of
-//! their own and hand that over now and then.
+//! their own and hand that over now and then. Module [`sources`] enters what servers of each kind have.
 //!
 //! ```no_run
 //! use metrics::{Registry, Status, catalog};
@@ -29,6 +29,7 @@ mod definition;
 mod endpoint;
 mod latency;
 mod registry;
+pub mod sources;
 mod text;
 mod value;
 

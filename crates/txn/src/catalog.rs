@@ -30,6 +30,16 @@ pub(crate) fn index_label(number: u32) -> Label {
     Label(INDEX_LABELS + u64::from(number))
 }
 
+/// What memory with this label is for, in words for people: `system`, `table 3` or `index 5`, with the number that
+/// [`TableId`] and [`IndexId`] have.
+pub fn label_name(label: Label) -> String {
+    match label.0 {
+        0 => "system".to_owned(),
+        number if number >= INDEX_LABELS => format!("index {}", number - INDEX_LABELS),
+        number => format!("table {}", number - 1),
+    }
+}
+
 /// A table, for as long as it is not dropped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TableId(pub u32);

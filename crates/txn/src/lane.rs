@@ -84,6 +84,11 @@ impl<E: Env> Lane<E> {
         Some(&self.inner.as_ref()?.statistics)
     }
 
+    /// The snapshot that was taken last; none as for [`Lane::statistics`]. [`Snapshot::lag`] tells how stale it is.
+    pub fn snapshot(&self) -> Option<&Snapshot> {
+        Some(&self.inner.as_ref()?.snapshot)
+    }
+
     /// The version that the lane's last commit gave to its rows; none as for [`Lane::statistics`].
     pub fn last_commit(&self) -> Option<VersionWord> {
         let inner = self.inner.as_ref()?;

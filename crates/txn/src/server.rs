@@ -1,23 +1,74 @@
 //! What a memory server runs: services over its own region, the same in every world.
 
-use fabric::{Env, Service, ServiceId};
+use fabric::{Env, Reply, Service, ServiceId};
 use index::tree::{NodeAllocator, TREE_SERVICE, TreeService};
 use layout::{GlobalPtr, RegionId, WORD_BYTES};
 use memory::{AllocateError, CATALOG_SERVICE, CatalogService, EXTENT_SERVICE, ExtentService};
-use memory::{Extents, Label, MOVER_SERVICE, MoverService};
+use memory::{Extents, Label, MOVER_SERVICE, MoverCounts, MoverService};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// The services of a memory server whose region has `bytes` bytes, each with the number that it is called by.
 pub fn services<E: Env>(region: RegionId, bytes: u64) -> [(ServiceId, Arc<dyn Service<E>>); 4] {
+    services_over(region, bytes, Arc::default())
+}
+
+/// As [`services`], with calls and moved versions counted.
+pub fn counted_services<E: Env>(
+    region: RegionId,
+    bytes: u64,
+    counts: &Arc<ServiceCounts>,
+) -> [(ServiceId, Arc<dyn Service<E>>); 4] {
+    let services = services_over(region, bytes, counts.mover.clone());
+    let mut places = 0..services.len();
+    services.map(|(id, service)| {
+        let place = places.next().expect("there is one for each");
+        let counted: Arc<dyn Service<E>> =
+            Arc::new(Counted { service, counts: counts.clone(), place });
+        (id, counted)
+    })
+}
+
+fn services_over<E: Env>(
+    region: RegionId,
+    bytes: u64,
+    mover: Arc<MoverCounts>,
+) -> [(ServiceId, Arc<dyn Service<E>>); 4] {
     let extents = Arc::new(Extents::new(region, bytes));
     let inner = Arc::new(InnerNodes::new(extents.clone()));
     [
         (EXTENT_SERVICE, Arc::new(ExtentService(extents.clone()))),
         (CATALOG_SERVICE, Arc::new(CatalogService::default())),
-        (MOVER_SERVICE, Arc::new(MoverService::new(extents))),
+        (MOVER_SERVICE, Arc::new(MoverService::new(extents, mover))),
         (TREE_SERVICE, Arc::new(TreeService::new(inner))),
     ]
+}
+
+/// What the services of a memory server have done. Any thread may look.
+#[derive(Debug, Default)]
+pub struct ServiceCounts {
+    /// Calls that were handled, in the order of [`SERVICE_NAMES`]; a repeated call is handled once.
+    pub calls: [AtomicU64; SERVICE_NAMES.len()],
+    /// What the mover has done.
+    pub mover: Arc<MoverCounts>,
+}
+
+/// The services in reports.
+pub const SERVICE_NAMES: [&str; 4] = ["extents", "catalog", "mover", "tree"];
+
+/// A service whose calls are counted.
+struct Counted<E> {
+    service: Arc<dyn Service<E>>,
+    counts: Arc<ServiceCounts>,
+    place: usize,
+}
+
+impl<E: Env> Service<E> for Counted<E> {
+    fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
+        self.counts.calls[self.place].fetch_add(1, Relaxed);
+        self.service.handle(env, request)
+    }
 }
 
 /// Gives the tree service of a memory server its inner nodes, out of extents of their tree's label.

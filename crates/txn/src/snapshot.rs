@@ -51,6 +51,16 @@ impl Snapshot {
         &self.counters[..self.slots]
     }
 
+    /// At most how many commits `vector` has published that the snapshot does not cover: the numbers in between, of
+    /// which aborted transactions have drawn some.
+    pub fn lag(&self, vector: &[u64]) -> u64 {
+        let behind = |(slot, &counter): (usize, &u64)| {
+            let covered = self.counters().get(slot).copied().unwrap_or(0);
+            counter.saturating_sub(covered)
+        };
+        vector.iter().enumerate().map(behind).sum()
+    }
+
     /// Whether every version that `earlier` covers is covered here too.
     pub fn includes(&self, earlier: &Self) -> bool {
         earlier
@@ -64,6 +74,15 @@ impl Snapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_snapshot_lags_by_what_was_published_since() {
+        let mut snapshot = Snapshot::default();
+        snapshot.set(&[5, 0, 9], 1);
+        assert_eq!(snapshot.lag(&[5, 0, 9]), 0);
+        assert_eq!(snapshot.lag(&[7, 1, 9, 4]), 7, "a slot that is new counts from its start");
+        assert_eq!(snapshot.lag(&[4]), 0, "an older vector has nothing that is missing");
+    }
 
     #[test]
     fn covers_up_to_each_slots_counter() {

@@ -5,6 +5,7 @@ use crate::world::{
     PATIENCE, World, await_map, compute_server, join, memory_server, now, refusal, sleep_ms,
 };
 use layout::{GlobalPtr, NodeId, RegionId};
+use membership::cluster_file::RegistryKind;
 use membership::{
     ClusterFile, ClusterId, ClusterMap, DatabaseRoot, FabricKind, Lease, OracleKind, Program,
     Registry, RegistryError, Role,
@@ -22,6 +23,14 @@ pub fn members_join_and_leave_and_every_change_is_an_epoch(world: &World) {
     assert_eq!(compute.each_ref().map(|lease| lease.member().number), [0, 1]);
     let map = registry.map().expect("it answers");
     assert_eq!((map.epoch, map.cluster), (4, world.cluster.id));
+    let left = zero.clock().left();
+    match world.cluster.registry.kind {
+        RegistryKind::File => assert_eq!(left, None, "it lasts as long as this process"),
+        RegistryKind::Etcd => {
+            let whole = Duration::from_secs(world.cluster.lease_seconds);
+            assert!(left.is_some_and(|left| left > whole / 10 && left <= whole), "{left:?}");
+        }
+    }
     let memory: Vec<_> = map.memory_servers().cloned().collect();
     assert_eq!(memory, [zero.member().clone(), one.member().clone()]);
     assert_eq!(map.memory_server(NodeId(1)), Some(one.member()));

@@ -33,7 +33,7 @@ pub const SERVED_CALLS: Metric = Metric::counter(
     "namdb_served_calls_total",
     Unit::None,
     &[Label::new("service", "`extents`, `catalog`, `mover` or `tree`")],
-    "Calls that services have answered or refused; a repeated call counts once.",
+    "Calls that services have handled, one of `extents` for each scrape among them; a repeated call counts once.",
 );
 /// Connections by fabric.
 pub const CONNECTIONS: Metric = Metric::gauge(
@@ -49,7 +49,10 @@ pub const REGION_BYTES: Metric =
 pub const REGION_USED_BYTES: Metric = Metric::gauge(
     "namdb_region_used_bytes",
     Unit::Bytes,
-    &[Label::new("label", "number of the table or index the memory is for; 0 is the system")],
+    &[Label::new(
+        "label",
+        "what the memory is for: `system`, or `table` or `index` with its number",
+    )],
     "Bytes of the region in extents that were handed out and not given back.",
 );
 /// Versions the mover moved.

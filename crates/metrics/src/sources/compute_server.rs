@@ -1,0 +1,267 @@
+//! A compute server's numbers: what its workers hand over, added up when somebody asks.
+//!
+//! A worker counts in its lanes and in tallies of its own, and hands all of it over when it sees fit, about once
+//! a second. Between two of these the path of a transaction does nothing for being watched, and on it there is
+//! only the tally of its latency.
+
+use crate::catalog;
+use crate::clock;
+use crate::definition::Definition;
+use crate::latency::{LatencyHistogram, LatencyTally};
+use crate::registry::Registry;
+use fabric::Counts;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use txn::{Abort, LaneStatistics};
+
+/// What a number of `T` is called, and where it stands.
+type Named<T> = (&'static Definition, fn(&T) -> u64);
+
+/// What lanes count.
+const COUNTERS: [Named<LaneStatistics>; 11] = [
+    (&catalog::COMMITS, |lane| lane.commits),
+    (&catalog::UNKNOWN_OUTCOMES, |lane| lane.unknown),
+    (&catalog::SNAPSHOTS, |lane| lane.snapshots),
+    (&catalog::SNAPSHOT_ROUND_TRIPS, |lane| lane.snapshot_round_trips),
+    (&catalog::OLD_VERSION_READS, |lane| lane.old_version_reads),
+    (&catalog::MOVES, |lane| lane.versions_moved),
+    (&catalog::BUFFERS_GIVEN, |lane| lane.buffers_given),
+    (&catalog::BUFFERS_COLLECTED, |lane| lane.buffers_collected),
+    (&catalog::VALUES_COLLECTED, |lane| lane.values_collected),
+    (&catalog::ENTRIES_COLLECTED, |lane| lane.entries_collected),
+    (&catalog::BUCKETS_SPLIT, |lane| lane.buckets_split),
+];
+
+/// The workers of a compute server. Clones are the same server.
+#[derive(Clone)]
+pub struct ComputeServer {
+    handed: Arc<Mutex<Vec<Handed>>>,
+    /// By type of transaction.
+    latencies: Vec<Arc<LatencyHistogram>>,
+}
+
+/// One worker's way to hand over. When it is dropped its lanes are gone, and what they did stays counted.
+pub struct Worker {
+    server: ComputeServer,
+    number: usize,
+    tallies: Vec<LatencyTally>,
+}
+
+/// A lane as its worker sees it.
+pub struct LaneReading<'a> {
+    /// What it did since it was opened.
+    pub statistics: &'a LaneStatistics,
+    /// What its endpoint counted since then.
+    pub counts: Counts,
+    /// When the snapshot was taken that its transaction reads; none if it runs none.
+    pub snapshot_taken: Option<Instant>,
+    /// How far its last snapshot is behind: `txn::Snapshot::lag` of a vector that was read just now.
+    pub snapshot_lag: u64,
+}
+
+/// What a worker handed over last.
+#[derive(Clone, Default)]
+struct Handed {
+    lanes: u64,
+    counters: [u64; COUNTERS.len()],
+    aborts: [u64; Abort::ALL.len()],
+    all: Counts,
+    upkeep: Counts,
+    oldest_snapshot: Option<Instant>,
+    snapshot_lag: u64,
+}
+
+impl ComputeServer {
+    /// A server without workers that runs transactions of these types, entered into the registry.
+    pub fn enter(registry: &Registry, transaction_types: &[&str]) -> Self {
+        let latencies = transaction_types.iter().map(|_| Arc::default()).collect();
+        let server = Self { handed: Arc::default(), latencies };
+        for (name, histogram) in transaction_types.iter().zip(&server.latencies) {
+            registry.add_latencies(&catalog::TRANSACTION_SECONDS, &[name], histogram);
+        }
+        for (place, (definition, _)) in COUNTERS.into_iter().enumerate() {
+            server.add(registry, definition, &[], move |handed| handed.counters[place]);
+        }
+        for &abort in Abort::ALL {
+            let reason = [abort.name()];
+            server.add(registry, &catalog::ABORTS, &reason, move |handed| {
+                handed.aborts[abort.index()]
+            });
+        }
+        server.add(registry, &catalog::LANES, &[], |handed| handed.lanes);
+        server.add(registry, &catalog::POSTED_CALLS, &[], |handed| handed.all.calls);
+        let kinds: [Named<Counts>; 3] = [
+            (&catalog::POSTED_VERBS, |counts| counts.verbs),
+            (&catalog::POSTED_BYTES, |counts| counts.bytes),
+            (&catalog::ROUND_TRIPS, |counts| counts.round_trips),
+        ];
+        for (definition, count) in kinds {
+            let upkeep = move |handed: &Handed| count(&handed.upkeep);
+            server.add(registry, definition, &["upkeep"], upkeep);
+            // A lane that is at its upkeep may have counted it in one place before the other.
+            let rest = move |handed: &Handed| count(&handed.all).saturating_sub(upkeep(handed));
+            server.add(registry, definition, &["transactions"], rest);
+        }
+        server.enter_snapshots(registry);
+        server
+    }
+
+    /// Another worker.
+    pub fn worker(&self) -> Worker {
+        let mut handed = self.lock();
+        handed.push(Handed::default());
+        let tallies = vec![LatencyTally::default(); self.latencies.len()];
+        Worker { server: self.clone(), number: handed.len() - 1, tallies }
+    }
+
+    fn add(
+        &self,
+        registry: &Registry,
+        definition: &'static Definition,
+        labels: &[&str],
+        read: impl Fn(&Handed) -> u64 + Send + 'static,
+    ) {
+        let server = self.clone();
+        registry.add(definition, labels, move || server.lock().iter().map(&read).sum::<u64>());
+    }
+
+    fn enter_snapshots(&self, registry: &Registry) {
+        let server = self.clone();
+        registry.add(&catalog::SNAPSHOT_AGE, &[], move || {
+            let oldest = server.lock().iter().filter_map(|handed| handed.oldest_snapshot).min();
+            oldest.map_or(0.0, |taken| clock::now().duration_since(taken).as_secs_f64())
+        });
+        let server = self.clone();
+        registry.add(&catalog::SNAPSHOT_LAG, &[], move || {
+            server.lock().iter().map(|handed| handed.snapshot_lag).max().unwrap_or(0)
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Handed>> {
+        self.handed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Worker {
+    /// Notes how long a transaction took, by the place of its type. No other thread is involved.
+    #[inline]
+    pub fn record_ns(&mut self, transaction_type: usize, latency_ns: u64) {
+        self.tallies[transaction_type].record_ns(latency_ns);
+    }
+
+    /// Hands over the latencies since the last time, and what the worker's lanes have done by now: all that it has
+    /// ever had, so that counters only grow.
+    pub fn hand_over<'a>(&mut self, lanes: impl IntoIterator<Item = LaneReading<'a>>) {
+        for (tally, histogram) in self.tallies.iter_mut().zip(&self.server.latencies) {
+            histogram.take(tally);
+        }
+        let mut handed = Handed::default();
+        lanes.into_iter().for_each(|lane| handed.add(&lane));
+        self.server.lock()[self.number] = handed;
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        for (tally, histogram) in self.tallies.iter_mut().zip(&self.server.latencies) {
+            histogram.take(tally);
+        }
+        let handed = &mut self.server.lock()[self.number];
+        (handed.lanes, handed.oldest_snapshot, handed.snapshot_lag) = (0, None, 0);
+    }
+}
+
+impl Handed {
+    fn add(&mut self, lane: &LaneReading<'_>) {
+        let LaneReading { statistics, counts, snapshot_taken, snapshot_lag } = lane;
+        self.lanes += 1;
+        for (sum, (_, read)) in self.counters.iter_mut().zip(COUNTERS) {
+            *sum += read(statistics);
+        }
+        for (sum, count) in self.aborts.iter_mut().zip(statistics.aborts) {
+            *sum += count;
+        }
+        self.all += *counts;
+        self.upkeep += Counts {
+            verbs: statistics.upkeep_verbs,
+            bytes: statistics.upkeep_bytes,
+            round_trips: statistics.upkeep_round_trips,
+            calls: 0,
+        };
+        let known = [self.oldest_snapshot, *snapshot_taken];
+        self.oldest_snapshot = known.into_iter().flatten().min();
+        self.snapshot_lag = self.snapshot_lag.max(*snapshot_lag);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn statistics(commits: u64, conflicts: u64) -> LaneStatistics {
+        let mut statistics = LaneStatistics { commits, upkeep_verbs: 2, ..Default::default() };
+        statistics.aborts[Abort::WriteConflict.index()] = conflicts;
+        statistics
+    }
+
+    fn lane(statistics: &LaneStatistics) -> LaneReading<'_> {
+        let counts = Counts { verbs: 10, bytes: 80, round_trips: 5, calls: 1 };
+        LaneReading { statistics, counts, snapshot_taken: None, snapshot_lag: 0 }
+    }
+
+    fn value(registry: &Registry, sample: &str) -> f64 {
+        let page = registry.text();
+        let line = page.lines().find_map(|line| line.strip_prefix(&format!("{sample} ")));
+        line.unwrap_or_else(|| panic!("{sample} is missing in\n{page}")).parse().expect("a number")
+    }
+
+    #[test]
+    fn workers_add_up_and_what_they_did_stays_when_they_go() {
+        let registry = Registry::new();
+        let server = ComputeServer::enter(&registry, &["payment", "delivery"]);
+        let (mut first, mut second) = (server.worker(), server.worker());
+        let (one, other) = (statistics(3, 1), statistics(4, 0));
+        first.record_ns(1, 2_000_000);
+        first.hand_over([lane(&one), lane(&other)]);
+        second.hand_over([lane(&one)]);
+        let told = |sample: &str| value(&registry, sample);
+        assert_eq!(told("namdb_commits_total"), 10.0);
+        assert_eq!(told("namdb_aborts_total{reason=\"write_conflict\"}"), 2.0);
+        assert_eq!(told("namdb_aborts_total{reason=\"user\"}"), 0.0, "all reasons are told");
+        assert_eq!(told("namdb_posted_verbs_total{work=\"upkeep\"}"), 6.0);
+        assert_eq!(told("namdb_posted_verbs_total{work=\"transactions\"}"), 24.0);
+        assert_eq!(told("namdb_posted_calls_total"), 3.0);
+        assert_eq!(told("namdb_lanes"), 3.0);
+        assert_eq!(told("namdb_transaction_seconds_count{type=\"delivery\"}"), 1.0);
+        assert_eq!(told("namdb_transaction_seconds_count{type=\"payment\"}"), 0.0);
+        second.record_ns(0, 1);
+        drop(second);
+        assert_eq!((told("namdb_commits_total"), told("namdb_lanes")), (10.0, 2.0));
+        assert_eq!(told("namdb_transaction_seconds_count{type=\"payment\"}"), 1.0);
+        first.hand_over([lane(&one), lane(&other)]);
+        assert_eq!(told("namdb_commits_total"), 10.0, "totals are handed over, not differences");
+    }
+
+    #[test]
+    fn the_worst_snapshot_is_told() {
+        let registry = Registry::new();
+        let server = ComputeServer::enter(&registry, &[]);
+        let mut worker = server.worker();
+        let idle = statistics(0, 0);
+        let told = |sample: &str| value(&registry, sample);
+        assert_eq!(told("namdb_snapshot_age_seconds"), 0.0);
+        let now = clock::now();
+        let old = LaneReading {
+            snapshot_taken: now.checked_sub(Duration::from_secs(100)),
+            snapshot_lag: 7,
+            ..lane(&idle)
+        };
+        let new = LaneReading { snapshot_taken: Some(now), snapshot_lag: 3, ..lane(&idle) };
+        worker.hand_over([old, new, lane(&idle)]);
+        assert!((100.0..200.0).contains(&told("namdb_snapshot_age_seconds")));
+        assert_eq!(told("namdb_snapshot_lag_commits"), 7.0);
+        drop(worker);
+        assert_eq!(told("namdb_snapshot_age_seconds"), 0.0);
+    }
+}

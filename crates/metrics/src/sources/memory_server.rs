@@ -1,0 +1,144 @@
+//! A memory server's numbers: counters of its polling thread, and what its services know.
+
+use crate::catalog;
+use crate::definition::Definition;
+use crate::registry::Registry;
+use fabric::identity::Admission;
+use fabric::port::ServeCounters;
+use fabric::{Counts, LocalWorld, run_now};
+use layout::NodeId;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use txn::catalog::label_name;
+use txn::server::{SERVICE_NAMES, ServiceCounts};
+
+/// What a counter of the polling thread is called, and where it stands.
+type Named = (&'static Definition, fn(&ServeCounters) -> &AtomicU64);
+
+/// A memory server whose numbers are told.
+pub struct MemoryServer {
+    /// Its world, with its region and its services.
+    pub world: Arc<LocalWorld>,
+    /// Whom it admits: knows node, size of the region, and epoch.
+    pub admission: Arc<Admission>,
+    /// What its polling thread counts.
+    pub serving: Arc<ServeCounters>,
+    /// What its services count.
+    pub services: Arc<ServiceCounts>,
+}
+
+/// Enters what every memory server has.
+pub fn enter_memory_server(registry: &Registry, server: &MemoryServer) {
+    let MemoryServer { world, admission, serving, services } = server;
+    let (node, region_bytes) = (admission.node, admission.region_bytes);
+    registry.add(&catalog::REGION_BYTES, &[], move || region_bytes);
+    let home = world.clone();
+    registry.add_many(&catalog::REGION_USED_BYTES, move |samples| {
+        used_bytes(&home, node)
+            .into_iter()
+            .for_each(|(label, bytes)| samples.put(&[&label], bytes));
+    });
+    let admission = admission.clone();
+    registry.add(&catalog::CLUSTER_EPOCH, &[], move || admission.epoch.load(Relaxed));
+    enter_services(registry, services);
+    let counters: [Named; 5] = [
+        (&catalog::SERVED_REQUESTS, |serving| &serving.requests),
+        (&catalog::POLLING_ROUNDS, |serving| &serving.rounds),
+        (&catalog::POLLING_BUSY_ROUNDS, |serving| &serving.busy_rounds),
+        (&catalog::POLLING_YIELDS, |serving| &serving.yields),
+        (&catalog::POLLING_SLEEPS, |serving| &serving.sleeps),
+    ];
+    for (definition, counter) in counters {
+        let serving = serving.clone();
+        registry.add(definition, &[], move || counter(&serving).load(Relaxed));
+    }
+}
+
+fn enter_services(registry: &Registry, services: &Arc<ServiceCounts>) {
+    for (place, name) in SERVICE_NAMES.iter().enumerate() {
+        let services = services.clone();
+        registry.add(&catalog::SERVED_CALLS, &[name], move || services.calls[place].load(Relaxed));
+    }
+    let mover = services.mover.clone();
+    registry.add(&catalog::MOVED_VERSIONS, &[], move || mover.moved.load(Relaxed));
+    let mover = services.mover.clone();
+    registry.add(&catalog::DROPPED_VERSIONS, &[], move || mover.dropped.load(Relaxed));
+}
+
+/// Enters a fabric that the server is reached by: what its processor carried out for callers, and how many of
+/// those there are.
+pub fn enter_fabric(
+    registry: &Registry,
+    fabric: &str,
+    counts: impl Fn() -> Counts + Send + Clone + 'static,
+    connections: impl Fn() -> u64 + Send + 'static,
+) {
+    let (verbs, bytes) = (counts.clone(), counts);
+    registry.add(&catalog::SERVED_VERBS, &[fabric], move || verbs().verbs);
+    registry.add(&catalog::SERVED_BYTES, &[fabric], move || bytes().bytes);
+    registry.add(&catalog::CONNECTIONS, &[fabric], connections);
+}
+
+/// Asks the server's own service, which knows at once; none where it has no such service.
+fn used_bytes(world: &Arc<LocalWorld>, node: NodeId) -> Vec<(String, u64)> {
+    let usage = run_now(memory::extent::usage(&world.endpoint(), node)).unwrap_or_default();
+    usage.into_iter().map(|part| (label_name(part.label), part.bytes)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fabric::WorldConfig;
+    use layout::RegionId;
+    use memory::Label;
+    use memory::extent::allocate_extent;
+    use txn::server::counted_services;
+
+    #[test]
+    fn a_memory_server_tells_what_it_holds_and_does() {
+        let bytes = 16 << 20;
+        let world = LocalWorld::new(&WorldConfig { server_bytes: vec![bytes], seed: 1 });
+        let world = world.expect("memory");
+        let services = Arc::new(ServiceCounts::default());
+        for (id, service) in counted_services(RegionId(0), bytes, &services) {
+            world.register(NodeId(0), id, service);
+        }
+        let env = world.endpoint();
+        for (size, label) in [(8192, Label(0)), (4096, Label(4)), (4096, Label(4))] {
+            run_now(allocate_extent(&env, NodeId(0), size, label)).expect("there is room");
+        }
+        let admission = Admission {
+            node: NodeId(0),
+            cluster: 1,
+            server: 2,
+            key: 3,
+            region_bytes: bytes,
+            program: "1.0".to_owned(),
+            epoch: AtomicU64::new(5),
+        };
+        let serving = Arc::new(ServeCounters::default());
+        serving.sleeps.store(9, Relaxed);
+        let registry = Registry::new();
+        let server = MemoryServer { world, admission: Arc::new(admission), serving, services };
+        enter_memory_server(&registry, &server);
+        let counts = || Counts { verbs: 3, bytes: 40, round_trips: 0, calls: 1 };
+        enter_fabric(&registry, "tcp", counts, || 2);
+        let page = registry.text();
+        for line in [
+            "namdb_region_bytes 16777216\n",
+            "namdb_region_used_bytes{label=\"system\"} 8192\n",
+            "namdb_region_used_bytes{label=\"table 3\"} 8192\n",
+            "namdb_cluster_epoch 5\n",
+            // That of the scrape itself, too.
+            "namdb_served_calls_total{service=\"extents\"} 4\n",
+            "namdb_served_calls_total{service=\"tree\"} 0\n",
+            "namdb_overflow_versions_moved_total 0\n",
+            "namdb_polling_sleeps_total 9\n",
+            "namdb_polling_rounds_total 0\n",
+            "namdb_served_bytes_total{fabric=\"tcp\"} 40\n",
+            "namdb_connections{fabric=\"tcp\"} 2\n",
+        ] {
+            assert!(page.contains(line), "{line} is missing in\n{page}");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Where the numbers of servers come from, so that each kind of server enters them with a call.
+
+mod compute_server;
+mod memory_server;
+
+pub use compute_server::{ComputeServer, LaneReading, Worker};
+pub use memory_server::{MemoryServer, enter_fabric, enter_memory_server};

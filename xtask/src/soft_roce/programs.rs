@@ -14,9 +14,12 @@ const ENVIRONMENT: &str = "export NAMDB_SOFT_ROCE=1 RUST_BACKTRACE=1\n";
 pub fn build(root: &Path) -> Result<String> {
     let fabric = built(root, &["test", "--no-run", "-p", "fabric", "--test", "verbs"], "verbs")?;
     let suite = built(root, &["build", "-p", "suite", "--bin", "suite"], "suite")?;
+    let database = ["build", "-p", "workload", "--example", "over_verbs"];
+    let database = built(root, &database, "over_verbs")?;
     let lines = [
         format!("{} --color=never --test-threads=1", quoted(&fabric)),
         format!("{} --fabric verbs", quoted(&suite)),
+        format!("{} alone", quoted(&database)),
     ];
     Ok(script(root, &lines))
 }

@@ -10,18 +10,31 @@ use crate::process;
 /// Tests are told that they run in a guest, and so that a device has to be there.
 const ENVIRONMENT: &str = "export NAMDB_SOFT_ROCE=1 RUST_BACKTRACE=1\n";
 
-/// Builds the programs, and returns the script that runs them in one guest, which speaks to itself.
-pub fn build(root: &Path) -> Result<String> {
+/// The scripts of all guests.
+pub struct Scripts {
+    /// For one guest, which speaks to itself.
+    pub alone: String,
+    /// For two, which speak to each other: memory servers in the first, the compute server in the second.
+    pub pair: [String; 2],
+}
+
+/// Where memory servers listen in the first of two guests.
+const SERVERS: &str = "10.9.0.1:7471 10.9.0.1:7472";
+
+/// Builds the programs.
+pub fn build(root: &Path) -> Result<Scripts> {
     let fabric = built(root, &["test", "--no-run", "-p", "fabric", "--test", "verbs"], "verbs")?;
     let suite = built(root, &["build", "-p", "suite", "--bin", "suite"], "suite")?;
     let database = ["build", "-p", "workload", "--example", "over_verbs"];
-    let database = built(root, &database, "over_verbs")?;
-    let lines = [
+    let database = quoted(&built(root, &database, "over_verbs")?);
+    let alone = [
         format!("{} --color=never --test-threads=1", quoted(&fabric)),
         format!("{} --fabric verbs", quoted(&suite)),
-        format!("{} alone", quoted(&database)),
+        format!("{database} alone"),
     ];
-    Ok(script(root, &lines))
+    let pair = ["serve", "work"];
+    let pair = pair.map(|role| script(root, &[format!("{database} {role} {SERVERS}")]));
+    Ok(Scripts { alone: script(root, &alone), pair })
 }
 
 /// The script that runs one program of the host.

@@ -1,6 +1,7 @@
 //! The proof that the protocol is right, as far as running it under every kind of hostility can give one.
 //!
-//! [`litmus`] has the anomalies, one by one, and [`threads`] has them on real memory; [`random`] mixes
+//! [`litmus`] has the anomalies, one by one, and [`threads`] has them on real memory, its own and that of other
+//! processes ([`processes`]); [`random`] mixes
 //! everything, [`contents`] more rows; [`catalog`] has changes of the catalog side by side, [`filling`] indexes
 //! that are made over tables in use; [`killed`] and [`dropped`] end compute servers and futures half way,
 //! [`lost`] takes the memory of a server.
@@ -19,5 +20,6 @@ mod litmus;
 mod lost;
 mod mutants;
 mod played;
+mod processes;
 mod random;
 mod threads;

@@ -1,6 +1,7 @@
-//! Litmus tests with threads of this machine. Each anomaly has two to four threads that run into it if
+//! Litmus tests with threads of this machine, on memory of this process and of two others. Each anomaly has two to four threads that run into it if
 //! anything can, round after round; each round is judged as a whole by what its transactions saw.
 
+use crate::processes::Processes;
 use crate::support::history::{Execution, cycle, shared_groups, violations};
 use crate::support::program::{KEY_MAX, Program, Step, Tables, execute};
 use crate::support::{STORAGES, index, table};
@@ -42,15 +43,24 @@ impl Litmus {
         let _all_of_them = PROCESSORS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         for storage in STORAGES {
             for isolation in [Isolation::Snapshot, Isolation::Serializable] {
-                self.run(storage, isolation);
+                let config =
+                    OpenConfig { servers: 2, server_bytes: 64 << 20, ..OpenConfig::default() };
+                let database = open(&config).expect("memory");
+                self.run(&database, "local", storage, isolation);
+                let (_servers, database) = Processes::start();
+                self.run(&database, "shm", storage, isolation);
             }
         }
     }
 
     /// Runs rounds for a while, and until transactions have met.
-    fn run(&self, storage: Storage, isolation: Isolation) {
-        let config = OpenConfig { servers: 2, server_bytes: 64 << 20, ..OpenConfig::default() };
-        let database = open(&config).expect("memory");
+    fn run(
+        &self,
+        database: &Database<LocalEnv>,
+        fabric: &str,
+        storage: Storage,
+        isolation: Isolation,
+    ) {
         let indexes = self.index.map(|(kind, unique)| index(kind, unique)).into_iter().collect();
         let table = run_now(database.create_table(table("t", storage, indexes))).expect("created");
         let by_group = database.index("t", "by_group");
@@ -81,7 +91,10 @@ impl Litmus {
                     &Program::reading_all(),
                 )));
                 met += usize::from(have_met(&history));
-                let context = format!("{}, {storage:?}, {isolation:?}, round {round}", self.name);
+                let context = format!(
+                    "{} over {fabric}, {storage:?}, {isolation:?}, round {round}",
+                    self.name
+                );
                 self.judge(&history, isolation, &context);
             }
         });

@@ -1,0 +1,110 @@
+//! Memory servers in a process of their own, whose memory this one shares: this program, started again.
+
+use fabric::shm::{ConnectConfig, ShmPort, connect};
+use fabric::{
+    Admission, Hello, LocalEnv, LocalWorld, Patience, Port, ServeCounters, ServerConfig, Sharing,
+    port, run_now,
+};
+use layout::{NodeId, RegionId};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use txn::server::services;
+use txn::{Database, DatabaseConfig};
+
+const SERVERS: u16 = 2;
+const SERVER_BYTES: u64 = 64 << 20;
+/// What a memory server says when it listens.
+const READY: &str = "[ready]";
+/// The environment variables in which a memory server finds the folder and its number.
+const FOLDER: &str = "NAMDB_TEST_FOLDER";
+const NUMBER: &str = "NAMDB_TEST_NUMBER";
+
+fn admission(node: NodeId) -> Admission {
+    Admission {
+        node,
+        cluster: 1,
+        server: 2,
+        key: 3,
+        region_bytes: SERVER_BYTES,
+        program: "tests".to_owned(),
+        epoch: 1.into(),
+    }
+}
+
+/// A memory server when this program was started again as one, until it is killed; nothing when it runs the tests.
+#[test]
+fn memory_server() {
+    let (Ok(folder), Ok(number)) = (std::env::var(FOLDER), std::env::var(NUMBER)) else { return };
+    let node = NodeId(number.parse().expect("a number"));
+    let sharing = Sharing::File;
+    let config =
+        ServerConfig { node, server_count: SERVERS, bytes: SERVER_BYTES, sharing, seed: 1 };
+    let (world, _) = LocalWorld::memory_server(&config).expect("little memory");
+    for (id, service) in services(RegionId(node.0), SERVER_BYTES) {
+        world.register(node, id, service);
+    }
+    let port = ShmPort::new(Path::new(&folder), Arc::new(admission(node)), &world);
+    let mut ports: [Box<dyn Port>; 1] = [Box::new(port.expect("a free place"))];
+    println!("{READY}");
+    std::io::stdout().flush().expect("somebody reads");
+    let (stop, counters) = (AtomicBool::new(false), ServeCounters::default());
+    port::serve(&mut ports, &stop, Patience::default(), &counters);
+}
+
+/// Memory servers, killed with their owner.
+pub struct Processes {
+    folder: PathBuf,
+    children: Vec<Child>,
+}
+
+impl Processes {
+    /// Two of them with an empty database, as this process sees it.
+    pub fn start() -> (Self, Database<LocalEnv>) {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Relaxed);
+        let name = format!("namdb-litmus-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let mut processes = Self { folder, children: Vec::new() };
+        (0..SERVERS).for_each(|number| processes.add(number));
+        let hello = |number| {
+            let Admission { node, cluster, server, key, program, .. } = admission(NodeId(number));
+            let process = std::process::id();
+            let (epoch, caller, endpoint) = (1, process.into(), 0);
+            Hello { node, cluster, epoch, server, key, caller, endpoint, process, program }
+        };
+        let config = ConnectConfig::new(&processes.folder, (0..SERVERS).map(hello).collect());
+        let world = connect(&config).expect("they have just started");
+        let nodes = (0..SERVERS).map(NodeId).collect();
+        let database = Database::create(world.endpoint(), nodes, DatabaseConfig::default());
+        (processes, run_now(database).expect("empty servers"))
+    }
+
+    fn add(&mut self, number: u16) {
+        let own = std::env::current_exe().expect("a running program has a file");
+        let mut command = Command::new(own);
+        command.args(["--exact", "processes::memory_server", "--nocapture", "--test-threads=1"]);
+        command.env(FOLDER, &self.folder).env(NUMBER, number.to_string());
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("it can be started again");
+        let output = child.stdout.take().expect("a pipe");
+        self.children.push(child);
+        let mut lines = BufReader::new(output).lines();
+        // The line stands behind what the test harness says.
+        let is_ready = lines.any(|line| line.is_ok_and(|line| line.ends_with(READY)));
+        assert!(is_ready, "memory server {number} has ended");
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            // It may have ended.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        // What cannot be removed is in nobody's way.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}

@@ -1,16 +1,22 @@
 //! Litmus tests: each anomaly has a few tiny transactions that run into it if anything can, in thousands
-//! of hostile worlds. What must never be is asserted; what snapshot isolation allows must be seen.
+//! of hostile worlds, and by the lanes of an engine thread over TCP. What must never be is asserted; what snapshot
+//! isolation allows must be seen.
 
 use crate::support::cluster::Cluster;
 use crate::support::history::{Execution, Observation, cycle, shared_groups, violations};
+use crate::support::network::Network;
 use crate::support::program::{KEY_MAX, Program, Step};
 use crate::support::{STORAGES, index, table};
 use layout::{IndexKind, Storage};
 use sim::SimConfig;
-use txn::{DatabaseConfig, Isolation, Outcome};
+use txn::{DatabaseConfig, Isolation, Outcome, TableSpec};
 
 /// Seeds per storage, isolation and kind of memory.
 const SEEDS: u64 = 100;
+/// Runs over TCP per storage and isolation; more, up to the second number, until what the test is about happens.
+const NETWORK_RUNS: std::ops::Range<u64> = 10..2000;
+/// A round trip over TCP takes so many times as long as one of the simulated worlds.
+const NETWORK_SLOWNESS: u64 = 20;
 
 /// A few transactions that run at once.
 struct Litmus {
@@ -37,11 +43,31 @@ impl Litmus {
         let config = SimConfig::hostile(seed).named(name);
         let servers = 1 + (seed % 2) as u16;
         let cluster = Cluster::<COHERENT>::new(config, servers, DatabaseConfig::default());
+        let tables = cluster.create(self.table("t", storage));
+        let (setup, sessions) = (self.setup(), self.programs(isolation, 1));
+        let history = cluster.run(tables, &setup, &sessions);
+        self.judge(&history, isolation, &cluster.world.identity());
+        cluster.check();
+        history
+    }
+
+    fn table(&self, name: &str, storage: Storage) -> TableSpec {
         let indexes = self.index.map(|(kind, unique)| index(kind, unique)).into_iter().collect();
-        let tables = cluster.create(table("t", storage, indexes));
-        let setup =
-            Program { retries: 100, ..Program::new(900, Isolation::Snapshot, self.setup.clone()) };
+        table(name, storage, indexes)
+    }
+
+    fn setup(&self) -> Program {
+        Program { retries: 100, ..Program::new(900, Isolation::Snapshot, self.setup.clone()) }
+    }
+
+    /// What each session runs, with pauses so many times as long.
+    fn programs(&self, isolation: Isolation, slowness: u64) -> Vec<Vec<Program>> {
         let program = |(number, steps): (usize, &Vec<Step>)| {
+            let slow = |step: &Step| match step {
+                Step::Pause(up_to_ns) => Step::Pause(up_to_ns * slowness),
+                other => other.clone(),
+            };
+            let steps: Vec<Step> = steps.iter().map(slow).collect();
             // A pause at the start is a transaction of its own, so that the session begins later.
             let late = usize::from(matches!(steps.first(), Some(Step::Pause(_))));
             let (pause, steps) = steps.split_at(late);
@@ -51,18 +77,44 @@ impl Litmus {
                 Program { retries, ..Program::new(number as i64, isolation, steps.to_vec()) };
             if late > 0 { vec![waiting, program] } else { vec![program] }
         };
-        let sessions: Vec<_> = self.sessions.iter().enumerate().map(program).collect();
-        let history = cluster.run(tables, &setup, &sessions);
-        let identity = cluster.world.identity();
-        assert_eq!(violations(&history), Vec::<String>::new(), "{identity}");
+        self.sessions.iter().enumerate().map(program).collect()
+    }
+
+    fn judge(&self, history: &[Execution], isolation: Isolation, identity: &str) {
+        assert_eq!(violations(history), Vec::<String>::new(), "{identity}");
         if isolation == Isolation::Serializable {
-            assert_eq!(cycle(&history), None, "{identity}");
+            assert_eq!(cycle(history), None, "{identity}");
         }
         if self.index.is_some_and(|(_, unique)| unique) {
-            assert_eq!(shared_groups(&history), Vec::<String>::new(), "{identity}");
+            assert_eq!(shared_groups(history), Vec::<String>::new(), "{identity}");
         }
-        cluster.check();
-        history
+    }
+
+    /// Runs over TCP, and goes on while `happened` is true of none and `must_happen`; answers of how many it was.
+    fn count_over_tcp(
+        &self,
+        isolation: Isolation,
+        must_happen: bool,
+        happened: impl Fn(&[Execution]) -> bool,
+    ) -> usize {
+        let mut count = 0;
+        for storage in STORAGES {
+            let network = Network::new();
+            let programs = self.programs(isolation, NETWORK_SLOWNESS);
+            for run in 0..NETWORK_RUNS.end {
+                if run >= NETWORK_RUNS.start && (count > 0 || !must_happen) {
+                    break;
+                }
+                let tables = network.create(self.table(&format!("t{run}"), storage));
+                let history = network.run(tables, &self.setup(), &programs);
+                let name = self.name;
+                let identity = format!("{name} over TCP, {storage:?}, {isolation:?}, run {run}");
+                self.judge(&history, isolation, &identity);
+                count += usize::from(happened(&history));
+            }
+            network.check();
+        }
+        count
     }
 
     /// Runs all seeds in all worlds; answers in how many runs `happened` was true.
@@ -82,6 +134,8 @@ impl Litmus {
         for isolation in [Isolation::Snapshot, Isolation::Serializable] {
             let count = self.count(isolation, &happened);
             assert!(count > 0, "{}, {isolation:?}: the transactions never met", self.name);
+            let count = self.count_over_tcp(isolation, true, &happened);
+            assert!(count > 0, "{}, {isolation:?}: they never met over TCP", self.name);
         }
     }
 
@@ -90,6 +144,10 @@ impl Litmus {
         let count = self.count(Isolation::Snapshot, &anomaly);
         assert!(count > 0, "{}: the test cannot see the anomaly", self.name);
         assert_eq!(self.count(Isolation::Serializable, &anomaly), 0, "{}", self.name);
+        let count = self.count_over_tcp(Isolation::Snapshot, true, &anomaly);
+        assert!(count > 0, "{}: the test cannot see the anomaly over TCP", self.name);
+        let count = self.count_over_tcp(Isolation::Serializable, false, &anomaly);
+        assert_eq!(count, 0, "{} over TCP", self.name);
     }
 }
 

@@ -14,9 +14,11 @@ use txn::{DatabaseConfig, Isolation, Outcome, TableSpec};
 /// Seeds per storage, isolation and kind of memory.
 const SEEDS: u64 = 100;
 /// Runs over TCP per storage and isolation; more, up to the second number, until what the test is about happens.
-const NETWORK_RUNS: std::ops::Range<u64> = 10..2000;
+const NETWORK_RUNS: std::ops::Range<u64> = 10..1000;
 /// A round trip over TCP takes so many times as long as one of the simulated worlds.
 const NETWORK_SLOWNESS: u64 = 20;
+/// Lanes of a thread begin in turns; over TCP each waits up to so long first, so that any may be ahead.
+const NETWORK_HEAD_START_NS: u64 = 1_000_000;
 
 /// A few transactions that run at once.
 struct Litmus {
@@ -100,7 +102,10 @@ impl Litmus {
         let mut count = 0;
         for storage in STORAGES {
             let network = Network::new();
-            let programs = self.programs(isolation, NETWORK_SLOWNESS);
+            let head_start = Step::Pause(NETWORK_HEAD_START_NS);
+            let head_start = Program::new(901, Isolation::Snapshot, vec![head_start]);
+            let mut programs = self.programs(isolation, NETWORK_SLOWNESS);
+            programs.iter_mut().for_each(|session| session.insert(0, head_start.clone()));
             for run in 0..NETWORK_RUNS.end {
                 if run >= NETWORK_RUNS.start && (count > 0 || !must_happen) {
                     break;

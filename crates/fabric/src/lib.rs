@@ -25,6 +25,7 @@ pub mod identity;
 pub mod local;
 pub mod patience;
 pub mod port;
+pub mod random;
 #[allow(unsafe_code)]
 mod raw;
 pub mod remote;

@@ -1,25 +1,22 @@
 //! The world's dice: small, fast, and the same on every machine.
 
-/// SplitMix64 [Steele, Lea, Flood 2014].
-#[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
+use fabric::random::SplitMix64;
 
-const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+/// A stream of numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
     /// A stream of its own for each pair of seed and purpose.
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
-        let mut random = Self(seed ^ stream.wrapping_mul(0xd1b5_4a32_d192_ed03));
+        let mut random = Self(SplitMix64::new(seed ^ stream.wrapping_mul(0xd1b5_4a32_d192_ed03)));
         random.next();
         random
     }
 
     #[inline]
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(GAMMA);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
+        self.0.draw()
     }
 
     /// A number from 0 to `most`, both included.

@@ -1,5 +1,7 @@
 //! Random numbers and texts that follow from a seed alone.
 
+use fabric::random::{SplitMix64, step};
+
 /// A generator: xoshiro256** [Blackman, Vigna 2018], seeded through SplitMix64 [Steele, Lea, Flood 2014].
 #[derive(Clone, Debug)]
 pub struct Random {
@@ -12,16 +14,15 @@ const LETTERS_AND_DIGITS: &[u8; 62] =
 impl Random {
     /// The generator of a seed.
     pub fn new(seed: u64) -> Self {
-        let mut seed = seed;
-        Self { state: std::array::from_fn(|_| split_mix(&mut seed)) }
+        let mut seed = SplitMix64::new(seed);
+        Self { state: std::array::from_fn(|_| seed.draw()) }
     }
 
     /// The generator of one of many independent streams of a seed, such as one row of one table. A row
     /// that has its own stream looks the same whoever loads it, and however often.
     pub fn stream(seed: u64, stream: u32, item: u64) -> Self {
-        let mut state = seed ^ u64::from(stream).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        let mut state = split_mix(&mut state) ^ item;
-        Self::new(split_mix(&mut state))
+        let (_, of_stream) = step(seed ^ u64::from(stream).wrapping_mul(0xd6e8_feb8_6659_fd93));
+        Self::new(step(of_stream ^ item).1)
     }
 
     /// Any 64 bits.
@@ -89,13 +90,6 @@ impl Random {
             elements.swap(last, self.below(last as u64 + 1) as usize);
         }
     }
-}
-
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::env::{Env, Fabric, FailurePoint};
 use crate::error::{CallError, FabricError};
 use crate::local::execute::execute;
 use crate::local::world::LocalWorld;
+use crate::random::step;
 use crate::raw::prefetch_words;
 use crate::service::ServiceId;
 use layout::{GlobalPtr, NodeId, RegionId};
@@ -121,14 +122,12 @@ impl Env for LocalEnv {
         std::thread::yield_now();
     }
 
-    /// SplitMix64 [Steele, Lea, Flood 2014]: one addition and a mix, no state to share.
+    /// Without sharing: endpoints have a state each.
     #[inline]
     fn random(&self) -> u64 {
-        let state = self.own.random.load(Relaxed).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let (state, number) = step(self.own.random.load(Relaxed));
         self.own.random.store(state, Relaxed);
-        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
+        number
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + 'static) {

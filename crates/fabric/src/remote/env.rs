@@ -4,6 +4,7 @@ use crate::batch::Batch;
 use crate::counters::Counters;
 use crate::env::{Env, Fabric, FailurePoint};
 use crate::error::{CallError, FabricError};
+use crate::random::step;
 use crate::remote::engine::Shared;
 use crate::remote::timers::TimerId;
 use crate::remote::transport::{Call, Outcome, Ticket, Transport};
@@ -52,13 +53,10 @@ impl<T: Transport> RemoteEnv<T> {
         Flying { shared, ticket: Some(ticket) }
     }
 
-    /// SplitMix64 [Steele, Lea, Flood 2014].
     fn draw(&self) -> u64 {
-        let state = self.0.shared.seed.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let (state, number) = step(self.0.shared.seed.get());
         self.0.shared.seed.set(state);
-        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
+        number
     }
 }
 

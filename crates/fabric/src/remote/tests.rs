@@ -195,15 +195,24 @@ fn tasks_that_were_woken_when_the_main_future_ended_go_on_with_the_next_one() {
     let engine = engine(1);
     let env = engine.endpoint();
     let rounds = Rc::new(Cell::new(0));
-    for _ in 0..3 {
-        let (lane, rounds) = (env.clone(), rounds.clone());
-        env.spawn(async move {
-            for _ in 0..10 {
-                lane.yield_now().await;
-                rounds.set(rounds.get() + 1);
-            }
-        });
-    }
+    let mut is_first = true;
+    engine.block_on(std::future::poll_fn(|context| {
+        if !std::mem::take(&mut is_first) {
+            return Poll::Ready(());
+        }
+        // It is woken before the tasks, so that it ends ahead of them in the next turn.
+        context.waker().wake_by_ref();
+        for _ in 0..3 {
+            let (lane, rounds) = (env.clone(), rounds.clone());
+            env.spawn(async move {
+                for _ in 0..10 {
+                    lane.yield_now().await;
+                    rounds.set(rounds.get() + 1);
+                }
+            });
+        }
+        Poll::Pending
+    }));
     // Each ends in a turn in which the tasks are awake, too.
     for _ in 0..12 {
         engine.block_on(env.yield_now());

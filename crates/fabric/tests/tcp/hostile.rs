@@ -1,8 +1,9 @@
 //! Callers that send garbage, or do not read: they lose their own connection, and nobody else notices.
 
 use crate::support::{
-    BATCH, DONE, REFUSED, Server, answer, at, bytes, config, engine, kind, request,
+    BATCH, DONE, OUT_OF_RANGE, REFUSED, Server, answer, at, bytes, config, engine, kind, request,
 };
+use fabric::random::SplitMix64;
 use fabric::{Batch, Engine, Fabric, TcpTransport};
 use layout::region::HEADER_BYTES;
 use std::io::{Read, Write};
@@ -10,15 +11,16 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// SplitMix64 [Steele, Lea, Flood 2014].
-struct Random(u64);
+/// Frames and their parts, by chance.
+struct Random(SplitMix64);
 
 impl Random {
+    fn new(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
+    }
+
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
+        self.0.draw()
     }
 
     fn below(&mut self, bound: u64) -> u64 {
@@ -113,7 +115,7 @@ fn send(server: &Server, endpoint: u64, sent: &[u8]) -> bool {
 fn random_and_damaged_frames_end_their_own_connection_only() {
     let server = Server::start(0, 1);
     let engine = engine(config(&[&server]));
-    let mut random = Random(0x7463_7021);
+    let mut random = Random::new(0x7463_7021);
     let (mut kept, mut ended) = (0, 0);
     for round in 0..3000 {
         let mut sent = Vec::new();
@@ -140,7 +142,7 @@ fn random_and_damaged_frames_end_their_own_connection_only() {
 fn bytes_that_are_no_frames_end_their_own_connection_only() {
     let server = Server::start(0, 1);
     let engine = engine(config(&[&server]));
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     for round in 0..300 {
         let sent: Vec<u8> = (0..random.below(2000)).map(|_| random.next() as u8).collect();
         assert!(!send(&server, 1, &sent) || sent.len() < 8);
@@ -167,6 +169,27 @@ fn frames_that_are_too_large_or_too_small_are_refused() {
         assert_eq!(kind(&answer), REFUSED, "{words} words");
         assert_eq!(stream.read(&mut [0]).ok(), Some(0), "it closes");
     }
+}
+
+#[test]
+fn verbs_to_another_servers_region_are_out_of_range() {
+    const WRITE_WORD: u64 = 3 | 1 << 36;
+    let server = Server::start(0, 2);
+    let mut stream = server.raw(1);
+    let inside = at(0, 9).word();
+    // Each would be a write into the server's own region if only the offset counted, or its whole words.
+    for (number, target) in [at(1, 9).word(), at(77, 9).word(), inside + 1].into_iter().enumerate()
+    {
+        let body = [WRITE_WORD, inside, 5, WRITE_WORD, target, 6];
+        let frame = request(BATCH, &server, number as u64, &body);
+        stream.write_all(&bytes(&frame)).expect("the server reads");
+        let answer = answer(&mut stream).expect("it is answered");
+        assert_eq!((kind(&answer), &answer[2..]), (OUT_OF_RANGE, &[target, 1][..]));
+    }
+    let frame = request(BATCH, &server, 9, &[1 | 1 << 36, inside]);
+    stream.write_all(&bytes(&frame)).expect("the server reads");
+    let answer = answer(&mut stream).expect("the connection is as good as before");
+    assert_eq!((kind(&answer), &answer[2..]), (DONE, &[5][..]));
 }
 
 #[test]

@@ -200,5 +200,6 @@ pub fn kind(answer: &[u64]) -> u64 {
 pub const BATCH: u64 = 1;
 pub const CALL: u64 = 2;
 pub const DONE: u64 = 3;
+pub const OUT_OF_RANGE: u64 = 4;
 pub const ANSWERED: u64 = 5;
 pub const REFUSED: u64 = 6;

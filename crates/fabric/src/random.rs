@@ -1,0 +1,46 @@
+//! SplitMix64 [Steele, Lea, Flood 2014]: one addition and a mix, the same numbers on every machine.
+
+/// What is added to the state for each number.
+const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A generator.
+#[derive(Clone, Debug)]
+pub struct SplitMix64(u64);
+
+impl SplitMix64 {
+    /// The generator that begins with this state.
+    pub const fn new(state: u64) -> Self {
+        Self(state)
+    }
+
+    /// The next number.
+    #[inline]
+    pub fn draw(&mut self) -> u64 {
+        let (state, number) = step(self.0);
+        self.0 = state;
+        number
+    }
+}
+
+/// The state that follows, and the number that is drawn with it: for those who keep the state elsewhere.
+#[inline]
+pub const fn step(state: u64) -> (u64, u64) {
+    let state = state.wrapping_add(GAMMA);
+    let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (state, mixed ^ mixed >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_are_those_of_the_reference() {
+        let mut random = SplitMix64::new(1_234_567);
+        let numbers = [(); 3].map(|()| random.draw());
+        let reference =
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
+        assert_eq!(numbers, reference);
+    }
+}

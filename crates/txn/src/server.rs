@@ -4,23 +4,21 @@ use fabric::{Env, Reply, Service, ServiceId};
 use index::tree::{NodeAllocator, TREE_SERVICE, TreeService};
 use layout::{GlobalPtr, RegionId, WORD_BYTES};
 use memory::{AllocateError, CATALOG_SERVICE, CatalogService, EXTENT_SERVICE, ExtentService};
-use memory::{Extents, Label, MOVER_SERVICE, MoverCounts, MoverService};
+use memory::{Extents, Label, MOVER_SERVICE, MoverCounts, MoverService, Usage};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// The services of a memory server whose region has `bytes` bytes, each with the number that it is called by.
 pub fn services<E: Env>(region: RegionId, bytes: u64) -> [(ServiceId, Arc<dyn Service<E>>); 4] {
-    services_over(region, bytes, Arc::default())
+    services_over(Arc::new(Extents::new(region, bytes)), Arc::default())
 }
 
-/// As [`services`], with calls and moved versions counted.
+/// Those of [`services`], with calls and moved versions counted.
 pub fn counted_services<E: Env>(
-    region: RegionId,
-    bytes: u64,
     counts: &Arc<ServiceCounts>,
 ) -> [(ServiceId, Arc<dyn Service<E>>); 4] {
-    let services = services_over(region, bytes, counts.mover.clone());
+    let services = services_over(counts.extents.clone(), counts.mover.clone());
     let mut places = 0..services.len();
     services.map(|(id, service)| {
         let place = places.next().expect("there is one for each");
@@ -31,11 +29,9 @@ pub fn counted_services<E: Env>(
 }
 
 fn services_over<E: Env>(
-    region: RegionId,
-    bytes: u64,
+    extents: Arc<Extents>,
     mover: Arc<MoverCounts>,
 ) -> [(ServiceId, Arc<dyn Service<E>>); 4] {
-    let extents = Arc::new(Extents::new(region, bytes));
     let inner = Arc::new(InnerNodes::new(extents.clone()));
     [
         (EXTENT_SERVICE, Arc::new(ExtentService(extents.clone()))),
@@ -45,13 +41,26 @@ fn services_over<E: Env>(
     ]
 }
 
-/// What the services of a memory server have done. Any thread may look.
-#[derive(Debug, Default)]
+/// What the services of a memory server have done, and what they have handed out. Any thread may look.
 pub struct ServiceCounts {
     /// Calls that were handled, in the order of [`SERVICE_NAMES`]; a repeated call is handled once.
     pub calls: [AtomicU64; SERVICE_NAMES.len()],
     /// What the mover has done.
     pub mover: Arc<MoverCounts>,
+    extents: Arc<Extents>,
+}
+
+impl ServiceCounts {
+    /// Nothing yet, of a region of `bytes` bytes.
+    pub fn new(region: RegionId, bytes: u64) -> Self {
+        let extents = Arc::new(Extents::new(region, bytes));
+        Self { calls: Default::default(), mover: Arc::default(), extents }
+    }
+
+    /// Bytes of the region that are handed out, by label.
+    pub fn usage(&self) -> Vec<Usage> {
+        self.extents.usage()
+    }
 }
 
 /// The services in reports.

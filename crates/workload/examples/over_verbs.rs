@@ -134,7 +134,7 @@ struct UntilDeserted {
 impl Port for UntilDeserted {
     fn serve(&mut self) -> usize {
         let requests = self.port.serve();
-        let callers = self.port.caller_count();
+        let callers = self.port.callers().connection_count();
         self.has_served |= callers > 0;
         if self.has_served && callers == 0 {
             self.stop.store(true, Ordering::Relaxed);

@@ -20,17 +20,21 @@ pub struct Scripts {
 
 /// Where memory servers listen in the first of two guests.
 const SERVERS: &str = "10.9.0.1:7471 10.9.0.1:7472";
+/// What the program runs in one guest.
+const DATABASE: &str = include_str!("database.sh");
 
 /// Builds the programs.
 pub fn build(root: &Path) -> Result<Scripts> {
     let fabric = built(root, &["test", "--no-run", "-p", "fabric", "--test", "verbs"], "verbs")?;
     let suite = built(root, &["build", "-p", "suite", "--bin", "suite"], "suite")?;
+    let namdb = built(root, &["build", "-p", "namdb", "--bin", "namdb"], "namdb")?;
     let database = ["build", "-p", "workload", "--example", "over_verbs"];
     let database = quoted(&built(root, &database, "over_verbs")?);
     let alone = [
         format!("{} --color=never --test-threads=1", quoted(&fabric)),
         format!("{} --fabric verbs", quoted(&suite)),
-        format!("{database} alone"),
+        format!("NAMDB={}", quoted(&namdb)),
+        DATABASE.to_owned(),
     ];
     let pair = ["serve", "work"];
     let pair = pair.map(|role| script(root, &[format!("{database} {role} {SERVERS}")]));

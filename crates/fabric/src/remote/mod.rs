@@ -3,6 +3,7 @@
 //! [`Engine`] runs the tasks of one thread, [`RemoteEnv`] is what protocols see of it, and a [`Transport`]
 //! moves batches and calls. Nothing here is shared between threads but wakers.
 
+pub(crate) mod bell;
 mod engine;
 mod env;
 mod flights;

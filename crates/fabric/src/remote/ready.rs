@@ -1,33 +1,23 @@
 //! Which tasks may go on; the only part of an engine that other threads touch.
 
-use rustix::event::{EventfdFlags, eventfd};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use crate::remote::bell::Bell;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Wake, Waker};
-
-/// What is written to ring, in an order of bytes in which it is a number above zero everywhere.
-const RING: [u8; 8] = [1; 8];
 
 /// The queue of tasks that were woken, and the bell that wakes a sleeping engine.
 pub(super) struct Ready {
     queue: Mutex<Vec<u32>>,
     /// Tasks in the queue, so that an engine that turns takes no lock.
     length: AtomicUsize,
-    /// The engine sleeps, or is about to: whoever wakes a task rings.
-    is_asleep: AtomicBool,
-    bell: OwnedFd,
+    /// Whoever wakes a task rings.
+    bell: Bell,
 }
 
 impl Ready {
     pub(super) fn new() -> std::io::Result<Arc<Self>> {
-        let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
-        Ok(Arc::new(Self {
-            queue: Mutex::default(),
-            length: 0.into(),
-            is_asleep: false.into(),
-            bell,
-        }))
+        Ok(Arc::new(Self { queue: Mutex::default(), length: 0.into(), bell: Bell::new()? }))
     }
 
     /// A waker of the task at `place`, to be kept for all tasks that will ever be there.
@@ -41,10 +31,7 @@ impl Ready {
         queue.push(place);
         self.length.store(queue.len(), Ordering::SeqCst);
         drop(queue);
-        if self.is_asleep.load(Ordering::SeqCst) && self.is_asleep.swap(false, Ordering::SeqCst) {
-            // A bell that was rung too often to count further wakes as well.
-            let _ = rustix::io::write(&self.bell, &RING);
-        }
+        self.bell.ring();
     }
 
     /// Exchanges the queue for an empty one.
@@ -59,16 +46,13 @@ impl Ready {
 
     /// The engine is about to sleep. Whether it must not, because a task was woken.
     pub(super) fn arm(&self) -> bool {
-        self.is_asleep.store(true, Ordering::SeqCst);
+        self.bell.arm();
         self.length.load(Ordering::SeqCst) > 0
     }
 
     /// The engine is awake.
     pub(super) fn disarm(&self) {
-        if !self.is_asleep.swap(false, Ordering::SeqCst) {
-            // Somebody rang, or is about to; a bell that rings late costs one look.
-            let _ = rustix::io::read(&self.bell, &mut [0_u8; 8]);
-        }
+        self.bell.disarm();
     }
 
     /// Becomes readable when the bell rings.

@@ -5,16 +5,16 @@
 //! replace: other servers have connections of their own.
 
 use super::line::{FIRST_STAGING, Line};
+use super::members::Owner;
 use super::search::Look;
 use super::staging::{Range, Staging};
 use super::{Action, Piece, VerbsError};
 use crate::address_map::AddressMap;
 use crate::batch::Batch;
 use crate::error::FabricError;
-use crate::remote::Ticket;
 use crate::verb::{SlotRead, Verb};
 use layout::row::{Cover, HEADER, LINK, VERSION, checksum};
-use layout::{GlobalPtr, NodeId, WORD_BYTES};
+use layout::{NodeId, WORD_BYTES};
 
 /// A memory server's region, as requests name it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -43,7 +43,7 @@ struct Part {
 
 /// A batch under way.
 pub(super) struct Flight {
-    pub(super) ticket: Ticket,
+    pub(super) owner: Owner,
     pub(super) batch: Batch,
     /// When it was posted.
     pub(super) since_ns: u64,
@@ -70,9 +70,9 @@ pub(super) enum Progress {
 }
 
 impl Flight {
-    pub(super) fn new(ticket: Ticket, batch: Batch, since_ns: u64) -> Self {
+    pub(super) fn new(owner: Owner, batch: Batch, since_ns: u64) -> Self {
         Self {
-            ticket,
+            owner,
             batch,
             since_ns,
             waits_for: Vec::new(),
@@ -214,16 +214,12 @@ impl Ways {
         if self.lines[usize::from(node.0)].is_none() {
             return Err(FabricError::Unreachable(node));
         }
-        if word_offset(at) + u64::from(words) * WORD_BYTES > region.bytes {
+        let end = at.offset() + u64::from(words) * WORD_BYTES;
+        if end > region.bytes || !at.offset().is_multiple_of(WORD_BYTES) {
             return Err(FabricError::OutOfRange { at, words });
         }
         Ok(())
     }
-}
-
-/// The byte at which the word begins that `at` names.
-fn word_offset(at: GlobalPtr) -> u64 {
-    at.offset() / WORD_BYTES * WORD_BYTES
 }
 
 /// Turns one verb into requests of one connection.
@@ -237,7 +233,7 @@ struct Poster<'a> {
 
 impl Poster<'_> {
     fn post(&mut self, verb: &Verb, arena: &mut [u64]) {
-        let first = self.region.address + word_offset(verb.target());
+        let first = self.region.address + verb.target().offset();
         let key = self.region.key;
         match *verb {
             Verb::Read { words, .. } | Verb::ReadRow { words, .. } => self.read(first, words),

@@ -14,6 +14,8 @@ const SENDS_MAX: u32 = 128;
 const SIGNAL_EVERY: u32 = SENDS_MAX / 4;
 /// Messages that an end waits for at a time. Whoever sends more is held up by the card until there is room.
 const RECEIVES: u32 = 16;
+/// Completions that an end has at a time: requests are told of in groups, but nobody counts on that.
+pub(super) const COMPLETIONS_OF_LINE: u32 = SENDS_MAX + RECEIVES;
 /// Bytes of a message; longer ones come in several.
 pub(super) const MESSAGE_BYTES: u32 = 4096;
 /// Bytes that are taken along with a request instead of being fetched later.

@@ -4,10 +4,13 @@
 //! calls are messages. A server's own services reach their region through its card as well, since nothing
 //! but the card makes its atomics atomic. `docs/assumptions.md` says how each promise is kept.
 
+mod callers;
+mod connections;
 mod error;
 mod flight;
 mod handshake;
 mod line;
+mod members;
 mod message;
 mod place;
 mod port;
@@ -20,7 +23,9 @@ pub use crate::raw::verbs::{
     Action, Completion, CompletionQueue, Connect, Device, DeviceLimits, Endpoint, Piece, PortState,
     QueuePair, QueueSizes, Registered, Request, device_names,
 };
+pub use callers::{FenceError, VerbsCallers};
+pub use connections::VerbsConfig;
 pub use error::VerbsError;
 pub use place::{Choice, Place};
 pub use port::{VerbsPort, VerbsServer};
-pub use transport::{VerbsConfig, VerbsTransport};
+pub use transport::{VerbsShare, VerbsTransport};

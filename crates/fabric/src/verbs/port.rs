@@ -1,12 +1,14 @@
 //! A memory server's side: lets callers in, and carries out their calls. Verbs pass it by.
 
+use super::callers::{Living, VerbsCallers};
+use super::connections::send;
 use super::flight::Region;
 use super::handshake::{OFFER_BYTES, Offer, is_closed};
 use super::line::{Line, Told, serial_of};
 use super::message::{self, Message};
 use super::slab::Slab;
 use super::staging::{Range, Staging};
-use super::transport::{VerbsTransport, send};
+use super::transport::VerbsTransport;
 use super::{Completion, CompletionQueue, Place, Registered, VerbsError};
 use crate::env::Env;
 use crate::error::CallError;
@@ -103,7 +105,11 @@ pub struct VerbsPort {
     completions: Vec<Completion>,
     words: Vec<u64>,
     next_look: Option<Instant>,
+    /// The server's epoch when it was last looked at.
     epoch: u64,
+    /// Who goes on in the epoch of the last fence.
+    living: Living,
+    shared: Arc<VerbsCallers>,
 }
 
 impl VerbsPort {
@@ -134,6 +140,8 @@ impl VerbsPort {
             words: Vec::new(),
             next_look: None,
             epoch: server.admission.epoch.load(Ordering::Acquire),
+            living: Living::default(),
+            shared: Arc::default(),
             server,
         })
     }
@@ -143,9 +151,9 @@ impl VerbsPort {
         self.listener.local_addr()
     }
 
-    /// Callers that were let in and are still here.
-    pub fn caller_count(&self) -> usize {
-        self.callers.len()
+    /// Who is connected, and who shall be no more.
+    pub fn callers(&self) -> &Arc<VerbsCallers> {
+        &self.shared
     }
 
     /// Lets go of callers. With their queue pairs they lose all access, and the card forgets their answers.
@@ -164,16 +172,13 @@ impl VerbsPort {
                 self.staging.give_back(range);
             }
         }
+        self.shared.set_connection_count(self.callers.len());
     }
 
     /// Lets callers in and out.
     fn look(&mut self) {
         self.keep(|caller| !is_closed(&caller.control));
-        let epoch = self.server.admission.epoch.load(Ordering::Acquire);
-        if epoch != self.epoch {
-            self.epoch = epoch;
-            self.keep(|caller| caller.hello.epoch >= epoch);
-        }
+        self.put_out();
         while self.greetings.len() < GREETINGS_MAX
             && let Ok((stream, _)) = self.listener.accept()
         {
@@ -196,6 +201,26 @@ impl VerbsPort {
         }
     }
 
+    /// Lets go of callers whose epoch is over.
+    fn put_out(&mut self) {
+        if let Some(living) = self.shared.living_after(self.living.epoch) {
+            let epoch = living.epoch;
+            self.living = living;
+            for caller in &mut self.callers {
+                if self.living.identities.contains(&caller.hello.caller) {
+                    caller.hello.epoch = caller.hello.epoch.max(epoch);
+                }
+            }
+            self.keep(|caller| caller.hello.epoch >= epoch);
+            self.shared.closed(epoch);
+        }
+        let epoch = self.server.admission.epoch.load(Ordering::Acquire);
+        if epoch != self.epoch {
+            self.epoch = epoch;
+            self.keep(|caller| caller.hello.epoch >= epoch);
+        }
+    }
+
     /// Answers somebody who has said who it is.
     fn greet(&mut self, mut greeting: Greeting) {
         let (hello, offer) = greeting.bytes.split_at(HELLO_BYTES);
@@ -214,6 +239,7 @@ impl VerbsPort {
             Ok(((line, hello), answer)) => {
                 if greeting.stream.write_all(&answer).is_ok() {
                     self.callers.push(Caller { control: greeting.stream, hello, line });
+                    self.shared.set_connection_count(self.callers.len());
                 }
             }
             Err(refusal) => {
@@ -228,8 +254,18 @@ impl VerbsPort {
         hello: &[u8; HELLO_BYTES],
         offer: &[u8; OFFER_BYTES],
     ) -> Result<((Line, Hello), [u8; crate::identity::ANSWER_BYTES], Offer), Refusal> {
-        let (hello, welcome) = self.server.admission.admit(hello)?;
+        let (mut hello, welcome) = self.server.admission.admit(hello)?;
         let theirs = Offer::decode(offer)?;
+        let fence = self.living.epoch;
+        if hello.epoch < fence {
+            if !self.living.identities.contains(&hello.caller) {
+                return Err(Refusal::new(format!(
+                    "the caller is of epoch {}, and no member any more in epoch {fence}; read the configuration anew",
+                    hello.epoch
+                )));
+            }
+            hello.epoch = fence;
+        }
         // Whoever connects again under its name has given up on what it posted before.
         let name = (hello.caller, hello.endpoint);
         self.keep(|other| (other.hello.caller, other.hello.endpoint) != name);

@@ -1,107 +1,31 @@
-//! The connections of an engine thread to all memory servers, by RDMA.
+//! An engine thread's part in connections to all memory servers.
 
-use super::flight::{Flight, Progress, Region, Ways};
-use super::handshake::{Offer, introduce, is_closed};
-use super::line::{FIRST_STAGING, Line, Told, serial_of};
-use super::message::{self, Message, PIECE_BYTES};
-use super::slab::Slab;
-use super::staging::{Range, Staging};
-use super::{Action, Completion, CompletionQueue, Piece, Place, Registered, VerbsError};
+use super::connections::Connections;
+use super::members::Owner;
+use super::{CompletionQueue, Place, Registered, VerbsConfig, VerbsError};
 use crate::address_map::AddressMap;
 use crate::batch::Batch;
-use crate::error::{CallError, FabricError};
-use crate::identity::Hello;
+use crate::remote::bell::Bell;
 use crate::remote::{Call, Outcome, Ticket, Transport};
-use crate::tcp::ServerAddress;
 use layout::NodeId;
 use rustix::event::{PollFd, PollFlags};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-/// Completions that a thread's queue holds: more than all its connections can have under way.
-const COMPLETIONS: u32 = 4096;
-/// Nanoseconds between two looks whether servers have closed their control connections.
-const LOOK_EVERY_NS: u64 = 20_000_000;
-/// In a token: it is of a message, not of a batch.
-const MESSAGE: u32 = 1 << 30;
-
-/// What the connections of one engine thread are made of.
-#[derive(Clone)]
-pub struct VerbsConfig {
-    /// This side's port.
-    pub place: Place,
-    /// All memory servers, by number.
-    pub servers: Vec<ServerAddress>,
-    /// The cluster.
-    pub cluster: u64,
-    /// The caller's epoch. Whoever does membership raises it.
-    pub epoch: Arc<AtomicU64>,
-    /// The caller's identity, the same for all its engine threads.
-    pub caller: u64,
-    /// Number of the engine thread; no other one of the caller has it.
-    pub endpoint: u64,
-    /// Version of the program.
-    pub program: String,
-    /// Nanoseconds in which a server answers; else the connection to it is lost.
-    pub answer_time_max_ns: u64,
-}
-
-impl VerbsConfig {
-    /// Nanoseconds in which servers answer, if nobody says otherwise.
-    pub const ANSWER_TIME_MAX_NS: u64 = 10_000_000_000;
-
-    fn hello(&self, server: &ServerAddress) -> Hello {
-        Hello {
-            node: server.node,
-            cluster: self.cluster,
-            epoch: self.epoch.load(Ordering::Acquire),
-            server: server.identity,
-            key: server.key,
-            caller: self.caller,
-            endpoint: self.endpoint,
-            process: std::process::id(),
-            program: self.program.clone(),
-        }
-    }
-}
-
-/// A call that waits for its answer.
-struct Calling {
-    ticket: Ticket,
-    call: crate::service::CallId,
-    node: NodeId,
-    since_ns: u64,
-}
-
-/// A message under way, and the connection that it goes through.
-struct Sending {
-    range: Range,
-    node: NodeId,
-}
-
-/// One connection to each memory server. One that is lost stays lost: whoever wants it again connects anew.
+/// One connection to each memory server, of this thread alone or of several.
 pub struct VerbsTransport {
+    connections: Arc<Mutex<Connections>>,
+    /// This thread's place among those that share them.
+    member: u32,
+    bell: Arc<Bell>,
+    addresses: AddressMap,
     queue: Arc<CompletionQueue>,
-    staging: Staging,
-    ways: Ways,
-    /// The far ends of connections with this process itself.
-    far_ends: Vec<Line>,
-    /// By node; none for this process itself.
-    controls: Vec<Option<TcpStream>>,
-    flights: Slab<Flight>,
-    sendings: Slab<Sending>,
-    calls: Vec<Calling>,
-    /// What has ended and was not handed over.
+    /// Those that a sleeping thread looks at.
+    controls: Vec<Arc<TcpStream>>,
     ended: Vec<(Ticket, Outcome)>,
-    completions: Vec<Completion>,
-    words: Vec<u64>,
-    /// Why connections were lost, by node.
-    reasons: Vec<Option<String>>,
-    answer_time_max_ns: u64,
-    next_look_ns: u64,
+    /// From the engine's clock to that of the connections, which began before.
+    ahead_ns: Option<u64>,
 }
 
 impl VerbsTransport {
@@ -110,20 +34,7 @@ impl VerbsTransport {
     /// # Errors
     /// The first server that cannot be reached, or what this side's device refuses.
     pub fn connect(config: &VerbsConfig) -> Result<Self, VerbsError> {
-        let mut transport = Self::without_ways(&config.place, config.servers.len())?;
-        transport.answer_time_max_ns = config.answer_time_max_ns;
-        for (number, server) in config.servers.iter().enumerate() {
-            let mut line = Line::new(&config.place, &transport.queue, number as u32 + 1, false)?;
-            let offer = Offer { endpoint: line.endpoint(), region: Region::default() };
-            let time_max = Duration::from_nanos(config.answer_time_max_ns);
-            let (control, theirs) =
-                introduce(server.address, &config.hello(server), &offer, time_max)?;
-            line.connect(&theirs.endpoint)?;
-            transport.ways.lines[number] = Some(line);
-            transport.ways.regions[number] = theirs.region;
-            transport.controls[number] = Some(control);
-        }
-        Ok(transport)
+        Self::of(Arc::new(Mutex::new(Connections::connect(config)?)))
     }
 
     /// A connection of a memory server with itself, for its services: what they swap, the card swaps. Of
@@ -134,279 +45,151 @@ impl VerbsTransport {
         server_count: u16,
         region: &Arc<Registered>,
     ) -> Result<Self, VerbsError> {
-        let mut transport = Self::without_ways(place, usize::from(server_count))?;
-        let mut near = Line::new(place, &transport.queue, 1, false)?;
-        let mut far = Line::new(place, &transport.queue, 2, true)?;
-        near.connect(&far.endpoint())?;
-        far.connect(&near.endpoint())?;
-        let number = usize::from(node.0);
-        transport.ways.lines[number] = Some(near);
-        transport.ways.regions[number] = Region::of(region);
-        transport.far_ends.push(far);
-        Ok(transport)
+        let connections = Connections::within(place, node, server_count, region)?;
+        Self::of(Arc::new(Mutex::new(connections)))
     }
 
-    fn without_ways(place: &Place, count: usize) -> Result<Self, VerbsError> {
-        let queue = CompletionQueue::new(&place.device, COMPLETIONS.min(place.limits.completions))?;
-        Ok(Self {
-            queue,
-            staging: Staging::new(&place.device),
-            ways: Ways {
-                addresses: AddressMap::one_region_per_server(count as u16),
-                lines: (0..count).map(|_| None).collect(),
-                regions: vec![Region::default(); count],
-            },
-            far_ends: Vec::new(),
-            controls: (0..count).map(|_| None).collect(),
-            flights: Slab::default(),
-            sendings: Slab::default(),
-            calls: Vec::new(),
-            ended: Vec::new(),
-            completions: Vec::new(),
-            words: Vec::new(),
-            reasons: vec![None; count],
-            answer_time_max_ns: VerbsConfig::ANSWER_TIME_MAX_NS,
-            next_look_ns: 0,
-        })
+    fn of(connections: Arc<Mutex<Connections>>) -> Result<Self, VerbsError> {
+        let failed = |error| VerbsError::system("make what wakes a thread", error);
+        let bell = Arc::new(Bell::new().map_err(failed)?);
+        let mut core = lock(&connections);
+        let member = core.members.join(bell.clone());
+        let (addresses, queue) = (core.addresses().clone(), core.queue().clone());
+        drop(core);
+        let (controls, ended) = (Vec::new(), Vec::new());
+        Ok(Self { connections, member, bell, addresses, queue, controls, ended, ahead_ns: None })
     }
 
     /// Why the connection to `node` was lost, if it was.
-    pub fn lost(&self, node: NodeId) -> Option<&str> {
-        self.reasons.get(usize::from(node.0))?.as_deref()
+    pub fn lost(&self, node: NodeId) -> Option<String> {
+        lock(&self.connections).lost(node).map(str::to_owned)
     }
 
-    /// Posts the next wave of a flight, or ends it.
-    fn go_on(&mut self, token: u32) {
-        let flight = self.flights.get_mut(token).expect("it is under way");
-        if flight.go_on(token, &mut self.ways, &mut self.staging) == Progress::Ended {
-            let flight = self.flights.take(token).expect("it was under way");
-            self.ended.push((flight.ticket, Outcome::Batch(flight.outcome())));
-        }
+    /// The moment `now_ns` of the engine's clock, by that of the connections.
+    fn moment(&mut self, now_ns: u64) -> u64 {
+        let connections = &self.connections;
+        let ahead = || lock(connections).now_ns().saturating_sub(now_ns);
+        now_ns + *self.ahead_ns.get_or_insert_with(ahead)
     }
 
-    /// The completion of a wave from one server has come, or never will.
-    fn wave_told(&mut self, token: u32, node: NodeId, failure: Option<FabricError>) {
-        let Some(flight) = self.flights.get_mut(token) else { return };
-        flight.waits_for.retain(|&other| other != node);
-        flight.failure = flight.failure.take().or(failure);
-        if flight.waits_for.is_empty() {
-            flight.end_wave(&mut self.staging);
-            self.go_on(token);
-        }
-    }
-
-    /// Everything under way on the connection to `node` ends, and so does everything later.
-    fn lose(&mut self, node: NodeId, reason: impl FnOnce() -> String) {
-        // With the queue pair the card's access to this side's memory ends.
-        let Some(line) = self.ways.lines[usize::from(node.0)].take() else { return };
-        drop(line);
-        self.reasons[usize::from(node.0)] = Some(reason());
-        self.controls[usize::from(node.0)] = None;
-        let waiting =
-            |(token, flight): (u32, &Flight)| flight.waits_for.contains(&node).then_some(token);
-        let tokens: Vec<u32> = self.flights.iter().filter_map(waiting).collect();
-        for token in tokens {
-            self.wave_told(token, node, Some(FabricError::Unreachable(node)));
-        }
-        let sent = |(token, sending): (u32, &Sending)| (sending.node == node).then_some(token);
-        let tokens: Vec<u32> = self.sendings.iter().filter_map(sent).collect();
-        for token in tokens {
-            let sending = self.sendings.take(token).expect("it is under way");
-            self.staging.give_back(sending.range);
-        }
-        let ended = &mut self.ended;
-        self.calls.retain(|call| {
-            let is_lost = call.node == node;
-            if is_lost {
-                ended.push((call.ticket, Outcome::Call(Err(CallError::Unreachable(node)))));
-            }
-            !is_lost
-        });
-    }
-
-    /// Posts what waits, on all connections; those that refuse are lost.
-    fn flush(&mut self) {
-        for number in 0..self.ways.lines.len() {
-            let Some(line) = &mut self.ways.lines[number] else { continue };
-            if let Err(error) = line.flush() {
-                self.lose(NodeId(number as u16), || error.to_string());
-            }
-        }
-    }
-
-    fn poll(&mut self) {
-        // An error of the queue itself shows with every connection: none makes progress, and all are given up.
-        while matches!(self.queue.poll(&mut self.completions), Ok(1..)) {}
-    }
-
-    fn handle(&mut self, completion: &Completion) {
-        let serial = serial_of(completion.id);
-        let is_its =
-            |line: &Option<Line>| line.as_ref().is_some_and(|line| line.serial() == serial);
-        let Some(number) = self.ways.lines.iter().position(is_its) else { return };
-        let node = NodeId(number as u16);
-        if !completion.is_success {
-            let status = completion.status;
-            return self.lose(node, || format!("the device ended the connection, status {status}"));
-        }
-        let line = self.ways.lines[number].as_mut().expect("it was found above");
-        match line.told(completion.id) {
-            Told::Nothing => {}
-            Told::Sent(token) if token & MESSAGE != 0 => {
-                if let Some(sending) = self.sendings.take(token & !MESSAGE) {
-                    self.staging.give_back(sending.range);
-                }
-            }
-            Told::Sent(token) => self.wave_told(token, node, None),
-            Told::Arrived(slot) => match line.arrived(slot, completion.bytes) {
-                Ok(None) => {}
-                Ok(Some(Message::Answer { id, answer })) => {
-                    // Nobody waits for an answer that comes twice.
-                    let place = self.calls.iter().position(|call| call.call == id);
-                    if let Some(place) = place {
-                        let call = self.calls.swap_remove(place);
-                        self.ended.push((call.ticket, Outcome::Call(answer)));
-                    }
-                }
-                Ok(Some(Message::Call { .. })) => {
-                    self.lose(node, || "it calls its caller".to_owned())
-                }
-                Err(error) => self.lose(node, || error.to_string()),
-            },
-        }
-    }
-
-    /// Gives up servers that have closed their control connection, or do not answer in time.
-    fn look(&mut self, now_ns: u64) {
-        for number in 0..self.controls.len() {
-            if self.controls[number].as_ref().is_some_and(is_closed) {
-                self.lose(NodeId(number as u16), || "it closed the connection".to_owned());
-            }
-        }
-        let overdue_ns = now_ns.saturating_sub(self.answer_time_max_ns);
-        let late_calls = self.calls.iter().filter(|call| call.since_ns < overdue_ns);
-        let mut late: Vec<NodeId> = late_calls.map(|call| call.node).collect();
-        let late_flights = self.flights.iter().filter(|(_, flight)| flight.since_ns < overdue_ns);
-        late.extend(late_flights.flat_map(|(_, flight)| flight.waits_for.iter().copied()));
-        for node in late {
-            let milliseconds = self.answer_time_max_ns / 1_000_000;
-            self.lose(node, || format!("it has not answered for {milliseconds} ms"));
-        }
-    }
-
-    /// The moment at which the oldest of what is under way is overdue.
-    fn oldest_ns(&self) -> Option<u64> {
-        let flights = self.flights.iter().map(|(_, flight)| flight.since_ns);
-        flights.chain(self.calls.iter().map(|call| call.since_ns)).min()
+    fn owner(&self, ticket: Ticket) -> Owner {
+        Owner { member: self.member, ticket }
     }
 }
 
-impl Region {
-    /// The region that `memory` is.
-    pub(super) fn of(memory: &Registered) -> Self {
-        Self { address: memory.memory_address(), key: memory.remote_key(), bytes: memory.bytes() }
-    }
+/// Poisoned connections are those of a thread that has panicked, as whoever shares them should.
+fn lock(connections: &Mutex<Connections>) -> MutexGuard<'_, Connections> {
+    connections.lock().expect("no thread that shares the connections panics")
 }
 
-/// Sends the words of a message. Returns the staging memory that they stand in until the completion of `token`.
-pub(super) fn send(
-    words: &[u64],
-    token: u32,
-    line: &mut Line,
-    staging: &mut Staging,
-) -> Result<Range, VerbsError> {
-    let bytes = words.len() as u64 * layout::WORD_BYTES;
-    let range = staging.take(bytes)?;
-    staging.put(range, 0, words);
-    line.know(staging.memories());
-    let memory = FIRST_STAGING + range.memory;
-    for at in (0..bytes).step_by(PIECE_BYTES as usize) {
-        let length = PIECE_BYTES.min(bytes - at) as u32;
-        line.push(Action::Send, Piece { memory, offset: range.offset + at, bytes: length });
+impl Drop for VerbsTransport {
+    fn drop(&mut self) {
+        // After a panic elsewhere there is nobody to tell.
+        if let Ok(mut core) = self.connections.lock() {
+            core.members.leave(self.member);
+        }
     }
-    line.tell_last(token);
-    Ok(range)
 }
 
 impl Transport for VerbsTransport {
     const COHERENT: bool = false;
 
     fn addresses(&self) -> &AddressMap {
-        &self.ways.addresses
+        &self.addresses
     }
 
     fn post(&mut self, ticket: Ticket, batch: Batch, now_ns: u64) {
-        let token = self.flights.add(Flight::new(ticket, batch, now_ns));
-        self.go_on(token);
+        let (owner, now_ns) = (self.owner(ticket), self.moment(now_ns));
+        lock(&self.connections).post(owner, batch, now_ns);
     }
 
     fn call(&mut self, ticket: Ticket, call: Call, now_ns: u64) {
-        let node = call.node;
-        let unreachable = Outcome::Call(Err(CallError::Unreachable(node)));
-        let Some(Some(line)) = self.ways.lines.get_mut(usize::from(node.0)) else {
-            return self.ended.push((ticket, unreachable));
-        };
-        if call.request.len() as u64 > message::BODY_BYTES_MAX {
-            let refusal = CallError::Refused(format!(
-                "a request of {} bytes is longer than {}",
-                call.request.len(),
-                message::BODY_BYTES_MAX
-            ));
-            return self.ended.push((ticket, Outcome::Call(Err(refusal))));
-        }
-        message::call(call.id, call.service, &call.request, &mut self.words);
-        let token = self.sendings.add(Sending { range: Range::default(), node });
-        match send(&self.words, token | MESSAGE, line, &mut self.staging) {
-            Ok(range) => {
-                self.sendings.get_mut(token).expect("it was added above").range = range;
-                self.calls.push(Calling { ticket, call: call.id, node, since_ns: now_ns });
-            }
-            Err(error) => {
-                self.sendings.take(token);
-                let refusal = CallError::Refused(error.to_string());
-                self.ended.push((ticket, Outcome::Call(Err(refusal))));
-            }
-        }
+        let (owner, now_ns) = (self.owner(ticket), self.moment(now_ns));
+        lock(&self.connections).call(owner, call, now_ns);
     }
 
     fn progress(&mut self, now_ns: u64, complete: &mut impl FnMut(Ticket, Outcome)) {
-        self.flush();
-        self.poll();
-        if !self.completions.is_empty() {
-            let completions = std::mem::take(&mut self.completions);
-            completions.iter().for_each(|completion| self.handle(completion));
-            self.completions = completions;
-            self.completions.clear();
-            // What waited for room, and the next waves.
-            self.flush();
-        }
-        if now_ns >= self.next_look_ns {
-            self.next_look_ns = now_ns + LOOK_EVERY_NS;
-            self.look(now_ns);
-        }
-        for (ticket, outcome) in self.ended.drain(..) {
-            complete(ticket, outcome);
-        }
+        let now_ns = self.moment(now_ns);
+        let mut core = lock(&self.connections);
+        core.progress(now_ns);
+        core.members.take(self.member, &mut self.ended);
+        drop(core);
+        self.ended.drain(..).for_each(|(ticket, outcome)| complete(ticket, outcome));
     }
 
     fn arm(&mut self) -> bool {
-        let is_armed = self.queue.arm().is_ok();
-        self.poll();
-        !is_armed || !self.completions.is_empty() || !self.ended.is_empty()
+        self.bell.arm();
+        let mut core = lock(&self.connections);
+        self.controls.clear();
+        self.controls.extend(core.controls().cloned());
+        core.arm() | core.members.has_ended(self.member)
     }
 
     fn disarm(&mut self) {
-        self.queue.quiet();
-        self.next_look_ns = 0;
+        self.bell.disarm();
+        lock(&self.connections).disarm();
     }
 
     fn descriptors<'a>(&'a self, to: &mut Vec<PollFd<'a>>) {
         to.push(PollFd::from_borrowed_fd(self.queue.as_fd(), PollFlags::IN));
-        let controls = self.controls.iter().flatten();
-        to.extend(controls.map(|control| PollFd::new(control, PollFlags::IN)));
+        to.push(PollFd::from_borrowed_fd(self.bell.as_fd(), PollFlags::IN));
+        to.extend(self.controls.iter().map(|control| PollFd::new(&**control, PollFlags::IN)));
     }
 
     fn next_deadline_ns(&self) -> Option<u64> {
-        Some(self.oldest_ns()? + self.answer_time_max_ns + 1)
+        let deadline_ns = lock(&self.connections).next_deadline_ns()?;
+        Some(deadline_ns.saturating_sub(self.ahead_ns.unwrap_or(0)))
+    }
+}
+
+/// The connections of a process: each thread has its own up to a number, and from there on threads share them.
+///
+/// A card keeps the state of few hundred queue pairs close at hand, and a memory server has room for some more:
+/// with a queue pair for each of many threads of many processes both would run out.
+pub struct VerbsShare {
+    config: VerbsConfig,
+    queue_pairs_max: u32,
+    used: Mutex<Used>,
+}
+
+#[derive(Default)]
+struct Used {
+    connections: Vec<Weak<Mutex<Connections>>>,
+    /// How many there have been; the number of the next.
+    made: u64,
+}
+
+impl VerbsShare {
+    /// At most `queue_pairs_max` queue pairs to each memory server, made by `config` but for the endpoint's number.
+    pub fn new(config: VerbsConfig, queue_pairs_max: u32) -> Self {
+        assert!(queue_pairs_max > 0, "a process needs a queue pair");
+        Self { config, queue_pairs_max, used: Mutex::default() }
+    }
+
+    /// The port that connections go through.
+    pub fn place(&self) -> &Place {
+        &self.config.place
+    }
+
+    /// Connections for this thread: new ones, or those that the fewest threads use. Who has lost a server gets
+    /// others.
+    ///
+    /// # Errors
+    /// As [`VerbsTransport::connect`].
+    pub fn connect(&self) -> Result<VerbsTransport, VerbsError> {
+        let mut used = self.used.lock().expect("no holder panics");
+        let of_use = |connections: &Arc<Mutex<Connections>>| !lock(connections).is_broken();
+        let sound: Vec<_> =
+            used.connections.iter().filter_map(Weak::upgrade).filter(of_use).collect();
+        used.connections = sound.iter().map(Arc::downgrade).collect();
+        if sound.len() >= self.queue_pairs_max as usize {
+            let fewest = sound.into_iter().min_by_key(|shared| lock(shared).members.count());
+            return VerbsTransport::of(fewest.expect("there is one at least"));
+        }
+        let config = VerbsConfig { endpoint: used.made, ..self.config.clone() };
+        used.made += 1;
+        let connections = Arc::new(Mutex::new(Connections::connect(&config)?));
+        used.connections.push(Arc::downgrade(&connections));
+        VerbsTransport::of(connections)
     }
 }

@@ -1,17 +1,20 @@
 //! A memory server and a caller, each on a thread of its own, through the device.
 
 use super::place;
-use fabric::verbs::{Place, VerbsConfig, VerbsPort, VerbsServer, VerbsTransport};
+use fabric::verbs::{
+    Place, VerbsCallers, VerbsConfig, VerbsPort, VerbsServer, VerbsShare, VerbsTransport,
+};
 use fabric::{
     Admission, Batch, CallError, Engine, Env, Fabric, FabricError, Patience, Port, RemoteEnv,
     Reply, ServerAddress, Service, ServiceId,
 };
 use layout::{GlobalPtr, NodeId, RegionId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 const REGION_BYTES: u64 = 1 << 20;
 const COUNT: ServiceId = ServiceId(3);
@@ -32,7 +35,7 @@ impl Service<World> for Count {
             let mut batch = Batch::new();
             let found = batch.fetch_and_add(word(0), 1);
             let batch = env.execute(batch).await.map_err(|error| {
-                let lost = env.with_transport(|transport| transport.lost(NODE).map(str::to_owned));
+                let lost = env.with_transport(|transport| transport.lost(NODE));
                 CallError::Refused(format!("{error}: {lost:?}"))
             })?;
             let mut answer = batch.found(found).to_le_bytes().to_vec();
@@ -58,7 +61,7 @@ fn serve(
     place: &Place,
     admission: Arc<Admission>,
     stop: &AtomicBool,
-    told: impl FnOnce(SocketAddr),
+    told: impl FnOnce(SocketAddr, Arc<VerbsCallers>),
 ) {
     let region = VerbsServer::region(place, RegionId(0), REGION_BYTES).expect("a mebibyte");
     let service: Arc<dyn Service<World>> = Arc::new(Count);
@@ -70,47 +73,66 @@ fn serve(
         services: BTreeMap::from([(COUNT, service)]),
     };
     let port = VerbsPort::bind(server, (Ipv4Addr::LOCALHOST, 0).into()).expect("a port");
-    told(port.address().expect("it listens"));
+    told(port.address().expect("it listens"), port.callers().clone());
     let patience = Patience { sleep_ns_max: 20_000_000, ..Patience::default() };
     let mut ports: [Box<dyn Port>; 1] = [Box::new(port)];
     fabric::port::serve(&mut ports, stop, patience, &fabric::ServeCounters::default());
 }
 
-fn connect(
-    place: &Place,
+/// What a test has of the memory server beside it.
+struct Scene {
+    place: Place,
     address: SocketAddr,
-    endpoint: u64,
-) -> Result<Engine<VerbsTransport>, String> {
-    let server = ServerAddress { node: NODE, address, identity: 2, key: 3, region_bytes: 0 };
-    let config = VerbsConfig {
-        place: place.clone(),
-        servers: vec![server],
-        cluster: 1,
-        epoch: Arc::new(1.into()),
-        caller: 4,
-        endpoint,
-        program: "test".to_owned(),
-        answer_time_max_ns: VerbsConfig::ANSWER_TIME_MAX_NS,
-    };
-    let transport = VerbsTransport::connect(&config).map_err(|error| error.to_string())?;
-    Ok(Engine::new(transport, Patience::default()).expect("an engine"))
+    admission: Arc<Admission>,
+    callers: Arc<VerbsCallers>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Scene {
+    fn config(&self, caller: u64, endpoint: u64) -> VerbsConfig {
+        let address = self.address;
+        let server = ServerAddress { node: NODE, address, identity: 2, key: 3, region_bytes: 0 };
+        VerbsConfig {
+            place: self.place.clone(),
+            servers: vec![server],
+            cluster: 1,
+            epoch: Arc::new(1.into()),
+            caller,
+            endpoint,
+            program: "test".to_owned(),
+            answer_time_max_ns: VerbsConfig::ANSWER_TIME_MAX_NS,
+        }
+    }
+
+    fn connect_as(&self, caller: u64, endpoint: u64) -> Result<Engine<VerbsTransport>, String> {
+        let transport = VerbsTransport::connect(&self.config(caller, endpoint));
+        Ok(engine(transport.map_err(|error| error.to_string())?))
+    }
+
+    fn connect(&self, endpoint: u64) -> Result<Engine<VerbsTransport>, String> {
+        self.connect_as(4, endpoint)
+    }
+}
+
+fn engine(transport: VerbsTransport) -> Engine<VerbsTransport> {
+    Engine::new(transport, Patience::default()).expect("an engine")
 }
 
 /// Runs `play` beside a memory server.
-fn with_server(play: impl FnOnce(&Place, SocketAddr, &Admission, &AtomicBool)) {
+fn with_server(play: impl FnOnce(&Scene)) {
     let Some(place) = place() else { return };
-    let (stop, admission) = (AtomicBool::new(false), admission());
+    let (stop, admission) = (Arc::new(AtomicBool::new(false)), admission());
     let (sender, receiver) = channel();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let told = |address| sender.send(address).expect("somebody waits");
+            let told = |address, callers| sender.send((address, callers)).expect("somebody waits");
             serve(&place, admission.clone(), &stop, told);
         });
-        let address = receiver.recv().expect("the server starts");
-        let played = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            play(&place, address, &admission, &stop);
-        }));
-        stop.store(true, Ordering::Relaxed);
+        let (address, callers) = receiver.recv().expect("the server starts");
+        let (place, admission, stop) = (place.clone(), admission.clone(), stop.clone());
+        let scene = Scene { place, address, admission, callers, stop };
+        let played = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| play(&scene)));
+        scene.stop.store(true, Ordering::Relaxed);
         if let Err(panic) = played {
             std::panic::resume_unwind(panic);
         }
@@ -125,14 +147,14 @@ async fn add(env: &World) -> Result<u64, FabricError> {
 
 #[test]
 fn calls_of_any_length_are_answered_and_their_verbs_go_through_the_card() {
-    with_server(|place, address, _, _| {
-        let engine = connect(place, address, 1).expect("a server");
+    with_server(|scene| {
+        let engine = scene.connect(1).expect("a server");
         let env = engine.endpoint();
         engine.block_on(async {
             for (count, bytes) in [0, 5, 4064, 5000, 200_000].into_iter().enumerate() {
                 let request = vec![7; bytes];
                 let answer = env.call(NODE, COUNT, request.clone()).await;
-                let lost = env.with_transport(|transport| transport.lost(NODE).map(str::to_owned));
+                let lost = env.with_transport(|transport| transport.lost(NODE));
                 let answer = answer.unwrap_or_else(|error| panic!("{error}: {lost:?}"));
                 let (number, rest) = answer.split_at(8);
                 assert_eq!(number, (2 * count as u64).to_le_bytes());
@@ -145,8 +167,8 @@ fn calls_of_any_length_are_answered_and_their_verbs_go_through_the_card() {
 
 #[test]
 fn many_batches_at_a_time_come_back_right() {
-    with_server(|place, address, _, _| {
-        let engine = connect(place, address, 1).expect("a server");
+    with_server(|scene| {
+        let engine = scene.connect(1).expect("a server");
         let env = engine.endpoint();
         let done = std::rc::Rc::new(std::cell::Cell::new(0));
         engine.block_on(async {
@@ -179,26 +201,103 @@ fn many_batches_at_a_time_come_back_right() {
 
 #[test]
 fn callers_of_an_old_epoch_are_put_out_and_refused() {
-    with_server(|place, address, admission, _| {
-        let engine = connect(place, address, 1).expect("a server");
+    with_server(|scene| {
+        let engine = scene.connect(1).expect("a server");
         let env = engine.endpoint();
         assert_eq!(engine.block_on(add(&env)), Ok(0));
-        admission.epoch.store(2, Ordering::Release);
+        scene.admission.epoch.store(2, Ordering::Release);
         let start_ns = env.now_ns();
         while engine.block_on(add(&env)).is_ok() {
             assert!(env.now_ns() - start_ns < 5_000_000_000, "it may still write");
         }
-        let refusal = connect(place, address, 1).err().expect("its epoch is over");
+        let refusal = scene.connect(1).err().expect("its epoch is over");
         assert!(refusal.contains("is of epoch 1, memory server 0 of epoch 2"), "{refusal}");
     });
 }
 
 #[test]
+fn a_fence_closes_the_queue_pairs_of_those_who_left_and_of_nobody_else() {
+    const GONE: u64 = 5;
+    const LIVING: u64 = 6;
+    with_server(|scene| {
+        let [gone, living] = [GONE, LIVING].map(|caller| scene.connect_as(caller, 0));
+        let (gone, living) = (gone.expect("a server"), living.expect("a server"));
+        assert_eq!(gone.block_on(add(&gone.endpoint())), Ok(0));
+        assert_eq!(scene.callers.connection_count(), 2);
+        let fenced = scene.callers.fence(2, BTreeSet::from([LIVING]), Duration::from_secs(20));
+        assert_eq!(fenced, Ok(()));
+        assert_eq!(scene.callers.connection_count(), 1);
+        assert_eq!(gone.block_on(add(&gone.endpoint())), Err(FabricError::Unreachable(NODE)));
+        let refusal = scene.connect_as(GONE, 1).err().expect("it left");
+        assert!(refusal.contains("no member any more in epoch 2"), "{refusal}");
+        let late = scene.connect_as(LIVING, 1).expect("it has not heard of the epoch yet");
+        scene.admission.epoch.store(2, Ordering::Release);
+        // Longer than between two looks of the server.
+        living.block_on(living.endpoint().sleep_ns(300_000_000));
+        assert_eq!(living.block_on(add(&living.endpoint())), Ok(1));
+        assert_eq!(late.block_on(add(&late.endpoint())), Ok(2));
+    });
+}
+
+#[test]
+fn threads_beyond_the_limit_share_queue_pairs() {
+    const THREADS: u64 = 5;
+    const ROUNDS: u64 = 12;
+    with_server(|scene| {
+        let share = VerbsShare::new(scene.config(4, 0), 2);
+        let (first, second) = (share.connect().expect("a server"), share.connect());
+        let third = share.connect().expect("that of one of the others");
+        assert_eq!(scene.callers.connection_count(), 2);
+        drop((first, second, third));
+        let work = |thread: u64| {
+            let engine = engine(share.connect().expect("a server"));
+            let env = engine.endpoint();
+            engine.block_on(async {
+                for round in 0..ROUNDS {
+                    add(&env).await.expect("a server");
+                    let own = word(1 + thread * 64);
+                    let mut batch = Batch::new();
+                    let values = batch.put(&[thread << 32 | round; 64]);
+                    batch.write(own, values);
+                    let back = batch.read(own, 64);
+                    let batch = env.execute(batch).await.expect("a server");
+                    assert_eq!(batch.words(back), [thread << 32 | round; 64]);
+                    let request = vec![thread as u8; 100];
+                    let answer = env.call(NODE, COUNT, request.clone()).await.expect("a server");
+                    assert_eq!(answer[8..], request);
+                    // Asleep, while others take its completions from the queue.
+                    env.sleep_ns(1_000_000 * thread).await;
+                }
+            });
+        };
+        std::thread::scope(|scope| {
+            (0..THREADS).for_each(|thread| drop(scope.spawn(move || work(thread))));
+        });
+        let engine = scene.connect(9).expect("a server");
+        assert_eq!(engine.block_on(add(&engine.endpoint())), Ok(2 * THREADS * ROUNDS));
+    });
+}
+
+#[test]
+fn connections_that_lost_a_server_are_not_given_to_others() {
+    with_server(|scene| {
+        let share = VerbsShare::new(scene.config(4, 0), 1);
+        let old = engine(share.connect().expect("a server"));
+        assert_eq!(old.block_on(add(&old.endpoint())), Ok(0));
+        let fenced = scene.callers.fence(2, BTreeSet::new(), Duration::from_secs(20));
+        assert_eq!(fenced, Ok(()));
+        assert_eq!(old.block_on(add(&old.endpoint())), Err(FabricError::Unreachable(NODE)));
+        let refusal = share.connect().err().expect("they are made anew, and refused");
+        assert!(refusal.to_string().contains("no member any more"), "{refusal}");
+    });
+}
+
+#[test]
 fn who_connects_again_puts_out_its_predecessor() {
-    with_server(|place, address, _, _| {
-        let first = connect(place, address, 1).expect("a server");
-        let other = connect(place, address, 2).expect("a server");
-        let second = connect(place, address, 1).expect("a server");
+    with_server(|scene| {
+        let first = scene.connect(1).expect("a server");
+        let other = scene.connect(2).expect("a server");
+        let second = scene.connect(1).expect("a server");
         let [old, other_env, new] = [&first, &other, &second].map(|engine| engine.endpoint());
         assert_eq!(first.block_on(add(&old)), Err(FabricError::Unreachable(NODE)));
         assert_eq!(other.block_on(add(&other_env)), Ok(0));
@@ -208,11 +307,11 @@ fn who_connects_again_puts_out_its_predecessor() {
 
 #[test]
 fn a_server_that_ends_is_noticed_at_once() {
-    with_server(|place, address, _, stop| {
-        let engine = connect(place, address, 1).expect("a server");
+    with_server(|scene| {
+        let engine = scene.connect(1).expect("a server");
         let env = engine.endpoint();
         assert_eq!(engine.block_on(add(&env)), Ok(0));
-        stop.store(true, Ordering::Relaxed);
+        scene.stop.store(true, Ordering::Relaxed);
         let start_ns = env.now_ns();
         while engine.block_on(add(&env)).is_ok() {}
         assert!(env.now_ns() - start_ns < 5_000_000_000);

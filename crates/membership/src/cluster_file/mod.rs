@@ -59,6 +59,9 @@ pub struct ClusterFile {
     /// Mutual TLS 1.3 between servers over `tcp`. Default: none, for networks on which only the cluster is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsSettings>,
+    /// Which RDMA device `verbs` goes through. Of no effect for other fabrics.
+    #[serde(default)]
+    pub verbs: VerbsSettings,
     /// The memory servers; the number of a server is its place here, from 0. At least one, at most 64.
     #[serde(default)]
     pub memory: Vec<MemorySettings>,
@@ -138,6 +141,24 @@ pub struct TlsSettings {
     pub key: PathBuf,
 }
 
+/// The RDMA device of each host, as far as it is not chosen there: hosts that differ have variables of their own.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct VerbsSettings {
+    /// The device, as `ls /sys/class/infiniband` shows it. Default: the first that has atomics and an active port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Its port, from 1. Default: the first that is active.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u8>,
+    /// Place of the port's address among its addresses, from 0. Default: one of RoCE v2 for IPv4, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gid_index: Option<u8>,
+    /// Queue pairs that a process has with each memory server at most, 1 to 100; threads beyond that share them.
+    /// Default 16: a memory server takes 100 in all.
+    pub queue_pairs_max: u32,
+}
+
 /// A memory server.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -191,6 +212,12 @@ impl Default for RegistrySettings {
             prefix: "/namdb".to_owned(),
             tls: None,
         }
+    }
+}
+
+impl Default for VerbsSettings {
+    fn default() -> Self {
+        Self { device: None, port: None, gid_index: None, queue_pairs_max: 16 }
     }
 }
 
@@ -287,6 +314,7 @@ impl ClusterFile {
             },
             registry: RegistrySettings::default(),
             tls: None,
+            verbs: VerbsSettings::default(),
             memory: memory.collect(),
             compute: vec![ComputeSettings::default(); compute],
         }

@@ -47,6 +47,7 @@ impl ClusterFileError {
 pub(super) fn sentence_of(error: &toml::de::Error) -> String {
     let sentence = error.message().lines().collect::<Vec<_>>().join("; ");
     let ranges = [
+        (" expected u8", i64::from(u8::MAX)),
         (" expected u16", i64::from(u16::MAX)),
         (" expected u32", i64::from(u32::MAX)),
         (" expected u64", i64::MAX),

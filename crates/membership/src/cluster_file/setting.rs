@@ -6,7 +6,7 @@ use toml::{Table, Value};
 
 /// Keys that are written as one value, by which variables are known. Those of servers follow the number
 /// of the server: `memory.0.listen`.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 20] = [
     "name",
     "id",
     "fabric",
@@ -23,6 +23,10 @@ const KEYS: [&str; 16] = [
     "tls.ca",
     "tls.certificate",
     "tls.key",
+    "verbs.device",
+    "verbs.port",
+    "verbs.gid_index",
+    "verbs.queue_pairs_max",
 ];
 const MEMORY_KEYS: [&str; 3] = ["listen", "bytes", "control"];
 const COMPUTE_KEYS: [&str; 3] = ["threads", "lanes", "control"];

@@ -23,6 +23,12 @@ ca = "ca.pem"
 certificate = "/etc/server.pem"
 key = "server.key"
 
+[verbs]
+device = "mlx5_0"
+port = 2
+gid_index = 3
+queue_pairs_max = 4
+
 [[memory]]
 listen = "10.0.0.1:7400"
 bytes = "4 GiB"
@@ -68,6 +74,9 @@ fn a_whole_file_is_read_and_paths_start_at_it() {
     let tls = cluster.tls.as_ref().expect("it is written");
     assert_eq!(tls.ca, Path::new("/etc/namdb/ca.pem"));
     assert_eq!(tls.certificate, Path::new("/etc/server.pem"));
+    let VerbsSettings { device, port, gid_index, queue_pairs_max } = &cluster.verbs;
+    assert_eq!((device.as_deref(), *port, *gid_index), (Some("mlx5_0"), Some(2), Some(3)));
+    assert_eq!(*queue_pairs_max, 4);
     assert_eq!([cluster.memory[0].bytes, cluster.memory[1].bytes], [4 << 30, 16 << 20]);
     assert_eq!(cluster.memory[1].listen, "127.0.0.1:0");
     assert_eq!((cluster.compute[0].threads, cluster.compute[0].lanes), (2, 16));
@@ -90,6 +99,7 @@ fn small_files_have_defaults_and_directories_of_their_own() {
     assert_eq!(cluster.fabric, FabricKind::Shm);
     assert_eq!(cluster.oracle, OracleKind::Frozen);
     assert_eq!(cluster.registry, RegistrySettings::default());
+    assert_eq!(cluster.verbs, VerbsSettings::default());
     assert_eq!((cluster.lease_seconds, cluster.transaction_time_ms), (10, 10_000));
     let user = rustix::process::getuid().as_raw();
     let without = read(SMALL, &[], &[]).expect("it is right").directory;
@@ -104,12 +114,15 @@ fn the_environment_replaces_the_file_and_flags_replace_both() {
         ("NAMDB_CLUSTER_LEASE_SECONDS", "20"),
         ("NAMDB_CLUSTER_REGISTRY_ENDPOINTS", "http://a:1, http://b:2"),
         ("NAMDB_CLUSTER_MEMORY_0_BYTES", "32 MiB"),
+        ("NAMDB_CLUSTER_VERBS_DEVICE", "rxe0"),
+        ("NAMDB_CLUSTER_VERBS_PORT", "1"),
         ("NAMDB_CI", "1"),
     ];
     let cluster = read(SMALL, &variables, &[("lease_seconds", "30")]).expect("it is right");
     assert_eq!((cluster.fabric, cluster.name.as_str()), (FabricKind::Verbs, "17"));
     assert_eq!((cluster.lease_seconds, cluster.memory[0].bytes), (30, 32 << 20));
     assert_eq!(cluster.registry.endpoints, ["http://a:1", "http://b:2"]);
+    assert_eq!((cluster.verbs.device.as_deref(), cluster.verbs.port), (Some("rxe0"), Some(1)));
 }
 
 #[test]
@@ -140,6 +153,11 @@ fn what_is_wrong_in_the_file_is_said_with_its_line() {
     let etcd = |line: &str| format!("{SMALL}[registry]\nkind = \"etcd\"\n{line}\n");
     refused(&etcd("endpoints = [\"a:1\"]"), &["dev.toml:7:", "`a:1`", "http://127.0.0.1:2379"]);
     refused(&etcd("endpoints = []"), &["dev.toml:7:", "1 to 16 endpoints"]);
+    let verbs = |line: &str| format!("{SMALL}[verbs]\n{line}\n");
+    refused(&verbs("device = \"/dev/x\""), &["dev.toml:6:", "`/dev/x`", "/sys/class/infiniband"]);
+    refused(&verbs("port = 0"), &["dev.toml:6:", "from 1"]);
+    refused(&verbs("queue_pairs_max = 0"), &["dev.toml:6:", "1 to 100 queue pairs", "not 0"]);
+    refused(&verbs("gid_index = 256"), &["dev.toml:6:", "write a whole number from 0 to 255"]);
     refused(&etcd("prefix = \"namdb\""), &["dev.toml:7:", "\"/namdb\"", "`namdb`"]);
 }
 

@@ -12,6 +12,8 @@ const DIRECTORY_BYTES_MAX: usize = 80;
 const MEMORY_BYTES_MIN: u64 = 16 << 20;
 /// Addresses have 48 bits for the byte in a region.
 const MEMORY_BYTES_MAX: u64 = 1 << 47;
+/// The kernel has no longer ones.
+const DEVICE_BYTES_MAX: usize = 63;
 const MEMORY_SERVERS_MAX: usize = 64;
 const ENDPOINTS_MAX: usize = 16;
 
@@ -19,6 +21,7 @@ const ENDPOINTS_MAX: usize = 16;
 pub(super) fn problem(cluster: &ClusterFile) -> Option<(String, String)> {
     of_cluster(cluster)
         .or_else(|| of_registry(cluster))
+        .or_else(|| of_verbs(cluster))
         .or_else(|| of_memory_servers(cluster))
         .or_else(|| of_compute_servers(cluster))
 }
@@ -85,6 +88,25 @@ fn of_registry(cluster: &ClusterFile) -> Option<(String, String)> {
         return wrong("registry.prefix", sentence);
     }
     None
+}
+
+fn of_verbs(cluster: &ClusterFile) -> Option<(String, String)> {
+    let device = cluster.verbs.device.as_deref();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let is_name =
+        |name: &str| (1..=DEVICE_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_plain);
+    if let Some(name) = device.filter(|name| !is_name(name)) {
+        let sentence = format!(
+            "`{name}` is no name of an RDMA device, write one that `ls /sys/class/infiniband` shows, such as \"mlx5_0\""
+        );
+        return wrong("verbs.device", sentence);
+    }
+    if cluster.verbs.port == Some(0) {
+        return wrong("verbs.port", "ports of RDMA devices are counted from 1, not 0".to_owned());
+    }
+    let most = u64::from(cluster.verbs.queue_pairs_max);
+    let path = "verbs.queue_pairs_max";
+    out_of(1..=100, most, path, "a process has", "queue pairs with a memory server")
 }
 
 fn of_memory_servers(cluster: &ClusterFile) -> Option<(String, String)> {

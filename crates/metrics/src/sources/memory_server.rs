@@ -3,10 +3,9 @@
 use crate::catalog;
 use crate::definition::Definition;
 use crate::registry::Registry;
+use fabric::Counts;
 use fabric::identity::Admission;
 use fabric::port::ServeCounters;
-use fabric::{Counts, LocalWorld, run_now};
-use layout::NodeId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use txn::catalog::label_name;
@@ -17,26 +16,23 @@ type Named = (&'static Definition, fn(&ServeCounters) -> &AtomicU64);
 
 /// A memory server whose numbers are told.
 pub struct MemoryServer {
-    /// Its world, with its region and its services.
-    pub world: Arc<LocalWorld>,
     /// Whom it admits: knows node, size of the region, and epoch.
     pub admission: Arc<Admission>,
     /// What its polling thread counts.
     pub serving: Arc<ServeCounters>,
-    /// What its services count.
+    /// What its services count, and what they have handed out.
     pub services: Arc<ServiceCounts>,
 }
 
 /// Enters what every memory server has.
 pub fn enter_memory_server(registry: &Registry, server: &MemoryServer) {
-    let MemoryServer { world, admission, serving, services } = server;
-    let (node, region_bytes) = (admission.node, admission.region_bytes);
+    let MemoryServer { admission, serving, services } = server;
+    let region_bytes = admission.region_bytes;
     registry.add(&catalog::REGION_BYTES, &[], move || region_bytes);
-    let home = world.clone();
+    let extents = services.clone();
     registry.add_many(&catalog::REGION_USED_BYTES, move |samples| {
-        used_bytes(&home, node)
-            .into_iter()
-            .for_each(|(label, bytes)| samples.put(&[&label], bytes));
+        let usage = extents.usage().into_iter();
+        usage.for_each(|part| samples.put(&[&label_name(part.label)], part.bytes));
     });
     let admission = admission.clone();
     registry.add(&catalog::CLUSTER_EPOCH, &[], move || admission.epoch.load(Relaxed));
@@ -79,17 +75,11 @@ pub fn enter_fabric(
     registry.add(&catalog::CONNECTIONS, &[fabric], connections);
 }
 
-/// Asks the server's own service, which knows at once; none where it has no such service.
-fn used_bytes(world: &Arc<LocalWorld>, node: NodeId) -> Vec<(String, u64)> {
-    let usage = run_now(memory::extent::usage(&world.endpoint(), node)).unwrap_or_default();
-    usage.into_iter().map(|part| (label_name(part.label), part.bytes)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fabric::WorldConfig;
-    use layout::RegionId;
+    use fabric::{LocalWorld, WorldConfig, run_now};
+    use layout::{NodeId, RegionId};
     use memory::Label;
     use memory::extent::allocate_extent;
     use txn::server::counted_services;
@@ -99,8 +89,8 @@ mod tests {
         let bytes = 16 << 20;
         let world = LocalWorld::new(&WorldConfig { server_bytes: vec![bytes], seed: 1 });
         let world = world.expect("memory");
-        let services = Arc::new(ServiceCounts::default());
-        for (id, service) in counted_services(RegionId(0), bytes, &services) {
+        let services = Arc::new(ServiceCounts::new(RegionId(0), bytes));
+        for (id, service) in counted_services(&services) {
             world.register(NodeId(0), id, service);
         }
         let env = world.endpoint();
@@ -119,7 +109,7 @@ mod tests {
         let serving = Arc::new(ServeCounters::default());
         serving.sleeps.store(9, Relaxed);
         let registry = Registry::new();
-        let server = MemoryServer { world, admission: Arc::new(admission), serving, services };
+        let server = MemoryServer { admission: Arc::new(admission), serving, services };
         enter_memory_server(&registry, &server);
         let counts = || Counts { verbs: 3, bytes: 40, round_trips: 0, calls: 1 };
         enter_fabric(&registry, "tcp", counts, || 2);
@@ -129,8 +119,7 @@ mod tests {
             "namdb_region_used_bytes{label=\"system\"} 8192\n",
             "namdb_region_used_bytes{label=\"table 3\"} 8192\n",
             "namdb_cluster_epoch 5\n",
-            // That of the scrape itself, too.
-            "namdb_served_calls_total{service=\"extents\"} 4\n",
+            "namdb_served_calls_total{service=\"extents\"} 3\n",
             "namdb_served_calls_total{service=\"tree\"} 0\n",
             "namdb_overflow_versions_moved_total 0\n",
             "namdb_polling_sleeps_total 9\n",

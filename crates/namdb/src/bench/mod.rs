@@ -17,8 +17,8 @@ mod trial;
 pub mod worker;
 pub mod world;
 
-use crate::servers::tcp::TcpEnv;
-use fabric::LocalEnv;
+use fabric::verbs::VerbsTransport;
+use fabric::{LocalEnv, RemoteEnv, TcpTransport};
 use workload::Workload;
 
 /// A workload that threads of one process can run together.
@@ -27,6 +27,11 @@ pub trait LocalWorkload: Workload<LocalEnv> + Sync {}
 impl<W: Workload<LocalEnv> + Sync> LocalWorkload for W {}
 
 /// A workload for every world that this program reaches.
-pub trait AnyWorkload: Workload<LocalEnv> + Workload<TcpEnv> + Sync {}
+pub trait AnyWorkload: LocalWorkload + Workload<TcpEnv> + Workload<VerbsEnv> {}
 
-impl<W: Workload<LocalEnv> + Workload<TcpEnv> + Sync> AnyWorkload for W {}
+impl<W: LocalWorkload + Workload<TcpEnv> + Workload<VerbsEnv>> AnyWorkload for W {}
+
+/// An endpoint of fabric `tcp`.
+type TcpEnv = RemoteEnv<TcpTransport>;
+/// An endpoint of fabric `verbs`.
+type VerbsEnv = RemoteEnv<VerbsTransport>;

@@ -11,8 +11,8 @@ use crate::bench::site::{Seat, Site, SiteWorkload};
 use crate::bench::{AnyWorkload, LocalWorkload, json, load, table, text, world};
 use crate::servers::place::{self, Place};
 use crate::servers::shm::ShmSite;
-use crate::servers::tcp::TcpSite;
-use anyhow::{Context, Result, bail};
+use crate::servers::{tcp, verbs};
+use anyhow::{Context, Result};
 use clap::Args;
 use membership::FabricKind;
 use std::path::{Path, PathBuf};
@@ -126,9 +126,11 @@ impl Deliver<'_> {
                 report
             }
             FabricKind::Tcp => {
-                self.run_at(&TcpSite::new(&place, self.abroad.lanes)?, workload, parameters)?
+                self.run_at(&tcp::site(&place, self.abroad.lanes)?, workload, parameters)?
             }
-            FabricKind::Verbs => bail!("this program runs nothing over verbs yet"),
+            FabricKind::Verbs => {
+                self.run_at(&verbs::site(&place, self.abroad.lanes)?, workload, parameters)?
+            }
         };
         place.leave()?;
         Ok(report)

@@ -5,7 +5,7 @@ use crate::bench::report::Parameters;
 use crate::bench::text::{counted, grouped};
 use crate::bench::{AnyWorkload, json};
 use anyhow::{Context, Result};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use namdb::Isolation;
 use serde_json::json;
 use std::fs::File;
@@ -13,6 +13,7 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use workload::append::AppendConfig;
 use workload::smallbank::SmallBankConfig;
+use workload::tpcc::Scale;
 use workload::ycsb::{Distribution, Letter, Mix, YcsbConfig};
 use workload::{Append, Bank, SmallBank, Tpcc, Ycsb, tpcc};
 
@@ -78,6 +79,30 @@ pub struct TpccArguments {
     /// Percent of new orders that touch another warehouse [default: TPC-C's, about 10]
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub distribution: Option<u32>,
+    /// Rows of a warehouse
+    #[arg(long, value_enum, default_value = "full")]
+    pub population: PopulationName,
+}
+
+/// Populations of TPC-C by their names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum PopulationName {
+    /// TPC-C's; anything else is not TPC-C
+    Full,
+    /// About a hundredth, with more contention
+    Small,
+    /// About a thousandth, for hosts that are emulated
+    Tiny,
+}
+
+impl PopulationName {
+    fn scale(self) -> Scale {
+        match self {
+            Self::Full => Scale::FULL,
+            Self::Small => Scale::SMALL,
+            Self::Tiny => Scale::TINY,
+        }
+    }
 }
 
 /// SmallBank.
@@ -183,6 +208,8 @@ impl Choice {
                 let options = json!({
                     "warehouses": config.warehouses,
                     "distribution": arguments.distribution,
+                    "items": config.scale.items,
+                    "customers_per_district": config.scale.customers_per_district,
                 });
                 let words = arguments.describe(threads);
                 job.run(Tpcc::new(config)?, Parameters { words, options })
@@ -238,6 +265,7 @@ impl TpccArguments {
     fn config(&self, isolation: Isolation, threads: u32, seed: u64) -> tpcc::Config {
         tpcc::Config {
             distribution_percent: self.distribution,
+            scale: self.population.scale(),
             isolation,
             seed,
             ..tpcc::Config::new(self.warehouses.unwrap_or(threads))
@@ -246,9 +274,15 @@ impl TpccArguments {
 
     fn describe(&self, threads: u32) -> String {
         let warehouses = counted(u64::from(self.warehouses.unwrap_or(threads)), "warehouse");
-        match self.distribution {
+        let work = match self.distribution {
             None => format!("{warehouses}, the full mix, no think times"),
             Some(percent) => format!("{warehouses}, {percent} % of new orders distributed"),
+        };
+        match self.population {
+            PopulationName::Full => work,
+            PopulationName::Small | PopulationName::Tiny => {
+                format!("{work}, a population far smaller than TPC-C's")
+            }
         }
     }
 }

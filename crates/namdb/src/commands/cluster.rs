@@ -66,6 +66,8 @@ enum FabricName {
     Shm,
     /// Messages over TCP
     Tcp,
+    /// RDMA, on a host that has a device
+    Verbs,
 }
 
 /// Memory of a server unless told otherwise.
@@ -100,6 +102,7 @@ fn start(arguments: &UpArguments) -> Result<()> {
 fn described(arguments: &UpArguments) -> ClusterFile {
     let fabric = match arguments.fabric {
         Some(FabricName::Tcp) => FabricKind::Tcp,
+        Some(FabricName::Verbs) => FabricKind::Verbs,
         Some(FabricName::Shm) | None => FabricKind::Shm,
     };
     let servers = usize::from(arguments.memory_servers.unwrap_or(1));
@@ -116,7 +119,9 @@ fn tell(cluster: &ClusterFile, map: &ClusterMap, file: &Path, seconds: f64) -> S
     );
     for member in map.memory_servers() {
         let Role::Memory { region_bytes, .. } = member.role else { continue };
-        let place = member.addresses.tcp.as_deref().unwrap_or("shared memory");
+        let addresses = &member.addresses;
+        let place = addresses.tcp.as_deref().or(addresses.verbs.as_deref());
+        let place = place.unwrap_or("shared memory");
         text += &format!(
             "  memory server {}  {:>10}  process {:<8} {place}\n",
             member.number,

@@ -1,7 +1,7 @@
 //! `namdb demo`: a database in this process at work, and the proof that it stayed consistent.
 
 use super::bench::Measure;
-use super::choice::{Choice, TpccArguments};
+use super::choice::{Choice, PopulationName, TpccArguments};
 use super::{IsolationName, OracleName, WorldArguments, catch_interrupts};
 use crate::Verdict;
 use crate::bench::report::Report;
@@ -68,8 +68,11 @@ pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
         "namdb: {SERVERS} memory servers and {threads} in this process, TPC-C with\n\
          the full mix on {warehouses}.\n"
     ));
-    let choice =
-        Choice::Tpcc(TpccArguments { warehouses: Some(arguments.warehouses), distribution: None });
+    let choice = Choice::Tpcc(TpccArguments {
+        warehouses: Some(arguments.warehouses),
+        distribution: None,
+        population: PopulationName::Full,
+    });
     let job = Measure { world: &world, seconds: arguments.seconds, warm_up_s: 1.0, rate: None };
     let report = choice.run(Isolation::Snapshot, world.thread_count(), world.seed, job)?;
     output::say("");

@@ -7,8 +7,8 @@ use crate::bench::site::{Seat, Site};
 use crate::bench::text::{bytes, counted, rate};
 use crate::servers::place::{self, Place};
 use crate::servers::shm::ShmSite;
-use crate::servers::tcp::TcpSite;
-use anyhow::{Context, Result, bail};
+use crate::servers::{tcp, verbs};
+use anyhow::{Context, Result};
 use clap::Args;
 use membership::{ClusterFile, ClusterMap, FabricKind, Member, Registry, Role};
 use namdb::host::{Moment, sleep_ms};
@@ -117,7 +117,7 @@ fn servers(map: &ClusterMap) -> Vec<ServerStatus> {
             number: member.number,
             host: member.host.clone(),
             process: member.pid,
-            address: match (&addresses.tcp, &addresses.shm) {
+            address: match (addresses.tcp.as_ref().or(addresses.verbs.as_ref()), &addresses.shm) {
                 (Some(address), _) => address.clone(),
                 (None, Some(_)) => "shared memory".to_owned(),
                 (None, None) => "takes no connections".to_owned(),
@@ -174,8 +174,8 @@ fn tables(cluster: &ClusterFile) -> Result<Vec<TableStatus>> {
     let place = Place::join(cluster.clone())?;
     let tables = match cluster.fabric {
         FabricKind::Shm => tables_at(&ShmSite::open(&place)?),
-        FabricKind::Tcp => tables_at(&TcpSite::new(&place, 1)?),
-        FabricKind::Verbs => bail!("this program reaches nothing over verbs yet"),
+        FabricKind::Tcp => tables_at(&tcp::site(&place, 1)?),
+        FabricKind::Verbs => tables_at(&verbs::site(&place, 1)?),
     };
     place.leave()?;
     tables

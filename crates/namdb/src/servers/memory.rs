@@ -1,14 +1,14 @@
 //! A memory server: a region, the services over it, and the ports by which others reach both.
 
-use super::tell::{Sources, tell};
-use super::{LOOK_PAUSE, PROGRAM, published, settings};
+use super::tell::{Connections, Sources, tell};
+use super::{LOOK_PAUSE, PROGRAM, published, settings, verbs};
 use crate::output;
 use anyhow::{Context, Result, ensure};
 use fabric::identity::Admission;
 use fabric::local::{ServerConfig, Sharing};
 use fabric::patience::Patience;
 use fabric::port::{Port, ServeCounters, serve};
-use fabric::shm::{Callers, ShmPort};
+use fabric::shm::ShmPort;
 use fabric::tcp::TcpPort;
 use fabric::{LocalEnv, LocalWorld, run_now};
 use layout::{NodeId, RegionId};
@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+use txn::server::{ServiceCounts, counted_services};
 use txn::{Database, Root};
 
 /// How long a fenced process may take to end.
@@ -26,15 +27,16 @@ const FENCE_TIME: Duration = Duration::from_secs(5);
 const EPOCH_GRACE: Duration = Duration::from_secs(1);
 /// How long to wait for the other memory servers at the start.
 const COMPANY_TIME: Duration = Duration::from_secs(60);
+/// Regions are made of whole pages.
+const PAGE_BYTES: u64 = 4096;
 
 /// A memory server that is a member of its cluster and can be served.
 pub struct MemoryServer {
     cluster: ClusterFile,
-    world: Arc<LocalWorld>,
     ports: Vec<Box<dyn Port>>,
     admission: Arc<Admission>,
-    /// Those who map the region, to be killed when they are members no more.
-    callers: Option<Arc<Callers>>,
+    fence: Option<Fence>,
+    founder: Founder,
     registry: Registry,
     lease: Lease,
     polling: Arc<ServeCounters>,
@@ -50,11 +52,12 @@ impl MemoryServer {
             format!("the cluster has {count} memory servers, numbered from 0; there is no {number}")
         })?;
         let registry = Registry::open(&cluster)?;
-        let mut member = Member::memory_server(NodeId(number), mine.bytes, Addresses::default());
+        let bytes = mine.bytes / PAGE_BYTES * PAGE_BYTES;
+        let mut member = Member::memory_server(NodeId(number), bytes, Addresses::default());
         let Role::Memory { region_key, region_bytes } = member.role else {
             unreachable!("a memory server keeps a region")
         };
-        let (world, pages) = world(&cluster, number)?;
+        let services = Arc::new(ServiceCounts::new(RegionId(number), region_bytes));
         let admission = Arc::new(Admission {
             node: NodeId(number),
             cluster: cluster.id.0,
@@ -64,35 +67,33 @@ impl MemoryServer {
             program: PROGRAM.to_owned(),
             epoch: AtomicU64::new(0),
         });
-        let Opened { port, callers, carrier } =
-            port(&cluster, number, &world, &admission, &mut member.addresses)?;
+        let opened = open(&cluster, &admission, &services, &mut member)?;
         let (polling, epoch) = (Arc::<ServeCounters>::default(), Arc::<AtomicU64>::default());
         let sources = Sources {
             polling: polling.clone(),
             epoch: epoch.clone(),
-            callers: callers.clone(),
-            carrier,
-            world: world.clone(),
+            connections: opened.connections,
+            carrier: opened.carrier,
+            services,
         };
         let control = tell(&cluster, &member, &sources)?;
         member.addresses.control = Some(control.address().to_string());
         let patience = Duration::from_secs(cluster.lease_seconds + 1);
         let lease = registry.join(member, patience)?;
-        let pages = pages.map(|pages| format!(", {pages}")).unwrap_or_default();
         output::say(&format!(
-            "memory server {number} of cluster {}: {}{pages}, fabric {}",
+            "memory server {number} of cluster {}: {}, fabric {}{}",
             cluster.name,
             crate::bench::text::bytes(region_bytes),
-            cluster.fabric.name()
+            cluster.fabric.name(),
+            opened.details
         ));
-        let ports = vec![port];
         let _control = control;
         Ok(Self {
             cluster,
-            world,
-            ports,
+            ports: vec![opened.port],
             admission,
-            callers,
+            fence: opened.fence,
+            founder: opened.founder,
             registry,
             lease,
             polling,
@@ -107,7 +108,7 @@ impl MemoryServer {
         let warden = self.warden();
         let _follower = self.registry.follow(LOOK_PAUSE, warden)?;
         if self.lease.member().number == 0 {
-            self.found()?;
+            found(self.founder, &self.cluster, &self.registry)?;
         }
         let is_over = Arc::new(AtomicBool::new(false));
         let lease_watch = watch(stop, is_over.clone());
@@ -129,29 +130,11 @@ impl MemoryServer {
         Ok(())
     }
 
-    /// Makes the database on the empty region, and says so once all memory servers are there.
-    fn found(&self) -> Result<()> {
-        let servers = (0..self.cluster.memory.len() as u16).map(NodeId).collect();
-        let config = settings(self.cluster.oracle, self.cluster.transaction_time_ms);
-        let database = run_now(Database::create(self.world.endpoint(), servers, config))
-            .context("cannot make the database")?;
-        let (root, registry) = (database.root(), self.registry.clone());
-        std::thread::Builder::new()
-            .name("founder".to_owned())
-            .spawn(move || {
-                if let Err(error) = announce(&root, &registry) {
-                    output::say(&format!("no database can be announced: {error:#}"));
-                }
-            })
-            .context("no thread can be started")?;
-        Ok(())
-    }
-
-    /// What to do when somebody left: those who map the region are killed; of the others no more is heard once
-    /// the living have had the time to learn of the new epoch.
-    fn warden(&self) -> impl FnMut(&ClusterMap) + Send + 'static {
-        let (admission, callers) = (self.admission.clone(), self.callers.clone());
-        let epoch = self.epoch.clone();
+    /// What to do when somebody left: it is fenced where the fabric has a fence; of the others no more is heard
+    /// once the living have had the time to learn of the new epoch.
+    fn warden(&mut self) -> impl FnMut(&ClusterMap) + Send + 'static {
+        let (admission, epoch) = (self.admission.clone(), self.epoch.clone());
+        let mut fence = self.fence.take();
         let mut known = BTreeSet::new();
         move |map| {
             epoch.store(map.epoch, Ordering::Relaxed);
@@ -161,11 +144,10 @@ impl MemoryServer {
             if gone.is_empty() {
                 return;
             }
-            for identity in gone {
-                let fenced = callers.as_ref().map(|callers| callers.fence(identity, FENCE_TIME));
-                if let Some(Err(error)) = fenced {
-                    output::say(&format!("a process that left the cluster lives on: {error}"));
-                }
+            if let Some(fence) = &mut fence
+                && let Err(error) = fence(map, &gone)
+            {
+                output::say(&format!("who left the cluster may still write: {error:#}"));
             }
             #[allow(clippy::disallowed_methods, reason = "membership is not part of a run")]
             std::thread::sleep(EPOCH_GRACE);
@@ -174,68 +156,180 @@ impl MemoryServer {
     }
 }
 
-/// The region and its services.
-fn world(cluster: &ClusterFile, number: u16) -> Result<(Arc<LocalWorld>, Option<String>)> {
-    let bytes = cluster.memory[usize::from(number)].bytes / 4096 * 4096;
-    let config = ServerConfig {
-        node: NodeId(number),
-        server_count: cluster.memory.len() as u16,
-        bytes,
-        sharing: match cluster.fabric {
-            FabricKind::Shm => Sharing::File,
-            FabricKind::Tcp | FabricKind::Verbs => Sharing::Private,
-        },
-        seed: u64::from(number),
-    };
-    let (world, pages) = LocalWorld::memory_server(&config).with_context(|| {
-        format!("cannot have {bytes} bytes for memory server {number}; `namdb doctor` may know why")
-    })?;
-    for (id, service) in txn::server::services(RegionId(number), bytes) {
-        world.register(NodeId(number), id, service);
-    }
-    Ok((world, pages.map(|pages| pages.to_string())))
+/// Keeps those from the region who left the cluster: given the cluster as it is, and their identities.
+type Fence = Box<dyn FnMut(&ClusterMap, &[u64]) -> Result<()> + Send>;
+
+/// Who makes the database on the empty regions.
+enum Founder {
+    /// This process's processor.
+    Here(Arc<LocalWorld>),
+    /// A caller through the card.
+    ByRdma(Box<verbs::Founder>),
 }
 
-/// A port, and what else is to be known of it.
+/// What a server of one fabric is made of.
 struct Opened {
     port: Box<dyn Port>,
-    callers: Option<Arc<Callers>>,
+    fence: Option<Fence>,
+    founder: Founder,
+    connections: Option<Connections>,
     carrier: Option<LocalEnv>,
+    /// What is to be said of it at the start, after a comma.
+    details: String,
 }
 
-fn port(
+fn open(
     cluster: &ClusterFile,
-    number: u16,
-    world: &Arc<LocalWorld>,
     admission: &Arc<Admission>,
-    addresses: &mut Addresses,
+    services: &Arc<ServiceCounts>,
+    member: &mut Member,
 ) -> Result<Opened> {
     match cluster.fabric {
-        FabricKind::Shm => {
-            let port = ShmPort::new(&cluster.directory, admission.clone(), world)?;
-            addresses.shm = Some(cluster.directory.clone());
-            let callers = port.callers().clone();
-            Ok(Opened { port: Box::new(port), callers: Some(callers), carrier: None })
-        }
-        FabricKind::Tcp => {
-            let listen = &cluster.memory[usize::from(number)].listen;
-            let port = TcpPort::bind(listen.as_str(), world.clone(), admission.clone());
-            let port = port.with_context(|| {
-                format!("memory server {number} cannot listen at {listen}; is the port in use?")
-            })?;
-            addresses.tcp = Some(port.address()?.to_string());
-            let carrier = Some(port.endpoint().clone());
-            Ok(Opened { port: Box::new(port), callers: None, carrier })
-        }
-        FabricKind::Verbs => anyhow::bail!("this program serves no verbs yet; use `shm` or `tcp`"),
+        FabricKind::Shm => open_shm(cluster, admission, services, member),
+        FabricKind::Tcp => open_tcp(cluster, admission, services, member),
+        FabricKind::Verbs => open_verbs(cluster, admission, services, member),
     }
 }
 
-/// Says where the database begins once all memory servers are there.
-fn announce(root: &Root, registry: &Registry) -> Result<()> {
-    let map = registry.wait_for_memory_servers(root.servers.len(), COMPANY_TIME, &mut |_| {})?;
+fn open_shm(
+    cluster: &ClusterFile,
+    admission: &Arc<Admission>,
+    services: &Arc<ServiceCounts>,
+    member: &mut Member,
+) -> Result<Opened> {
+    let (world, details) = world(cluster, admission, services, Sharing::File)?;
+    let port = ShmPort::new(&cluster.directory, admission.clone(), &world)?;
+    member.addresses.shm = Some(cluster.directory.clone());
+    let (callers, connected) = (port.callers().clone(), port.callers().clone());
+    let fence = move |_: &ClusterMap, gone: &[u64]| {
+        let killed = gone.iter().map(|&identity| callers.fence(identity, FENCE_TIME));
+        // All are fenced, even if the first cannot be.
+        let outcomes: Vec<_> = killed.collect();
+        outcomes.into_iter().try_for_each(|outcome| Ok(outcome.map(drop)?))
+    };
+    Ok(Opened {
+        port: Box::new(port),
+        fence: Some(Box::new(fence)),
+        founder: Founder::Here(world),
+        connections: Some(Arc::new(move || connected.connection_count())),
+        carrier: None,
+        details,
+    })
+}
+
+fn open_tcp(
+    cluster: &ClusterFile,
+    admission: &Arc<Admission>,
+    services: &Arc<ServiceCounts>,
+    member: &mut Member,
+) -> Result<Opened> {
+    let (world, details) = world(cluster, admission, services, Sharing::Private)?;
+    let number = admission.node.0;
+    let listen = &cluster.memory[usize::from(number)].listen;
+    let port = TcpPort::bind(listen.as_str(), world.clone(), admission.clone());
+    let port = port.with_context(|| {
+        format!("memory server {number} cannot listen at {listen}; is the port in use?")
+    })?;
+    member.addresses.tcp = Some(port.address()?.to_string());
+    let carrier = Some(port.endpoint().clone());
+    Ok(Opened {
+        port: Box::new(port),
+        fence: None,
+        founder: Founder::Here(world),
+        connections: None,
+        carrier,
+        details,
+    })
+}
+
+fn open_verbs(
+    cluster: &ClusterFile,
+    admission: &Arc<Admission>,
+    services: &Arc<ServiceCounts>,
+    member: &mut Member,
+) -> Result<Opened> {
+    let (port, device) = verbs::open(cluster, admission, services)?;
+    member.addresses.verbs = Some(port.address()?.to_string());
+    let (callers, connected) = (port.callers().clone(), port.callers().clone());
+    let fence = move |map: &ClusterMap, _: &[u64]| {
+        let living = map.members.iter().map(|member| member.identity).collect();
+        Ok(callers.fence(map.epoch, living, FENCE_TIME)?)
+    };
+    let details = format!(", {device}");
+    let (cluster, identity) = (cluster.clone(), member.identity);
+    Ok(Opened {
+        port: Box::new(port),
+        fence: Some(Box::new(fence)),
+        founder: Founder::ByRdma(Box::new(verbs::Founder { cluster, device, identity })),
+        connections: Some(Arc::new(move || connected.connection_count())),
+        carrier: None,
+        details,
+    })
+}
+
+/// A region that this process's processor works on, its services, and what pages it is made of.
+fn world(
+    cluster: &ClusterFile,
+    admission: &Admission,
+    services: &Arc<ServiceCounts>,
+    sharing: Sharing,
+) -> Result<(Arc<LocalWorld>, String)> {
+    let (node, bytes) = (admission.node, admission.region_bytes);
+    let config = ServerConfig {
+        node,
+        server_count: cluster.memory.len() as u16,
+        bytes,
+        sharing,
+        seed: u64::from(node.0),
+    };
+    let (world, pages) = LocalWorld::memory_server(&config).with_context(|| {
+        format!(
+            "cannot have {bytes} bytes for memory server {}; `namdb doctor` may know why",
+            node.0
+        )
+    })?;
+    for (id, service) in counted_services(services) {
+        world.register(node, id, service);
+    }
+    Ok((world, pages.map(|pages| format!(", {pages}")).unwrap_or_default()))
+}
+
+/// What makes the database when all memory servers are there.
+type Make = Box<dyn FnOnce(&ClusterMap) -> Result<Root> + Send>;
+
+/// Makes the database on the empty regions, and says so once all memory servers are there.
+fn found(founder: Founder, cluster: &ClusterFile, registry: &Registry) -> Result<()> {
+    let (count, registry) = (cluster.memory.len(), registry.clone());
+    let make: Make = match founder {
+        Founder::Here(world) => {
+            let servers = (0..count as u16).map(NodeId).collect();
+            let config = settings(cluster.oracle, cluster.transaction_time_ms);
+            let database = run_now(Database::create(world.endpoint(), servers, config));
+            let root = database.context("cannot make the database")?.root();
+            Box::new(move |_| Ok(root))
+        }
+        Founder::ByRdma(founder) => Box::new(move |map| founder.create(map)),
+    };
+    std::thread::Builder::new()
+        .name("founder".to_owned())
+        .spawn(move || {
+            if let Err(error) = announce(make, count, &registry) {
+                output::say(&format!("no database can be announced: {error:#}"));
+            }
+        })
+        .context("no thread can be started")?;
+    Ok(())
+}
+
+/// Says where the database begins once all `count` memory servers are there.
+fn announce(
+    make: impl FnOnce(&ClusterMap) -> Result<Root>,
+    count: usize,
+    registry: &Registry,
+) -> Result<()> {
+    let map = registry.wait_for_memory_servers(count, COMPANY_TIME, &mut |_| {})?;
     let identities = map.memory_servers().map(|member| member.identity).collect();
-    registry.set_root(&published(root, identities))?;
+    registry.set_root(&published(&make(&map)?, identities))?;
     Ok(())
 }
 

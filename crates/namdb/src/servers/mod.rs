@@ -3,9 +3,11 @@
 pub mod development;
 pub mod memory;
 pub mod place;
+pub mod remote;
 pub mod shm;
 pub mod tcp;
 pub mod tell;
+pub mod verbs;
 
 use membership::{DatabaseRoot, OracleKind};
 use namdb::Oracle;

@@ -2,15 +2,14 @@
 
 use anyhow::{Context, Result};
 use fabric::port::ServeCounters;
-use fabric::shm::Callers;
-use fabric::{Fabric, LocalEnv, LocalWorld, run_now};
-use layout::NodeId;
-use membership::{ClusterFile, Member};
-use memory::Usage;
+use fabric::{Fabric, LocalEnv};
+use membership::{ClusterFile, Member, Role};
 use metrics::{Definition, Endpoint, Registry, Status, catalog};
 use namdb::host;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use txn::catalog::label_name;
+use txn::server::ServiceCounts;
 
 /// Where the numbers of a memory server come from.
 pub struct Sources {
@@ -18,33 +17,37 @@ pub struct Sources {
     pub polling: Arc<ServeCounters>,
     /// The epoch as it last looked.
     pub epoch: Arc<AtomicU64>,
-    /// Who maps its region.
-    pub callers: Option<Arc<Callers>>,
+    /// How many callers are connected, where that is counted.
+    pub connections: Option<Connections>,
     /// Who carries out the verbs of others, where this process does.
     pub carrier: Option<LocalEnv>,
-    /// Its region and services.
-    pub world: Arc<LocalWorld>,
+    /// What its services have handed out.
+    pub services: Arc<ServiceCounts>,
 }
+
+/// How many callers are connected.
+pub type Connections = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// Starts to tell.
 pub fn tell(cluster: &ClusterFile, member: &Member, sources: &Sources) -> Result<Endpoint> {
     let registry = Registry::new();
-    let (world, node) = (sources.world.clone(), NodeId(member.number));
     enter_process(&registry, cluster, member);
     enter_polling(&registry, &sources.polling);
     let epoch = sources.epoch.clone();
     registry.add_cell(&catalog::CLUSTER_EPOCH, &[], &epoch);
-    let bytes = world.region_bytes(layout::RegionId(node.0));
+    let Role::Memory { region_bytes: bytes, .. } = member.role else {
+        unreachable!("a memory server keeps a region")
+    };
     registry.add(&catalog::REGION_BYTES, &[], move || bytes);
-    let of_region = world.clone();
+    let of_region = sources.services.clone();
     registry.add_many(&catalog::REGION_USED_BYTES, move |samples| {
-        for part in used(&of_region, node) {
-            samples.put(&[&part.label.0.to_string()], part.bytes);
+        for part in of_region.usage() {
+            samples.put(&[&label_name(part.label)], part.bytes);
         }
     });
     let fabric = cluster.fabric.name();
-    if let Some(callers) = sources.callers.clone() {
-        registry.add(&catalog::CONNECTIONS, &[fabric], move || callers.connection_count());
+    if let Some(connections) = sources.connections.clone() {
+        registry.add(&catalog::CONNECTIONS, &[fabric], move || connections());
     }
     if let Some(carrier) = &sources.carrier {
         let (verbs, bytes) = (carrier.clone(), carrier.clone());
@@ -52,8 +55,9 @@ pub fn tell(cluster: &ClusterFile, member: &Member, sources: &Sources) -> Result
         registry.add(&catalog::SERVED_BYTES, &[fabric], move || bytes.counters().counts().bytes);
     }
     let (number, identity) = (member.number, member.identity);
+    let services = sources.services.clone();
     let status = move || {
-        let used: u64 = used(&world, node).iter().map(|part| part.bytes).sum();
+        let used: u64 = services.usage().iter().map(|part| part.bytes).sum();
         let state = serde_json::json!({
             "role": "memory",
             "number": number,
@@ -93,9 +97,4 @@ fn enter_polling(registry: &Registry, polling: &Arc<ServeCounters>) {
         let polling = polling.clone();
         registry.add(definition, &[], move || field(&polling).load(Relaxed));
     }
-}
-
-/// What the region's memory is used for. The service is in this process and always answers.
-fn used(world: &Arc<LocalWorld>, node: NodeId) -> Vec<Usage> {
-    run_now(memory::extent::usage(&world.endpoint(), node)).unwrap_or_default()
 }

@@ -125,6 +125,34 @@ fn a_dead_server_of_messages_is_told_of() {
     tells_of_a_dead_server("tcp");
 }
 
+/// Where there is a device, `cargo xtask soft-roce` runs the program over it.
+#[test]
+fn a_host_without_rdma_is_told_which_check_looks_into_that() {
+    let devices = std::fs::read_dir("/sys/class/infiniband");
+    if devices.is_ok_and(|mut devices| devices.next().is_some()) {
+        println!("skipped: this host has an RDMA device");
+        return;
+    }
+    let (file, directory) = (temporary("verbs.toml"), temporary("verbs"));
+    let cluster = format!(
+        "name = \"dev\"\nid = \"4f1c0a9be2d37788\"\nfabric = \"verbs\"\ndirectory = \"{}\"\n\
+         [[memory]]\nbytes = \"64 MiB\"\n",
+        directory.display()
+    );
+    std::fs::write(&file, cluster).expect("a temporary file");
+    for command in [
+        format!("memory-server --number 0 --cluster {}", file.display()),
+        format!("cluster up --file {}", file.display()),
+    ] {
+        let output = namdb(&command);
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.contains("fabric is `verbs`") && errors.contains("D01-rdma"), "{errors}");
+    }
+    std::fs::remove_file(&file).expect("it is ours");
+    std::fs::remove_dir_all(&directory).expect("it is ours");
+}
+
 #[test]
 fn what_cannot_be_is_told_in_a_sentence() {
     let nowhere = namdb("bench bank --cluster /nowhere/namdb.toml");

@@ -31,6 +31,10 @@ impl Scale {
     pub const SMALL: Self =
         Self { items: 200, districts: 10, customers_per_district: 30, orders_per_district: 30 };
 
+    /// A thousand times smaller, for simulation and for devices that are emulated.
+    pub const TINY: Self =
+        Self { items: 40, districts: 3, customers_per_district: 12, orders_per_district: 12 };
+
     /// The last loaded order of a district that is delivered already: 2100.
     pub const fn delivered_order_max(&self) -> i32 {
         self.orders_per_district - self.orders_per_district * OPEN_PERCENT / 100

@@ -63,6 +63,7 @@ fn of_registry(error: &RegistryError) -> Option<Code> {
 fn of_verbs(error: &VerbsError) -> Code {
     match error {
         VerbsError::Registration { .. } => LOCKED_MEMORY,
+        VerbsError::Peer { .. } => REACHABLE,
         _ => RDMA_DEVICE,
     }
 }

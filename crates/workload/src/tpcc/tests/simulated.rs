@@ -14,9 +14,6 @@ const SERVERS: u16 = 2;
 const TERMINALS: u32 = 3;
 /// Transactions of a terminal.
 const TRANSACTIONS: u32 = 60;
-/// Smaller than the smallest for threads: every word is an event here.
-const SCALE: Scale =
-    Scale { items: 40, districts: 3, customers_per_district: 12, orders_per_district: 12 };
 
 fn keeps_every_check<const COHERENT: bool>(seed: u64, isolation: Isolation) -> RunTotals {
     let config = SimConfig::hostile(seed)
@@ -25,7 +22,7 @@ fn keeps_every_check<const COHERENT: bool>(seed: u64, isolation: Isolation) -> R
     let world = World::<COHERENT>::new(config);
     let identity = world.identity();
     let (admin, database) = simulated::open(&world);
-    let config = Config { scale: SCALE, seed, isolation, ..Config::new(1) };
+    let config = Config { scale: Scale::TINY, seed, isolation, ..Config::new(1) };
     let tpcc = Tpcc::new(config).expect("the configuration makes sense");
     let mut lane = world.block_on(&admin, async {
         tpcc.create_tables(&database).await.expect("the tables are new");

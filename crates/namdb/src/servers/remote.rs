@@ -1,0 +1,109 @@
+//! Transactions of this process on memory servers that a network reaches, through an engine for each thread.
+
+use super::LEAVE_NS;
+use super::place::{Place, region_key};
+use crate::bench::site::{Facts, Seat, Site};
+use crate::output;
+use anyhow::{Context, Result};
+use fabric::patience::Patience;
+use fabric::remote::{Engine, RemoteEnv, Transport};
+use fabric::tcp::ServerAddress;
+use layout::NodeId;
+use membership::{Addresses, ClusterMap};
+use std::future::Future;
+use std::net::ToSocketAddrs;
+use std::sync::atomic::{AtomicU64, Ordering};
+use txn::{Database, Root};
+
+/// A fabric's way to connect.
+pub trait Connect: Sync {
+    /// What it connects by.
+    type Transport: Transport;
+
+    /// Connects to all memory servers, as this process's engine thread `endpoint`.
+    fn connect(&self, endpoint: u64) -> Result<Self::Transport>;
+}
+
+/// The memory servers of a cluster, at their addresses.
+pub struct RemoteSite<C> {
+    connect: C,
+    root: Root,
+    facts: Facts,
+    endpoints: AtomicU64,
+}
+
+impl<C: Connect> RemoteSite<C> {
+    /// Threads of this process that take a seat connect by `connect` and keep `lanes` lanes busy each.
+    pub fn new(connect: C, place: &Place, lanes: u32) -> Self {
+        let facts = Facts {
+            fabric: place.cluster.fabric.name(),
+            servers: place.root.servers.len() as u16,
+            oracle: place.root.config.oracle,
+            lanes_per_thread: lanes,
+        };
+        Self { connect, root: place.root.clone(), facts, endpoints: AtomicU64::new(0) }
+    }
+}
+
+impl<C: Connect> Site for RemoteSite<C> {
+    type Env = RemoteEnv<C::Transport>;
+    type Seat = RemoteSeat<C::Transport>;
+
+    fn seat(&self) -> Result<RemoteSeat<C::Transport>> {
+        let endpoint = self.endpoints.fetch_add(1, Ordering::Relaxed);
+        let engine = Engine::new(self.connect.connect(endpoint)?, Patience::default())?;
+        let database = Database::open(engine.endpoint(), &self.root);
+        engine.block_on(database.refresh())?;
+        Ok(RemoteSeat { database, engine })
+    }
+
+    fn facts(&self) -> Facts {
+        self.facts
+    }
+}
+
+/// A thread's connections, and the engine that drives its lanes.
+pub struct RemoteSeat<T: Transport> {
+    database: Database<RemoteEnv<T>>,
+    engine: Engine<T>,
+}
+
+impl<T: Transport> Seat for RemoteSeat<T> {
+    type Env = RemoteEnv<T>;
+
+    fn handle(&self) -> Database<RemoteEnv<T>> {
+        self.database.with_env(self.engine.endpoint())
+    }
+
+    fn wait<F: Future>(&self, future: F) -> F::Output {
+        self.engine.block_on(future)
+    }
+}
+
+impl<T: Transport> Drop for RemoteSeat<T> {
+    /// Lanes of this thread are no longer of use to anybody: their slots are.
+    fn drop(&mut self) {
+        if let Err(error) = self.engine.block_on(self.database.leave(LEAVE_NS)) {
+            output::say(&format!("  slots of the vector were not given back: {error}"));
+        }
+    }
+}
+
+/// Where the memory servers are, by number, of which `choose` gives the address for one fabric.
+pub fn server_addresses(
+    map: &ClusterMap,
+    choose: fn(&Addresses) -> Option<&String>,
+) -> Result<Vec<ServerAddress>> {
+    let address = |member: &membership::Member| {
+        let number = member.number;
+        let text = choose(&member.addresses)
+            .with_context(|| format!("memory server {number} serves another fabric"))?;
+        let address = text.to_socket_addrs().ok().and_then(|mut found| found.next());
+        let address = address.with_context(|| {
+            format!("memory server {number} is said to be at {text}, which is no address")
+        })?;
+        let (identity, key) = (member.identity, region_key(member));
+        Ok(ServerAddress { node: NodeId(number), address, identity, key, region_bytes: 0 })
+    };
+    map.memory_servers().map(address).collect()
+}

@@ -1,0 +1,112 @@
+//! Memory servers that are reached by RDMA.
+
+use super::remote::{Connect, RemoteSite, server_addresses};
+use super::{PROGRAM, place, settings};
+use anyhow::{Context, Result};
+use fabric::identity::Admission;
+use fabric::patience::Patience;
+use fabric::remote::{Engine, RemoteEnv};
+use fabric::verbs::{
+    Choice, Place, VerbsConfig, VerbsPort, VerbsServer, VerbsShare, VerbsTransport,
+};
+use layout::{NodeId, RegionId};
+use membership::{ClusterFile, ClusterMap};
+use std::net::ToSocketAddrs;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use txn::server::{ServiceCounts, counted_services};
+use txn::{Database, Root};
+
+/// The memory servers of a cluster, reached by RDMA.
+pub type VerbsSite = RemoteSite<VerbsShare>;
+
+/// Where threads of this process run transactions with `lanes` lanes each.
+pub fn site(place: &place::Place, lanes: u32) -> Result<VerbsSite> {
+    let device = device(&place.cluster)?;
+    let config = config(device, &place.cluster, &place.map, place.epoch.clone(), place.identity())?;
+    let share = VerbsShare::new(config, place.cluster.verbs.queue_pairs_max);
+    Ok(RemoteSite::new(share, place, lanes))
+}
+
+fn config(
+    device: Place,
+    cluster: &ClusterFile,
+    map: &ClusterMap,
+    epoch: Arc<AtomicU64>,
+    caller: u64,
+) -> Result<VerbsConfig> {
+    Ok(VerbsConfig {
+        place: device,
+        servers: server_addresses(map, |addresses| addresses.verbs.as_ref())?,
+        cluster: cluster.id.0,
+        epoch,
+        caller,
+        endpoint: 0,
+        program: PROGRAM.to_owned(),
+        answer_time_max_ns: VerbsConfig::ANSWER_TIME_MAX_NS,
+    })
+}
+
+impl Connect for VerbsShare {
+    type Transport = VerbsTransport;
+
+    fn connect(&self, _endpoint: u64) -> Result<VerbsTransport> {
+        let connected = Self::connect(self);
+        connected.with_context(|| format!("no connections through {}", self.place()))
+    }
+}
+
+/// This host's device, as the cluster's file wants it.
+fn device(cluster: &ClusterFile) -> Result<Place> {
+    let verbs = &cluster.verbs;
+    let choice =
+        Choice { device: verbs.device.clone(), port: verbs.port, gid_index: verbs.gid_index };
+    Place::open(&choice).context("this host cannot take part in a cluster whose fabric is `verbs`")
+}
+
+/// A memory server's port, and the device that it is reached through.
+pub fn open(
+    cluster: &ClusterFile,
+    admission: &Arc<Admission>,
+    services: &Arc<ServiceCounts>,
+) -> Result<(VerbsPort, Place)> {
+    let (node, bytes) = (admission.node, admission.region_bytes);
+    let number = node.0;
+    let place = device(cluster)?;
+    let region = VerbsServer::region(&place, RegionId(number), bytes)
+        .with_context(|| format!("memory server {number} has no region on {place}"))?;
+    let server = VerbsServer {
+        place: place.clone(),
+        region,
+        admission: admission.clone(),
+        server_count: cluster.memory.len() as u16,
+        services: counted_services::<RemoteEnv<VerbsTransport>>(services).into(),
+    };
+    let listen = &cluster.memory[usize::from(number)].listen;
+    let refused = || format!("memory server {number} cannot listen at {listen}");
+    let address = listen.to_socket_addrs().with_context(refused)?.next().with_context(refused)?;
+    Ok((VerbsPort::bind(server, address).with_context(refused)?, place))
+}
+
+/// Who makes a database over RDMA: a caller like any other, since only the card's atomics are atomic.
+pub struct Founder {
+    /// The cluster.
+    pub cluster: ClusterFile,
+    /// The device of this host.
+    pub device: Place,
+    /// The memory server whose process this is.
+    pub identity: u64,
+}
+
+impl Founder {
+    /// Makes the database on the memory servers, all of which are there and empty.
+    pub fn create(&self, map: &ClusterMap) -> Result<Root> {
+        let (cluster, epoch) = (&self.cluster, Arc::new(map.epoch.into()));
+        let config = config(self.device.clone(), cluster, map, epoch, self.identity)?;
+        let engine = Engine::new(VerbsTransport::connect(&config)?, Patience::default())?;
+        let servers = (0..cluster.memory.len() as u16).map(NodeId).collect();
+        let config = settings(cluster.oracle, cluster.transaction_time_ms);
+        let database = engine.block_on(Database::create(engine.endpoint(), servers, config))?;
+        Ok(database.root())
+    }
+}

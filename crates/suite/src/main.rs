@@ -70,8 +70,12 @@ enum Role {
         fabric: Name,
         /// Its number
         node: u16,
+        /// How often it was started before
+        life: u64,
         /// Where the play meets
         folder: PathBuf,
+        /// Where it listens
+        address: Option<String>,
     },
     /// A party
     #[command(hide = true)]
@@ -146,12 +150,15 @@ fn play(role: Role) -> Result<(), String> {
     };
     let none = || Err("parties and servers of this fabric are no processes".to_owned());
     match role {
-        Role::Server { fabric, node, folder } => match fabric {
-            Name::Shm => serve::<Shm>(NodeId(node), &folder, say),
-            Name::Tcp => serve::<Tcp>(NodeId(node), &folder, say),
-            Name::Verbs => serve::<Verbs>(NodeId(node), &folder, say),
-            _ => none(),
-        },
+        Role::Server { fabric, node, life, folder, address } => {
+            let (server, address) = ((NodeId(node), life), address.as_deref());
+            match fabric {
+                Name::Shm => serve::<Shm>(server, &folder, address, say),
+                Name::Tcp => serve::<Tcp>(server, &folder, address, say),
+                Name::Verbs => serve::<Verbs>(server, &folder, address, say),
+                _ => none(),
+            }
+        }
         Role::Party { fabric, test, number, folder, addresses } => {
             let place = Place::of(&folder, &addresses);
             match fabric {

@@ -27,6 +27,9 @@ pub enum Disturbance {
     KillServer,
     /// Kills party 1 while it is at work.
     KillParty,
+    /// Kills memory server 1 while the parties are at work, and starts it again at the same address, as another one
+    /// with another key: whoever takes it for the first is told so, and who knows of it gets an endpoint.
+    RestartServer,
     /// Somebody with whom something is wrong tries to get an endpoint, and must be told why not; then somebody who
     /// belongs here does, and must get one.
     Knock(Wrong),

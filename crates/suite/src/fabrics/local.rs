@@ -29,7 +29,9 @@ impl Stage for Local {
 
     fn refuses(&self, disturbance: Disturbance) -> Option<&'static str> {
         match disturbance {
-            Disturbance::KillServer => Some("its memory servers are this process"),
+            Disturbance::KillServer | Disturbance::RestartServer => {
+                Some("its memory servers are this process")
+            }
             Disturbance::KillParty => Some("its parties are threads, which are not killed"),
             Disturbance::RepeatCall => Some("calls are calls of functions"),
             _ => Some("nobody connects: parties are threads of the servers' process"),

@@ -12,6 +12,9 @@ const CLUSTER: u64 = 0x5017e;
 const EPOCH: u64 = 1;
 const PROGRAM: &str = "0.1.0 of the suite";
 
+/// The server that may be started again.
+pub const RESTARTED: NodeId = NodeId(1);
+
 /// What a process must know to get at the memory servers.
 #[derive(Clone, Debug)]
 pub struct Place {
@@ -23,6 +26,8 @@ pub struct Place {
     pub caller: u64,
     /// What is wrong with what the caller says.
     pub wrong: Option<Wrong>,
+    /// How often server 1 has been started again, as far as the caller knows.
+    pub life: u64,
 }
 
 /// A folder that goes with the last who uses it, if it was made for them.
@@ -57,14 +62,14 @@ impl Place {
         std::fs::create_dir(&path)?;
         let folder = Arc::new(Folder { path, is_own: true });
         let caller = 1 << 32 | u64::from(std::process::id());
-        Ok(Self { folder, addresses: Vec::new(), caller, wrong: None })
+        Ok(Self { folder, addresses: Vec::new(), caller, wrong: None, life: 0 })
     }
 
     /// That of a director, in another process.
     pub fn of(folder: &Path, addresses: &[String]) -> Self {
         let folder = Arc::new(Folder { path: folder.to_owned(), is_own: false });
         let caller = u64::from(std::process::id());
-        Self { folder, addresses: addresses.to_vec(), caller, wrong: None }
+        Self { folder, addresses: addresses.to_vec(), caller, wrong: None, life: 0 }
     }
 
     /// As it is known to somebody with whom something is wrong.
@@ -72,13 +77,13 @@ impl Place {
         Self { wrong: Some(wrong), ..self.clone() }
     }
 
-    /// Whom a memory server serves.
-    pub fn admission(node: NodeId) -> Admission {
+    /// Whom a memory server serves that has been started so often before.
+    pub fn admission(node: NodeId, life: u64) -> Admission {
         Admission {
             node,
             cluster: CLUSTER,
-            server: 1000 + u64::from(node.0),
-            key: 2000 + u64::from(node.0),
+            server: 1000 + 10 * life + u64::from(node.0),
+            key: 2000 + 10 * life + u64::from(node.0),
             region_bytes: REGION_BYTES,
             program: PROGRAM.to_owned(),
             epoch: EPOCH.into(),
@@ -87,7 +92,8 @@ impl Place {
 
     /// What this caller says to a server.
     pub fn hello(&self, node: NodeId, endpoint: u64) -> Hello {
-        let Admission { cluster, server, key, program, .. } = Self::admission(node);
+        let life = if node == RESTARTED { self.life } else { 0 };
+        let Admission { cluster, server, key, program, .. } = Self::admission(node, life);
         let (caller, process) = (self.caller, std::process::id());
         let mut hello =
             Hello { node, cluster, epoch: EPOCH, server, key, caller, endpoint, process, program };
@@ -101,10 +107,12 @@ impl Place {
         hello
     }
 
-    /// Arguments of a memory server's process.
+    /// Arguments of a memory server's process, which listens where the one before it did if there was one.
     pub fn server(&self, fabric: &str, node: u16) -> Vec<String> {
         let folder = self.folder.path.display().to_string();
-        ["server".to_owned(), fabric.to_owned(), node.to_string(), folder].to_vec()
+        let own = ["server".to_owned(), fabric.to_owned(), node.to_string(), self.life.to_string()];
+        let before = self.addresses.get(usize::from(node)).cloned();
+        own.into_iter().chain([folder]).chain(before).collect()
     }
 
     /// Arguments of a party's process.

@@ -14,7 +14,7 @@
 //! All end when the director does: they read their standard input until it is closed.
 
 use crate::fabrics::child::Child;
-use crate::fabrics::place::Place;
+use crate::fabrics::place::{Place, RESTARTED};
 use crate::party::REGION_BYTES;
 use crate::service::{ECHO, Echo};
 use crate::stage::{Runs, Stage};
@@ -51,11 +51,12 @@ pub trait Processes {
     /// Why a play cannot be disturbed in this way, if it cannot.
     fn refuses(disturbance: Disturbance) -> Option<&'static str>;
 
-    /// In a memory server's process: where it is reached, as a port and as text.
+    /// In a memory server's process: where it is reached, as a port and as text; at `address` if one is given.
     fn listen(
         world: &Arc<LocalWorld>,
         admission: Arc<Admission>,
         folder: &Path,
+        address: Option<&str>,
     ) -> Result<(Box<dyn Port>, String), String>;
 
     /// In a party's process: opens an endpoint, says so, and plays.
@@ -150,28 +151,45 @@ fn disturb<P: Processes>(
         Disturbance::SendGarbage => P::send_garbage(place),
         Disturbance::RepeatCall => P::repeat_call(place),
         Disturbance::RaiseEpoch => servers.iter_mut().try_for_each(|server| server.say("epoch 2")),
-        Disturbance::Knock(wrong) => knock::<P>(place, wrong),
+        Disturbance::RestartServer => restart::<P>(place, &mut servers[usize::from(RESTARTED.0)]),
+        Disturbance::Knock(wrong) => knock::<P>(&place.with(wrong), wrong, place),
     }
 }
 
-/// Somebody who does not belong here tries to get in, and then somebody who does.
-fn knock<P: Processes>(place: &Place, wrong: Wrong) -> Result<(), String> {
+/// Kills server 1 and starts it again; who knows the first is refused, who knows the second is not.
+fn restart<P: Processes>(place: &Place, server: &mut Child) -> Result<(), String> {
+    server.kill()?;
+    let mut successor = Place { life: place.life + 1, ..place.clone() };
+    *server = Child::start(&successor.server(P::NAME, RESTARTED.0))?;
+    let address = server.wait_for("ready")?;
+    successor.addresses[usize::from(RESTARTED.0)] = address;
+    knock::<P>(place, Wrong::Key, &successor)
+}
+
+/// A stranger with whom something is wrong tries to get in, and then somebody who belongs here.
+fn knock<P: Processes>(stranger: &Place, wrong: Wrong, friend: &Place) -> Result<(), String> {
     let open = |place: &Place| {
         P::take_part(place, || (), |_| Box::pin(async { Ok(Vec::new()) })).map(drop)
     };
-    match open(&place.with(wrong)) {
+    match open(stranger) {
         Ok(()) => return Err(format!("{wrong:?}: a stranger was let in")),
         Err(sentence) if !sentence.contains(wrong.sentence()) => {
             return Err(format!("{wrong:?}: a stranger was told: {sentence}"));
         }
         Err(_) => {}
     }
-    open(place).map_err(|sentence| format!("who belongs here was refused: {sentence}"))
+    open(friend).map_err(|sentence| format!("who belongs here was refused: {sentence}"))
 }
 
-/// A memory server's process, until its director ends; it talks to that by `say`.
-pub fn serve<P: Processes>(node: NodeId, folder: &Path, say: impl Fn(&str)) -> Result<(), String> {
-    let admission = Arc::new(Place::admission(node));
+/// A memory server's process, until its director ends; it talks to that by `say`. It has been started `life` times
+/// before, and listens at `address` if one is given.
+pub fn serve<P: Processes>(
+    (node, life): (NodeId, u64),
+    folder: &Path,
+    address: Option<&str>,
+    say: impl Fn(&str),
+) -> Result<(), String> {
+    let admission = Arc::new(Place::admission(node, life));
     let config = ServerConfig {
         node,
         server_count: SERVERS,
@@ -181,7 +199,7 @@ pub fn serve<P: Processes>(node: NodeId, folder: &Path, say: impl Fn(&str)) -> R
     };
     let (world, _) = LocalWorld::memory_server(&config).map_err(|error| error.to_string())?;
     world.register(node, ECHO, Echo::of(node));
-    let (port, address) = P::listen(&world, admission.clone(), folder)?;
+    let (port, address) = P::listen(&world, admission.clone(), folder, address)?;
     say(&format!("ready {address}"));
     std::thread::scope(|scope| {
         scope.spawn(|| obey(&admission));

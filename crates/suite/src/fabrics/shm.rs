@@ -30,6 +30,7 @@ impl Processes for Shm {
         world: &Arc<LocalWorld>,
         admission: Arc<Admission>,
         folder: &Path,
+        _address: Option<&str>,
     ) -> Result<(Box<dyn Port>, String), String> {
         let port = ShmPort::new(folder, admission, world).map_err(|error| error.to_string())?;
         Ok((Box::new(port), folder.display().to_string()))

@@ -28,8 +28,9 @@ impl Processes for Tcp {
         world: &Arc<LocalWorld>,
         admission: Arc<Admission>,
         _folder: &Path,
+        address: Option<&str>,
     ) -> Result<(Box<dyn Port>, String), String> {
-        let port = TcpPort::bind("127.0.0.1:0", world.clone(), admission);
+        let port = TcpPort::bind(address.unwrap_or("127.0.0.1:0"), world.clone(), admission);
         let port = port.map_err(|error| error.to_string())?;
         let address = port.address().map_err(|error| error.to_string())?;
         Ok((Box::new(port), address.to_string()))

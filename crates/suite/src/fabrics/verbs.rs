@@ -12,7 +12,7 @@ use fabric::{
 use layout::{NodeId, RegionId};
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +42,7 @@ impl Processes for Verbs {
         _world: &Arc<LocalWorld>,
         admission: Arc<Admission>,
         _folder: &Path,
+        address: Option<&str>,
     ) -> Result<(Box<dyn Port>, String), String> {
         let text = |error: verbs::VerbsError| error.to_string();
         let place = verbs::Place::open(&Choice::default()).map_err(text)?;
@@ -50,7 +51,9 @@ impl Processes for Verbs {
         let echo: Arc<dyn Service<Env>> = Echo::of(node);
         let services = BTreeMap::from([(ECHO, echo)]);
         let server = VerbsServer { place, region, admission, server_count: SERVERS, services };
-        let port = VerbsPort::bind(server, (Ipv4Addr::LOCALHOST, 0).into()).map_err(text)?;
+        let address =
+            address.unwrap_or("127.0.0.1:0").parse().map_err(|error| format!("{error}"))?;
+        let port = VerbsPort::bind(server, address).map_err(text)?;
         let address = port.address().map_err(|error| error.to_string())?;
         Ok((Box::new(port), address.to_string()))
     }

@@ -23,6 +23,14 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
             play: |party| Box::pin(last_word(party)),
             ..Test::of_one()
         },
+        Test {
+            name: "misaligned",
+            promise: "an address inside a word is refused as out of range, or means that whole word: no verb \
+                      touches parts of two",
+            falls_if: "the low bits of an address are added to where a region begins",
+            play: |party| Box::pin(misaligned(party)),
+            ..Test::of_one()
+        },
     ]
 }
 
@@ -87,4 +95,44 @@ async fn last_word<E: Env>(party: Party<E>) -> Report {
         party.expect(found == (5, 6, 7), || format!("the last word of {server}: {found:?}"))?;
     }
     Ok(Vec::new())
+}
+
+/// Every verb at bytes inside a word, and the same at the word itself in memory that begins alike.
+async fn misaligned<E: Env>(party: Party<E>) -> Report {
+    const AREA_WORDS: u64 = 32;
+    for (server, inside) in [(0, 1), (1, 4), (0, 7)] {
+        let (area, twin) = (word(server, 0), word(server, AREA_WORDS));
+        let at = GlobalPtr::from_word(area.add_words(8).word() + inside);
+        let both = posts(at, 1).into_iter().zip(posts(twin.add_words(8), 1));
+        for (batch, aligned) in both {
+            let values: Vec<u64> = (1..=AREA_WORDS).collect();
+            party.write_all(area, &values).await?;
+            party.write_all(twin, &values).await?;
+            let verbs = format!("{:?}", batch.verbs());
+            let expected = match party.env.execute(batch).await {
+                Ok(_) => {
+                    party.execute(aligned).await?;
+                    party.read_all(twin, AREA_WORDS as u32).await?
+                }
+                Err(FabricError::OutOfRange { at: told, .. }) if told == at => values,
+                Err(error) => return Err(format!("{verbs} ends as {error:?}")),
+            };
+            let left = party.read_all(area, AREA_WORDS as u32).await?;
+            party.expect(left == expected, || format!("{verbs} leaves {left:?}"))?;
+        }
+        party.write_all(area, &[0x1111_1111_1111_1111; AREA_WORDS as usize]).await?;
+        party.write(at_word(at), 0x2222_2222_2222_2222).await?;
+        let mut batch = Batch::new();
+        let read = batch.read(at, 1);
+        if let Ok(batch) = party.env.execute(batch).await {
+            let found = batch.words(read)[0];
+            party.expect(found == 0x2222_2222_2222_2222, || format!("{found:#x} was read"))?;
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The word that an address is inside of.
+fn at_word(at: GlobalPtr) -> GlobalPtr {
+    GlobalPtr::new(at.region(), at.offset() / WORD_BYTES * WORD_BYTES)
 }

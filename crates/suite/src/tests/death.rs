@@ -11,6 +11,8 @@ const DEAD: u16 = 1;
 const ALIVE: u16 = 0;
 /// Longest from a server's death to the error of whoever waits for it.
 const BOUND_NS: u64 = 10_000_000_000;
+/// How long the parties look at the successor of a dead server.
+const SUCCESSOR_NS: u64 = 300_000_000;
 
 /// Tests of death.
 pub fn tests<E: Env>() -> Vec<Test<E>> {
@@ -23,6 +25,17 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
             parties: 2,
             disturbance: Some(Disturbance::KillServer),
             play: |party| Box::pin(server_killed(party)),
+            seen: "batches that ended well before the server died",
+            ..Test::of_one()
+        },
+        Test {
+            name: "server-restarted",
+            promise: "a memory server that starts again is another one: who knew the first reads and writes nothing \
+                      of the second, and learns why; who learns of the second gets an endpoint",
+            falls_if: "a connection is made anew without a look at who is there",
+            parties: 2,
+            disturbance: Some(Disturbance::RestartServer),
+            play: |party| Box::pin(server_restarted(party)),
             seen: "batches that ended well before the server died",
             ..Test::of_one()
         },
@@ -76,6 +89,21 @@ async fn server_killed<E: Env>(party: Party<E>) -> Report {
         format!("{done} batches ended well, the living server has {counted}")
     })?;
     Ok(vec![done])
+}
+
+/// As [`server_killed`], and then for a while: the successor is there meanwhile.
+async fn server_restarted<E: Env>(party: Party<E>) -> Report {
+    let done = server_killed(Party { env: party.env.clone(), ..party }).await?;
+    let start_ns = party.env.now_ns();
+    while party.env.now_ns() - start_ns < SUCCESSOR_NS {
+        let mut batch = Batch::new();
+        batch.fetch_and_add(word(DEAD, 0), 1);
+        let result = party.env.execute(batch).await.map(drop);
+        party
+            .expect(result.is_err(), || "the successor carries out a stranger's verb".to_owned())?;
+        party.env.sleep_ns(1_000_000).await;
+    }
+    Ok(done)
 }
 
 /// Party 1 works until it is killed; the others do their rounds, and find their own words right.

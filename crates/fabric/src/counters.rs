@@ -16,8 +16,10 @@ pub struct Counts {
     pub bytes: u64,
     /// Round trips waited for.
     pub round_trips: u64,
-    /// Calls among them.
+    /// Calls among the verbs.
     pub calls: u64,
+    /// Messages sent for all that, where servers take messages: each is answered by one.
+    pub messages: u64,
 }
 
 impl Sub for Counts {
@@ -29,6 +31,7 @@ impl Sub for Counts {
             bytes: self.bytes - earlier.bytes,
             round_trips: self.round_trips - earlier.round_trips,
             calls: self.calls - earlier.calls,
+            messages: self.messages - earlier.messages,
         }
     }
 }
@@ -42,6 +45,7 @@ impl Add for Counts {
             bytes: self.bytes + other.bytes,
             round_trips: self.round_trips + other.round_trips,
             calls: self.calls + other.calls,
+            messages: self.messages + other.messages,
         }
     }
 }
@@ -60,6 +64,7 @@ pub struct Counters {
     bytes: AtomicU64,
     round_trips: AtomicU64,
     calls: AtomicU64,
+    messages: AtomicU64,
     tracing: AtomicBool,
     trace: Mutex<String>,
 }
@@ -73,6 +78,7 @@ impl Counters {
             bytes: self.bytes.load(Relaxed),
             round_trips: self.round_trips.load(Relaxed),
             calls: self.calls.load(Relaxed),
+            messages: self.messages.load(Relaxed),
         }
     }
 
@@ -90,6 +96,11 @@ impl Counters {
         bump(&self.bytes, bytes);
         bump(&self.round_trips, 1);
         bump(&self.calls, 1);
+    }
+
+    /// Counts messages that went out for a batch or a call.
+    pub fn count_messages(&self, messages: u32) {
+        bump(&self.messages, u64::from(messages));
     }
 
     /// Starts or stops writing down every verb.

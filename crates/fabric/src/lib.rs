@@ -18,6 +18,7 @@
 
 pub mod address_map;
 pub mod batch;
+mod clock;
 pub mod counters;
 pub mod env;
 pub mod error;

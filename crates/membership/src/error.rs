@@ -63,7 +63,7 @@ pub enum RegistryError {
         /// Ours.
         ours: Program,
     },
-    /// The number of a memory server is in use.
+    /// The number of a server is in use.
     #[error("the number {number} is taken by {by}; stop that one, or take another number")]
     NumberTaken {
         /// The number.

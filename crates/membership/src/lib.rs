@@ -11,7 +11,7 @@
 //!
 //! let cluster = ClusterFile::load("dev.toml".as_ref(), &[])?;
 //! let registry = Registry::open(&cluster)?;
-//! let lease = registry.join(Member::compute_server(Addresses::default()), Duration::ZERO)?;
+//! let lease = registry.join(Member::client(), Duration::ZERO)?;
 //! let map = registry.wait_for_memory_servers(cluster.memory.len(), Duration::from_secs(10), &mut |_| {})?;
 //! while !lease.is_lost() {
 //!     // Run transactions on the memory servers of `map`.
@@ -62,7 +62,9 @@ mod registry;
 mod root;
 mod store;
 
-pub use cluster_file::{ClusterFile, ClusterFileError, ClusterId, FabricKind, OracleKind};
+pub use cluster_file::{
+    ClusterFile, ClusterFileError, ClusterId, ComputeSettings, FabricKind, OracleKind,
+};
 pub use cluster_map::ClusterMap;
 pub use error::RegistryError;
 pub use follower::Follower;

@@ -12,7 +12,8 @@ pub struct Member {
     /// What it does.
     pub role: Role,
     /// Which of those that do it. A memory server's number is that of its node and of its region, and in the
-    /// cluster's file its place. Compute servers get the lowest that is free when they join.
+    /// cluster's file its place; so are those of the compute servers that the file names. Processes that run
+    /// transactions on their own account get the lowest above these that is free when they join.
     pub number: u16,
     /// Which of all processes that ever joined: drawn at random when the server starts, never 0.
     pub identity: u64,
@@ -56,6 +57,16 @@ pub struct Addresses {
     /// Host and port for status and metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<String>,
+    /// Host and port at which a compute server takes work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<String>,
+}
+
+impl Addresses {
+    /// Host and port of what the server is there for, where it has that.
+    pub fn reached(&self) -> Option<&String> {
+        self.tcp.as_ref().or(self.verbs.as_ref()).or(self.work.as_ref())
+    }
 }
 
 /// What a server was built from. Servers of one cluster are all built from the same.
@@ -90,9 +101,14 @@ impl Member {
         Self::starting(role, node.0, addresses)
     }
 
-    /// A compute server that starts: it gets a new identity, and a number when it joins.
-    pub fn compute_server(addresses: Addresses) -> Self {
-        Self::starting(Role::Compute, 0, addresses)
+    /// One of the compute servers of the cluster's file that starts: it gets a new identity.
+    pub fn compute_server(number: u16, addresses: Addresses) -> Self {
+        Self::starting(Role::Compute, number, addresses)
+    }
+
+    /// A process that runs transactions on its own account: it gets a new identity, and a number when it joins.
+    pub fn client() -> Self {
+        Self::starting(Role::Compute, u16::MAX, Addresses::default())
     }
 
     fn starting(role: Role, number: u16, addresses: Addresses) -> Self {

@@ -140,16 +140,17 @@ impl Seen {
         self.record.members.contains(&identity)
     }
 
-    /// The number for one who joins: its own for a memory server, the lowest for a compute server.
-    pub(crate) fn number_for(&self, newcomer: &Member) -> Result<u16, RegistryError> {
+    /// The number for one who joins: its own for a server of the cluster's file, which names so many compute
+    /// servers; for others the lowest above those.
+    pub(crate) fn number_for(&self, newcomer: &Member, named: u16) -> Result<u16, RegistryError> {
         let holder = |number: u16| {
             let is_rival = |member: &&Member| {
                 member.is_memory_server() == newcomer.is_memory_server() && member.number == number
             };
             self.members.iter().find(is_rival)
         };
-        if !newcomer.is_memory_server() {
-            let lowest = (0..COMPUTE_SERVERS_MAX).find(|number| holder(*number).is_none());
+        if !newcomer.is_memory_server() && newcomer.number >= named {
+            let lowest = (named..COMPUTE_SERVERS_MAX).find(|number| holder(*number).is_none());
             return lowest.ok_or(RegistryError::NoNumber(COMPUTE_SERVERS_MAX));
         }
         match holder(newcomer.number) {

@@ -38,6 +38,8 @@ struct Shared {
     name: String,
     program: Program,
     lease_time: Duration,
+    /// Compute servers of the cluster's file, whose numbers nobody else gets.
+    named: u16,
 }
 
 impl Registry {
@@ -57,14 +59,15 @@ impl Registry {
             RegistryKind::Etcd => Store::Etcd(EtcdStore::new(cluster)?),
         };
         let name = cluster.name.clone();
-        let shared = Arc::new(Shared { store, cluster: cluster.id, name, program, lease_time });
+        let (id, named) = (cluster.id, cluster.compute.len() as u16);
+        let shared = Arc::new(Shared { store, cluster: id, name, program, lease_time, named });
         let registry = Self { shared };
         registry.see()?;
         Ok(registry)
     }
 
-    /// Makes a server a member, with the number of a memory server if it is free. A server that stopped
-    /// without leaving keeps its number until its lease ends: for that the next one waits for as long as
+    /// Makes a server a member, with the number that the cluster's file gives it if that is free. A server that
+    /// stopped without leaving keeps its number until its lease ends: for that the next one waits for as long as
     /// `patience`.
     ///
     /// # Panics
@@ -100,7 +103,7 @@ impl Registry {
     ) -> Result<Seen, RegistryError> {
         loop {
             let seen = self.see()?;
-            match seen.number_for(newcomer) {
+            match seen.number_for(newcomer, self.shared.named) {
                 Ok(number) => {
                     newcomer.number = number;
                     return Ok(seen);

@@ -18,6 +18,12 @@ impl Moment {
         Self(Instant::now())
     }
 
+    /// As the standard library has it.
+    #[inline]
+    pub fn instant(self) -> Instant {
+        self.0
+    }
+
     /// Seconds since then.
     pub fn elapsed_s(self) -> f64 {
         self.0.elapsed().as_secs_f64()
@@ -38,9 +44,22 @@ pub fn spawn<T: Send + 'static>(
     std::thread::Builder::new().name(name.to_owned()).spawn(body)
 }
 
+/// Which clock [`Moment`]s, and the times that databases note, are of: that of this host since it started. Times of
+/// another clock cannot be put in order with them.
+pub fn clock_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    name.trim().to_owned()
+}
+
 /// Lets this thread rest.
 pub fn sleep_ms(duration_ms: u64) {
     std::thread::sleep(Duration::from_millis(duration_ms));
+}
+
+/// Seconds since 1970 in UTC by the host's clock.
+pub fn unix_time_s() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// Processor time that all threads of this process have used, in seconds.

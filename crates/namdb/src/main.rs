@@ -10,8 +10,8 @@ mod servers;
 
 use clap::{Parser, Subcommand};
 use commands::{
-    bench as bench_command, check as check_command, cluster, counts, demo, doctor, memory_server,
-    simulate, soak, status, trace,
+    bench as bench_command, check as check_command, cluster, compute_server, counts, demo, doctor,
+    memory_server, simulate, soak, status, trace,
 };
 use std::process::ExitCode;
 
@@ -63,6 +63,8 @@ enum Command {
     Status(status::StatusArguments),
     /// Run one memory server of a cluster
     MemoryServer(memory_server::MemoryServerArguments),
+    /// Run one compute server of a cluster
+    ComputeServer(compute_server::ComputeServerArguments),
 }
 
 fn main() -> ExitCode {
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         Command::Cluster(arguments) => cluster::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::MemoryServer(arguments) => memory_server::run(&arguments),
+        Command::ComputeServer(arguments) => compute_server::run(&arguments),
     };
     match result {
         Ok(Verdict::Sound) => ExitCode::SUCCESS,

@@ -1,9 +1,10 @@
 //! What a lane has done.
 
 use crate::abort::Abort;
+use serde::{Deserialize, Serialize};
 
 /// Counts of one lane since it was opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct LaneStatistics {
     /// Transactions that committed.
     pub commits: u64,

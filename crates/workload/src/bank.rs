@@ -32,7 +32,8 @@ const ACCOUNT_BYTES: u64 = 256;
 /// Memory for everything that does not depend on the number of accounts.
 const BASE_BYTES: u64 = 64 << 20;
 
-const TRANSACTION_NAMES: [&str; 2] = ["transfer", "audit"];
+/// The names of the transaction types.
+pub const TRANSACTION_NAMES: [&str; 2] = ["transfer", "audit"];
 const TRANSFER: usize = 0;
 const AUDIT: usize = 1;
 

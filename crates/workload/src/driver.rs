@@ -12,6 +12,7 @@
 
 use crate::error::WorkloadError;
 use fabric::Env;
+use serde::{Deserialize, Serialize};
 use std::future::Future;
 use txn::{Abort, Database, Lane};
 
@@ -70,6 +71,21 @@ pub trait Workload<E: Env>: Sized {
         threads: u32,
         seed: u64,
     ) -> Result<Self::Terminal, WorkloadError>;
+
+    /// This process runs part `part` of a run that `parts` processes share: what it numbers is not numbered by
+    /// the others. Before any terminal.
+    fn take_part(&self, _part: u32, _parts: u32) {}
+
+    /// What the transactions of this process leave to the checks beside the database, for the process that
+    /// checks on behalf of all.
+    fn testimony(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Takes what the transactions of another process have left to the checks.
+    fn hear(&self, _testimony: &[u8]) -> Result<(), WorkloadError> {
+        Ok(())
+    }
 
     /// Draws a transaction and runs it to its end, trying again after aborts. An error ends the run.
     fn run_one(
@@ -152,7 +168,7 @@ impl AbortCounts {
 }
 
 /// What became of many transactions of one type.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct KindTotals {
     /// Committed.
     pub committed: u64,
@@ -169,7 +185,7 @@ pub struct KindTotals {
 }
 
 /// What became of all transactions, by type and abort reason.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RunTotals {
     kinds: Vec<KindTotals>,
     /// By type, then by reason.

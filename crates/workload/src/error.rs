@@ -36,6 +36,9 @@ pub enum WorkloadError {
     /// A snapshot showed something that no consistent snapshot shows.
     #[error("a snapshot was inconsistent: {0}")]
     Inconsistent(String),
+    /// Another process has left what is no testimony of this workload.
+    #[error("what another process has left to the checks cannot be read: {0}")]
+    Testimony(String),
     /// A transaction of the load or of a check ended in a way that leaves its effect open.
     #[error("{0} ended without a known outcome")]
     Unknown(&'static str),

@@ -23,6 +23,7 @@ pub mod register;
 #[cfg(test)]
 mod simulated;
 pub mod smallbank;
+mod testimony;
 pub mod tpcc;
 #[cfg(test)]
 mod trial;

@@ -11,6 +11,11 @@ use check::{History, Outcome};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
+/// Bits for the values that one process of a run writes.
+const VALUE_BITS: u32 = 40;
+/// Bits for the processes, in the sense of histories, of one process of a run.
+const PROCESS_BITS: u32 = 32;
+
 /// The recordings of all sessions of a run: of lists or of registers, not of both.
 #[derive(Clone, Debug, Default)]
 pub struct Recordings {
@@ -20,6 +25,8 @@ pub struct Recordings {
 #[derive(Debug, Default)]
 struct Shared {
     sessions: Mutex<Vec<Arc<Mutex<HistoryBuilder>>>>,
+    /// What other processes have recorded.
+    heard: Mutex<Vec<History>>,
     /// Values that were written so far: each is written once.
     values: AtomicI64,
     /// Numbers that were given to processes, as histories call who runs transactions.
@@ -36,14 +43,37 @@ impl Recordings {
         Session { shared: self.shared.clone(), builder, process, attempt: Attempt::default() }
     }
 
-    /// What all sessions have recorded, in the order of time. Attempts that still run are left out.
+    /// Values and processes of this process get numbers that those of other parts of the run do not get.
+    pub(crate) fn take_part(&self, part: u32) {
+        self.shared.values.store(i64::from(part) << VALUE_BITS, Relaxed);
+        self.shared.processes.store(i64::from(part) << PROCESS_BITS, Relaxed);
+    }
+
+    /// What all sessions have recorded, and other processes, in the order of time. Attempts that still run are
+    /// left out.
     pub fn history(&self) -> History {
         let sessions = self.shared.sessions.lock().expect("no holder panics");
         let finish = |session: &Arc<Mutex<HistoryBuilder>>| {
             session.lock().expect("no session panics").clone().finish()
         };
-        let parts: Vec<History> = sessions.iter().map(finish).collect();
+        let mut parts: Vec<History> = sessions.iter().map(finish).collect();
+        parts.extend_from_slice(&self.shared.heard.lock().expect("no holder panics"));
         check::merge(&parts).expect("all sessions record objects of one kind")
+    }
+
+    /// The history, for another process.
+    pub(crate) fn testimony(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        check::write_edn(&self.history(), &mut text).expect("memory takes all that is written");
+        text
+    }
+
+    /// Takes the history of another process.
+    pub(crate) fn hear(&self, testimony: &[u8]) -> Result<(), WorkloadError> {
+        let history = check::read_edn(testimony);
+        let history = history.map_err(|error| WorkloadError::Testimony(error.to_string()))?;
+        self.shared.heard.lock().expect("no holder panics").push(history);
+        Ok(())
     }
 }
 

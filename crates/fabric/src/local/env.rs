@@ -1,6 +1,7 @@
 //! An endpoint of a local world: carries out verbs at once, on the caller's thread.
 
 use crate::batch::Batch;
+use crate::clock;
 use crate::counters::Counters;
 use crate::env::{Env, Fabric, FailurePoint};
 use crate::error::{CallError, FabricError};
@@ -103,7 +104,7 @@ impl Fabric for LocalEnv {
 impl Env for LocalEnv {
     #[inline]
     fn now_ns(&self) -> u64 {
-        self.world.elapsed_ns()
+        clock::now_ns()
     }
 
     async fn sleep_ns(&self, duration_ns: u64) {

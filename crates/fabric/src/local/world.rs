@@ -13,7 +13,6 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
-use std::time::Instant;
 
 /// What a local world is made of.
 #[derive(Clone, Debug)]
@@ -71,7 +70,6 @@ pub struct LocalWorld {
     services: RwLock<Services>,
     /// By node; none for nodes of this process.
     callers: Vec<Option<Arc<dyn Caller>>>,
-    start: Instant,
     seed: u64,
     endpoints: AtomicU64,
 }
@@ -115,14 +113,11 @@ impl LocalWorld {
         callers: Vec<Option<Arc<dyn Caller>>>,
         seed: u64,
     ) -> Arc<Self> {
-        #[allow(clippy::disallowed_methods, reason = "this is where Env's clock comes from")]
-        let start = Instant::now();
         Arc::new(Self {
             addresses: AddressMap::one_region_per_server(regions.len() as u16),
             regions: Regions::new(regions),
             services: RwLock::default(),
             callers,
-            start,
             seed,
             endpoints: 0.into(),
         })
@@ -202,11 +197,6 @@ impl LocalWorld {
             return FabricError::Unreachable(self.addresses.primary(region));
         }
         FabricError::OutOfRange { at, words }
-    }
-
-    #[inline]
-    pub(crate) fn elapsed_ns(&self) -> u64 {
-        self.start.elapsed().as_nanos() as u64
     }
 }
 

@@ -1,5 +1,6 @@
 //! The engine of a thread: runs its tasks, and waits for the network on behalf of all of them.
 
+use crate::clock;
 use crate::patience::{Patience, Step, Waiter};
 use crate::port::wait_ready;
 use crate::remote::env::RemoteEnv;
@@ -15,7 +16,6 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
 
 /// Place of the future that [`Engine::block_on`] runs.
 const MAIN: u32 = u32::MAX;
@@ -47,13 +47,12 @@ pub(super) struct Shared<T> {
     /// When this turn began: exact enough for deadlines, and at no cost.
     pub(super) turn_ns: Cell<u64>,
     pub(super) seed: Cell<u64>,
-    start: Instant,
 }
 
 impl<T> Shared<T> {
     #[inline]
     pub(super) fn now_ns(&self) -> u64 {
-        self.start.elapsed().as_nanos() as u64
+        clock::now_ns()
     }
 }
 
@@ -62,8 +61,6 @@ impl<T: Transport> Engine<T> {
     pub fn new(transport: T, patience: Patience) -> std::io::Result<Self> {
         let ready = Ready::new()?;
         let main = ready.waker(MAIN);
-        #[allow(clippy::disallowed_methods, reason = "this is where Env's clock comes from")]
-        let start = Instant::now();
         let shared = Shared {
             transport: RefCell::new(transport),
             flights: RefCell::default(),
@@ -73,7 +70,6 @@ impl<T: Transport> Engine<T> {
             yields: Cell::new(0),
             turn_ns: Cell::new(0),
             seed: Cell::new(crate::identity::draw()?),
-            start,
         };
         let waiter = RefCell::new(Waiter::new(patience));
         Ok(Self { shared: Rc::new(shared), patience, waiter, main })

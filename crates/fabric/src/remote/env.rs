@@ -67,7 +67,10 @@ impl<T: Transport> Fabric for RemoteEnv<T> {
     async fn execute(&self, batch: Batch) -> Result<Batch, FabricError> {
         self.0.counters.count_batch(&batch);
         let outcome = self.post(|transport, ticket, now_ns| transport.post(ticket, batch, now_ns));
-        let Outcome::Batch(result) = outcome.await else { unreachable!("a batch was posted") };
+        let Outcome::Batch(result, messages) = outcome.await else {
+            unreachable!("a batch was posted")
+        };
+        self.0.counters.count_messages(messages);
         let batch = result?;
         if self.0.counters.is_tracing() {
             self.0.counters.trace_batch(&batch);
@@ -88,6 +91,7 @@ impl<T: Transport> Fabric for RemoteEnv<T> {
         let Outcome::Call(answer) = outcome.await else { unreachable!("a call was posted") };
         let answer_bytes = answer.as_ref().map_or(0, Vec::len);
         self.0.counters.count_call((request_bytes + answer_bytes) as u64);
+        self.0.counters.count_messages(1);
         answer
     }
 

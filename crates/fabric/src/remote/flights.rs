@@ -80,7 +80,7 @@ mod tests {
     use crate::batch::Batch;
 
     fn outcome() -> Outcome {
-        Outcome::Batch(Ok(Batch::new()))
+        Outcome::Batch(Ok(Batch::new()), 1)
     }
 
     #[test]

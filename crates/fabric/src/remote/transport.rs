@@ -27,9 +27,10 @@ pub struct Call {
 /// How a batch or a call ended.
 #[derive(Debug)]
 pub enum Outcome {
-    /// A batch, with the words that it read.
-    Batch(Result<Batch, FabricError>),
-    /// A call, with its answer.
+    /// A batch, with the words that it read, and the messages that were sent for it: none where servers are
+    /// reached without.
+    Batch(Result<Batch, FabricError>, u32),
+    /// A call, with its answer: one message each way.
     Call(Result<Vec<u8>, CallError>),
 }
 

@@ -375,14 +375,14 @@ fn whole(
     if !body.is_empty() {
         return Err(What::Whole(ticket, batch));
     }
-    (sink.complete)(ticket, Outcome::Batch(Ok(batch)));
+    (sink.complete)(ticket, Outcome::Batch(Ok(batch), 1));
     Ok(())
 }
 
 /// Ends something that was under way.
 fn fail(what: What, error: FabricError, sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>) {
     match what {
-        What::Whole(ticket, _) => (sink.complete)(ticket, Outcome::Batch(Err(error))),
+        What::Whole(ticket, _) => (sink.complete)(ticket, Outcome::Batch(Err(error), 1)),
         What::Part(part) => sink.spreads.fail(&part, error),
         What::Call(ticket, _) => (sink.complete)(ticket, Outcome::Call(Err(call_error(&error)))),
     }

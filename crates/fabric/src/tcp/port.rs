@@ -13,15 +13,16 @@ use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Most connections of a memory server; further ones are refused.
-pub const CONNECTIONS_MAX: usize = 512;
+pub const CONNECTIONS_MAX: u64 = 512;
 /// Time that a caller has for its handshake.
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(5);
 /// Up to so many connections are all read in each round, which is one system call for each; the system is
 /// asked which of more have something to read.
-const DIRECT_COUNT_MAX: usize = 3;
+const DIRECT_COUNT_MAX: u64 = 3;
 /// Rounds of direct reading after which somebody who connects is noticed. Where processors are scarce a round
 /// may take many milliseconds.
 const LOOK_ROUNDS: u32 = 16;
@@ -41,7 +42,8 @@ pub struct TcpPort {
     epoll: OwnedFd,
     carrier: Carrier,
     places: Vec<Option<Place>>,
-    count: usize,
+    /// Connections that are open, for whoever looks.
+    count: Arc<AtomicU64>,
     /// Places to look at in this round.
     ready: Vec<usize>,
     rounds: u32,
@@ -89,7 +91,7 @@ impl TcpPort {
             epoll,
             carrier: Carrier::new(world, admission),
             places: Vec::new(),
-            count: 0,
+            count: Arc::default(),
             ready: Vec::new(),
             rounds: 0,
         })
@@ -105,9 +107,9 @@ impl TcpPort {
         self.carrier.env()
     }
 
-    /// Open connections.
-    pub fn connection_count(&self) -> usize {
-        self.count
+    /// Open connections, also as they change later.
+    pub fn connections(&self) -> &Arc<AtomicU64> {
+        &self.count
     }
 
     /// Asks the system who has something, and accepts who connects.
@@ -137,7 +139,7 @@ impl TcpPort {
             let channel = session.and_then(|session| Channel::new(stream, session));
             let Ok(channel) = channel else { continue };
             let mut connection = Connection::new(channel);
-            if self.count == CONNECTIONS_MAX {
+            if self.count.load(Relaxed) == CONNECTIONS_MAX {
                 connection.end(&Refusal::new(format!(
                     "memory server {} has {CONNECTIONS_MAX} connections, which are all it takes",
                     self.carrier.admission().node.0
@@ -161,7 +163,7 @@ impl TcpPort {
             Some(_) => self.places[place] = entry,
             None => self.places.push(entry),
         }
-        self.count += 1;
+        self.count.fetch_add(1, Relaxed);
         self.ready.push(place);
     }
 
@@ -179,7 +181,7 @@ impl TcpPort {
     /// Closes a connection; the system forgets a closed descriptor by itself.
     fn leave(&mut self, place: usize) {
         if self.places[place].take().is_some() {
-            self.count -= 1;
+            self.count.fetch_sub(1, Relaxed);
         }
     }
 
@@ -227,7 +229,7 @@ impl TcpPort {
 impl Port for TcpPort {
     fn serve(&mut self) -> usize {
         self.rounds = self.rounds.wrapping_add(1);
-        let is_direct = self.count <= DIRECT_COUNT_MAX;
+        let is_direct = self.count.load(Relaxed) <= DIRECT_COUNT_MAX;
         let must_look = !is_direct || self.rounds.is_multiple_of(LOOK_ROUNDS);
         if must_look {
             self.look_around();

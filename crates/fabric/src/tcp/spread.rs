@@ -32,6 +32,8 @@ struct Spread {
     next: usize,
     /// Parts that were not answered.
     outstanding: u32,
+    /// Parts that were posted.
+    messages: u32,
     error: Option<FabricError>,
 }
 
@@ -47,7 +49,7 @@ pub(super) struct Spreads {
 impl Spreads {
     /// Takes a batch. Its first verbs go out with the next [`Spreads::go_on`].
     pub fn add(&mut self, ticket: Ticket, batch: Batch) {
-        let spread = Spread { ticket, batch, next: 0, outstanding: 0, error: None };
+        let spread = Spread { ticket, batch, next: 0, outstanding: 0, messages: 0, error: None };
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
             (self.places.len() - 1) as u32
@@ -109,7 +111,7 @@ impl Spreads {
             let Some(spread) = self.places[place as usize].take() else { continue };
             self.free.push(place);
             let result = spread.error.map_or(Ok(spread.batch), Err);
-            complete(spread.ticket, Outcome::Batch(result));
+            complete(spread.ticket, Outcome::Batch(result, spread.messages));
         }
     }
 }
@@ -167,6 +169,7 @@ impl Spread {
                 let verbs = part.of(self.batch.verbs());
                 link.post_part(part, verbs, self.batch.arena(), epoch);
                 self.outstanding += 1;
+                self.messages += 1;
             }
             first = stop;
         }

@@ -2,6 +2,7 @@
 
 use crate::address_map::AddressMap;
 use crate::batch::Batch;
+use crate::clock;
 use crate::error::CallError;
 use crate::port::wait_ready;
 use crate::remote::{Call, Outcome, Ticket, Transport};
@@ -16,7 +17,6 @@ use rustix::event::PollFd;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 /// Where a memory server is, and who it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -138,10 +138,8 @@ impl TcpTransport {
     }
 
     fn wait_open(&mut self) -> Result<(), ConnectError> {
-        #[allow(clippy::disallowed_methods, reason = "connecting is not part of a run")]
-        let start = Instant::now();
         loop {
-            let now_ns = start.elapsed().as_nanos() as u64;
+            let now_ns = clock::now_ns();
             self.progress(now_ns, &mut |_, _| unreachable!("nothing was posted"));
             if let Some(link) = self.links.iter().find(|link| link.is_lost()) {
                 let (node, address) = (link.node(), link.server().address);

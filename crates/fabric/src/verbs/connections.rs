@@ -205,7 +205,7 @@ impl Connections {
         let flight = self.flights.get_mut(token).expect("it is under way");
         if flight.go_on(token, &mut self.ways, &mut self.staging) == Progress::Ended {
             let flight = self.flights.take(token).expect("it was under way");
-            self.members.end(flight.owner, Outcome::Batch(flight.outcome()));
+            self.members.end(flight.owner, Outcome::Batch(flight.outcome(), 0));
         }
     }
 

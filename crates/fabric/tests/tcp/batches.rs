@@ -2,11 +2,11 @@
 
 use crate::support::{Server, at, config, engine};
 use fabric::{
-    Batch, Counts, Engine, Env, Fabric, FabricError, LocalWorld, SlotGeometry, SlotRead, Span,
-    TcpTransport, WorldConfig,
+    Batch, Counts, Engine, Env, Fabric, FabricError, LocalWorld, ServiceId, SlotGeometry, SlotRead,
+    Span, TcpTransport, WorldConfig,
 };
 use layout::row::Cover;
-use layout::{BucketLayout, GlobalPtr, RegionId, RowLayout, VersionWord, bucket};
+use layout::{BucketLayout, GlobalPtr, NodeId, RegionId, RowLayout, VersionWord, bucket};
 
 fn execute(engine: &Engine<TcpTransport>, batch: Batch) -> Result<Batch, FabricError> {
     engine.block_on(engine.endpoint().execute(batch))
@@ -259,4 +259,33 @@ fn rows_of_a_table_fit() {
     let read = batch.read_row(at(0, 0), words, Cover::All);
     let batch = execute(&engine, batch).expect("inside its region");
     assert_eq!(batch.words(read), batch.words(image));
+}
+
+/// What makes a round trip cheap: however many verbs there are, each server that they go to gets one message.
+#[test]
+fn a_batch_is_one_message_to_each_server() {
+    let servers = [Server::start(0, 2), Server::start(1, 2)];
+    let engine = engine(config(&servers.each_ref()));
+    let env = engine.endpoint();
+    let messages_of = |batch: Batch| {
+        let before = env.counters().counts().messages;
+        engine.block_on(env.execute(batch)).expect("inside their regions");
+        env.counters().counts().messages - before
+    };
+    let mut to_one = Batch::new();
+    let mut to_both = Batch::new();
+    for place in 0..100 {
+        to_one.write_word(at(1, 8 + place), place);
+        to_both.write_word(at((place % 2) as u16, 8 + place), place);
+    }
+    let mut in_turns = Batch::new();
+    in_turns.write_word(at(0, 8), 1);
+    in_turns.write_word(at(1, 8), 1);
+    in_turns.fence();
+    in_turns.write_word(at(1, 9), 1);
+    assert_eq!((messages_of(to_one), messages_of(to_both), messages_of(in_turns)), (1, 2, 3));
+    let before = env.counters().counts().messages;
+    // Nobody offers such a service, which is an answer too.
+    let _ = engine.block_on(env.call(NodeId(1), ServiceId(9), vec![1]));
+    assert_eq!(env.counters().counts().messages - before, 1);
 }

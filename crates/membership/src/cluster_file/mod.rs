@@ -184,6 +184,8 @@ pub struct ComputeSettings {
     pub threads: u32,
     /// Transactions that each of them has under way, 1 to 64. Default 8, which hides the latency of a network.
     pub lanes: u32,
+    /// Where it takes work, such as that of `namdb bench`; as for memory servers.
+    pub listen: String,
     /// As for memory servers.
     pub control: String,
 }
@@ -223,7 +225,7 @@ impl Default for VerbsSettings {
 
 impl Default for ComputeSettings {
     fn default() -> Self {
-        Self { threads: 1, lanes: 8, control: default_address() }
+        Self { threads: 1, lanes: 8, listen: default_address(), control: default_address() }
     }
 }
 

@@ -29,7 +29,7 @@ const KEYS: [&str; 20] = [
     "verbs.queue_pairs_max",
 ];
 const MEMORY_KEYS: [&str; 3] = ["listen", "bytes", "control"];
-const COMPUTE_KEYS: [&str; 3] = ["threads", "lanes", "control"];
+const COMPUTE_KEYS: [&str; 4] = ["threads", "lanes", "listen", "control"];
 
 /// One value from outside the file.
 pub(super) struct Setting {
@@ -144,8 +144,8 @@ fn path_of_variable(name: &str) -> Option<String> {
     let number: usize = number.parse().ok()?;
     let key = key.to_ascii_lowercase();
     let (section, keys) = match section {
-        "MEMORY" => ("memory", MEMORY_KEYS),
-        "COMPUTE" => ("compute", COMPUTE_KEYS),
+        "MEMORY" => ("memory", &MEMORY_KEYS[..]),
+        "COMPUTE" => ("compute", &COMPUTE_KEYS[..]),
         _ => return None,
     };
     keys.contains(&key.as_str()).then(|| format!("{section}.{number}.{key}"))

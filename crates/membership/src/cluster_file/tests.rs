@@ -40,6 +40,7 @@ bytes = 16777216
 [[compute]]
 threads = 2
 lanes = 16
+listen = "10.0.0.2:7601"
 control = "10.0.0.2:7600"
 "#;
 

@@ -144,8 +144,10 @@ fn of_compute_servers(cluster: &ClusterFile) -> Option<(String, String)> {
         if problem.is_some() {
             return problem;
         }
-        if let Some(sentence) = not_an_address(&server.control) {
-            return wrong(&path("control"), sentence);
+        for (key, address) in [("listen", &server.listen), ("control", &server.control)] {
+            if let Some(sentence) = not_an_address(address) {
+                return wrong(&path(key), sentence);
+            }
         }
     }
     None

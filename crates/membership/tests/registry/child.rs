@@ -1,6 +1,6 @@
 //! Members in processes of their own, which may be killed: this test binary, started again.
 
-use crate::world::{compute_server, memory_server, sleep_ms};
+use crate::world::{client, memory_server, sleep_ms};
 use membership::{ClusterFile, Registry};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -67,7 +67,7 @@ fn process() {
     let cluster = ClusterFile::load(file.as_ref(), &[]).expect("a test wrote it");
     let member = match role.parse() {
         Ok(number) => memory_server(number),
-        Err(_) => compute_server(),
+        Err(_) => client(),
     };
     let identity = member.identity;
     let joined =

@@ -4,7 +4,7 @@ use crate::etcd::{free_port, pem};
 use crate::suite::root;
 use crate::wire::Wire;
 use crate::world::{
-    PATIENCE, World, await_map, compute_server, join, memory_server, now, refusal, sleep_ms,
+    PATIENCE, World, await_map, client, join, memory_server, now, refusal, sleep_ms,
 };
 use membership::cluster_file::{RegistryKind, TlsSettings};
 use membership::{ClusterFile, Lease, Registry};
@@ -38,7 +38,7 @@ fn a_killed_etcd_costs_the_lease_and_comes_back_with_the_epoch() {
     assert!(sentence.contains(&world.cluster.registry.endpoints[0]), "{sentence}");
     assert!(sentence.contains("cannot be reached") && sentence.contains("refused"), "{sentence}");
     let start = now();
-    refusal(registry.join(compute_server(), Duration::ZERO));
+    refusal(registry.join(client(), Duration::ZERO));
     refusal(registry.bump_epoch());
     assert!(start.elapsed() < 2 * REQUEST_BOUND, "{:?}", start.elapsed());
     world.etcd().run();
@@ -127,7 +127,7 @@ fn who_is_cut_off_knows_it_before_the_others() {
     let (wire, distant) = distant(&mut world);
     let lease = join(&distant, memory_server(0));
     let others = world.open();
-    let _other = join(&others, compute_server());
+    let _other = join(&others, client());
     sleep_ms(500);
     assert!(!lease.is_lost());
     wire.cut();

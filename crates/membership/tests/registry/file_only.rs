@@ -1,6 +1,6 @@
 //! What can happen to the files of a development cluster.
 
-use crate::world::{PATIENCE, World, compute_server, join, memory_server, now, refusal, sleep_ms};
+use crate::world::{PATIENCE, World, client, join, memory_server, now, refusal, sleep_ms};
 use membership::{ClusterFile, ClusterId, Registry};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +22,7 @@ fn whose_entry_is_removed_has_lost_its_lease() {
     let world = World::file();
     let registry = world.open();
     let lease = join(&registry, memory_server(0));
-    let other = join(&registry, compute_server());
+    let other = join(&registry, client());
     assert!(!lease.is_lost());
     std::fs::remove_file(world.cluster.directory.join("registry/memory-0")).expect("it is there");
     let deadline = now() + PATIENCE;

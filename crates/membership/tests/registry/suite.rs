@@ -2,13 +2,13 @@
 
 use crate::child::Process;
 use crate::world::{
-    PATIENCE, World, await_map, compute_server, join, memory_server, now, refusal, sleep_ms,
+    PATIENCE, World, await_map, client, join, memory_server, now, refusal, sleep_ms,
 };
 use layout::{GlobalPtr, NodeId, RegionId};
 use membership::cluster_file::RegistryKind;
 use membership::{
-    ClusterFile, ClusterId, ClusterMap, DatabaseRoot, FabricKind, Lease, OracleKind, Program,
-    Registry, RegistryError, Role,
+    Addresses, ClusterFile, ClusterId, ClusterMap, DatabaseRoot, FabricKind, Lease, Member,
+    OracleKind, Program, Registry, RegistryError, Role,
 };
 use std::collections::BTreeSet;
 use std::sync::{Arc, Barrier, Mutex};
@@ -19,8 +19,8 @@ pub fn members_join_and_leave_and_every_change_is_an_epoch(world: &World) {
     assert_eq!(registry.map().expect("it answers").epoch, 0);
     let one = join(&registry, memory_server(1));
     let zero = join(&registry, memory_server(0));
-    let compute = [join(&registry, compute_server()), join(&registry, compute_server())];
-    assert_eq!(compute.each_ref().map(|lease| lease.member().number), [0, 1]);
+    let compute = [join(&registry, client()), join(&registry, client())];
+    assert_eq!(compute.each_ref().map(|lease| lease.member().number), [1, 2]);
     let map = registry.map().expect("it answers");
     assert_eq!((map.epoch, map.cluster), (4, world.cluster.id));
     let left = zero.clock().left();
@@ -39,15 +39,19 @@ pub fn members_join_and_leave_and_every_change_is_an_epoch(world: &World) {
     let [first, second] = compute;
     first.leave().expect("it may leave");
     assert_eq!(registry.map().expect("it answers").epoch, 5);
-    // The lowest number that is free.
-    let third = join(&registry, compute_server());
-    assert_eq!((third.member().number, registry.map().expect("it answers").epoch), (0, 6));
-    for lease in [zero, one, second, third] {
+    // The lowest number that is free and not that of the file's compute server.
+    let third = join(&registry, client());
+    assert_eq!((third.member().number, registry.map().expect("it answers").epoch), (1, 6));
+    let named = join(&registry, Member::compute_server(0, Addresses::default()));
+    assert_eq!((named.member().number, registry.map().expect("it answers").epoch), (0, 7));
+    let rival = registry.join(Member::compute_server(0, Addresses::default()), Duration::ZERO);
+    assert!(refusal(rival).contains("the number 0 is taken by compute server 0"));
+    for lease in [zero, one, second, third, named] {
         assert!(!lease.is_lost());
         lease.leave().expect("it may leave");
     }
     let map = registry.map().expect("it answers");
-    assert_eq!((map.epoch, map.members), (10, Vec::new()));
+    assert_eq!((map.epoch, map.members), (12, Vec::new()));
 }
 
 pub fn whoever_restarts_is_somebody_else(world: &World) {
@@ -114,7 +118,7 @@ pub fn a_number_is_waited_for(world: &World) {
 
 pub fn a_killed_member_is_taken_out_and_its_number_is_free(world: &World) {
     let registry = world.open();
-    let compute = join(&registry, compute_server());
+    let compute = join(&registry, client());
     let mut process = Process::start(&world.path(), Some(0));
     let said = process.line();
     let identity: u64 =
@@ -132,7 +136,7 @@ pub fn a_killed_member_is_taken_out_and_its_number_is_free(world: &World) {
 }
 
 pub fn epochs_only_grow_under_concurrent_bumps(world: &World) {
-    let _member = join(&world.open(), compute_server());
+    let _member = join(&world.open(), client());
     let seen = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -289,7 +293,7 @@ pub fn other_versions_are_refused(world: &World) {
         let words = format!("memory server 0 is {} and this is {other}; stop it", Program::this());
         assert!(sentence.starts_with(&words), "{sentence}");
     }
-    assert!(refusal(early.join(compute_server(), Duration::ZERO)).contains("99.0"));
+    assert!(refusal(early.join(client(), Duration::ZERO)).contains("99.0"));
     lease.leave().expect("it may leave");
     let lease = join(&early, memory_server(0));
     assert_eq!(lease.member().program, newer);

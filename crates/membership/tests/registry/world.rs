@@ -114,9 +114,9 @@ pub fn memory_server(number: u16) -> Member {
     Member::memory_server(NodeId(number), REGION_BYTES, Addresses { tcp, ..Addresses::default() })
 }
 
-/// A compute server that nobody reaches.
-pub fn compute_server() -> Member {
-    Member::compute_server(Addresses::default())
+/// A process that only runs transactions.
+pub fn client() -> Member {
+    Member::client()
 }
 
 pub fn join(registry: &Registry, member: Member) -> Lease {

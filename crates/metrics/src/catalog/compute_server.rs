@@ -85,8 +85,8 @@ pub const SNAPSHOT_AGE: Metric = Metric::gauge(
     "namdb_snapshot_age_seconds",
     Unit::Seconds,
     &[],
-    "How long ago the oldest snapshot that a running transaction reads was taken, 0 if none runs; versions that it \
-     needs are kept for so long.",
+    "How long ago the transaction began that runs longest, repeats after aborts included, 0 if none runs: no \
+     snapshot that is read is older, and versions that it needs are kept for so long.",
 );
 /// How far the snapshots are behind.
 pub const SNAPSHOT_LAG: Metric = Metric::gauge(

@@ -10,6 +10,7 @@ use crate::definition::Definition;
 use crate::latency::{LatencyHistogram, LatencyTally};
 use crate::registry::Registry;
 use fabric::Counts;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use txn::{Abort, LaneStatistics};
@@ -35,6 +36,7 @@ const COUNTERS: [Named<LaneStatistics>; 11] = [
 /// The workers of a compute server. Clones are the same server.
 #[derive(Clone)]
 pub struct ComputeServer {
+    start: Instant,
     handed: Arc<Mutex<Vec<Handed>>>,
     /// By type of transaction.
     latencies: Vec<Arc<LatencyHistogram>>,
@@ -45,6 +47,8 @@ pub struct Worker {
     server: ComputeServer,
     number: usize,
     tallies: Vec<LatencyTally>,
+    /// As in what it handed over.
+    begun_ns: Arc<AtomicU64>,
 }
 
 /// A lane as its worker sees it.
@@ -53,8 +57,6 @@ pub struct LaneReading<'a> {
     pub statistics: &'a LaneStatistics,
     /// What its endpoint counted since then.
     pub counts: Counts,
-    /// When the snapshot was taken that its transaction reads; none if it runs none.
-    pub snapshot_taken: Option<Instant>,
     /// How far its last snapshot is behind: `txn::Snapshot::lag` of a vector that was read just now.
     pub snapshot_lag: u64,
 }
@@ -67,15 +69,16 @@ struct Handed {
     aborts: [u64; Abort::ALL.len()],
     all: Counts,
     upkeep: Counts,
-    oldest_snapshot: Option<Instant>,
     snapshot_lag: u64,
+    /// When the transaction began that its worker runs, in nanoseconds since the server did; 0 if it runs none.
+    begun_ns: Arc<AtomicU64>,
 }
 
 impl ComputeServer {
     /// A server without workers that runs transactions of these types, entered into the registry.
     pub fn enter(registry: &Registry, transaction_types: &[&str]) -> Self {
         let latencies = transaction_types.iter().map(|_| Arc::default()).collect();
-        let server = Self { handed: Arc::default(), latencies };
+        let server = Self { start: clock::now(), handed: Arc::default(), latencies };
         for (name, histogram) in transaction_types.iter().zip(&server.latencies) {
             registry.add_latencies(&catalog::TRANSACTION_SECONDS, &[name], histogram);
         }
@@ -109,9 +112,10 @@ impl ComputeServer {
     /// Another worker.
     pub fn worker(&self) -> Worker {
         let mut handed = self.lock();
-        handed.push(Handed::default());
+        let begun_ns = Arc::<AtomicU64>::default();
+        handed.push(Handed { begun_ns: begun_ns.clone(), ..Handed::default() });
         let tallies = vec![LatencyTally::default(); self.latencies.len()];
-        Worker { server: self.clone(), number: handed.len() - 1, tallies }
+        Worker { server: self.clone(), number: handed.len() - 1, tallies, begun_ns }
     }
 
     fn add(
@@ -128,13 +132,19 @@ impl ComputeServer {
     fn enter_snapshots(&self, registry: &Registry) {
         let server = self.clone();
         registry.add(&catalog::SNAPSHOT_AGE, &[], move || {
-            let oldest = server.lock().iter().filter_map(|handed| handed.oldest_snapshot).min();
-            oldest.map_or(0.0, |taken| clock::now().duration_since(taken).as_secs_f64())
+            let begun = |handed: &Handed| Some(handed.begun_ns.load(Relaxed)).filter(|&ns| ns > 0);
+            let oldest_ns = server.lock().iter().filter_map(begun).min();
+            let now_ns = server.since_start_ns(clock::now());
+            oldest_ns.map_or(0.0, |begun_ns| now_ns.saturating_sub(begun_ns) as f64 / 1e9)
         });
         let server = self.clone();
         registry.add(&catalog::SNAPSHOT_LAG, &[], move || {
             server.lock().iter().map(|handed| handed.snapshot_lag).max().unwrap_or(0)
         });
+    }
+
+    fn since_start_ns(&self, moment: Instant) -> u64 {
+        moment.saturating_duration_since(self.start).as_nanos() as u64
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Handed>> {
@@ -149,13 +159,24 @@ impl Worker {
         self.tallies[transaction_type].record_ns(latency_ns);
     }
 
+    /// The worker begins a transaction.
+    #[inline]
+    pub fn begins(&self, at: Instant) {
+        self.begun_ns.store(self.server.since_start_ns(at).max(1), Relaxed);
+    }
+
+    /// The worker has no transaction under way for a while.
+    pub fn rests(&self) {
+        self.begun_ns.store(0, Relaxed);
+    }
+
     /// Hands over the latencies since the last time, and what the worker's lanes have done by now: all that it has
     /// ever had, so that counters only grow.
     pub fn hand_over<'a>(&mut self, lanes: impl IntoIterator<Item = LaneReading<'a>>) {
         for (tally, histogram) in self.tallies.iter_mut().zip(&self.server.latencies) {
             histogram.take(tally);
         }
-        let mut handed = Handed::default();
+        let mut handed = Handed { begun_ns: self.begun_ns.clone(), ..Handed::default() };
         lanes.into_iter().for_each(|lane| handed.add(&lane));
         self.server.lock()[self.number] = handed;
     }
@@ -166,14 +187,15 @@ impl Drop for Worker {
         for (tally, histogram) in self.tallies.iter_mut().zip(&self.server.latencies) {
             histogram.take(tally);
         }
+        self.rests();
         let handed = &mut self.server.lock()[self.number];
-        (handed.lanes, handed.oldest_snapshot, handed.snapshot_lag) = (0, None, 0);
+        (handed.lanes, handed.snapshot_lag) = (0, 0);
     }
 }
 
 impl Handed {
     fn add(&mut self, lane: &LaneReading<'_>) {
-        let LaneReading { statistics, counts, snapshot_taken, snapshot_lag } = lane;
+        let LaneReading { statistics, counts, snapshot_lag } = lane;
         self.lanes += 1;
         for (sum, (_, read)) in self.counters.iter_mut().zip(COUNTERS) {
             *sum += read(statistics);
@@ -186,10 +208,8 @@ impl Handed {
             verbs: statistics.upkeep_verbs,
             bytes: statistics.upkeep_bytes,
             round_trips: statistics.upkeep_round_trips,
-            calls: 0,
+            ..Counts::default()
         };
-        let known = [self.oldest_snapshot, *snapshot_taken];
-        self.oldest_snapshot = known.into_iter().flatten().min();
         self.snapshot_lag = self.snapshot_lag.max(*snapshot_lag);
     }
 }
@@ -206,8 +226,8 @@ mod tests {
     }
 
     fn lane(statistics: &LaneStatistics) -> LaneReading<'_> {
-        let counts = Counts { verbs: 10, bytes: 80, round_trips: 5, calls: 1 };
-        LaneReading { statistics, counts, snapshot_taken: None, snapshot_lag: 0 }
+        let counts = Counts { verbs: 10, bytes: 80, round_trips: 5, calls: 1, messages: 0 };
+        LaneReading { statistics, counts, snapshot_lag: 0 }
     }
 
     fn value(registry: &Registry, sample: &str) -> f64 {
@@ -251,15 +271,14 @@ mod tests {
         let idle = statistics(0, 0);
         let told = |sample: &str| value(&registry, sample);
         assert_eq!(told("namdb_snapshot_age_seconds"), 0.0);
-        let now = clock::now();
-        let old = LaneReading {
-            snapshot_taken: now.checked_sub(Duration::from_secs(100)),
-            snapshot_lag: 7,
-            ..lane(&idle)
-        };
-        let new = LaneReading { snapshot_taken: Some(now), snapshot_lag: 3, ..lane(&idle) };
-        worker.hand_over([old, new, lane(&idle)]);
-        assert!((100.0..200.0).contains(&told("namdb_snapshot_age_seconds")));
+        worker.begins(server.start + Duration::from_millis(1));
+        clock::sleep(Duration::from_millis(20));
+        assert!((0.019..10.0).contains(&told("namdb_snapshot_age_seconds")));
+        worker.rests();
+        assert_eq!(told("namdb_snapshot_age_seconds"), 0.0);
+        worker.begins(clock::now());
+        let lanes = [7, 3].map(|snapshot_lag| LaneReading { snapshot_lag, ..lane(&idle) });
+        worker.hand_over(lanes);
         assert_eq!(told("namdb_snapshot_lag_commits"), 7.0);
         drop(worker);
         assert_eq!(told("namdb_snapshot_age_seconds"), 0.0);

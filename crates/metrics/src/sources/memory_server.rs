@@ -16,7 +16,7 @@ type Named = (&'static Definition, fn(&ServeCounters) -> &AtomicU64);
 
 /// A memory server whose numbers are told.
 pub struct MemoryServer {
-    /// Whom it admits: knows node, size of the region, and epoch.
+    /// Whom it admits: knows node and size of the region.
     pub admission: Arc<Admission>,
     /// What its polling thread counts.
     pub serving: Arc<ServeCounters>,
@@ -34,8 +34,6 @@ pub fn enter_memory_server(registry: &Registry, server: &MemoryServer) {
         let usage = extents.usage().into_iter();
         usage.for_each(|part| samples.put(&[&label_name(part.label)], part.bytes));
     });
-    let admission = admission.clone();
-    registry.add(&catalog::CLUSTER_EPOCH, &[], move || admission.epoch.load(Relaxed));
     enter_services(registry, services);
     let counters: [Named; 5] = [
         (&catalog::SERVED_REQUESTS, |serving| &serving.requests),
@@ -111,14 +109,13 @@ mod tests {
         let registry = Registry::new();
         let server = MemoryServer { admission: Arc::new(admission), serving, services };
         enter_memory_server(&registry, &server);
-        let counts = || Counts { verbs: 3, bytes: 40, round_trips: 0, calls: 1 };
+        let counts = || Counts { verbs: 3, bytes: 40, round_trips: 0, calls: 1, messages: 0 };
         enter_fabric(&registry, "tcp", counts, || 2);
         let page = registry.text();
         for line in [
             "namdb_region_bytes 16777216\n",
             "namdb_region_used_bytes{label=\"system\"} 8192\n",
             "namdb_region_used_bytes{label=\"table 3\"} 8192\n",
-            "namdb_cluster_epoch 5\n",
             "namdb_served_calls_total{service=\"extents\"} 3\n",
             "namdb_served_calls_total{service=\"tree\"} 0\n",
             "namdb_overflow_versions_moved_total 0\n",

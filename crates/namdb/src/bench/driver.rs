@@ -2,11 +2,14 @@
 //! end. The workers themselves are the only busy threads; this one sleeps.
 
 use super::measure::Window;
+use super::part::Part;
 use super::populate::populate;
 use super::site::{Seat, Site, SiteWorkload};
+use super::telling::Telling;
 use super::worker;
 use anyhow::{Context, Result};
 use namdb::host::{Moment, process_cpu_s, process_kernel_s, sleep_ms};
+use serde::{Deserialize, Serialize};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use workload::RunTotals;
@@ -19,8 +22,8 @@ const WARM_UP_S_MIN: f64 = 0.5;
 pub const STOP: u64 = u64::MAX;
 
 /// What to run.
-#[derive(Clone, Copy, Debug)]
-pub struct RunPlan {
+#[derive(Clone, Copy)]
+pub struct RunPlan<'a> {
     /// Threads, each with a lane and a terminal.
     pub threads: u32,
     /// Seconds before anything counts.
@@ -33,10 +36,14 @@ pub struct RunPlan {
     pub seed: u64,
     /// Most transactions per second that all threads together start; as many as they can if there is none.
     pub rate: Option<f64>,
+    /// Which part of the run this process runs.
+    pub part: Part,
+    /// Whom workers tell what they have done, if somebody wants to know while they run.
+    pub telling: Option<&'a Telling>,
 }
 
 /// Time that has passed.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Elapsed {
     /// On the clock.
     pub seconds: f64,
@@ -99,7 +106,7 @@ pub struct Run {
 }
 
 /// What the run is doing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Phase {
     /// Transactions run and do not count.
     WarmUp,
@@ -113,7 +120,7 @@ pub enum Phase {
 }
 
 /// Where the run stands, for whoever shows it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Standing {
     /// What it is doing.
     pub phase: Phase,
@@ -156,7 +163,7 @@ pub struct Counter(pub AtomicU64);
 pub fn run<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
-    plan: &RunPlan,
+    plan: &RunPlan<'_>,
     stop: &AtomicBool,
     watcher: &mut dyn Watcher,
 ) -> Result<Run> {
@@ -168,6 +175,9 @@ pub fn run<S: Site, W: SiteWorkload<S>>(
         is_out_of_memory: AtomicBool::new(false),
         is_unreachable: AtomicBool::new(false),
     };
+    if plan.part != Part::WHOLE {
+        workload.take_part(plan.part.number, plan.part.of);
+    }
     let seat = site.seat()?;
     let kind_count = workload.transaction_types().len();
     let mut conductor = Conductor::new(&seat, plan, &control, kind_count);
@@ -204,7 +214,7 @@ pub fn run<S: Site, W: SiteWorkload<S>>(
 /// long run takes no more memory than a short one.
 struct Conductor<'a, S> {
     seat: &'a S,
-    plan: &'a RunPlan,
+    plan: &'a RunPlan<'a>,
     control: &'a Control,
     kind_count: usize,
     measured: Span,
@@ -217,7 +227,7 @@ struct Conductor<'a, S> {
 }
 
 impl<'a, S: Seat> Conductor<'a, S> {
-    fn new(seat: &'a S, plan: &'a RunPlan, control: &'a Control, kind_count: usize) -> Self {
+    fn new(seat: &'a S, plan: &'a RunPlan<'a>, control: &'a Control, kind_count: usize) -> Self {
         let window = Window::new(kind_count);
         let measured = Span { elapsed: Elapsed::default(), window, buffers_in_use: 0 };
         let totals = RunTotals::new(kind_count);
@@ -359,7 +369,9 @@ mod tests {
         let (db, workload, _) = trial::loaded();
         let stop = AtomicBool::new(false);
         let (window_s, windows, rate) = (0.2, 15, Some(10.0));
-        let plan = RunPlan { threads: 1, warm_up_s: 0.0, window_s, windows, seed: 1, rate };
+        let (part, telling) = (Part::WHOLE, None);
+        let plan =
+            RunPlan { threads: 1, warm_up_s: 0.0, window_s, windows, seed: 1, rate, part, telling };
         let mut committed = Committed::default();
         run(&db, &workload, &plan, &stop, &mut committed).expect("it only reads");
         assert_eq!(committed.0.len(), 15);

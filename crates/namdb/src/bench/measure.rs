@@ -23,7 +23,8 @@ pub struct KindWindow {
 }
 
 impl KindWindow {
-    fn new() -> Self {
+    /// None yet.
+    pub fn new() -> Self {
         let latency_ns =
             Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS).expect("the bounds are in order");
         Self { latency_ns, counts: Counts::default(), snapshot_round_trips: 0 }
@@ -69,7 +70,7 @@ impl Reading {
             verbs: statistics.upkeep_verbs,
             bytes: statistics.upkeep_bytes,
             round_trips: statistics.upkeep_round_trips,
-            calls: 0,
+            ..Counts::default()
         };
         Self { counts, upkeep, snapshot_round_trips: statistics.snapshot_round_trips }
     }
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn upkeep_is_not_the_transactions_and_windows_add_up() {
         let before = Reading::default();
-        let counts = Counts { verbs: 10, bytes: 1000, round_trips: 5, calls: 0 };
+        let counts = Counts { verbs: 10, bytes: 1000, round_trips: 5, calls: 0, messages: 0 };
         let statistics = LaneStatistics {
             snapshot_round_trips: 2,
             upkeep_verbs: 3,
@@ -188,7 +189,7 @@ mod tests {
         first.add(&finished(1, TransactionResult::Committed), 5000, &before, &after);
         assert_eq!(
             first.kinds[1].counts,
-            Counts { verbs: 7, bytes: 900, round_trips: 4, calls: 0 }
+            Counts { verbs: 7, bytes: 900, round_trips: 4, calls: 0, messages: 0 }
         );
         let mut second = Window::new(2);
         second.add(&finished(1, TransactionResult::RolledBack), 7000, &before, &after);

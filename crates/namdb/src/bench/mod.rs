@@ -1,17 +1,22 @@
 //! Measuring a workload: open a database, load it, run it, check it, report.
 
+pub mod crew;
 pub mod driver;
 pub mod json;
 pub mod json_lines;
 pub mod load;
 pub mod measure;
+pub mod order;
 pub mod pace;
+pub mod part;
 pub mod populate;
 pub mod progress;
 pub mod report;
 pub mod site;
 pub mod table;
+pub mod telling;
 pub mod text;
+pub mod travel;
 #[cfg(test)]
 mod trial;
 pub mod worker;

@@ -1,5 +1,6 @@
 //! What a run has to say, as data: put together here, drawn by `table`, written by `json`.
 
+use super::crew::Share;
 use super::driver::{Elapsed, Run, Span};
 use super::load::Loaded;
 use super::measure::{KindWindow, Window};
@@ -39,6 +40,8 @@ pub struct Report {
     pub rate: Option<f64>,
     /// Memory servers.
     pub servers: u16,
+    /// The compute servers that ran the transactions; none if this process did.
+    pub compute_servers: Vec<ComputeServerReport>,
     /// Rows loaded, and how long that took.
     pub load: LoadReport,
     /// Measured seconds.
@@ -130,10 +133,47 @@ pub struct TypeReport {
     pub verbs: f64,
     /// Bytes per transaction, retries included.
     pub bytes: f64,
+    /// Messages per transaction to memory servers, each answered by one; 0 where verbs need none.
+    pub messages: f64,
     /// Round trips per transaction without those for snapshots.
     pub round_trips: f64,
     /// Round trips per transaction for snapshots.
     pub snapshot_round_trips: f64,
+}
+
+/// What one of several processes did.
+#[derive(Clone, Debug, Serialize)]
+pub struct ComputeServerReport {
+    /// Its number.
+    pub number: u16,
+    /// Its threads.
+    pub threads: u32,
+    /// Seconds that it measured.
+    pub seconds: f64,
+    /// Processor seconds of the process in them.
+    pub cpu_seconds: f64,
+    /// Committed transactions.
+    pub committed: u64,
+    /// Committed transactions per second.
+    pub txn_per_s: f64,
+    /// Of its transactions 99 of 100 were faster.
+    pub p99_us: f64,
+}
+
+impl ComputeServerReport {
+    fn of(share: &Share) -> Self {
+        let Span { elapsed, window, .. } = &share.run.measured;
+        let committed = window.totals.committed();
+        Self {
+            number: share.number,
+            threads: share.threads,
+            seconds: elapsed.seconds,
+            cpu_seconds: elapsed.cpu_seconds,
+            committed,
+            txn_per_s: committed as f64 / elapsed.seconds.max(1e-9),
+            p99_us: quantile_us(&window.latency_ns(), 0.99),
+        }
+    }
 }
 
 /// What the engine did beside running transactions.
@@ -268,6 +308,7 @@ impl Report {
         subject: &Subject,
         before: BeforeRun,
         run: &Run,
+        shares: &[Share],
     ) -> Self {
         let mut problems = before.problems;
         let checks = all_checks(site, workload, run, before.checks, &mut problems);
@@ -296,6 +337,7 @@ impl Report {
             threads: subject.threads,
             rate: subject.rate,
             servers: facts.servers,
+            compute_servers: shares.iter().map(ComputeServerReport::of).collect(),
             load: LoadReport { rows: before.loaded.rows, seconds: before.loaded.seconds },
             seconds,
             cpu_seconds,
@@ -329,6 +371,11 @@ impl Report {
     /// Whether there was time to measure anything.
     pub fn has_measured(&self) -> bool {
         self.seconds >= MEASURED_S_MIN
+    }
+
+    /// Whether verbs have travelled in messages.
+    pub fn has_messages(&self) -> bool {
+        self.per_type.values().any(|kind| kind.messages > 0.0)
     }
 
     /// What the exit code says of it.
@@ -378,6 +425,7 @@ fn type_report(window: &Window, kind: usize, seconds: f64) -> TypeReport {
         max_us: latency_ns.max() as f64 / 1e3,
         verbs: average(counts.verbs),
         bytes: average(counts.bytes),
+        messages: average(counts.messages),
         round_trips: average(counts.round_trips - snapshot_round_trips),
         snapshot_round_trips: average(*snapshot_round_trips),
     }
@@ -482,6 +530,7 @@ fn check_structure<S: Site>(site: &S) -> Result<Option<CheckReport>> {
 mod tests {
     use super::*;
     use crate::bench::driver::{self, RunPlan, Standing, Watcher};
+    use crate::bench::part::Part;
     use crate::bench::trial;
     use fabric::run_now;
     use layout::NodeId;
@@ -513,8 +562,16 @@ mod tests {
         let stop = AtomicBool::new(false);
         take_the_rest(&db);
         let before = BeforeRun::new(&db, &workload, loaded);
-        let plan =
-            RunPlan { threads: 1, warm_up_s: 0.0, window_s: 0.05, windows: 1, seed: 1, rate: None };
+        let plan = RunPlan {
+            threads: 1,
+            warm_up_s: 0.0,
+            window_s: 0.05,
+            windows: 1,
+            seed: 1,
+            rate: None,
+            part: Part::WHOLE,
+            telling: None,
+        };
         let run = driver::run(&db, &workload, &plan, &stop, &mut Nobody).expect("it only reads");
         assert!(!run.is_out_of_memory && run.totals.committed() > 0, "{run:?}");
         let isolation = Isolation::Snapshot;
@@ -525,7 +582,7 @@ mod tests {
             rate: None,
             seed: 1,
         };
-        let report = Report::new(&db, &workload, &subject, before, &run);
+        let report = Report::new(&db, &workload, &subject, before, &run, &[]);
         assert!(report.problems.is_empty(), "{:?}", report.problems);
         assert!(report.checks.len() > 1, "{:?}", report.checks);
         assert!(report.checks.iter().all(|check| check.ok), "{:?}", report.checks);

@@ -17,7 +17,11 @@ pub fn draw(report: &Report) -> String {
     if report.has_measured() {
         throughput(&mut text, report);
         by_type(&mut text, report, "transaction", &TIMES, "Times include retries.");
-        by_type(&mut text, report, "per transaction", &COSTS, COSTS_NOTE);
+        match report.has_messages() {
+            true => by_type(&mut text, report, "per transaction", &COSTS_BY_MESSAGE, MESSAGES_NOTE),
+            false => by_type(&mut text, report, "per transaction", &COSTS, COSTS_NOTE),
+        }
+        by_process(&mut text, report);
         aborts(&mut text, report);
         upkeep(&mut text, report);
     }
@@ -123,6 +127,17 @@ const COSTS: [TypeColumn; 4] = [
     ("bytes", 14, |kind| grouped(kind.bytes.round() as u64)),
 ];
 
+/// The same where verbs travel in messages.
+const COSTS_BY_MESSAGE: [TypeColumn; 5] = [
+    ("round trips", 12, |kind| format!("{:.2}", kind.round_trips)),
+    ("for snapshot", 12, |kind| format!("{:.2}", kind.snapshot_round_trips)),
+    ("messages", 10, |kind| format!("{:.2}", kind.messages)),
+    ("verbs", 8, |kind| format!("{:.1}", kind.verbs)),
+    ("bytes", 12, |kind| grouped(kind.bytes.round() as u64)),
+];
+
+const MESSAGES_NOTE: &str = "Retries are included; a message to a server is answered by one.";
+
 const COSTS_NOTE: &str = "Retries are included; round trips for snapshots stand apart.";
 
 fn by_type(text: &mut String, report: &Report, title: &str, columns: &[TypeColumn], note: &str) {
@@ -136,6 +151,36 @@ fn by_type(text: &mut String, report: &Report, title: &str, columns: &[TypeColum
     }
     rule(text);
     line!(text, "  {note}");
+    line!(text);
+}
+
+/// What each process has done, if there were several.
+fn by_process(text: &mut String, report: &Report) {
+    if report.compute_servers.is_empty() {
+        return;
+    }
+    line!(
+        text,
+        "  {:<17} {:>12} {:>12} {:>12} {:>10}",
+        "compute server",
+        "threads",
+        "committed",
+        "per second",
+        "99 %"
+    );
+    rule(text);
+    for server in &report.compute_servers {
+        line!(
+            text,
+            "  {:<17} {:>12} {:>12} {:>12} {:>10}",
+            server.number,
+            server.threads,
+            grouped(server.committed),
+            rate(server.txn_per_s),
+            duration_us(server.p99_us)
+        );
+    }
+    rule(text);
     line!(text);
 }
 

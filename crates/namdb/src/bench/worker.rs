@@ -4,12 +4,13 @@ use super::driver::{Control, RunPlan, STOP};
 use super::measure::{Reading, Window, add_statistics, statistics};
 use super::pace::Pace;
 use super::site::{Seat, Site, SiteWorkload};
+use super::telling::Told;
 use anyhow::{Context, Result};
 use fabric::{Env, Fabric};
 use futures_util::stream::{FuturesUnordered, TryStreamExt};
 use namdb::host::{Moment, sleep_ms};
 use std::sync::atomic::Ordering::Relaxed;
-use txn::{Abort, Lane, LaneStatistics, TxnError};
+use txn::{Abort, Database, Lane, LaneStatistics, TxnError};
 use workload::{Finished, TransactionResult, WorkloadError};
 
 /// How long a worker sleeps at a time that is ahead of its rate.
@@ -19,7 +20,7 @@ const WAIT_MS: u64 = 100;
 pub fn work<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
-    plan: &RunPlan,
+    plan: &RunPlan<'_>,
     control: &Control,
     thread: u32,
 ) -> Result<()> {
@@ -38,15 +39,16 @@ pub fn work<S: Site, W: SiteWorkload<S>>(
 fn drive_alone<S: Seat, W: workload::Workload<S::Env>>(
     seat: &S,
     workload: &W,
-    plan: &RunPlan,
+    plan: &RunPlan<'_>,
     control: &Control,
     number: u32,
 ) -> Result<()> {
     let database = seat.handle();
     let mut lane = seat.wait(database.lane()).map_err(WorkloadError::from)?;
-    let workers = control.finished.len() as u32;
-    let mut terminal = workload.terminal(&database, number, workers, plan.seed)?;
-    let mut worker = Worker::new(plan, control, number, workload.transaction_types().len(), &lane);
+    let workers = plan.part.workers(control.finished.len() as u32);
+    let place = plan.part.workers_before + number;
+    let mut terminal = workload.terminal(&database, place, workers, plan.seed)?;
+    let mut worker = Worker::new(plan, control, number, workload.transaction_types(), &lane);
     while worker.is_working() {
         let finished = seat.wait(workload.run_one(&mut lane, &mut terminal));
         if let Some(ahead_s) = worker.take(finished, &lane)? {
@@ -57,7 +59,11 @@ fn drive_alone<S: Seat, W: workload::Workload<S::Env>>(
             }
             worker.resume(&lane);
         }
+        if worker.must_tell() {
+            seat.wait(worker.tell(&database, &lane));
+        }
     }
+    seat.wait(worker.tell(&database, &lane));
     Ok(())
 }
 
@@ -65,15 +71,16 @@ fn drive_alone<S: Seat, W: workload::Workload<S::Env>>(
 async fn drive<S: Seat, W: workload::Workload<S::Env>>(
     seat: &S,
     workload: &W,
-    plan: &RunPlan,
+    plan: &RunPlan<'_>,
     control: &Control,
     number: u32,
 ) -> Result<()> {
     let database = seat.handle();
     let mut lane = database.lane().await.map_err(WorkloadError::from)?;
-    let workers = control.finished.len() as u32;
-    let mut terminal = workload.terminal(&database, number, workers, plan.seed)?;
-    let mut worker = Worker::new(plan, control, number, workload.transaction_types().len(), &lane);
+    let workers = plan.part.workers(control.finished.len() as u32);
+    let place = plan.part.workers_before + number;
+    let mut terminal = workload.terminal(&database, place, workers, plan.seed)?;
+    let mut worker = Worker::new(plan, control, number, workload.transaction_types(), &lane);
     while worker.is_working() {
         let finished = workload.run_one(&mut lane, &mut terminal).await;
         if let Some(ahead_s) = worker.take(finished, &lane)? {
@@ -84,7 +91,11 @@ async fn drive<S: Seat, W: workload::Workload<S::Env>>(
             }
             worker.resume(&lane);
         }
+        if worker.must_tell() {
+            worker.tell(&database, &lane).await;
+        }
     }
+    worker.tell(&database, &lane).await;
     Ok(())
 }
 
@@ -100,26 +111,29 @@ struct Worker<'a> {
     time: Moment,
     pace: Option<Pace>,
     finished_count: u64,
+    told: Option<Told>,
 }
 
 impl<'a> Worker<'a> {
     fn new<E: Env>(
-        plan: &RunPlan,
+        plan: &RunPlan<'_>,
         control: &'a Control,
         worker: u32,
-        kind_count: usize,
+        types: &[&str],
         lane: &Lane<E>,
     ) -> Self {
+        let workers = plan.part.workers(control.finished.len() as u32);
         Self {
             control,
             worker: worker as usize,
-            window: Window::new(kind_count),
+            window: Window::new(types.len()),
             number: control.window.load(Relaxed),
             window_start: *statistics(lane),
             before: Reading::of(lane),
             time: Moment::now(),
-            pace: plan.rate.map(|rate| Pace::new(rate / control.finished.len() as f64)),
+            pace: plan.rate.map(|rate| Pace::new(rate / f64::from(workers))),
             finished_count: 0,
+            told: plan.telling.map(|telling| telling.worker(types)),
         }
     }
 
@@ -144,7 +158,11 @@ impl<'a> Worker<'a> {
         let (after, now) = (Reading::of(lane), Moment::now());
         let mut is_over = finished.is_none();
         if let Some(finished) = &finished {
-            self.window.add(finished, now.since_ns(self.time), &self.before, &after);
+            let latency_ns = now.since_ns(self.time);
+            self.window.add(finished, latency_ns, &self.before, &after);
+            if let Some(told) = &mut self.told {
+                told.record(finished.kind, latency_ns, now);
+            }
             is_over = self.ends_run(finished.result);
         } else {
             self.control.is_out_of_memory.store(true, Relaxed);
@@ -174,6 +192,21 @@ impl<'a> Worker<'a> {
         true
     }
 
+    /// Whether somebody wants to know what was done since the last time.
+    #[inline]
+    fn must_tell(&self) -> bool {
+        self.told.as_ref().is_some_and(|told| told.is_due(self.time))
+    }
+
+    /// Tells it.
+    async fn tell<E: Env>(&mut self, database: &Database<E>, lane: &Lane<E>) {
+        if let Some(told) = &mut self.told {
+            told.hand_over(database, lane).await;
+            // That is no transaction's time, nor are its verbs.
+            self.resume(lane);
+        }
+    }
+
     /// Hands over the window that is over, and begins the one with the number `current`.
     fn deliver<E: Env>(&mut self, current: u64, lane: &Lane<E>) {
         add_statistics(&mut self.window.statistics, &self.window_start, statistics(lane));
@@ -188,6 +221,9 @@ impl<'a> Worker<'a> {
     /// For how long to sleep at a time, when there are so many seconds to wait; not once the window is over.
     fn wait_ms(&self, left_s: f64) -> Option<u64> {
         let is_over = self.control.window.load(Relaxed) != self.number;
+        if let Some(told) = &self.told {
+            told.rest();
+        }
         (left_s > 0.0 && !is_over).then(|| ((left_s * 1e3) as u64).clamp(1, WAIT_MS))
     }
 

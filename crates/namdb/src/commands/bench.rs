@@ -4,18 +4,31 @@ use super::choice::{Choice, Job};
 use super::memory_server::parse_setting;
 use super::{WorldArguments, catch_interrupts, interruption, parse_rate, parse_span, parse_wait};
 use crate::Verdict;
+use crate::bench::crew::{Crew, Share};
 use crate::bench::driver::{self, Phase, Run, RunPlan, Span, Standing, Watcher};
+use crate::bench::order::{Done, Order};
+use crate::bench::part::Part;
 use crate::bench::progress::Progress;
 use crate::bench::report::{BeforeRun, Parameters, Report, Subject};
 use crate::bench::site::{Seat, Site, SiteWorkload};
+use crate::bench::telling::Telling;
+use crate::bench::travel::{self, RunRecord};
 use crate::bench::{AnyWorkload, LocalWorkload, json, load, table, text, world};
-use crate::servers::place::{self, Place};
-use crate::servers::shm::ShmSite;
-use crate::servers::{tcp, verbs};
-use anyhow::{Context, Result};
-use clap::Args;
-use membership::FabricKind;
+use crate::output;
+use crate::servers::abroad::{self, Errand};
+use crate::servers::compute::Surroundings;
+use crate::servers::place::Place;
+use anyhow::{Context, Result, ensure};
+use clap::{Args, Parser};
+use membership::{ClusterFile, Member};
+use metrics::Status;
+use namdb::host;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Lanes of a thread of this process where verbs take time.
+const LANES: u32 = 8;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,6 +40,7 @@ Examples:
   namdb bench bank --seconds 5 --json result.json
   namdb bench tpcc --rate 20000                 latency at a load that leaves the processors time
   namdb bench append --seconds 5 --history run.edn    record what clients see, and judge it
+  namdb bench tpcc --cluster namdb.toml         on a cluster, by all its compute servers
 
 Progress goes to the error stream, the result to the output. Ctrl-C ends the run early and still \
 reports. The exit code is 0 if every check holds, 1 if one fails, 2 if there is no result or it cannot be \
@@ -52,6 +66,9 @@ pub struct BenchArguments {
     /// Also write the result as JSON; `-` is the output, and the text then goes to the error stream
     #[arg(long, global = true, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Tell metrics of this process at this address while it runs, such as 127.0.0.1:9100
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    metrics: Option<String>,
     #[command(flatten)]
     abroad: AbroadArguments,
 }
@@ -66,10 +83,15 @@ struct AbroadArguments {
     /// A setting in place of the file's
     #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = parse_setting, requires = "cluster")]
     set: Vec<(String, String)>,
-    /// Transactions that each thread has under way where verbs take time
-    #[arg(long, global = true, value_name = "N", requires = "cluster", default_value_t = 8,
-          value_parser = clap::value_parser!(u32).range(1..=63))]
-    lanes: u32,
+    /// Compute servers that run the transactions, 0 for this process [default: all that are there]
+    #[arg(long, global = true, value_name = "N", requires = "cluster", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u16).range(0..=1024))]
+    compute_servers: Option<u16>,
+    /// Transactions that each thread has under way where verbs take time [default: 8, or as the compute server's
+    /// section of the file says]
+    #[arg(long, global = true, value_name = "N", requires = "cluster", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..=64))]
+    lanes: Option<u32>,
     /// Drop tables that an earlier run has left
     #[arg(long, global = true, requires = "cluster")]
     fresh: bool,
@@ -82,16 +104,67 @@ pub fn run(arguments: &BenchArguments) -> Result<Verdict> {
     }
     catch_interrupts()?;
     let world = &arguments.world;
+    let abroad = match &arguments.abroad.cluster {
+        None => None,
+        Some(file) => Some(Abroad::open(file, &arguments.abroad, world)?),
+    };
+    let threads = abroad.as_ref().map_or(world.thread_count(), |abroad| abroad.threads);
+    let told = arguments.metrics.as_deref().map(tell).transpose()?;
     let BenchArguments { seconds, warm_up: warm_up_s, rate, .. } = *arguments;
-    let measure = Measure { world, seconds, warm_up_s, rate };
-    let job = Deliver { measure, abroad: &arguments.abroad, json: arguments.json.as_deref() };
-    arguments.choice.run(world.isolation.into(), world.thread_count(), world.seed, job)?
+    let telling = told.as_ref().map(|(telling, _)| telling);
+    let measure = Measure { world, seconds, warm_up_s, rate, telling };
+    let job = Deliver { measure, abroad, json: arguments.json.as_deref() };
+    arguments.choice.run(world.isolation.into(), threads, world.seed, job)?
+}
+
+/// Tells metrics of this process as long as the endpoint lasts.
+fn tell(address: &str) -> Result<(Telling, metrics::Endpoint)> {
+    let registry = metrics::Registry::new();
+    let telling = Telling::enter(&registry);
+    let endpoint = metrics::serve(address, &registry, || Status::well("{}".to_owned()))
+        .with_context(|| format!("metrics cannot be told at {address}"))?;
+    output::say(&format!("  metrics at http://{}/metrics", endpoint.address()));
+    Ok((telling, endpoint))
+}
+
+/// A cluster, and who runs the transactions there.
+struct Abroad<'a> {
+    arguments: &'a AbroadArguments,
+    place: Place,
+    /// None if this process runs them.
+    crew: Option<Crew>,
+    /// Threads that run transactions, of all processes.
+    threads: u32,
+}
+
+impl<'a> Abroad<'a> {
+    fn open(file: &Path, arguments: &'a AbroadArguments, world: &WorldArguments) -> Result<Self> {
+        let cluster = ClusterFile::load(file, &arguments.set)?;
+        let place = Place::join(cluster, Member::client(), &Arc::default())?;
+        let servers: Vec<&Member> = place.map.compute_servers().collect();
+        let servers: Vec<&Member> =
+            servers.into_iter().filter(|member| member.addresses.work.is_some()).collect();
+        let wanted = arguments.compute_servers.map_or(servers.len(), usize::from);
+        let there = servers.get(..wanted).with_context(|| {
+            format!(
+                "the cluster has {} compute servers, not {wanted}; `namdb compute-server` starts one",
+                servers.len()
+            )
+        })?;
+        let crew = match there {
+            [] => None,
+            members => Some(Crew::gather(members, place.cluster.id)?),
+        };
+        let threads =
+            crew.as_ref().map_or(world.thread_count(), |crew| crew.threads(world.threads));
+        Ok(Self { arguments, place, crew, threads })
+    }
 }
 
 /// A run whose report is told as soon as it is there, before other files are written that were asked for.
 struct Deliver<'a> {
     measure: Measure<'a>,
-    abroad: &'a AbroadArguments,
+    abroad: Option<Abroad<'a>>,
     json: Option<&'a Path>,
 }
 
@@ -99,11 +172,14 @@ impl Job for Deliver<'_> {
     type Output = Result<Verdict>;
 
     fn run<W: AnyWorkload>(self, workload: W, parameters: Parameters) -> Result<Result<Verdict>> {
-        let report = match &self.abroad.cluster {
+        let report = match self.abroad {
             None => self.measure.run(workload, parameters)?,
-            Some(file) => {
-                let place = Place::join(place::load(file, &self.abroad.set)?)?;
-                self.run_abroad(place, &workload, parameters)?
+            Some(Abroad { arguments, place, crew, threads }) => {
+                let (measure, lanes) = (&self.measure, arguments.lanes.unwrap_or(LANES));
+                let run = RunAbroad { measure, arguments, crew, threads, parameters };
+                let report = abroad::run(&place, lanes, &workload, run)?;
+                place.leave()?;
+                report
             }
         };
         let delivered = json::deliver(&report, self.json, &table::draw(&report));
@@ -111,41 +187,105 @@ impl Job for Deliver<'_> {
     }
 }
 
-impl Deliver<'_> {
-    fn run_abroad<W: AnyWorkload>(
-        &self,
-        place: Place,
-        workload: &W,
-        parameters: Parameters,
-    ) -> Result<Report> {
-        let report = match place.cluster.fabric {
-            FabricKind::Shm => {
-                let site = ShmSite::open(&place)?;
-                let report = self.run_at(&site, workload, parameters)?;
-                site.leave()?;
-                report
-            }
-            FabricKind::Tcp => {
-                self.run_at(&tcp::site(&place, self.abroad.lanes)?, workload, parameters)?
-            }
-            FabricKind::Verbs => {
-                self.run_at(&verbs::site(&place, self.abroad.lanes)?, workload, parameters)?
-            }
-        };
-        place.leave()?;
-        Ok(report)
-    }
+/// Drops old tables, loads, runs, checks.
+struct RunAbroad<'a> {
+    measure: &'a Measure<'a>,
+    arguments: &'a AbroadArguments,
+    crew: Option<Crew>,
+    threads: u32,
+    parameters: Parameters,
+}
 
-    fn run_at<S: Site, W: SiteWorkload<S>>(
-        &self,
-        site: &S,
-        workload: &W,
-        parameters: Parameters,
-    ) -> Result<Report> {
-        if self.abroad.fresh {
+impl<W> Errand<W> for RunAbroad<'_> {
+    type Output = Report;
+
+    fn run<S: Site>(self, site: &S, workload: &W) -> Result<Report>
+    where
+        W: SiteWorkload<S>,
+    {
+        if self.arguments.fresh {
             drop_tables(site, workload)?;
         }
-        self.measure.run_at(site, workload, parameters)
+        let Some(crew) = self.crew else {
+            return self.measure.run_at(site, workload, self.parameters);
+        };
+        ensure!(
+            workload.name() != "append" || crew.has_clock(&host::clock_name()),
+            "list-append is judged by times, which the hosts of these compute servers count from different moments; \
+             let it run on compute servers of this host, or with --compute-servers 0"
+        );
+        let (threads, lanes) = (self.measure.world.threads, self.arguments.lanes);
+        self.measure.run_by(site, workload, self.parameters, self.threads, |stop, watcher| {
+            crew.run(&ordered_arguments(), threads, lanes, stop, watcher)
+        })
+    }
+}
+
+/// What this process was called with, as compute servers get it.
+fn ordered_arguments() -> Vec<String> {
+    std::env::args().skip_while(|argument| argument != "bench").skip(1).collect()
+}
+
+/// What a compute server is ordered to run.
+#[derive(Parser)]
+#[command(name = "namdb bench")]
+struct Ordered {
+    #[command(flatten)]
+    bench: BenchArguments,
+}
+
+/// Runs a part of a benchmark for a compute server.
+pub fn carry_out(
+    order: &Order,
+    surroundings: &Surroundings,
+    stop: &AtomicBool,
+    watcher: &mut dyn Watcher,
+) -> Result<Done> {
+    let words = std::iter::once("namdb bench").chain(order.arguments.iter().map(String::as_str));
+    let mut bench = Ordered::try_parse_from(words)?.bench;
+    // Files are the business of the process that was asked for them.
+    bench.choice.forget_files();
+    let world = &bench.world;
+    let plan = RunPlan {
+        threads: order.threads,
+        warm_up_s: bench.warm_up,
+        window_s: bench.seconds,
+        windows: 1,
+        seed: world.seed,
+        rate: bench.rate,
+        part: order.part,
+        telling: Some(&surroundings.telling),
+    };
+    let job = RunPart { place: &surroundings.place, lanes: order.lanes, plan, stop, watcher };
+    bench.choice.run(world.isolation.into(), order.threads_in_all, world.seed, job)
+}
+
+/// A part of a run, on tables that are loaded.
+struct RunPart<'a> {
+    place: &'a Place,
+    lanes: u32,
+    plan: RunPlan<'a>,
+    stop: &'a AtomicBool,
+    watcher: &'a mut dyn Watcher,
+}
+
+impl Job for RunPart<'_> {
+    type Output = Done;
+
+    fn run<W: AnyWorkload>(self, workload: W, _parameters: Parameters) -> Result<Done> {
+        abroad::run(self.place, self.lanes, &workload, self)
+    }
+}
+
+impl<W> Errand<W> for RunPart<'_> {
+    type Output = Done;
+
+    fn run<S: Site>(self, site: &S, workload: &W) -> Result<Done>
+    where
+        W: SiteWorkload<S>,
+    {
+        let run = driver::run(site, workload, &self.plan, self.stop, self.watcher)?;
+        Ok(Done { run: RunRecord::of(&run), testimony: workload.testimony() })
     }
 }
 
@@ -173,6 +313,8 @@ pub struct Measure<'a> {
     pub warm_up_s: f64,
     /// Most transactions per second.
     pub rate: Option<f64>,
+    /// Whom workers tell what they do.
+    pub telling: Option<&'a Telling>,
 }
 
 impl Job for Measure<'_> {
@@ -189,6 +331,7 @@ impl Measure<'_> {
         self.run_at(&db, &workload, parameters)
     }
 
+    /// Loads, runs and checks in this process.
     fn run_at<S: Site, W: SiteWorkload<S>>(
         &self,
         site: &S,
@@ -204,31 +347,71 @@ impl Measure<'_> {
             windows: 1,
             seed: self.world.seed,
             rate: self.rate,
+            part: Part::WHOLE,
+            telling: self.telling,
         };
         let before = BeforeRun::new(site, workload, loaded);
-        let run = run_with_progress(site, workload, &plan)?;
+        let run = with_progress(plan.window_s, |stop, watcher| {
+            let run = driver::run(site, workload, &plan, stop, watcher)?;
+            let committed = run.totals.committed();
+            Ok((run, committed))
+        })?;
+        Ok(self.report(site, workload, (parameters, threads), before, (&run, &[])))
+    }
+
+    /// Loads and checks in this process, and has `run_parts` run the transactions elsewhere.
+    fn run_by<S: Site, W: SiteWorkload<S>>(
+        &self,
+        site: &S,
+        workload: &W,
+        parameters: Parameters,
+        threads: u32,
+        run_parts: impl FnOnce(&AtomicBool, &mut dyn Watcher) -> Result<Vec<Share>>,
+    ) -> Result<Report> {
+        let loaded = load::load(site, workload, self.world.thread_count(), interruption())?;
+        let before = BeforeRun::new(site, workload, loaded);
+        let (run, shares) = with_progress(self.seconds, |stop, watcher| {
+            let shares = run_parts(stop, watcher)?;
+            let runs: Vec<Run> = shares.iter().map(|share| share.run.clone()).collect();
+            let run = travel::merge(&runs).context("no compute server ran anything")?;
+            let committed = run.totals.committed();
+            Ok(((run, shares), committed))
+        })?;
+        for share in &shares {
+            workload.hear(&share.testimony)?;
+        }
+        Ok(self.report(site, workload, (parameters, threads), before, (&run, &shares)))
+    }
+
+    fn report<S: Site, W: SiteWorkload<S>>(
+        &self,
+        site: &S,
+        workload: &W,
+        (parameters, threads): (Parameters, u32),
+        before: BeforeRun,
+        (run, shares): (&Run, &[Share]),
+    ) -> Report {
         let isolation = self.world.isolation.into();
         let (rate, seed) = (self.rate, self.world.seed);
         let subject = Subject { parameters, isolation, threads, rate, seed };
         let progress = Progress::begin("checking", 1);
-        let report = Report::new(site, workload, &subject, before, &run);
+        let report = Report::new(site, workload, &subject, before, run, shares);
         progress.finish(&text::counted(report.checks.len() as u64, "check"));
-        Ok(report)
+        report
     }
 }
 
-/// Runs the plan under a bar that tells rate and time left.
-fn run_with_progress<S: Site, W: SiteWorkload<S>>(
-    site: &S,
-    workload: &W,
-    plan: &RunPlan,
-) -> Result<Run> {
-    let total_s = plan.window_s * plan.windows as f64;
-    let progress = Progress::begin("running", (total_s * 1e3) as u64);
-    let run = driver::run(site, workload, plan, interruption(), &mut Bar(&progress))?;
-    let transactions = text::counted(run.totals.committed(), "transaction");
+/// Runs something of so many seconds under a bar that tells rate and time left; it tells how many transactions
+/// have committed.
+fn with_progress<R>(
+    seconds: f64,
+    run: impl FnOnce(&AtomicBool, &mut dyn Watcher) -> Result<(R, u64)>,
+) -> Result<R> {
+    let progress = Progress::begin("running", (seconds * 1e3) as u64);
+    let (output, committed) = run(interruption(), &mut Bar(&progress))?;
+    let transactions = text::counted(committed, "transaction");
     progress.finish(&format!("{transactions} committed, warm-up included"));
-    Ok(run)
+    Ok(output)
 }
 
 struct Bar<'a>(&'a Progress);

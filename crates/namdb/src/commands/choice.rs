@@ -194,6 +194,13 @@ pub trait Job {
 }
 
 impl Choice {
+    /// Writes no files beside the report.
+    pub fn forget_files(&mut self) {
+        if let Self::Append(arguments) = self {
+            arguments.history = None;
+        }
+    }
+
     /// Makes the workload and does the work with it.
     pub fn run<J: Job>(
         &self,

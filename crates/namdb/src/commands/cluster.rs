@@ -3,7 +3,7 @@
 use crate::Verdict;
 use crate::bench::text::{bytes, counted, parse_bytes};
 use crate::output;
-use crate::servers::{development, place};
+use crate::servers::development;
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use membership::{ClusterFile, ClusterMap, FabricKind, Role};
@@ -14,6 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   namdb cluster up                                  one memory server, reached by shared memory
   namdb cluster up --fabric tcp --memory-servers 3  three, reached by messages
+  namdb cluster up --compute-servers 2              and two that run transactions
   namdb bench tpcc --cluster namdb.toml             a benchmark on it
   namdb status --cluster namdb.toml                 who is there
   namdb cluster down                                ends it, and its data
@@ -44,7 +45,10 @@ struct UpArguments {
     /// Memory servers of a new cluster [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=64))]
     memory_servers: Option<u16>,
-    /// Memory of each, such as 4G [default: 1G]
+    /// Compute servers of a new cluster: they wait for work, such as that of `namdb bench` [default: 0]
+    #[arg(long, value_name = "M", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(0..=64))]
+    compute_servers: Option<u16>,
+    /// Memory of each memory server, such as 4G [default: 1G]
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
     memory: Option<u64>,
     /// How they are reached [default: shm]
@@ -89,13 +93,14 @@ fn start(arguments: &UpArguments) -> Result<()> {
     let begin = Moment::now();
     let file = arguments.file.as_path();
     let describes = arguments.memory_servers.is_some()
+        || arguments.compute_servers.is_some()
         || arguments.memory.is_some()
         || arguments.fabric.is_some();
     if describes || !file.exists() {
         development::write(file, &described(arguments))?;
     }
     let map = development::start(file)?;
-    let cluster = place::load(file, &[])?;
+    let cluster = ClusterFile::load(file, &[])?;
     output::print(&tell(&cluster, &map, file, begin.elapsed_s()))
 }
 
@@ -107,7 +112,8 @@ fn described(arguments: &UpArguments) -> ClusterFile {
     };
     let servers = usize::from(arguments.memory_servers.unwrap_or(1));
     let memory = vec![arguments.memory.unwrap_or(SERVER_BYTES); servers];
-    ClusterFile::development("dev", fabric, &memory, 0)
+    let compute = usize::from(arguments.compute_servers.unwrap_or(0));
+    ClusterFile::development("dev", fabric, &memory, compute)
 }
 
 fn tell(cluster: &ClusterFile, map: &ClusterMap, file: &Path, seconds: f64) -> String {
@@ -127,6 +133,13 @@ fn tell(cluster: &ClusterFile, map: &ClusterMap, file: &Path, seconds: f64) -> S
             member.number,
             bytes(region_bytes),
             member.pid
+        );
+    }
+    for member in map.compute_servers() {
+        let place = member.addresses.work.as_deref().unwrap_or("takes no work");
+        text += &format!(
+            "  compute server {} {:>10}  process {:<8} {place}\n",
+            member.number, "", member.pid
         );
     }
     let file = file.display();

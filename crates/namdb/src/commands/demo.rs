@@ -73,7 +73,13 @@ pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
         distribution: None,
         population: PopulationName::Full,
     });
-    let job = Measure { world: &world, seconds: arguments.seconds, warm_up_s: 1.0, rate: None };
+    let job = Measure {
+        world: &world,
+        seconds: arguments.seconds,
+        warm_up_s: 1.0,
+        rate: None,
+        telling: None,
+    };
     let report = choice.run(Isolation::Snapshot, world.thread_count(), world.seed, job)?;
     output::say("");
     let play = play()?;

@@ -3,9 +3,9 @@
 use super::{catch_interrupts, interruption};
 use crate::Verdict;
 use crate::servers::memory::MemoryServer;
-use crate::servers::place;
 use anyhow::Result;
 use clap::Args;
+use membership::ClusterFile;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -13,7 +13,7 @@ Examples:
   namdb memory-server --cluster prod.toml --number 0
   namdb memory-server --cluster prod.toml --number 2 --set memory.2.bytes='\"8 GiB\"'
 
-Settings come from the file, then from the environment (NAMDB_LEASE_SECONDS=5), then from --set. SIGTERM or \
+Settings come from the file, then from the environment (NAMDB_CLUSTER_LEASE_SECONDS=5), then from --set. SIGTERM or \
 Ctrl-C ends the server in order; its data ends with it.";
 
 /// Options of `memory-server`.
@@ -49,7 +49,7 @@ pub fn parse_setting(text: &str) -> Result<(String, String), String> {
 /// Runs the server until it is told to end.
 pub fn run(arguments: &MemoryServerArguments) -> Result<Verdict> {
     catch_interrupts()?;
-    let cluster = place::load(&arguments.cluster.cluster, &arguments.cluster.set)?;
+    let cluster = ClusterFile::load(&arguments.cluster.cluster, &arguments.cluster.set)?;
     MemoryServer::start(cluster, arguments.number)?.serve(interruption())?;
     Ok(Verdict::Sound)
 }

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod check;
 pub mod choice;
 pub mod cluster;
+pub mod compute_server;
 pub mod counts;
 pub mod demo;
 pub mod doctor;

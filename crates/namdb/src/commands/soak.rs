@@ -5,6 +5,7 @@ use super::{WorldArguments, catch_interrupts, interruption};
 use crate::Verdict;
 use crate::bench::driver::{self, Phase, RunPlan, Span, Standing, Watcher};
 use crate::bench::json_lines::JsonLines;
+use crate::bench::part::Part;
 use crate::bench::progress::Progress;
 use crate::bench::report::{BeforeRun, Parameters, Report, Subject, quantile_us};
 use crate::bench::{AnyWorkload, LocalWorkload, json, load, table, text, world};
@@ -182,6 +183,8 @@ impl Soak<'_> {
             windows: self.windows,
             seed: self.world.seed,
             rate: self.rate,
+            part: Part::WHOLE,
+            telling: None,
         };
         let before = BeforeRun::new(&db, &workload, loaded);
         let progress = Progress::begin("running", (plan.window_s * plan.windows as f64) as u64);
@@ -193,7 +196,7 @@ impl Soak<'_> {
         let isolation = self.world.isolation.into();
         let (rate, seed) = (self.rate, self.world.seed);
         let subject = Subject { parameters, isolation, threads, rate, seed };
-        let report = Report::new(&db, &workload, &subject, before, &run);
+        let report = Report::new(&db, &workload, &subject, before, &run, &[]);
         Ok(SoakReport { samples, report })
     }
 }

@@ -5,7 +5,7 @@ use crate::Verdict;
 use crate::bench::json;
 use crate::bench::site::{Seat, Site};
 use crate::bench::text::{bytes, counted, rate};
-use crate::servers::place::{self, Place};
+use crate::servers::place::Place;
 use crate::servers::shm::ShmSite;
 use crate::servers::{tcp, verbs};
 use anyhow::{Context, Result};
@@ -79,7 +79,7 @@ struct TableStatus {
 
 /// Shows the cluster.
 pub fn run(arguments: &StatusArguments) -> Result<Verdict> {
-    let cluster = place::load(&arguments.cluster.cluster, &arguments.cluster.set)?;
+    let cluster = ClusterFile::load(&arguments.cluster.cluster, &arguments.cluster.set)?;
     let map = Registry::open(&cluster)?.map()?;
     let count = cluster.memory.len() as u16;
     let is_there = |number: u16| map.memory_server(layout::NodeId(number)).is_some();
@@ -117,7 +117,7 @@ fn servers(map: &ClusterMap) -> Vec<ServerStatus> {
             number: member.number,
             host: member.host.clone(),
             process: member.pid,
-            address: match (addresses.tcp.as_ref().or(addresses.verbs.as_ref()), &addresses.shm) {
+            address: match (addresses.reached(), &addresses.shm) {
                 (Some(address), _) => address.clone(),
                 (None, Some(_)) => "shared memory".to_owned(),
                 (None, None) => "takes no connections".to_owned(),
@@ -171,14 +171,12 @@ fn fetch(address: &str) -> Option<String> {
 }
 
 fn tables(cluster: &ClusterFile) -> Result<Vec<TableStatus>> {
-    let place = Place::join(cluster.clone())?;
-    let tables = match cluster.fabric {
+    let place = Place::visit(cluster.clone())?;
+    match cluster.fabric {
         FabricKind::Shm => tables_at(&ShmSite::open(&place)?),
         FabricKind::Tcp => tables_at(&tcp::site(&place, 1)?),
         FabricKind::Verbs => tables_at(&verbs::site(&place, 1)?),
-    };
-    place.leave()?;
-    tables
+    }
 }
 
 fn tables_at<S: Site>(site: &S) -> Result<Vec<TableStatus>> {

@@ -1,6 +1,5 @@
 //! A development cluster: all its servers as processes on this host, started and ended together.
 
-use super::place;
 use anyhow::{Context, Result, bail, ensure};
 use membership::{ClusterFile, ClusterMap, Registry};
 use namdb::host::{Moment, sleep_ms};
@@ -27,9 +26,9 @@ pub fn write(file: &Path, cluster: &ClusterFile) -> Result<()> {
     fs::write(file, cluster.to_toml()).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// Starts a process for each memory server, and waits until there is a database.
+/// Starts a process for each server, and waits until all are there.
 pub fn start(file: &Path) -> Result<ClusterMap> {
-    let cluster = place::load(file, &[])?;
+    let cluster = ClusterFile::load(file, &[])?;
     let registry = Registry::open(&cluster)?;
     let running = registry.map()?;
     ensure!(
@@ -41,17 +40,35 @@ pub fn start(file: &Path) -> Result<ClusterMap> {
     );
     let logs = logs(&cluster);
     fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
-    let mut servers: Vec<(PathBuf, Child)> = Vec::new();
-    for number in 0..cluster.memory.len() {
-        let log = logs.join(format!("memory-{number}.log"));
-        let started = spawn(file, number, &log);
-        match started {
-            Ok(child) => servers.push((log, child)),
-            Err(error) => return Err(end_all(servers, error)),
-        }
-    }
-    let map = wait_for_database(&registry, &mut servers);
+    let mut servers = Vec::new();
+    let map = start_all(&cluster, &registry, file, &mut servers);
     map.map_err(|error| end_all(servers, error))
+}
+
+/// Memory servers first: compute servers join once there is a database.
+fn start_all(
+    cluster: &ClusterFile,
+    registry: &Registry,
+    file: &Path,
+    servers: &mut Vec<Server>,
+) -> Result<ClusterMap> {
+    let logs = logs(cluster);
+    for number in 0..cluster.memory.len() {
+        servers.push(Server::spawn(file, &logs, "memory", number)?);
+    }
+    wait_until(registry, servers, |map| Ok(map.database()?.is_some()))?;
+    for number in 0..cluster.compute.len() {
+        servers.push(Server::spawn(file, &logs, "compute", number)?);
+    }
+    wait_until(registry, servers, |map| Ok(map.compute_servers().count() == cluster.compute.len()))
+}
+
+/// A process that was started.
+struct Server {
+    role: &'static str,
+    number: usize,
+    log: PathBuf,
+    child: Child,
 }
 
 /// Where the servers' messages go.
@@ -59,36 +76,46 @@ pub fn logs(cluster: &ClusterFile) -> PathBuf {
     cluster.directory.join("log")
 }
 
-fn spawn(file: &Path, number: usize, log: &Path) -> Result<Child> {
-    let program = std::env::current_exe().context("cannot find this program's file")?;
-    let output = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
-    let errors = output.try_clone().context("cannot share a log")?;
-    // A group of their own: a Ctrl-C at the terminal is not meant for them.
-    std::os::unix::process::CommandExt::process_group(
-        Command::new(program)
-            .args(["memory-server", "--cluster"])
-            .arg(file)
-            .args(["--number", &number.to_string()])
-            .stdin(Stdio::null())
-            .stdout(output)
-            .stderr(errors),
-        0,
-    )
-    .spawn()
-    .context("cannot start a server")
+impl Server {
+    fn spawn(file: &Path, logs: &Path, role: &'static str, number: usize) -> Result<Self> {
+        let log = logs.join(format!("{role}-{number}.log"));
+        let program = std::env::current_exe().context("cannot find this program's file")?;
+        let output =
+            File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+        let errors = output.try_clone().context("cannot share a log")?;
+        // A group of their own: a Ctrl-C at the terminal is not meant for them.
+        let child = std::os::unix::process::CommandExt::process_group(
+            Command::new(program)
+                .args([&format!("{role}-server"), "--cluster"])
+                .arg(file)
+                .args(["--number", &number.to_string()])
+                .stdin(Stdio::null())
+                .stdout(output)
+                .stderr(errors),
+            0,
+        )
+        .spawn()
+        .with_context(|| format!("cannot start {role} server {number}"))?;
+        Ok(Self { role, number, log, child })
+    }
 }
 
-fn wait_for_database(registry: &Registry, servers: &mut [(PathBuf, Child)]) -> Result<ClusterMap> {
+/// Waits until the cluster is as it should be.
+fn wait_until(
+    registry: &Registry,
+    servers: &mut [Server],
+    is_there: impl Fn(&ClusterMap) -> Result<bool>,
+) -> Result<ClusterMap> {
     let start = Moment::now();
     loop {
         let map = registry.map()?;
-        if map.database()?.is_some() {
+        if is_there(&map)? {
             return Ok(map);
         }
-        for (number, (log, child)) in servers.iter_mut().enumerate() {
+        for Server { role, number, log, child } in servers.iter_mut() {
             if child.try_wait().context("a server cannot be watched")?.is_some() {
                 let said = fs::read_to_string(log).unwrap_or_default();
-                bail!("memory server {number} did not start: {}", said.trim());
+                bail!("{role} server {number} did not start: {}", said.trim());
             }
         }
         ensure!(start.elapsed_s() < START_S, "the servers did not start within {START_S} s");
@@ -96,8 +123,8 @@ fn wait_for_database(registry: &Registry, servers: &mut [(PathBuf, Child)]) -> R
     }
 }
 
-fn end_all(servers: Vec<(PathBuf, Child)>, error: anyhow::Error) -> anyhow::Error {
-    for (_, mut child) in servers {
+fn end_all(servers: Vec<Server>, error: anyhow::Error) -> anyhow::Error {
+    for Server { mut child, .. } in servers {
         // Whoever has ended already cannot be ended.
         let _ = child.kill();
         let _ = child.wait();
@@ -107,7 +134,7 @@ fn end_all(servers: Vec<(PathBuf, Child)>, error: anyhow::Error) -> anyhow::Erro
 
 /// Asks all servers of this host to end, and waits until they have; how many there were.
 pub fn stop(file: &Path) -> Result<usize> {
-    let cluster = place::load(file, &[])?;
+    let cluster = ClusterFile::load(file, &[])?;
     let registry = Registry::open(&cluster)?;
     let map = registry.map()?;
     let servers: Vec<Pid> =

@@ -1,7 +1,6 @@
 //! A memory server: a region, the services over it, and the ports by which others reach both.
 
-use super::tell::{Connections, Sources, tell};
-use super::{LOOK_PAUSE, PROGRAM, published, settings, verbs};
+use super::{LOOK_PAUSE, PROGRAM, published, settings, tell, verbs};
 use crate::output;
 use anyhow::{Context, Result, ensure};
 use fabric::identity::Admission;
@@ -10,13 +9,13 @@ use fabric::patience::Patience;
 use fabric::port::{Port, ServeCounters, serve};
 use fabric::shm::ShmPort;
 use fabric::tcp::TcpPort;
-use fabric::{LocalEnv, LocalWorld, run_now};
+use fabric::{Fabric, LocalEnv, LocalWorld, run_now};
 use layout::{NodeId, RegionId};
 use membership::{Addresses, ClusterFile, ClusterMap, FabricKind, Lease, Member, Registry, Role};
-use metrics::Endpoint;
+use metrics::{Endpoint, sources};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, Ordering::Relaxed};
 use std::time::Duration;
 use txn::server::{ServiceCounts, counted_services};
 use txn::{Database, Root};
@@ -69,17 +68,27 @@ impl MemoryServer {
         });
         let opened = open(&cluster, &admission, &services, &mut member)?;
         let (polling, epoch) = (Arc::<ServeCounters>::default(), Arc::<AtomicU64>::default());
-        let sources = Sources {
-            polling: polling.clone(),
-            epoch: epoch.clone(),
-            connections: opened.connections,
-            carrier: opened.carrier,
-            services,
+        let told = tell::registry(&cluster, &member, &epoch);
+        let source = sources::MemoryServer {
+            admission: admission.clone(),
+            serving: polling.clone(),
+            services: services.clone(),
         };
-        let control = tell(&cluster, &member, &sources)?;
+        sources::enter_memory_server(&told, &source);
+        let (carrier, connections) = (opened.carrier, opened.connections);
+        let carried = move || carrier.as_ref().map(|env| env.counters().counts());
+        let carried = move || carried().unwrap_or_default();
+        sources::enter_fabric(&told, cluster.fabric.name(), carried, connections);
+        let state = move |told: &mut serde_json::Map<_, _>| {
+            let used_bytes: u64 = services.usage().iter().map(|part| part.bytes).sum();
+            told.insert("region_bytes".to_owned(), region_bytes.into());
+            told.insert("used_bytes".to_owned(), used_bytes.into());
+        };
+        let control = tell::tell(&mine.control, &told, &member, &epoch, state)?;
         member.addresses.control = Some(control.address().to_string());
         let patience = Duration::from_secs(cluster.lease_seconds + 1);
         let lease = registry.join(member, patience)?;
+        tell::enter_lease(&told, lease.clock());
         output::say(&format!(
             "memory server {number} of cluster {}: {}, fabric {}{}",
             cluster.name,
@@ -137,7 +146,7 @@ impl MemoryServer {
         let mut fence = self.fence.take();
         let mut known = BTreeSet::new();
         move |map| {
-            epoch.store(map.epoch, Ordering::Relaxed);
+            epoch.store(map.epoch, Relaxed);
             let members: BTreeSet<u64> = map.members.iter().map(|member| member.identity).collect();
             let gone: Vec<u64> = known.difference(&members).copied().collect();
             known = members;
@@ -167,12 +176,15 @@ enum Founder {
     ByRdma(Box<verbs::Founder>),
 }
 
+/// How many callers are connected.
+type Connections = Box<dyn Fn() -> u64 + Send>;
+
 /// What a server of one fabric is made of.
 struct Opened {
     port: Box<dyn Port>,
     fence: Option<Fence>,
     founder: Founder,
-    connections: Option<Connections>,
+    connections: Connections,
     carrier: Option<LocalEnv>,
     /// What is to be said of it at the start, after a comma.
     details: String,
@@ -211,7 +223,7 @@ fn open_shm(
         port: Box::new(port),
         fence: Some(Box::new(fence)),
         founder: Founder::Here(world),
-        connections: Some(Arc::new(move || connected.connection_count())),
+        connections: Box::new(move || connected.connection_count()),
         carrier: None,
         details,
     })
@@ -231,12 +243,12 @@ fn open_tcp(
         format!("memory server {number} cannot listen at {listen}; is the port in use?")
     })?;
     member.addresses.tcp = Some(port.address()?.to_string());
-    let carrier = Some(port.endpoint().clone());
+    let (carrier, connected) = (Some(port.endpoint().clone()), port.connections().clone());
     Ok(Opened {
         port: Box::new(port),
         fence: None,
         founder: Founder::Here(world),
-        connections: None,
+        connections: Box::new(move || connected.load(Relaxed)),
         carrier,
         details,
     })
@@ -261,7 +273,7 @@ fn open_verbs(
         port: Box::new(port),
         fence: Some(Box::new(fence)),
         founder: Founder::ByRdma(Box::new(verbs::Founder { cluster, device, identity })),
-        connections: Some(Arc::new(move || connected.connection_count())),
+        connections: Box::new(move || connected.connection_count()),
         carrier: None,
         details,
     })
@@ -340,11 +352,11 @@ fn watch(
 ) -> impl FnOnce(&dyn Fn() -> bool) -> bool {
     move |is_lost| {
         let mut lost = false;
-        while !lost && !stop.load(Ordering::Relaxed) {
+        while !lost && !stop.load(Relaxed) {
             namdb::host::sleep_ms(20);
             lost = is_lost();
         }
-        is_over.store(true, Ordering::Relaxed);
+        is_over.store(true, Relaxed);
         lost
     }
 }

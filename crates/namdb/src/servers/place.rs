@@ -1,13 +1,14 @@
-//! A compute server's place in a cluster: its membership, and what it knows of the memory servers.
+//! A process' place in a cluster: its membership, and what it knows of the memory servers.
 
 use super::{LOOK_PAUSE, PROGRAM};
-use anyhow::{Context, Result, ensure};
-use fabric::identity::Hello;
+use crate::output;
+use anyhow::{Result, ensure};
+use fabric::identity::{self, Hello};
 use layout::NodeId;
-use membership::{Addresses, ClusterFile, ClusterMap, Follower, Lease, Member, Registry, Role};
+use membership::{ClusterFile, ClusterMap, Follower, Lease, LeaseClock, Member, Registry, Role};
 use namdb::host::{Moment, sleep_ms};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use txn::Root;
 
@@ -15,6 +16,8 @@ use txn::Root;
 const COMPANY_S: u64 = 10;
 /// Between two looks whether the database is there.
 const LOOK_MS: u64 = 10;
+/// Between two looks whether the lease is lost.
+const LEASE_LOOK_MS: u64 = 50;
 
 /// Membership, and the cluster as it was on joining.
 pub struct Place {
@@ -26,42 +29,78 @@ pub struct Place {
     pub root: Root,
     /// The epoch as it is now.
     pub epoch: Arc<AtomicU64>,
-    lease: Lease,
+    /// As memory servers know this process.
+    identity: u64,
+    /// None of a visitor, whom nobody misses, and of one who has left.
+    lease: Mutex<Option<Lease>>,
+    /// The lease is no longer needed.
+    has_left: Arc<AtomicBool>,
     _follower: Follower,
 }
 
 impl Place {
-    /// Joins as a compute server, once all memory servers are there and the database is made.
-    pub fn join(cluster: ClusterFile) -> Result<Self> {
+    /// Joins, once all memory servers are there and the database is made; `epoch` follows the cluster's from then
+    /// on. The process ends when its lease is lost.
+    pub fn join(cluster: ClusterFile, member: Member, epoch: &Arc<AtomicU64>) -> Result<Self> {
         let registry = Registry::open(&cluster)?;
-        let lease = registry.join(Member::compute_server(Addresses::default()), Duration::ZERO)?;
+        let patience = match usize::from(member.number) < cluster.compute.len() {
+            // A predecessor that died keeps the number for as long as its lease.
+            true => Duration::from_secs(cluster.lease_seconds + 1),
+            false => Duration::ZERO,
+        };
+        let lease = registry.join(member, patience)?;
+        let identity = lease.member().identity;
+        let place = Self::open(cluster, &registry, identity, Some(lease), epoch.clone())?;
+        end_with_lease(&place)?;
+        Ok(place)
+    }
+
+    /// Looks on without being a member: to read, and to call services. Nobody notices, so nobody waits for the
+    /// visitor's end, and a visit is short.
+    pub fn visit(cluster: ClusterFile) -> Result<Self> {
+        let registry = Registry::open(&cluster)?;
+        Self::open(cluster, &registry, identity::draw()?, None, Arc::default())
+    }
+
+    fn open(
+        cluster: ClusterFile,
+        registry: &Registry,
+        identity: u64,
+        lease: Option<Lease>,
+        epoch: Arc<AtomicU64>,
+    ) -> Result<Self> {
         let patience = Duration::from_secs(COMPANY_S);
-        let count = cluster.memory.len();
-        registry.wait_for_memory_servers(count, patience, &mut |_| {})?;
-        let map = wait_for_database(&registry)?;
+        registry.wait_for_memory_servers(cluster.memory.len(), patience, &mut |_| {})?;
+        let map = wait_for_database(registry)?;
         let root = map.database()?.map(super::opened).expect("it was waited for");
-        let epoch = Arc::new(AtomicU64::new(map.epoch));
+        epoch.fetch_max(map.epoch, Ordering::AcqRel);
         let newest = epoch.clone();
         let note = move |map: &ClusterMap| {
             newest.fetch_max(map.epoch, Ordering::AcqRel);
         };
         let follower = registry.follow(LOOK_PAUSE, note)?;
-        Ok(Self { cluster, map, root, epoch, lease, _follower: follower })
+        let (lease, has_left) = (Mutex::new(lease), Arc::default());
+        Ok(Self { cluster, map, root, epoch, identity, lease, has_left, _follower: follower })
     }
 
     /// This process, as memory servers know it.
     pub fn identity(&self) -> u64 {
-        self.lease.member().identity
+        self.identity
+    }
+
+    /// How long the membership lasts; none of a visitor.
+    pub fn lease_clock(&self) -> Option<LeaseClock> {
+        self.lease.lock().expect("no holder panics").as_ref().map(Lease::clock)
     }
 
     /// Ends the membership.
-    pub fn leave(self) -> Result<()> {
-        ensure!(
-            !self.lease.is_lost(),
-            "this process has lost its lease of {} s, and with it its place in the cluster",
-            self.cluster.lease_seconds
-        );
-        Ok(self.lease.leave()?)
+    pub fn leave(&self) -> Result<()> {
+        let Some(lease) = self.lease.lock().expect("no holder panics").take() else {
+            return Ok(());
+        };
+        ensure!(!lease.is_lost(), "{}", lost(&self.cluster));
+        self.has_left.store(true, Ordering::Release);
+        Ok(lease.leave()?)
     }
 
     /// What each memory server is told first.
@@ -73,10 +112,10 @@ impl Place {
         Hello {
             node: NodeId(member.number),
             cluster: self.cluster.id.0,
-            epoch: self.map.epoch,
+            epoch: self.epoch.load(Ordering::Acquire),
             server: member.identity,
             key: region_key(member),
-            caller: self.identity(),
+            caller: self.identity,
             endpoint: 0,
             process: std::process::id(),
             program: PROGRAM.to_owned(),
@@ -90,6 +129,33 @@ pub fn region_key(member: &Member) -> u64 {
         Role::Memory { region_key, .. } => region_key,
         Role::Compute => unreachable!("asked of memory servers only"),
     }
+}
+
+/// Ends this process once its lease is lost: whatever it did from then on could be taken for the work of a
+/// member that it no longer is.
+fn end_with_lease(place: &Place) -> Result<()> {
+    let Some(clock) = place.lease_clock() else { return Ok(()) };
+    let has_left = place.has_left.clone();
+    let sentence = lost(&place.cluster);
+    let watch = move || {
+        while !has_left.load(Ordering::Acquire) {
+            sleep_ms(LEASE_LOOK_MS);
+            if clock.left() == Some(Duration::ZERO) && !has_left.load(Ordering::Acquire) {
+                output::say(&format!("namdb: {sentence}"));
+                std::process::exit(2);
+            }
+        }
+    };
+    std::thread::Builder::new().name("lease watch".to_owned()).spawn(watch)?;
+    Ok(())
+}
+
+fn lost(cluster: &ClusterFile) -> String {
+    format!(
+        "this process has lost its lease of {} s, and with it its place in cluster {}: the registry could not be \
+         reached in time, or this process did not run; start it again",
+        cluster.lease_seconds, cluster.name
+    )
 }
 
 /// Waits until the first memory server has said where the database begins.
@@ -106,9 +172,4 @@ fn wait_for_database(registry: &Registry) -> Result<ClusterMap> {
         );
         sleep_ms(LOOK_MS);
     }
-}
-
-/// Reads the file of a cluster, with settings in place of what is written there.
-pub fn load(file: &std::path::Path, settings: &[(String, String)]) -> Result<ClusterFile> {
-    ClusterFile::load(file, settings).context("the cluster cannot be reached")
 }

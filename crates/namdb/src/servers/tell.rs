@@ -1,100 +1,59 @@
-//! What a memory server tells at its control address: metrics, and its state as JSON.
+//! What a server tells at its control address: metrics, and its state as JSON.
 
 use anyhow::{Context, Result};
-use fabric::port::ServeCounters;
-use fabric::{Fabric, LocalEnv};
-use membership::{ClusterFile, Member, Role};
-use metrics::{Definition, Endpoint, Registry, Status, catalog};
+use membership::{ClusterFile, LeaseClock, Member};
+use metrics::{Endpoint, Registry, Status, catalog};
 use namdb::host;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use txn::catalog::label_name;
-use txn::server::ServiceCounts;
 
-/// Where the numbers of a memory server come from.
-pub struct Sources {
-    /// What its polling thread does.
-    pub polling: Arc<ServeCounters>,
-    /// The epoch as it last looked.
-    pub epoch: Arc<AtomicU64>,
-    /// How many callers are connected, where that is counted.
-    pub connections: Option<Connections>,
-    /// Who carries out the verbs of others, where this process does.
-    pub carrier: Option<LocalEnv>,
-    /// What its services have handed out.
-    pub services: Arc<ServiceCounts>,
-}
-
-/// How many callers are connected.
-pub type Connections = Arc<dyn Fn() -> u64 + Send + Sync>;
-
-/// Starts to tell.
-pub fn tell(cluster: &ClusterFile, member: &Member, sources: &Sources) -> Result<Endpoint> {
+/// A registry with what every server tells; `epoch` is that of the cluster as the server knows it.
+pub fn registry(cluster: &ClusterFile, member: &Member, epoch: &Arc<AtomicU64>) -> Registry {
     let registry = Registry::new();
-    enter_process(&registry, cluster, member);
-    enter_polling(&registry, &sources.polling);
-    let epoch = sources.epoch.clone();
-    registry.add_cell(&catalog::CLUSTER_EPOCH, &[], &epoch);
-    let Role::Memory { region_bytes: bytes, .. } = member.role else {
-        unreachable!("a memory server keeps a region")
-    };
-    registry.add(&catalog::REGION_BYTES, &[], move || bytes);
-    let of_region = sources.services.clone();
-    registry.add_many(&catalog::REGION_USED_BYTES, move |samples| {
-        for part in of_region.usage() {
-            samples.put(&[&label_name(part.label)], part.bytes);
-        }
-    });
-    let fabric = cluster.fabric.name();
-    if let Some(connections) = sources.connections.clone() {
-        registry.add(&catalog::CONNECTIONS, &[fabric], move || connections());
-    }
-    if let Some(carrier) = &sources.carrier {
-        let (verbs, bytes) = (carrier.clone(), carrier.clone());
-        registry.add(&catalog::SERVED_VERBS, &[fabric], move || verbs.counters().counts().verbs);
-        registry.add(&catalog::SERVED_BYTES, &[fabric], move || bytes.counters().counts().bytes);
-    }
-    let (number, identity) = (member.number, member.identity);
-    let services = sources.services.clone();
-    let status = move || {
-        let used: u64 = services.usage().iter().map(|part| part.bytes).sum();
-        let state = serde_json::json!({
-            "role": "memory",
-            "number": number,
-            "identity": format!("{identity:016x}"),
-            "epoch": epoch.load(Relaxed),
-            "region_bytes": bytes,
-            "used_bytes": used,
-        });
-        Status::well(state.to_string())
-    };
-    let address = cluster.memory[usize::from(number)].control.as_str();
-    metrics::serve(address, &registry, status)
-        .with_context(|| format!("memory server {number} cannot tell its state at {address}"))
-}
-
-fn enter_process(registry: &Registry, cluster: &ClusterFile, member: &Member) {
     let (id, number) = (cluster.id.to_string(), member.number.to_string());
     let format = member.program.format.to_string();
-    let labels = [id.as_str(), "memory", &number, &member.program.version, &format];
+    let labels = [id.as_str(), role(member), &number, &member.program.version, &format];
     registry.add(&catalog::BUILD_INFO, &labels, || 1_u64);
+    let start_s = host::unix_time_s();
+    registry.add(&catalog::START_TIME, &[], move || start_s);
     registry.add(&catalog::PROCESSOR_SECONDS, &[], host::process_cpu_s);
     registry.add(&catalog::RESIDENT_BYTES, &[], host::resident_bytes);
+    registry.add_cell(&catalog::CLUSTER_EPOCH, &[], epoch);
+    registry
 }
 
-/// One of the counters.
-type Field = fn(&ServeCounters) -> &AtomicU64;
+/// Adds how long the server's lease lasts, once it has one.
+pub fn enter_lease(registry: &Registry, clock: LeaseClock) {
+    registry.add_many(&catalog::LEASE_LEFT, move |samples| {
+        if let Some(left) = clock.left() {
+            samples.put(&[], left.as_secs_f64());
+        }
+    });
+}
 
-fn enter_polling(registry: &Registry, polling: &Arc<ServeCounters>) {
-    let counters: [(&'static Definition, Field); 5] = [
-        (&catalog::SERVED_REQUESTS, |counters| &counters.requests),
-        (&catalog::POLLING_ROUNDS, |counters| &counters.rounds),
-        (&catalog::POLLING_BUSY_ROUNDS, |counters| &counters.busy_rounds),
-        (&catalog::POLLING_YIELDS, |counters| &counters.yields),
-        (&catalog::POLLING_SLEEPS, |counters| &counters.sleeps),
-    ];
-    for (definition, field) in counters {
-        let polling = polling.clone();
-        registry.add(definition, &[], move || field(&polling).load(Relaxed));
-    }
+/// Starts to tell at `address`; `state` is added to what every server says of itself as JSON.
+pub fn tell(
+    address: &str,
+    registry: &Registry,
+    member: &Member,
+    epoch: &Arc<AtomicU64>,
+    state: impl Fn(&mut serde_json::Map<String, serde_json::Value>) + Send + 'static,
+) -> Result<Endpoint> {
+    let (role, number, identity) = (role(member), member.number, member.identity);
+    let epoch = epoch.clone();
+    let status = move || {
+        let mut told = serde_json::Map::new();
+        told.insert("role".to_owned(), role.into());
+        told.insert("number".to_owned(), number.into());
+        told.insert("identity".to_owned(), format!("{identity:016x}").into());
+        told.insert("epoch".to_owned(), epoch.load(Relaxed).into());
+        state(&mut told);
+        Status::well(serde_json::Value::Object(told).to_string())
+    };
+    metrics::serve(address, registry, status)
+        .with_context(|| format!("{role} server {number} cannot tell its state at {address}"))
+}
+
+fn role(member: &Member) -> &'static str {
+    if member.is_memory_server() { "memory" } else { "compute" }
 }

@@ -4,6 +4,8 @@
 use super::support::{namdb, number, temporary, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -36,11 +38,11 @@ impl Cluster {
         serde_json::from_str(&text(&output.stdout)).expect("the report is JSON")
     }
 
-    fn processes(&self) -> Vec<Pid> {
+    fn processes(&self, role: &str) -> Vec<Pid> {
         let status = self.report("status");
         let servers = status["servers"].as_array().expect("a list");
-        let memory = servers.iter().filter(|server| server["role"] == "memory");
-        memory.filter_map(|server| Pid::from_raw(server["process"].as_i64()? as i32)).collect()
+        let wanted = servers.iter().filter(|server| server["role"] == role);
+        wanted.filter_map(|server| Pid::from_raw(server["process"].as_i64()? as i32)).collect()
     }
 }
 
@@ -97,11 +99,73 @@ fn slots_are_given_back_by_runs_that_end() {
     }
 }
 
+/// Two compute servers run one workload: each has its share, their measurements and what their transactions leave
+/// to the checks arrive here, and what they tell is what they did.
+#[test]
+fn compute_servers_share_a_run() {
+    let options = "--fabric tcp --memory-servers 2 --compute-servers 2 --memory 64M";
+    let cluster = Cluster::up("crew", options);
+    for workload in ["bank --records 500", "smallbank --records 500", "ycsb --workload D", "append"]
+    {
+        let bench = format!("bench {workload} --seconds 0.5 --warm-up 0.1 --lanes 4 --fresh");
+        let report = cluster.report(&bench);
+        let servers = report["compute_servers"].as_array().expect("a list");
+        let sum: f64 = servers.iter().map(|server| number(server, "/committed")).sum();
+        assert_eq!((servers.len(), sum), (2, number(&report, "/committed")), "{report:#}");
+        assert!(servers.iter().all(|server| number(server, "/committed") > 0.0), "{report:#}");
+        let checks = report["checks"].as_array().expect("a list");
+        assert!(!checks.is_empty() && checks.iter().all(|check| check["ok"] == true), "{report:#}");
+    }
+    let status = cluster.report("status");
+    let servers = status["servers"].as_array().expect("a list");
+    let compute: Vec<&Value> =
+        servers.iter().filter(|server| server["role"] == "compute").collect();
+    assert_eq!(compute.len(), 2, "{status:#}");
+    for server in compute {
+        let address = server["control"].as_str().expect("it tells");
+        let page = fetch(address);
+        let commits = page.lines().find_map(|line| line.strip_prefix("namdb_commits_total "));
+        let commits: f64 = commits.and_then(|count| count.parse().ok()).expect("it is told");
+        assert!(commits > 0.0, "{page}");
+    }
+    let third = cluster.run("bench bank --compute-servers 3");
+    assert!(text(&third.stderr).contains("has 2 compute servers, not 3"), "{third:?}");
+    let unknown = cluster.run("compute-server --number 2");
+    assert!(text(&unknown.stderr).contains("numbered from 0; there is no 2"), "{unknown:?}");
+}
+
+fn fetch(address: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let request = "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut page = String::new();
+    stream.read_to_string(&mut page).expect("it answers");
+    page
+}
+
+/// A compute server that dies ends the run with a sentence, soon, and the next run goes without it.
+#[test]
+fn a_dead_compute_server_is_told_of() {
+    let cluster = Cluster::up("maimed", "--memory 64M --compute-servers 2");
+    let server = cluster.processes("compute")[1];
+    let killer = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(1500));
+        kill_process(server, Signal::KILL).expect("it runs");
+    });
+    let start = Instant::now();
+    let output = cluster.run("bench bank --records 200 --seconds 30");
+    killer.join().expect("it was killed");
+    let told = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("compute server 1 is lost"), "{told}");
+    assert!(start.elapsed() < Duration::from_secs(10), "{told}");
+}
+
 /// A memory server that dies ends the run with a sentence, soon, and nothing hangs.
 fn tells_of_a_dead_server(fabric: &str) {
     let cluster =
         Cluster::up(&format!("dead-{fabric}"), &format!("--fabric {fabric} --memory 64M"));
-    let server = cluster.processes()[0];
+    let server = cluster.processes("memory")[0];
     let start = Instant::now();
     let killer = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(1500));

@@ -29,7 +29,8 @@ use txn::{Database, Isolation, Lane, TableId, TableSpec};
 
 const TABLE: &str = "list";
 const ELEMENTS: usize = 1;
-const TYPES: [&str; 2] = ["append", "read"];
+/// The names of the transaction types.
+pub const TYPES: [&str; 2] = ["append", "read"];
 /// Bytes of an element in its list.
 const ELEMENT_BYTES: u32 = 8;
 /// Lists per transaction of the load.
@@ -216,6 +217,19 @@ impl<E: Env> Workload<E> for Append {
         terminal: &mut Terminal,
     ) -> Result<Finished, WorkloadError> {
         terminal.run_one(lane).await
+    }
+
+    fn take_part(&self, part: u32, _parts: u32) {
+        // The process that checks for all records its last look as part 0.
+        self.recordings.take_part(part + 1);
+    }
+
+    fn testimony(&self) -> Vec<u8> {
+        self.recordings.testimony()
+    }
+
+    fn hear(&self, testimony: &[u8]) -> Result<(), WorkloadError> {
+        self.recordings.hear(testimony)
     }
 
     async fn check(

@@ -17,13 +17,15 @@ mod tests;
 use crate::driver::{CheckResult, Finished, RunTotals, Workload};
 use crate::error::WorkloadError;
 use crate::loading;
+use crate::testimony;
 pub use config::{Input, Kind, SmallBankConfig, SmallBankConfigError};
 use fabric::Env;
 use ledger::Ledger;
 pub use transaction::Terminal;
 use txn::{Database, Lane, TableId};
 
-const TYPES: [&str; 6] = {
+/// The names of the transaction types.
+pub const TYPES: [&str; 6] = {
     let mut names = [""; 6];
     let mut index = 0;
     while index < names.len() {
@@ -155,6 +157,16 @@ impl<E: Env> Workload<E> for SmallBank {
         terminal: &mut Terminal,
     ) -> Result<Finished, WorkloadError> {
         terminal.run_one(lane).await
+    }
+
+    fn testimony(&self) -> Vec<u8> {
+        self.ledger.sum().to_le_bytes().to_vec()
+    }
+
+    fn hear(&self, testimony: &[u8]) -> Result<(), WorkloadError> {
+        let [cents] = testimony::words(testimony)?;
+        self.ledger.open().book(cents as i64);
+        Ok(())
     }
 
     async fn check(

@@ -34,18 +34,26 @@ pub enum Operation {
 #[derive(Debug)]
 pub struct Population {
     next: AtomicU64,
+    /// Keys from one that is claimed here to the next: between them lie those of other processes.
+    step: AtomicU64,
     newest: AtomicU64,
 }
 
 impl Population {
     /// Keys 0 to `records` - 1.
     pub fn new(records: u64) -> Self {
-        Self { next: records.into(), newest: (records - 1).into() }
+        Self { next: records.into(), step: 1.into(), newest: (records - 1).into() }
+    }
+
+    /// Leaves the new keys of other processes to them: this one is number `part` of `parts`.
+    pub(super) fn share(&self, part: u32, parts: u32) {
+        self.next.fetch_add(u64::from(part), Relaxed);
+        self.step.store(u64::from(parts), Relaxed);
     }
 
     /// A key that nobody has had.
     fn claim(&self) -> u64 {
-        self.next.fetch_add(1, Relaxed)
+        self.next.fetch_add(self.step.load(Relaxed), Relaxed)
     }
 
     /// A record was inserted and is there for all.

@@ -24,12 +24,13 @@ use fabric::Env;
 use generator::{Generator, Population};
 use layout::RecordMut;
 use std::sync::Arc;
-use tally::Tallies;
+use tally::{Tallies, Writes};
 pub use transaction::Terminal;
 use txn::{Database, Lane, TableId};
 
 const TABLES: &[&str] = &[record::TABLE];
-const TYPES: &[&str] = &["read", "update", "insert", "scan", "multi_operation"];
+/// The names of the transaction types.
+pub const TYPES: &[&str] = &["read", "update", "insert", "scan", "multi_operation"];
 /// Rows of a transaction of the load.
 const LOAD_ROWS: u64 = 64;
 /// Memory for everything that does not depend on the number of records.
@@ -130,6 +131,19 @@ impl<E: Env> Workload<E> for Ycsb {
         terminal: &mut Terminal,
     ) -> Result<Finished, WorkloadError> {
         terminal.run_one(lane).await
+    }
+
+    fn take_part(&self, part: u32, parts: u32) {
+        self.population.share(part, parts);
+    }
+
+    fn testimony(&self) -> Vec<u8> {
+        self.tallies.sum().to_bytes()
+    }
+
+    fn hear(&self, testimony: &[u8]) -> Result<(), WorkloadError> {
+        self.tallies.open().take(&Writes::from_bytes(testimony)?);
+        Ok(())
     }
 
     async fn check(

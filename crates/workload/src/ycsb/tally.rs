@@ -1,5 +1,7 @@
 //! What the terminals have done to the table, counted where it was done.
 
+use crate::error::WorkloadError;
+use crate::testimony;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -15,6 +17,14 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// Counts the writes of another process.
+    pub(super) fn take(&self, writes: &Writes) {
+        let Writes { updates, inserts } = writes;
+        self.add(*updates.start(), *inserts.start(), true);
+        let unknown = |range: &RangeInclusive<u64>| range.end().saturating_sub(*range.start());
+        self.add(unknown(updates), unknown(inserts), false);
+    }
+
     /// Counts the writes of a transaction that committed, or that may have.
     #[inline]
     pub(super) fn add(&self, updates: u64, inserts: u64, is_known: bool) {
@@ -37,6 +47,21 @@ pub(super) struct Tallies {
 pub(super) struct Writes {
     pub(super) updates: RangeInclusive<u64>,
     pub(super) inserts: RangeInclusive<u64>,
+}
+
+impl Writes {
+    /// As other processes read it: the least and the most updates, then inserts.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let Self { updates, inserts } = self;
+        let words = [updates.start(), updates.end(), inserts.start(), inserts.end()];
+        words.into_iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// Reads what [`Writes::to_bytes`] wrote.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, WorkloadError> {
+        let [updates, updates_most, inserts, inserts_most] = testimony::words(bytes)?;
+        Ok(Self { updates: updates..=updates_most, inserts: inserts..=inserts_most })
+    }
 }
 
 impl Tallies {
@@ -72,6 +97,10 @@ mod tests {
         let second = tallies.open();
         second.add(4, 0, true);
         second.add(2, 1, false);
-        assert_eq!(tallies.sum(), Writes { updates: 7..=9, inserts: 1..=2 });
+        let writes = Writes { updates: 7..=9, inserts: 1..=2 };
+        assert_eq!(tallies.sum(), writes);
+        let others = Tallies::default();
+        others.open().take(&Writes::from_bytes(&writes.to_bytes()).expect("it was written"));
+        assert_eq!(others.sum(), writes);
     }
 }

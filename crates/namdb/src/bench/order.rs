@@ -1,0 +1,204 @@
+//! What is said between a benchmark and the compute servers that run its transactions: lines of JSON.
+//!
+//! ```text
+//! benchmark                compute server
+//! Greeting            ->
+//!                     <-   Ready, or Refused
+//! Order               ->
+//!                     <-   Standing, again and again; then Done or Failed
+//! End (at any time)   ->
+//! ```
+//! A benchmark that is gone has ended the run, too.
+
+use super::driver::Standing;
+use super::part::Part;
+use super::travel::RunRecord;
+use anyhow::{Context, Result, bail, ensure};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// Most bytes of what a benchmark says in one line.
+pub const REQUEST_BYTES_MAX: usize = 64 << 10;
+/// Most bytes of what a compute server says in one line: histories are long.
+pub const ANSWER_BYTES_MAX: usize = 1 << 30;
+/// How long the other end may take to read what it is sent.
+const WRITE_TIME: Duration = Duration::from_secs(10);
+
+/// What a benchmark says.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Request {
+    /// First of all.
+    Greeting(Greeting),
+    /// What to run.
+    Order(Box<Order>),
+    /// The run is to end now, and what was measured to be told.
+    End,
+}
+
+/// Whom the benchmark takes the compute server for.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Greeting {
+    /// Version of the program.
+    pub program: String,
+    /// The cluster.
+    pub cluster: u64,
+    /// The compute server's identity.
+    pub server: u64,
+}
+
+/// A part of a run.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Order {
+    /// What was typed after `namdb bench`.
+    pub arguments: Vec<String>,
+    /// Threads of this part.
+    pub threads: u32,
+    /// Threads of all parts.
+    pub threads_in_all: u32,
+    /// Lanes of each thread.
+    pub lanes: u32,
+    /// Which part.
+    pub part: Part,
+}
+
+/// What a compute server says.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Answer {
+    /// It will run what it is ordered to.
+    Ready(Ready),
+    /// It will not, in a sentence.
+    Refused(String),
+    /// Where the run stands.
+    Standing(Standing),
+    /// The run is over.
+    Done(Box<Done>),
+    /// The run came to nothing, in a sentence.
+    Failed(String),
+}
+
+/// What a compute server has.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ready {
+    /// Its threads, by its configuration.
+    pub threads: u32,
+    /// Lanes of each.
+    pub lanes: u32,
+    /// Which clock it notes times by: that of its host since it started.
+    pub clock: String,
+}
+
+/// What came of a part.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Done {
+    /// The measurements.
+    pub run: RunRecord,
+    /// What the workload leaves to the checks.
+    pub testimony: Vec<u8>,
+}
+
+/// One end of a conversation.
+pub struct Line {
+    stream: TcpStream,
+    /// What has arrived and was not taken.
+    arrived: Vec<u8>,
+    /// Most bytes of a line.
+    bytes_max: usize,
+}
+
+impl Line {
+    /// Over this connection; the other end says at most so much at a time.
+    pub fn new(stream: TcpStream, bytes_max: usize) -> Result<Self> {
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(WRITE_TIME))?;
+        Ok(Self { stream, arrived: Vec::new(), bytes_max })
+    }
+
+    /// Says something.
+    pub fn say(&mut self, what: &impl Serialize) -> Result<()> {
+        let mut text = serde_json::to_vec(what).context("it cannot be put into words")?;
+        text.push(b'\n');
+        self.stream.write_all(&text).context("the other end does not listen")
+    }
+
+    /// What the other end says next; none if it has said nothing within `patience`.
+    ///
+    /// # Errors
+    /// It is gone, or says what nobody understands.
+    pub fn hear<T: DeserializeOwned>(&mut self, patience: Duration) -> Result<Option<T>> {
+        let mut looked = 0;
+        loop {
+            if let Some(end) = self.arrived[looked..].iter().position(|&byte| byte == b'\n') {
+                let line: Vec<u8> = self.arrived.drain(..=looked + end).collect();
+                return Ok(Some(
+                    serde_json::from_slice(&line).context("it says what nobody knows")?,
+                ));
+            }
+            looked = self.arrived.len();
+            ensure!(
+                looked <= self.bytes_max,
+                "it says more than {} bytes at a time",
+                self.bytes_max
+            );
+            self.stream.set_read_timeout(Some(patience.max(Duration::from_micros(1))))?;
+            let mut bytes = [0; 64 << 10];
+            match self.stream.read(&mut bytes) {
+                Ok(0) => bail!("it has closed the connection"),
+                Ok(count) => self.arrived.extend_from_slice(&bytes[..count]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
+                {
+                    return Ok(None);
+                }
+                Err(error) => return Err(error).context("the connection is broken"),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    const PATIENCE: Duration = Duration::from_secs(5);
+
+    fn ends(bytes_max: usize) -> (Line, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let other = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
+        let (stream, _) = listener.accept().expect("somebody connects");
+        (Line::new(stream, bytes_max).expect("a connection"), other)
+    }
+
+    #[test]
+    fn lines_arrive_whole_however_they_are_cut() {
+        let (mut line, mut other) = ends(1000);
+        let nothing: Option<Request> = line.hear(Duration::from_millis(1)).expect("it is there");
+        assert!(nothing.is_none());
+        other.write_all(b"\"En").expect("it reads");
+        let half: Option<Request> = line.hear(Duration::from_millis(20)).expect("it is there");
+        assert!(half.is_none());
+        other.write_all(b"d\"\n\"End\"\n").expect("it reads");
+        for _ in 0..2 {
+            assert!(matches!(line.hear(PATIENCE), Ok(Some(Request::End))));
+        }
+        drop(other);
+        let gone = line.hear::<Request>(PATIENCE).expect_err("nobody is there");
+        assert!(gone.to_string().contains("closed"), "{gone}");
+    }
+
+    #[test]
+    fn garbage_and_endless_lines_are_refused() {
+        let (mut line, mut other) = ends(1000);
+        other.write_all(b"GET / HTTP/1.1\n").expect("it reads");
+        let garbage = line.hear::<Request>(PATIENCE).expect_err("it is no request");
+        assert!(garbage.to_string().contains("nobody knows"), "{garbage}");
+        let (mut line, mut other) = ends(1000);
+        other.write_all(&[b'x'; 5000]).expect("it reads");
+        let endless = line.hear::<Request>(PATIENCE).expect_err("it is too long");
+        assert!(endless.to_string().contains("more than 1000 bytes"), "{endless}");
+    }
+}

@@ -1,0 +1,39 @@
+//! `namdb compute-server`: one compute server of a cluster, in the foreground.
+
+use super::bench::carry_out;
+use super::memory_server::ClusterArguments;
+use super::{catch_interrupts, interruption};
+use crate::Verdict;
+use crate::servers::compute::ComputeServer;
+use anyhow::Result;
+use clap::Args;
+use membership::ClusterFile;
+
+const EXAMPLES: &str = "\
+Examples:
+  namdb compute-server --cluster prod.toml --number 0
+  namdb compute-server --cluster prod.toml --number 1 --set compute.1.threads=4
+
+It joins once all memory servers are there, and waits for work: `namdb bench ... --cluster prod.toml` has all compute \
+servers that are there run its transactions. Settings come from the file, then from the environment \
+(NAMDB_CLUSTER_COMPUTE_1_THREADS=4), then from --set. SIGTERM or Ctrl-C ends the server in order.";
+
+/// Options of `compute-server`.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ComputeServerArguments {
+    #[command(flatten)]
+    cluster: ClusterArguments,
+    /// Which of the file's compute servers this is, from 0
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    number: u16,
+}
+
+/// Runs the server until it is told to end.
+pub fn run(arguments: &ComputeServerArguments) -> Result<Verdict> {
+    catch_interrupts()?;
+    let cluster = ClusterFile::load(&arguments.cluster.cluster, &arguments.cluster.set)?;
+    ComputeServer::start(cluster, arguments.number, Box::new(carry_out), interruption())?
+        .serve()?;
+    Ok(Verdict::Sound)
+}

@@ -3,6 +3,7 @@
 use crate::world::Shared;
 use fabric::{
     Batch, CallError, CallId, Counters, Env, Fabric, FabricError, FailurePoint, Mutant, ServiceId,
+    Verb,
 };
 use layout::{NodeId, RegionId};
 use std::cell::RefCell;
@@ -79,6 +80,23 @@ impl<const COHERENT: bool> Endpoint<COHERENT> {
         Answered { own: &self.0, id, number }
     }
 
+    /// A memory server of a cluster has no region but its own, and nobody whom it could ask for another.
+    fn ensure_in_reach(&self, batch: &Batch) {
+        let core = self.0.shared.core.borrow();
+        let node = self.0.node;
+        if core.nodes[usize::from(node.0)].services != self.0.group {
+            return;
+        }
+        let is_in_reach = |verb: &Verb| {
+            matches!(verb, Verb::Fence) || core.addresses.primary(verb.target().region()) == node
+        };
+        assert!(
+            batch.verbs().iter().all(is_in_reach),
+            "a service of memory server {} touches another server's region",
+            node.0
+        );
+    }
+
     /// Waits for ever if the endpoint was killed: somebody outside its group uses it.
     async fn die_if_killed(&self) {
         if self.is_killed() {
@@ -95,6 +113,7 @@ impl<const COHERENT: bool> Fabric for Endpoint<COHERENT> {
         self.die_if_killed().await;
         self.0.counters.count_batch(&batch);
         let shared = &*self.0.shared;
+        self.ensure_in_reach(&batch);
         let flight = shared.core.borrow_mut().post(batch, self.0.node, self.0.group);
         let completion = Completion { shared, counters: &self.0.counters, flight: Some(flight) };
         let batch = completion.await?;

@@ -212,10 +212,9 @@ impl<E: Env> Database<E> {
         node_bytes: u32,
         label: Label,
     ) -> Result<TreeRoot, CatalogError> {
-        let nodes = self.shared.nodes(label);
-        let node = nodes[0];
+        let node = self.shared.nodes(label)[0];
         let layout = LeafLayout::within(node_bytes, key_words, 1, !E::COHERENT);
-        let mut pool = Pool::new(label, nodes);
+        let mut pool = Pool::new(label, vec![node]);
         let tree = index::tree::create_tree(&self.env, &mut pool, node, layout).await?;
         Ok(TreeRoot { root: tree.root, node, node_bytes })
     }

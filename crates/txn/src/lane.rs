@@ -137,7 +137,7 @@ pub(crate) struct LaneTable {
     pub leaves: LeafCache,
     /// Rows and overflow blocks.
     pub pool: Pool,
-    /// Leaves.
+    /// Leaves: on the tree's server, since its handlers reach no other.
     pub nodes: Pool,
     /// Version buffers, by position of the memory server.
     pub buffers: Vec<Pool>,
@@ -450,14 +450,18 @@ impl<E: Env> LaneInner<E> {
             Primary::Tree(_) => Directory::default(),
         };
         let nodes = self.shared.nodes(info.label);
+        let leaf_nodes = match &info.primary {
+            Primary::Tree(tree) => vec![tree.node],
+            Primary::Hash(_) => nodes.clone(),
+        };
         let on_server = |&node: &NodeId| Pool::new(info.label, vec![node]);
         let values = |(server, pool)| ValuePool::new(info.label, server, pool);
         Ok(LaneTable {
             epoch: 0,
             directory,
             leaves: LeafCache::default(),
-            pool: Pool::new(info.label, nodes.clone()),
-            nodes: Pool::new(info.label, nodes),
+            pool: Pool::new(info.label, nodes),
+            nodes: Pool::new(info.label, leaf_nodes),
             buffers: self.shared.servers.iter().map(on_server).collect(),
             values: match info.has_long_columns {
                 true => self.shared.servers.iter().map(on_server).enumerate().map(values).collect(),
@@ -477,7 +481,11 @@ impl<E: Env> LaneInner<E> {
             Secondary::Hash(hash) => index::hash::read_directory(&self.env, hash).await?,
             Secondary::Tree(_) => Directory::default(),
         };
-        let pool = Pool::new(info.label, self.shared.nodes(info.label));
+        let nodes = match &info.storage {
+            Secondary::Tree(tree) => vec![tree.node],
+            Secondary::Hash(_) => self.shared.nodes(info.label),
+        };
+        let pool = Pool::new(info.label, nodes);
         let position = index as usize;
         if self.indexes.len() <= position {
             self.indexes.resize_with(position + 1, || None);

@@ -91,7 +91,7 @@ use layout::{GlobalPtr, LeafLayout, NodeId, VersionWord};
 pub struct Tree {
     /// Its root block, see [`root::TreeRoot`].
     pub root: GlobalPtr,
-    /// The memory server that holds root block and inner nodes and answers calls.
+    /// The memory server that holds root block, inner nodes and leaves, and answers calls.
     pub node: NodeId,
     /// The shape of its leaves.
     pub layout: LeafLayout,

@@ -40,7 +40,7 @@ fn world<const COHERENT: bool>(config: SimConfig) -> (World<COHERENT>, Tree, Arc
 }
 
 fn pool() -> Pool {
-    Pool::new(Label(2), vec![NodeId(0), NodeId(1)])
+    Pool::new(Label(2), vec![NodeId(1)])
 }
 
 /// Tries an operation until it succeeds: what a session does with an aborted transaction.

@@ -64,7 +64,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         let scripts = vec![script; usize::from(options.guests)];
         return machine.run(&scripts, Duration::from_secs(options.deadline_s));
     }
-    let scripts = programs::build(root)?;
+    let scripts = programs::build(root, &machine.exchange)?;
     eprintln!("soft-roce: in one guest");
     machine.run(&[scripts.alone], Duration::from_secs(ONE_GUEST_DEADLINE_S))?;
     eprintln!("soft-roce: between two guests");

@@ -18,26 +18,28 @@ pub struct Scripts {
     pub pair: [String; 2],
 }
 
-/// Where memory servers listen in the first of two guests.
-const SERVERS: &str = "10.9.0.1:7471 10.9.0.1:7472";
-/// What the program runs in one guest.
+/// What the program runs: alone, and as the parts of two guests.
+const BENCH: &str = include_str!("bench.sh");
 const DATABASE: &str = include_str!("database.sh");
+const CLUSTER: &str = include_str!("cluster.sh");
+const SERVERS: &str = include_str!("servers.sh");
+const COMPUTE: &str = include_str!("compute.sh");
 
-/// Builds the programs.
-pub fn build(root: &Path) -> Result<Scripts> {
+/// Builds the programs. Guests meet in the folder `exchange`.
+pub fn build(root: &Path, exchange: &Path) -> Result<Scripts> {
     let fabric = built(root, &["test", "--no-run", "-p", "fabric", "--test", "verbs"], "verbs")?;
     let suite = built(root, &["build", "-p", "suite", "--bin", "suite"], "suite")?;
     let namdb = built(root, &["build", "-p", "namdb", "--bin", "namdb"], "namdb")?;
-    let database = ["build", "-p", "workload", "--example", "over_verbs"];
-    let database = quoted(&built(root, &database, "over_verbs")?);
+    let exchange = quoted(&exchange.display().to_string());
+    let common = format!("NAMDB={} EXCHANGE={exchange}\n{BENCH}", quoted(&namdb));
     let alone = [
         format!("{} --color=never --test-threads=1", quoted(&fabric)),
         format!("{} --fabric verbs", quoted(&suite)),
-        format!("NAMDB={}", quoted(&namdb)),
+        common.clone(),
         DATABASE.to_owned(),
     ];
-    let pair = ["serve", "work"];
-    let pair = pair.map(|role| script(root, &[format!("{database} {role} {SERVERS}")]));
+    let pair = [SERVERS, COMPUTE];
+    let pair = pair.map(|part| script(root, &[common.clone(), CLUSTER.into(), part.into()]));
     Ok(Scripts { alone: script(root, &alone), pair })
 }
 

@@ -17,7 +17,7 @@ pub enum Pages {
     Collapsed,
     /// Huge pages where the kernel finds some, small ones elsewhere, as they are touched.
     Transparent,
-    /// Small pages, as they are touched: the host has no others for shared memory.
+    /// Small pages, as they are touched: the host has no others for this use.
     Small,
 }
 
@@ -40,12 +40,10 @@ impl fmt::Display for Pages {
 /// memory: where host or control group have none left, it ends a process. Only a kernel that is told never
 /// to promise too much would end whoever touches a page, so there all pages are taken at once.
 pub fn create_region(name: &str, bytes: u64) -> io::Result<(Memory, Pages)> {
-    let file_bytes = bytes.next_multiple_of(HUGE_PAGE_BYTES as u64);
-    let reserved = create(name, file_bytes, MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB)
-        .and_then(|file| Memory::map_file(file, bytes));
-    if let Ok(memory) = reserved {
+    if let Ok(memory) = create_reserved(name, bytes) {
         return Ok((memory, Pages::Reserved));
     }
+    let file_bytes = bytes.next_multiple_of(HUGE_PAGE_BYTES as u64);
     let file = create(name, file_bytes, MemfdFlags::empty())?;
     if setting("/proc/sys/vm/overcommit_memory").trim() == "2" {
         fallocate(&file, FallocateFlags::empty(), 0, file_bytes)?;
@@ -58,6 +56,28 @@ pub fn create_region(name: &str, bytes: u64) -> io::Result<(Memory, Pages)> {
         false => Pages::Small,
     };
     Ok((memory, pages))
+}
+
+/// Memory of this process alone whose pages are all taken soon: of huge pages if it is long enough, and the host has
+/// enough to spare or finds some.
+pub fn create_private(name: &str, bytes: u64) -> io::Result<(Memory, Pages)> {
+    if bytes < HUGE_PAGE_BYTES as u64 {
+        return Ok((Memory::map(bytes)?, Pages::Small));
+    }
+    if let Ok(memory) = create_reserved(name, bytes) {
+        return Ok((memory, Pages::Reserved));
+    }
+    let offers = setting("/sys/kernel/mm/transparent_hugepage/enabled");
+    let is_offered = ["[always]", "[madvise]"].iter().any(|offer| offers.contains(offer));
+    let pages = if is_offered { Pages::Transparent } else { Pages::Small };
+    Ok((Memory::map(bytes)?, pages))
+}
+
+/// Memory of huge pages that the host keeps for this use, if all of them are there.
+fn create_reserved(name: &str, bytes: u64) -> io::Result<Memory> {
+    let file_bytes = bytes.next_multiple_of(HUGE_PAGE_BYTES as u64);
+    let file = create(name, file_bytes, MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB)?;
+    Memory::map_file(file, bytes)
 }
 
 /// A file of `bytes` bytes, all zero, whose size nobody can change any more.
@@ -88,6 +108,17 @@ mod tests {
         assert!(is_offered("always within_size [advise] never deny force"));
         assert!(!is_offered("always within_size advise [never] deny force"));
         assert!(!is_offered(""));
+    }
+
+    #[test]
+    fn short_private_memory_takes_no_huge_page() {
+        let (memory, pages) = create_private("test", 64 << 10).expect("memory");
+        assert_eq!((memory.capacity_bytes(), pages), (64 << 10, Pages::Small));
+        assert!(memory.file().is_none());
+        let (memory, pages) = create_private("test", 3 << 20).expect("memory");
+        assert_eq!(memory.capacity_bytes(), 3 << 20);
+        assert!(memory.words((3 << 20) - 8, 1).is_some() && memory.words(3 << 20, 1).is_none());
+        assert_eq!(pages == Pages::Reserved, memory.file().is_some());
     }
 
     #[test]

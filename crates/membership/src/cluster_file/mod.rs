@@ -380,6 +380,4 @@ impl FabricKind {
 }
 
 #[cfg(test)]
-mod documented;
-#[cfg(test)]
 mod tests;

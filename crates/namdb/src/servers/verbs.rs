@@ -3,6 +3,7 @@
 use super::remote::{Connect, RemoteSite, server_addresses};
 use super::{PROGRAM, place, settings};
 use anyhow::{Context, Result};
+use fabric::Pages;
 use fabric::identity::Admission;
 use fabric::patience::Patience;
 use fabric::remote::{Engine, RemoteEnv};
@@ -64,17 +65,18 @@ fn device(cluster: &ClusterFile) -> Result<Place> {
     Place::open(&choice).context("this host cannot take part in a cluster whose fabric is `verbs`")
 }
 
-/// A memory server's port, and the device that it is reached through.
+/// A memory server's port, the device that it is reached through, and the pages of its region.
 pub fn open(
     cluster: &ClusterFile,
     admission: &Arc<Admission>,
     services: &Arc<ServiceCounts>,
-) -> Result<(VerbsPort, Place)> {
+) -> Result<(VerbsPort, Place, Pages)> {
     let (node, bytes) = (admission.node, admission.region_bytes);
     let number = node.0;
     let place = device(cluster)?;
     let region = VerbsServer::region(&place, RegionId(number), bytes)
         .with_context(|| format!("memory server {number} has no region on {place}"))?;
+    let pages = region.pages();
     let server = VerbsServer {
         place: place.clone(),
         region,
@@ -85,7 +87,7 @@ pub fn open(
     let listen = &cluster.memory[usize::from(number)].listen;
     let refused = || format!("memory server {number} cannot listen at {listen}");
     let address = listen.to_socket_addrs().with_context(refused)?.next().with_context(refused)?;
-    Ok((VerbsPort::bind(server, address).with_context(refused)?, place))
+    Ok((VerbsPort::bind(server, address).with_context(refused)?, place, pages))
 }
 
 /// Who makes a database over RDMA: a caller like any other, since only the card's atomics are atomic.

@@ -2,7 +2,7 @@
 
 use crate::party::REGION_BYTES;
 use crate::test::Wrong;
-use fabric::{Admission, Hello};
+use fabric::{Admission, Hello, ServerAddress};
 use layout::NodeId;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -105,6 +105,16 @@ impl Place {
             Some(Wrong::Program) => hello.program.push('x'),
         }
         hello
+    }
+
+    /// The servers that callers connect to.
+    pub fn servers(&self) -> Result<Vec<ServerAddress>, String> {
+        let server = |(number, address): (u16, &String)| {
+            let Hello { node, server: identity, key, .. } = self.hello(NodeId(number), 0);
+            let address = address.parse().map_err(|error| format!("{address}: {error}"))?;
+            Ok(ServerAddress { node, address, identity, key, region_bytes: 0 })
+        };
+        (0..).zip(&self.addresses).map(server).collect()
     }
 
     /// Arguments of a memory server's process, which listens where the one before it did if there was one.

@@ -5,8 +5,7 @@ use crate::fabrics::place::Place;
 use crate::fabrics::processes::Processes;
 use crate::test::{Disturbance, Play, Report};
 use fabric::{
-    Admission, Engine, LocalWorld, Patience, Port, RemoteEnv, ServerAddress, TcpConfig, TcpPort,
-    TcpTransport,
+    Admission, Engine, LocalWorld, Patience, Port, RemoteEnv, TcpConfig, TcpPort, TcpTransport,
 };
 use layout::NodeId;
 use std::path::Path;
@@ -58,16 +57,9 @@ impl Processes for Tcp {
 }
 
 fn config(place: &Place) -> Result<TcpConfig, String> {
-    let mut servers = Vec::new();
-    for (number, address) in place.addresses.iter().enumerate() {
-        let hello = place.hello(NodeId(number as u16), 0);
-        let address = address.parse().map_err(|error| format!("{address}: {error}"))?;
-        let (node, identity, key) = (hello.node, hello.server, hello.key);
-        servers.push(ServerAddress { node, address, identity, key, region_bytes: 0 });
-    }
     let hello = place.hello(NodeId(0), 0);
     Ok(TcpConfig {
-        servers,
+        servers: place.servers()?,
         cluster: hello.cluster,
         epoch: Arc::new(hello.epoch.into()),
         caller: hello.caller,

@@ -6,9 +6,7 @@ use crate::party::REGION_BYTES;
 use crate::service::{ECHO, Echo};
 use crate::test::{Disturbance, Play, Report};
 use fabric::verbs::{Choice, VerbsConfig, VerbsPort, VerbsServer, VerbsTransport};
-use fabric::{
-    Admission, Engine, LocalWorld, Patience, Port, RemoteEnv, ServerAddress, Service, verbs,
-};
+use fabric::{Admission, Engine, LocalWorld, Patience, Port, RemoteEnv, Service, verbs};
 use layout::{NodeId, RegionId};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -90,17 +88,10 @@ impl Processes for Verbs {
 }
 
 fn config(place: &Place) -> Result<VerbsConfig, String> {
-    let mut servers = Vec::new();
-    for (number, address) in place.addresses.iter().enumerate() {
-        let hello = place.hello(NodeId(number as u16), 0);
-        let address = address.parse().map_err(|error| format!("{address}: {error}"))?;
-        let (node, identity, key) = (hello.node, hello.server, hello.key);
-        servers.push(ServerAddress { node, address, identity, key, region_bytes: 0 });
-    }
     let hello = place.hello(NodeId(0), 0);
     Ok(VerbsConfig {
         place: verbs::Place::open(&Choice::default()).map_err(|error| error.to_string())?,
-        servers,
+        servers: place.servers()?,
         cluster: hello.cluster,
         epoch: Arc::new(hello.epoch.into()),
         caller: hello.caller,

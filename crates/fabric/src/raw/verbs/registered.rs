@@ -2,6 +2,7 @@
 
 use super::abi;
 use super::device::Device;
+use crate::local::Pages;
 use crate::raw::Memory;
 use crate::verbs::VerbsError;
 use std::ptr::NonNull;
@@ -13,6 +14,7 @@ pub struct Registered {
     region: NonNull<abi::MemoryRegion>,
     device: Arc<Device>,
     memory: Memory,
+    pages: Pages,
 }
 
 // SAFETY: the memory is atomic words, and the registration itself is not changed before it is dropped.
@@ -21,11 +23,11 @@ unsafe impl Send for Registered {}
 unsafe impl Sync for Registered {}
 
 impl Registered {
-    /// Registers `memory` for this side's requests and, if `is_remote`, for verbs of others, atomics
+    /// Registers `memory`, made of `pages`, for this side's requests and, if `is_remote`, for verbs of others, atomics
     /// included. Never with relaxed ordering: the order of a batch would be lost on the way to memory.
     pub(crate) fn new(
         device: &Arc<Device>,
-        memory: Memory,
+        (memory, pages): (Memory, Pages),
         is_remote: bool,
     ) -> Result<Self, VerbsError> {
         let mut access = abi::ACCESS_LOCAL_WRITE;
@@ -42,7 +44,7 @@ impl Registered {
         let region = NonNull::new(region).ok_or_else(|| {
             VerbsError::registration(bytes as u64, std::io::Error::last_os_error())
         })?;
-        Ok(Self { region, device: device.clone(), memory })
+        Ok(Self { region, device: device.clone(), memory, pages })
     }
 
     /// Maps and registers `bytes` bytes, of huge pages if the host has them to spare. All of them are taken at
@@ -53,9 +55,9 @@ impl Registered {
         device: &Arc<Device>,
         is_remote: bool,
     ) -> Result<Self, VerbsError> {
-        let mapped = crate::local::create_region(name, bytes);
-        let (memory, _) = mapped.map_err(|error| VerbsError::registration(bytes, error))?;
-        Self::new(device, memory, is_remote)
+        let mapped = crate::local::create_private(name, bytes);
+        let mapped = mapped.map_err(|error| VerbsError::registration(bytes, error))?;
+        Self::new(device, mapped, is_remote)
     }
 
     /// `count` words from byte `offset` on, or `None` if they leave the memory.
@@ -72,6 +74,11 @@ impl Registered {
     /// Its size.
     pub fn bytes(&self) -> u64 {
         self.memory.capacity_bytes()
+    }
+
+    /// What it is made of.
+    pub fn pages(&self) -> Pages {
+        self.pages
     }
 
     /// Where it begins, as requests of others name it.

@@ -16,6 +16,8 @@ const HELLO_MAGIC: u64 = u64::from_le_bytes(*b"namdbHLO");
 const WELCOME_MAGIC: u64 = u64::from_le_bytes(*b"namdbWLC");
 /// "namdbREF" in ASCII.
 const REFUSAL_MAGIC: u64 = u64::from_le_bytes(*b"namdbREF");
+/// How TLS begins: a handshake's record, of any version. Whoever takes the server for one that encrypts says it.
+const TLS_HANDSHAKE: [u8; 2] = [22, 3];
 
 /// Raised with every change of what goes over a connection; ends of different versions refuse each other.
 pub const WIRE_VERSION: u32 = 1;
@@ -111,6 +113,11 @@ impl Hello {
 
     /// Reads the message of a caller of the same wire version and format.
     pub fn decode(bytes: &[u8; HELLO_BYTES]) -> Result<Self, Refusal> {
+        if bytes.starts_with(&TLS_HANDSHAKE) {
+            return Err(Refusal::new(
+                "the caller speaks TLS, this server does not; section `tls` is in one of their files only",
+            ));
+        }
         if long(bytes, 0) != HELLO_MAGIC {
             return Err(Refusal::new(
                 "this is a memory server of namdb, and no namdb speaks to it",

@@ -33,6 +33,7 @@ pub mod remote;
 pub mod service;
 pub mod shm;
 pub mod tcp;
+mod tell;
 pub mod verb;
 pub mod verbs;
 

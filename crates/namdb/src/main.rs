@@ -13,6 +13,7 @@ use commands::{
     bench as bench_command, check as check_command, cluster, compute_server, counts, demo, doctor,
     memory_server, simulate, soak, status, trace,
 };
+use servers::error::ServerError;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -87,11 +88,31 @@ fn main() -> ExitCode {
         Ok(Verdict::Damaged) => ExitCode::FAILURE,
         Ok(Verdict::Incomplete) => ExitCode::from(3),
         Err(error) => {
+            tell(&error);
+            ExitCode::from(if has_lost_lease(&error) { LEASE_LOST } else { 2 })
+        }
+    }
+}
+
+/// The exit code of a server that has run and may not go on: whoever starts servers does not start it again.
+const LEASE_LOST: u8 = 4;
+
+fn has_lost_lease(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(ServerError::LeaseLost { .. }))
+}
+
+/// Says why the program ends, and which of the doctor's checks looks into that.
+fn tell(error: &anyhow::Error) {
+    let code = doctor::code::code_for(error);
+    let hint = code.map(|code| format!("check {code} of `namdb doctor` looks into that"));
+    match (hint, servers::log::is_started()) {
+        (Some(hint), true) => {
+            tracing::error!(check = code.map(tracing::field::display), "{error:#}; {hint}");
+        }
+        (None, true) => tracing::error!("{error:#}"),
+        (hint, false) => {
             output::say(&format!("namdb: {error:#}"));
-            if let Some(code) = doctor::code::code_for(&error) {
-                output::say(&format!("namdb: check {code} of `namdb doctor` looks into that"));
-            }
-            ExitCode::from(2)
+            hint.into_iter().for_each(|hint| output::say(&format!("namdb: {hint}")));
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::shm::callers::Callers;
 use crate::shm::calls::Calls;
 use crate::shm::directory::{ListenError, Place, claim};
 use crate::shm::socket::send;
+use crate::tell;
 use layout::{NodeId, RegionId};
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use rustix::net::{SocketFlags, accept_with};
@@ -64,10 +65,18 @@ struct Connection {
     _socket: OwnedFd,
 }
 
+impl Connection {
+    fn peer(&self) -> String {
+        format!("process {}", self.client.pid)
+    }
+}
+
 /// A compute process that was given the region.
 pub(super) struct Client {
     /// What its process is called.
     pub process: u64,
+    /// Its number in the system.
+    pub pid: i32,
     /// The caller's identity, and which of its connections it is.
     pub name: (u64, u64),
     pub calls: Calls,
@@ -152,6 +161,8 @@ impl ShmPort {
                     true
                 }
                 Err(_) => {
+                    let reason = "it has written what no working caller writes";
+                    tell::refused(&connection.peer(), &reason);
                     self.callers.count_broken();
                     false
                 }
@@ -229,19 +240,20 @@ impl ShmPort {
     /// Someone spoke or hung up: a guest says who it is, all others have nothing to say but that they go.
     fn hear(&mut self, id: u64) -> usize {
         let Some(index) = self.guests.iter().position(|guest| guest.id == id) else {
-            self.connections.retain(|connection| connection.id != id);
+            self.let_go("the connection was closed", |connection| connection.id == id);
             return 0;
         };
         let socket = self.guests.remove(index).socket;
         match self.welcome(id, socket.as_fd()) {
             Ok(Some(client)) => {
                 // A second connection of the same name replaces the first.
-                self.connections.retain(|known| known.client.name != client.name);
+                self.let_go("it has connected anew", |known| known.client.name == client.name);
                 self.connections.push(Connection { id, client, _socket: socket });
                 1
             }
             Ok(None) => 0,
             Err(refusal) => {
+                tell::refused(&"a process of this host", &refusal);
                 // Whoever is gone does not read it.
                 let _ = send(socket.as_fd(), &refusal.encode(), &[]);
                 0
@@ -251,8 +263,20 @@ impl ShmPort {
 
     /// A process has ended, and all its calls with it.
     fn bury(&mut self, process: u64) {
-        self.connections.retain(|connection| connection.client.process != process);
+        let reason = "its process has ended";
+        self.let_go(reason, |connection| connection.client.process == process);
         self.callers.forget(process);
+    }
+
+    /// Forgets connections, and tells why.
+    fn let_go(&mut self, reason: &str, is_gone: impl Fn(&Connection) -> bool) {
+        self.connections.retain(|connection| {
+            let is_gone = is_gone(connection);
+            if is_gone {
+                tell::gone(&connection.peer(), connection.client.name, &reason);
+            }
+            !is_gone
+        });
     }
 
     fn dismiss_guests(&mut self) {

@@ -5,6 +5,7 @@ use crate::shm::calls::Calls;
 use crate::shm::port::{Client, ShmPort};
 use crate::shm::segment::Segment;
 use crate::shm::socket::{peer, receive, send};
+use crate::tell;
 use layout::RegionId;
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -47,6 +48,7 @@ impl ShmPort {
         let (hello, welcome) = self.admission.admit(&bytes)?;
         let failed = |error| Refusal::new(format!("the server has no room for a caller: {error}"));
         let segment = Segment::create().map_err(failed)?;
+        let pid = other.pid.as_raw_pid();
         // From here on the process counts as one that writes.
         let entered = self.callers.clone().enter(hello.caller, other, id);
         let Some((process, pidfd)) = entered else {
@@ -66,7 +68,8 @@ impl ShmPort {
         if send(socket, &welcome.encode(), &handed_over).is_err() {
             return Ok(None);
         }
+        tell::connected(&format!("process {pid}"), &hello);
         let name = (hello.caller, hello.endpoint);
-        Ok(Some(Client { process, name, calls: Calls::new(segment) }))
+        Ok(Some(Client { process, pid, name, calls: Calls::new(segment) }))
     }
 }

@@ -5,8 +5,10 @@ use crate::tcp::buffer::{Inbox, NoFrame, Outbox, is_temporary};
 use crate::tcp::carry::{Carrier, no_request, refuse};
 use crate::tcp::channel::Channel;
 use crate::tcp::frame::REQUEST_HEADER;
+use crate::tell;
 use rustix::event::epoll::EventFlags;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// Words of answers that may wait for their reader; the server carries out no further request of a
@@ -18,6 +20,8 @@ pub(super) type Name = (u64, u64);
 
 pub(super) struct Connection {
     channel: Channel,
+    /// Who is at the other end.
+    peer: SocketAddr,
     inbox: Inbox,
     outbox: Outbox,
     /// None until the handshake.
@@ -39,13 +43,26 @@ pub(super) enum Served {
     Joined(Name),
     /// The connection is over.
     Over,
+    /// The connection has failed, which was told.
+    Failed,
 }
 
 impl Connection {
-    pub fn new(channel: Channel) -> Self {
-        let (inbox, outbox) = (Inbox::new(), Outbox::default());
-        let interest = EventFlags::IN;
-        Self { channel, inbox, outbox, name: None, has_left: false, is_ending: false, interest }
+    pub fn new(channel: Channel, peer: SocketAddr) -> Self {
+        Self {
+            channel,
+            peer,
+            inbox: Inbox::new(),
+            outbox: Outbox::default(),
+            name: None,
+            has_left: false,
+            is_ending: false,
+            interest: EventFlags::IN,
+        }
+    }
+
+    pub fn peer(&self) -> SocketAddr {
+        self.peer
     }
 
     pub fn name(&self) -> Option<Name> {
@@ -74,7 +91,20 @@ impl Connection {
     /// Sends what waits, receives once, carries out what has arrived whole, and sends the answers.
     #[inline]
     pub fn serve(&mut self, carrier: &mut Carrier) -> Served {
-        self.try_serve(carrier).unwrap_or(Served::Over)
+        match self.try_serve(carrier) {
+            Ok(served) => served,
+            Err(error) => self.fail(&error),
+        }
+    }
+
+    /// The connection does not work any more. Before the handshake that is a matter of keys, or of a stranger.
+    #[cold]
+    fn fail(&self, error: &io::Error) -> Served {
+        match self.name {
+            Some(name) => tell::gone(&self.peer, name, error),
+            None => tell::refused(&self.peer, error),
+        }
+        Served::Failed
     }
 
     #[inline]
@@ -134,6 +164,7 @@ impl Connection {
                 Err(NoFrame) => Err(no_request()),
             };
             if let Err(refusal) = refusal {
+                tell::refused(&self.peer, &refusal);
                 refuse(&refusal, self.outbox.words());
                 self.is_ending = true;
             }
@@ -146,6 +177,7 @@ impl Connection {
         let hello = hello.try_into().expect("as many bytes as were asked for");
         let served = match carrier.admission().admit(hello) {
             Ok((hello, welcome)) => {
+                tell::connected(&self.peer, &hello);
                 let name = (hello.caller, hello.endpoint);
                 self.name = Some(name);
                 self.outbox.put_bytes(&welcome.encode());
@@ -163,6 +195,7 @@ impl Connection {
 
     /// Ends a connection before its handshake.
     pub fn end(&mut self, refusal: &Refusal) {
+        tell::refused(&self.peer, refusal);
         self.outbox.put_bytes(&refusal.encode());
         self.is_ending = true;
     }

@@ -3,7 +3,7 @@
 use crate::identity::{ANSWER_BYTES, Hello, Welcome};
 use crate::tcp::buffer::{Inbox, Outbox, is_temporary};
 use crate::tcp::channel::Channel;
-use crate::tcp::tls::Session;
+use crate::tcp::tls::{Session, begins_alert};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
@@ -28,7 +28,11 @@ pub(super) enum Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::Temporary(error.to_string())
+        match error.kind() {
+            // Keys and settings do not change by trying again.
+            io::ErrorKind::InvalidData => Self::Refused(error.to_string()),
+            _ => Self::Temporary(error.to_string()),
+        }
     }
 }
 
@@ -72,6 +76,12 @@ impl Joining {
         }
         self.channel.flush()?;
         match inbox.receive(|room| self.channel.read(room)) {
+            Ok(0) if inbox.bytes(2).is_some_and(begins_alert) => {
+                return Err(Failure::Refused(
+                    "the server speaks TLS only; the cluster's file wants a section `tls`"
+                        .to_owned(),
+                ));
+            }
             Ok(0) => {
                 return Err(Failure::Temporary("the server has closed the connection".to_owned()));
             }

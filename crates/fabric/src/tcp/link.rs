@@ -14,6 +14,7 @@ use crate::tcp::spread::{Part, Spreads};
 use crate::tcp::tls::{Session, TlsKeys};
 use crate::tcp::transport::{ServerAddress, TcpConfig};
 use crate::tcp::{answer, message};
+use crate::tell;
 use crate::verb::Verb;
 use layout::{GlobalPtr, NodeId};
 use rustix::event::{PollFd, PollFlags};
@@ -217,6 +218,9 @@ impl Link {
         now_ns: u64,
         sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
     ) {
+        if self.is_open() {
+            tell::lost(self.server.node, &self.server.address, reason);
+        }
         reason.clone_into(&mut self.reason);
         self.state = State::Waiting(now_ns);
         self.outbox.clear();

@@ -7,6 +7,7 @@ use crate::tcp::carry::Carrier;
 use crate::tcp::channel::Channel;
 use crate::tcp::connection::{Connection, Name, Served};
 use crate::tcp::tls::{Session, TlsKeys};
+use crate::tell;
 use rustix::event::{Timespec, epoll};
 use std::io;
 use std::mem::MaybeUninit;
@@ -133,12 +134,12 @@ impl TcpPort {
 
     #[cold]
     fn accept(&mut self) {
-        while let Ok((stream, _)) = self.listener.accept() {
+        while let Ok((stream, peer)) = self.listener.accept() {
             // A connection that cannot be prepared is closed: its caller sees that.
             let session = self.keys.as_ref().map(Session::accept).transpose();
             let channel = session.and_then(|session| Channel::new(stream, session));
             let Ok(channel) = channel else { continue };
-            let mut connection = Connection::new(channel);
+            let mut connection = Connection::new(channel, peer);
             if self.count.load(Relaxed) == CONNECTIONS_MAX {
                 connection.end(&Refusal::new(format!(
                     "memory server {} has {CONNECTIONS_MAX} connections, which are all it takes",
@@ -169,13 +170,24 @@ impl TcpPort {
 
     fn end_late_handshakes(&mut self) {
         for place in 0..self.places.len() {
-            let is_late = self.places[place].as_ref().is_some_and(|place| {
+            let late = self.places[place].as_ref().filter(|place| {
                 place.connection.name().is_none() && place.since.elapsed() > HANDSHAKE_TIME_MAX
             });
-            if is_late {
+            if let Some(late) = late {
+                tell::refused(&late.connection.peer(), &"it has not said in time who it is");
                 self.leave(place);
             }
         }
+    }
+
+    /// Closes a connection and tells why, unless it was never one of a caller.
+    #[cold]
+    fn over(&mut self, place: usize, reason: &str) {
+        let connection = self.places[place].as_ref().map(|place| &place.connection);
+        if let Some((connection, name)) = connection.and_then(|one| Some((one, one.name()?))) {
+            tell::gone(&connection.peer(), name, &reason);
+        }
+        self.leave(place);
     }
 
     /// Closes a connection; the system forgets a closed descriptor by itself.
@@ -193,7 +205,7 @@ impl TcpPort {
                 .as_ref()
                 .is_some_and(|other| place != successor && other.connection.name() == Some(name));
             if is_same {
-                self.leave(place);
+                self.over(place, "it has connected anew");
             }
         }
     }
@@ -208,7 +220,7 @@ impl TcpPort {
             connection.interest = wanted;
             let data = epoll::EventData::new_u64(place as u64);
             if epoll::modify(&self.epoll, &*connection, data, wanted).is_err() {
-                self.leave(place);
+                self.over(place, "the system does not watch it any more");
                 return 0;
             }
         }
@@ -219,6 +231,10 @@ impl TcpPort {
                 1
             }
             Served::Over => {
+                self.over(place, "the connection was closed");
+                1
+            }
+            Served::Failed => {
                 self.leave(place);
                 1
             }

@@ -1,8 +1,9 @@
 //! Optional encryption: TLS 1.3 in which both ends prove who they are.
 //!
 //! Each process has a certificate of its own, signed by the cluster's authority. That of memory server n names
-//! `memory-server-n.namdb`, so that the key of one does not make it another; callers only have to be signed
-//! for. Handshakes are made by the polling thread between the requests of others.
+//! `memory-server-n.namdb`, so that the key of one does not make it another; neither its host nor its address
+//! is looked at. Callers only have to be signed for. Handshakes are made by the polling thread between the
+//! requests of others.
 
 use layout::NodeId;
 use rustls::pki_types::pem::PemObject;
@@ -10,7 +11,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
 use rustls::version::TLS13;
 use rustls::{
-    ClientConfig, ClientConnection, Connection, RootCertStore, ServerConfig, ServerConnection,
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, Connection, Error,
+    RootCertStore, ServerConfig, ServerConnection,
 };
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -45,7 +47,7 @@ impl TlsKeys {
         let key = PrivateKeyDer::from_pem_slice(key)
             .map_err(|error| TlsError::Pem("private key", error.to_string()))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let unusable = |error: rustls::Error| TlsError::Keys(error.to_string());
+        let unusable = |error: Error| TlsError::Keys(error.to_string());
         let verifier = WebPkiClientVerifier::builder_with_provider(roots.clone(), provider.clone())
             .build()
             .map_err(|error| TlsError::Keys(error.to_string()))?;
@@ -113,8 +115,11 @@ impl Session {
             }
             let processed = self.0.process_new_packets();
             // The answer to a handshake, or the reason why there is none.
-            self.flush(stream)?;
-            processed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            let flushed = self.flush(stream);
+            processed.map_err(|error| {
+                io::Error::new(io::ErrorKind::InvalidData, sentence(&error, self.is_server()))
+            })?;
+            flushed?;
         }
     }
 
@@ -144,5 +149,48 @@ impl Session {
     /// Whether something that was encrypted was not sent.
     pub fn is_unsent(&self) -> bool {
         self.0.wants_write()
+    }
+
+    fn is_server(&self) -> bool {
+        matches!(self.0, Connection::Server(_))
+    }
+}
+
+/// Whether bytes are the beginning of an error message in TLS.
+pub(super) fn begins_alert(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[21, 3])
+}
+
+/// What has gone wrong, and what to look at.
+fn sentence(error: &Error, is_server: bool) -> String {
+    let (other, whose) = if is_server { ("caller", "caller's") } else { ("server", "server's") };
+    let (section, authority) = ("section `tls` of the cluster's file", "the authority in `tls.ca`");
+    match error {
+        Error::InvalidMessage(_) => {
+            format!("the {other} does not speak TLS, as {section} wants it to ({error})")
+        }
+        Error::NoCertificatesPresented => {
+            format!("the {other} has shown no certificate; give it one in {section}")
+        }
+        Error::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        ) => format!("the certificate at this address is that of another server ({error})"),
+        Error::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::BadSignature,
+        ) => {
+            format!("the {whose} certificate was not signed by {authority} ({error})")
+        }
+        Error::InvalidCertificate(_) => {
+            format!("the {whose} certificate cannot be believed ({error})")
+        }
+        Error::AlertReceived(AlertDescription::CertificateRequired) => {
+            format!("the {other} wants a certificate; name one in {section} ({error})")
+        }
+        Error::AlertReceived(_) => {
+            format!(
+                "the {other} ends the handshake: it believes another authority or wants another name ({error})"
+            )
+        }
+        _ => format!("the handshake of TLS has failed ({error})"),
     }
 }

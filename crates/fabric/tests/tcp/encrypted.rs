@@ -5,9 +5,12 @@ use crate::support::{REGION_BYTES, Server, at, config, engine_of};
 use fabric::tcp::{TlsError, TlsKeys};
 use fabric::{Batch, Env, Fabric, TcpConfig, TcpTransport};
 use layout::NodeId;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::rc::Rc;
+use std::sync::Arc;
 
 const AUTHORITY: &[u8] = include_bytes!("keys/authority.pem");
 const STRANGER: &[u8] = include_bytes!("keys/stranger.pem");
@@ -76,8 +79,11 @@ fn who_cannot_prove_who_it_is_is_not_served() {
     let forged =
         connect(&server, keys(AUTHORITY, FORGED)).expect_err("another authority signed it");
     assert!(forged.contains("memory server 0 at "), "{forged}");
+    assert!(forged.contains("the server ends the handshake"), "{forged}");
     let plain = TcpTransport::connect(config_of(&server)).expect_err("it does not encrypt");
-    assert!(plain.to_string().contains("cannot be reached"), "{plain}");
+    assert!(plain.to_string().contains("the server speaks TLS only"), "{plain}");
+    let nameless = without_certificate(&server);
+    assert!(nameless.contains("CertificateRequired"), "{nameless}");
     connect(&server, keys(AUTHORITY, CALLER)).expect("others are served");
 }
 
@@ -85,12 +91,45 @@ fn who_cannot_prove_who_it_is_is_not_served() {
 fn a_server_that_cannot_prove_who_it_is_is_not_used() {
     let other = server(CALLER);
     let wrong_name = connect(&other, keys(AUTHORITY, CALLER)).expect_err("another's certificate");
-    assert!(wrong_name.contains("not valid for name"), "{wrong_name}");
+    assert!(wrong_name.contains("is that of another server"), "{wrong_name}");
+    assert!(wrong_name.contains("memory-server-0.namdb"), "{wrong_name}");
     let right = server(SERVER);
     let unknown = connect(&right, keys(STRANGER, FORGED)).expect_err("another authority signed it");
-    assert!(unknown.contains("invalid peer certificate"), "{unknown}");
+    assert!(unknown.contains("was not signed by the authority in `tls.ca`"), "{unknown}");
     let plain = Server::start(0, 1);
-    connect(&plain, keys(AUTHORITY, CALLER)).expect_err("it does not encrypt");
+    let plain = connect(&plain, keys(AUTHORITY, CALLER)).expect_err("it does not encrypt");
+    assert!(plain.contains("the server does not speak TLS"), "{plain}");
+}
+
+/// What a caller hears that believes the server and shows nothing of its own.
+fn without_certificate(server: &Server) -> String {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(AUTHORITY).expect("it is PEM")).expect("an authority");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .expect("it is supported")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = TlsKeys::server_name(NodeId(0)).try_into().expect("a name");
+    let mut session = rustls::ClientConnection::new(Arc::new(config), name).expect("it fits");
+    let mut stream = TcpStream::connect(server.address).expect("it listens");
+    let mut session = rustls::Stream::new(&mut session, &mut stream);
+    let read = session.read(&mut [0; 1]);
+    read.expect_err("it is not served").to_string()
+}
+
+#[test]
+fn a_plain_server_says_to_whom_encrypts_that_it_does_not() {
+    let server = Server::start(0, 1);
+    let mut stream = TcpStream::connect(server.address).expect("it listens");
+    let mut handshake = [0; fabric::identity::HELLO_BYTES];
+    handshake[..5].copy_from_slice(&[22, 3, 1, 1, 0]);
+    stream.write_all(&handshake).expect("it reads");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("it answers");
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.contains("the caller speaks TLS, this server does not"), "{answer}");
 }
 
 #[test]

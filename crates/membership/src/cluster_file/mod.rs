@@ -380,4 +380,6 @@ impl FabricKind {
 }
 
 #[cfg(test)]
+mod documented;
+#[cfg(test)]
 mod tests;

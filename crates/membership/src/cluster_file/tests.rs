@@ -108,6 +108,20 @@ fn small_files_have_defaults_and_directories_of_their_own() {
 }
 
 #[test]
+fn what_nobody_could_connect_to_is_refused() {
+    let refused_at = |address: &str| {
+        let memory = format!("[[memory]]\nlisten = \"{address}\"");
+        let tcp = SMALL.replace("[[memory]]", &format!("fabric = \"tcp\"\n{memory}"));
+        refused(&tcp, &[address, "that by which they reach this host"]);
+        read(&SMALL.replace("[[memory]]", &memory), &[], &[]).expect("it is of no effect");
+    };
+    refused_at("0.0.0.0:7400");
+    refused_at("[::]:7400");
+    let encrypted = WHOLE.replace("fabric = \"tcp\"", "fabric = \"verbs\"");
+    refused(&encrypted, &["RDMA is not encrypted", "`registry.tls`"]);
+}
+
+#[test]
 fn the_environment_replaces_the_file_and_flags_replace_both() {
     let variables = [
         ("NAMDB_CLUSTER_FABRIC", "verbs"),

@@ -1,6 +1,7 @@
 //! Values that are of the right type and wrong all the same.
 
-use super::{ClusterFile, RegistryKind};
+use super::{ClusterFile, FabricKind, RegistryKind};
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt;
 
@@ -33,6 +34,10 @@ fn of_cluster(cluster: &ClusterFile) -> Option<(String, String)> {
         let sentence =
             format!("a cluster's name has 1 to {NAME_BYTES_MAX} of a-z, 0-9 and -, not `{name}`");
         return wrong("name", sentence);
+    }
+    if cluster.fabric == FabricKind::Verbs && cluster.tls.is_some() {
+        let sentence = "RDMA is not encrypted, `tls` is for fabric `tcp`; keys for etcd alone go to `registry.tls`";
+        return wrong("tls", sentence.to_owned());
     }
     let directory = cluster.directory.as_os_str().as_bytes();
     if directory.len() > DIRECTORY_BYTES_MAX {
@@ -124,6 +129,13 @@ fn of_memory_servers(cluster: &ClusterFile) -> Option<(String, String)> {
                 format!("a memory server has 16 MiB to 128 TiB, not {} bytes", server.bytes);
             return wrong(&format!("memory.{n}.bytes"), sentence);
         }
+        if cluster.fabric != FabricKind::Shm && is_any_address(&server.listen) {
+            let sentence = format!(
+                "`{}` is no address that others could connect to, write that by which they reach this host",
+                server.listen
+            );
+            return wrong(&format!("memory.{n}.listen"), sentence);
+        }
         for (key, address) in [("listen", &server.listen), ("control", &server.control)] {
             if let Some(sentence) = not_an_address(address) {
                 return wrong(&format!("memory.{n}.{key}"), sentence);
@@ -168,6 +180,11 @@ fn out_of(
         return None;
     }
     wrong(path, format!("{what} {} to {} {unit}, not {value}", range.start(), range.end()))
+}
+
+/// Whether a socket at this address would listen at all of the host's.
+fn is_any_address(text: &str) -> bool {
+    text.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_unspecified())
 }
 
 fn not_an_address(text: &str) -> Option<String> {

@@ -35,4 +35,18 @@ mod tests {
         names.dedup();
         assert!(count > 30 && names.len() == count, "each name is defined once");
     }
+
+    #[test]
+    fn alerts_for_operators_name_metrics_that_there_are() {
+        const TEXT: &str = include_str!("../../../../docs/operating.md");
+        let alerts = TEXT.split("```promql").nth(1).and_then(|text| text.split("```").next());
+        let is_word = |letter: char| letter == '_' || letter.is_ascii_alphanumeric();
+        let words = alerts.expect("there are some").split(|letter| !is_word(letter));
+        let named: Vec<&str> = words.filter(|word| word.starts_with("namdb_")).collect();
+        assert!(named.len() > 8, "{named:?}");
+        for name in named {
+            let mut metrics = CHAPTERS.iter().flat_map(|chapter| chapter.metrics);
+            assert!(metrics.any(|metric| metric.name == name), "{name}");
+        }
+    }
 }

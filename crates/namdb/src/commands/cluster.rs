@@ -4,7 +4,7 @@ use crate::Verdict;
 use crate::bench::text::{bytes, counted, parse_bytes};
 use crate::output;
 use crate::servers::development;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use membership::{ClusterFile, ClusterMap, FabricKind, Role};
 use namdb::host::Moment;
@@ -14,6 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   namdb cluster up                                  one memory server, reached by shared memory
   namdb cluster up --fabric tcp --memory-servers 3  three, reached by messages
+  namdb cluster up --fabric tcp --tls               encrypted, with keys of its own
   namdb cluster up --compute-servers 2              and two that run transactions
   namdb bench tpcc --cluster namdb.toml             a benchmark on it
   namdb status --cluster namdb.toml                 who is there
@@ -54,6 +55,9 @@ struct UpArguments {
     /// How they are reached [default: shm]
     #[arg(long, value_enum)]
     fabric: Option<FabricName>,
+    /// Encrypt connections, with keys that are made for this cluster; needs --fabric tcp
+    #[arg(long)]
+    tls: bool,
 }
 
 #[derive(Args)]
@@ -90,14 +94,19 @@ pub fn run(arguments: &ClusterCommandArguments) -> Result<Verdict> {
 }
 
 fn start(arguments: &UpArguments) -> Result<()> {
+    ensure!(
+        !arguments.tls || arguments.fabric == Some(FabricName::Tcp),
+        "memory is shared without a connection that could be encrypted; take --fabric tcp with --tls"
+    );
     let begin = Moment::now();
     let file = arguments.file.as_path();
     let describes = arguments.memory_servers.is_some()
         || arguments.compute_servers.is_some()
         || arguments.memory.is_some()
-        || arguments.fabric.is_some();
+        || arguments.fabric.is_some()
+        || arguments.tls;
     if describes || !file.exists() {
-        development::write(file, &described(arguments))?;
+        development::write(file, described(arguments), arguments.tls)?;
     }
     let map = development::start(file)?;
     let cluster = ClusterFile::load(file, &[])?;
@@ -118,9 +127,10 @@ fn described(arguments: &UpArguments) -> ClusterFile {
 
 fn tell(cluster: &ClusterFile, map: &ClusterMap, file: &Path, seconds: f64) -> String {
     let mut text = format!(
-        "cluster {} is up after {seconds:.2} s: fabric {}, registry in {}\n",
+        "cluster {} is up after {seconds:.2} s: fabric {}{}, registry in {}\n",
         cluster.name,
         cluster.fabric.name(),
+        if cluster.tls.is_some() { " with TLS" } else { "" },
         cluster.directory.display()
     );
     for member in map.memory_servers() {

@@ -2,9 +2,10 @@
 
 use super::bench::carry_out;
 use super::memory_server::ClusterArguments;
-use super::{catch_interrupts, interruption};
+use super::{catch_interrupts_with, interruption};
 use crate::Verdict;
 use crate::servers::compute::ComputeServer;
+use crate::servers::log::{self, LogArguments};
 use anyhow::Result;
 use clap::Args;
 use membership::ClusterFile;
@@ -27,12 +28,15 @@ pub struct ComputeServerArguments {
     /// Which of the file's compute servers this is, from 0
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     number: u16,
+    #[command(flatten)]
+    log: LogArguments,
 }
 
 /// Runs the server until it is told to end.
 pub fn run(arguments: &ComputeServerArguments) -> Result<Verdict> {
-    catch_interrupts()?;
     let cluster = ClusterFile::load(&arguments.cluster.cluster, &arguments.cluster.set)?;
+    log::start(&arguments.log, "compute", arguments.number, &cluster.name);
+    catch_interrupts_with(|| tracing::info!("stopping; a second signal ends it at once"))?;
     ComputeServer::start(cluster, arguments.number, Box::new(carry_out), interruption())?
         .serve()?;
     Ok(Verdict::Sound)

@@ -1,7 +1,8 @@
 //! `namdb memory-server`: one memory server of a cluster, in the foreground.
 
-use super::{catch_interrupts, interruption};
+use super::{catch_interrupts_with, interruption};
 use crate::Verdict;
+use crate::servers::log::{self, LogArguments};
 use crate::servers::memory::MemoryServer;
 use anyhow::Result;
 use clap::Args;
@@ -25,6 +26,8 @@ pub struct MemoryServerArguments {
     /// Which of the file's memory servers this is, from 0
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     number: u16,
+    #[command(flatten)]
+    log: LogArguments,
 }
 
 /// Which cluster.
@@ -48,8 +51,9 @@ pub fn parse_setting(text: &str) -> Result<(String, String), String> {
 
 /// Runs the server until it is told to end.
 pub fn run(arguments: &MemoryServerArguments) -> Result<Verdict> {
-    catch_interrupts()?;
     let cluster = ClusterFile::load(&arguments.cluster.cluster, &arguments.cluster.set)?;
+    log::start(&arguments.log, "memory", arguments.number, &cluster.name);
+    catch_interrupts_with(|| tracing::info!("stopping; a second signal ends it at once"))?;
     MemoryServer::start(cluster, arguments.number)?.serve(interruption())?;
     Ok(Verdict::Sound)
 }

@@ -151,11 +151,18 @@ pub fn interruption() -> &'static AtomicBool {
 /// Lets Ctrl-C, and requests to terminate or hang up, end the run instead of the program; a second one
 /// ends the program.
 pub fn catch_interrupts() -> anyhow::Result<()> {
-    ctrlc::set_handler(|| {
+    catch_interrupts_with(|| {
+        output::say("\n  ending the run; press Ctrl-C again to leave at once");
+    })
+}
+
+/// As [`catch_interrupts`], with something else to say at the first one.
+pub fn catch_interrupts_with(mut say: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
+    ctrlc::set_handler(move || {
         if interruption().swap(true, Relaxed) {
             std::process::exit(130);
         }
-        output::say("\n  ending the run; press Ctrl-C again to leave at once");
+        say();
     })?;
     Ok(())
 }

@@ -1,11 +1,10 @@
 //! A compute server: a member of the cluster that waits for work, does it, and tells how it fares.
 
 use super::place::Place;
-use super::{PROGRAM, tell};
+use super::{PROGRAM, events, tell};
 use crate::bench::driver::{Standing, Watcher};
 use crate::bench::order::{Answer, Done, Line, Order, REQUEST_BYTES_MAX, Ready, Request};
 use crate::bench::telling::Telling;
-use crate::output;
 use anyhow::{Context, Result, ensure};
 use membership::{Addresses, ClusterFile, ComputeSettings, Member};
 use metrics::Endpoint;
@@ -42,7 +41,6 @@ pub struct Surroundings {
 pub struct ComputeServer {
     shared: Arc<Shared>,
     listener: TcpListener,
-    number: u16,
     _control: Endpoint,
 }
 
@@ -88,25 +86,21 @@ impl ComputeServer {
         };
         let control = tell::tell(&settings.control, &told, &member, &epoch, state)?;
         member.addresses.control = Some(control.address().to_string());
-        let name = cluster.name.clone();
+        events::takes_work(&cluster, &member.addresses);
         let place = Place::join(cluster, member, &epoch)?;
         if let Some(clock) = place.lease_clock() {
             tell::enter_lease(&told, clock);
         }
-        output::say(&format!(
-            "compute server {number} of cluster {name}: takes work at {}, fabric {}",
-            listener.local_addr()?,
-            place.cluster.fabric.name()
-        ));
+        events::joined(&place.cluster, place.identity());
         let surroundings = Surroundings { place, telling };
         let (busy, conversations) = (Mutex::default(), AtomicU64::new(0));
         let shared = Shared { surroundings, settings, work, busy, conversations, stop };
-        Ok(Self { shared: Arc::new(shared), listener, number, _control: control })
+        Ok(Self { shared: Arc::new(shared), listener, _control: control })
     }
 
     /// Works until it is told to end.
     pub fn serve(self) -> Result<()> {
-        let Self { shared, listener, number, _control } = self;
+        let Self { shared, listener, _control } = self;
         let (taker, stop) = (shared.clone(), shared.stop);
         spawn("work", move || taker.take_work(&listener)).context("no thread can be started")?;
         while !stop.load(Relaxed) {
@@ -118,7 +112,7 @@ impl ComputeServer {
             sleep_ms(LOOK_MS);
         }
         shared.surroundings.place.leave()?;
-        output::say(&format!("compute server {number} has left the cluster"));
+        tracing::info!("left the cluster");
         Ok(())
     }
 }
@@ -139,7 +133,7 @@ impl Shared {
             let shared = self.clone();
             let talk = move || {
                 if let Err(error) = shared.talk(stream) {
-                    output::say(&format!("a conversation about work ended: {error:#}"));
+                    tracing::warn!("a conversation about work ended: {error:#}");
                 }
                 shared.conversations.fetch_sub(1, Relaxed);
             };
@@ -182,14 +176,17 @@ impl Shared {
     }
 
     fn carry_out(&self, order: &Order, line: &mut Line) -> Answer {
-        output::say(&format!("runs bench {}", order.arguments.join(" ")));
+        tracing::info!(arguments = order.arguments.join(" "), "run begins");
         let end = AtomicBool::new(false);
         let mut reporter = Reporter { line, end: &end, stop: self.stop, said: Moment::now() };
         let mut run = || (self.work)(order, &self.surroundings, &end, &mut reporter);
         match is_sound(order).and_then(|()| run()) {
-            Ok(done) => Answer::Done(Box::new(done)),
+            Ok(done) => {
+                tracing::info!("run ends");
+                Answer::Done(Box::new(done))
+            }
             Err(error) => {
-                output::say(&format!("the run came to nothing: {error:#}"));
+                tracing::error!("the run came to nothing: {error:#}");
                 Answer::Failed(format!("{error:#}"))
             }
         }

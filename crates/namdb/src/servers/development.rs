@@ -1,5 +1,6 @@
 //! A development cluster: all its servers as processes on this host, started and ended together.
 
+use super::keys;
 use anyhow::{Context, Result, bail, ensure};
 use membership::{ClusterFile, ClusterMap, Registry};
 use namdb::host::{Moment, sleep_ms};
@@ -15,14 +16,17 @@ const STOP_S: f64 = 10.0;
 /// Between two looks.
 const LOOK_MS: u64 = 5;
 
-/// Writes the file of a new cluster. One that is there is kept, unless it may be replaced.
-pub fn write(file: &Path, cluster: &ClusterFile) -> Result<()> {
+/// Writes the file of a new cluster, and keys beside it if it is to be `encrypted`. One that is there is kept.
+pub fn write(file: &Path, mut cluster: ClusterFile, encrypted: bool) -> Result<()> {
     ensure!(
         !file.exists(),
         "{} is there already; start that cluster without options that describe a new one, or choose another \
          name with --file",
         file.display()
     );
+    if encrypted {
+        cluster.tls = Some(keys::make(file, cluster.memory.len() as u16)?);
+    }
     fs::write(file, cluster.to_toml()).with_context(|| format!("cannot write {}", file.display()))
 }
 

@@ -1,8 +1,9 @@
 //! A memory server: a region, the services over it, and the ports by which others reach both.
 
-use super::{LOOK_PAUSE, PROGRAM, published, settings, tell, verbs};
-use crate::output;
-use anyhow::{Context, Result, ensure};
+use super::error::ServerError;
+use super::keys::keys;
+use super::{LOOK_PAUSE, PROGRAM, events, lease_watch, published, settings, tell, verbs};
+use anyhow::{Context, Result};
 use fabric::identity::Admission;
 use fabric::local::{ServerConfig, Sharing};
 use fabric::patience::Patience;
@@ -11,9 +12,10 @@ use fabric::shm::ShmPort;
 use fabric::tcp::TcpPort;
 use fabric::{Fabric, LocalEnv, LocalWorld, run_now};
 use layout::{NodeId, RegionId};
+use membership::cluster_file::RegistryKind;
 use membership::{Addresses, ClusterFile, ClusterMap, FabricKind, Lease, Member, Registry, Role};
 use metrics::{Endpoint, sources};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, Ordering::Relaxed};
 use std::time::Duration;
@@ -86,16 +88,11 @@ impl MemoryServer {
         };
         let control = tell::tell(&mine.control, &told, &member, &epoch, state)?;
         member.addresses.control = Some(control.address().to_string());
+        events::opened(&cluster, &member.addresses);
         let patience = Duration::from_secs(cluster.lease_seconds + 1);
         let lease = registry.join(member, patience)?;
         tell::enter_lease(&told, lease.clock());
-        output::say(&format!(
-            "memory server {number} of cluster {}: {}, fabric {}{}",
-            cluster.name,
-            crate::bench::text::bytes(region_bytes),
-            cluster.fabric.name(),
-            opened.details
-        ));
+        events::joined(&cluster, lease.member().identity);
         let _control = control;
         Ok(Self {
             cluster,
@@ -119,23 +116,22 @@ impl MemoryServer {
         if self.lease.member().number == 0 {
             found(self.founder, &self.cluster, &self.registry)?;
         }
-        let is_over = Arc::new(AtomicBool::new(false));
-        let lease_watch = watch(stop, is_over.clone());
+        let is_over = AtomicBool::new(false);
         let lost = std::thread::scope(|scope| {
-            let lease = &self.lease;
-            let watcher = scope.spawn(move || lease_watch(&|| lease.is_lost()));
-            serve(&mut self.ports, &is_over, Patience::default(), &counters);
+            let (lease, is_over, seconds) = (&self.lease, &is_over, self.cluster.lease_seconds);
+            let watcher = scope.spawn(move || {
+                let lost = lease_watch::watch(lease, seconds, stop);
+                is_over.store(true, Relaxed);
+                lost
+            });
+            serve(&mut self.ports, is_over, Patience::default(), &counters);
             watcher.join().expect("the watcher does not panic")
         });
-        let number = self.lease.member().number;
-        ensure!(
-            !lost,
-            "memory server {number} has lost its lease of {} s: the registry could not be reached in time, or this \
-             process did not run; its data is lost to the cluster",
-            self.cluster.lease_seconds
-        );
+        if lost {
+            return Err(lease_lost(&self.cluster, self.lease.member().number).into());
+        }
         self.lease.leave()?;
-        output::say(&format!("memory server {number} has left the cluster"));
+        tracing::info!("left the cluster");
         Ok(())
     }
 
@@ -144,24 +140,35 @@ impl MemoryServer {
     fn warden(&mut self) -> impl FnMut(&ClusterMap) + Send + 'static {
         let (admission, epoch) = (self.admission.clone(), self.epoch.clone());
         let mut fence = self.fence.take();
-        let mut known = BTreeSet::new();
+        let mut known = BTreeMap::new();
         move |map| {
             epoch.store(map.epoch, Relaxed);
-            let members: BTreeSet<u64> = map.members.iter().map(|member| member.identity).collect();
-            let gone: Vec<u64> = known.difference(&members).copied().collect();
-            known = members;
+            let gone = events::moved(&mut known, map);
             if gone.is_empty() {
                 return;
             }
             if let Some(fence) = &mut fence
                 && let Err(error) = fence(map, &gone)
             {
-                output::say(&format!("who left the cluster may still write: {error:#}"));
+                tracing::error!("who left the cluster may still write: {error:#}");
             }
             #[allow(clippy::disallowed_methods, reason = "membership is not part of a run")]
             std::thread::sleep(EPOCH_GRACE);
             admission.epoch.fetch_max(map.epoch, Ordering::AcqRel);
         }
+    }
+}
+
+fn lease_lost(cluster: &ClusterFile, number: u16) -> ServerError {
+    let is_etcd = cluster.registry.kind == RegistryKind::Etcd;
+    ServerError::LeaseLost {
+        number,
+        seconds: cluster.lease_seconds,
+        registry: match is_etcd {
+            true => cluster.registry.endpoints.join(", "),
+            false => cluster.directory.display().to_string(),
+        },
+        is_etcd,
     }
 }
 
@@ -186,8 +193,6 @@ struct Opened {
     founder: Founder,
     connections: Connections,
     carrier: Option<LocalEnv>,
-    /// What is to be said of it at the start, after a comma.
-    details: String,
 }
 
 fn open(
@@ -209,12 +214,16 @@ fn open_shm(
     services: &Arc<ServiceCounts>,
     member: &mut Member,
 ) -> Result<Opened> {
-    let (world, details) = world(cluster, admission, services, Sharing::File)?;
+    let world = world(cluster, admission, services, Sharing::File)?;
     let port = ShmPort::new(&cluster.directory, admission.clone(), &world)?;
     member.addresses.shm = Some(cluster.directory.clone());
     let (callers, connected) = (port.callers().clone(), port.callers().clone());
     let fence = move |_: &ClusterMap, gone: &[u64]| {
-        let killed = gone.iter().map(|&identity| callers.fence(identity, FENCE_TIME));
+        let killed = gone.iter().map(|&identity| {
+            let outcome = callers.fence(identity, FENCE_TIME);
+            events::fenced(identity, &outcome);
+            outcome
+        });
         // All are fenced, even if the first cannot be.
         let outcomes: Vec<_> = killed.collect();
         outcomes.into_iter().try_for_each(|outcome| Ok(outcome.map(drop)?))
@@ -225,7 +234,6 @@ fn open_shm(
         founder: Founder::Here(world),
         connections: Box::new(move || connected.connection_count()),
         carrier: None,
-        details,
     })
 }
 
@@ -235,12 +243,17 @@ fn open_tcp(
     services: &Arc<ServiceCounts>,
     member: &mut Member,
 ) -> Result<Opened> {
-    let (world, details) = world(cluster, admission, services, Sharing::Private)?;
+    let world = world(cluster, admission, services, Sharing::Private)?;
     let number = admission.node.0;
     let listen = &cluster.memory[usize::from(number)].listen;
-    let port = TcpPort::bind(listen.as_str(), world.clone(), admission.clone());
-    let port = port.with_context(|| {
-        format!("memory server {number} cannot listen at {listen}; is the port in use?")
+    let (own, admission) = (world.clone(), admission.clone());
+    let port = match keys(cluster)? {
+        None => TcpPort::bind(listen.as_str(), own, admission),
+        Some(keys) => TcpPort::bind_encrypted(listen.as_str(), own, admission, keys),
+    };
+    let port = port.map_err(|source| {
+        let address = listen.clone();
+        ServerError::Port { number, address, source }
     })?;
     member.addresses.tcp = Some(port.address()?.to_string());
     let (carrier, connected) = (Some(port.endpoint().clone()), port.connections().clone());
@@ -250,7 +263,6 @@ fn open_tcp(
         founder: Founder::Here(world),
         connections: Box::new(move || connected.load(Relaxed)),
         carrier,
-        details,
     })
 }
 
@@ -267,7 +279,7 @@ fn open_verbs(
         let living = map.members.iter().map(|member| member.identity).collect();
         Ok(callers.fence(map.epoch, living, FENCE_TIME)?)
     };
-    let details = format!(", {pages}, {device}");
+    events::started(cluster, admission.region_bytes, Some(pages), Some(device.to_string()));
     let (cluster, identity) = (cluster.clone(), member.identity);
     Ok(Opened {
         port: Box::new(port),
@@ -275,17 +287,16 @@ fn open_verbs(
         founder: Founder::ByRdma(Box::new(verbs::Founder { cluster, device, identity })),
         connections: Box::new(move || connected.connection_count()),
         carrier: None,
-        details,
     })
 }
 
-/// A region that this process's processor works on, its services, and what pages it is made of.
+/// A region that this process's processor works on, and its services.
 fn world(
     cluster: &ClusterFile,
     admission: &Admission,
     services: &Arc<ServiceCounts>,
     sharing: Sharing,
-) -> Result<(Arc<LocalWorld>, String)> {
+) -> Result<Arc<LocalWorld>> {
     let (node, bytes) = (admission.node, admission.region_bytes);
     let config = ServerConfig {
         node,
@@ -294,16 +305,15 @@ fn world(
         sharing,
         seed: u64::from(node.0),
     };
-    let (world, pages) = LocalWorld::memory_server(&config).with_context(|| {
-        format!(
-            "cannot have {bytes} bytes for memory server {}; `namdb doctor` may know why",
-            node.0
-        )
+    let (world, pages) = LocalWorld::memory_server(&config).map_err(|source| {
+        let is_shared = sharing == Sharing::File;
+        ServerError::Region { number: node.0, region_bytes: bytes, is_shared, source }
     })?;
     for (id, service) in counted_services(services) {
         world.register(node, id, service);
     }
-    Ok((world, pages.map(|pages| format!(", {pages}")).unwrap_or_default()))
+    events::started(cluster, bytes, pages, None);
+    Ok(world)
 }
 
 /// What makes the database when all memory servers are there.
@@ -324,10 +334,9 @@ fn found(founder: Founder, cluster: &ClusterFile, registry: &Registry) -> Result
     };
     std::thread::Builder::new()
         .name("founder".to_owned())
-        .spawn(move || {
-            if let Err(error) = announce(make, count, &registry) {
-                output::say(&format!("no database can be announced: {error:#}"));
-            }
+        .spawn(move || match announce(make, count, &registry) {
+            Ok(()) => tracing::info!("database made"),
+            Err(error) => tracing::error!("no database can be announced: {error:#}"),
         })
         .context("no thread can be started")?;
     Ok(())
@@ -343,20 +352,4 @@ fn announce(
     let identities = map.memory_servers().map(|member| member.identity).collect();
     registry.set_root(&published(&make(&map)?, identities))?;
     Ok(())
-}
-
-/// Ends the serving once the user wants it, or the lease is lost; answers whether it is.
-fn watch(
-    stop: &'static AtomicBool,
-    is_over: Arc<AtomicBool>,
-) -> impl FnOnce(&dyn Fn() -> bool) -> bool {
-    move |is_lost| {
-        let mut lost = false;
-        while !lost && !stop.load(Relaxed) {
-            namdb::host::sleep_ms(20);
-            lost = is_lost();
-        }
-        is_over.store(true, Relaxed);
-        lost
-    }
 }

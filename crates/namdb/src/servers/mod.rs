@@ -3,6 +3,12 @@
 pub mod abroad;
 pub mod compute;
 pub mod development;
+pub mod error;
+pub mod events;
+pub mod keys;
+pub mod lacks;
+pub mod lease_watch;
+pub mod log;
 pub mod memory;
 pub mod place;
 pub mod remote;

@@ -1,6 +1,6 @@
 //! A process' place in a cluster: its membership, and what it knows of the memory servers.
 
-use super::{LOOK_PAUSE, PROGRAM};
+use super::{LOOK_PAUSE, PROGRAM, log};
 use crate::output;
 use anyhow::{Result, ensure};
 use fabric::identity::{self, Hello};
@@ -141,7 +141,10 @@ fn end_with_lease(place: &Place) -> Result<()> {
         while !has_left.load(Ordering::Acquire) {
             sleep_ms(LEASE_LOOK_MS);
             if clock.left() == Some(Duration::ZERO) && !has_left.load(Ordering::Acquire) {
-                output::say(&format!("namdb: {sentence}"));
+                match log::is_started() {
+                    true => tracing::error!("{sentence}"),
+                    false => output::say(&format!("namdb: {sentence}")),
+                }
                 std::process::exit(2);
             }
         }

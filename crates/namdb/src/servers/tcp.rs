@@ -1,13 +1,21 @@
 //! Memory servers that are reached by messages.
 
 use super::PROGRAM;
+use super::keys::keys;
 use super::place::Place;
 use super::remote::{Connect, RemoteSite, server_addresses};
 use anyhow::Result;
-use fabric::tcp::{TcpConfig, TcpTransport};
+use fabric::tcp::{TcpConfig, TcpTransport, TlsKeys};
 
 /// The memory servers of a cluster, reached by messages.
-pub type TcpSite = RemoteSite<TcpConfig>;
+pub type TcpSite = RemoteSite<ByMessages>;
+
+/// How they are reached.
+pub struct ByMessages {
+    config: TcpConfig,
+    /// Where connections are encrypted.
+    keys: Option<TlsKeys>,
+}
 
 /// Where threads of this process run transactions with `lanes` lanes each.
 pub fn site(place: &Place, lanes: u32) -> Result<TcpSite> {
@@ -22,13 +30,18 @@ pub fn site(place: &Place, lanes: u32) -> Result<TcpSite> {
         connect_time_max_ns: TcpConfig::CONNECT_TIME_MAX_NS,
         attempts_max: TcpConfig::ATTEMPTS_MAX,
     };
-    Ok(RemoteSite::new(config, place, lanes))
+    let keys = keys(&place.cluster)?;
+    Ok(RemoteSite::new(ByMessages { config, keys }, place, lanes))
 }
 
-impl Connect for TcpConfig {
+impl Connect for ByMessages {
     type Transport = TcpTransport;
 
     fn connect(&self, endpoint: u64) -> Result<TcpTransport> {
-        Ok(TcpTransport::connect(Self { endpoint, ..self.clone() })?)
+        let config = TcpConfig { endpoint, ..self.config.clone() };
+        Ok(match self.keys.clone() {
+            None => TcpTransport::connect(config)?,
+            Some(keys) => TcpTransport::connect_encrypted(config, keys)?,
+        })
     }
 }

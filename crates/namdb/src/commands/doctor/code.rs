@@ -1,7 +1,11 @@
 //! The names of the checks. They stay as they are: messages, scripts and people refer to them.
 
+use crate::servers::error::ServerError;
+use fabric::shm::{self, ListenError};
+use fabric::tcp;
 use fabric::verbs::VerbsError;
 use membership::RegistryError;
+use metrics::EndpointError;
 use serde::Serialize;
 use std::fmt;
 use std::io::ErrorKind;
@@ -42,8 +46,58 @@ pub fn code_for(error: &anyhow::Error) -> Option<Code> {
         if let Some(error) = cause.downcast_ref::<VerbsError>() {
             return Some(of_verbs(error));
         }
+        if let Some(error) = cause.downcast_ref::<ServerError>() {
+            return Some(of_server(error));
+        }
+        if let Some(error) = cause.downcast_ref::<ListenError>() {
+            return of_place(error);
+        }
+        if let Some(error) = cause.downcast_ref::<shm::ConnectError>() {
+            return of_mapping(error);
+        }
+        if cause.is::<tcp::ConnectError>() {
+            return Some(REACHABLE);
+        }
+        if cause.is::<EndpointError>() {
+            return Some(PORTS);
+        }
         cause.downcast_ref::<std::io::Error>().and_then(of_system)
     })
+}
+
+fn of_server(error: &ServerError) -> Code {
+    match error {
+        ServerError::Port { .. } => PORTS,
+        ServerError::LeaseLost { is_etcd: true, .. } => ETCD,
+        ServerError::LeaseLost { is_etcd: false, .. } => MEMBERS,
+        ServerError::Region { is_shared, source, .. } => match of_system(source) {
+            Some(code) => code,
+            None if *is_shared => SHARED_MEMORY,
+            None => MEMORY,
+        },
+    }
+}
+
+/// Of the place in a directory that memory servers of one host claim.
+fn of_place(error: &ListenError) -> Option<Code> {
+    match error {
+        ListenError::File { error, .. } => of_system(error).or(Some(STALE_FILES)),
+        ListenError::Shared { .. } => Some(STALE_FILES),
+        ListenError::Taken { .. } => Some(MEMBERS),
+        _ => Some(SHARED_MEMORY),
+    }
+}
+
+/// Of the way to a memory server of the same host.
+fn of_mapping(error: &shm::ConnectError) -> Option<Code> {
+    use shm::ConnectError::{Absent, Refused, Region, Stranger, Watch};
+    match error {
+        Absent { .. } | Stranger { .. } => Some(STALE_FILES),
+        Refused { .. } => Some(MEMBERS),
+        Region { error, .. } => of_system(error).or(Some(SHARED_MEMORY)),
+        Watch(error) => of_system(error),
+        _ => None,
+    }
 }
 
 fn of_registry(error: &RegistryError) -> Option<Code> {
@@ -64,6 +118,7 @@ fn of_verbs(error: &VerbsError) -> Code {
     match error {
         VerbsError::Registration { .. } => LOCKED_MEMORY,
         VerbsError::Peer { .. } => REACHABLE,
+        VerbsError::System { source, .. } => of_system(source).unwrap_or(RDMA_DEVICE),
         _ => RDMA_DEVICE,
     }
 }
@@ -88,6 +143,7 @@ fn of_system(error: &std::io::Error) -> Option<Code> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use layout::NodeId;
     use rustix::io::Errno;
 
     #[test]
@@ -106,6 +162,29 @@ mod tests {
         let source = std::io::Error::from(Errno::NOMEM);
         let locked = VerbsError::Registration { bytes: 1, source };
         assert_eq!(code_for(&locked.into()), Some(LOCKED_MEMORY));
+        let (node, address) = (NodeId(1), ([192, 0, 2, 1], 7400).into());
+        let away = tcp::ConnectError { node, address, reason: "no route".to_owned() };
+        assert_eq!(code_for(&away.into()), Some(REACHABLE));
         assert_eq!(code_for(&anyhow::anyhow!("no such table")), None);
+    }
+
+    #[test]
+    fn errors_of_servers_name_the_check_by_what_they_wanted() {
+        let of = |error: ServerError| code_for(&error.into());
+        let region = |errno: Errno, is_shared| {
+            let (number, region_bytes) = (0, 1 << 30);
+            of(ServerError::Region { number, region_bytes, is_shared, source: errno.into() })
+        };
+        assert_eq!(region(Errno::NOMEM, true), Some(MEMORY));
+        assert_eq!(region(Errno::PERM, true), Some(SHARED_MEMORY));
+        assert_eq!(region(Errno::PERM, false), Some(MEMORY));
+        let address = "127.0.0.1:80".to_owned();
+        let source = Errno::ACCESS.into();
+        assert_eq!(of(ServerError::Port { number: 0, address, source }), Some(PORTS));
+        let lost = |is_etcd| {
+            let registry = "there".to_owned();
+            of(ServerError::LeaseLost { number: 0, seconds: 10, registry, is_etcd })
+        };
+        assert_eq!((lost(true), lost(false)), (Some(ETCD), Some(MEMBERS)));
     }
 }

@@ -5,6 +5,9 @@ use super::files::Files;
 use super::finding::Finding;
 use super::site::Site;
 use crate::bench::text::{bytes, grouped};
+use fabric::local::{ServerConfig, Sharing};
+use fabric::{LocalWorld, Pages};
+use layout::NodeId;
 use membership::FabricKind;
 
 const FREE: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
@@ -13,8 +16,23 @@ const SHARED: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
 const PRIVATE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const PAGE_BYTES: u64 = 2 << 20;
 
-/// Regions are shared on `shm` and private elsewhere.
-pub fn check(files: &dyn Files, site: Option<&Site>) -> Finding {
+/// A region to try with.
+const TRIAL: ServerConfig = ServerConfig {
+    node: NodeId(0),
+    server_count: 1,
+    bytes: 16 << 20,
+    sharing: Sharing::File,
+    seed: 0,
+};
+
+/// Makes a small region as servers do, and gives it back; whether the server itself gets huge pages for it, where
+/// the host's settings give none.
+pub fn attempt() -> bool {
+    LocalWorld::memory_server(&TRIAL).is_ok_and(|(_, pages)| pages == Some(Pages::Collapsed))
+}
+
+/// Regions are shared on `shm` and private elsewhere. `is_collapsing` is the answer of [`attempt`].
+pub fn check(files: &dyn Files, is_collapsing: bool, site: Option<&Site>) -> Finding {
     let (Some(free), Some(total)) = (files.number(FREE), files.number(TOTAL)) else {
         return HUGE_PAGES.not_applicable("this kernel tells of no huge pages of 2 MiB");
     };
@@ -30,6 +48,11 @@ pub fn check(files: &dyn Files, site: Option<&Site>) -> Finding {
     let offers = ["[always]", "[within_size]", "[advise]", "[madvise]", "[force]"];
     if offers.iter().any(|offer| text.contains(offer)) {
         return HUGE_PAGES.ok(format!("transparent ones are granted ({text}); {reserved}"));
+    }
+    if is_shared && is_collapsing {
+        return HUGE_PAGES.ok(format!(
+            "memory servers have the kernel make them of small ones, while they run; {reserved}"
+        ));
     }
     let kind = if is_shared { "shared memory" } else { "private memory" };
     let word = if is_shared { "advise" } else { "madvise" };
@@ -55,7 +78,7 @@ mod tests {
 
     #[test]
     fn small_pages_are_a_warning_with_two_ways_out() {
-        let finding = check(&NONE, Some(&Site::example(FabricKind::Shm)));
+        let finding = check(&NONE, false, Some(&Site::example(FabricKind::Shm)));
         assert_eq!(finding.grade, Grade::Warning);
         let mend = finding.mend.expect("there is a way");
         assert!(
@@ -65,17 +88,29 @@ mod tests {
     }
 
     #[test]
+    fn servers_that_make_their_own_huge_pages_need_no_mending() {
+        let finding = check(&NONE, true, Some(&Site::example(FabricKind::Shm)));
+        assert!(
+            finding.grade == Grade::Ok && finding.found.contains("of small ones"),
+            "{finding:?}"
+        );
+        const PRIVATE_NONE: Told = Told(&[(FREE, "0"), (TOTAL, "0"), (PRIVATE, "always [never]")]);
+        let private = check(&PRIVATE_NONE, true, Some(&Site::example(FabricKind::Tcp)));
+        assert_eq!(private.grade, Grade::Warning, "a private region is left to the host");
+    }
+
+    #[test]
     fn private_regions_have_a_setting_of_their_own() {
-        assert_eq!(check(&NONE, Some(&Site::example(FabricKind::Tcp))).grade, Grade::Ok);
-        assert_eq!(check(&NONE, None).grade, Grade::Warning);
+        assert_eq!(check(&NONE, true, Some(&Site::example(FabricKind::Tcp))).grade, Grade::Ok);
+        assert_eq!(check(&NONE, false, None).grade, Grade::Warning);
     }
 
     #[test]
     fn enough_reserved_pages_are_good() {
         const MANY: Told = Told(&[(FREE, "1024"), (TOTAL, "1024"), (SHARED, "[never]")]);
-        assert_eq!(check(&MANY, Some(&Site::example(FabricKind::Shm))).grade, Grade::Ok);
+        assert_eq!(check(&MANY, false, Some(&Site::example(FabricKind::Shm))).grade, Grade::Ok);
         const FEW: Told = Told(&[(FREE, "1023"), (TOTAL, "1024"), (SHARED, "[never]")]);
-        assert_eq!(check(&FEW, Some(&Site::example(FabricKind::Shm))).grade, Grade::Warning);
-        assert_eq!(check(&Told(&[]), None).grade, Grade::NotApplicable);
+        assert_eq!(check(&FEW, false, Some(&Site::example(FabricKind::Shm))).grade, Grade::Warning);
+        assert_eq!(check(&Told(&[]), false, None).grade, Grade::NotApplicable);
     }
 }

@@ -104,7 +104,7 @@ fn examine(cluster: Option<&ClusterFile>) -> Vec<Finding> {
         devices::check(&ports, site),
         gid::check(&ports),
         locked_memory::check(&Host, limit(Resource::Memlock), site),
-        huge_pages::check(&Host, site),
+        huge_pages::check(&Host, huge_pages::attempt(), site),
         atomics::check(&ports, site, &has_atomics),
         mtu::check(&Host, &ports, site),
         match cluster {

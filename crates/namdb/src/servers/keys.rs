@@ -1,0 +1,81 @@
+//! The keys by which servers over `tcp` prove who they are: those of a cluster's file, and new ones for a
+//! development cluster.
+
+use anyhow::{Context, Result};
+use fabric::tcp::TlsKeys;
+use layout::NodeId;
+use membership::cluster_file::TlsSettings;
+use membership::{ClusterFile, FabricKind};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, KeyUsagePurpose,
+};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The keys of this process; none if connections are not encrypted.
+pub fn keys(cluster: &ClusterFile) -> Result<Option<TlsKeys>> {
+    let Some(tls) = cluster.tls.as_ref().filter(|_| cluster.fabric == FabricKind::Tcp) else {
+        return Ok(None);
+    };
+    let read = |path: &Path| {
+        fs::read(path)
+            .with_context(|| format!("{} of section `tls` cannot be read", path.display()))
+    };
+    let (authority, certificate, key) = (read(&tls.ca)?, read(&tls.certificate)?, read(&tls.key)?);
+    let keys = TlsKeys::from_pem(&authority, &certificate, &key).with_context(|| {
+        let files = [&tls.ca, &tls.certificate, &tls.key].map(|path| path.display().to_string());
+        format!("section `tls` of the cluster's file cannot be used ({})", files.join(", "))
+    })?;
+    Ok(Some(keys))
+}
+
+/// Makes an authority and one certificate that it signs for all `servers` memory servers of a development
+/// cluster and for whoever connects to them, in a folder beside the cluster's file. Nobody keeps the
+/// authority's key.
+pub fn make(file: &Path, servers: u16) -> Result<TlsSettings> {
+    let folder = file.with_extension("tls");
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+    made.with_context(|| format!("cannot make {}", folder.display()))?;
+    let (authority, certificate, key) = signed(servers).context("no keys can be made")?;
+    let put = |name: &str, text: &str| -> Result<PathBuf> {
+        let path = folder.join(name);
+        let written = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&path)
+            .and_then(|mut file| file.write_all(text.as_bytes()));
+        written.with_context(|| format!("cannot write {}", path.display()))?;
+        // Paths in a cluster's file start at the file.
+        Ok(Path::new(folder.file_name().unwrap_or_default()).join(name))
+    };
+    Ok(TlsSettings {
+        ca: put("ca.pem", &authority)?,
+        certificate: put("server.pem", &certificate)?,
+        key: put("server.key", &key)?,
+    })
+}
+
+/// An authority's certificate, one that it has signed, and the key of that one, as PEM.
+fn signed(servers: u16) -> Result<(String, String, String), rcgen::Error> {
+    let mut authority = CertificateParams::default();
+    authority
+        .distinguished_name
+        .push(DnType::CommonName, "authority of a namdb development cluster");
+    authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
+    let names: Vec<String> =
+        (0..servers).map(|number| TlsKeys::server_name(NodeId(number))).collect();
+    let mut own = CertificateParams::new(names)?;
+    own.distinguished_name.push(DnType::CommonName, "servers of a namdb development cluster");
+    own.extended_key_usages =
+        vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+    let key = KeyPair::generate()?;
+    let certificate = own.signed_by(&key, &authority)?;
+    Ok((authority.pem(), certificate.pem(), key.serialize_pem()))
+}

@@ -1,0 +1,145 @@
+//! Clusters whose connections are encrypted: who can prove who it is, is served, and nobody else.
+
+use super::support::{namdb, temporary, text};
+use fabric::tcp::TlsKeys;
+use layout::NodeId;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use std::io::Read;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const BENCH: &str =
+    "bench bank --records 100 --threads 1 --lanes 4 --seconds 0.3 --warm-up 0 --fresh";
+
+/// Encrypted development clusters of one test.
+struct Encrypted {
+    folder: PathBuf,
+}
+
+impl Encrypted {
+    fn up(&self, name: &str, servers: u16) -> PathBuf {
+        let file = self.folder.join(format!("{name}.toml"));
+        let options = format!("--fabric tcp --tls --memory-servers {servers} --memory 64M");
+        let up = namdb(&format!("cluster up --file {} {options}", file.display()));
+        assert_eq!(up.status.code(), Some(0), "{}", text(&up.stderr));
+        assert!(text(&up.stdout).contains("fabric tcp with TLS"), "{}", text(&up.stdout));
+        file
+    }
+
+    /// The cluster's file with other text in place of some of its own.
+    fn changed(&self, file: &Path, changes: &[(&str, &str)]) -> PathBuf {
+        let mut cluster = std::fs::read_to_string(file).expect("it was written");
+        for (from, to) in changes {
+            assert!(cluster.contains(from), "no {from} in {cluster}");
+            cluster = cluster.replace(from, to);
+        }
+        let changed = self.folder.join("changed.toml");
+        std::fs::write(&changed, cluster).expect("room for a file");
+        changed
+    }
+}
+
+impl Drop for Encrypted {
+    fn drop(&mut self) {
+        for name in ["one", "two"] {
+            namdb(&format!("cluster down --file {}/{name}.toml", self.folder.display()));
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// What a client says that is not served.
+fn refused(file: &Path) -> String {
+    let output = namdb(&format!("{BENCH} --cluster {}", file.display()));
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    errors
+}
+
+fn served(file: &Path) {
+    let output = namdb(&format!("{BENCH} --cluster {}", file.display()));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+/// What memory server 0 has said of those that it refused, and where it listens.
+fn told(file: &Path) -> (String, String) {
+    let status = namdb(&format!("status --json - --cluster {}", file.display()));
+    let status: serde_json::Value =
+        serde_json::from_str(&text(&status.stdout)).expect("it is JSON");
+    let address = status["servers"][0]["address"].as_str().expect("an address").to_owned();
+    let cluster = membership::ClusterFile::load(file, &[]).expect("it was written");
+    let log = std::fs::read_to_string(cluster.directory.join("log/memory-0.log"));
+    (log.expect("a log"), address)
+}
+
+/// Speaks TLS, believes the server and shows no certificate.
+fn connect_without_certificate(authority: &Path, address: &str) -> String {
+    let mut roots = rustls::RootCertStore::empty();
+    let authority = CertificateDer::from_pem_file(authority).expect("it is PEM");
+    roots.add(authority).expect("it is a certificate");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .expect("it is supported")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = TlsKeys::server_name(NodeId(0)).try_into().expect("a name");
+    let mut session = rustls::ClientConnection::new(Arc::new(config), name).expect("it fits");
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let read = rustls::Stream::new(&mut session, &mut stream).read(&mut [0; 1]);
+    read.expect_err("it is not served").to_string()
+}
+
+#[test]
+fn strangers_are_refused_with_a_sentence_on_both_sides_and_others_are_served() {
+    let folder = temporary("tls");
+    std::fs::create_dir_all(&folder).expect("room for a folder");
+    let clusters = Encrypted { folder };
+    let (one, two) = (clusters.up("one", 1), clusters.up("two", 2));
+    served(&one);
+
+    let section = std::fs::read_to_string(&one).expect("it was written");
+    let section = &section[section.find("[tls]").expect("it is there")..];
+    let section = &section[..section[1..].find('[').map_or(section.len(), |end| end + 1)];
+    let plain = refused(&clusters.changed(&one, &[(section, "")]));
+    assert!(plain.contains("memory server 0 at 127.0.0.1:"), "{plain}");
+    assert!(plain.contains("the server speaks TLS only"), "{plain}");
+    let (log, address) = told(&one);
+    assert!(
+        log.contains("caller refused") && log.contains("the caller does not speak TLS"),
+        "{log}"
+    );
+
+    let other = refused(&clusters.changed(&one, &[("one.tls/", "two.tls/")]));
+    assert!(other.contains("was not signed by the authority in `tls.ca`"), "{other}");
+    let forged = [
+        ("one.tls/server.pem", "two.tls/server.pem"),
+        ("one.tls/server.key", "two.tls/server.key"),
+    ];
+    let forged = refused(&clusters.changed(&one, &forged));
+    assert!(forged.contains("the server ends the handshake"), "{forged}");
+    assert!(
+        told(&one).0.contains("the caller's certificate was not signed by"),
+        "{}",
+        told(&one).0
+    );
+
+    let nameless = connect_without_certificate(&clusters.folder.join("one.tls/ca.pem"), &address);
+    assert!(nameless.contains("CertificateRequired"), "{nameless}");
+    assert!(told(&one).0.contains("the caller has shown no certificate"), "{}", told(&one).0);
+
+    let lost = refused(&clusters.changed(&one, &[("one.tls/server.key", "one.tls/lost.key")]));
+    assert!(lost.contains("one.tls/lost.key of section `tls` cannot be read"), "{lost}");
+    served(&one);
+    served(&two);
+}
+
+#[test]
+fn shared_memory_has_nothing_to_encrypt() {
+    let up = namdb("cluster up --tls --file /nowhere/namdb.toml");
+    let errors = text(&up.stderr);
+    assert_eq!(up.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("take --fabric tcp with --tls"), "{errors}");
+}

@@ -265,7 +265,9 @@ impl ClusterFile {
             table = setting.apply(&table)?;
         }
         let mut cluster: Self = table.try_into().map_err(in_file)?;
-        cluster.complete(path.parent().unwrap_or(Path::new("")), runtime);
+        // The folder of a file that is named without one is this process's, which has a name, too.
+        let beside = path.parent().filter(|folder| !is_empty_path(folder));
+        cluster.complete(beside.unwrap_or(Path::new(".")), runtime);
         let Some((wrong, sentence)) = validate::problem(&cluster) else { return Ok(cluster) };
         Err(match settings.iter().rev().find(|setting| setting.path == wrong) {
             Some(setting) => ClusterFileError::new(&setting.place, sentence),

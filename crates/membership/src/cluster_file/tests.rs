@@ -108,6 +108,14 @@ fn small_files_have_defaults_and_directories_of_their_own() {
 }
 
 #[test]
+fn paths_of_a_file_without_a_folder_start_where_the_process_is() {
+    let read = ClusterFile::read(Path::new("dev.toml"), WHOLE, [], &[]).expect("it is right");
+    assert_eq!(read.directory, Path::new("./state"));
+    let above = read.directory.parent().expect("it is in a folder");
+    assert!(above.is_dir(), "{}", above.display());
+}
+
+#[test]
 fn what_nobody_could_connect_to_is_refused() {
     let refused_at = |address: &str| {
         let memory = format!("[[memory]]\nlisten = \"{address}\"");

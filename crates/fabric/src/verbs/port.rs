@@ -17,6 +17,7 @@ use crate::patience::Patience;
 use crate::port::Port;
 use crate::remote::{Engine, RemoteEnv};
 use crate::service::{Answer, AnswerRecord, Arrival, CallId, Service, ServiceId};
+use crate::tell;
 use layout::RegionId;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -164,7 +165,10 @@ impl VerbsPort {
                 index += 1;
                 continue;
             }
-            let gone = self.callers.swap_remove(index).line.serial();
+            let gone = self.callers.swap_remove(index);
+            let name = (gone.hello.caller, gone.hello.endpoint);
+            tell::gone(&peer(&gone.control), name, &"it has left, or may not stay");
+            let gone = gone.line.serial();
             let its = self.sendings.iter().filter(|(_, (_, serial))| *serial == gone);
             let tokens: Vec<u32> = its.map(|(token, _)| token).collect();
             for token in tokens {
@@ -232,12 +236,16 @@ impl VerbsPort {
                 answer.extend(ours.encode());
                 Ok((caller, answer))
             }
-            Err(refusal) => Err(refusal.encode()),
+            Err(refusal) => {
+                tell::refused(&peer(&greeting.stream), &refusal);
+                Err(refusal.encode())
+            }
         };
         match answer {
             // The answer is far smaller than the system's buffer, so a caller that cannot take it is gone.
             Ok(((line, hello), answer)) => {
                 if greeting.stream.write_all(&answer).is_ok() {
+                    tell::connected(&peer(&greeting.stream), &hello);
                     self.callers.push(Caller { control: greeting.stream, hello, line });
                     self.shared.set_connection_count(self.callers.len());
                 }
@@ -426,4 +434,9 @@ impl Greeting {
 fn now() -> Instant {
     #[allow(clippy::disallowed_methods, reason = "callers of a network are not part of a run")]
     Instant::now()
+}
+
+/// Where a caller's introduction came from.
+fn peer(stream: &TcpStream) -> String {
+    stream.peer_addr().map_or_else(|_| "a caller that has gone".to_owned(), |peer| peer.to_string())
 }

@@ -133,7 +133,8 @@ impl Shared {
             let shared = self.clone();
             let talk = move || {
                 if let Err(error) = shared.talk(stream) {
-                    tracing::warn!("a conversation about work ended: {error:#}");
+                    // Whoever only asks what is there closes the connection, too.
+                    tracing::debug!("a conversation about work ended: {error:#}");
                 }
                 shared.conversations.fetch_sub(1, Relaxed);
             };

@@ -1,7 +1,7 @@
 //! What servers tell of themselves while they run.
 #![allow(clippy::disallowed_methods, reason = "processes are waited for by the real clock")]
 
-use super::server::Site;
+use super::server::{Server, Site};
 use super::support::{namdb, text};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -71,6 +71,29 @@ fn a_server_of_messages_tells_its_life_as_json() {
 #[test]
 fn a_server_of_shared_memory_tells_its_life_as_json() {
     tells_its_life("shm");
+}
+
+#[test]
+fn a_compute_server_tells_its_life_as_json() {
+    let site = Site::new("life-compute", "tcp", "lease_seconds = 2\n[[compute]]");
+    let _memory = site.server("");
+    let arguments = format!("compute-server --cluster {} --number 0", site.file.display());
+    let log = site.folder.join("compute-events");
+    let mut server = Server::start(&format!("{arguments} --log-format json"), &log);
+    server.wait_for("joined");
+    run_bench(&site);
+    server.wait_for("run ends");
+    server.signal(Signal::TERM);
+    assert!(server.ended().success());
+    let events = server.events();
+    let messages: Vec<&str> = events.iter().filter_map(|event| event["message"].as_str()).collect();
+    let life = ["started", "joined", "run begins", "run ends"];
+    assert_eq!(messages[..4], life, "{}", server.log());
+    assert!(
+        messages[4].starts_with("stopping") && messages[5] == "left the cluster",
+        "{messages:?}"
+    );
+    assert!(events.iter().all(|event| event["server"] == "compute"), "{}", server.log());
 }
 
 #[test]

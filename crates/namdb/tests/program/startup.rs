@@ -42,6 +42,18 @@ fn a_port_in_use() {
 }
 
 #[test]
+fn a_port_in_use_of_a_compute_server() {
+    let site = Site::new("work", "tcp", "[[compute]]");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it has one").to_string();
+    let file = site.file.display();
+    let listen = format!("--set compute.0.listen={address} --log-format json");
+    let output = namdb(&format!("compute-server --cluster {file} --number 0 {listen}"));
+    let place = format!("compute server 0 cannot listen at {address}");
+    says(&text(&output.stderr), &["D11-ports", &place, "in use"]);
+}
+
+#[test]
 fn an_address_of_another_host() {
     let site = Site::new("elsewhere", "tcp", "");
     let words = ["D11-ports", "cannot listen at 192.0.2.1:7400", "Cannot assign"];

@@ -81,6 +81,10 @@ impl Transport for Echo {
     fn next_deadline_ns(&self) -> Option<u64> {
         None
     }
+
+    fn trouble(&self, _node: NodeId) -> Option<String> {
+        None
+    }
 }
 
 fn engine(delay: u32) -> Engine<Echo> {

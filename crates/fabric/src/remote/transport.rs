@@ -71,4 +71,7 @@ pub trait Transport: 'static {
 
     /// When there is something to do even if nothing arrives.
     fn next_deadline_ns(&self) -> Option<u64>;
+
+    /// Where a server was and why there is no connection to it; none if there is one.
+    fn trouble(&self, node: NodeId) -> Option<String>;
 }

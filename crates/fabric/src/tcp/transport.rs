@@ -269,6 +269,11 @@ impl Transport for TcpTransport {
     fn next_deadline_ns(&self) -> Option<u64> {
         self.links.iter().filter_map(|link| link.deadline_ns(&self.config)).min()
     }
+
+    fn trouble(&self, node: NodeId) -> Option<String> {
+        let why = self.lost(node)?;
+        Some(format!("at {}, {why}", self.server(node).address))
+    }
 }
 
 impl std::fmt::Debug for TcpTransport {

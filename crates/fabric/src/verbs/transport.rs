@@ -140,6 +140,10 @@ impl Transport for VerbsTransport {
         let deadline_ns = lock(&self.connections).next_deadline_ns()?;
         Some(deadline_ns.saturating_sub(self.ahead_ns.unwrap_or(0)))
     }
+
+    fn trouble(&self, node: NodeId) -> Option<String> {
+        self.lost(node)
+    }
 }
 
 /// The connections of a process: each thread has its own up to a number, and from there on threads share them.

@@ -311,10 +311,7 @@ impl Report {
         shares: &[Share],
     ) -> Self {
         let mut problems = before.problems;
-        let checks = all_checks(site, workload, run, before.checks, &mut problems);
-        // After the checks: they catch up with the run, and leave a lane that has.
-        let tables = memory(site, workload);
-        let now = kept(tables, &mut problems, "the memory of the tables could not be measured");
+        let (checks, now) = look(site, workload, run, before.checks, &mut problems);
         let process_bytes = host::resident_bytes();
         let facts = site.facts();
         let Span { elapsed, window, .. } = &run.measured;
@@ -478,25 +475,37 @@ fn memory<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Result<TablesR
     })
 }
 
-/// The workload's own checks, and those of every table's and index's structure. Of those before the run,
-/// the ones that hold only there are listed, and the ones that failed.
-fn all_checks<S: Site, W: SiteWorkload<S>>(
+/// Checks the database and measures its memory.
+fn look<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
     run: &Run,
     before: Vec<CheckReport>,
     problems: &mut Vec<String>,
-) -> Vec<CheckReport> {
-    let results = check_workload(site, workload, &run.totals, false);
-    let mut checks = kept(results, problems, "the database could not be checked");
+) -> (Vec<CheckReport>, TablesReport) {
+    let checked = check_workload(site, workload, &run.totals, false);
+    // Each further attempt would wait for the lost server as long as this one did.
+    let is_lost = run.is_unreachable && checked.is_err();
+    let mut checks = kept(checked, problems, "the database could not be checked");
+    add_checks_after_load(&mut checks, before);
+    if is_lost {
+        return (checks, TablesReport::default());
+    }
+    let structure = check_structure(site);
+    checks.extend(kept(structure, problems, "the structures could not be checked"));
+    // After the checks: they catch up with the run, and leave a lane that has.
+    let tables = memory(site, workload);
+    let now = kept(tables, problems, "the memory of the tables could not be measured");
+    (checks, now)
+}
+
+/// Of the checks before the run, those that hold only there are listed, and those that failed.
+fn add_checks_after_load(checks: &mut Vec<CheckReport>, before: Vec<CheckReport>) {
     for check in before {
         if !check.ok || !checks.iter().any(|after| after.name == check.name) {
             checks.push(CheckReport { name: format!("after the load, {}", check.name), ..check });
         }
     }
-    let structure = check_structure(site);
-    checks.extend(kept(structure, problems, "the structures could not be checked"));
-    checks
 }
 
 fn check_workload<S: Site, W: SiteWorkload<S>>(

@@ -10,9 +10,11 @@ use fabric::remote::{Engine, RemoteEnv, Transport};
 use fabric::tcp::ServerAddress;
 use layout::NodeId;
 use membership::{Addresses, ClusterMap};
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::net::ToSocketAddrs;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use txn::{Database, Root};
 
 /// A fabric's way to connect.
@@ -30,6 +32,8 @@ pub struct RemoteSite<C> {
     root: Root,
     facts: Facts,
     endpoints: AtomicU64,
+    /// Servers whose loss was told, so that many threads tell it once.
+    told: Arc<Mutex<BTreeSet<u16>>>,
 }
 
 impl<C: Connect> RemoteSite<C> {
@@ -41,7 +45,8 @@ impl<C: Connect> RemoteSite<C> {
             oracle: place.root.config.oracle,
             lanes_per_thread: lanes,
         };
-        Self { connect, root: place.root.clone(), facts, endpoints: AtomicU64::new(0) }
+        let (root, endpoints, told) = (place.root.clone(), AtomicU64::new(0), Arc::default());
+        Self { connect, root, facts, endpoints, told }
     }
 }
 
@@ -53,8 +58,9 @@ impl<C: Connect> Site for RemoteSite<C> {
         let endpoint = self.endpoints.fetch_add(1, Ordering::Relaxed);
         let engine = Engine::new(self.connect.connect(endpoint)?, Patience::default())?;
         let database = Database::open(engine.endpoint(), &self.root);
-        engine.block_on(database.refresh())?;
-        Ok(RemoteSeat { database, engine })
+        let seat = RemoteSeat { database, engine, told: self.told.clone() };
+        seat.wait(seat.database.refresh())?;
+        Ok(seat)
     }
 
     fn facts(&self) -> Facts {
@@ -66,6 +72,22 @@ impl<C: Connect> Site for RemoteSite<C> {
 pub struct RemoteSeat<T: Transport> {
     database: Database<RemoteEnv<T>>,
     engine: Engine<T>,
+    told: Arc<Mutex<BTreeSet<u16>>>,
+}
+
+impl<T: Transport> RemoteSeat<T> {
+    /// Says which servers have no connection any more, and why.
+    fn tell_losses(&self) {
+        for &node in &self.database.root().servers {
+            let endpoint = self.engine.endpoint();
+            let Some(why) = endpoint.with_transport(|transport| transport.trouble(node)) else {
+                continue;
+            };
+            if self.told.lock().expect("no holder panics").insert(node.0) {
+                output::say(&format!("  memory server {} is lost: {why}", node.0));
+            }
+        }
+    }
 }
 
 impl<T: Transport> Seat for RemoteSeat<T> {
@@ -83,6 +105,7 @@ impl<T: Transport> Seat for RemoteSeat<T> {
 impl<T: Transport> Drop for RemoteSeat<T> {
     /// Lanes of this thread are no longer of use to anybody: their slots are.
     fn drop(&mut self) {
+        self.tell_losses();
         if let Err(error) = self.engine.block_on(self.database.leave(LEAVE_NS)) {
             output::say(&format!("  slots of the vector were not given back: {error}"));
         }

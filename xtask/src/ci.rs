@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
 use crate::generated::{self, LAYOUT, METRICS};
-use crate::{counts, process, soft_roce, tidy};
+use crate::{counts, hosts, process, soft_roce, tidy};
 use test_results::TestResults;
 
 /// Which steps to run; all of them unless told otherwise.
@@ -41,10 +41,11 @@ enum Step {
     Tests,
     Doc,
     SoftRoce,
+    Hosts,
     Counts,
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step::Fmt,
     Step::Clippy,
     Step::Tidy,
@@ -53,6 +54,7 @@ const STEPS: [Step; 9] = [
     Step::Tests,
     Step::Doc,
     Step::SoftRoce,
+    Step::Hosts,
     Step::Counts,
 ];
 
@@ -85,6 +87,7 @@ impl Step {
             Step::Tests => "tests",
             Step::Doc => "doc",
             Step::SoftRoce => "soft-roce",
+            Step::Hosts => "hosts",
             Step::Counts => "counts",
         }
     }
@@ -99,6 +102,7 @@ impl Step {
             Step::Tests => format!("cargo {}", TESTS.join(" ")),
             Step::Doc => format!("RUSTDOCFLAGS='-D warnings' cargo {}", DOC.join(" ")),
             Step::SoftRoce => "cargo xtask soft-roce".to_string(),
+            Step::Hosts => "cargo xtask hosts".to_string(),
             Step::Counts => "cargo xtask counts".to_string(),
         }
     }
@@ -173,6 +177,7 @@ fn run_step(root: &Path, step: Step, results: &mut Option<TestResults>) -> Resul
         }
         Step::Doc => process::run(process::cargo(root, DOC).env("RUSTDOCFLAGS", "-D warnings")),
         Step::SoftRoce => soft_roce::run(root, &soft_roce::Options::tests()),
+        Step::Hosts => hosts::run(root, &hosts::Options::all()),
         Step::Counts => counts::run(root, &counts::Options::default()),
     }
 }
@@ -204,9 +209,23 @@ mod tests {
     fn all_steps_run_in_order_unless_chosen() {
         assert_eq!(
             names(None, None),
-            ["fmt", "clippy", "tidy", "layout", "metrics", "tests", "doc", "soft-roce", "counts"]
+            [
+                "fmt",
+                "clippy",
+                "tidy",
+                "layout",
+                "metrics",
+                "tests",
+                "doc",
+                "soft-roce",
+                "hosts",
+                "counts"
+            ]
         );
         assert_eq!(names(Some(Step::Tidy), None), ["tidy"]);
-        assert_eq!(names(None, Some(Step::Tests)), ["tests", "doc", "soft-roce", "counts"]);
+        assert_eq!(
+            names(None, Some(Step::Tests)),
+            ["tests", "doc", "soft-roce", "hosts", "counts"]
+        );
     }
 }

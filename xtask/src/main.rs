@@ -1,5 +1,5 @@
 //! The workspace's tooling: `cargo xtask ci`, `tidy`, `layout`, `metrics`, `counts`, `profile`,
-//! `mutants`, `soft-roce`.
+//! `mutants`, `soft-roce`, `hosts`.
 //!
 //! It stands outside the layers: no crate of the product is a dependency of it, so it still builds,
 //! and can say what is wrong, when the product does not.
@@ -9,6 +9,7 @@
 mod ci;
 mod counts;
 mod generated;
+mod hosts;
 mod mutants;
 mod process;
 mod profile;
@@ -45,6 +46,8 @@ enum Task {
     Mutants(mutants::Options),
     /// Run our programs over real RDMA verbs in virtual machines that have a Soft-RoCE device
     SoftRoce(soft_roce::Options),
+    /// Run a cluster on several hosts, which are network namespaces, and hurt it
+    Hosts(hosts::Options),
 }
 
 fn main() -> ExitCode {
@@ -69,5 +72,6 @@ fn run(task: &Task) -> anyhow::Result<()> {
         Task::Profile => profile::run(&root),
         Task::Mutants(options) => mutants::run(&root, options),
         Task::SoftRoce(options) => soft_roce::run(&root, options),
+        Task::Hosts(options) => hosts::run(&root, options),
     }
 }

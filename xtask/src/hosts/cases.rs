@@ -1,0 +1,100 @@
+//! What is tried on the hosts. Each case has clusters of its own.
+
+mod cut;
+mod distributed;
+mod killed;
+mod zombie;
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use super::cluster::{Cluster, LEASE_S, Lab};
+use super::network::THIRD_PLACE;
+
+/// Something that happens to a cluster, and what has to come of it.
+pub struct Case {
+    pub name: &'static str,
+    /// A sentence.
+    pub shows: &'static str,
+    pub run: fn(&mut Lab) -> Result<()>,
+}
+
+/// All cases.
+pub const CASES: [Case; 7] = [
+    Case {
+        name: "distributed",
+        shows: "TPC-C with 10 % and with 100 % distributed orders keeps its conditions",
+        run: distributed::run,
+    },
+    Case {
+        name: "compute-host-cut-off",
+        shows: "who is cut off from registry and memory servers stops by itself, the others go on, and it may come back",
+        run: cut::compute_host,
+    },
+    Case {
+        name: "memory-host-blinks",
+        shows: "a memory host that is away for less than its lease costs time and nothing else",
+        run: cut::memory_host_within_lease,
+    },
+    Case {
+        name: "memory-host-cut-off",
+        shows: "a memory host that is away for longer ends the runs with a sentence, and is no member when it is back",
+        run: cut::memory_host_beyond_lease,
+    },
+    Case {
+        name: "memory-server-killed",
+        shows: "everybody is told of a memory server's death, and one that is started again is another",
+        run: killed::memory_server,
+    },
+    Case {
+        name: "compute-server-killed",
+        shows: "what a dead compute server has locked holds no reader up, and writers are told of it",
+        run: killed::compute_server,
+    },
+    Case {
+        name: "zombie",
+        shows: "a compute server that stood still beyond its lease changes nothing when it goes on",
+        run: zombie::run,
+    },
+];
+
+/// How long a server lives without a sign of it.
+const LEASE: Duration = Duration::from_secs(LEASE_S);
+
+/// After its lease, a process may take so long to end.
+const STOP_BOUND: Duration = Duration::from_secs(3);
+/// For a whole benchmark of some seconds, on a host that does other things as well.
+const BENCH_BOUND: Duration = Duration::from_secs(60);
+/// Lists on all memory servers, with many conflicts, at a rate that leaves the judge little to judge.
+const APPEND: &str = "append --lists 12 --threads 1 --lanes 6 --warm-up 0 --rate 250";
+/// Accounts on all memory servers.
+const BANK: &str = "bank --records 500 --threads 1 --lanes 6 --warm-up 0 --rate 500";
+
+/// Has the judge look at what clients saw, in the third place.
+fn judge(cluster: &mut Cluster, name: &str) -> Result<()> {
+    let words = format!("check history {name} --isolation snapshot");
+    let ended = cluster.run(THIRD_PLACE, &words, BENCH_BOUND)?;
+    ensure!(ended.code == Some(0), "the judge says: {}", ended.said);
+    saw("the judge finds nothing wrong in what clients saw");
+    Ok(())
+}
+
+/// What a program has said of its error.
+fn last_sentence(said: &str) -> &str {
+    ["namdb: ", "ERROR "].iter().find_map(|begin| said.rfind(begin)).map_or(said, |at| &said[at..])
+}
+
+/// What a benchmark has said of a memory server that it lost.
+fn loss(said: &str) -> Result<&str> {
+    ensure!(said.contains("A MEMORY SERVER WAS LOST"), "it does not say that it is: {said}");
+    let start =
+        said.find("memory server 1 is lost").with_context(|| format!("not which one: {said}"))?;
+    let end = said[start..].find(" running ").map_or(said.len(), |end| start + end);
+    Ok(&said[start..end])
+}
+
+/// Says what was seen.
+fn saw(sentence: &str) {
+    eprintln!("hosts:   {sentence}");
+}

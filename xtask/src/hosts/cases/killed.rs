@@ -1,0 +1,92 @@
+//! Programs that are killed.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use super::{APPEND, BANK, BENCH_BOUND, LEASE, STOP_BOUND, judge, last_sentence, loss, saw};
+use crate::hosts::clock;
+use crate::hosts::cluster::{JOINED, Lab, identity};
+use crate::hosts::network::{COMPUTE_HOSTS, THIRD_PLACE};
+
+/// The system of a host whose program has died says so itself.
+const TOLD_BOUND: Duration = Duration::from_secs(5);
+/// For a server that is started again: the lease of the one before has to end first.
+const SUCCESSOR_BOUND: Duration = Duration::from_secs(10);
+
+/// A memory server, under two programs that run transactions on it.
+pub fn memory_server(lab: &mut Lab) -> Result<()> {
+    let mut cluster = lab.cluster()?;
+    let history = cluster.path("history.edn");
+    let appends = format!("{APPEND} --seconds 60 --history {}", history.display());
+    let mut append = cluster.bench(COMPUTE_HOSTS[0], &appends)?;
+    let mut bank = cluster.bench(COMPUTE_HOSTS[1], &format!("{BANK} --seconds 60"))?;
+    append.wait_until_running()?;
+    bank.wait_until_running()?;
+    clock::sleep(Duration::from_secs(1));
+    let killed = clock::now();
+    let mut server = cluster.servers.remove(1);
+    server.kill()?;
+    for (name, bench) in [("append", append), ("bank", bank)] {
+        let ended = bench.fail(TOLD_BOUND).context(name)?;
+        let seconds = (ended.at - killed).as_secs_f64();
+        let loss = loss(&ended.said)?;
+        saw(&format!(
+            "{name} ended {seconds:.1} s after the death (bound {TOLD_BOUND:.1?}): {loss}"
+        ));
+    }
+    judge(&mut cluster, "history.edn")?;
+    let mut successor = cluster.start_server(1)?;
+    successor.wait_for(JOINED, SUCCESSOR_BOUND)?;
+    let identities = [identity(&server)?, identity(&successor)?];
+    ensure!(identities[0] != identities[1], "the successor has its predecessor's identity");
+    saw(&format!(
+        "its successor is a member {:.1} s after the death, {} after {}",
+        killed.elapsed().as_secs_f64(),
+        identities[1],
+        identities[0]
+    ));
+    let late = cluster.bench(COMPUTE_HOSTS[0], &format!("{BANK} --seconds 1"))?;
+    let ended = late.fail(BENCH_BOUND)?;
+    ensure!(ended.said.contains("the database is lost with memory server 1"), "{}", ended.said);
+    saw(&format!("who comes now is told: {}", ended.said));
+    Ok(())
+}
+
+/// A compute server in the middle of a benchmark, beside a program that runs transactions of its own.
+pub fn compute_server(lab: &mut Lab) -> Result<()> {
+    let mut cluster = lab.cluster()?;
+    let mut servers = cluster.start_compute_servers()?;
+    let words = format!("{BANK} --seconds 60 --compute-servers 2");
+    let mut bank = cluster.bench(THIRD_PLACE, &words)?;
+    let history = cluster.path("history.edn");
+    let history = format!("--history {} --compute-servers 0", history.display());
+    let mut append = cluster.bench(COMPUTE_HOSTS[1], &format!("{APPEND} --seconds 6 {history}"))?;
+    bank.wait_until_running()?;
+    append.wait_until_running()?;
+    clock::sleep(Duration::from_secs(1));
+    let process = servers[0].process();
+    let killed = clock::now();
+    servers[0].kill()?;
+    let ended = bank.fail(TOLD_BOUND).context("who has given the work")?;
+    saw(&format!(
+        "who has given the work is told {:.1} s after the death (bound {TOLD_BOUND:.1?}): {}",
+        (ended.at - killed).as_secs_f64(),
+        last_sentence(&ended.said)
+    ));
+    ensure!(ended.said.contains("compute server 0 is lost"), "not why: {}", ended.said);
+    let report = append.succeed(BENCH_BOUND).context("who lives on")?;
+    saw(&format!("the other went on: {}", report.summary()?));
+    judge(&mut cluster, "history.edn")?;
+    let gone = clock::wait(LEASE + STOP_BOUND, || {
+        let status = cluster.status().ok()?;
+        let servers = status["servers"].as_array()?;
+        servers.iter().all(|server| server["process"] != process).then_some(())
+    });
+    ensure!(gone.is_some(), "the dead one is a member still");
+    let words = format!("{BANK} --seconds 1 --fresh --compute-servers 1");
+    let report = cluster.bench(THIRD_PLACE, &words)?.succeed(BENCH_BOUND);
+    let report = report.context("who makes the tables anew")?;
+    saw(&format!("its tables were made anew for the one that is left: {}", report.summary()?));
+    Ok(())
+}

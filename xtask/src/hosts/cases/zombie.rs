@@ -1,0 +1,34 @@
+//! Programs that stand still beyond their lease.
+
+use anyhow::{Context, Result, ensure};
+
+use super::{APPEND, BANK, BENCH_BOUND, LEASE, STOP_BOUND, judge, last_sentence, saw};
+use crate::hosts::clock;
+use crate::hosts::cluster::Lab;
+use crate::hosts::network::COMPUTE_HOSTS;
+use crate::hosts::running::Signal;
+
+/// Stops a program that runs transactions until the others take it for dead, and lets it go on.
+pub fn run(lab: &mut Lab) -> Result<()> {
+    let mut cluster = lab.cluster()?;
+    let mut zombie = cluster.bench(COMPUTE_HOSTS[0], &format!("{BANK} --seconds 60"))?;
+    let history = cluster.path("history.edn");
+    let appends = format!("{APPEND} --seconds 12 --history {}", history.display());
+    let mut other = cluster.bench(COMPUTE_HOSTS[1], &appends)?;
+    zombie.wait_until_running()?;
+    other.wait_until_running()?;
+    zombie.running.signal(Signal::Stop)?;
+    clock::sleep(LEASE + STOP_BOUND);
+    let awake = clock::now();
+    zombie.running.signal(Signal::Continue)?;
+    let ended = zombie.fail(STOP_BOUND).context("the zombie")?;
+    saw(&format!(
+        "it ended {:.2} s after it went on (bound {STOP_BOUND:.1?}): {}",
+        (ended.at - awake).as_secs_f64(),
+        last_sentence(&ended.said)
+    ));
+    ensure!(ended.said.contains("lost its lease"), "it does not say why: {}", ended.said);
+    let report = other.succeed(BENCH_BOUND).context("who did not stand still")?;
+    saw(&format!("the other went on: {}", report.summary()?));
+    judge(&mut cluster, "history.edn")
+}

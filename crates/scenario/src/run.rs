@@ -406,6 +406,7 @@ fn sim_config(scenario: &Scenario, seed: u64, options: RunOptions) -> SimConfig 
         event_limit: EVENTS_MAX,
         cores: cluster.cores.get(),
         core_cost_ns: Interval::new(0, cluster.core_cost_ns.get()),
+        restarted_are_strangers: cluster.restarted_are_strangers,
         network: cluster.network.as_ref().map(|network| network.network()),
         ..scenario.hostility.config(seed).named(scenario.name.clone())
     }

@@ -131,6 +131,10 @@ impl Core {
             is_abandoned: false,
         };
         self.calls.calls.insert(number, call);
+        if self.is_refused(group) {
+            self.plan_giving_up(number);
+            return number;
+        }
         for _ in 0..copies {
             self.send_message(number, (from, target), bytes, Happening::Request { call: number });
         }

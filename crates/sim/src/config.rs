@@ -138,6 +138,9 @@ pub struct SimConfig {
     pub core_cost_ns: Interval,
     /// When verbs and calls to a dead node end as unreachable; `None`: never. Default 1 ms.
     pub unreachable_after_ns: Option<u64>,
+    /// Whoever knew a memory server before it was started again is refused for ever, as by another identity and
+    /// another key; else it is refused once, and learns of them by that. Default false.
+    pub restarted_are_strangers: bool,
     /// Faults that happen by chance, by kind. Default none.
     pub faults: BTreeMap<FaultKind, FaultRate>,
     /// Faults that happen for certain. Default none.
@@ -185,6 +188,7 @@ impl Default for SimConfig {
             cores: 0,
             core_cost_ns: Interval::new(0, 0),
             unreachable_after_ns: Some(1_000_000),
+            restarted_are_strangers: false,
             faults: BTreeMap::new(),
             plan: Vec::new(),
             mutants: Vec::new(),

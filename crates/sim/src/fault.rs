@@ -17,6 +17,9 @@ pub enum FaultKind {
     ProcessPause,
     /// A process that was paused wakes up and goes on as if nothing had been. Counted when it posts.
     Zombie,
+    /// The processes of a node are members no more, whether they live or not: what they post from then on is
+    /// refused by all memory servers. Counted per verb and call.
+    Fence,
     /// A process is held at a failure point. Counted per hold.
     Hold,
     /// Messages of one link take longer. Counted per verb and call.
@@ -53,11 +56,12 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// All kinds.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::NodeCrash,
         Self::ProcessKill,
         Self::ProcessPause,
         Self::Zombie,
+        Self::Fence,
         Self::Hold,
         Self::LinkDelay,
         Self::ConnectionLoss,
@@ -83,6 +87,7 @@ impl FaultKind {
             Self::ProcessKill => "process-kill",
             Self::ProcessPause => "process-pause",
             Self::Zombie => "zombie",
+            Self::Fence => "fence",
             Self::Hold => "hold",
             Self::LinkDelay => "link-delay",
             Self::ConnectionLoss => "connection-loss",
@@ -122,6 +127,7 @@ impl FaultKind {
         !matches!(
             self,
             Self::Zombie
+                | Self::Fence
                 | Self::Hold
                 | Self::DuplicateCall
                 | Self::RestartWithMemory
@@ -130,17 +136,9 @@ impl FaultKind {
         )
     }
 
-    /// Whether a database needs code to recover from it: dead owners hold locks, memory is gone, keys are
-    /// stale.
+    /// Whether a database needs code to recover from it: dead owners hold locks, memory is to be found again.
     pub const fn needs_recovery(self) -> bool {
-        matches!(
-            self,
-            Self::NodeCrash
-                | Self::ProcessKill
-                | Self::RestartWithMemory
-                | Self::RestartWithoutMemory
-                | Self::StaleKey
-        )
+        matches!(self, Self::NodeCrash | Self::ProcessKill | Self::RestartWithMemory)
     }
 }
 
@@ -181,6 +179,11 @@ pub enum Fault {
         node: NodeId,
         /// For how long.
         lasts_ns: u64,
+    },
+    /// [`FaultKind::Fence`] for all processes that are on a node now; those that start there later are others.
+    Fence {
+        /// Who is a member no more.
+        node: NodeId,
     },
     /// [`FaultKind::LinkDelay`].
     LinkDelay {
@@ -279,6 +282,7 @@ impl Fault {
             Self::Restart { memory: Memory::Kept, .. } => FaultKind::RestartWithMemory,
             Self::Restart { memory: Memory::Lost, .. } => FaultKind::RestartWithoutMemory,
             Self::Pause { .. } | Self::PauseArriving { .. } => FaultKind::ProcessPause,
+            Self::Fence { .. } => FaultKind::Fence,
             Self::LinkDelay { .. } => FaultKind::LinkDelay,
             Self::ConnectionLoss { .. } => FaultKind::ConnectionLoss,
             Self::OneWayPartition { .. } => FaultKind::OneWayPartition,

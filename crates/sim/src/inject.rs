@@ -180,6 +180,7 @@ impl Core {
             }
             Fault::Restart { node, memory } => self.restart_node(node, memory),
             Fault::Pause { node, lasts_ns } => self.pause_node(node, lasts_ns),
+            Fault::Fence { node } => self.fence_node(node),
             Fault::LinkDelay { from, to, delay_ns, lasts_ns } => {
                 self.links.delay(from, to, delay_ns, until(lasts_ns));
             }

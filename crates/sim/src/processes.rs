@@ -55,6 +55,8 @@ pub(crate) struct Group {
     held: Vec<TaskId>,
     /// It was paused and has posted nothing since.
     was_paused: bool,
+    /// Memory servers carry out nothing of what it posts.
+    pub(crate) is_fenced: bool,
     /// Lives of other nodes that it knows: it was told that the keys of the earlier ones are stale.
     known_lives: Vec<KnownLife>,
 }
@@ -76,6 +78,7 @@ impl Group {
             pauses: 0,
             held: Vec::new(),
             was_paused: false,
+            is_fenced: false,
             known_lives: Vec::new(),
         }
     }
@@ -178,7 +181,8 @@ impl Core {
     }
 
     /// Whether `group` has the keys of an earlier life of `node` in this batch. It learns so by being refused
-    /// once, with all verbs of the batch to that node: none takes effect without those before it.
+    /// once, with all verbs of the batch to that node: none takes effect without those before it. Where a
+    /// server that was started again is a stranger, it is refused ever after.
     pub(crate) fn has_stale_key(&mut self, group: u32, node: NodeId, batch: u32) -> bool {
         let life = self.nodes[usize::from(node.0)].life;
         let known = &mut self.groups[group as usize].known_lives;
@@ -187,8 +191,11 @@ impl Core {
             known.push(KnownLife { node, life: 0, refused: 0 });
         }
         let known = known.iter_mut().find(|known| known.node == node).expect("it is there");
-        if std::mem::replace(&mut known.life, life) != life {
+        if known.life != life {
             known.refused = batch;
+            if !self.config.restarted_are_strangers {
+                known.life = life;
+            }
         }
         known.refused == batch
     }
@@ -207,6 +214,24 @@ impl Core {
         if lasts_ns != u64::MAX {
             self.queue.push(self.now_ns + lasts_ns, Happening::Resume { group, pause });
         }
+    }
+
+    /// The processes of a node are members no more.
+    pub(crate) fn fence_node(&mut self, node: NodeId) {
+        for group in self.groups.iter_mut().filter(|group| group.node == node) {
+            group.is_fenced = true;
+        }
+        self.trace.event(self.now_ns, "fenced node", u64::from(node.0));
+    }
+
+    /// Whether what `group` posts is refused, because it is a member no more.
+    #[inline]
+    pub(crate) fn is_refused(&mut self, group: u32) -> bool {
+        let is_fenced = self.groups[group as usize].is_fenced;
+        if is_fenced {
+            self.injector.count(FaultKind::Fence);
+        }
+        is_fenced
     }
 
     pub(crate) fn pause_node(&mut self, node: NodeId, lasts_ns: u64) {

@@ -151,7 +151,7 @@ impl Core {
     /// How a verb of `flight` gets to `node`, if it does.
     #[inline]
     fn way_of_verb(&mut self, flight: &Flight, node: NodeId) -> Option<Way> {
-        if self.memory_is_dead(node) {
+        if self.memory_is_dead(node) || self.is_refused(flight.group) {
             return None;
         }
         if self.lives > 0 && self.has_stale_key(flight.group, node, flight.number) {

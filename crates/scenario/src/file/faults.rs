@@ -232,6 +232,7 @@ impl PlannedEntry {
             FaultKind::ProcessKill => Fault::KillArriving,
             FaultKind::ProcessPause if is_arrival => Fault::PauseArriving { lasts_ns },
             FaultKind::ProcessPause => Fault::Pause { node: self.node()?, lasts_ns },
+            FaultKind::Fence => Fault::Fence { node: self.node()? },
             FaultKind::Hold => Fault::HoldArriving { lasts_ns },
             FaultKind::LinkDelay => {
                 let [low, high] = self.needed(self.delay_ns, "delay_ns", "[1000, 50_000]")?;
@@ -314,7 +315,9 @@ impl PlannedEntry {
         }
         let lasting = |lasts_ns: u64| (lasts_ns != FOR_EVER_NS).then_some(lasts_ns);
         match &planned.fault {
-            Fault::Crash { node } | Fault::Restart { node, .. } => entry.node = Some(node.0),
+            Fault::Crash { node } | Fault::Restart { node, .. } | Fault::Fence { node } => {
+                entry.node = Some(node.0);
+            }
             Fault::Pause { node, lasts_ns } | Fault::MemoryFull { node, lasts_ns } => {
                 (entry.node, entry.lasts_ns) = (Some(node.0), lasting(*lasts_ns));
             }
@@ -378,6 +381,7 @@ mod tests {
             (moment(), Fault::Restart { node, memory: Memory::Kept }),
             (moment(), Fault::Restart { node, memory: Memory::Lost }),
             (moment(), Fault::Pause { node, lasts_ns }),
+            (moment(), Fault::Fence { node }),
             (moment(), Fault::LinkDelay { from, to, delay_ns, lasts_ns }),
             (moment(), Fault::ConnectionLoss { from, to }),
             (moment(), Fault::OneWayPartition { from, to, lasts_ns: FOR_EVER_NS }),

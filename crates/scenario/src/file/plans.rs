@@ -23,6 +23,10 @@ pub struct ClusterPlan {
     /// Whether memory is coherent with the processors that see it.
     #[serde(default = "either")]
     pub coherent: Choice<bool>,
+    /// Whoever knew a memory server before it was started again is refused for ever, as it is where servers have
+    /// identities; else it learns of the new one by being refused once.
+    #[serde(default)]
+    pub restarted_are_strangers: bool,
     /// Cores of each node, which its processes and services share; 0 is as many as tasks.
     #[serde(default = "no_cores")]
     pub cores: Choice<u16>,

@@ -3,7 +3,7 @@
 //! Double collect: the vector is read until two reads agree, the second posted after the first had
 //! completed. Counters only rise, so a vector read twice stood still in between, and any two such
 //! vectors are comparable. We deviate from the paper, whose single read can be stretched around another:
-//! a long fork.
+//! a long fork. Where servers carry out one batch after the other, a read is of one moment and the second is left out.
 //!
 //! Frozen: whoever needs a newer vector takes the try-lock, reads the vector once and writes it, numbered,
 //! to the ring. One freezes after another, so frozen vectors are comparable; and since every transaction's
@@ -81,6 +81,12 @@ impl<E: Env> LaneInner<E> {
                 first = batch.read(oracle, VECTOR + slot_count);
                 self.execute().await.map_err(|_| Abort::Unreachable)?;
                 continue;
+            }
+            if E::SERIAL {
+                let batch = self.batch.as_ref().expect("the batch came back");
+                let header = batch.words(first);
+                self.snapshot.set(&header[VECTOR as usize..], header[CLOCK as usize].max(1));
+                return Ok(header[EPOCH as usize]);
             }
             batch.clear_verbs();
             let second = batch.read(oracle, first.words);

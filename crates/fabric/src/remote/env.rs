@@ -63,6 +63,7 @@ impl<T: Transport> RemoteEnv<T> {
 impl<T: Transport> Fabric for RemoteEnv<T> {
     const IMMEDIATE: bool = false;
     const COHERENT: bool = T::COHERENT;
+    const SERIAL: bool = T::SERIAL;
 
     async fn execute(&self, batch: Batch) -> Result<Batch, FabricError> {
         self.0.counters.count_batch(&batch);

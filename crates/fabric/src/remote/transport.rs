@@ -43,6 +43,8 @@ pub enum Outcome {
 pub trait Transport: 'static {
     /// Whether all memory is coherent with the processors that see it.
     const COHERENT: bool;
+    /// As in [`crate::env::Fabric`]. A batch that is too long for one message is none of these.
+    const SERIAL: bool = false;
 
     /// Who keeps which region.
     fn addresses(&self) -> &AddressMap;

@@ -210,6 +210,7 @@ fn only_region(batch: &Batch) -> Option<usize> {
 
 impl Transport for TcpTransport {
     const COHERENT: bool = true;
+    const SERIAL: bool = true;
 
     fn addresses(&self) -> &AddressMap {
         &self.addresses

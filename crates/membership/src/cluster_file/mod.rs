@@ -50,7 +50,8 @@ pub struct ClusterFile {
     /// for so long for one that runs.
     #[serde(default = "default_transaction_time_ms")]
     pub transaction_time_ms: u64,
-    /// How snapshots are taken. Default `frozen`, which costs one round trip; `double-collect` costs two.
+    /// How snapshots are taken. Default `double-collect`: two round trips, over `tcp` one. `frozen` costs one where
+    /// many others freeze vectors, and up to five for a process that is alone, which has to freeze its own.
     #[serde(default)]
     pub oracle: OracleKind,
     /// Where servers find each other.
@@ -95,9 +96,9 @@ pub enum FabricKind {
 #[serde(rename_all = "kebab-case")]
 pub enum OracleKind {
     /// Read numbered vectors that are frozen one after another.
-    #[default]
     Frozen,
-    /// Read the vector until two reads agree.
+    /// Read the vector until two reads agree; one is enough where servers carry out batches one after the other.
+    #[default]
     DoubleCollect,
 }
 
@@ -311,11 +312,7 @@ impl ClusterFile {
             directory: PathBuf::new(),
             lease_seconds: default_lease_seconds(),
             transaction_time_ms: default_transaction_time_ms(),
-            // One host, few lanes: two round trips through its caches are cheaper than a vector to freeze.
-            oracle: match fabric {
-                FabricKind::Shm => OracleKind::DoubleCollect,
-                FabricKind::Tcp | FabricKind::Verbs => OracleKind::Frozen,
-            },
+            oracle: OracleKind::default(),
             registry: RegistrySettings::default(),
             tls: None,
             verbs: VerbsSettings::default(),

@@ -98,7 +98,7 @@ fn small_files_have_defaults_and_directories_of_their_own() {
     let cluster = read(SMALL, &[("XDG_RUNTIME_DIR", "/run/user/7")], &[]).expect("it is right");
     assert_eq!(cluster.directory, Path::new("/run/user/7/namdb/dev-4f1c0a9be2d37788"));
     assert_eq!(cluster.fabric, FabricKind::Shm);
-    assert_eq!(cluster.oracle, OracleKind::Frozen);
+    assert_eq!(cluster.oracle, OracleKind::DoubleCollect);
     assert_eq!(cluster.registry, RegistrySettings::default());
     assert_eq!(cluster.verbs, VerbsSettings::default());
     assert_eq!((cluster.lease_seconds, cluster.transaction_time_ms), (10, 10_000));

@@ -4,6 +4,9 @@ use crate::verb::{SlotGeometry, SlotRead, Verb};
 use layout::GlobalPtr;
 use layout::row::{Cover, LINK};
 
+/// Writes of memory that nobody sees are put together up to so many words: 64 KiB.
+const UNSEEN_WORDS_MAX: u32 = 8192;
+
 /// Words an arena has at least once it is used; it grows when a transaction needs more, and never shrinks.
 const ARENA_WORDS_MIN: usize = 1024;
 /// Most words of an arena (2 GiB): offsets are 32 bits wide.
@@ -179,12 +182,13 @@ impl Batch {
     }
 
     /// As [`Self::write`], to memory that nobody sees yet. Such writes need no order among themselves: one that goes
-    /// on where the last one ended becomes part of it.
+    /// on where the last one ended becomes part of it, up to a length that every fabric sends at once.
     #[inline]
     pub fn write_unseen(&mut self, to: GlobalPtr, span: Span) {
         if let Some(Verb::Write { to: last, at, words }) = self.0.verbs.last_mut()
             && last.add_words(u64::from(*words)) == to
             && *at + *words == span.at
+            && *words + span.words <= UNSEEN_WORDS_MAX
         {
             *words += span.words;
             self.0.bytes += u64::from(span.words) * layout::WORD_BYTES;

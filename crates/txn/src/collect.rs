@@ -207,6 +207,8 @@ impl<E: Env> LaneInner<E> {
         self.statistics.upkeep_round_trips += cost.round_trips;
         self.statistics.upkeep_verbs += cost.verbs;
         self.statistics.upkeep_bytes += cost.bytes;
+        self.statistics.upkeep_calls += cost.calls;
+        self.statistics.upkeep_messages += cost.messages;
     }
 
     /// Changes of the catalog need not wait for this lane any more.

@@ -36,6 +36,10 @@ pub struct LaneStatistics {
     pub upkeep_verbs: u64,
     /// Bytes of collection and growth.
     pub upkeep_bytes: u64,
+    /// Calls among the verbs of collection and growth.
+    pub upkeep_calls: u64,
+    /// Messages of collection and growth, where verbs travel in messages.
+    pub upkeep_messages: u64,
     /// Buckets split.
     pub buckets_split: u64,
 }

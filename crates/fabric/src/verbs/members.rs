@@ -24,15 +24,11 @@ struct Member {
 }
 
 impl Members {
-    /// Adds a thread that sleeps by `bell`, and says its place.
+    /// Adds a thread that sleeps by `bell`, and says its place. A place is not given away again: what its thread has
+    /// left under way would end for the next one.
     pub(super) fn join(&mut self, bell: Arc<Bell>) -> u32 {
-        let member = Some(Member { ended: Vec::new(), bell });
-        let place = self.0.iter().position(Option::is_none).unwrap_or(self.0.len());
-        match self.0.get_mut(place) {
-            Some(free) => *free = member,
-            None => self.0.push(member),
-        }
-        place as u32
+        self.0.push(Some(Member { ended: Vec::new(), bell }));
+        (self.0.len() - 1) as u32
     }
 
     /// A thread is gone. What it has under way ends for nobody.
@@ -66,5 +62,25 @@ impl Members {
     pub(super) fn take(&mut self, place: u32, empty: &mut Vec<(Ticket, Outcome)>) {
         let member = self.0[place as usize].as_mut().expect("it has not left");
         std::mem::swap(&mut member.ended, empty);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::CallError;
+    use layout::NodeId;
+
+    #[test]
+    fn what_a_thread_has_left_under_way_ends_for_nobody_else() {
+        let mut members = Members::default();
+        let bell = || Arc::new(Bell::new().expect("a descriptor"));
+        let ticket = Ticket(3);
+        let gone = members.join(bell());
+        members.leave(gone);
+        let next = members.join(bell());
+        let outcome = Outcome::Call(Err(CallError::Unreachable(NodeId(0))));
+        members.end(Owner { member: gone, ticket }, outcome);
+        assert!(!members.has_ended(next) && members.count() == 1);
     }
 }

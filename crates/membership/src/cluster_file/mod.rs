@@ -50,8 +50,9 @@ pub struct ClusterFile {
     /// for so long for one that runs.
     #[serde(default = "default_transaction_time_ms")]
     pub transaction_time_ms: u64,
-    /// How snapshots are taken. Default `double-collect`: two round trips, over `tcp` one. `frozen` costs one where
-    /// many others freeze vectors, and up to five for a process that is alone, which has to freeze its own.
+    /// How snapshots are taken. Default over `verbs` `frozen`, which costs one round trip where many others freeze
+    /// vectors, and up to five for a process that is alone and has to freeze its own. Default else `double-collect`:
+    /// two round trips through caches, one by messages.
     #[serde(default)]
     pub oracle: OracleKind,
     /// Where servers find each other.
@@ -265,7 +266,11 @@ impl ClusterFile {
         for setting in &settings {
             table = setting.apply(&table)?;
         }
+        let has_oracle = table.contains_key("oracle");
         let mut cluster: Self = table.try_into().map_err(in_file)?;
+        if !has_oracle {
+            cluster.oracle = OracleKind::suited_to(cluster.fabric);
+        }
         // The folder of a file that is named without one is this process's, which has a name, too.
         let beside = path.parent().filter(|folder| !is_empty_path(folder));
         cluster.complete(beside.unwrap_or(Path::new(".")), runtime);
@@ -312,7 +317,7 @@ impl ClusterFile {
             directory: PathBuf::new(),
             lease_seconds: default_lease_seconds(),
             transaction_time_ms: default_transaction_time_ms(),
-            oracle: OracleKind::default(),
+            oracle: OracleKind::suited_to(fabric),
             registry: RegistrySettings::default(),
             tls: None,
             verbs: VerbsSettings::default(),
@@ -364,6 +369,17 @@ impl TryFrom<String> for ClusterId {
 impl From<ClusterId> for String {
     fn from(id: ClusterId) -> String {
         id.to_string()
+    }
+}
+
+impl OracleKind {
+    /// What a cluster does unless told otherwise. Two reads of the vector hardly ever agree where many commits are
+    /// published within a round trip of a network; where they travel in messages one read is enough.
+    fn suited_to(fabric: FabricKind) -> Self {
+        match fabric {
+            FabricKind::Shm | FabricKind::Tcp => Self::DoubleCollect,
+            FabricKind::Verbs => Self::Frozen,
+        }
     }
 }
 

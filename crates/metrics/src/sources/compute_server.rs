@@ -208,7 +208,8 @@ impl Handed {
             verbs: statistics.upkeep_verbs,
             bytes: statistics.upkeep_bytes,
             round_trips: statistics.upkeep_round_trips,
-            ..Counts::default()
+            calls: statistics.upkeep_calls,
+            messages: statistics.upkeep_messages,
         };
         self.snapshot_lag = self.snapshot_lag.max(*snapshot_lag);
     }

@@ -65,7 +65,7 @@ impl Crew {
 
     /// Whether all of them note times by this clock.
     pub fn has_clock(&self, name: &str) -> bool {
-        self.ready.iter().all(|ready| ready.clock == name)
+        !name.is_empty() && self.ready.iter().all(|ready| ready.clock == name)
     }
 
     /// Has them run `arguments`, and tells what came of it, by compute server.
@@ -81,7 +81,12 @@ impl Crew {
         let (threads_of, lanes_of): (Vec<u32>, Vec<u32>) = self
             .ready
             .iter()
-            .map(|ready| (threads.unwrap_or(ready.threads), lanes.unwrap_or(ready.lanes)))
+            .map(|ready| {
+                (
+                    threads.unwrap_or(ready.threads),
+                    lanes.unwrap_or(ready.lanes).min(ready.lanes_max),
+                )
+            })
             .unzip();
         let greeted = greet_all(&self.members, self.cluster)?;
         let mut hands = Hands(greeted.into_iter().map(|(hand, _)| hand).collect());
@@ -190,7 +195,8 @@ impl Hand {
                 Some(Answer::Standing(standing)) => self.standing = Some(standing),
                 Some(Answer::Done(done)) => self.done = Some(*done),
                 Some(Answer::Failed(why)) => return Err(anyhow!("compute server {number}: {why}")),
-                Some(Answer::Ready(_) | Answer::Refused(_)) => bail!("it says what was not asked"),
+                Some(Answer::Refused(why)) => bail!("compute server {number}: {why}"),
+                Some(Answer::Ready(_)) => bail!("it says what was not asked"),
                 None => break,
             }
             self.heard = Moment::now();

@@ -175,9 +175,6 @@ pub fn run<S: Site, W: SiteWorkload<S>>(
         is_out_of_memory: AtomicBool::new(false),
         is_unreachable: AtomicBool::new(false),
     };
-    if plan.part != Part::WHOLE {
-        workload.take_part(plan.part.number, plan.part.of);
-    }
     let seat = site.seat()?;
     let kind_count = workload.transaction_types().len();
     let mut conductor = Conductor::new(&seat, plan, &control, kind_count);

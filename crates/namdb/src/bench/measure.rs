@@ -70,7 +70,8 @@ impl Reading {
             verbs: statistics.upkeep_verbs,
             bytes: statistics.upkeep_bytes,
             round_trips: statistics.upkeep_round_trips,
-            ..Counts::default()
+            calls: statistics.upkeep_calls,
+            messages: statistics.upkeep_messages,
         };
         Self { counts, upkeep, snapshot_round_trips: statistics.snapshot_round_trips }
     }
@@ -139,6 +140,8 @@ pub fn add_statistics(sum: &mut LaneStatistics, before: &LaneStatistics, after: 
     difference.upkeep_round_trips -= before.upkeep_round_trips;
     difference.upkeep_verbs -= before.upkeep_verbs;
     difference.upkeep_bytes -= before.upkeep_bytes;
+    difference.upkeep_calls -= before.upkeep_calls;
+    difference.upkeep_messages -= before.upkeep_messages;
     difference.buckets_split -= before.buckets_split;
     merge_statistics(sum, &difference);
 }
@@ -161,6 +164,8 @@ fn merge_statistics(sum: &mut LaneStatistics, more: &LaneStatistics) {
     sum.upkeep_round_trips += more.upkeep_round_trips;
     sum.upkeep_verbs += more.upkeep_verbs;
     sum.upkeep_bytes += more.upkeep_bytes;
+    sum.upkeep_calls += more.upkeep_calls;
+    sum.upkeep_messages += more.upkeep_messages;
     sum.buckets_split += more.buckets_split;
 }
 
@@ -176,12 +181,14 @@ mod tests {
     #[test]
     fn upkeep_is_not_the_transactions_and_windows_add_up() {
         let before = Reading::default();
-        let counts = Counts { verbs: 10, bytes: 1000, round_trips: 5, calls: 0, messages: 0 };
+        let counts = Counts { verbs: 10, bytes: 1000, round_trips: 5, calls: 2, messages: 8 };
         let statistics = LaneStatistics {
             snapshot_round_trips: 2,
             upkeep_verbs: 3,
             upkeep_bytes: 100,
             upkeep_round_trips: 1,
+            upkeep_calls: 2,
+            upkeep_messages: 3,
             ..LaneStatistics::default()
         };
         let after = Reading::new(counts, &statistics);
@@ -189,7 +196,7 @@ mod tests {
         first.add(&finished(1, TransactionResult::Committed), 5000, &before, &after);
         assert_eq!(
             first.kinds[1].counts,
-            Counts { verbs: 7, bytes: 900, round_trips: 4, calls: 0, messages: 0 }
+            Counts { verbs: 7, bytes: 900, round_trips: 4, calls: 0, messages: 5 }
         );
         let mut second = Window::new(2);
         second.add(&finished(1, TransactionResult::RolledBack), 7000, &before, &after);

@@ -86,6 +86,8 @@ pub struct Ready {
     pub threads: u32,
     /// Lanes of each.
     pub lanes: u32,
+    /// Most lanes that have a use: one where verbs take no time.
+    pub lanes_max: u32,
     /// Which clock it notes times by: that of its host since it started.
     pub clock: String,
 }

@@ -173,19 +173,25 @@ impl Job for Deliver<'_> {
     type Output = Result<Verdict>;
 
     fn run<W: AnyWorkload>(self, workload: W, parameters: Parameters) -> Result<Result<Verdict>> {
-        let report = match self.abroad {
-            None => self.measure.run(workload, parameters)?,
-            Some(Abroad { arguments, place, crew, threads }) => {
-                let (measure, lanes) = (&self.measure, arguments.lanes.unwrap_or(LANES));
-                let run = RunAbroad { measure, arguments, crew, threads, parameters };
-                let report = abroad::run(&place, lanes, &workload, run)?;
-                place.leave()?;
-                report
-            }
+        let Some(Abroad { arguments, place, crew, threads }) = self.abroad else {
+            return Ok(deliver(&self.measure.run(workload, parameters)?, self.json));
         };
-        let delivered = json::deliver(&report, self.json, &table::draw(&report));
-        Ok(delivered.map(|()| report.verdict()))
+        let (measure, lanes) = (&self.measure, arguments.lanes.unwrap_or(LANES));
+        let run = RunAbroad { measure, arguments, crew, threads, parameters };
+        let report = abroad::run(&place, lanes, &workload, run);
+        let delivered = report.map(|report| deliver(&report, self.json));
+        // The report is told by now, or will not be for a better reason.
+        if let Err(error) = place.leave() {
+            output::say(&format!("namdb: the cluster was not left in order: {error:#}"));
+        }
+        delivered
     }
+}
+
+/// Tells the report.
+fn deliver(report: &Report, json: Option<&Path>) -> Result<Verdict> {
+    json::deliver(report, json, &table::draw(report))?;
+    Ok(report.verdict())
 }
 
 /// Drops old tables, loads, runs, checks.
@@ -204,17 +210,19 @@ impl<W> Errand<W> for RunAbroad<'_> {
     where
         W: SiteWorkload<S>,
     {
-        if self.arguments.fresh {
-            drop_tables(site, workload)?;
-        }
-        let Some(crew) = self.crew else {
-            return self.measure.run_at(site, workload, self.parameters);
-        };
+        let crew = self.crew.as_ref();
         ensure!(
-            workload.name() != "append" || crew.has_clock(&host::clock_name()),
+            workload.name() != "append"
+                || crew.is_none_or(|crew| crew.has_clock(&host::clock_name())),
             "list-append is judged by times, which the hosts of these compute servers count from different moments; \
              let it run on compute servers of this host, or with --compute-servers 0"
         );
+        if self.arguments.fresh {
+            drop_tables(site, workload)?;
+        }
+        let Some(crew) = crew else {
+            return self.measure.run_at(site, workload, self.parameters);
+        };
         let (threads, lanes) = (self.measure.world.threads, self.arguments.lanes);
         self.measure.run_by(site, workload, self.parameters, self.threads, |stop, watcher| {
             crew.run(&ordered_arguments(), threads, lanes, stop, watcher)
@@ -285,6 +293,7 @@ impl<W> Errand<W> for RunPart<'_> {
     where
         W: SiteWorkload<S>,
     {
+        workload.take_part(self.plan.part.number, self.plan.part.of);
         let run = driver::run(site, workload, &self.plan, self.stop, self.watcher)?;
         Ok(Done { run: RunRecord::of(&run), testimony: workload.testimony() })
     }

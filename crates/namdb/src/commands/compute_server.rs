@@ -5,6 +5,7 @@ use super::memory_server::ClusterArguments;
 use super::{catch_interrupts_with, interruption};
 use crate::Verdict;
 use crate::servers::compute::ComputeServer;
+use crate::servers::die_of_panics;
 use crate::servers::log::{self, LogArguments};
 use anyhow::Result;
 use clap::Args;
@@ -34,6 +35,7 @@ pub struct ComputeServerArguments {
 
 /// Runs the server until it is told to end.
 pub fn run(arguments: &ComputeServerArguments) -> Result<Verdict> {
+    die_of_panics();
     let cluster = ClusterFile::load(&arguments.cluster.cluster, &arguments.cluster.set)?;
     log::start(&arguments.log, "compute", arguments.number, &cluster.name);
     catch_interrupts_with(|| tracing::info!("stopping; a second signal ends it at once"))?;

@@ -2,6 +2,7 @@
 
 use super::{catch_interrupts_with, interruption};
 use crate::Verdict;
+use crate::servers::die_of_panics;
 use crate::servers::log::{self, LogArguments};
 use crate::servers::memory::MemoryServer;
 use anyhow::Result;
@@ -51,6 +52,7 @@ pub fn parse_setting(text: &str) -> Result<(String, String), String> {
 
 /// Runs the server until it is told to end.
 pub fn run(arguments: &MemoryServerArguments) -> Result<Verdict> {
+    die_of_panics();
     let cluster = ClusterFile::load(&arguments.cluster.cluster, &arguments.cluster.set)?;
     log::start(&arguments.log, "memory", arguments.number, &cluster.name);
     catch_interrupts_with(|| tracing::info!("stopping; a second signal ends it at once"))?;

@@ -6,7 +6,7 @@ use crate::bench::driver::{Standing, Watcher};
 use crate::bench::order::{Answer, Done, Line, Order, REQUEST_BYTES_MAX, Ready, Request};
 use crate::bench::telling::Telling;
 use anyhow::{Context, Result, ensure};
-use membership::{Addresses, ClusterFile, ComputeSettings, Member};
+use membership::{Addresses, ClusterFile, ComputeSettings, FabricKind, Member};
 use metrics::Endpoint;
 use namdb::host::{Moment, sleep_ms, spawn};
 use std::net::{TcpListener, TcpStream};
@@ -22,6 +22,8 @@ const GREETING_TIME: Duration = Duration::from_secs(10);
 const CONVERSATIONS_MAX: u64 = 8;
 /// Between two times that a run tells where it stands.
 const STANDING_S: f64 = 0.2;
+/// Most lanes of a thread.
+const LANES_MAX: u32 = 64;
 /// How long a run may take to end when the server does.
 const END_S: f64 = 10.0;
 
@@ -152,25 +154,26 @@ impl Shared {
         let place = &self.surroundings.place;
         let is_meant =
             greeting.cluster == place.cluster.id.0 && greeting.server == place.identity();
+        if !is_meant {
+            return line.say(&refused("this is another server than the one you look for"));
+        }
+        if greeting.program != PROGRAM {
+            let why = format!("this is namdb {PROGRAM}, you are {}", greeting.program);
+            return line.say(&refused(&why));
+        }
+        let ComputeSettings { threads, lanes, .. } = self.settings;
+        let lanes_max = if place.cluster.fabric == FabricKind::Shm { 1 } else { LANES_MAX };
+        let clock = namdb::host::clock_name();
+        line.say(&Answer::Ready(Ready { threads, lanes, lanes_max, clock }))?;
+        // Whoever only wants to know what there is has heard it.
+        let Ok(Some(Request::Order(order))) = line.hear(GREETING_TIME) else { return Ok(()) };
         let busy = match self.busy.try_lock() {
-            _ if !is_meant => {
-                return line.say(&refused("this is another server than the one you look for"));
-            }
-            _ if greeting.program != PROGRAM => {
-                return line.say(&refused(&format!(
-                    "this is namdb {PROGRAM}, you are {}",
-                    greeting.program
-                )));
-            }
+            Ok(busy) => busy,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
                 return line.say(&refused("it is at work for somebody else"));
             }
-            Ok(busy) => busy,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         };
-        let ComputeSettings { threads, lanes, .. } = self.settings;
-        line.say(&Answer::Ready(Ready { threads, lanes, clock: namdb::host::clock_name() }))?;
-        let Some(Request::Order(order)) = line.hear(GREETING_TIME)? else { return Ok(()) };
         let told = self.carry_out(&order, &mut line);
         drop(busy);
         line.say(&told)
@@ -228,8 +231,9 @@ impl Watcher for Reporter<'_> {
 /// Refuses an order that cannot be meant.
 fn is_sound(order: &Order) -> Result<()> {
     let Order { threads, lanes, threads_in_all, part, .. } = order;
-    let sound =
-        (1..=1024).contains(threads) && (1..=64).contains(lanes) && threads_in_all >= threads;
+    let sound = (1..=1024).contains(threads)
+        && (1..=LANES_MAX).contains(lanes)
+        && threads_in_all >= threads;
     ensure!(sound && part.number < part.of, "the order asks for what no server has: {order:?}");
     Ok(())
 }

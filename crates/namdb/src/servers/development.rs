@@ -141,8 +141,10 @@ pub fn stop(file: &Path) -> Result<usize> {
     let cluster = ClusterFile::load(file, &[])?;
     let registry = Registry::open(&cluster)?;
     let map = registry.map()?;
-    let servers: Vec<Pid> =
-        map.members.iter().filter_map(|member| Pid::from_raw(member.pid as i32)).collect();
+    let host = rustix::system::uname();
+    let here = host.nodename().to_string_lossy();
+    let ours = map.members.iter().filter(|member| member.host == here);
+    let servers: Vec<Pid> = ours.filter_map(|member| Pid::from_raw(member.pid as i32)).collect();
     for &server in &servers {
         // One that has just ended on its own is no error.
         let _ = kill_process(server, Signal::TERM);

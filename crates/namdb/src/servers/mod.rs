@@ -30,6 +30,15 @@ pub const LEAVE_NS: u64 = 1_000_000_000;
 /// The version that both ends of a connection have to have.
 pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
+/// A server that panics dies at once: half of it would be a member that answers nobody.
+pub fn die_of_panics() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        tell(panic);
+        std::process::abort();
+    }));
+}
+
 /// A database's root as the registry keeps it; `servers` are the identities of the memory servers.
 fn published(root: &Root, servers: Vec<u64>) -> DatabaseRoot {
     DatabaseRoot {

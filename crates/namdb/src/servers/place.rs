@@ -75,8 +75,12 @@ impl Place {
         let root = map.database()?.map(super::opened).expect("it was waited for");
         epoch.fetch_max(map.epoch, Ordering::AcqRel);
         let newest = epoch.clone();
+        let is_visitor = lease.is_none();
         let note = move |map: &ClusterMap| {
-            newest.fetch_max(map.epoch, Ordering::AcqRel);
+            // A process that is a member no more does not get the right to go on from those who are.
+            if is_visitor || map.member(identity).is_some() {
+                newest.fetch_max(map.epoch, Ordering::AcqRel);
+            }
         };
         let follower = registry.follow(LOOK_PAUSE, note)?;
         let (lease, has_left) = (Mutex::new(lease), Arc::default());

@@ -173,6 +173,10 @@ fn what_is_wrong_in_the_file_is_said_with_its_line() {
         &["dev.toml:6:", "1 to 64 lanes, not 65"],
     );
     refused(&format!("{SMALL}[[compute]]\nthreads = 0\n"), &["dev.toml:6:", "1 to 1024 threads"]);
+    refused(
+        &format!("{SMALL}[[compute]]\nlisten = \"0.0.0.0:7\"\n"),
+        &["dev.toml:6:", "no address that others could connect to"],
+    );
     let etcd = |line: &str| format!("{SMALL}[registry]\nkind = \"etcd\"\n{line}\n");
     refused(&etcd("endpoints = [\"a:1\"]"), &["dev.toml:7:", "`a:1`", "http://127.0.0.1:2379"]);
     refused(&etcd("endpoints = []"), &["dev.toml:7:", "1 to 16 endpoints"]);

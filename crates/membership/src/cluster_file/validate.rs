@@ -129,11 +129,9 @@ fn of_memory_servers(cluster: &ClusterFile) -> Option<(String, String)> {
                 format!("a memory server has 16 MiB to 128 TiB, not {} bytes", server.bytes);
             return wrong(&format!("memory.{n}.bytes"), sentence);
         }
-        if cluster.fabric != FabricKind::Shm && is_any_address(&server.listen) {
-            let sentence = format!(
-                "`{}` is no address that others could connect to, write that by which they reach this host",
-                server.listen
-            );
+        if cluster.fabric != FabricKind::Shm
+            && let Some(sentence) = no_others_could_connect_to(&server.listen)
+        {
             return wrong(&format!("memory.{n}.listen"), sentence);
         }
         for (key, address) in [("listen", &server.listen), ("control", &server.control)] {
@@ -155,6 +153,9 @@ fn of_compute_servers(cluster: &ClusterFile) -> Option<(String, String)> {
                 .or_else(|| out_of(1..=64, lanes, &path("lanes"), "a thread has", "lanes"));
         if problem.is_some() {
             return problem;
+        }
+        if let Some(sentence) = no_others_could_connect_to(&server.listen) {
+            return wrong(&path("listen"), sentence);
         }
         for (key, address) in [("listen", &server.listen), ("control", &server.control)] {
             if let Some(sentence) = not_an_address(address) {
@@ -182,9 +183,14 @@ fn out_of(
     wrong(path, format!("{what} {} to {} {unit}, not {value}", range.start(), range.end()))
 }
 
-/// Whether a socket at this address would listen at all of the host's.
-fn is_any_address(text: &str) -> bool {
-    text.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_unspecified())
+/// What is wrong with an address that others are told, if a socket there would listen at all of the host's.
+fn no_others_could_connect_to(text: &str) -> Option<String> {
+    let is_any = text.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_unspecified());
+    is_any.then(|| {
+        format!(
+            "`{text}` is no address that others could connect to, write that by which they reach this host"
+        )
+    })
 }
 
 fn not_an_address(text: &str) -> Option<String> {

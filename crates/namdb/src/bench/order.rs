@@ -14,6 +14,7 @@ use super::driver::Standing;
 use super::part::Part;
 use super::travel::RunRecord;
 use anyhow::{Context, Result, bail, ensure};
+use namdb::host::Moment;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{ErrorKind, Read, Write};
@@ -131,6 +132,7 @@ impl Line {
     /// It is gone, or says what nobody understands.
     pub fn hear<T: DeserializeOwned>(&mut self, patience: Duration) -> Result<Option<T>> {
         let mut looked = 0;
+        let start = Moment::now();
         loop {
             if let Some(end) = self.arrived[looked..].iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = self.arrived.drain(..=looked + end).collect();
@@ -144,7 +146,11 @@ impl Line {
                 "it says more than {} bytes at a time",
                 self.bytes_max
             );
-            self.stream.set_read_timeout(Some(patience.max(Duration::from_micros(1))))?;
+            let left = patience.saturating_sub(start.instant().elapsed());
+            if left.is_zero() && looked > 0 && !patience.is_zero() {
+                return Ok(None);
+            }
+            self.stream.set_read_timeout(Some(left.max(Duration::from_micros(1))))?;
             let mut bytes = [0; 64 << 10];
             match self.stream.read(&mut bytes) {
                 Ok(0) => bail!("it has closed the connection"),

@@ -63,6 +63,11 @@ impl Told {
         self.worker.begins(now.instant());
     }
 
+    /// A transaction begins.
+    pub fn begin(&self, now: Moment) {
+        self.worker.begins(now.instant());
+    }
+
     /// No transaction is under way.
     pub fn rest(&self) {
         self.worker.rests();

@@ -230,6 +230,9 @@ impl<'a> Worker<'a> {
     /// After waiting: what happened meanwhile is not the next transaction's.
     fn resume<E: Env>(&mut self, lane: &Lane<E>) {
         (self.before, self.time) = (Reading::of(lane), Moment::now());
+        if let Some(told) = &self.told {
+            told.begin(self.time);
+        }
         let current = self.control.window.load(Relaxed);
         if current != self.number {
             self.deliver(current, lane);

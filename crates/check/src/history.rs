@@ -144,6 +144,15 @@ pub struct History {
 }
 
 impl History {
+    /// The history by a clock that shows so much more.
+    pub fn shifted_ns(mut self, by_ns: i64) -> Self {
+        for transaction in &mut self.transactions {
+            transaction.invoked_ns = transaction.invoked_ns.map(|time_ns| time_ns + by_ns);
+            transaction.completed_ns = transaction.completed_ns.map(|time_ns| time_ns + by_ns);
+        }
+        self
+    }
+
     /// What its objects are; a history without any telling operation counts as registers.
     pub fn kind(&self) -> Kind {
         self.kind.unwrap_or(Kind::Registers)

@@ -18,7 +18,7 @@
 
 pub mod address_map;
 pub mod batch;
-mod clock;
+pub mod clock;
 pub mod counters;
 pub mod env;
 pub mod error;

@@ -61,10 +61,11 @@ impl Recordings {
         check::merge(&parts).expect("all sessions record objects of one kind")
     }
 
-    /// The history, for another process.
+    /// The history, for another process of this host, by the host's clock.
     pub(crate) fn testimony(&self) -> Vec<u8> {
         let mut text = Vec::new();
-        check::write_edn(&self.history(), &mut text).expect("memory takes all that is written");
+        let history = self.history().shifted_ns(fabric::clock::ahead_of_process_ns());
+        check::write_edn(&history, &mut text).expect("memory takes all that is written");
         text
     }
 
@@ -72,6 +73,7 @@ impl Recordings {
     pub(crate) fn hear(&self, testimony: &[u8]) -> Result<(), WorkloadError> {
         let history = check::read_edn(testimony);
         let history = history.map_err(|error| WorkloadError::Testimony(error.to_string()))?;
+        let history = history.shifted_ns(-fabric::clock::ahead_of_process_ns());
         self.shared.heard.lock().expect("no holder panics").push(history);
         Ok(())
     }

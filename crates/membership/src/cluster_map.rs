@@ -47,17 +47,25 @@ impl ClusterMap {
     /// [`RegistryError::DatabaseLost`] if some of its memory servers are gone and others are not.
     pub fn database(&self) -> Result<Option<&DatabaseRoot>, RegistryError> {
         let Some(root) = &self.root else { return Ok(None) };
+        if root.servers.iter().all(|identity| self.member(*identity).is_none()) {
+            return Ok(None);
+        }
+        self.ensure_whole(root).map(|()| Some(root))
+    }
+
+    /// Sees to it that all memory servers of a database are there.
+    ///
+    /// # Errors
+    /// [`RegistryError::DatabaseLost`] if one is gone: its part has gone with it, and no successor brings it back.
+    pub fn ensure_whole(&self, root: &DatabaseRoot) -> Result<(), RegistryError> {
         let lost: Vec<String> = (0_u16..)
             .zip(&root.servers)
             .filter(|(_, identity)| self.member(**identity).is_none())
             .map(|(number, _)| number.to_string())
             .collect();
-        if lost.is_empty() {
-            Ok(Some(root))
-        } else if lost.len() == root.servers.len() {
-            Ok(None)
-        } else {
-            Err(RegistryError::DatabaseLost { lost: lost.join(", ") })
+        match lost.is_empty() {
+            true => Ok(()),
+            false => Err(RegistryError::DatabaseLost { lost: lost.join(", ") }),
         }
     }
 }

@@ -89,16 +89,23 @@ fn main() -> ExitCode {
         Ok(Verdict::Incomplete) => ExitCode::from(3),
         Err(error) => {
             tell(&error);
-            ExitCode::from(if has_lost_lease(&error) { LEASE_LOST } else { 2 })
+            ExitCode::from(exit_code(&error))
         }
     }
 }
 
-/// The exit code of a server that has run and may not go on: whoever starts servers does not start it again.
-const LEASE_LOST: u8 = 4;
+/// The exit code of a process that has run and may not go on: whoever starts memory servers does not start it again.
+const PLACE_LOST: u8 = 4;
 
-fn has_lost_lease(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(ServerError::LeaseLost { .. }))
+fn exit_code(error: &anyhow::Error) -> u8 {
+    let ends_a_run = error.downcast_ref().is_some_and(ServerError::ends_a_run);
+    if ends_a_run { PLACE_LOST } else { 2 }
+}
+
+/// Says why the process ends, and ends it at once, whatever its other threads do.
+fn end(error: &anyhow::Error) -> ! {
+    tell(error);
+    std::process::exit(exit_code(error).into())
 }
 
 /// Says why the program ends, and which of the doctor's checks looks into that.

@@ -17,6 +17,7 @@ use crate::bench::{AnyWorkload, LocalWorkload, json, load, table, text, world};
 use crate::output;
 use crate::servers::abroad::{self, Errand};
 use crate::servers::compute::Surroundings;
+use crate::servers::health::Health;
 use crate::servers::place::Place;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Parser};
@@ -45,7 +46,7 @@ Examples:
 
 Progress goes to the error stream, the result to the output. Ctrl-C ends the run early and still \
 reports. The exit code is 0 if every check holds, 1 if one fails, 2 if there is no result or it cannot be \
-written, 3 if memory ran out or a check could not be run.";
+written, 3 if memory ran out or a check could not be run, 4 if this process is a member of the cluster no more.";
 
 /// Options of `bench`.
 #[derive(Args)]
@@ -141,7 +142,8 @@ struct Abroad<'a> {
 impl<'a> Abroad<'a> {
     fn open(file: &Path, arguments: &'a AbroadArguments, world: &WorldArguments) -> Result<Self> {
         let cluster = ClusterFile::load(file, &arguments.set)?;
-        let place = Place::join(cluster, Member::client(), &Arc::default())?;
+        let health = Arc::new(Health::new(interruption()));
+        let place = Place::join(cluster, Member::client(), &Arc::default(), &health)?;
         let servers: Vec<&Member> = place.map.compute_servers().collect();
         let servers: Vec<&Member> =
             servers.into_iter().filter(|member| member.addresses.work.is_some()).collect();

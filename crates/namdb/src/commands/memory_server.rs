@@ -56,6 +56,6 @@ pub fn run(arguments: &MemoryServerArguments) -> Result<Verdict> {
     let cluster = ClusterFile::load(&arguments.cluster.cluster, &arguments.cluster.set)?;
     log::start(&arguments.log, "memory", arguments.number, &cluster.name);
     catch_interrupts_with(|| tracing::info!("stopping; a second signal ends it at once"))?;
-    MemoryServer::start(cluster, arguments.number)?.serve(interruption())?;
+    MemoryServer::start(cluster, arguments.number, interruption())?.serve()?;
     Ok(Verdict::Sound)
 }

@@ -1,17 +1,19 @@
 //! A compute server: a member of the cluster that waits for work, does it, and tells how it fares.
 
+use super::error::ServerError;
+use super::health::Health;
 use super::place::Place;
 use super::{PROGRAM, events, tell};
 use crate::bench::driver::{Standing, Watcher};
 use crate::bench::order::{Answer, Done, Line, Order, REQUEST_BYTES_MAX, Ready, Request};
 use crate::bench::telling::Telling;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use membership::{Addresses, ClusterFile, ComputeSettings, FabricKind, Member};
 use metrics::Endpoint;
 use namdb::host::{Moment, sleep_ms, spawn};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 /// Between two looks whether the server is to end.
@@ -47,14 +49,14 @@ pub struct ComputeServer {
 }
 
 struct Shared {
+    number: u16,
     surroundings: Surroundings,
     settings: ComputeSettings,
     work: Box<Work>,
     /// Held by the conversation whose order is carried out.
     busy: Mutex<()>,
     conversations: AtomicU64,
-    /// The server is to end.
-    stop: &'static AtomicBool,
+    health: Arc<Health>,
 }
 
 impl ComputeServer {
@@ -86,36 +88,42 @@ impl ComputeServer {
         let state = move |told: &mut serde_json::Map<_, _>| {
             told.insert("threads".to_owned(), threads.into());
         };
-        let control = tell::tell(&settings.control, &told, &member, &epoch, state)?;
+        let health = Arc::new(Health::new(stop));
+        let control = tell::tell(&settings.control, &told, &member, (&epoch, &health), state)?;
         member.addresses.control = Some(control.address().to_string());
         events::takes_work(&cluster, &member.addresses);
-        let place = Place::join(cluster, member, &epoch)?;
+        let place = Place::join(cluster, member, &epoch, &health)?;
         if let Some(clock) = place.lease_clock() {
             tell::enter_lease(&told, clock);
         }
         events::joined(&place.cluster, place.identity());
         let surroundings = Surroundings { place, telling };
         let (busy, conversations) = (Mutex::default(), AtomicU64::new(0));
-        let shared = Shared { surroundings, settings, work, busy, conversations, stop };
+        let shared = Shared { number, surroundings, settings, work, busy, conversations, health };
         Ok(Self { shared: Arc::new(shared), listener, _control: control })
     }
 
-    /// Works until it is told to end.
+    /// Works until it is told to end, or there is nothing left to work on.
     pub fn serve(self) -> Result<()> {
         let Self { shared, listener, _control } = self;
-        let (taker, stop) = (shared.clone(), shared.stop);
+        let (taker, health) = (shared.clone(), shared.health.clone());
         spawn("work", move || taker.take_work(&listener)).context("no thread can be started")?;
-        while !stop.load(Relaxed) {
+        while !health.is_over() {
             sleep_ms(LOOK_MS);
         }
-        // A run that is under way notices, too, and is waited for.
-        let end = Moment::now();
-        while shared.conversations.load(Relaxed) > 0 && end.elapsed_s() < END_S {
-            sleep_ms(LOOK_MS);
+        let loss = health.loss();
+        if let Some(loss) = &loss {
+            tracing::warn!("no more work is taken: {loss}");
         }
-        shared.surroundings.place.leave()?;
+        // A run that is under way notices, too, and is waited for; none begins any more.
+        let _busy = shared.finish_work()?;
+        let place = &shared.surroundings.place;
+        place.leave()?;
         tracing::info!("left the cluster");
-        Ok(())
+        match loss {
+            Some(loss) => Err(ServerError::DatabaseLost { number: shared.number, loss }.into()),
+            None => Ok(()),
+        }
     }
 }
 
@@ -146,6 +154,32 @@ impl Shared {
         }
     }
 
+    /// Waits until nothing of a run is under way, and keeps it so. A run that does not end is no reason to wait for
+    /// ever: who has not left in order is fenced when its lease ends.
+    fn finish_work(&self) -> Result<MutexGuard<'_, ()>> {
+        let start = Moment::now();
+        loop {
+            if let Some(busy) = self.try_work() {
+                return Ok(busy);
+            }
+            if start.elapsed_s() > END_S {
+                bail!(
+                    "the run that is under way has not ended within {END_S} s; the server ends without it"
+                );
+            }
+            sleep_ms(LOOK_MS);
+        }
+    }
+
+    /// The right to work, unless somebody has it.
+    fn try_work(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.busy.try_lock() {
+            Ok(busy) => Some(busy),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     fn talk(&self, stream: TcpStream) -> Result<()> {
         let mut line = Line::new(stream, REQUEST_BYTES_MAX)?;
         let Some(Request::Greeting(greeting)) = line.hear(GREETING_TIME)? else {
@@ -161,28 +195,29 @@ impl Shared {
             let why = format!("this is namdb {PROGRAM}, you are {}", greeting.program);
             return line.say(&refused(&why));
         }
+        if let Some(ailment) = self.health.ailment().filter(|_| self.health.is_over()) {
+            return line.say(&refused(&ailment));
+        }
         let ComputeSettings { threads, lanes, .. } = self.settings;
         let lanes_max = if place.cluster.fabric == FabricKind::Shm { 1 } else { LANES_MAX };
         let clock = namdb::host::clock_name();
         line.say(&Answer::Ready(Ready { threads, lanes, lanes_max, clock }))?;
         // Whoever only wants to know what there is has heard it.
         let Ok(Some(Request::Order(order))) = line.hear(GREETING_TIME) else { return Ok(()) };
-        let busy = match self.busy.try_lock() {
-            Ok(busy) => busy,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                return line.say(&refused("it is at work for somebody else"));
-            }
+        let Some(busy) = self.try_work() else {
+            return line.say(&refused("it is at work for somebody else"));
         };
         let told = self.carry_out(&order, &mut line);
+        let said = line.say(&told);
+        // A server that ends waits until then.
         drop(busy);
-        line.say(&told)
+        said
     }
 
     fn carry_out(&self, order: &Order, line: &mut Line) -> Answer {
         tracing::info!(arguments = order.arguments.join(" "), "run begins");
         let end = AtomicBool::new(false);
-        let mut reporter = Reporter { line, end: &end, stop: self.stop, said: Moment::now() };
+        let mut reporter = Reporter { line, end: &end, health: &self.health, said: Moment::now() };
         let mut run = || (self.work)(order, &self.surroundings, &end, &mut reporter);
         match is_sound(order).and_then(|()| run()) {
             Ok(done) => {
@@ -205,13 +240,13 @@ fn refused(why: &str) -> Answer {
 struct Reporter<'a> {
     line: &'a mut Line,
     end: &'a AtomicBool,
-    stop: &'static AtomicBool,
+    health: &'a Health,
     said: Moment,
 }
 
 impl Watcher for Reporter<'_> {
     fn show(&mut self, standing: &Standing) {
-        if self.stop.load(Relaxed) {
+        if self.health.is_over() {
             self.end.store(true, Relaxed);
         }
         if self.said.elapsed_s() < STANDING_S || self.end.load(Relaxed) {

@@ -1,6 +1,8 @@
 //! Why a server does not start, or does not go on: with what it wanted, of which the doctor has a check.
 
 use crate::bench::text::bytes;
+use membership::cluster_file::RegistryKind;
+use membership::{ClusterFile, RegistryError};
 use std::io;
 
 /// An error of this host, or of the way to the registry. What the system says is its source.
@@ -31,19 +33,46 @@ pub enum ServerError {
         /// What the system says.
         source: io::Error,
     },
-    /// Others may take the server for dead.
+    /// Others may take the process for dead.
     #[error(
-        "memory server {number} has lost its lease of {seconds} s: the registry in {registry} could not be reached in \
-         time, or this process did not run; its data is lost to the cluster"
+        "{who} has lost its lease of {seconds} s: the registry in {registry} could not be reached in time, or this \
+         process did not run; {outlook}"
     )]
     LeaseLost {
         /// Whose.
-        number: u16,
+        who: String,
         /// How long it was.
         seconds: u64,
         /// Where the registry is.
         registry: String,
         /// Whether that is an etcd.
         is_etcd: bool,
+        /// What follows, and what to do.
+        outlook: &'static str,
     },
+    /// There is nothing left to work on.
+    #[error("compute server {number} ends: {loss}")]
+    DatabaseLost {
+        /// Whose.
+        number: u16,
+        /// What has gone.
+        loss: RegistryError,
+    },
+}
+
+impl ServerError {
+    /// Of a process that has lost its place in a cluster with its lease.
+    pub fn lease_lost(cluster: &ClusterFile, who: String, outlook: &'static str) -> Self {
+        let is_etcd = cluster.registry.kind == RegistryKind::Etcd;
+        let registry = match is_etcd {
+            true => cluster.registry.endpoints.join(", "),
+            false => cluster.directory.display().to_string(),
+        };
+        Self::LeaseLost { who, seconds: cluster.lease_seconds, registry, is_etcd, outlook }
+    }
+
+    /// Whether the process has run, and may not go on: whoever starts memory servers does not start it again.
+    pub fn ends_a_run(&self) -> bool {
+        matches!(self, Self::LeaseLost { .. } | Self::DatabaseLost { .. })
+    }
 }

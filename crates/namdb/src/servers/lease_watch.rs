@@ -1,50 +1,62 @@
-//! Looks after a server's lease until the server ends, and warns before it is lost.
+//! Looks after a process' lease until the process ends or leaves, and warns before it is lost.
 
-use membership::{Lease, LeaseClock};
+use membership::LeaseClock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Between two looks.
 const LOOK_MS: u64 = 20;
 
-/// Waits until the user wants the server to end, or the lease is lost; answers whether it is.
-pub fn watch(lease: &Lease, lease_seconds: u64, stop: &AtomicBool) -> bool {
-    let mut warning = Warning::new(lease.clock(), lease_seconds);
-    while !stop.load(Ordering::Relaxed) {
-        namdb::host::sleep_ms(LOOK_MS);
-        if lease.is_lost() {
-            return true;
-        }
-        warning.look();
-    }
-    false
-}
-
-/// Says once that the lease is nearly lost, and once that it is not any more.
-struct Warning {
-    clock: LeaseClock,
+/// A lease as its clock shows it.
+#[derive(Clone)]
+pub struct LeaseTime {
+    left: Arc<dyn Fn() -> Option<Duration> + Send + Sync>,
     /// With less left, two renewals have failed.
     little: Duration,
-    is_given: bool,
 }
 
-impl Warning {
-    fn new(clock: LeaseClock, lease_seconds: u64) -> Self {
-        Self { clock, little: Duration::from_secs(lease_seconds) / 3, is_given: false }
+impl LeaseTime {
+    /// Of a lease that is granted for so long at a time.
+    pub fn new(clock: LeaseClock, lease_seconds: u64) -> Self {
+        Self::by(Duration::from_secs(lease_seconds), move || clock.left())
     }
 
-    fn look(&mut self) {
-        let left = self.clock.left();
-        let is_little = left.is_some_and(|left| left < self.little);
-        if is_little == self.is_given {
-            return;
-        }
-        self.is_given = is_little;
-        let left_ms = left.unwrap_or_default().as_millis() as u64;
-        if is_little {
-            tracing::warn!(left_ms, "lease nearly lost: the registry has not renewed it");
-        } else {
-            tracing::info!(left_ms, "lease renewed");
-        }
+    /// Of a lease that is granted for `whole` at a time, of which `left` says what is left; none if only the end of
+    /// the process ends it.
+    pub fn by(
+        whole: Duration,
+        left: impl Fn() -> Option<Duration> + Send + Sync + 'static,
+    ) -> Self {
+        Self { left: Arc::new(left), little: whole / 3 }
     }
+
+    /// What is left, if that is little.
+    pub fn little_left(&self) -> Option<Duration> {
+        (self.left)().filter(|left| *left < self.little)
+    }
+}
+
+/// Waits until `stop` is set or the lease is lost; answers whether it is.
+pub fn watch(lease: &LeaseTime, stop: &AtomicBool) -> bool {
+    let mut is_warned = false;
+    while !stop.load(Ordering::Acquire) {
+        let little = lease.little_left();
+        if little == Some(Duration::ZERO) {
+            // Whoever leaves lets its lease end.
+            return !stop.load(Ordering::Acquire);
+        }
+        if little.is_some() != is_warned {
+            is_warned = little.is_some();
+            let left_ms = little.or((lease.left)()).unwrap_or_default().as_millis() as u64;
+            match is_warned {
+                true => {
+                    tracing::warn!(left_ms, "lease nearly lost: the registry has not renewed it");
+                }
+                false => tracing::info!(left_ms, "lease renewed"),
+            }
+        }
+        namdb::host::sleep_ms(LOOK_MS);
+    }
+    false
 }

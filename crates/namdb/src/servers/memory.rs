@@ -1,8 +1,11 @@
 //! A memory server: a region, the services over it, and the ports by which others reach both.
 
 use super::error::ServerError;
+use super::founder::{Founder, found};
+use super::health::Health;
 use super::keys::keys;
-use super::{LOOK_PAUSE, PROGRAM, events, lease_watch, published, settings, tell, verbs};
+use super::lease_watch::{LeaseTime, watch};
+use super::{LOOK_PAUSE, PROGRAM, events, tell, verbs};
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
 use fabric::local::{ServerConfig, Sharing};
@@ -10,9 +13,8 @@ use fabric::patience::Patience;
 use fabric::port::{Port, ServeCounters, serve};
 use fabric::shm::ShmPort;
 use fabric::tcp::TcpPort;
-use fabric::{Fabric, LocalEnv, LocalWorld, run_now};
+use fabric::{Fabric, LocalEnv, LocalWorld};
 use layout::{NodeId, RegionId};
-use membership::cluster_file::RegistryKind;
 use membership::{Addresses, ClusterFile, ClusterMap, FabricKind, Lease, Member, Registry, Role};
 use metrics::{Endpoint, sources};
 use std::collections::BTreeMap;
@@ -20,14 +22,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, Ordering::Relaxed};
 use std::time::Duration;
 use txn::server::{ServiceCounts, counted_services};
-use txn::{Database, Root};
 
 /// How long a fenced process may take to end.
 const FENCE_TIME: Duration = Duration::from_secs(5);
 /// Before callers of an epoch are refused that somebody has left: the others learn of the new one meanwhile.
 const EPOCH_GRACE: Duration = Duration::from_secs(1);
-/// How long to wait for the other memory servers at the start.
-const COMPANY_TIME: Duration = Duration::from_secs(60);
 /// Regions are made of whole pages.
 const PAGE_BYTES: u64 = 4096;
 
@@ -42,12 +41,14 @@ pub struct MemoryServer {
     lease: Lease,
     polling: Arc<ServeCounters>,
     epoch: Arc<AtomicU64>,
+    health: Arc<Health>,
+    stop: &'static AtomicBool,
     _control: Endpoint,
 }
 
 impl MemoryServer {
-    /// Makes the region, opens the ports, and joins the cluster.
-    pub fn start(cluster: ClusterFile, number: u16) -> Result<Self> {
+    /// Makes the region, opens the ports, and joins the cluster. The server ends once `stop` is set.
+    pub fn start(cluster: ClusterFile, number: u16, stop: &'static AtomicBool) -> Result<Self> {
         let count = cluster.memory.len();
         let mine = cluster.memory.get(usize::from(number)).with_context(|| {
             format!("the cluster has {count} memory servers, numbered from 0; there is no {number}")
@@ -86,12 +87,14 @@ impl MemoryServer {
             told.insert("region_bytes".to_owned(), region_bytes.into());
             told.insert("used_bytes".to_owned(), used_bytes.into());
         };
-        let control = tell::tell(&mine.control, &told, &member, &epoch, state)?;
+        let health = Arc::new(Health::new(stop));
+        let control = tell::tell(&mine.control, &told, &member, (&epoch, &health), state)?;
         member.addresses.control = Some(control.address().to_string());
         events::opened(&cluster, &member.addresses);
         let patience = Duration::from_secs(cluster.lease_seconds + 1);
         let lease = registry.join(member, patience)?;
         tell::enter_lease(&told, lease.clock());
+        health.joined(LeaseTime::new(lease.clock(), cluster.lease_seconds));
         events::joined(&cluster, lease.member().identity);
         let _control = control;
         Ok(Self {
@@ -104,23 +107,27 @@ impl MemoryServer {
             lease,
             polling,
             epoch,
+            health,
+            stop,
             _control,
         })
     }
 
-    /// Serves until `stop` is set or the lease is lost.
-    pub fn serve(mut self, stop: &'static AtomicBool) -> Result<()> {
+    /// Serves until it is told to stop, or the lease is lost.
+    pub fn serve(mut self) -> Result<()> {
         let counters = self.polling.clone();
         let warden = self.warden();
         let _follower = self.registry.follow(LOOK_PAUSE, warden)?;
-        if self.lease.member().number == 0 {
-            found(self.founder, &self.cluster, &self.registry)?;
+        let (number, stop) = (self.lease.member().number, self.stop);
+        if number == 0 {
+            found(self.founder, &self.cluster, &self.registry, stop)?;
         }
+        let lease = LeaseTime::new(self.lease.clock(), self.cluster.lease_seconds);
         let is_over = AtomicBool::new(false);
         let lost = std::thread::scope(|scope| {
-            let (lease, is_over, seconds) = (&self.lease, &is_over, self.cluster.lease_seconds);
+            let is_over = &is_over;
             let watcher = scope.spawn(move || {
-                let lost = lease_watch::watch(lease, seconds, stop);
+                let lost = watch(&lease, stop);
                 is_over.store(true, Relaxed);
                 lost
             });
@@ -128,7 +135,9 @@ impl MemoryServer {
             watcher.join().expect("the watcher does not panic")
         });
         if lost {
-            return Err(lease_lost(&self.cluster, self.lease.member().number).into());
+            let who = format!("memory server {number}");
+            let outlook = "its data is lost to the cluster";
+            return Err(ServerError::lease_lost(&self.cluster, who, outlook).into());
         }
         self.lease.leave()?;
         tracing::info!("left the cluster");
@@ -139,10 +148,12 @@ impl MemoryServer {
     /// once the living have had the time to learn of the new epoch.
     fn warden(&mut self) -> impl FnMut(&ClusterMap) + Send + 'static {
         let (admission, epoch) = (self.admission.clone(), self.epoch.clone());
+        let health = self.health.clone();
         let mut fence = self.fence.take();
         let mut known = BTreeMap::new();
         move |map| {
             epoch.store(map.epoch, Relaxed);
+            health.note_database(map.database().map(drop));
             let gone = events::moved(&mut known, map);
             if gone.is_empty() {
                 return;
@@ -159,29 +170,8 @@ impl MemoryServer {
     }
 }
 
-fn lease_lost(cluster: &ClusterFile, number: u16) -> ServerError {
-    let is_etcd = cluster.registry.kind == RegistryKind::Etcd;
-    ServerError::LeaseLost {
-        number,
-        seconds: cluster.lease_seconds,
-        registry: match is_etcd {
-            true => cluster.registry.endpoints.join(", "),
-            false => cluster.directory.display().to_string(),
-        },
-        is_etcd,
-    }
-}
-
 /// Keeps those from the region who left the cluster: given the cluster as it is, and their identities.
 type Fence = Box<dyn FnMut(&ClusterMap, &[u64]) -> Result<()> + Send>;
-
-/// Who makes the database on the empty regions.
-enum Founder {
-    /// This process's processor.
-    Here(Arc<LocalWorld>),
-    /// A caller through the card.
-    ByRdma(Box<verbs::Founder>),
-}
 
 /// How many callers are connected.
 type Connections = Box<dyn Fn() -> u64 + Send>;
@@ -314,42 +304,4 @@ fn world(
     }
     events::started(cluster, bytes, pages, None);
     Ok(world)
-}
-
-/// What makes the database when all memory servers are there.
-type Make = Box<dyn FnOnce(&ClusterMap) -> Result<Root> + Send>;
-
-/// Makes the database on the empty regions, and says so once all memory servers are there.
-fn found(founder: Founder, cluster: &ClusterFile, registry: &Registry) -> Result<()> {
-    let (count, registry) = (cluster.memory.len(), registry.clone());
-    let make: Make = match founder {
-        Founder::Here(world) => {
-            let servers = (0..count as u16).map(NodeId).collect();
-            let config = settings(cluster.oracle, cluster.transaction_time_ms);
-            let database = run_now(Database::create(world.endpoint(), servers, config));
-            let root = database.context("cannot make the database")?.root();
-            Box::new(move |_| Ok(root))
-        }
-        Founder::ByRdma(founder) => Box::new(move |map| founder.create(map)),
-    };
-    std::thread::Builder::new()
-        .name("founder".to_owned())
-        .spawn(move || match announce(make, count, &registry) {
-            Ok(()) => tracing::info!("database made"),
-            Err(error) => tracing::error!("no database can be announced: {error:#}"),
-        })
-        .context("no thread can be started")?;
-    Ok(())
-}
-
-/// Says where the database begins once all `count` memory servers are there.
-fn announce(
-    make: impl FnOnce(&ClusterMap) -> Result<Root>,
-    count: usize,
-    registry: &Registry,
-) -> Result<()> {
-    let map = registry.wait_for_memory_servers(count, COMPANY_TIME, &mut |_| {})?;
-    let identities = map.memory_servers().map(|member| member.identity).collect();
-    registry.set_root(&published(&make(&map)?, identities))?;
-    Ok(())
 }

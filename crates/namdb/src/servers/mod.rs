@@ -5,6 +5,8 @@ pub mod compute;
 pub mod development;
 pub mod error;
 pub mod events;
+pub mod founder;
+pub mod health;
 pub mod keys;
 pub mod lacks;
 pub mod lease_watch;
@@ -17,6 +19,7 @@ pub mod tcp;
 pub mod tell;
 pub mod verbs;
 
+use layout::NodeId;
 use membership::{DatabaseRoot, OracleKind};
 use namdb::Oracle;
 use std::time::Duration;
@@ -58,9 +61,14 @@ fn opened(root: &DatabaseRoot) -> Root {
     Root {
         oracle: root.oracle,
         slots: root.slots,
-        servers: (0..root.servers.len() as u16).map(layout::NodeId).collect(),
+        servers: all_servers(root.servers.len()),
         config: settings(root.snapshots, root.transaction_time_ms),
     }
+}
+
+/// All memory servers of a cluster that has so many.
+fn all_servers(count: usize) -> Vec<NodeId> {
+    (0..count as u16).map(NodeId).collect()
 }
 
 /// How databases of clusters are opened.

@@ -1,25 +1,26 @@
 //! A process' place in a cluster: its membership, and what it knows of the memory servers.
 
-use super::{LOOK_PAUSE, PROGRAM, log};
+use super::error::ServerError;
+use super::health::Health;
+use super::lease_watch::{LeaseTime, watch};
+use super::{LOOK_PAUSE, PROGRAM};
 use crate::output;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, bail};
 use fabric::identity::{self, Hello};
 use layout::NodeId;
 use membership::{ClusterFile, ClusterMap, Follower, Lease, LeaseClock, Member, Registry, Role};
-use namdb::host::{Moment, sleep_ms};
+use namdb::host::{Moment, sleep_ms, spawn};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use txn::Root;
 
 /// How long to wait for the memory servers and the database.
-const COMPANY_S: u64 = 10;
+const COMPANY_TIME: Duration = Duration::from_secs(10);
 /// Between two looks whether the database is there.
 const LOOK_MS: u64 = 10;
-/// Between two looks whether the lease is lost.
-const LEASE_LOOK_MS: u64 = 50;
 
-/// Membership, and the cluster as it was on joining.
+/// Membership, and the cluster as it was on joining. Whoever drops it leaves the cluster.
 pub struct Place {
     /// The cluster's configuration.
     pub cluster: ClusterFile,
@@ -39,51 +40,78 @@ pub struct Place {
 }
 
 impl Place {
-    /// Joins, once all memory servers are there and the database is made; `epoch` follows the cluster's from then
-    /// on. The process ends when its lease is lost.
-    pub fn join(cluster: ClusterFile, member: Member, epoch: &Arc<AtomicU64>) -> Result<Self> {
+    /// Waits until all memory servers are there and the database is made, and joins then: who joins makes an epoch,
+    /// and so does who leaves because there is nothing to join for. `epoch` follows the cluster's from then on, and
+    /// `health` what becomes of lease and database. The process ends when its lease is lost.
+    pub fn join(
+        cluster: ClusterFile,
+        member: Member,
+        epoch: &Arc<AtomicU64>,
+        health: &Arc<Health>,
+    ) -> Result<Self> {
         let registry = Registry::open(&cluster)?;
-        let patience = match usize::from(member.number) < cluster.compute.len() {
+        wait_for_database(&registry, cluster.memory.len(), COMPANY_TIME)?;
+        let is_named = usize::from(member.number) < cluster.compute.len();
+        let (patience, who) = match is_named {
             // A predecessor that died keeps the number for as long as its lease.
-            true => Duration::from_secs(cluster.lease_seconds + 1),
-            false => Duration::ZERO,
+            true => {
+                let patience = Duration::from_secs(cluster.lease_seconds + 1);
+                (patience, format!("compute server {}", member.number))
+            }
+            false => (Duration::ZERO, "this process".to_owned()),
         };
+        let lost = ServerError::lease_lost(&cluster, who, "start it again");
         let lease = registry.join(member, patience)?;
         let identity = lease.member().identity;
-        let place = Self::open(cluster, &registry, identity, Some(lease), epoch.clone())?;
-        end_with_lease(&place)?;
+        let opened = Self::open(cluster, &registry, identity, epoch.clone(), health.clone());
+        let place = match opened {
+            Ok(place) => place,
+            Err(error) => {
+                // What went wrong first says more.
+                let _ = lease.leave();
+                return Err(error);
+            }
+        };
+        let time = LeaseTime::new(lease.clock(), place.cluster.lease_seconds);
+        *place.lease.lock().expect("no holder panics") = Some(lease);
+        end_with_lease(time.clone(), place.has_left.clone(), lost)?;
+        health.joined(time);
         Ok(place)
     }
 
     /// Looks on without being a member: to read, and to call services. Nobody notices, so nobody waits for the
-    /// visitor's end, and a visit is short.
+    /// visitor's end, and a visit is short. What is not there is not waited for.
     pub fn visit(cluster: ClusterFile) -> Result<Self> {
+        static NEVER: AtomicBool = AtomicBool::new(false);
         let registry = Registry::open(&cluster)?;
-        Self::open(cluster, &registry, identity::draw()?, None, Arc::default())
+        wait_for_database(&registry, cluster.memory.len(), Duration::ZERO)?;
+        let health = Arc::new(Health::new(&NEVER));
+        Self::open(cluster, &registry, identity::draw()?, Arc::default(), health)
     }
 
+    /// Learns of the cluster as it is, and follows it from now on.
     fn open(
         cluster: ClusterFile,
         registry: &Registry,
         identity: u64,
-        lease: Option<Lease>,
         epoch: Arc<AtomicU64>,
+        health: Arc<Health>,
     ) -> Result<Self> {
-        let patience = Duration::from_secs(COMPANY_S);
-        registry.wait_for_memory_servers(cluster.memory.len(), patience, &mut |_| {})?;
-        let map = wait_for_database(registry)?;
-        let root = map.database()?.map(super::opened).expect("it was waited for");
+        let map = registry.map()?;
+        let database = map.database()?.context("the database is gone")?.clone();
+        let root = super::opened(&database);
         epoch.fetch_max(map.epoch, Ordering::AcqRel);
         let newest = epoch.clone();
-        let is_visitor = lease.is_none();
+        let is_visitor = map.member(identity).is_none();
         let note = move |map: &ClusterMap| {
             // A process that is a member no more does not get the right to go on from those who are.
             if is_visitor || map.member(identity).is_some() {
                 newest.fetch_max(map.epoch, Ordering::AcqRel);
             }
+            health.note_database(map.ensure_whole(&database));
         };
         let follower = registry.follow(LOOK_PAUSE, note)?;
-        let (lease, has_left) = (Mutex::new(lease), Arc::default());
+        let (lease, has_left) = (Mutex::default(), Arc::default());
         Ok(Self { cluster, map, root, epoch, identity, lease, has_left, _follower: follower })
     }
 
@@ -97,12 +125,11 @@ impl Place {
         self.lease.lock().expect("no holder panics").as_ref().map(Lease::clock)
     }
 
-    /// Ends the membership.
+    /// Ends the membership. Nothing of this process may be under way at a memory server any more.
     pub fn leave(&self) -> Result<()> {
         let Some(lease) = self.lease.lock().expect("no holder panics").take() else {
             return Ok(());
         };
-        ensure!(!lease.is_lost(), "{}", lost(&self.cluster));
         self.has_left.store(true, Ordering::Release);
         Ok(lease.leave()?)
     }
@@ -135,48 +162,38 @@ pub fn region_key(member: &Member) -> u64 {
     }
 }
 
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Err(error) = self.leave() {
+            output::say(&format!("namdb: the cluster was not left in order: {error:#}"));
+        }
+    }
+}
+
 /// Ends this process once its lease is lost: whatever it did from then on could be taken for the work of a
 /// member that it no longer is.
-fn end_with_lease(place: &Place) -> Result<()> {
-    let Some(clock) = place.lease_clock() else { return Ok(()) };
-    let has_left = place.has_left.clone();
-    let sentence = lost(&place.cluster);
-    let watch = move || {
-        while !has_left.load(Ordering::Acquire) {
-            sleep_ms(LEASE_LOOK_MS);
-            if clock.left() == Some(Duration::ZERO) && !has_left.load(Ordering::Acquire) {
-                match log::is_started() {
-                    true => tracing::error!("{sentence}"),
-                    false => output::say(&format!("namdb: {sentence}")),
-                }
-                std::process::exit(2);
-            }
+fn end_with_lease(lease: LeaseTime, has_left: Arc<AtomicBool>, lost: ServerError) -> Result<()> {
+    let watcher = move || {
+        if watch(&lease, &has_left) {
+            crate::end(&lost.into());
         }
     };
-    std::thread::Builder::new().name("lease watch".to_owned()).spawn(watch)?;
+    spawn("lease watch", watcher).context("no thread can be started")?;
     Ok(())
 }
 
-fn lost(cluster: &ClusterFile) -> String {
-    format!(
-        "this process has lost its lease of {} s, and with it its place in cluster {}: the registry could not be \
-         reached in time, or this process did not run; start it again",
-        cluster.lease_seconds, cluster.name
-    )
-}
-
-/// Waits until the first memory server has said where the database begins.
-fn wait_for_database(registry: &Registry) -> Result<ClusterMap> {
+/// Waits until all memory servers are there and the first one has said where the database begins.
+fn wait_for_database(registry: &Registry, servers: usize, patience: Duration) -> Result<()> {
+    registry.wait_for_memory_servers(servers, patience, &mut |_| {})?;
     let start = Moment::now();
-    loop {
-        let map = registry.map()?;
-        if map.database()?.is_some() {
-            return Ok(map);
+    while registry.map()?.database()?.is_none() {
+        if start.instant().elapsed() >= patience {
+            bail!(
+                "all memory servers are there, and no database after {} s; look at what memory server 0 says",
+                patience.as_secs()
+            );
         }
-        ensure!(
-            start.elapsed_s() < COMPANY_S as f64,
-            "all memory servers are there, and no database after {COMPANY_S} s; look at what memory server 0 says"
-        );
         sleep_ms(LOOK_MS);
     }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! What a server tells at its control address: metrics, and its state as JSON.
 
+use super::health::Health;
 use anyhow::{Context, Result};
 use membership::{ClusterFile, LeaseClock, Member};
 use metrics::{Endpoint, Registry, Status, catalog};
@@ -31,16 +32,16 @@ pub fn enter_lease(registry: &Registry, clock: LeaseClock) {
     });
 }
 
-/// Starts to tell at `address`; `state` is added to what every server says of itself as JSON.
+/// Starts to tell at `address`; `state` is added to what every server says of itself as JSON. Probes hear of `health`.
 pub fn tell(
     address: &str,
     registry: &Registry,
     member: &Member,
-    epoch: &Arc<AtomicU64>,
+    (epoch, health): (&Arc<AtomicU64>, &Arc<Health>),
     state: impl Fn(&mut serde_json::Map<String, serde_json::Value>) + Send + 'static,
 ) -> Result<Endpoint> {
     let (role, number, identity) = (role(member), member.number, member.identity);
-    let epoch = epoch.clone();
+    let (epoch, health) = (epoch.clone(), health.clone());
     let status = move || {
         let mut told = serde_json::Map::new();
         told.insert("role".to_owned(), role.into());
@@ -48,7 +49,9 @@ pub fn tell(
         told.insert("identity".to_owned(), format!("{identity:016x}").into());
         told.insert("epoch".to_owned(), epoch.load(Relaxed).into());
         state(&mut told);
-        Status::well(serde_json::Value::Object(told).to_string())
+        let ailment = health.ailment();
+        told.insert("ailment".to_owned(), ailment.clone().into());
+        Status { json: serde_json::Value::Object(told).to_string(), ailment }
     };
     metrics::serve(address, registry, status)
         .with_context(|| format!("{role} server {number} cannot tell its state at {address}"))

@@ -1,7 +1,7 @@
 //! Memory servers that are reached by RDMA.
 
 use super::remote::{Connect, RemoteSite, server_addresses};
-use super::{PROGRAM, place, settings};
+use super::{PROGRAM, all_servers, place, settings};
 use anyhow::{Context, Result};
 use fabric::Pages;
 use fabric::identity::Admission;
@@ -10,7 +10,7 @@ use fabric::remote::{Engine, RemoteEnv};
 use fabric::verbs::{
     Choice, Place, VerbsConfig, VerbsPort, VerbsServer, VerbsShare, VerbsTransport,
 };
-use layout::{NodeId, RegionId};
+use layout::RegionId;
 use membership::{ClusterFile, ClusterMap};
 use std::net::ToSocketAddrs;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl Founder {
         let (cluster, epoch) = (&self.cluster, Arc::new(map.epoch.into()));
         let config = config(self.device.clone(), cluster, map, epoch, self.identity)?;
         let engine = Engine::new(VerbsTransport::connect(&config)?, Patience::default())?;
-        let servers = (0..cluster.memory.len() as u16).map(NodeId).collect();
+        let servers = all_servers(cluster.memory.len());
         let config = settings(cluster.oracle, cluster.transaction_time_ms);
         let database = engine.block_on(Database::create(engine.endpoint(), servers, config))?;
         Ok(database.root())

@@ -1,11 +1,9 @@
 //! Clusters of processes on this host: started, used, looked at, hurt, and ended.
 #![allow(clippy::disallowed_methods, reason = "processes are hurt at moments of the real clock")]
 
-use super::support::{namdb, number, temporary, text};
+use super::support::{get, namdb, number, temporary, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -123,7 +121,7 @@ fn compute_servers_share_a_run() {
     assert_eq!(compute.len(), 2, "{status:#}");
     for server in compute {
         let address = server["control"].as_str().expect("it tells");
-        let page = fetch(address);
+        let page = get(address, "/metrics");
         let commits = page.lines().find_map(|line| line.strip_prefix("namdb_commits_total "));
         let commits: f64 = commits.and_then(|count| count.parse().ok()).expect("it is told");
         assert!(commits > 0.0, "{page}");
@@ -132,15 +130,6 @@ fn compute_servers_share_a_run() {
     assert!(text(&third.stderr).contains("has 2 compute servers, not 3"), "{third:?}");
     let unknown = cluster.run("compute-server --number 2");
     assert!(text(&unknown.stderr).contains("numbered from 0; there is no 2"), "{unknown:?}");
-}
-
-fn fetch(address: &str) -> String {
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    let request = "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n";
-    stream.write_all(request.as_bytes()).expect("it reads");
-    let mut page = String::new();
-    stream.read_to_string(&mut page).expect("it answers");
-    page
 }
 
 /// A compute server that dies ends the run with a sentence, soon, and the next run goes without it.

@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "processes are waited for by the real clock")]
 
 use super::server::{Server, Site};
-use super::support::{namdb, number, temporary, text};
+use super::support::{get, namdb, number, temporary, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -155,6 +155,30 @@ fn a_server_that_loses_its_lease_warns_before_and_ends() {
     assert_eq!((&last["level"], &last["check"]), (&"error".into(), &"D12-etcd".into()), "{last}");
     assert!(message.contains("memory server 0 has lost its lease of 3 s"), "{last}");
     assert!(message.contains(&etcd.endpoint), "{last}");
+}
+
+/// So does a compute server, and its probes learn of it before.
+#[test]
+fn a_compute_server_that_loses_its_lease_warns_before_and_ends() {
+    let Some(etcd) = Etcd::start("lost-compute-data", false) else { return };
+    let site = cluster(&etcd, "lost-compute", 3);
+    site.write(&(std::fs::read_to_string(&site.file).expect("it is there") + "[[compute]]\n"));
+    let _memory = [server(&site, 0), server(&site, 1)];
+    let arguments = format!("compute-server --cluster {} --number 0", site.file.display());
+    let log = site.folder.join("compute-events");
+    let mut server = Server::start(&format!("{arguments} --log-format json"), &log);
+    server.wait_for("joined");
+    let control = server.wait_for("started")["control"].as_str().expect("it tells").to_owned();
+    assert!(get(&control, "/healthz").starts_with("HTTP/1.1 200 "));
+    etcd.signal(Signal::STOP);
+    server.wait_for("lease nearly lost: the registry has not renewed it");
+    let ill = get(&control, "/healthz");
+    assert!(ill.starts_with("HTTP/1.1 503 ") && ill.contains("the lease is nearly lost"), "{ill}");
+    assert_eq!(server.ended().code(), Some(4), "{}", server.log());
+    let last = server.events().pop().expect("it says why");
+    let message = last["message"].as_str().expect("a text");
+    assert_eq!((&last["level"], &last["check"]), (&"error".into(), &"D12-etcd".into()), "{last}");
+    assert!(message.contains("compute server 0 has lost its lease of 3 s"), "{last}");
 }
 
 /// A registry that is away for less than a lease costs nothing, and the server says that it is over.

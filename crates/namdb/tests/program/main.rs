@@ -6,6 +6,7 @@ mod check;
 mod cluster;
 mod counts;
 mod etcd;
+mod health;
 mod logs;
 mod server;
 mod simulate;

@@ -1,6 +1,8 @@
 //! Running the program, and reading what it says.
 
 use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -21,6 +23,16 @@ pub fn temporary(name: &str) -> PathBuf {
 pub fn number(report: &Value, pointer: &str) -> f64 {
     let found = report.pointer(pointer).and_then(Value::as_f64);
     found.unwrap_or_else(|| panic!("no number at {pointer} of {report:#}"))
+}
+
+/// What a server answers at its control address, head included.
+pub fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let request = format!("GET {path} HTTP/1.1\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut page = String::new();
+    stream.read_to_string(&mut page).expect("it answers");
+    page
 }
 
 /// Runs a benchmark for a moment and returns its report.

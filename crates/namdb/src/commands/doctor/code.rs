@@ -69,7 +69,7 @@ fn of_server(error: &ServerError) -> Code {
     match error {
         ServerError::Port { .. } => PORTS,
         ServerError::LeaseLost { is_etcd: true, .. } => ETCD,
-        ServerError::LeaseLost { is_etcd: false, .. } => MEMBERS,
+        ServerError::LeaseLost { is_etcd: false, .. } | ServerError::DatabaseLost { .. } => MEMBERS,
         ServerError::Region { is_shared, source, .. } => match of_system(source) {
             Some(code) => code,
             None if *is_shared => SHARED_MEMORY,
@@ -182,8 +182,8 @@ mod tests {
         let source = Errno::ACCESS.into();
         assert_eq!(of(ServerError::Port { number: 0, address, source }), Some(PORTS));
         let lost = |is_etcd| {
-            let registry = "there".to_owned();
-            of(ServerError::LeaseLost { number: 0, seconds: 10, registry, is_etcd })
+            let (who, registry) = ("memory server 0".to_owned(), "there".to_owned());
+            of(ServerError::LeaseLost { who, seconds: 10, registry, is_etcd, outlook: "end" })
         };
         assert_eq!((lost(true), lost(false)), (Some(ETCD), Some(MEMBERS)));
     }

@@ -1,0 +1,212 @@
+//! Who makes the database on the empty regions, and says where it begins.
+
+use super::{all_servers, published, settings, verbs};
+use anyhow::{Context, Result, ensure};
+use fabric::{LocalWorld, run_now};
+use membership::{ClusterFile, ClusterMap, Registry};
+use namdb::host::{Moment, sleep_ms, spawn};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+use txn::{Database, Root};
+
+/// How long to wait for the other memory servers before that is worth a warning.
+const COMPANY_TIME: Duration = Duration::from_secs(60);
+/// Between two attempts.
+const RETRY_TIME: Duration = Duration::from_secs(1);
+/// Between two looks whether the server is to end.
+const LOOK_MS: u64 = 20;
+
+/// How the first memory server makes the database.
+pub enum Founder {
+    /// This process's processor does.
+    Here(Arc<LocalWorld>),
+    /// A caller through the card does.
+    ByRdma(Box<verbs::Founder>),
+}
+
+/// Makes the database, and says so once all memory servers are there, however long that takes; until `stop` is set.
+pub fn found(
+    founder: Founder,
+    cluster: &ClusterFile,
+    registry: &Registry,
+    stop: &'static AtomicBool,
+) -> Result<()> {
+    let servers = cluster.memory.len();
+    let make: Make = match founder {
+        Founder::Here(world) => {
+            let config = settings(cluster.oracle, cluster.transaction_time_ms);
+            let nodes = all_servers(servers);
+            let database = run_now(Database::create(world.endpoint(), nodes, config));
+            let root = database.context("cannot make the database")?.root();
+            Box::new(move |_| Ok(root.clone()))
+        }
+        Founder::ByRdma(founder) => Box::new(move |map| founder.create(map)),
+    };
+    let mut founding = Founding { make, made: None, servers, registry: registry.clone() };
+    let work = move || founding.announce_until(stop, COMPANY_TIME, RETRY_TIME);
+    spawn("founder", work).context("no thread can be started")?;
+    Ok(())
+}
+
+/// What makes the database when all memory servers are there.
+type Make = Box<dyn FnMut(&ClusterMap) -> Result<Root> + Send>;
+
+/// A database that is to be announced.
+struct Founding {
+    make: Make,
+    /// It, and the identities of the memory servers that it was made on.
+    made: Option<(Root, Vec<u64>)>,
+    /// How many memory servers there will be.
+    servers: usize,
+    registry: Registry,
+}
+
+impl Founding {
+    /// Tries again and again: a memory server may be late, and the registry away for a while.
+    fn announce_until(&mut self, stop: &AtomicBool, company: Duration, retry: Duration) {
+        while !stop.load(Relaxed) {
+            match self.announce(company) {
+                Ok(()) => {
+                    tracing::info!("database made");
+                    return;
+                }
+                Err(error) => tracing::warn!("no database yet, trying again: {error:#}"),
+            }
+            let start = Moment::now();
+            while start.instant().elapsed() < retry && !stop.load(Relaxed) {
+                sleep_ms(LOOK_MS);
+            }
+        }
+    }
+
+    /// Says where the database begins once all memory servers are there.
+    fn announce(&mut self, company: Duration) -> Result<()> {
+        let map = self.registry.wait_for_memory_servers(self.servers, company, &mut |_| {})?;
+        let identities: Vec<u64> = map.memory_servers().map(|member| member.identity).collect();
+        // Part of an earlier database may still be there.
+        map.database()?;
+        let root = match self.made.take() {
+            Some((root, servers)) if servers == identities => root,
+            _ => (self.make)(&map)?,
+        };
+        let ours = published(&root, identities.clone());
+        self.made = Some((root, identities));
+        let announced = self.registry.set_root(&ours)?;
+        ensure!(
+            announced == ours,
+            "the registry names a database that this memory server has not made; stop all memory servers and start \
+             them anew"
+        );
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layout::{GlobalPtr, NodeId, RegionId};
+    use membership::{Addresses, FabricKind, Lease, Member, OracleKind};
+    use std::sync::atomic::AtomicU32;
+
+    /// A registry in a folder of its own.
+    struct World {
+        registry: Registry,
+        folder: std::path::PathBuf,
+    }
+
+    impl World {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("namdb-{name}-{}", std::process::id()));
+            let mut cluster = ClusterFile::development("dev", FabricKind::Tcp, &[1 << 24; 2], 0);
+            cluster.directory.clone_from(&folder);
+            Self { registry: Registry::open(&cluster).expect("it is a folder"), folder }
+        }
+
+        fn join(&self, number: u16) -> Lease {
+            let member = Member::memory_server(NodeId(number), 1 << 24, Addresses::default());
+            self.registry.join(member, Duration::ZERO).expect("the number is free")
+        }
+
+        /// A database that begins at `offset`, and how often it was made.
+        fn founding(&self, offset: u64) -> (Founding, Arc<AtomicU32>) {
+            let made = Arc::<AtomicU32>::default();
+            let times = made.clone();
+            let root = Root {
+                oracle: GlobalPtr::new(RegionId(0), offset),
+                slots: 64,
+                servers: all_servers(2),
+                config: settings(OracleKind::DoubleCollect, 1000),
+            };
+            let make = Box::new(move |_: &ClusterMap| {
+                times.fetch_add(1, Relaxed);
+                Ok(root.clone())
+            });
+            let registry = self.registry.clone();
+            (Founding { make, made: None, servers: 2, registry }, made)
+        }
+
+        fn begins_at(&self) -> Option<GlobalPtr> {
+            let map = self.registry.map().expect("it answers");
+            map.database().ok().flatten().map(|root| root.oracle)
+        }
+    }
+
+    impl Drop for World {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+
+    const SHORT: Duration = Duration::from_millis(20);
+
+    #[test]
+    fn a_memory_server_that_is_late_is_waited_for() {
+        let world = World::new("late");
+        let _zero = world.join(0);
+        let (mut founding, made) = world.founding(4096);
+        let refused = founding.announce(SHORT).expect_err("one is missing").to_string();
+        assert!(refused.contains("there are 1 of 2 memory servers, 1 not"), "{refused}");
+        let never = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let late = scope.spawn(|| {
+                sleep_ms(200);
+                world.join(1)
+            });
+            founding.announce_until(&never, SHORT, SHORT);
+            late.join().expect("it joins").leave().expect("it may leave");
+        });
+        assert_eq!(made.load(Relaxed), 1);
+    }
+
+    #[test]
+    fn who_is_told_to_stop_tries_no_more() {
+        let world = World::new("stopped");
+        let (mut founding, made) = world.founding(4096);
+        founding.announce_until(&AtomicBool::new(true), SHORT, SHORT);
+        assert_eq!((made.load(Relaxed), world.begins_at()), (0, None));
+    }
+
+    #[test]
+    fn an_answer_that_was_lost_is_no_other_database_and_anothers_is() {
+        let world = World::new("twice");
+        let leases = [world.join(0), world.join(1)];
+        let (mut founding, made) = world.founding(4096);
+        for _ in 0..2 {
+            founding.announce(SHORT).expect("it is ours");
+        }
+        assert_eq!((made.load(Relaxed), world.begins_at().map(GlobalPtr::offset)), (1, Some(4096)));
+        let (mut other, _) = world.founding(8192);
+        let refused = other.announce(SHORT).expect_err("it is not theirs").to_string();
+        assert!(refused.contains("has not made"), "{refused}");
+        let [zero, one] = leases;
+        zero.leave().expect("it may leave");
+        let _successor = world.join(0);
+        let refused = other.announce(SHORT).expect_err("one part lives").to_string();
+        assert!(refused.contains("the database is lost with memory server 0"), "{refused}");
+        one.leave().expect("it may leave");
+        let _successor = world.join(1);
+        other.announce(SHORT).expect("nothing is left of the earlier one");
+        assert_eq!(world.begins_at().map(GlobalPtr::offset), Some(8192));
+    }
+}

@@ -1,0 +1,105 @@
+//! Whether a server does its work, for probes and for whoever wants work done.
+
+use super::lease_watch::LeaseTime;
+use membership::RegistryError;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock};
+
+/// What a server knows of its own state; many threads look.
+pub struct Health {
+    /// The server is to end.
+    stop: &'static AtomicBool,
+    /// None before the server is a member.
+    lease: OnceLock<LeaseTime>,
+    /// Why the database is lost.
+    loss: Mutex<Option<RegistryError>>,
+}
+
+impl Health {
+    /// Of a server that is about to start, and ends once `stop` is set.
+    pub fn new(stop: &'static AtomicBool) -> Self {
+        Self { stop, lease: OnceLock::new(), loss: Mutex::new(None) }
+    }
+
+    /// The server is a member.
+    ///
+    /// # Panics
+    /// If it was one before: a server joins once.
+    pub fn joined(&self, lease: LeaseTime) {
+        assert!(self.lease.set(lease).is_ok(), "a server joins once");
+    }
+
+    /// Notes what the newest map says of the database.
+    pub fn note_database(&self, state: Result<(), RegistryError>) {
+        *self.loss.lock().expect("no holder panics") = state.err();
+    }
+
+    /// Why the database is lost; none if it is not.
+    pub fn loss(&self) -> Option<RegistryError> {
+        self.loss.lock().expect("no holder panics").clone()
+    }
+
+    /// Whether the server ends, or has nothing left to work on.
+    pub fn is_over(&self) -> bool {
+        self.stop.load(Relaxed) || self.loss().is_some()
+    }
+
+    /// Why the server does not do its work, in a sentence; none if it does.
+    pub fn ailment(&self) -> Option<String> {
+        if self.stop.load(Relaxed) {
+            return Some("the server ends".to_owned());
+        }
+        if let Some(loss) = self.loss() {
+            return Some(loss.to_string());
+        }
+        let Some(lease) = self.lease.get() else {
+            return Some("the server is no member of its cluster yet".to_owned());
+        };
+        let left = lease.little_left()?;
+        Some(format!(
+            "the lease is nearly lost: it ends in {:.1} s unless the registry renews it",
+            left.as_secs_f64()
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_server_is_ill_before_it_joins_without_its_database_and_while_it_ends() {
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let health = Health::new(&STOP);
+        let says = |words: &str| {
+            let ailment = health.ailment().unwrap_or_default();
+            assert!(ailment.contains(words), "no `{words}` in `{ailment}`");
+        };
+        says("no member");
+        health.joined(LeaseTime::by(Duration::from_secs(3), || None));
+        assert_eq!((health.ailment(), health.is_over()), (None, false));
+        health.note_database(Err(RegistryError::DatabaseLost { lost: "1".to_owned() }));
+        says("the database is lost with memory server 1");
+        assert!(health.is_over());
+        health.note_database(Ok(()));
+        assert_eq!(health.ailment(), None);
+        STOP.store(true, Relaxed);
+        says("ends");
+        assert!(health.is_over());
+    }
+
+    #[test]
+    fn a_server_is_ill_with_less_than_a_third_of_its_lease_left() {
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let ailment = |left_ms| {
+            let health = Health::new(&STOP);
+            let left = Duration::from_millis(left_ms);
+            health.joined(LeaseTime::by(Duration::from_secs(3), move || Some(left)));
+            health.ailment()
+        };
+        assert_eq!(ailment(1001), None);
+        let ill = ailment(999).expect("two renewals have failed");
+        assert!(ill.contains("nearly lost") && ill.contains("1.0 s"), "{ill}");
+    }
+}

@@ -1,0 +1,81 @@
+//! What servers do, and tell probes, when there is nothing to work on yet, or no more.
+#![allow(clippy::disallowed_methods, reason = "processes are hurt at moments of the real clock")]
+
+use super::server::{Server, Site};
+use super::support::{get, namdb, text};
+use membership::{ClusterFile, Registry};
+use rustix::process::Signal;
+use std::time::{Duration, Instant};
+
+fn start(site: &Site, role: &str, number: u16) -> Server {
+    let file = site.file.display();
+    let command = format!("{role}-server --cluster {file} --number {number} --log-format json");
+    Server::start(&command, &site.folder.join(format!("{role}-{number}")))
+}
+
+/// Whom probes ask.
+fn control(server: &Server, event: &str) -> String {
+    server.wait_for(event)["control"].as_str().expect("it tells").to_owned()
+}
+
+/// Waits until a probe is answered so.
+fn await_health(control: &str, words: &str) {
+    let start = Instant::now();
+    loop {
+        let told = get(control, "/healthz");
+        if told.contains(words) {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(5), "no `{words}` in {told}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A cluster whose file has two memory servers and a compute server.
+fn site(name: &str) -> Site {
+    Site::new(name, "tcp", "[[memory]]\nbytes = \"64 MiB\"\n[[compute]]")
+}
+
+/// Who joined at once would make an epoch with each start that comes to nothing.
+#[test]
+fn a_compute_server_joins_when_there_is_a_database() {
+    let site = site("early");
+    let _zero = start(&site, "memory", 0);
+    let server = start(&site, "compute", 0);
+    let control = control(&server, "started");
+    await_health(&control, "503 Service Unavailable");
+    await_health(&control, "no member of its cluster yet");
+    std::thread::sleep(Duration::from_millis(300));
+    let cluster = ClusterFile::load(&site.file, &[]).expect("it was written");
+    let registry = Registry::open(&cluster).expect("it is a folder");
+    assert_eq!(registry.map().expect("it answers").compute_servers().count(), 0);
+    let _one = start(&site, "memory", 1);
+    server.wait_for("joined");
+    await_health(&control, "200 OK");
+}
+
+/// Nothing brings a memory server's part back: who is left says so, takes no work, and ends where nothing is left to
+/// do.
+#[test]
+fn a_database_that_is_lost_is_told_of_and_worked_on_no_more() {
+    let site = site("lost-database");
+    let (zero, one) = (start(&site, "memory", 0), start(&site, "memory", 1));
+    let mut compute = start(&site, "compute", 0);
+    compute.wait_for("joined");
+    let probes = [control(&zero, "port opened"), control(&compute, "started")];
+    probes.iter().for_each(|control| await_health(control, "200 OK"));
+    one.signal(Signal::KILL);
+    let sentence = "the database is lost with memory server 1";
+    await_health(&probes[0], sentence);
+    await_health(&probes[0], "503 Service Unavailable");
+    assert_eq!(compute.ended().code(), Some(4), "{}", compute.log());
+    let last = compute.events().pop().expect("it says why");
+    assert_eq!(
+        (&last["level"], &last["check"]),
+        (&"error".into(), &"D09-members".into()),
+        "{last}"
+    );
+    assert!(last["message"].as_str().is_some_and(|text| text.contains(sentence)), "{last}");
+    let bench = namdb(&format!("bench bank --cluster {}", site.file.display()));
+    assert!(text(&bench.stderr).contains("1 of 2 memory servers"), "{bench:?}");
+}

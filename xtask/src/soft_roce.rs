@@ -8,6 +8,7 @@
 
 mod archive;
 mod guest;
+mod image;
 mod kernel;
 mod programs;
 mod tools;
@@ -64,7 +65,9 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         let scripts = vec![script; usize::from(options.guests)];
         return machine.run(&scripts, Duration::from_secs(options.deadline_s));
     }
+    let start = guest::now();
     let scripts = programs::build(root, &machine.exchange)?;
+    eprintln!("soft-roce: programs built in {:.1} s", start.elapsed().as_secs_f64());
     eprintln!("soft-roce: in one guest");
     machine.run(&[scripts.alone], Duration::from_secs(ONE_GUEST_DEADLINE_S))?;
     eprintln!("soft-roce: between two guests");

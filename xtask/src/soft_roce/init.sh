@@ -32,6 +32,7 @@ mkdir -p "/whole$exchange"
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=none exchange "/whole$exchange" || fail "no exchange"
 
 chroot /whole /usr/bin/rdma link add rxe0 type rxe netdev "$device" || fail "no Soft-RoCE device"
+echo 1 > /whole/sys/devices/system/cpu/cpu1/online || fail "no second processor"
 echo "namdb-guest: ready after $(cut -d ' ' -f 1 /proc/uptime) s"
 chroot /whole /bin/sh "$exchange/guest$guest"
 echo "namdb-guest: ended with $?"

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use crate::process;
+use crate::soft_roce::guest::REMARK;
 
 /// Tests are told that they run in a guest, and so that a device has to be there.
 const ENVIRONMENT: &str = "export NAMDB_SOFT_ROCE=1 RUST_BACKTRACE=1\n";
@@ -27,14 +28,15 @@ const COMPUTE: &str = include_str!("compute.sh");
 
 /// Builds the programs. Guests meet in the folder `exchange`.
 pub fn build(root: &Path, exchange: &Path) -> Result<Scripts> {
-    let fabric = built(root, &["test", "--no-run", "-p", "fabric", "--test", "verbs"], "verbs")?;
-    let suite = built(root, &["build", "-p", "suite", "--bin", "suite"], "suite")?;
-    let namdb = built(root, &["build", "-p", "namdb", "--bin", "namdb"], "namdb")?;
+    let [fabric, suite, namdb] = built(root)?;
     let exchange = quoted(&exchange.display().to_string());
     let common = format!("NAMDB={} EXCHANGE={exchange}\n{BENCH}", quoted(&namdb));
     let alone = [
+        remark("the fabric's tests"),
         format!("{} --color=never --test-threads=1", quoted(&fabric)),
+        remark("the suite"),
         format!("{} --fabric verbs", quoted(&suite)),
+        remark("the program"),
         common.clone(),
         DATABASE.to_owned(),
     ];
@@ -54,13 +56,40 @@ fn script(root: &Path, lines: &[String]) -> String {
     format!("set -e\ncd {folder}\n{ENVIRONMENT}{}\n", lines.join("\n"))
 }
 
+/// Has the guest say what comes next.
+fn remark(what: &str) -> String {
+    format!("echo {}", quoted(&format!("{REMARK}{what}")))
+}
+
 /// A word as a shell takes it literally.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Builds as told, and tells where the program of the target `name` is.
-fn built(root: &Path, arguments: &[&str], name: &str) -> Result<String> {
+/// What is built. Of the whole workspace, so that libraries have the features that `cargo test --workspace` builds
+/// them with: built for one package alone, most of the workspace would be compiled a second time.
+const BUILD: [&str; 10] = [
+    "build",
+    "--release",
+    "--message-format=json",
+    "--workspace",
+    "--test",
+    "verbs",
+    "--bin",
+    "suite",
+    "--bin",
+    "namdb",
+];
+
+/// Builds the fabric's tests, the suite and the program, and tells where they are.
+fn built(root: &Path) -> Result<[String; 3]> {
+    let output = process::capture(&mut process::cargo(root, &BUILD))?;
+    let find = |name: &str| program_of(&output, name);
+    Ok([find("verbs")?, find("suite")?, find("namdb")?])
+}
+
+/// Where the program of the target `name` is, by what cargo tells in `output`.
+fn program_of(output: &str, name: &str) -> Result<String> {
     #[derive(Deserialize)]
     struct Message {
         target: Option<Target>,
@@ -70,8 +99,6 @@ fn built(root: &Path, arguments: &[&str], name: &str) -> Result<String> {
     struct Target {
         name: String,
     }
-    let mut command = process::cargo(root, arguments);
-    let output = process::capture(command.args(["--release", "--message-format=json"]))?;
     for line in output.lines() {
         let message: Message = serde_json::from_str(line).context("read what cargo built")?;
         let is_ours = message.target.is_some_and(|target| target.name == name);

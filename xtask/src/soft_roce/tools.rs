@@ -9,13 +9,14 @@ use crate::process;
 
 /// Files of the host, and the package that brings them. The guest sees the host's files, so the providers
 /// of RDMA devices and the tool that makes one are here and not there.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("/usr/bin/qemu-system-x86_64", "qemu-system-x86"),
     ("/bin/busybox", "busybox-static"),
     ("/usr/bin/rdma", "iproute2"),
     ("/usr/lib/x86_64-linux-gnu/libibverbs.so.1", "libibverbs1"),
     ("/etc/libibverbs.d/rxe.driver", "ibverbs-providers"),
     ("/usr/bin/etcd", "etcd-server"),
+    ("/usr/bin/xz", "xz-utils"),
 ];
 
 /// Installs what is missing if this is a Debian host and we may; else says what to install.

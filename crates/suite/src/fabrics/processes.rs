@@ -108,9 +108,10 @@ impl<P: Processes> Stage for Director<P> {
         let mut place = Place::new().map_err(|error| format!("a folder to meet in: {error}"))?;
         let mut servers = Vec::new();
         for node in 0..SERVERS {
-            let mut server = Child::start(&place.server(P::NAME, node))?;
+            servers.push(Child::start(&place.server(P::NAME, node))?);
+        }
+        for server in &mut servers {
             place.addresses.push(server.wait_for("ready")?);
-            servers.push(server);
         }
         let mut parties = Vec::new();
         for number in 0..test.parties {

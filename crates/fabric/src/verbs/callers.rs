@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// The callers were told to go, and the polling thread has not looked in time: it may be overloaded, or stopped.
+/// The callers were told to go, and the polling thread has not said in time that they are: it may be overloaded or
+/// stopped, or carry out what they have called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "the queue pairs of those who left are not closed after {waited_ms} ms: the polling thread does not look"
+    "those who left may still write after {waited_ms} ms: the polling thread does not look, or carries out their calls"
 )]
 pub struct FenceError {
     /// How long was waited.
@@ -40,7 +41,8 @@ pub(super) struct Living {
 impl VerbsCallers {
     /// Sees to it that in `epoch` only `living`, the identities that callers said in their first message, read and
     /// write, and whoever says that it is of that epoch itself. Closes the queue pairs of all others, which the
-    /// card does not serve any more once this returns, and has them refused.
+    /// card does not serve any more once this returns, and has them refused. Of what they called nothing is under
+    /// way then.
     ///
     /// # Errors
     /// If that has not happened `within`.

@@ -15,10 +15,10 @@ use crate::identity::Hello;
 use crate::remote::{Call, Outcome};
 use crate::tcp::ServerAddress;
 use layout::NodeId;
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Nanoseconds between two looks whether servers have closed their control connections.
 const LOOK_EVERY_NS: u64 = 20_000_000;
@@ -99,7 +99,6 @@ pub(super) struct Connections {
     reasons: Vec<Option<String>>,
     answer_time_max_ns: u64,
     next_look_ns: u64,
-    start: Instant,
 }
 
 impl Connections {
@@ -144,11 +143,6 @@ impl Connections {
         // Two: within a server, both ends tell this queue.
         let completions = count.max(2) as u32 * COMPLETIONS_OF_LINE;
         let queue = CompletionQueue::new(&place.device, completions.min(place.limits.completions))?;
-        #[allow(
-            clippy::disallowed_methods,
-            reason = "deadlines of a network are not part of a run"
-        )]
-        let start = Instant::now();
         Ok(Self {
             queue,
             staging: Staging::new(&place.device),
@@ -168,13 +162,7 @@ impl Connections {
             reasons: vec![None; count],
             answer_time_max_ns: VerbsConfig::ANSWER_TIME_MAX_NS,
             next_look_ns: 0,
-            start,
         })
-    }
-
-    /// Nanoseconds since the connections were made: the clock of all who share them.
-    pub(super) fn now_ns(&self) -> u64 {
-        self.start.elapsed().as_nanos() as u64
     }
 
     pub(super) fn queue(&self) -> &Arc<CompletionQueue> {
@@ -226,7 +214,10 @@ impl Connections {
         let Some(line) = self.ways.lines[usize::from(node.0)].take() else { return };
         drop(line);
         self.reasons[usize::from(node.0)] = Some(reason());
-        self.controls[usize::from(node.0)] = None;
+        if let Some(control) = self.controls[usize::from(node.0)].take() {
+            // Threads that sleep hold it, too, and the server is to learn at once that its end is of no use any more.
+            let _closed_is_fine = control.shutdown(Shutdown::Both);
+        }
         let waiting =
             |(token, flight): (u32, &Flight)| flight.waits_for.contains(&node).then_some(token);
         let tokens: Vec<u32> = self.flights.iter().filter_map(waiting).collect();

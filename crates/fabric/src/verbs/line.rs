@@ -79,8 +79,10 @@ impl Line {
         let inbox = Registered::map("namdb-inbox", inbox_bytes, &place.device, false)?;
         let sizes = QueueSizes { sends: SENDS_MAX, receives: RECEIVES, inline_bytes: INLINE_BYTES };
         let pair = QueuePair::new(Arc::new(inbox), queue.clone(), sizes)?;
-        // 24 bits, and different for connections of one pair of ports that follow each other.
-        let sequence = serial.wrapping_mul(0x9e_3779) & 0xff_ffff;
+        // 24 bits that nobody foresees: packets of a connection before, whose number the card uses again, do not fit.
+        let drawn =
+            crate::identity::draw().map_err(|error| VerbsError::system("draw a number", error))?;
+        let sequence = drawn as u32 & 0xff_ffff;
         let mut line = Self {
             pair,
             serial,

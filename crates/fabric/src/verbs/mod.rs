@@ -14,8 +14,11 @@ mod members;
 mod message;
 mod place;
 mod port;
+mod running;
 mod search;
+mod share;
 mod slab;
+mod slots;
 mod staging;
 mod transport;
 
@@ -28,4 +31,5 @@ pub use connections::VerbsConfig;
 pub use error::VerbsError;
 pub use place::{Choice, Place};
 pub use port::{VerbsPort, VerbsServer};
-pub use transport::{VerbsShare, VerbsTransport};
+pub use share::VerbsShare;
+pub use transport::VerbsTransport;

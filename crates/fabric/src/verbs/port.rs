@@ -6,6 +6,7 @@ use super::flight::Region;
 use super::handshake::{OFFER_BYTES, Offer, is_closed};
 use super::line::{Line, Told, serial_of};
 use super::message::{self, Message};
+use super::running::Running;
 use super::slab::Slab;
 use super::staging::{Range, Staging};
 use super::transport::VerbsTransport;
@@ -20,7 +21,7 @@ use crate::service::{Answer, AnswerRecord, Arrival, CallId, Service, ServiceId};
 use crate::tell;
 use layout::RegionId;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -98,9 +99,9 @@ pub struct VerbsPort {
     engine: Engine<VerbsTransport>,
     env: VerbsEnv,
     record: AnswerRecord,
-    running: BTreeSet<CallId>,
-    /// What handlers have answered, and to whom.
-    answers: Rc<RefCell<Vec<(u32, CallId, Answer)>>>,
+    running: Running,
+    /// What handlers have answered.
+    answers: Rc<RefCell<Vec<(CallId, Answer)>>>,
     /// Answers under way: where they stand, and whose they are.
     sendings: Slab<(Range, u32)>,
     completions: Vec<Completion>,
@@ -110,6 +111,8 @@ pub struct VerbsPort {
     epoch: u64,
     /// Who goes on in the epoch of the last fence.
     living: Living,
+    /// The epoch of a fence that nobody was told of: what was called by those who left is still under way.
+    closing: Option<u64>,
     shared: Arc<VerbsCallers>,
 }
 
@@ -134,7 +137,7 @@ impl VerbsPort {
             env: engine.endpoint(),
             engine,
             record: AnswerRecord::default(),
-            running: BTreeSet::new(),
+            running: Running::default(),
             answers: Rc::default(),
             sendings: Slab::default(),
             completions: Vec::new(),
@@ -142,6 +145,7 @@ impl VerbsPort {
             next_look: None,
             epoch: server.admission.epoch.load(Ordering::Acquire),
             living: Living::default(),
+            closing: None,
             shared: Arc::default(),
             server,
         })
@@ -216,12 +220,21 @@ impl VerbsPort {
                 }
             }
             self.keep(|caller| caller.hello.epoch >= epoch);
-            self.shared.closed(epoch);
+            self.closing = Some(epoch);
         }
         let epoch = self.server.admission.epoch.load(Ordering::Acquire);
         if epoch != self.epoch {
             self.epoch = epoch;
             self.keep(|caller| caller.hello.epoch >= epoch);
+        }
+    }
+
+    /// A fence is up when the last call of those who left has ended: its handler writes on their behalf.
+    fn close(&mut self) {
+        let callers = &self.callers;
+        let is_connected = |serial| callers.iter().any(|caller| caller.line.serial() == serial);
+        if self.closing.is_some() && self.running.are_all_of(is_connected) {
+            self.closing.take().into_iter().for_each(|epoch| self.shared.closed(epoch));
         }
     }
 
@@ -324,10 +337,9 @@ impl VerbsPort {
 
     fn call(&mut self, serial: u32, id: CallId, service: ServiceId, request: Vec<u8>) {
         match self.record.arrive(id) {
-            Arrival::Repeat(answer) => self.answers.borrow_mut().push((serial, id, answer)),
+            Arrival::Repeat(answer) => self.send_answer(serial, id, &answer),
             Arrival::Stale => {}
-            // A repeat that comes while its first is handled waits for nothing: the answer goes to the first.
-            Arrival::Handle if !self.running.insert(id) => {}
+            Arrival::Handle if !self.running.begin(id, serial) => {}
             Arrival::Handle => {
                 let node = self.server.admission.node;
                 let (env, answers) = (self.env.clone(), self.answers.clone());
@@ -337,7 +349,7 @@ impl VerbsPort {
                         Some(handler) => handler.handle(&env, &request).await,
                         None => Err(CallError::NoSuchService(node, service)),
                     };
-                    answers.borrow_mut().push((serial, id, answer));
+                    answers.borrow_mut().push((id, answer));
                 });
             }
         }
@@ -345,24 +357,28 @@ impl VerbsPort {
 
     fn send_answers(&mut self) {
         let answers = std::mem::take(&mut *self.answers.borrow_mut());
-        for (serial, id, answer) in answers {
-            self.running.remove(&id);
-            message::answer(id, &answer, &mut self.words);
+        for (id, answer) in answers {
+            let serial = self.running.end(id);
+            self.send_answer(serial, id, &answer);
             self.record.record(id, answer);
-            let caller = self.callers.iter_mut().find(|caller| caller.line.serial() == serial);
-            // A caller that is gone, or for which there is no memory, hears nothing, and gives up in its time.
-            let Some(caller) = caller else { continue };
-            let token = self.sendings.add((Range::default(), serial));
-            match send(&self.words, token, &mut caller.line, &mut self.staging) {
-                Ok(range) => {
-                    self.sendings.get_mut(token).expect("it was added above").0 = range;
-                }
-                Err(_) => {
-                    self.sendings.take(token);
-                }
-            }
         }
         self.keep(|caller| caller.line.flush().is_ok());
+    }
+
+    /// A caller that is gone, or for which there is no memory, hears nothing, and gives up in its time.
+    fn send_answer(&mut self, serial: u32, id: CallId, answer: &Answer) {
+        let caller = self.callers.iter_mut().find(|caller| caller.line.serial() == serial);
+        let Some(caller) = caller else { return };
+        message::answer(id, answer, &mut self.words);
+        let token = self.sendings.add((Range::default(), serial));
+        match send(&self.words, token, &mut caller.line, &mut self.staging) {
+            Ok(range) => {
+                self.sendings.get_mut(token).expect("it was added above").0 = range;
+            }
+            Err(_) => {
+                self.sendings.take(token);
+            }
+        }
     }
 }
 
@@ -383,6 +399,7 @@ impl Port for VerbsPort {
             self.engine.block_on(self.env.yield_now());
         }
         self.send_answers();
+        self.close();
         // Handlers that wait for the card are something to do, too.
         count + self.engine.task_count()
     }

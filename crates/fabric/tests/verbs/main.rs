@@ -2,6 +2,7 @@
 //! (`cargo xtask soft-roce`). Everywhere else each test says why it is skipped.
 
 mod device;
+mod holder;
 mod world;
 
 use fabric::verbs::{Choice, Place};

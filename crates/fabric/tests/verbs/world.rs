@@ -2,7 +2,8 @@
 
 use super::place;
 use fabric::verbs::{
-    Place, VerbsCallers, VerbsConfig, VerbsPort, VerbsServer, VerbsShare, VerbsTransport,
+    FenceError, Place, VerbsCallers, VerbsConfig, VerbsPort, VerbsServer, VerbsShare,
+    VerbsTransport,
 };
 use fabric::{
     Admission, Batch, CallError, Engine, Env, Fabric, FabricError, Patience, Port, RemoteEnv,
@@ -18,11 +19,12 @@ use std::time::Duration;
 
 const REGION_BYTES: u64 = 1 << 20;
 const COUNT: ServiceId = ServiceId(3);
-const NODE: NodeId = NodeId(0);
+const HOLD: ServiceId = ServiceId(4);
+pub const NODE: NodeId = NodeId(0);
 
 type World = RemoteEnv<VerbsTransport>;
 
-fn word(index: u64) -> GlobalPtr {
+pub fn word(index: u64) -> GlobalPtr {
     GlobalPtr::new(RegionId(0), 4096 + 8 * index)
 }
 
@@ -45,6 +47,28 @@ impl Service<World> for Count {
     }
 }
 
+/// Does nothing until it may, and adds 1000 to a word then.
+#[derive(Default)]
+struct Hold {
+    has_begun: AtomicBool,
+    may_end: AtomicBool,
+}
+
+impl Service<World> for Hold {
+    fn handle<'a>(&'a self, env: &'a World, _: &'a [u8]) -> Reply<'a> {
+        Box::pin(async move {
+            self.has_begun.store(true, Ordering::Relaxed);
+            while !self.may_end.load(Ordering::Relaxed) {
+                env.sleep_ns(1_000_000).await;
+            }
+            let mut batch = Batch::new();
+            batch.fetch_and_add(word(0), 1000);
+            let added = env.execute(batch).await;
+            added.map(|_| Vec::new()).map_err(|error| CallError::Refused(error.to_string()))
+        })
+    }
+}
+
 fn admission() -> Arc<Admission> {
     Arc::new(Admission {
         node: NODE,
@@ -60,6 +84,7 @@ fn admission() -> Arc<Admission> {
 fn serve(
     place: &Place,
     admission: Arc<Admission>,
+    hold: Arc<Hold>,
     stop: &AtomicBool,
     told: impl FnOnce(SocketAddr, Arc<VerbsCallers>),
 ) {
@@ -70,7 +95,7 @@ fn serve(
         region,
         admission,
         server_count: 1,
-        services: BTreeMap::from([(COUNT, service)]),
+        services: BTreeMap::from([(COUNT, service), (HOLD, hold)]),
     };
     let port = VerbsPort::bind(server, (Ipv4Addr::LOCALHOST, 0).into()).expect("a port");
     told(port.address().expect("it listens"), port.callers().clone());
@@ -80,11 +105,12 @@ fn serve(
 }
 
 /// What a test has of the memory server beside it.
-struct Scene {
-    place: Place,
-    address: SocketAddr,
+pub struct Scene {
+    pub place: Place,
+    pub address: SocketAddr,
     admission: Arc<Admission>,
-    callers: Arc<VerbsCallers>,
+    pub callers: Arc<VerbsCallers>,
+    hold: Arc<Hold>,
     stop: Arc<AtomicBool>,
 }
 
@@ -104,7 +130,7 @@ impl Scene {
         }
     }
 
-    fn connect_as(&self, caller: u64, endpoint: u64) -> Result<Engine<VerbsTransport>, String> {
+    pub fn connect_as(&self, caller: u64, endpoint: u64) -> Result<Engine<VerbsTransport>, String> {
         let transport = VerbsTransport::connect(&self.config(caller, endpoint));
         Ok(engine(transport.map_err(|error| error.to_string())?))
     }
@@ -119,18 +145,20 @@ fn engine(transport: VerbsTransport) -> Engine<VerbsTransport> {
 }
 
 /// Runs `play` beside a memory server.
-fn with_server(play: impl FnOnce(&Scene)) {
+pub fn with_server(play: impl FnOnce(&Scene)) {
     let Some(place) = place() else { return };
     let (stop, admission) = (Arc::new(AtomicBool::new(false)), admission());
+    let hold = Arc::new(Hold::default());
     let (sender, receiver) = channel();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let told = |address, callers| sender.send((address, callers)).expect("somebody waits");
-            serve(&place, admission.clone(), &stop, told);
+            serve(&place, admission.clone(), hold.clone(), &stop, told);
         });
         let (address, callers) = receiver.recv().expect("the server starts");
         let (place, admission, stop) = (place.clone(), admission.clone(), stop.clone());
-        let scene = Scene { place, address, admission, callers, stop };
+        let hold = hold.clone();
+        let scene = Scene { place, address, admission, callers, hold, stop };
         let played = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| play(&scene)));
         scene.stop.store(true, Ordering::Relaxed);
         if let Err(panic) = played {
@@ -139,7 +167,7 @@ fn with_server(play: impl FnOnce(&Scene)) {
     });
 }
 
-async fn add(env: &World) -> Result<u64, FabricError> {
+pub async fn add(env: &World) -> Result<u64, FabricError> {
     let mut batch = Batch::new();
     let found = batch.fetch_and_add(word(0), 1);
     Ok(env.execute(batch).await?.found(found))
@@ -236,6 +264,58 @@ fn a_fence_closes_the_queue_pairs_of_those_who_left_and_of_nobody_else() {
         living.block_on(living.endpoint().sleep_ns(300_000_000));
         assert_eq!(living.block_on(add(&living.endpoint())), Ok(1));
         assert_eq!(late.block_on(add(&late.endpoint())), Ok(2));
+    });
+}
+
+/// Calls what holds, and returns when it has begun.
+fn call_and_leave(scene: &Scene, engine: &Engine<VerbsTransport>) {
+    let (env, calling) = (engine.endpoint(), engine.endpoint());
+    engine.block_on(async {
+        env.spawn(async move { drop(calling.call(NODE, HOLD, Vec::new()).await) });
+        while !scene.hold.has_begun.load(Ordering::Relaxed) {
+            env.yield_now().await;
+        }
+    });
+}
+
+#[test]
+fn a_fence_waits_for_what_those_who_left_have_called() {
+    const LIVING: u64 = 6;
+    with_server(|scene| {
+        let gone = scene.connect_as(5, 0).expect("a server");
+        let living = scene.connect_as(LIVING, 0).expect("a server");
+        call_and_leave(scene, &gone);
+        let fence = |time_ms| {
+            let time = Duration::from_millis(time_ms);
+            scene.callers.fence(2, BTreeSet::from([LIVING]), time)
+        };
+        assert_eq!(fence(500), Err(FenceError { waited_ms: 500 }), "the call may still write");
+        assert_eq!(living.block_on(add(&living.endpoint())), Ok(0), "others are served meanwhile");
+        scene.hold.may_end.store(true, Ordering::Relaxed);
+        assert_eq!(fence(20_000), Ok(()));
+        assert_eq!(living.block_on(add(&living.endpoint())), Ok(1001), "it has written before");
+    });
+}
+
+#[test]
+fn a_connection_that_is_given_up_is_closed_though_others_shared_it() {
+    with_server(|scene| {
+        let mut config = scene.config(4, 0);
+        config.answer_time_max_ns = 500_000_000;
+        let share = VerbsShare::new(config, 1);
+        let [idle, busy] = [(); 2].map(|()| engine(share.connect().expect("a server")));
+        // Asleep, a thread looks at the connection itself.
+        idle.block_on(idle.endpoint().sleep_ns(100_000_000));
+        assert_eq!(scene.callers.connection_count(), 1);
+        let env = busy.endpoint();
+        let called = busy.block_on(env.call(NODE, HOLD, Vec::new()));
+        assert_eq!(called, Err(CallError::Unreachable(NODE)), "it takes too long");
+        let start_ns = env.now_ns();
+        while scene.callers.connection_count() > 0 {
+            assert!(env.now_ns() - start_ns < 5_000_000_000, "the server still serves it");
+            busy.block_on(env.sleep_ns(1_000_000));
+        }
+        scene.hold.may_end.store(true, Ordering::Relaxed);
     });
 }
 

@@ -1,0 +1,136 @@
+//! A caller that keeps to nothing: it has been let in, and goes on with the region's key whatever it is told.
+
+use super::world::{NODE, Scene, add, with_server, word};
+use fabric::Hello;
+use fabric::verbs::{
+    Action, CompletionQueue, Connect, Endpoint, Piece, QueuePair, QueueSizes, Registered, Request,
+};
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Release;
+use std::time::Duration;
+
+const HOLDER: u64 = 5;
+const LIVING: u64 = 6;
+/// Bytes of an introduction: what a caller says of itself and of its end; what a server answers.
+const OFFER_BYTES: usize = 64;
+const ANSWER_BYTES: usize = 256;
+
+/// Its end of the connection, and what it knows of the region.
+struct Holder {
+    pair: QueuePair,
+    control: TcpStream,
+    address: u64,
+    key: u32,
+    /// Number of the server's first packet.
+    sequence: u32,
+}
+
+impl Holder {
+    fn connect(scene: &Scene) -> Self {
+        let place = &scene.place;
+        let queue = CompletionQueue::new(&place.device, 64).expect("a completion queue");
+        let memory = Registered::map("test", 4096, &place.device, false).expect("a page");
+        let sizes = QueueSizes { sends: 32, receives: 8, inline_bytes: 64 };
+        let pair = QueuePair::new(Arc::new(memory), queue, sizes).expect("a queue pair");
+        let connect = Connect {
+            port: place.port,
+            gid_index: place.gid_index,
+            sequence: 17,
+            reads_started: 4,
+            reads_served: 4,
+            transfer_unit: place.state.transfer_unit,
+            allows_verbs: false,
+            timeout: 14,
+            retry_count: 2,
+        };
+        let (control, offer) = introduce(scene, pair.number());
+        let int = |at: usize| u32::from_le_bytes(offer[at..at + 4].try_into().expect("4 bytes"));
+        let peer = Endpoint {
+            number: int(24),
+            local_identifier: 0,
+            gid: offer[8..24].try_into().expect("16 bytes"),
+            sequence: int(28),
+            transfer_unit: offer[34],
+            reads_served: offer[35],
+        };
+        let address = u64::from_le_bytes(offer[40..48].try_into().expect("8 bytes"));
+        let mut holder = Self { pair, control, address, key: int(36), sequence: int(28) };
+        holder.pair.initialize(&connect).expect("a fresh queue pair");
+        holder.pair.connect(&connect, &peer).expect("a port of this host");
+        holder
+    }
+
+    /// Writes `value` to word 0 of the region. Whether the card says that it was written.
+    fn write(&mut self, value: u64) -> bool {
+        self.pair.memories()[0].words(0, 1).expect("a word")[0].store(value, Release);
+        let remote = self.address + word(0).offset();
+        let request = Request {
+            id: value,
+            action: Action::Write { remote, key: self.key },
+            local: Piece { memory: 0, offset: 0, bytes: 8 },
+            is_signaled: true,
+        };
+        self.pair.post(&[request]).expect("the queue has room");
+        let mut completions = Vec::new();
+        while self.pair.queue().poll(&mut completions).expect("a queue") == 0 {
+            std::thread::yield_now();
+        }
+        completions[0].is_success
+    }
+}
+
+/// Says who it is and where its end is, as callers do, and returns what the server says of its own end.
+fn introduce(scene: &Scene, number: u32) -> (TcpStream, [u8; OFFER_BYTES]) {
+    let hello = Hello {
+        node: NODE,
+        cluster: 1,
+        epoch: 1,
+        server: 2,
+        key: 3,
+        caller: HOLDER,
+        endpoint: 0,
+        process: 0,
+        program: "test".to_owned(),
+    };
+    let mut offer = [0; OFFER_BYTES];
+    offer[..8].copy_from_slice(b"namdbRDM");
+    offer[8..24].copy_from_slice(&scene.place.gid);
+    offer[24..28].copy_from_slice(&number.to_le_bytes());
+    offer[28..32].copy_from_slice(&17_u32.to_le_bytes());
+    offer[34..36].copy_from_slice(&[scene.place.state.transfer_unit, 4]);
+    let mut control = TcpStream::connect(scene.address).expect("it listens");
+    control.write_all(&[&hello.encode()[..], &offer].concat()).expect("it listens");
+    let (mut answer, mut theirs) = ([0; ANSWER_BYTES], [0; OFFER_BYTES]);
+    control.read_exact(&mut answer).expect("an answer");
+    control.read_exact(&mut theirs).expect("it is let in");
+    (control, theirs)
+}
+
+#[test]
+fn who_was_fenced_reaches_nothing_with_the_key_it_holds() {
+    with_server(|scene| {
+        let living = scene.connect_as(LIVING, 0).expect("a server");
+        let mut holder = Holder::connect(scene);
+        assert!(holder.write(70), "it is a caller like any other");
+        assert_eq!(living.block_on(add(&living.endpoint())), Ok(70));
+        let fenced = scene.callers.fence(2, BTreeSet::from([LIVING]), Duration::from_secs(20));
+        assert_eq!(fenced, Ok(()));
+        assert!(!holder.write(90), "nobody answers");
+        assert_eq!(living.block_on(add(&living.endpoint())), Ok(71), "nothing was written");
+        drop(holder.control);
+    });
+}
+
+#[test]
+fn nobody_foresees_the_numbers_of_packets() {
+    let mut sequences = Vec::new();
+    for _ in 0..2 {
+        with_server(|scene| sequences.push(Holder::connect(scene).sequence));
+    }
+    // Nothing where there is no device.
+    sequences.dedup();
+    assert_ne!(sequences.len(), 1, "servers that start begin with the same number");
+}

@@ -154,8 +154,11 @@ impl Core {
         let Some(way) = is_there.then(|| self.way(from, to)).flatten() else {
             return self.plan_giving_up(number);
         };
-        let transit = self.send((from, to), way, &Load::Message(bytes), self.config.call_ns);
-        self.calls.get(number).pending += 1;
+        let call = self.calls.get(number);
+        call.pending += 1;
+        let posted = ((call.group, call.target), 0);
+        let transit =
+            self.send((from, to), posted, way, &Load::Message(bytes), self.config.call_ns);
         self.queue.push(transit.served_ns, message);
     }
 

@@ -52,6 +52,7 @@
 
 mod atomics;
 mod buckets;
+mod calendar;
 mod calls;
 mod clock;
 pub mod config;
@@ -67,6 +68,7 @@ mod memory;
 pub mod network;
 mod points;
 mod processes;
+mod queue_pairs;
 mod random;
 mod rows;
 mod scheduler;

@@ -2,7 +2,8 @@
 
 use crate::config::Interval;
 use crate::fault::FaultKind;
-use crate::network::{Load, Transit};
+use crate::network::{Load, Posting, Transit};
+use crate::queue_pairs::queue_pair;
 use crate::random::Random;
 use crate::state::Core;
 use layout::NodeId;
@@ -125,19 +126,27 @@ impl Core {
     }
 
     /// Sends a verb or a message of a call: through the cards, then for as long as is usual and as the way
-    /// has it.
+    /// has it. `pair` is whose queue pair it takes and to which server that leads, `before` how many are posted
+    /// before it at the same time.
     #[inline]
     pub(crate) fn send(
         &mut self,
         (from, to): (NodeId, NodeId),
+        (pair, before): ((u32, NodeId), u64),
         way: Way,
         load: &Load,
         usual: Interval,
     ) -> Transit {
         let mut transit = Transit { served_ns: self.now_ns, back_ns: 0 };
-        if let Some(network) = self.config.network {
-            let ends = (usize::from(from.0), usize::from(to.0));
-            transit = network.send(&mut self.cards, ends, load, self.now_ns, way.slowness);
+        if let Some(network) = &self.config.network {
+            let posting = Posting {
+                ends: (usize::from(from.0), usize::from(to.0)),
+                queue_pair: queue_pair(pair.0, pair.1.0),
+                now_ns: self.now_ns,
+                before,
+                slowness: way.slowness,
+            };
+            transit = network.send(&mut self.cards, load, posting);
         }
         transit.served_ns += usual.draw(&mut self.random) * way.slowness + way.crossing_ns;
         transit

@@ -1,86 +1,92 @@
 //! Cards and links in virtual time: what a message waits for on its way, when there is much to do.
 //!
-//! ```text
-//!   compute node                                        memory server
-//!   issue_ns per verb -> bytes at the link's pace -> latency_ns -> serve_ns by kind of verb
-//!                        (request)                                 |
-//!                        latency_ns <- bytes at the link's pace <--+
-//!                                      (what was read)
-//! ```
-//!
-//! Each of the four stages serves one verb after another. A verb takes its place in all of them when it is
-//! posted: stages serve in the order of posting, and a verb that arrives late holds up those posted after
-//! it. With links of equal length that is the order of arrival. The request of a call passes as a write does,
-//! and so does its answer, the other way, once the handler has ended. Without a [`Network`] no stage takes
-//! time, and messages take only what [`crate::SimConfig`] draws for their ways, which comes on top of this
+//! [`hardware::card`] draws the way of a verb through both cards. Each stage of it, the engine, the link
+//! either way, the unit for atomics, memory behind PCIe, serves one verb after another, and has a [`Calendar`]
+//! of when it is busy. A verb takes its place in all of them when it is posted. The request of a call passes as
+//! a write does, and so does its answer, the other way, once the handler has ended. Without a [`Network`] no stage
+//! takes time, and messages take only what [`crate::SimConfig`] draws for their ways, which comes on top of this
 //! model. A read that is repeated because a row was torn or a key missing goes past it.
+//!
+//! Every endpoint has a queue pair of its own to each server. Each thread that posts has a core of its own.
 
-use crate::verbs::{Kind, kind};
+use crate::calendar::Calendar;
+use crate::queue_pairs::QueuePairs;
+use crate::verbs;
 use fabric::Verb;
+use hardware::{Card, Core, Kind, Profile};
 use layout::WORD_BYTES;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
-/// What cards and links are able to do. Sources of the figures of `connect_ib`: measured rates of
-/// rdma_bench on dual-port cards of that name, fitted.
+/// Picoseconds of a nanosecond: cards are so fast that nanoseconds are too coarse for them.
+const NANOSECOND_PS: u64 = 1000;
+/// Bytes that a card writes to tell that a verb is complete.
+const COMPLETION_BYTES: u64 = 64;
+
+/// What cards, links and cores are able to do, equal for all nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Network {
-    /// Nanoseconds that a card needs to send a verb, or a message of a call.
-    pub issue_ns: u64,
-    /// Nanoseconds that a card needs to serve a read.
-    pub serve_read_ns: u64,
-    /// Nanoseconds that a card needs to serve a write, or a message of a call.
-    pub serve_write_ns: u64,
-    /// Nanoseconds that a card needs to serve an atomic.
-    pub serve_atomic_ns: u64,
-    /// Nanoseconds from card to card.
-    pub latency_ns: u64,
-    /// What a node's link carries in each direction, in bits per nanosecond.
-    pub gigabits_per_second: u64,
-    /// Bytes around each message.
-    pub header_bytes: u64,
+    /// The card of each node, with its link.
+    pub card: Card,
+    /// What a thread pays for posting and polling, and a node for a message that it serves.
+    pub core: Core,
 }
 
 impl Network {
-    /// Connect-IB cards with two FDR ports: 51 million small reads a second, 14 GB/s.
-    pub const fn connect_ib() -> Self {
+    /// The cards and cores of a profile.
+    pub fn of(profile: &Profile) -> Self {
+        Self { card: profile.card, core: profile.core }
+    }
+
+    /// The network of the papers: Connect-IB cards with both ports in use.
+    pub fn connect_ib() -> Self {
+        Self::of(&hardware::profile("connect-ib-2xfdr").expect("the profile is built in"))
+    }
+}
+
+/// A node's card: when each of its stages is busy, and what it has at hand.
+#[derive(Clone, Debug)]
+pub(crate) struct CardState {
+    engine: Calendar,
+    link_out: Calendar,
+    link_in: Calendar,
+    from_memory: Calendar,
+    to_memory: Calendar,
+    atomics: Calendar,
+    /// When each bucket of words is free again.
+    words_free_ps: Vec<u64>,
+    queue_pairs: QueuePairs,
+    /// When requests that are under way are complete.
+    outstanding: BinaryHeap<Reverse<u64>>,
+}
+
+impl CardState {
+    pub(crate) fn new(card: &Card) -> Self {
         Self {
-            issue_ns: 8,
-            serve_read_ns: 20,
-            serve_write_ns: 8,
-            serve_atomic_ns: 20,
-            latency_ns: 700,
-            gigabits_per_second: 112,
-            header_bytes: 210,
+            engine: Calendar::default(),
+            link_out: Calendar::default(),
+            link_in: Calendar::default(),
+            from_memory: Calendar::default(),
+            to_memory: Calendar::default(),
+            atomics: Calendar::default(),
+            words_free_ps: vec![0; card.atomic_buckets as usize],
+            queue_pairs: QueuePairs::new(card.queue_pairs_cached),
+            outstanding: BinaryHeap::new(),
         }
     }
 
-    fn serve_ns(&self, load: &Load) -> u64 {
-        match load {
-            Load::Verb(verb) => match kind(verb) {
-                Kind::Read => self.serve_read_ns,
-                Kind::Atomic => self.serve_atomic_ns,
-                Kind::Write => self.serve_write_ns,
-            },
-            Load::Message(_) => self.serve_write_ns,
+    /// Requests that are under way now.
+    fn outstanding(&mut self, now_ps: u64) -> u64 {
+        while self.outstanding.peek().is_some_and(|Reverse(back_ps)| *back_ps <= now_ps) {
+            self.outstanding.pop();
         }
+        self.outstanding.len() as u64
     }
 
-    fn wire_ns(&self, bytes: u64) -> u64 {
-        (8 * (self.header_bytes + bytes)).div_ceil(self.gigabits_per_second)
+    /// How much longer the engine takes for this queue pair.
+    fn miss_ps(&mut self, card: &Card, queue_pair: u64) -> u64 {
+        if self.queue_pairs.misses(queue_pair) { card.queue_pair_miss_ps } else { 0 }
     }
-}
-
-/// When each stage of a node's card is free again.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Card {
-    issue_ns: u64,
-    out_ns: u64,
-    serve_ns: u64,
-}
-
-/// Takes a stage for `cost_ns` from `time_ns` on, or later if it is busy; returns when that is over.
-fn pass(stage_ns: &mut u64, time_ns: u64, cost_ns: u64) -> u64 {
-    *stage_ns = time_ns.max(*stage_ns) + cost_ns;
-    *stage_ns
 }
 
 /// What goes over the network.
@@ -108,74 +114,139 @@ impl Load {
             Self::Message(bytes) => (*bytes, 0),
         }
     }
+
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Verb(verb) => match verbs::kind(verb) {
+                verbs::Kind::Read => Kind::Read,
+                verbs::Kind::Atomic => Kind::Atomic,
+                verbs::Kind::Write => Kind::Write,
+            },
+            Self::Message(_) => Kind::Message,
+        }
+    }
+
+    /// The number of the word that an atomic is about.
+    fn word(&self) -> u64 {
+        match self {
+            Self::Verb(verb) => verb.target().offset() / WORD_BYTES,
+            Self::Message(_) => 0,
+        }
+    }
+}
+
+/// Something that is posted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Posting {
+    /// The nodes that it goes from and to.
+    pub(crate) ends: (usize, usize),
+    /// The queue pair, from [`crate::queue_pairs::queue_pair`].
+    pub(crate) queue_pair: u64,
+    pub(crate) now_ns: u64,
+    /// How many are posted before it by the same thread.
+    pub(crate) before: u64,
+    /// How many times slower than usual the cards are.
+    pub(crate) slowness: u64,
 }
 
 /// A passage through the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Transit {
-    /// When it is served.
+    /// When it has its effect.
     pub(crate) served_ns: u64,
-    /// When the card's answer, if that comes at once, is back at the sender.
+    /// When the card's answer, if that comes at once, is noticed by the sender.
     pub(crate) back_ns: u64,
 }
 
+/// Passes a stage while what feeds it is under way, which ends at `end_ps`.
+fn through(stage: &mut Calendar, now_ps: u64, end_ps: u64, cost_ps: u64) -> u64 {
+    let begin_ps = end_ps.saturating_sub(cost_ps).max(now_ps);
+    stage.take(now_ps, begin_ps, cost_ps).max(end_ps)
+}
+
 impl Network {
-    /// Sends `load`, now, from one node's card to another's, each so many times slower than usual.
-    pub(crate) fn send(
+    /// Sends `load` from one node's card to another's.
+    pub(crate) fn send(&self, cards: &mut [CardState], load: &Load, posting: Posting) -> Transit {
+        let (card, (from, to)) = (&self.card, posting.ends);
+        let now_ps = posting.now_ns * NANOSECOND_PS;
+        let (_, answered) = load.bytes();
+        let there_ps = self.request(cards, load, posting);
+        let (effect_ps, out_ps) = self.serve(&mut cards[to], load, posting, there_ps);
+        let client = &mut cards[from];
+        let response_ps = card.response_ps(answered);
+        let back_ps = through(&mut client.link_in, now_ps, out_ps + card.wire_ps, response_ps);
+        let stored_ps = card.pcie_ps(answered + COMPLETION_BYTES);
+        let stored_ps = through(&mut client.to_memory, now_ps, back_ps, stored_ps);
+        let complete_ps = stored_ps + card.pcie_write_ps;
+        client.outstanding.push(Reverse(complete_ps));
+        Transit {
+            served_ns: effect_ps.div_ceil(NANOSECOND_PS),
+            back_ns: (complete_ps + self.core.poll_ps).div_ceil(NANOSECOND_PS),
+        }
+    }
+
+    /// The way to the server's card. Returns when the request is there.
+    fn request(&self, cards: &mut [CardState], load: &Load, posting: Posting) -> u64 {
+        let (card, kind, (sent, answered)) = (&self.card, load.kind(), load.bytes());
+        let (from, to) = posting.ends;
+        let now_ps = posting.now_ns * NANOSECOND_PS;
+        let posted_ps = now_ps + (posting.before + 1) * self.core.post_ps + card.doorbell_ps;
+        let client = &mut cards[from];
+        let moved_ps = card.moved_ps(sent.max(answered)) * posting.slowness;
+        let issue_ps = card.issue_ps(kind)
+            + client.miss_ps(card, posting.queue_pair)
+            + card.crowding_ps(client.outstanding(now_ps));
+        let issue_ps = issue_ps * posting.slowness + moved_ps;
+        let issued_ps = client.engine.take(now_ps, posted_ps, issue_ps);
+        // What is written is fetched, and moved by the engine, while the first of it is sent.
+        let fetched_ps = client.from_memory.take(now_ps, posted_ps, card.pcie_ps(sent));
+        let request_ps = card.request_ps(sent);
+        let out_ps = client.link_out.take(now_ps, issued_ps - moved_ps, request_ps);
+        let out_ps = if sent > 0 { out_ps.max(issued_ps).max(fetched_ps) } else { out_ps };
+        through(&mut cards[to].link_in, now_ps, out_ps + card.wire_ps, request_ps)
+    }
+
+    /// What the server's card does with a request that is there. Returns when it has its effect, and when all
+    /// of the answer is on the link.
+    fn serve(
         &self,
-        cards: &mut [Card],
-        (from, to): (usize, usize),
+        server: &mut CardState,
         load: &Load,
-        now_ns: u64,
-        slowness: u64,
-    ) -> Transit {
-        let (sent_bytes, answered_bytes) = load.bytes();
-        let serve_ns = self.serve_ns(load);
-        let issued_ns = pass(&mut cards[from].issue_ns, now_ns, self.issue_ns * slowness);
-        let out_ns = pass(&mut cards[from].out_ns, issued_ns, self.wire_ns(sent_bytes));
-        let there_ns = out_ns + self.latency_ns;
-        let served_ns = pass(&mut cards[to].serve_ns, there_ns, serve_ns * slowness);
-        let answer_ns = self.wire_ns(answered_bytes);
-        let back_ns = pass(&mut cards[to].out_ns, served_ns, answer_ns) + self.latency_ns;
-        Transit { served_ns, back_ns }
+        posting: Posting,
+        there_ps: u64,
+    ) -> (u64, u64) {
+        let (card, kind, (sent, answered)) = (&self.card, load.kind(), load.bytes());
+        let now_ps = posting.now_ns * NANOSECOND_PS;
+        let moved_ps = card.moved_ps(sent.max(answered)) * posting.slowness;
+        let serve_ps = card.serve_ps(kind) + server.miss_ps(card, posting.queue_pair);
+        let serve_ps = serve_ps * posting.slowness;
+        let response_ps = card.response_ps(answered);
+        if kind == Kind::Read {
+            let served_ps = server.engine.take(now_ps, there_ps, serve_ps + moved_ps);
+            let effect_ps = served_ps - moved_ps + card.pcie_read_ps;
+            let fetched_ps = card.pcie_ps(answered);
+            let fetched_ps = server.from_memory.take(now_ps, served_ps - moved_ps, fetched_ps);
+            let out_ps = server.link_out.take(now_ps, effect_ps, response_ps);
+            return (effect_ps, out_ps.max(served_ps).max(fetched_ps));
+        }
+        // The engine has moved what comes in when the last of it is there.
+        let begin_ps = there_ps.saturating_sub(moved_ps).max(now_ps);
+        let served_ps = server.engine.take(now_ps, begin_ps, serve_ps + moved_ps);
+        if kind == Kind::Atomic {
+            let begin_ps = server.atomics.take(now_ps, served_ps, card.atomic_unit_ps);
+            let free_ps = &mut server.words_free_ps[(load.word() % card.atomic_buckets) as usize];
+            let effect_ps = begin_ps.max(*free_ps) + card.same_word_atomic_ps;
+            *free_ps = effect_ps;
+            return (effect_ps, server.link_out.take(now_ps, effect_ps, response_ps));
+        }
+        let stored_ps = through(&mut server.to_memory, now_ps, served_ps, card.pcie_ps(sent));
+        let handled_ps = if kind == Kind::Message { self.core.serve_message_ps } else { 0 };
+        let effect_ps = stored_ps + card.pcie_write_ps + handled_ps;
+        // It is acknowledged when it is on its way to memory.
+        (effect_ps, server.link_out.take(now_ps, stored_ps, response_ps))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use layout::{GlobalPtr, RegionId};
-
-    #[test]
-    fn a_lone_verb_waits_for_nothing_and_many_for_the_slowest_stage() {
-        let network = Network::connect_ib();
-        let read =
-            Load::Verb(Verb::Read { from: GlobalPtr::new(RegionId(0), 4096), at: 0, words: 1 });
-        let mut cards = vec![Card::default(); 9];
-        let lone = network.send(&mut cards, (1, 0), &read, 0, 1);
-        assert_eq!(lone.served_ns, 8 + 15 + 700 + 20);
-        assert_eq!(lone.back_ns, lone.served_ns + 16 + 700);
-        // Eight senders to one server: it serves one after another.
-        let mut last = lone;
-        for number in 0..8000 {
-            last = network.send(&mut cards, (1 + number % 8, 0), &read, 0, 1);
-        }
-        assert_eq!(last.served_ns, lone.served_ns + 8000 * 20);
-        // A slow card takes longer for each.
-        let mut cards = vec![Card::default(); 2];
-        let grey = network.send(&mut cards, (1, 0), &read, 0, 10);
-        assert_eq!(grey.served_ns, 80 + 15 + 700 + 200);
-    }
-
-    #[test]
-    fn long_reads_wait_for_the_link() {
-        let network = Network::connect_ib();
-        let read =
-            Load::Verb(Verb::Read { from: GlobalPtr::new(RegionId(0), 4096), at: 0, words: 1024 });
-        let mut cards = vec![Card::default(); 2];
-        let transits: Vec<Transit> =
-            (0..100).map(|_| network.send(&mut cards, (1, 0), &read, 0, 1)).collect();
-        let apart_ns = transits[99].back_ns - transits[98].back_ns;
-        assert_eq!(apart_ns, (8 * (8192 + 210_u64)).div_ceil(112));
-    }
-}
+#[path = "network_tests.rs"]
+mod tests;

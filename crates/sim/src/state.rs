@@ -8,7 +8,7 @@ use crate::flight::Flights;
 use crate::inject::Injector;
 use crate::links::Links;
 use crate::memory::Memory;
-use crate::network::Card;
+use crate::network::CardState;
 use crate::points::Points;
 use crate::processes::{Group, Node};
 use crate::random::Random;
@@ -49,8 +49,8 @@ pub(crate) struct Core {
     pub(crate) barriers: Vec<Barrier>,
     /// Atomics between their read and their write.
     pub(crate) open_atomics: Vec<OpenAtomic>,
-    /// One card per node.
-    pub(crate) cards: Vec<Card>,
+    /// One card per node, if there is a network.
+    pub(crate) cards: Vec<CardState>,
     pub(crate) cores: Cores,
     pub(crate) tasks: Tasks,
     pub(crate) graveyard: Vec<TaskFuture>,
@@ -88,7 +88,10 @@ impl Core {
             addresses: AddressMap::one_region_per_server(memory.region_count() as u16),
             barriers: vec![Barrier::default(); memory.region_count()],
             open_atomics: Vec::new(),
-            cards: vec![Card::default(); usize::from(node_count)],
+            cards: match &config.network {
+                Some(network) => vec![CardState::new(&network.card); usize::from(node_count)],
+                None => Vec::new(),
+            },
             cores: Cores::new(&config, node_count),
             memory,
             tasks: Tasks::default(),

@@ -84,7 +84,8 @@ impl Core {
             // Nobody waits for what is read.
             return;
         }
-        let start_ns = self.start_ns(flight, &verb, node, way);
+        let before = u64::from(index - flight.first_verb);
+        let start_ns = self.start_ns(flight, (&verb, before), node, way);
         flight.verbs[index as usize].start_ns = start_ns;
         flight.verbs[index as usize].cut_ns = flight.cut_ns;
         let end_ns = match kind {
@@ -124,14 +125,21 @@ impl Core {
     }
 
     /// When a verb of `flight` begins to touch its words, not before what the contract puts before it.
-    fn start_ns(&mut self, flight: &mut Flight, verb: &Verb, node: NodeId, way: Way) -> u64 {
+    fn start_ns(
+        &mut self,
+        flight: &mut Flight,
+        (verb, before): (&Verb, u64),
+        node: NodeId,
+        way: Way,
+    ) -> u64 {
         let kind = kind(verb);
         let usual = match kind {
             Kind::Read => self.config.read_ns,
             Kind::Atomic => self.config.atomic_ns,
             Kind::Write => self.config.write_ns,
         };
-        let transit = self.send((flight.node, node), way, &Load::Verb(*verb), usual);
+        let posted = ((flight.group, node), before);
+        let transit = self.send((flight.node, node), posted, way, &Load::Verb(*verb), usual);
         flight.back_ns = flight.back_ns.max(transit.back_ns);
         let start_ns = transit.served_ns;
         let (barrier, broken) = (self.barriers[usize::from(node.0)], self.config.broken);

@@ -5,10 +5,11 @@ use super::manifest::{self, Dependency, Manifest};
 use super::tree::Tree;
 
 /// The crates by folder, lowest first.
-const LAYERS: [&str; 18] = [
+const LAYERS: [&str; 20] = [
     "layout",
     "fabric",
     "membership",
+    "hardware",
     "sim",
     "suite",
     "memory",
@@ -23,6 +24,7 @@ const LAYERS: [&str; 18] = [
     "workload",
     "scenario",
     "mutants",
+    "reproduce",
     "namdb",
 ];
 

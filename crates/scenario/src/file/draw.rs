@@ -50,8 +50,12 @@ impl ClusterPlan {
 
 impl NetworkPlan {
     fn draw(&mut self, random: &mut Random) {
-        draw!(self, random, issue_ns, serve_read_ns, serve_write_ns, serve_atomic_ns);
-        draw!(self, random, latency_ns, gigabits_per_second, header_bytes);
+        let times = [&mut self.issue_ns, &mut self.serve_read_ns, &mut self.serve_write_ns];
+        let rest = [&mut self.serve_atomic_ns, &mut self.latency_ns];
+        let sizes = [&mut self.gigabits_per_second, &mut self.header_bytes];
+        for choice in times.into_iter().chain(rest).chain(sizes) {
+            draw_if_any(choice, random);
+        }
     }
 }
 

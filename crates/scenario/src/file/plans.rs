@@ -1,6 +1,7 @@
 //! The sections of a scenario file.
 
 use super::choice::Choice;
+use hardware::Kind;
 use layout::{IndexKind, PhysicalDesign, Placement, Storage};
 use serde::{Deserialize, Serialize};
 use sim::Network;
@@ -64,53 +65,67 @@ pub enum NodePlacement {
     Together,
 }
 
+const NANOSECOND_PS: u64 = 1000;
+/// Bytes of a gigabit.
+const GIGABIT_BYTES: u64 = 125_000_000;
+
 /// What cards and links are able to do: what is not named is that of Connect-IB cards, [`Network::connect_ib`].
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NetworkPlan {
     /// Nanoseconds that a card needs to send a verb.
-    pub issue_ns: Choice<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue_ns: Option<Choice<u64>>,
     /// Nanoseconds that a card needs to serve a read.
-    pub serve_read_ns: Choice<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub serve_read_ns: Option<Choice<u64>>,
     /// Nanoseconds that a card needs to serve a write.
-    pub serve_write_ns: Choice<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub serve_write_ns: Option<Choice<u64>>,
     /// Nanoseconds that a card needs to serve an atomic.
-    pub serve_atomic_ns: Choice<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub serve_atomic_ns: Option<Choice<u64>>,
     /// Nanoseconds from card to card.
-    pub latency_ns: Choice<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ns: Option<Choice<u64>>,
     /// What a node's link carries in each direction, in bits per nanosecond.
-    pub gigabits_per_second: Choice<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gigabits_per_second: Option<Choice<u64>>,
     /// Bytes around each message.
-    pub header_bytes: Choice<u64>,
-}
-
-impl Default for NetworkPlan {
-    fn default() -> Self {
-        let network = Network::connect_ib();
-        Self {
-            issue_ns: Choice::only(network.issue_ns),
-            serve_read_ns: Choice::only(network.serve_read_ns),
-            serve_write_ns: Choice::only(network.serve_write_ns),
-            serve_atomic_ns: Choice::only(network.serve_atomic_ns),
-            latency_ns: Choice::only(network.latency_ns),
-            gigabits_per_second: Choice::only(network.gigabits_per_second),
-            header_bytes: Choice::only(network.header_bytes),
-        }
-    }
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header_bytes: Option<Choice<u64>>,
 }
 
 impl NetworkPlan {
     /// The network of a scenario that was drawn for a seed.
     pub(crate) fn network(&self) -> Network {
-        Network {
-            issue_ns: self.issue_ns.get(),
-            serve_read_ns: self.serve_read_ns.get(),
-            serve_write_ns: self.serve_write_ns.get(),
-            serve_atomic_ns: self.serve_atomic_ns.get(),
-            latency_ns: self.latency_ns.get(),
-            gigabits_per_second: self.gigabits_per_second.get(),
-            header_bytes: self.header_bytes.get(),
+        let mut network = Network::connect_ib();
+        let card = &mut network.card;
+        let told = |choice: &Option<Choice<u64>>| choice.as_ref().map(Choice::get);
+        if let Some(issue_ns) = told(&self.issue_ns) {
+            *card = card.with_issue_ps(issue_ns * NANOSECOND_PS);
         }
+        let serving = [
+            (Kind::Read, &self.serve_read_ns),
+            (Kind::Write, &self.serve_write_ns),
+            (Kind::Message, &self.serve_write_ns),
+            (Kind::Atomic, &self.serve_atomic_ns),
+        ];
+        for (kind, serve_ns) in serving {
+            if let Some(serve_ns) = told(serve_ns) {
+                *card = card.with_serve_ps(kind, serve_ns * NANOSECOND_PS);
+            }
+        }
+        if let Some(latency_ns) = told(&self.latency_ns) {
+            card.wire_ps = latency_ns * NANOSECOND_PS;
+        }
+        if let Some(gigabits_per_second) = told(&self.gigabits_per_second) {
+            (card.ports, card.port_bytes_per_s) = (1, gigabits_per_second * GIGABIT_BYTES);
+        }
+        if let Some(header_bytes) = told(&self.header_bytes) {
+            (card.request_header_bytes, card.response_header_bytes) = (header_bytes, header_bytes);
+        }
+        network
     }
 }
 

@@ -117,11 +117,17 @@ fn check_network(network: &NetworkPlan) -> Result<(), Problem> {
         ("latency_ns", &network.latency_ns),
     ];
     for (key, time_ns) in times {
-        within(&format!("cluster.network.{key}"), time_ns, 0..=MILLISECOND_NS)?;
+        if let Some(time_ns) = time_ns {
+            within(&format!("cluster.network.{key}"), time_ns, 0..=MILLISECOND_NS)?;
+        }
     }
-    let rate = &network.gigabits_per_second;
-    within("cluster.network.gigabits_per_second", rate, 1..=1_000_000)?;
-    within("cluster.network.header_bytes", &network.header_bytes, 0..=1_000_000)
+    if let Some(rate) = &network.gigabits_per_second {
+        within("cluster.network.gigabits_per_second", rate, 1..=1_000_000)?;
+    }
+    match &network.header_bytes {
+        Some(bytes) => within("cluster.network.header_bytes", bytes, 0..=1_000_000),
+        None => Ok(()),
+    }
 }
 
 fn check_hostility(scenario: &Scenario) -> Result<(), Problem> {

@@ -173,8 +173,10 @@ fn call_takes_ns(world: &SimWorld, bytes: usize) -> u64 {
 #[test]
 fn a_call_takes_the_latency_of_its_links_and_the_time_of_its_bytes_both_ways() {
     const LATENCY_NS: u64 = 50_000;
-    let network =
-        Network { latency_ns: LATENCY_NS, gigabits_per_second: 1, ..Network::connect_ib() };
+    let mut network = Network::connect_ib();
+    network.card.wire_ps = LATENCY_NS * 1000;
+    // A gigabit a second.
+    (network.card.ports, network.card.port_bytes_per_s) = (1, 125_000_000);
     let config = SimConfig { network: Some(network), ..SimConfig::new(1) };
     let (world, _adder) = world_with_adder(config);
     let short_ns = call_takes_ns(&world, 1);

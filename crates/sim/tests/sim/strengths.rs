@@ -142,7 +142,8 @@ fn a_server_serves_as_many_reads_as_its_card_can() {
         }
     };
     world.block_on(&lone, read(lone.clone(), 1));
-    assert!((1700..2000).contains(&world.now_ns()), "{}", world.now_ns());
+    // It posts sixteen, one after another.
+    assert!((3500..4000).contains(&world.now_ns()), "{}", world.now_ns());
     let start_ns = world.now_ns();
     for index in 0..8 {
         for _ in 0..4 {
@@ -152,7 +153,7 @@ fn a_server_serves_as_many_reads_as_its_card_can() {
     }
     world.run_until_idle();
     let per_read_ns = (world.now_ns() - start_ns) as f64 / (8.0 * 4.0 * 100.0 * 16.0);
-    assert!((20.0..21.0).contains(&per_read_ns), "{per_read_ns}");
+    assert!((8.9..9.4).contains(&per_read_ns), "{per_read_ns}");
 }
 
 #[test]

@@ -10,8 +10,8 @@ use fabric::local::{ServerConfig, Sharing};
 use fabric::patience::{Step, Waiter};
 use fabric::port::{ServeCounters, serve};
 use fabric::{
-    Admission, Batch, Engine, Env, Fabric, LocalWorld, Patience, Port, ServerAddress, TcpConfig,
-    TcpPort, TcpTransport,
+    Admission, Batch, Caller, Engine, Env, Fabric, LocalWorld, Patience, Port, ServerAddress,
+    TcpConfig, TcpPort, TcpTransport,
 };
 use layout::row::Cover;
 use layout::{GlobalPtr, NodeId, RegionId};
@@ -157,17 +157,16 @@ fn admission() -> Admission {
 
 fn connect(address: SocketAddr, endpoint: u64) -> Engine<TcpTransport> {
     let server = ServerAddress { node: NodeId(0), address, identity: 2, key: 3, region_bytes: 0 };
-    let transport = TcpTransport::connect(TcpConfig {
+    let mut config = TcpConfig::new(Caller {
         servers: vec![server],
         cluster: 1,
         epoch: Arc::default(),
-        caller: 4,
+        identity: 4,
         endpoint,
         program: String::new(),
-        answer_time_max_ns: TcpConfig::ANSWER_TIME_MAX_NS,
-        connect_time_max_ns: TcpConfig::CONNECT_TIME_MAX_NS,
-        attempts_max: 1,
     });
+    config.attempts_max = 1;
+    let transport = TcpTransport::connect(config);
     Engine::new(transport.expect("the server is there"), Patience::default()).expect("an engine")
 }
 

@@ -4,6 +4,7 @@
 //! moves batches and calls. Nothing here is shared between threads but wakers.
 
 pub(crate) mod bell;
+mod caller;
 mod engine;
 mod env;
 mod flights;
@@ -14,6 +15,7 @@ mod tests;
 mod timers;
 pub mod transport;
 
+pub use caller::{Caller, ServerAddress};
 pub use engine::Engine;
 pub use env::RemoteEnv;
 pub use transport::{Call, Outcome, Ticket, Transport};

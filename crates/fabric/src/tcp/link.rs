@@ -2,8 +2,8 @@
 
 use crate::batch::Batch;
 use crate::error::{CallError, FabricError};
-use crate::identity::{Hello, Welcome};
-use crate::remote::{Call, Outcome, Ticket};
+use crate::identity::Welcome;
+use crate::remote::{Call, Outcome, ServerAddress, Ticket};
 use crate::service::ServiceId;
 use crate::tcp::buffer::{Inbox, NoFrame, Outbox, is_temporary};
 use crate::tcp::channel::Channel;
@@ -12,7 +12,7 @@ use crate::tcp::join::{Failure, Joining};
 use crate::tcp::request::{self, Malformed};
 use crate::tcp::spread::{Part, Spreads};
 use crate::tcp::tls::{Session, TlsKeys};
-use crate::tcp::transport::{ServerAddress, TcpConfig};
+use crate::tcp::transport::TcpConfig;
 use crate::tcp::{answer, message};
 use crate::tell;
 use crate::verb::Verb;
@@ -20,7 +20,6 @@ use layout::{GlobalPtr, NodeId};
 use rustix::event::{PollFd, PollFlags};
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::Ordering;
 
 /// Nanoseconds before the second attempt to connect; each further one waits twice as long.
 const RETRY_NS: u64 = 20_000_000;
@@ -250,7 +249,7 @@ impl Link {
             }
         }
         let State::Joining(joining) = &mut self.state else { return };
-        let hello = hello(&self.server, config);
+        let hello = config.caller.hello(&self.server);
         match joining.progress(&hello, &mut self.inbox, &mut self.outbox) {
             Ok(Some(welcome)) => self.open(&welcome, config, now_ns),
             Ok(None) if joining.deadline_ns >= now_ns => {}
@@ -303,20 +302,6 @@ impl Link {
             State::Joining(joining) => Some(PollFd::new(&joining.channel, joining.flags())),
             State::Waiting(_) | State::Lost => None,
         }
-    }
-}
-
-fn hello(server: &ServerAddress, config: &TcpConfig) -> Hello {
-    Hello {
-        node: server.node,
-        cluster: config.cluster,
-        epoch: config.epoch.load(Ordering::Acquire),
-        server: server.identity,
-        key: server.key,
-        caller: config.caller,
-        endpoint: config.endpoint,
-        process: std::process::id(),
-        program: config.program.clone(),
     }
 }
 

@@ -25,4 +25,4 @@ mod transport;
 pub use frame::{CALL_BYTES_MAX, FRAME_WORDS_MAX};
 pub use port::{CONNECTIONS_MAX, TcpPort};
 pub use tls::{TlsError, TlsKeys};
-pub use transport::{ConnectError, ServerAddress, TcpConfig, TcpTransport};
+pub use transport::{ConnectError, TcpConfig, TcpTransport};

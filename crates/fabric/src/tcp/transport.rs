@@ -5,7 +5,7 @@ use crate::batch::Batch;
 use crate::clock;
 use crate::error::CallError;
 use crate::port::wait_ready;
-use crate::remote::{Call, Outcome, Ticket, Transport};
+use crate::remote::{Call, Caller, Outcome, ServerAddress, Ticket, Transport};
 use crate::tcp::frame::CALL_BYTES_MAX;
 use crate::tcp::link::{Link, Sink};
 use crate::tcp::request::weight;
@@ -15,39 +15,13 @@ use crate::verb::Verb;
 use layout::NodeId;
 use rustix::event::PollFd;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Where a memory server is, and who it is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ServerAddress {
-    /// Its number; region n lives on server n.
-    pub node: NodeId,
-    /// Where it listens.
-    pub address: SocketAddr,
-    /// Its identity, new at each of its starts.
-    pub identity: u64,
-    /// The key of its region, new at each of its starts.
-    pub key: u64,
-    /// Bytes of its region, as it has told; 0 before.
-    pub region_bytes: u64,
-}
+use std::sync::atomic::Ordering;
 
 /// What the connections of one engine thread are made of.
 #[derive(Clone, Debug)]
 pub struct TcpConfig {
-    /// All memory servers, by number.
-    pub servers: Vec<ServerAddress>,
-    /// The cluster.
-    pub cluster: u64,
-    /// The caller's epoch, which every message carries. Whoever does membership raises it.
-    pub epoch: Arc<AtomicU64>,
-    /// The caller's identity, the same for all its engine threads.
-    pub caller: u64,
-    /// Number of the engine thread; no other one of the caller has it.
-    pub endpoint: u64,
-    /// Version of the program; at most [`crate::identity::PROGRAM_BYTES_MAX`] bytes.
-    pub program: String,
+    /// Who connects; every message carries its epoch.
+    pub caller: Caller,
     /// Nanoseconds in which a server answers; else the connection to it is lost.
     pub answer_time_max_ns: u64,
     /// Nanoseconds that one attempt to connect takes at most.
@@ -58,6 +32,16 @@ pub struct TcpConfig {
 }
 
 impl TcpConfig {
+    /// With the times that hold if nobody says otherwise.
+    pub fn new(caller: Caller) -> Self {
+        Self {
+            caller,
+            answer_time_max_ns: Self::ANSWER_TIME_MAX_NS,
+            connect_time_max_ns: Self::CONNECT_TIME_MAX_NS,
+            attempts_max: Self::ATTEMPTS_MAX,
+        }
+    }
+
     /// Nanoseconds in which servers answer, if nobody says otherwise.
     pub const ANSWER_TIME_MAX_NS: u64 = 5_000_000_000;
     /// Nanoseconds of an attempt to connect, if nobody says otherwise.
@@ -125,11 +109,11 @@ impl TcpTransport {
     }
 
     fn connect_by(config: TcpConfig, keys: Option<TlsKeys>) -> Result<Self, ConnectError> {
-        for (number, server) in config.servers.iter().enumerate() {
+        for (number, server) in config.caller.servers.iter().enumerate() {
             assert_eq!(usize::from(server.node.0), number, "servers are listed by number");
         }
-        let addresses = AddressMap::one_region_per_server(config.servers.len() as u16);
-        let links = config.servers.iter().cloned().map(Link::new).collect();
+        let addresses = AddressMap::one_region_per_server(config.caller.servers.len() as u16);
+        let links = config.caller.servers.iter().cloned().map(Link::new).collect();
         let (spreads, failed) = (Spreads::default(), Vec::new());
         let mut transport =
             Self { config, keys, addresses, links, spreads, failed, must_look: true };
@@ -185,7 +169,7 @@ impl TcpTransport {
 
     #[inline]
     fn epoch(&self) -> u64 {
-        self.config.epoch.load(Ordering::Relaxed)
+        self.config.caller.epoch.load(Ordering::Relaxed)
     }
 
     fn descriptors_of<'a>(&'a self, to: &mut Vec<PollFd<'a>>, wanted: impl Fn(&Link) -> bool) {
@@ -279,6 +263,9 @@ impl Transport for TcpTransport {
 
 impl std::fmt::Debug for TcpTransport {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("TcpTransport").field("servers", &self.config.servers).finish()
+        formatter
+            .debug_struct("TcpTransport")
+            .field("servers", &self.config.caller.servers)
+            .finish()
     }
 }

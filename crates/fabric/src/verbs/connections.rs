@@ -11,13 +11,10 @@ use super::{Action, Completion, CompletionQueue, Piece, Place, Registered, Verbs
 use crate::address_map::AddressMap;
 use crate::batch::Batch;
 use crate::error::{CallError, FabricError};
-use crate::identity::Hello;
-use crate::remote::{Call, Outcome};
-use crate::tcp::ServerAddress;
+use crate::remote::{Call, Caller, Outcome};
 use layout::NodeId;
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Nanoseconds between two looks whether servers have closed their control connections.
@@ -30,18 +27,8 @@ const MESSAGE: u32 = 1 << 30;
 pub struct VerbsConfig {
     /// This side's port.
     pub place: Place,
-    /// All memory servers, by number.
-    pub servers: Vec<ServerAddress>,
-    /// The cluster.
-    pub cluster: u64,
-    /// The caller's epoch. Whoever does membership raises it.
-    pub epoch: Arc<AtomicU64>,
-    /// The caller's identity, the same for all its engine threads.
-    pub caller: u64,
-    /// Number of these connections; no others of the caller have it.
-    pub endpoint: u64,
-    /// Version of the program.
-    pub program: String,
+    /// Who connects.
+    pub caller: Caller,
     /// Nanoseconds in which a server answers; else the connection to it is lost.
     pub answer_time_max_ns: u64,
 }
@@ -50,18 +37,9 @@ impl VerbsConfig {
     /// Nanoseconds in which servers answer, if nobody says otherwise.
     pub const ANSWER_TIME_MAX_NS: u64 = 10_000_000_000;
 
-    fn hello(&self, server: &ServerAddress) -> Hello {
-        Hello {
-            node: server.node,
-            cluster: self.cluster,
-            epoch: self.epoch.load(Ordering::Acquire),
-            server: server.identity,
-            key: server.key,
-            caller: self.caller,
-            endpoint: self.endpoint,
-            process: std::process::id(),
-            program: self.program.clone(),
-        }
+    /// With the time that holds if nobody says otherwise.
+    pub fn new(place: Place, caller: Caller) -> Self {
+        Self { place, caller, answer_time_max_ns: Self::ANSWER_TIME_MAX_NS }
     }
 }
 
@@ -104,14 +82,14 @@ pub(super) struct Connections {
 impl Connections {
     /// Connects to all servers.
     pub(super) fn connect(config: &VerbsConfig) -> Result<Self, VerbsError> {
-        let mut connections = Self::without_ways(&config.place, config.servers.len())?;
+        let mut connections = Self::without_ways(&config.place, config.caller.servers.len())?;
         connections.answer_time_max_ns = config.answer_time_max_ns;
-        for (number, server) in config.servers.iter().enumerate() {
+        for (number, server) in config.caller.servers.iter().enumerate() {
             let mut line = Line::new(&config.place, &connections.queue, number as u32 + 1, false)?;
             let offer = Offer { endpoint: line.endpoint(), region: Region::default() };
             let time_max = Duration::from_nanos(config.answer_time_max_ns);
             let (control, theirs) =
-                introduce(server.address, &config.hello(server), &offer, time_max)?;
+                introduce(server.address, &config.caller.hello(server), &offer, time_max)?;
             line.connect(&theirs.endpoint)?;
             connections.ways.lines[number] = Some(line);
             connections.ways.regions[number] = theirs.region;

@@ -17,7 +17,8 @@ pub struct VerbsShare {
 }
 
 impl VerbsShare {
-    /// At most `queue_pairs_max` queue pairs to each memory server, made by `config` but for the endpoint's number.
+    /// At most `queue_pairs_max` queue pairs to each memory server, made by `config` but for the
+    /// endpoint's number.
     ///
     /// # Panics
     /// If that is none.
@@ -41,7 +42,8 @@ impl VerbsShare {
         match self.slots.choose(is_sound, load) {
             Choice::Share(connections) => VerbsTransport::of(connections),
             Choice::Make(claim) => {
-                let config = VerbsConfig { endpoint: claim.number(), ..self.config.clone() };
+                let mut config = self.config.clone();
+                config.caller.endpoint = claim.number();
                 let connections = Arc::new(Mutex::new(Connections::connect(&config)?));
                 claim.settle(&connections);
                 VerbsTransport::of(connections)

@@ -1,8 +1,9 @@
 //! Who is not meant, or not any more, is refused: at the handshake and with every message.
 
 use crate::support::{Server, at, config, engine};
-use fabric::{Batch, Env, Fabric, FabricError, ServerAddress, TcpConfig, TcpTransport};
+use fabric::{Batch, Caller, Env, Fabric, FabricError, ServerAddress, TcpConfig, TcpTransport};
 use layout::NodeId;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
 fn refused(config: TcpConfig) -> String {
@@ -13,23 +14,23 @@ fn refused(config: TcpConfig) -> String {
 fn a_handshake_that_does_not_fit_is_refused_with_the_reason() {
     let server = Server::start(0, 1);
     let good = config(&[&server]);
-    assert!(refused(TcpConfig { cluster: 1, ..good.clone() }).contains("belongs to cluster 0x1"));
-    let old = TcpConfig { epoch: std::sync::Arc::new(4.into()), ..good.clone() };
-    assert!(refused(old).contains("is of epoch 4"));
-    let other = TcpConfig { program: "0.0.9".to_owned(), ..good.clone() };
-    assert!(refused(other).contains("is namdb 0.0.9"));
-    let changed = |change: &dyn Fn(&mut ServerAddress)| {
+    let caller = |change: &dyn Fn(&mut Caller)| {
         let mut config = good.clone();
-        change(&mut config.servers[0]);
+        change(&mut config.caller);
         refused(config)
     };
+    assert!(caller(&|caller| caller.cluster = 1).contains("belongs to cluster 0x1"));
+    assert!(caller(&|caller| caller.epoch = Arc::new(4.into())).contains("is of epoch 4"));
+    assert!(caller(&|caller| caller.program = "0.0.9".to_owned()).contains("is namdb 0.0.9"));
+    let changed =
+        |change: &dyn Fn(&mut ServerAddress)| caller(&|caller| change(&mut caller.servers[0]));
     assert!(changed(&|server| server.key += 1).contains("was started again"));
     assert!(changed(&|server| server.identity += 1).contains("was started again"));
     let nobody = changed(&|server| server.address = "127.0.0.1:1".parse().expect("an address"));
     assert!(nobody.starts_with("memory server 0 at 127.0.0.1:1 cannot be reached: "), "{nobody}");
     let wrong_number = Server::start(1, 2);
     let mut config = good.clone();
-    config.servers[0].address = wrong_number.address;
+    config.caller.servers[0].address = wrong_number.address;
     assert!(refused(config).contains("wants memory server 0, this is number 1"));
     TcpTransport::connect(good).expect("this one fits");
 }
@@ -38,7 +39,7 @@ fn a_handshake_that_does_not_fit_is_refused_with_the_reason() {
 fn messages_of_an_old_epoch_are_refused_until_the_caller_knows_the_new_one() {
     let server = Server::start(0, 1);
     let config = config(&[&server]);
-    let epoch = config.epoch.clone();
+    let epoch = config.caller.epoch.clone();
     let engine = engine(config);
     let env = engine.endpoint();
     let write = |value| {
@@ -72,7 +73,7 @@ fn messages_of_an_old_epoch_are_refused_until_the_caller_knows_the_new_one() {
 fn a_caller_may_be_of_a_later_epoch_than_the_server_has_heard_of() {
     let server = Server::start(0, 1);
     let config = config(&[&server]);
-    config.epoch.store(9, SeqCst);
+    config.caller.epoch.store(9, SeqCst);
     let engine = engine(config);
     let mut batch = Batch::new();
     batch.write_word(at(0, 0), 1);

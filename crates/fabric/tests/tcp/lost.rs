@@ -40,7 +40,7 @@ fn impostor(
 fn impostor_config(address: SocketAddr) -> TcpConfig {
     let server = Server::start(0, 1);
     let mut config = config(&[&server]);
-    config.servers[0].address = address;
+    config.caller.servers[0].address = address;
     config.attempts_max = 2;
     config
 }
@@ -50,7 +50,7 @@ fn a_server_that_ends_is_unreachable_and_others_are_not() {
     let mut servers = [0, 1].map(|node| Some(Server::start(node, 2)));
     let of = |server: &Option<Server>| server.as_ref().expect("it runs").server_address();
     let mut config = config(&[]);
-    config.servers = servers.iter().map(of).collect();
+    config.caller.servers = servers.iter().map(of).collect();
     let engine = engine(config);
     assert_eq!(read(&engine, 0), Ok(()));
     servers[0] = None;

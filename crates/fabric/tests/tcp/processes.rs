@@ -39,7 +39,9 @@ impl Process {
     }
 
     fn config(&self) -> TcpConfig {
-        TcpConfig { servers: vec![self.address.clone()], ..config(&[]) }
+        let mut config = config(&[]);
+        config.caller.servers = vec![self.address.clone()];
+        config
     }
 
     /// Hundredths of a second for which a processor worked for it.

@@ -4,8 +4,8 @@ use fabric::local::{ServerConfig, Sharing};
 use fabric::port::{Port, ServeCounters, serve};
 use fabric::tcp::TlsKeys;
 use fabric::{
-    Admission, Engine, Hello, LocalEnv, LocalWorld, Patience, ServerAddress, Service, ServiceId,
-    TcpConfig, TcpPort, TcpTransport, Welcome,
+    Admission, Caller, Engine, Hello, LocalEnv, LocalWorld, Patience, ServerAddress, Service,
+    ServiceId, TcpConfig, TcpPort, TcpTransport, Welcome,
 };
 use layout::{GlobalPtr, NodeId, RegionId};
 use std::io::{Read, Write};
@@ -141,17 +141,14 @@ impl Drop for Server {
 
 pub fn config(servers: &[&Server]) -> TcpConfig {
     static ENDPOINTS: AtomicU64 = AtomicU64::new(100);
-    TcpConfig {
+    TcpConfig::new(Caller {
         servers: servers.iter().map(|server| server.server_address()).collect(),
         cluster: CLUSTER,
         epoch: Arc::new(EPOCH.into()),
-        caller: 3,
+        identity: 3,
         endpoint: ENDPOINTS.fetch_add(1, Relaxed),
         program: PROGRAM.to_owned(),
-        answer_time_max_ns: TcpConfig::ANSWER_TIME_MAX_NS,
-        connect_time_max_ns: TcpConfig::CONNECT_TIME_MAX_NS,
-        attempts_max: TcpConfig::ATTEMPTS_MAX,
-    }
+    })
 }
 
 pub fn engine(config: TcpConfig) -> Engine<TcpTransport> {

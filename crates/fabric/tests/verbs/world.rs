@@ -6,8 +6,8 @@ use fabric::verbs::{
     VerbsTransport,
 };
 use fabric::{
-    Admission, Batch, CallError, Engine, Env, Fabric, FabricError, Patience, Port, RemoteEnv,
-    Reply, ServerAddress, Service, ServiceId,
+    Admission, Batch, CallError, Caller, Engine, Env, Fabric, FabricError, Patience, Port,
+    RemoteEnv, Reply, ServerAddress, Service, ServiceId,
 };
 use layout::{GlobalPtr, NodeId, RegionId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,16 +118,15 @@ impl Scene {
     fn config(&self, caller: u64, endpoint: u64) -> VerbsConfig {
         let address = self.address;
         let server = ServerAddress { node: NODE, address, identity: 2, key: 3, region_bytes: 0 };
-        VerbsConfig {
-            place: self.place.clone(),
+        let caller = Caller {
             servers: vec![server],
             cluster: 1,
             epoch: Arc::new(1.into()),
-            caller,
+            identity: caller,
             endpoint,
             program: "test".to_owned(),
-            answer_time_max_ns: VerbsConfig::ANSWER_TIME_MAX_NS,
-        }
+        };
+        VerbsConfig::new(self.place.clone(), caller)
     }
 
     pub fn connect_as(&self, caller: u64, endpoint: u64) -> Result<Engine<VerbsTransport>, String> {

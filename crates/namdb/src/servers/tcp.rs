@@ -5,6 +5,7 @@ use super::keys::keys;
 use super::place::Place;
 use super::remote::{Connect, RemoteSite, server_addresses};
 use anyhow::Result;
+use fabric::Caller;
 use fabric::tcp::{TcpConfig, TcpTransport, TlsKeys};
 
 /// The memory servers of a cluster, reached by messages.
@@ -19,17 +20,14 @@ pub struct ByMessages {
 
 /// Where threads of this process run transactions with `lanes` lanes each.
 pub fn site(place: &Place, lanes: u32) -> Result<TcpSite> {
-    let config = TcpConfig {
+    let config = TcpConfig::new(Caller {
         servers: server_addresses(&place.map, |addresses| addresses.tcp.as_ref())?,
         cluster: place.cluster.id.0,
         epoch: place.epoch.clone(),
-        caller: place.identity(),
+        identity: place.identity(),
         endpoint: 0,
         program: PROGRAM.to_owned(),
-        answer_time_max_ns: TcpConfig::ANSWER_TIME_MAX_NS,
-        connect_time_max_ns: TcpConfig::CONNECT_TIME_MAX_NS,
-        attempts_max: TcpConfig::ATTEMPTS_MAX,
-    };
+    });
     let keys = keys(&place.cluster)?;
     Ok(RemoteSite::new(ByMessages { config, keys }, place, lanes))
 }
@@ -38,7 +36,8 @@ impl Connect for ByMessages {
     type Transport = TcpTransport;
 
     fn connect(&self, endpoint: u64) -> Result<TcpTransport> {
-        let config = TcpConfig { endpoint, ..self.config.clone() };
+        let mut config = self.config.clone();
+        config.caller.endpoint = endpoint;
         Ok(match self.keys.clone() {
             None => TcpTransport::connect(config)?,
             Some(keys) => TcpTransport::connect_encrypted(config, keys)?,

@@ -3,13 +3,13 @@
 use super::remote::{Connect, RemoteSite, server_addresses};
 use super::{PROGRAM, all_servers, place, settings};
 use anyhow::{Context, Result};
-use fabric::Pages;
 use fabric::identity::Admission;
 use fabric::patience::Patience;
 use fabric::remote::{Engine, RemoteEnv};
 use fabric::verbs::{
     Choice, Place, VerbsConfig, VerbsPort, VerbsServer, VerbsShare, VerbsTransport,
 };
+use fabric::{Caller, Pages};
 use layout::RegionId;
 use membership::{ClusterFile, ClusterMap};
 use std::net::ToSocketAddrs;
@@ -34,18 +34,17 @@ fn config(
     cluster: &ClusterFile,
     map: &ClusterMap,
     epoch: Arc<AtomicU64>,
-    caller: u64,
+    identity: u64,
 ) -> Result<VerbsConfig> {
-    Ok(VerbsConfig {
-        place: device,
+    let caller = Caller {
         servers: server_addresses(map, |addresses| addresses.verbs.as_ref())?,
         cluster: cluster.id.0,
         epoch,
-        caller,
+        identity,
         endpoint: 0,
         program: PROGRAM.to_owned(),
-        answer_time_max_ns: VerbsConfig::ANSWER_TIME_MAX_NS,
-    })
+    };
+    Ok(VerbsConfig::new(device, caller))
 }
 
 impl Connect for VerbsShare {

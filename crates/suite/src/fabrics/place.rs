@@ -2,7 +2,7 @@
 
 use crate::party::REGION_BYTES;
 use crate::test::Wrong;
-use fabric::{Admission, Hello, ServerAddress};
+use fabric::{Admission, Caller, Hello, ServerAddress};
 use layout::NodeId;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -107,8 +107,16 @@ impl Place {
         hello
     }
 
+    /// This caller, for a fabric that has addresses.
+    pub fn caller(&self) -> Result<Caller, String> {
+        let Hello { cluster, epoch, caller: identity, endpoint, program, .. } =
+            self.hello(NodeId(0), 0);
+        let (servers, epoch) = (self.servers()?, Arc::new(epoch.into()));
+        Ok(Caller { servers, cluster, epoch, identity, endpoint, program })
+    }
+
     /// The servers that callers connect to.
-    pub fn servers(&self) -> Result<Vec<ServerAddress>, String> {
+    fn servers(&self) -> Result<Vec<ServerAddress>, String> {
         let server = |(number, address): (u16, &String)| {
             let Hello { node, server: identity, key, .. } = self.hello(NodeId(number), 0);
             let address = address.parse().map_err(|error| format!("{address}: {error}"))?;

@@ -7,7 +7,6 @@ use crate::test::{Disturbance, Play, Report};
 use fabric::{
     Admission, Engine, LocalWorld, Patience, Port, RemoteEnv, TcpConfig, TcpPort, TcpTransport,
 };
-use layout::NodeId;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,7 +39,8 @@ impl Processes for Tcp {
         started: impl FnOnce(),
         play: impl FnOnce(Self::Env) -> Play,
     ) -> Report {
-        let transport = TcpTransport::connect(config(place)?).map_err(|error| error.to_string())?;
+        let transport = TcpTransport::connect(TcpConfig::new(place.caller()?))
+            .map_err(|error| error.to_string())?;
         let engine = Engine::new(transport, Patience::default());
         let engine = engine.map_err(|error| format!("an engine: {error}"))?;
         started();
@@ -54,19 +54,4 @@ impl Processes for Tcp {
     fn repeat_call(place: &Place) -> Result<(), String> {
         messages::repeat_call(place)
     }
-}
-
-fn config(place: &Place) -> Result<TcpConfig, String> {
-    let hello = place.hello(NodeId(0), 0);
-    Ok(TcpConfig {
-        servers: place.servers()?,
-        cluster: hello.cluster,
-        epoch: Arc::new(hello.epoch.into()),
-        caller: hello.caller,
-        endpoint: 0,
-        program: hello.program,
-        answer_time_max_ns: TcpConfig::ANSWER_TIME_MAX_NS,
-        connect_time_max_ns: TcpConfig::CONNECT_TIME_MAX_NS,
-        attempts_max: TcpConfig::ATTEMPTS_MAX,
-    })
 }

@@ -57,7 +57,8 @@ impl Processes for Verbs {
     }
 
     fn take_part(place: &Place, started: impl FnOnce(), play: impl FnOnce(Env) -> Play) -> Report {
-        let config = config(place)?;
+        let device = verbs::Place::open(&Choice::default()).map_err(|error| error.to_string())?;
+        let config = VerbsConfig::new(device, place.caller()?);
         let transport = VerbsTransport::connect(&config).map_err(|error| error.to_string())?;
         let engine = Engine::new(transport, Patience::default());
         let engine = engine.map_err(|error| format!("an engine: {error}"))?;
@@ -85,18 +86,4 @@ impl Processes for Verbs {
     fn repeat_call(_place: &Place) -> Result<(), String> {
         Err("this fabric refuses to".to_owned())
     }
-}
-
-fn config(place: &Place) -> Result<VerbsConfig, String> {
-    let hello = place.hello(NodeId(0), 0);
-    Ok(VerbsConfig {
-        place: verbs::Place::open(&Choice::default()).map_err(|error| error.to_string())?,
-        servers: place.servers()?,
-        cluster: hello.cluster,
-        epoch: Arc::new(hello.epoch.into()),
-        caller: hello.caller,
-        endpoint: 0,
-        program: hello.program,
-        answer_time_max_ns: VerbsConfig::ANSWER_TIME_MAX_NS,
-    })
 }

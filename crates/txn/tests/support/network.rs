@@ -3,7 +3,7 @@
 use super::history::Execution;
 use super::program::{Program, Tables, execute, execute_all};
 use fabric::{
-    Admission, Engine, LocalWorld, Patience, Port, RemoteEnv, ServeCounters, ServerAddress,
+    Admission, Caller, Engine, LocalWorld, Patience, Port, RemoteEnv, ServeCounters, ServerAddress,
     ServerConfig, Sharing, TcpConfig, TcpPort, TcpTransport, port,
 };
 use layout::{NodeId, RegionId};
@@ -97,16 +97,18 @@ impl Network {
     /// Memory servers with an empty database.
     pub fn new() -> Self {
         let servers: Vec<Server> = (0..SERVERS).map(|node| Server::start(NodeId(node))).collect();
-        let config = TcpConfig {
+        let caller = Caller {
             servers: servers.iter().map(Server::address).collect(),
             cluster: 1,
             epoch: Arc::new(1.into()),
-            caller: 1,
+            identity: 1,
             endpoint: 1,
             program: "tests".to_owned(),
+        };
+        let config = TcpConfig {
             answer_time_max_ns: 60_000_000_000,
             connect_time_max_ns: 60_000_000_000,
-            attempts_max: TcpConfig::ATTEMPTS_MAX,
+            ..TcpConfig::new(caller)
         };
         let transport = TcpTransport::connect(config).expect("the servers listen");
         let engine = Engine::new(transport, PATIENCE).expect("an engine needs one descriptor");

@@ -1,19 +1,20 @@
 //! `cargo xtask ci`: every check in order, stopping at the first that fails.
 //!
 //! Everything builds in the one release profile, so dependencies compile once. Standard output
-//! carries cargo's test output unchanged and ends with `N passed, 0 failed`; all else goes to
+//! carries the tests' output unchanged and ends with `N passed, 0 failed`; all else goes to
 //! standard error.
 
+mod test_programs;
 mod test_results;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
 use crate::generated::{self, LAYOUT, METRICS};
-use crate::{counts, hosts, process, soft_roce, tidy};
+use crate::{clock, counts, hosts, process, soft_roce, tidy};
 use test_results::TestResults;
 
 /// Which steps to run; all of them unless told otherwise.
@@ -73,7 +74,9 @@ const CLIPPY_LIBRARY: &[&str] = &[
     "-D",
     "warnings",
 ];
-const TESTS: &[&str] = &["test", "--release", "--workspace"];
+const TESTS: &[&str] =
+    &["test", "--release", "--workspace", "--no-run", "--message-format=json-render-diagnostics"];
+const EXAMPLES: &[&str] = &["test", "--release", "--workspace", "--doc"];
 const DOC: &[&str] = &["doc", "--release", "--workspace", "--no-deps"];
 
 impl Step {
@@ -99,7 +102,7 @@ impl Step {
             Step::Tidy => "cargo xtask tidy".to_string(),
             Step::Layout => "cargo xtask layout --check".to_string(),
             Step::Metrics => "cargo xtask metrics --check".to_string(),
-            Step::Tests => format!("cargo {}", TESTS.join(" ")),
+            Step::Tests => "cargo test --release --workspace".to_string(),
             Step::Doc => format!("RUSTDOCFLAGS='-D warnings' cargo {}", DOC.join(" ")),
             Step::SoftRoce => "cargo xtask soft-roce".to_string(),
             Step::Hosts => "cargo xtask hosts".to_string(),
@@ -143,7 +146,7 @@ fn run_steps(
 ) -> Result<()> {
     for &step in steps {
         eprintln!("ci: {} starts: {}", step.name(), step.what());
-        let start = now();
+        let start = clock::now();
         let outcome = run_step(root, step, results);
         let time = start.elapsed();
         times.push((step, time));
@@ -167,8 +170,9 @@ fn run_step(root: &Path, step: Step, results: &mut Option<TestResults>) -> Resul
         Step::Layout => generated::run(root, &LAYOUT, &generated::Options::checking()),
         Step::Metrics => generated::run(root, &METRICS, &generated::Options::checking()),
         Step::Tests => {
-            let output =
-                process::tee(&mut process::cargo(root, TESTS), &mut std::io::stdout().lock())?;
+            let mut output = test_programs::run(root, TESTS)?;
+            let examples = &mut process::cargo(root, EXAMPLES);
+            output.push_str(&process::tee(examples, &mut std::io::stdout().lock())?);
             let sum = TestResults::read(&output);
             ensure!(sum.failed == 0, "{sum}, though cargo test itself reported success");
             ensure!(sum.passed > 0, "no test ran, so nothing is known to work");
@@ -190,11 +194,6 @@ fn print_times(times: &[(Step, Duration)]) {
         total += *time;
     }
     eprintln!("{:<9} {:>10.1}", "total", total.as_secs_f64());
-}
-
-#[expect(clippy::disallowed_methods, reason = "tooling measures real time; there is no Env here")]
-fn now() -> Instant {
-    Instant::now()
 }
 
 #[cfg(test)]

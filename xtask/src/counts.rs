@@ -10,7 +10,7 @@ mod record;
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 
 use measure::Measurement;
@@ -26,8 +26,18 @@ pub struct Options {
 
 /// The workloads, and the transactions N of each: enough that loading and chance weigh little, few
 /// enough that callgrind, some fifty times slower than the machine, is done within a minute.
-const WORKLOADS: [(&str, u64); 4] =
-    [("tpcc", 1_000), ("ycsb", 10_000), ("smallbank", 10_000), ("point-read", 20_000)];
+const WORKLOADS: [(&str, u64); 5] = [
+    (TPCC, 1_000),
+    (TPCC_TOLD, 1_000),
+    ("ycsb", 10_000),
+    ("smallbank", 10_000),
+    ("point-read", 20_000),
+];
+const TPCC: &str = "tpcc";
+/// TPC-C whose metrics are told.
+const TPCC_TOLD: &str = "tpcc-told";
+/// What telling metrics may cost of it.
+const TOLD_SHARE_MAX: f64 = 0.02;
 
 /// Measures all workloads, then compares or records.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
@@ -62,12 +72,25 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
             Measurement::Unknown(reason) => eprintln!("counts: {workload} skipped: {reason}"),
         }
     }
+    check_metrics(&measured)?;
     if options.bless {
         measured.write(root)?;
         eprintln!("counts: {} workloads recorded in {RECORD}", measured.workloads.len());
         return Ok(());
     }
     compare::compare(&recorded, &measured, is_ci)
+}
+
+/// Metrics cost next to nothing.
+fn check_metrics(measured: &Record) -> Result<()> {
+    let instructions = |name| measured.workloads.get(name).map(|counts| counts.instructions);
+    let (Some(plain), Some(told)) = (instructions(TPCC), instructions(TPCC_TOLD)) else {
+        return Ok(());
+    };
+    let share = told / plain - 1.0;
+    eprintln!("counts: telling metrics costs {:.2} % of the instructions of TPC-C", 100.0 * share);
+    ensure!(share <= TOLD_SHARE_MAX, "metrics may cost {:.0} %", 100.0 * TOLD_SHARE_MAX);
+    Ok(())
 }
 
 fn skip(reason: &str, must_measure: bool) -> Result<()> {

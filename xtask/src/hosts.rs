@@ -6,7 +6,6 @@
 //! and in a process namespace whose end, however it comes, is the end of every program in it.
 
 mod cases;
-mod clock;
 mod cluster;
 mod enclosure;
 mod network;
@@ -17,6 +16,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
+use crate::clock;
 use crate::{process, workspace};
 use cases::{CASES, Case};
 use network::Network;

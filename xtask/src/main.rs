@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod ci;
+mod clock;
 mod counts;
 mod generated;
 mod hosts;

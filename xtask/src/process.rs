@@ -67,6 +67,11 @@ pub fn capture(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// Runs the command and returns its standard output; its standard error is passed through.
+pub fn read_output(command: &mut Command) -> Result<String> {
+    tee(command, &mut std::io::sink())
+}
+
 /// The command as one would type it, by the program's file name alone.
 pub fn describe(command: &Command) -> String {
     let program = Path::new(command.get_program());

@@ -24,10 +24,14 @@ pub trait Fabric {
     const IMMEDIATE: bool;
 
     /// Whether all memory is coherent with the CPUs that see it. Rows carry no checksum then.
-    const COHERENT: bool;
-    /// Whether a server carries out one batch after the other, so that what a batch does there between two fences
-    /// is done at one moment for all others. It is where the server's processor carries out all verbs.
-    const SERIAL: bool = false;
+    fn is_coherent(&self) -> bool;
+
+    /// Whether all words of a verb are touched at one moment for all others. It is where the server's processor
+    /// carries out all verbs of all others, one after another.
+    #[inline]
+    fn is_serial(&self) -> bool {
+        false
+    }
 
     /// Posts a batch and waits for all of it: one round trip (and one per fence).
     fn execute(&self, batch: Batch) -> impl Future<Output = Result<Batch, FabricError>>;

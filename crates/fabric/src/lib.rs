@@ -46,7 +46,7 @@ pub use identity::{Admission, Hello, Refusal, Welcome};
 pub use local::{LocalEnv, LocalWorld, Pages, ServerConfig, Sharing, WorldConfig, run_now};
 pub use patience::Patience;
 pub use port::{Port, ServeCounters};
-pub use remote::{Caller, Engine, RemoteEnv, ServerAddress, Transport};
+pub use remote::{AnyTransport, Caller, Engine, RemoteEnv, ServerAddress, Transport};
 pub use service::{CallId, Reply, Service, ServiceId};
 pub use tcp::{TcpConfig, TcpPort, TcpTransport};
 pub use verb::{ALWAYS_WRITTEN_END, SlotGeometry, SlotRead, Verb};

@@ -1,6 +1,7 @@
 //! Kinds of worlds: how lists stand in the database, and what sessions do with them. A seed draws the rest.
 
 use layout::{IndexKind, Storage};
+use sim::Carrier;
 use txn::{Isolation, Oracle};
 
 /// How lists are found.
@@ -25,8 +26,8 @@ pub struct Kind {
     pub isolation: Isolation,
     /// How snapshots are taken.
     pub oracle: Oracle,
-    /// Whether memory is coherent; `None`: by the seed.
-    pub coherent: Option<bool>,
+    /// Who carries out verbs; `None`: cards or those who post them, by the seed.
+    pub carrier: Option<Carrier>,
     /// Memory servers; 0: one to three, by the seed.
     pub servers: u16,
     /// Sessions, each on an endpoint of its own.
@@ -75,7 +76,7 @@ pub const ROOMY: Kind = Kind {
     finding: Finding::Keys,
     isolation: Isolation::Snapshot,
     oracle: Oracle::DoubleCollect,
-    coherent: None,
+    carrier: None,
     servers: 0,
     sessions: 4,
     transactions: 25,

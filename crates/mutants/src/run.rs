@@ -6,7 +6,7 @@ use crate::lists::{self, InUse, Tables};
 use crate::session::Session;
 use check::{History, Level, Verdict};
 use layout::Storage;
-use sim::{Endpoint, SimConfig, World};
+use sim::{Carrier, Endpoint, SimConfig, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use txn::server::services;
 use txn::{Database, DatabaseConfig, Isolation, Oracle};
@@ -75,30 +75,32 @@ pub struct Ran {
 /// Runs a world of this kind and seed without these guards.
 pub fn run(kind: &Kind, seed: u64, guards: &[&'static str]) -> Ran {
     let mut dice = Dice::new(seed, 1);
-    let is_coherent = dice.percent(50);
-    match kind.coherent.unwrap_or(is_coherent) {
-        true => Scene::<true>::run(kind, seed, guards, dice),
-        false => Scene::<false>::run(kind, seed, guards, dice),
-    }
+    let drawn = if dice.percent(50) { Carrier::Caller } else { Carrier::Card };
+    Scene::run(kind, kind.carrier.unwrap_or(drawn), (seed, guards), dice)
 }
 
 /// A world with a database in it.
-struct Scene<const COHERENT: bool> {
+struct Scene {
     kind: Kind,
     storage: Storage,
-    world: World<COHERENT>,
-    database: Database<Endpoint<COHERENT>>,
-    admin: Endpoint<COHERENT>,
+    world: World,
+    database: Database<Endpoint>,
+    admin: Endpoint,
     tables: Tables,
     recordings: Recordings,
     lists: InUse,
     seed: u64,
 }
 
-impl<const COHERENT: bool> Scene<COHERENT> {
-    fn run(kind: &Kind, seed: u64, guards: &[&'static str], dice: Dice) -> Ran {
+impl Scene {
+    fn run(
+        kind: &Kind,
+        carrier: Carrier,
+        (seed, guards): (u64, &[&'static str]),
+        dice: Dice,
+    ) -> Ran {
         let recordings = Recordings::default();
-        let open = || Self::open(kind, seed, guards, dice, &recordings);
+        let open = || Self::open(kind, carrier, (seed, guards), dice, &recordings);
         let (asked, played);
         match catch_unwind(AssertUnwindSafe(open)) {
             // A world that loses what makes its tables has nothing to show.
@@ -137,8 +139,8 @@ impl<const COHERENT: bool> Scene<COHERENT> {
 
     fn open(
         kind: &Kind,
-        seed: u64,
-        guards: &[&'static str],
+        carrier: Carrier,
+        (seed, guards): (u64, &[&'static str]),
         mut dice: Dice,
         recordings: &Recordings,
     ) -> Self {
@@ -147,7 +149,7 @@ impl<const COHERENT: bool> Scene<COHERENT> {
         let words = vec![SERVER_WORDS; usize::from(servers)];
         let mut config = SimConfig::hostile(seed).with_servers(&words);
         config.lost_batch_one_in = kind.lost_batch_one_in;
-        config.event_limit = EVENT_LIMIT;
+        (config.carrier, config.event_limit) = (carrier, EVENT_LIMIT);
         if kind.word_ns > 0 {
             config.word_ns = kind.word_ns;
         }
@@ -156,7 +158,7 @@ impl<const COHERENT: bool> Scene<COHERENT> {
         }
         config.broken.untorn_rows = guards.contains(&UNTORN_ROWS);
         let config = guards.iter().fold(config, |config, guard| config.with_mutant(guard));
-        let world = World::<COHERENT>::new(config);
+        let world = World::new(config);
         let nodes = world.serve(services);
         let mut settings = DatabaseConfig { oracle: kind.oracle, ..DatabaseConfig::default() };
         if kind.is_tight {

@@ -117,9 +117,9 @@ impl Desk {
 }
 
 /// One client, in one life of its process.
-pub(crate) struct Client<const COHERENT: bool, P> {
+pub(crate) struct Client<P> {
     pub(crate) number: u32,
-    pub(crate) database: Database<Endpoint<COHERENT>>,
+    pub(crate) database: Database<Endpoint>,
     pub(crate) play: P,
     pub(crate) desk: Rc<Desk>,
 }
@@ -134,7 +134,7 @@ enum Ended {
     Stop,
 }
 
-impl<const COHERENT: bool, P: Play<Endpoint<COHERENT>>> Client<COHERENT, P> {
+impl<P: Play<Endpoint>> Client<P> {
     /// Runs the transactions that are left.
     pub(crate) async fn live(self) {
         let Habits { clients, seed, .. } = self.desk.habits;
@@ -204,7 +204,7 @@ impl<const COHERENT: bool, P: Play<Endpoint<COHERENT>>> Client<COHERENT, P> {
     }
 
     /// A lane, as soon as there is one.
-    async fn lane(&self) -> Option<Lane<Endpoint<COHERENT>>> {
+    async fn lane(&self) -> Option<Lane<Endpoint>> {
         let env = self.database.env().clone();
         for _ in 0..TRIES_MAX {
             match self.database.lane().await {
@@ -217,11 +217,7 @@ impl<const COHERENT: bool, P: Play<Endpoint<COHERENT>>> Client<COHERENT, P> {
     }
 
     /// Runs one transaction to its end, or as long as the client has patience.
-    async fn transaction(
-        &self,
-        lane: &mut Lane<Endpoint<COHERENT>>,
-        terminal: &mut P::Terminal,
-    ) -> Ended {
+    async fn transaction(&self, lane: &mut Lane<Endpoint>, terminal: &mut P::Terminal) -> Ended {
         let desk = &self.desk;
         desk.change(self.number, |standing| {
             standing.begun += 1;

@@ -43,27 +43,24 @@ pub struct RunOptions {
 /// Runs a scenario with a seed. The same pair gives the same report.
 pub fn run(scenario: &Scenario, seed: u64, options: RunOptions) -> RunReport {
     let drawn = scenario.drawn(seed);
-    match drawn.cluster.coherent.get() {
-        false => Run::<false>::new(drawn, seed, options).run(),
-        true => Run::<true>::new(drawn, seed, options).run(),
-    }
+    Run::new(drawn, seed, options).run()
 }
 
 /// A process with clients.
-struct Process<const COHERENT: bool> {
+struct Process {
     node: NodeId,
-    endpoint: Endpoint<COHERENT>,
+    endpoint: Endpoint,
     clients: Vec<u32>,
 }
 
-struct Run<const COHERENT: bool> {
+struct Run {
     scenario: Scenario,
     seed: u64,
     options: RunOptions,
-    world: World<COHERENT>,
+    world: World,
 }
 
-impl<const COHERENT: bool> Run<COHERENT> {
+impl Run {
     fn new(scenario: Scenario, seed: u64, options: RunOptions) -> Self {
         let world = World::new(sim_config(&scenario, seed, options));
         Self { scenario, seed, options, world }
@@ -111,7 +108,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
         }
     }
 
-    fn play_workload<P: Play<Endpoint<COHERENT>>>(&self, play: P, report: &mut RunReport) {
+    fn play_workload<P: Play<Endpoint>>(&self, play: P, report: &mut RunReport) {
         let database = self.open();
         self.load(&database, &play);
         let desk = Desk::new(self.habits(), play.transaction_types().len());
@@ -168,7 +165,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
     }
 
     /// An empty database on all memory servers.
-    fn open(&self) -> Database<Endpoint<COHERENT>> {
+    fn open(&self) -> Database<Endpoint> {
         let world = &self.world;
         let nodes = world.serve(services);
         let plan = &self.scenario.database;
@@ -184,7 +181,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
         made.expect("the servers are empty")
     }
 
-    fn load<P: Play<Endpoint<COHERENT>>>(&self, database: &Database<Endpoint<COHERENT>>, play: &P) {
+    fn load<P: Play<Endpoint>>(&self, database: &Database<Endpoint>, play: &P) {
         self.world.block_on(database.env(), async {
             play.create_tables(database).await.expect("the tables are new");
             let mut lane = database.lane().await.expect("lanes are free");
@@ -201,13 +198,13 @@ impl<const COHERENT: bool> Run<COHERENT> {
     }
 
     /// Lets the clients live until all are done, or their time is over.
-    fn clients<P: Play<Endpoint<COHERENT>>>(
+    fn clients<P: Play<Endpoint>>(
         &self,
-        database: &Database<Endpoint<COHERENT>>,
+        database: &Database<Endpoint>,
         play: &P,
         desk: &Rc<Desk>,
         report: &mut RunReport,
-    ) -> Vec<Process<COHERENT>> {
+    ) -> Vec<Process> {
         let start_ns = self.world.now_ns();
         database.env().note(format_args!("{START}"));
         self.start_faults(start_ns);
@@ -265,7 +262,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
         }
     }
 
-    fn processes(&self) -> Vec<Process<COHERENT>> {
+    fn processes(&self) -> Vec<Process> {
         let cluster = &self.scenario.cluster;
         let count = cluster.compute_servers.get();
         let clients = self.scenario.clients.count.get();
@@ -282,10 +279,10 @@ impl<const COHERENT: bool> Run<COHERENT> {
     }
 
     /// Starts the clients of a process that are not done.
-    fn start<P: Play<Endpoint<COHERENT>>>(
+    fn start<P: Play<Endpoint>>(
         &self,
-        process: &Process<COHERENT>,
-        database: &Database<Endpoint<COHERENT>>,
+        process: &Process,
+        database: &Database<Endpoint>,
         play: &P,
         desk: &Rc<Desk>,
     ) {
@@ -301,10 +298,10 @@ impl<const COHERENT: bool> Run<COHERENT> {
     }
 
     /// Starts processes again that were killed.
-    fn restart<P: Play<Endpoint<COHERENT>>>(
+    fn restart<P: Play<Endpoint>>(
         &self,
-        processes: &mut [Process<COHERENT>],
-        database: &Database<Endpoint<COHERENT>>,
+        processes: &mut [Process],
+        database: &Database<Endpoint>,
         play: &P,
         desk: &Rc<Desk>,
         report: &mut RunReport,
@@ -336,7 +333,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
     }
 
     /// Ends what did not end, and lets everything arrive that is still under way.
-    fn settle(&self, desk: &Desk, processes: &[Process<COHERENT>]) {
+    fn settle(&self, desk: &Desk, processes: &[Process]) {
         for process in processes {
             let is_done = |&number: &u32| desk.standing(number).is_done;
             if !process.clients.iter().all(is_done) {
@@ -358,9 +355,9 @@ impl<const COHERENT: bool> Run<COHERENT> {
     }
 
     /// Looks at everything from a process that had no part in it.
-    fn look<P: Play<Endpoint<COHERENT>>>(
+    fn look<P: Play<Endpoint>>(
         &self,
-        database: &Database<Endpoint<COHERENT>>,
+        database: &Database<Endpoint>,
         play: &P,
         desk: &Desk,
         report: &mut RunReport,
@@ -400,6 +397,7 @@ fn sim_config(scenario: &Scenario, seed: u64, options: RunOptions) -> SimConfig 
         server_words: vec![words; usize::from(cluster.memory_servers.get())],
         // One more, for the observer.
         compute_nodes: cluster.compute_servers.get() + 1,
+        carrier: cluster.carrier.get().carrier(),
         broken: scenario.broken,
         mutants: scenario.mutants.iter().map(|name| intern::name(name)).collect(),
         trace: options.trace,

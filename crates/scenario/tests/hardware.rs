@@ -8,7 +8,7 @@ fn clients_ns(lines: &str) -> u64 {
         "name = \"hardware\"\nshows = \"Clients on one node.\"\n[clients]\ncount = 8\n\
          transactions = 5\n[workload.smallbank]\ncustomers = 200\nhot_percent = 0\n\
          [hostility]\nlevel = \"quiet\"\n\
-         [cluster]\nmemory_servers = 1\ncompute_servers = 1\ncoherent = true\n{lines}\n"
+         [cluster]\nmemory_servers = 1\ncompute_servers = 1\ncarrier = \"caller\"\n{lines}\n"
     );
     let scenario = Scenario::read("hardware.toml", &text).expect("it is right");
     let report = run(&scenario, 1, RunOptions::default());

@@ -7,7 +7,7 @@ use scenario::{RunOptions, Scenario, run};
 const TEXT: &str = r#"
 name = "one-sleeps"
 shows = "Whoever has run all transactions waits for faults to stop, and commits again."
-mode = { liveness = { faults_ns = 2_000_000, bound_ns = 100_000_000 } }
+mode = { liveness = { faults_ns = 4_000_000, bound_ns = 100_000_000 } }
 
 [cluster]
 memory_servers = 1
@@ -36,6 +36,6 @@ fn a_client_that_was_done_before_faults_stopped_commits_again() {
         assert_eq!(report.failure, None, "seed {seed}");
         // Two of each client before faults stopped, if it was awake, and two after.
         assert!(report.transactions.all() >= 2 * 2 + 4 * 2, "seed {seed}: {report:?}");
-        assert!(report.virtual_ns >= 2_000_000, "seed {seed} ended before faults stopped");
+        assert!(report.virtual_ns >= 4_000_000, "seed {seed} ended before faults stopped");
     }
 }

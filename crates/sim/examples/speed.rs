@@ -6,7 +6,7 @@
 use fabric::{Batch, Env, Fabric};
 use layout::row::Cover;
 use layout::{GlobalPtr, RegionId};
-use sim::{SimConfig, SimEnv, SimWorld};
+use sim::{Endpoint, SimConfig, World};
 
 const CLIENTS: u16 = 16;
 const ROWS: u64 = 4096;
@@ -18,7 +18,7 @@ fn row(number: u64) -> GlobalPtr {
 }
 
 /// Rounds of a transaction's shape: read rows, swap locks with words behind them, write rows and words.
-async fn work(env: SimEnv, own: u64, rounds: u64) {
+async fn work(env: Endpoint, own: u64, rounds: u64) {
     let mut batch = Batch::new();
     for round in 0..rounds {
         batch.reset();
@@ -45,7 +45,7 @@ async fn work(env: SimEnv, own: u64, rounds: u64) {
 /// Lets all clients work in a world of this configuration, and prints how long that took.
 fn measure(config: SimConfig, rounds: u64) {
     let config = SimConfig { compute_nodes: CLIENTS, ..config };
-    let world = SimWorld::new(config.with_servers(&[1 << 16, 1 << 16]));
+    let world = World::new(config.with_servers(&[1 << 16, 1 << 16]));
     for index in 0..CLIENTS {
         let env = world.endpoint(world.compute_node(index));
         world.spawn_on(&env.clone(), work(env, u64::from(index), rounds));

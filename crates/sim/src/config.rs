@@ -63,6 +63,8 @@ pub struct BrokenPromises {
     /// A completion that is delivered twice completes nothing else. Shows with
     /// [`FaultKind::DuplicateCompletion`].
     pub completes_once: bool,
+    /// Where servers carry out verbs, the words of a verb are touched at one moment.
+    pub one_moment: bool,
 }
 
 /// In which order a verb's words are touched.
@@ -74,6 +76,26 @@ pub enum Tearing {
     InOrder,
     /// In any order.
     AnyOrder,
+}
+
+/// Who carries out verbs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Carrier {
+    /// Network cards: memory is not coherent with processors, and rows carry checksums.
+    #[default]
+    Card,
+    /// The processors of those who post them: memory is coherent, and rows are guarded by their version word.
+    Caller,
+    /// The processor of each memory server, one verb after another: memory is coherent, and the words of a verb
+    /// are touched at one moment.
+    Server,
+}
+
+impl Carrier {
+    /// Whether memory is coherent with processors.
+    pub const fn is_coherent(self) -> bool {
+        !matches!(self, Self::Card)
+    }
 }
 
 /// A run: with the same configuration the same program leaves the same trace, byte for byte.
@@ -99,7 +121,9 @@ pub struct SimConfig {
     pub call_ns: Interval,
     /// A verb's words spread over up to this many nanoseconds each. Default 30.
     pub word_ns: u64,
-    /// In which order a verb's words are touched. Default: any.
+    /// Who carries out verbs. Default: cards.
+    pub carrier: Carrier,
+    /// In which order a verb's words are touched, where servers do not carry them out. Default: any.
     pub tearing: Tearing,
     /// Whether verbs of a batch to one server take effect in the order of posting, all of them, and not
     /// only where the contract says so. Default no.
@@ -170,6 +194,7 @@ impl Default for SimConfig {
             answer_ns: Interval::new(400, 1200),
             call_ns: Interval::new(1500, 4000),
             word_ns: 30,
+            carrier: Carrier::default(),
             tearing: Tearing::AnyOrder,
             in_posting_order: false,
             atomic_window_ns: 0,
@@ -254,6 +279,17 @@ impl SimConfig {
     /// The same run under another name.
     pub fn named(self, scenario: impl Into<String>) -> Self {
         Self { scenario: scenario.into(), ..self }
+    }
+
+    /// The same run with verbs carried out by `carrier`.
+    pub fn carried_by(self, carrier: Carrier) -> Self {
+        Self { carrier, ..self }
+    }
+
+    /// In which order a verb's words are touched.
+    pub(crate) fn words_come(&self) -> Tearing {
+        let is_serial = self.carrier == Carrier::Server && !self.broken.one_moment;
+        if is_serial { Tearing::None } else { self.tearing }
     }
 
     /// The same run with memory servers of `words` words each.

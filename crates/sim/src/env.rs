@@ -1,5 +1,6 @@
 //! An endpoint of a simulated world.
 
+use crate::config::Carrier;
 use crate::world::Shared;
 use fabric::{
     Batch, CallError, CallId, Counters, Env, Fabric, FabricError, FailurePoint, Mutant, ServiceId,
@@ -13,10 +14,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 /// An endpoint bound to a node, with counters and a kill group of its own; clones share both.
-pub struct Endpoint<const COHERENT: bool>(Rc<Own<COHERENT>>);
+pub struct Endpoint(Rc<Own>);
 
-struct Own<const COHERENT: bool> {
-    shared: Rc<Shared<COHERENT>>,
+struct Own {
+    shared: Rc<Shared>,
     counters: Counters,
     node: NodeId,
     group: u32,
@@ -24,15 +25,15 @@ struct Own<const COHERENT: bool> {
     idle_sessions: RefCell<Vec<CallId>>,
 }
 
-impl<const COHERENT: bool> Clone for Endpoint<COHERENT> {
+impl Clone for Endpoint {
     #[inline]
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<const COHERENT: bool> Endpoint<COHERENT> {
-    pub(crate) fn new(shared: Rc<Shared<COHERENT>>, node: NodeId, group: u32) -> Self {
+impl Endpoint {
+    pub(crate) fn new(shared: Rc<Shared>, node: NodeId, group: u32) -> Self {
         let idle_sessions = RefCell::default();
         Self(Rc::new(Own { shared, counters: Counters::default(), node, group, idle_sessions }))
     }
@@ -57,21 +58,16 @@ impl<const COHERENT: bool> Endpoint<COHERENT> {
         self.0.group
     }
 
-    pub(crate) fn belongs_to(&self, shared: &Rc<Shared<COHERENT>>) -> bool {
+    pub(crate) fn belongs_to(&self, shared: &Rc<Shared>) -> bool {
         Rc::ptr_eq(&self.0.shared, shared)
     }
 
-    fn sleep(&self, duration_ns: u64) -> Sleep<'_, COHERENT> {
+    fn sleep(&self, duration_ns: u64) -> Sleep<'_> {
         let timer = self.0.shared.core.borrow_mut().start_timer(self.0.node, duration_ns);
         Sleep { shared: &self.0.shared, timer }
     }
 
-    fn post_call(
-        &self,
-        node: NodeId,
-        service: ServiceId,
-        request: Vec<u8>,
-    ) -> Answered<'_, COHERENT> {
+    fn post_call(&self, node: NodeId, service: ServiceId, request: Vec<u8>) -> Answered<'_> {
         let idle = self.0.idle_sessions.borrow_mut().pop();
         let mut core = self.0.shared.core.borrow_mut();
         let mut id = idle.unwrap_or_else(|| CallId { session: core.calls.session(), sequence: 0 });
@@ -105,9 +101,18 @@ impl<const COHERENT: bool> Endpoint<COHERENT> {
     }
 }
 
-impl<const COHERENT: bool> Fabric for Endpoint<COHERENT> {
+impl Fabric for Endpoint {
     const IMMEDIATE: bool = false;
-    const COHERENT: bool = COHERENT;
+
+    #[inline]
+    fn is_coherent(&self) -> bool {
+        self.0.shared.carrier.is_coherent()
+    }
+
+    #[inline]
+    fn is_serial(&self) -> bool {
+        self.0.shared.carrier == Carrier::Server
+    }
 
     async fn execute(&self, batch: Batch) -> Result<Batch, FabricError> {
         self.die_if_killed().await;
@@ -148,7 +153,7 @@ impl<const COHERENT: bool> Fabric for Endpoint<COHERENT> {
     }
 }
 
-impl<const COHERENT: bool> Env for Endpoint<COHERENT> {
+impl Env for Endpoint {
     fn now_ns(&self) -> u64 {
         let core = self.0.shared.core.borrow();
         core.nodes[usize::from(self.0.node.0)].clock.shows(core.now_ns)
@@ -195,13 +200,13 @@ impl<const COHERENT: bool> Env for Endpoint<COHERENT> {
 }
 
 /// Waits for a batch. Dropped before, it leaves the batch to the world, which carries it out.
-struct Completion<'a, const COHERENT: bool> {
-    shared: &'a Shared<COHERENT>,
+struct Completion<'a> {
+    shared: &'a Shared,
     counters: &'a Counters,
     flight: Option<u32>,
 }
 
-impl<const COHERENT: bool> Future for Completion<'_, COHERENT> {
+impl Future for Completion<'_> {
     type Output = Result<Batch, FabricError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -220,7 +225,7 @@ impl<const COHERENT: bool> Future for Completion<'_, COHERENT> {
     }
 }
 
-impl<const COHERENT: bool> Drop for Completion<'_, COHERENT> {
+impl Drop for Completion<'_> {
     fn drop(&mut self) {
         if let Some(flight) = self.flight {
             self.shared.core.borrow_mut().abandon(flight);
@@ -229,13 +234,13 @@ impl<const COHERENT: bool> Drop for Completion<'_, COHERENT> {
 }
 
 /// Waits for an answer.
-struct Answered<'a, const COHERENT: bool> {
-    own: &'a Own<COHERENT>,
+struct Answered<'a> {
+    own: &'a Own,
     id: CallId,
     number: u64,
 }
 
-impl<const COHERENT: bool> Future for Answered<'_, COHERENT> {
+impl Future for Answered<'_> {
     type Output = Result<Vec<u8>, CallError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -244,7 +249,7 @@ impl<const COHERENT: bool> Future for Answered<'_, COHERENT> {
     }
 }
 
-impl<const COHERENT: bool> Drop for Answered<'_, COHERENT> {
+impl Drop for Answered<'_> {
     fn drop(&mut self) {
         self.own.shared.core.borrow_mut().abandon_call(self.number);
         self.own.idle_sessions.borrow_mut().push(self.id);
@@ -252,12 +257,12 @@ impl<const COHERENT: bool> Drop for Answered<'_, COHERENT> {
 }
 
 /// Waits for a moment of virtual time.
-struct Sleep<'a, const COHERENT: bool> {
-    shared: &'a Shared<COHERENT>,
+struct Sleep<'a> {
+    shared: &'a Shared,
     timer: u32,
 }
 
-impl<const COHERENT: bool> Future for Sleep<'_, COHERENT> {
+impl Future for Sleep<'_> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -266,7 +271,7 @@ impl<const COHERENT: bool> Future for Sleep<'_, COHERENT> {
     }
 }
 
-impl<const COHERENT: bool> Drop for Sleep<'_, COHERENT> {
+impl Drop for Sleep<'_> {
     fn drop(&mut self) {
         self.shared.core.borrow_mut().timers.forget(self.timer);
     }

@@ -8,7 +8,7 @@ use crate::world::World;
 use layout::NodeId;
 use std::collections::BTreeMap;
 
-impl<const COHERENT: bool> World<COHERENT> {
+impl World {
     /// Kills the group of whoever arrives at `point` as the `nth`, counted from 1. In a service's handler
     /// that is all services of its node, whose memory still answers verbs.
     pub fn kill_at(&self, point: &str, nth: u64) {
@@ -52,12 +52,12 @@ impl<const COHERENT: bool> World<COHERENT> {
     }
 
     /// Stops the process of `env` until it is resumed. What it has posted still happens.
-    pub fn pause(&self, env: &Endpoint<COHERENT>) {
+    pub fn pause(&self, env: &Endpoint) {
         self.core(|core| core.pause_group(env.group(), u64::MAX));
     }
 
     /// Lets a paused process go on: it does now what it would have done meanwhile.
-    pub fn resume(&self, env: &Endpoint<COHERENT>) {
+    pub fn resume(&self, env: &Endpoint) {
         self.core(|core| core.resume_group(env.group()));
     }
 
@@ -98,7 +98,7 @@ impl<const COHERENT: bool> World<COHERENT> {
     }
 
     /// Kills the group of `env`: its tasks never run again. What it has posted may still happen.
-    pub fn kill(&self, env: &Endpoint<COHERENT>) {
+    pub fn kill(&self, env: &Endpoint) {
         self.core(|core| core.kill_group(env.group()));
         self.bury_unless_driven();
     }

@@ -22,15 +22,14 @@
 //! ([`coverage`]), and, where a run is to tell how fast something is, cards and links ([`network`]) and cores
 //! that take time.
 //!
-//! A protocol runs here unchanged: [`SimWorld`] has endpoints [`SimEnv`], whose rows carry checksums;
-//! [`CoherentWorld`] has [`CoherentEnv`], whose rows are guarded by their version word.
+//! A protocol runs here unchanged, on the [`Endpoint`]s of a [`World`], whoever carries out its verbs ([`Carrier`]).
 //!
 //! ```
 //! use fabric::{Batch, Env, Fabric};
 //! use layout::{GlobalPtr, RegionId};
-//! use sim::{SimConfig, SimWorld};
+//! use sim::{SimConfig, World};
 //!
-//! let world = SimWorld::new(SimConfig::hostile(7).named("two writers"));
+//! let world = World::new(SimConfig::hostile(7).named("two writers"));
 //! let word = GlobalPtr::new(RegionId(0), 4096);
 //! for index in 0..2 {
 //!     let env = world.endpoint(world.compute_node(index));
@@ -78,18 +77,9 @@ mod trace;
 mod verbs;
 pub mod world;
 
-pub use config::{BrokenPromises, Interval, SimConfig, Tearing};
+pub use config::{BrokenPromises, Carrier, Interval, SimConfig, Tearing};
 pub use coverage::Coverage;
 pub use env::Endpoint;
 pub use fault::{Fault, FaultKind, FaultRate, Memory, PlannedFault, Victims, When};
 pub use network::Network;
 pub use world::World;
-
-/// A world whose memory is not coherent: rows carry checksums.
-pub type SimWorld = World<false>;
-/// An endpoint of a [`SimWorld`].
-pub type SimEnv = Endpoint<false>;
-/// A world whose memory is coherent: rows are guarded by their version word.
-pub type CoherentWorld = World<true>;
-/// An endpoint of a [`CoherentWorld`].
-pub type CoherentEnv = Endpoint<true>;

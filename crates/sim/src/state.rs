@@ -72,13 +72,13 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn new(config: SimConfig, coherent: bool) -> Self {
+    pub(crate) fn new(config: SimConfig) -> Self {
         let memory = Memory::new(&config.server_words);
         let node_count = memory.region_count() as u16 + config.compute_nodes;
         let node = |number| Node::new(number, config.seed);
         let group = |number| Group::new(NodeId(number));
         Self {
-            coherent,
+            coherent: config.carrier.is_coherent(),
             now_ns: 0,
             events: 0,
             verbs: 0,

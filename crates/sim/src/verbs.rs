@@ -268,7 +268,7 @@ impl Core {
             }
         }
         let left_out = words.clone().position(|word| word == left_out);
-        let when = (moments, self.config.tearing, flight.verbs[index as usize].cut_ns);
+        let when = (moments, self.config.words_come(), flight.verbs[index as usize].cut_ns);
         self.trace.words(start_ns, flight.node, "writes", to, values);
         self.memory.write(to, values, left_out, when, &mut self.random, flight.number);
         moments.end_ns()
@@ -365,7 +365,7 @@ impl Core {
     pub(crate) fn read_to_arena(&mut self, flight: &mut Flight, index: u32, span: Span) {
         let (from, moments) = (flight.verb(index).target(), flight.verbs[index as usize].moments);
         let batch = flight.batch.as_mut().expect("a flight carries its batch");
-        let (random, tearing) = (&mut self.random, self.config.tearing);
+        let (random, tearing) = (&mut self.random, self.config.words_come());
         let words = batch.words_mut(span);
         self.memory.read(from, (moments, tearing), random, words);
         self.trace.words(moments.start_ns, flight.node, "reads", from, words);
@@ -377,7 +377,7 @@ impl Core {
         let from = flight.verb(index).target().add_words(u64::from(state.first));
         let landing = (state.landing + state.first) as usize;
         let words = &mut flight.landing[landing..landing + state.words as usize];
-        let tearing = self.config.tearing;
+        let tearing = self.config.words_come();
         self.memory.read(from, (state.moments, tearing), &mut self.random, words);
         self.trace.words(state.moments.start_ns, flight.node, "reads", from, words);
     }

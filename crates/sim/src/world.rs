@@ -1,6 +1,6 @@
 //! A simulated world: its nodes, its services, and the loop that makes time pass.
 
-use crate::config::SimConfig;
+use crate::config::{Carrier, SimConfig};
 use crate::env::Endpoint;
 use crate::scheduler::{MAIN, TaskFuture, TaskId, TaskWaker};
 use crate::state::{Core, Outside};
@@ -16,21 +16,21 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// Each service with the life of its node in which it was registered.
-type Services<const COHERENT: bool> =
-    BTreeMap<(NodeId, ServiceId), (u32, Arc<dyn Service<Endpoint<COHERENT>>>)>;
+type Services = BTreeMap<(NodeId, ServiceId), (u32, Arc<dyn Service<Endpoint>>)>;
 
 /// What a world and its endpoints share.
-pub(crate) struct Shared<const COHERENT: bool> {
+pub(crate) struct Shared {
     pub(crate) core: RefCell<Core>,
     /// For counting the reads that verbs need in addition.
     pub(crate) extra: RefCell<Batch>,
-    services: RefCell<Services<COHERENT>>,
+    pub(crate) carrier: Carrier,
+    services: RefCell<Services>,
     /// Counts the calls of `block_on`: a late wake of an earlier one is told apart.
     blocks: Cell<u32>,
     pub(crate) is_driven: Cell<bool>,
 }
 
-impl<const COHERENT: bool> Shared<COHERENT> {
+impl Shared {
     /// Starts a task; a dead group's task never starts.
     pub(crate) fn spawn(&self, group: u32, task: TaskFuture) {
         let never = {
@@ -48,8 +48,8 @@ impl<const COHERENT: bool> Shared<COHERENT> {
 }
 
 /// A simulated world whose endpoints are [`Endpoint`]s. It owns everything in it: dropped, all tasks end.
-pub struct World<const COHERENT: bool> {
-    pub(crate) shared: Rc<Shared<COHERENT>>,
+pub struct World {
+    pub(crate) shared: Rc<Shared>,
 }
 
 /// Why time stopped passing.
@@ -76,16 +76,17 @@ impl Drop for Driving<'_> {
     }
 }
 
-impl<const COHERENT: bool> World<COHERENT> {
+impl World {
     /// A world at time 0. Nodes 0, 1, ... are the memory servers, each with the region of its number;
     /// the compute nodes follow.
     pub fn new(config: SimConfig) -> Self {
-        let plan = config.plan.clone();
-        let mut core = Core::new(config, COHERENT);
+        let (plan, carrier) = (config.plan.clone(), config.carrier);
+        let mut core = Core::new(config);
         plan.iter().for_each(|planned| core.plan_fault(planned));
         let shared = Shared {
             core: RefCell::new(core),
             extra: RefCell::default(),
+            carrier,
             services: RefCell::default(),
             blocks: Cell::new(0),
             is_driven: Cell::new(false),
@@ -115,13 +116,13 @@ impl<const COHERENT: bool> World<COHERENT> {
     }
 
     /// An endpoint on `node` that is a kill group of its own.
-    pub fn endpoint(&self, node: NodeId) -> Endpoint<COHERENT> {
+    pub fn endpoint(&self, node: NodeId) -> Endpoint {
         let group = self.core(|core| core.add_group(node));
         Endpoint::new(self.shared.clone(), node, group)
     }
 
     /// The endpoint of `node`'s own services: what is spawned here dies with them.
-    pub fn service_endpoint(&self, node: NodeId) -> Endpoint<COHERENT> {
+    pub fn service_endpoint(&self, node: NodeId) -> Endpoint {
         let group = self.core(|core| core.nodes[usize::from(node.0)].services);
         Endpoint::new(self.shared.clone(), node, group)
     }
@@ -130,7 +131,7 @@ impl<const COHERENT: bool> World<COHERENT> {
     /// servers.
     pub fn serve<I>(&self, services: impl Fn(RegionId, u64) -> I) -> Vec<NodeId>
     where
-        I: IntoIterator<Item = (ServiceId, Arc<dyn Service<Endpoint<COHERENT>>>)>,
+        I: IntoIterator<Item = (ServiceId, Arc<dyn Service<Endpoint>>)>,
     {
         let nodes: Vec<NodeId> = (0..self.server_count()).map(NodeId).collect();
         for &node in &nodes {
@@ -143,18 +144,13 @@ impl<const COHERENT: bool> World<COHERENT> {
     }
 
     /// Offers `service` on `node`.
-    pub fn register(
-        &self,
-        node: NodeId,
-        id: ServiceId,
-        service: Arc<dyn Service<Endpoint<COHERENT>>>,
-    ) {
+    pub fn register(&self, node: NodeId, id: ServiceId, service: Arc<dyn Service<Endpoint>>) {
         let life = self.core(|core| core.node(node).life);
         self.shared.services.borrow_mut().insert((node, id), (life, service));
     }
 
     /// Starts a task in the kill group of `env`.
-    pub fn spawn_on(&self, env: &Endpoint<COHERENT>, task: impl Future<Output = ()> + 'static) {
+    pub fn spawn_on(&self, env: &Endpoint, task: impl Future<Output = ()> + 'static) {
         assert!(env.belongs_to(&self.shared), "the endpoint is of another world");
         self.shared.spawn(env.group(), Box::pin(task));
     }
@@ -164,12 +160,12 @@ impl<const COHERENT: bool> World<COHERENT> {
     /// # Panics
     /// When `env` is killed before; and on deadlock, at the limits, and when any task panics, with seed,
     /// scenario and virtual time.
-    pub fn block_on<T>(&self, env: &Endpoint<COHERENT>, future: impl Future<Output = T>) -> T {
+    pub fn block_on<T>(&self, env: &Endpoint, future: impl Future<Output = T>) -> T {
         self.run(env, future).unwrap_or_else(|| self.fail("the endpoint of block_on was killed"))
     }
 
     /// As [`World::block_on`], but `None` when `env` is killed before the future is ready.
-    pub fn run<T>(&self, env: &Endpoint<COHERENT>, future: impl Future<Output = T>) -> Option<T> {
+    pub fn run<T>(&self, env: &Endpoint, future: impl Future<Output = T>) -> Option<T> {
         assert!(env.belongs_to(&self.shared), "the endpoint is of another world");
         let _driving = Driving::start(&self.shared.is_driven);
         let generation = self.shared.blocks.get();
@@ -369,7 +365,7 @@ impl<const COHERENT: bool> World<COHERENT> {
     }
 }
 
-impl<const COHERENT: bool> Drop for World<COHERENT> {
+impl Drop for World {
     /// Tasks hold endpoints, and those the world: the circle is opened here.
     fn drop(&mut self) {
         let tasks = self.core(|core| {

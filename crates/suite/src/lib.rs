@@ -10,6 +10,7 @@
 //! local         threads                        theirs, coherent
 //! sim           tasks in virtual time          simulated, not coherent
 //! sim-coherent  tasks in virtual time          simulated, coherent
+//! sim-serial    tasks in virtual time          simulated, coherent, a verb at one moment
 //! shm           processes                      of two more processes, mapped, coherent
 //! tcp           processes                      of two more processes, whose threads carry out verbs
 //! verbs         processes                      of two more processes, behind a card, not coherent

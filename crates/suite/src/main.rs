@@ -4,6 +4,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use fabric::verbs::Choice;
 use layout::NodeId;
+use sim::Carrier;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,6 +33,8 @@ enum Name {
     Sim,
     /// Simulated worlds with coherent memory.
     SimCoherent,
+    /// Simulated worlds whose servers carry out verbs.
+    SimSerial,
     /// Processes that share memory.
     Shm,
     /// Processes that send each other messages.
@@ -128,11 +131,12 @@ fn main() -> ExitCode {
 }
 
 fn give(fabric: Name, options: &Options, table: &mut Table) {
-    let (seeds, broken) = (SEEDS, breakage::NONE);
+    let simulated = |carrier| Simulated { carrier, seeds: SEEDS, broken: breakage::NONE };
     match fabric {
         Name::Local => run(&Local, options, table),
-        Name::Sim => run(&Simulated::<false> { seeds, broken }, options, table),
-        Name::SimCoherent => run(&Simulated::<true> { seeds, broken }, options, table),
+        Name::Sim => run(&simulated(Carrier::Card), options, table),
+        Name::SimCoherent => run(&simulated(Carrier::Caller), options, table),
+        Name::SimSerial => run(&simulated(Carrier::Server), options, table),
         Name::Shm => run(&Director::<Shm>::new(), options, table),
         Name::Tcp => run(&Director::<Tcp>::new(), options, table),
         Name::Verbs => match fabric::verbs::Place::open(&Choice::default()) {

@@ -2,6 +2,7 @@
 
 use crate::test::{Disturbance, Need, Test};
 use fabric::{Env, Fabric};
+use sim::Carrier;
 use std::time::{Duration, Instant};
 
 /// What came of a test on one fabric.
@@ -45,6 +46,9 @@ pub trait Stage {
     /// Its name in tables and on the command line.
     fn name(&self) -> &'static str;
 
+    /// Who carries out its verbs.
+    fn carrier(&self) -> Carrier;
+
     /// How often to give each play.
     fn runs(&self) -> Runs;
 
@@ -57,7 +61,7 @@ pub trait Stage {
 
 /// Gives the play of `test` as often as the stage wants it, and judges.
 pub fn give<S: Stage>(stage: &S, test: &Test<S::Env>) -> Outcome {
-    let lacks = test.needs.iter().find_map(|&need| lacks::<S::Env>(need));
+    let lacks = test.needs.iter().find_map(|&need| lacks(stage, need));
     let refuses = test.disturbance.and_then(|disturbance| stage.refuses(disturbance));
     if let Some(reason) = lacks.or(refuses) {
         return Outcome::Cannot(reason.to_owned());
@@ -86,12 +90,17 @@ pub fn give<S: Stage>(stage: &S, test: &Test<S::Env>) -> Outcome {
     Outcome::Passed(seen)
 }
 
-fn lacks<E: Fabric>(need: Need) -> Option<&'static str> {
+fn lacks<S: Stage>(stage: &S, need: Need) -> Option<&'static str> {
     match need {
-        Need::Waiting if E::IMMEDIATE => {
+        Need::Waiting if <S::Env as Fabric>::IMMEDIATE => {
             Some("verbs are complete before anybody could stop waiting")
         }
-        Need::CoherentMemory if !E::COHERENT => Some("memory is not coherent with processors"),
+        Need::CoherentMemory if !stage.carrier().is_coherent() => {
+            Some("memory is not coherent with processors")
+        }
+        Need::ServersCarry if stage.carrier() != Carrier::Server => {
+            Some("others touch memory while a verb is carried out")
+        }
         _ => None,
     }
 }

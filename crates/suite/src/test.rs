@@ -18,6 +18,8 @@ pub enum Need {
     Waiting,
     /// Memory that is coherent with the processors that see it.
     CoherentMemory,
+    /// Servers that carry out all verbs, one after another.
+    ServersCarry,
 }
 
 /// What the stage does to a play from outside.

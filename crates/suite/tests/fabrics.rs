@@ -27,6 +27,11 @@ fn sim_coherent() {
 }
 
 #[test]
+fn sim_serial() {
+    suite(&["--fabric", "sim-serial"]);
+}
+
+#[test]
 fn every_test_fails_without_its_promise() {
     suite(&["--broken"]);
 }

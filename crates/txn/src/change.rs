@@ -142,7 +142,7 @@ impl<E: Env> Database<E> {
         number: u32,
         first_index: u32,
     ) -> Result<(TableStorage, Vec<IndexDefinition>), CatalogError> {
-        let row = spec.schema.row_layout(!E::COHERENT);
+        let row = spec.schema.row_layout(!self.env.is_coherent());
         let storage = self.create_primary(spec, row, table_label(number)).await?;
         let mut indexes = Vec::new();
         for (number, design) in (first_index..).zip(&spec.indexes) {
@@ -213,7 +213,7 @@ impl<E: Env> Database<E> {
         label: Label,
     ) -> Result<TreeRoot, CatalogError> {
         let node = self.shared.nodes(label)[0];
-        let layout = LeafLayout::within(node_bytes, key_words, 1, !E::COHERENT);
+        let layout = LeafLayout::within(node_bytes, key_words, 1, !self.env.is_coherent());
         let mut pool = Pool::new(label, vec![node]);
         let tree = index::tree::create_tree(&self.env, &mut pool, node, layout).await?;
         Ok(TreeRoot { root: tree.root, node, node_bytes })

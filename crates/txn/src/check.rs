@@ -53,9 +53,18 @@ impl StructureReport {
 impl<E: Env> Database<E> {
     /// Checks the structure of every table and index. Meant for a database at rest.
     pub async fn check(&self) -> Result<StructureReport, CatalogError> {
+        self.check_tables(&|_| true).await
+    }
+
+    /// Checks the structure of those tables, and of their indexes, whose names are `wanted`. Meant for tables
+    /// at rest: others may be at work in the rest of the database, or have left locks there when they died.
+    pub async fn check_tables(
+        &self,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<StructureReport, CatalogError> {
         let catalog = self.refresh().await?;
         let mut report = StructureReport::default();
-        for (name, table) in catalog.names() {
+        for (name, table) in catalog.names().filter(|(name, _)| wanted(name)) {
             let Some(info) = catalog.info(table) else { continue };
             let outside = match &info.primary {
                 Primary::Hash(hash) => {

@@ -211,7 +211,7 @@ impl<E: Env> Shared<E> {
         }
         let definitions = self.definitions(env).await?;
         let definitions = definitions.iter().map(|(_, definition)| definition);
-        let catalog = Arc::new(Catalog::build(epoch, definitions, !E::COHERENT)?);
+        let catalog = Arc::new(Catalog::build(epoch, definitions, !env.is_coherent())?);
         let mut current = self.catalog.lock().expect("no holder panics");
         if current.epoch < epoch {
             let has = |label| catalog.tables.iter().flatten().any(|info| info.label == label);

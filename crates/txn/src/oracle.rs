@@ -68,6 +68,7 @@ impl<E: Env> LaneInner<E> {
         batch.write_word(lane, announced);
         let mut first = batch.read(oracle, words);
         self.execute().await.map_err(|_| Abort::Unreachable)?;
+        let is_serial = self.env.is_serial();
         for _ in 0..COLLECT_COUNT_MAX {
             let batch = self.batch();
             // Whoever asks for a slot when all are taken is refused, but counted.
@@ -82,7 +83,7 @@ impl<E: Env> LaneInner<E> {
                 self.execute().await.map_err(|_| Abort::Unreachable)?;
                 continue;
             }
-            if E::SERIAL {
+            if is_serial {
                 let batch = self.batch.as_ref().expect("the batch came back");
                 let header = batch.words(first);
                 self.snapshot.set(&header[VECTOR as usize..], header[CLOCK as usize].max(1));

@@ -290,7 +290,7 @@ impl<E: Env> LaneInner<E> {
         let words = self.info(table).row.words();
         if !self.env.mutant("collect::row_unmarked") {
             let image = retired.row.add_words(u64::from(VERSION));
-            if E::COHERENT {
+            if self.env.is_coherent() {
                 batch.write_word(image, 0);
             } else {
                 // Nothing but zeros is the whole image of no row; beside a checksum, a version that is gone

@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn inner_nodes_are_refused_where_memory_is_full() {
-        let world = World::<false>::new(SimConfig::new(1).with_servers(&[1 << 16]));
+        let world = World::new(SimConfig::new(1).with_servers(&[1 << 16]));
         let fault = Fault::MemoryFull { node: NodeId(0), lasts_ns: 1_000_000 };
         world.plan(&PlannedFault { when: When::At(0), fault });
         world.run_for(1);

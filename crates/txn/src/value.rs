@@ -141,7 +141,7 @@ impl<E: Env> LaneInner<E> {
     fn fetch_count(&self, references: &[Option<OutOfLine>]) -> usize {
         let mut words = 0;
         let fits = |reference: &&Option<OutOfLine>| {
-            words += reference.map_or(0, |reference| value_layout::<E>(reference).words());
+            words += reference.map_or(0, |reference| value_layout(&self.env, reference).words());
             words <= FETCH_WORDS_MAX
         };
         references.iter().take_while(fits).count().max(references.len().min(1))
@@ -192,7 +192,8 @@ impl<E: Env> LaneInner<E> {
         for reference in references {
             let stored = reference.and_then(|reference| Some((reference, reference.stored()?)));
             spans.push(stored.map_or(Span::default(), |(reference, ptr)| {
-                self.batch().read_row(ptr, value_layout::<E>(reference).words(), Cover::All)
+                let words = value_layout(&self.env, reference).words();
+                self.batch().read_row(ptr, words, Cover::All)
             }));
         }
         if !self.batch().is_empty() {
@@ -203,8 +204,8 @@ impl<E: Env> LaneInner<E> {
 }
 
 /// The shape of the value that a row refers to.
-pub(crate) fn value_layout<E: Env>(reference: OutOfLine) -> ValueLayout {
-    ValueLayout::of(reference.bytes, !E::COHERENT)
+pub(crate) fn value_layout<E: Env>(env: &E, reference: OutOfLine) -> ValueLayout {
+    ValueLayout::of(reference.bytes, !env.is_coherent())
 }
 
 /// Whether the words read are the value that the row means. An empty one takes no memory.

@@ -152,13 +152,13 @@ mod tests {
 
     /// Attempts at a transaction of which each fails after so long, and the virtual time they take in all.
     fn failing(attempt_ns: u64) -> (Finished, u64) {
-        let world = World::<false>::new(SimConfig::new(1).with_servers(&[1 << 20]));
+        let world = World::new(SimConfig::new(1).with_servers(&[1 << 20]));
         let (admin, database) = simulated::open(&world);
         world.block_on(&admin, async {
             let mut lane = database.lane().await.expect("lanes are free");
             let start_ns = admin.now_ns();
             let contended = async |lane: &mut Lane<_>| {
-                let env: &sim::Endpoint<false> = lane.env();
+                let env: &sim::Endpoint = lane.env();
                 env.sleep_ns(attempt_ns).await;
                 Err(Abort::Contended.into())
             };

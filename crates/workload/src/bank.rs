@@ -99,6 +99,10 @@ impl<E: Env> Workload<E> for Bank {
         self.accounts as u64
     }
 
+    fn counts_from_load(&self) -> bool {
+        false
+    }
+
     fn load_parts(&self) -> u64 {
         (self.accounts as u64).div_ceil(LOAD_BATCH)
     }

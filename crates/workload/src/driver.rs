@@ -78,12 +78,12 @@ pub trait Workload<E: Env>: Sized {
 
     /// What the transactions of this process leave to the checks beside the database, for the process that
     /// checks on behalf of all.
-    fn testimony(&self) -> Vec<u8> {
-        Vec::new()
+    fn testimony(&self) -> String {
+        String::new()
     }
 
     /// Takes what the transactions of another process have left to the checks.
-    fn hear(&self, _testimony: &[u8]) -> Result<(), WorkloadError> {
+    fn hear(&self, _testimony: &str) -> Result<(), WorkloadError> {
         Ok(())
     }
 
@@ -93,6 +93,12 @@ pub trait Workload<E: Env>: Sized {
         lane: &mut Lane<E>,
         terminal: &mut Self::Terminal,
     ) -> impl Future<Output = Result<Finished, WorkloadError>>;
+
+    /// Whether the checks count what was done since the load, so that they can only be run by whoever has seen all of
+    /// it.
+    fn counts_from_load(&self) -> bool {
+        true
+    }
 
     /// Whether there are checks that hold right after the load only.
     fn has_load_checks(&self) -> bool {

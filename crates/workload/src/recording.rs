@@ -62,16 +62,16 @@ impl Recordings {
     }
 
     /// The history, for another process of this host, by the host's clock.
-    pub(crate) fn testimony(&self) -> Vec<u8> {
+    pub(crate) fn testimony(&self) -> String {
         let mut text = Vec::new();
         let history = self.history().shifted_ns(fabric::clock::ahead_of_process_ns());
         check::write_edn(&history, &mut text).expect("memory takes all that is written");
-        text
+        String::from_utf8(text).expect("EDN is text")
     }
 
     /// Takes the history of another process.
-    pub(crate) fn hear(&self, testimony: &[u8]) -> Result<(), WorkloadError> {
-        let history = check::read_edn(testimony);
+    pub(crate) fn hear(&self, testimony: &str) -> Result<(), WorkloadError> {
+        let history = check::read_edn(testimony.as_bytes());
         let history = history.map_err(|error| WorkloadError::Testimony(error.to_string()))?;
         let history = history.shifted_ns(-fabric::clock::ahead_of_process_ns());
         self.shared.heard.lock().expect("no holder panics").push(history);

@@ -5,9 +5,7 @@ use txn::server::services;
 use txn::{Database, DatabaseConfig};
 
 /// An empty database on the memory servers of a world, and the endpoint that it was made from.
-pub(crate) fn open<const COHERENT: bool>(
-    world: &World<COHERENT>,
-) -> (Endpoint<COHERENT>, Database<Endpoint<COHERENT>>) {
+pub(crate) fn open(world: &World) -> (Endpoint, Database<Endpoint>) {
     let nodes = world.serve(services);
     let admin = world.endpoint(world.compute_node(0));
     let database = Database::create(admin.clone(), nodes, DatabaseConfig::default());

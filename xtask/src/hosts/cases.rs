@@ -5,12 +5,13 @@ mod distributed;
 mod killed;
 mod zombie;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use super::cluster::{Cluster, LEASE_S, Lab};
-use super::network::THIRD_PLACE;
+use super::cluster::{Bench, Cluster, LEASE_S, Lab};
+use super::network::{COMPUTE_HOSTS, THIRD_PLACE};
+use crate::clock;
 
 /// Something that happens to a cluster, and what has to come of it.
 pub struct Case {
@@ -49,7 +50,7 @@ pub const CASES: [Case; 7] = [
     },
     Case {
         name: "compute-server-killed",
-        shows: "what a dead compute server has locked holds no reader up, and writers are told of it",
+        shows: "what a dead compute server has locked holds no reader up, and whoever wants to write there is refused",
         run: killed::compute_server,
     },
     Case {
@@ -59,6 +60,8 @@ pub const CASES: [Case; 7] = [
     },
 ];
 
+/// What clients saw.
+const HISTORY: &str = "history.edn";
 /// How long a server lives without a sign of it.
 const LEASE: Duration = Duration::from_secs(LEASE_S);
 
@@ -72,8 +75,8 @@ const APPEND: &str = "append --lists 12 --threads 1 --lanes 6 --warm-up 0 --rate
 const BANK: &str = "bank --records 500 --threads 1 --lanes 6 --warm-up 0 --rate 500";
 
 /// Has the judge look at what clients saw, in the third place.
-fn judge(cluster: &mut Cluster, name: &str) -> Result<()> {
-    let words = format!("check history {name} --isolation snapshot");
+fn judge(cluster: &mut Cluster) -> Result<()> {
+    let words = format!("check history {HISTORY} --isolation snapshot");
     let ended = cluster.run(THIRD_PLACE, &words, BENCH_BOUND)?;
     ensure!(ended.code == Some(0), "the judge says: {}", ended.said);
     saw("the judge finds nothing wrong in what clients saw");
@@ -92,6 +95,33 @@ fn loss(said: &str) -> Result<&str> {
         said.find("memory server 1 is lost").with_context(|| format!("not which one: {said}"))?;
     let end = said[start..].find(" running ").map_or(said.len(), |end| start + end);
     Ok(&said[start..end])
+}
+
+/// Programs on both compute hosts run transactions on all memory servers: lists, whose history is kept, and accounts.
+fn both_at_work(cluster: &mut Cluster) -> Result<[(&'static str, Bench); 2]> {
+    let history = cluster.path(HISTORY);
+    let appends = format!("{APPEND} --seconds 60 --history {}", history.display());
+    let mut append = cluster.bench(COMPUTE_HOSTS[0], &appends)?;
+    let mut bank = cluster.bench(COMPUTE_HOSTS[1], &format!("{BANK} --seconds 60"))?;
+    append.wait_until_running()?;
+    bank.wait_until_running()?;
+    clock::sleep(Duration::from_secs(1));
+    Ok([("append", append), ("bank", bank)])
+}
+
+/// Waits until they have told of the loss of memory server 1, since that happened.
+fn both_tell_of_loss(
+    benches: [(&'static str, Bench); 2],
+    (since, what): (Instant, &str),
+    bound: Duration,
+) -> Result<()> {
+    for (name, bench) in benches {
+        let ended = bench.fail(bound).context(name)?;
+        let seconds = (ended.at - since).as_secs_f64();
+        let loss = loss(&ended.said)?;
+        saw(&format!("{name} ended {seconds:.1} s after the {what} (bound {bound:.1?}): {loss}"));
+    }
+    Ok(())
 }
 
 /// Says what was seen.

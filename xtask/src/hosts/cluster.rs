@@ -191,6 +191,12 @@ impl Bench {
         Ok(report)
     }
 
+    /// Waits until it ends with a report, whatever that says.
+    pub fn report(self, bound: Duration) -> Result<Report> {
+        let ended = self.running.finish(bound)?;
+        read(&self.report).map(Report).with_context(|| ended.said)
+    }
+
     /// Waits until it ends, which it must not do well.
     pub fn fail(self, bound: Duration) -> Result<Ended> {
         let ended = self.running.finish(bound)?;
@@ -216,9 +222,13 @@ pub fn identity(server: &Running) -> Result<String> {
 pub struct Report(Value);
 
 impl Report {
+    /// The checks that failed.
+    pub fn failed(&self) -> Vec<&Value> {
+        self.checks().iter().filter(|check| check["ok"] != true).collect()
+    }
+
     fn ensure_checked(&self) -> Result<()> {
-        let checks = self.checks();
-        let failed: Vec<_> = checks.iter().filter(|check| check["ok"] != true).collect();
+        let (checks, failed) = (self.checks(), self.failed());
         ensure!(
             !checks.is_empty() && failed.is_empty(),
             "of {} checks these failed: {failed:?}",

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{clock, network};
+use super::network;
+use crate::clock;
 use crate::process;
 
 /// Programs that are needed, and the packages that bring them.

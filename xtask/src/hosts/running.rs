@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::clock;
+use crate::clock;
 use crate::process;
 
 /// A program that was started. It ends with this.

@@ -45,7 +45,11 @@ impl LocalEnv {
 
 impl Fabric for LocalEnv {
     const IMMEDIATE: bool = true;
-    const COHERENT: bool = true;
+
+    #[inline]
+    fn is_coherent(&self) -> bool {
+        true
+    }
 
     #[inline]
     async fn execute(&self, mut batch: Batch) -> Result<Batch, FabricError> {

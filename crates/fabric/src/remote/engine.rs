@@ -38,6 +38,9 @@ pub struct Engine<T: Transport> {
 /// What engine and endpoints share.
 pub(super) struct Shared<T> {
     pub(super) transport: RefCell<T>,
+    /// What the transport says of itself, which stays as it is.
+    pub(super) is_coherent: bool,
+    pub(super) is_serial: bool,
     pub(super) flights: RefCell<Flights>,
     pub(super) timers: RefCell<Timers>,
     pub(super) tasks: RefCell<Tasks>,
@@ -62,6 +65,8 @@ impl<T: Transport> Engine<T> {
         let ready = Ready::new()?;
         let main = ready.waker(MAIN);
         let shared = Shared {
+            is_coherent: transport.is_coherent(),
+            is_serial: transport.is_serial(),
             transport: RefCell::new(transport),
             flights: RefCell::default(),
             timers: RefCell::default(),

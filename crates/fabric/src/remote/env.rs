@@ -62,8 +62,16 @@ impl<T: Transport> RemoteEnv<T> {
 
 impl<T: Transport> Fabric for RemoteEnv<T> {
     const IMMEDIATE: bool = false;
-    const COHERENT: bool = T::COHERENT;
-    const SERIAL: bool = T::SERIAL;
+
+    #[inline]
+    fn is_coherent(&self) -> bool {
+        self.0.shared.is_coherent
+    }
+
+    #[inline]
+    fn is_serial(&self) -> bool {
+        self.0.shared.is_serial
+    }
 
     async fn execute(&self, batch: Batch) -> Result<Batch, FabricError> {
         self.0.counters.count_batch(&batch);

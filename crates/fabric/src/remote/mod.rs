@@ -3,6 +3,7 @@
 //! [`Engine`] runs the tasks of one thread, [`RemoteEnv`] is what protocols see of it, and a [`Transport`]
 //! moves batches and calls. Nothing here is shared between threads but wakers.
 
+pub mod any;
 pub(crate) mod bell;
 mod caller;
 mod engine;
@@ -15,6 +16,7 @@ mod tests;
 mod timers;
 pub mod transport;
 
+pub use any::AnyTransport;
 pub use caller::{Caller, ServerAddress};
 pub use engine::Engine;
 pub use env::RemoteEnv;

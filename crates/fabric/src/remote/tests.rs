@@ -40,7 +40,9 @@ impl Echo {
 }
 
 impl Transport for Echo {
-    const COHERENT: bool = true;
+    fn is_coherent(&self) -> bool {
+        true
+    }
 
     fn addresses(&self) -> &AddressMap {
         &self.addresses

@@ -41,10 +41,13 @@ pub enum Outcome {
 /// answered within a bound that the transport names. What is posted to a server that is lost completes with
 /// `Unreachable` and is never carried out.
 pub trait Transport: 'static {
-    /// Whether all memory is coherent with the processors that see it.
-    const COHERENT: bool;
+    /// As in [`crate::env::Fabric`].
+    fn is_coherent(&self) -> bool;
+
     /// As in [`crate::env::Fabric`]. A batch that is too long for one message is none of these.
-    const SERIAL: bool = false;
+    fn is_serial(&self) -> bool {
+        false
+    }
 
     /// Who keeps which region.
     fn addresses(&self) -> &AddressMap;

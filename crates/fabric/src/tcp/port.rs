@@ -8,6 +8,7 @@ use crate::tcp::channel::Channel;
 use crate::tcp::connection::{Connection, Name, Served};
 use crate::tcp::tls::{Session, TlsKeys};
 use crate::tell;
+use layout::RegionId;
 use rustix::event::{Timespec, epoll};
 use std::io;
 use std::mem::MaybeUninit;
@@ -57,7 +58,8 @@ struct Place {
 
 impl TcpPort {
     /// Listens at `address` for callers that `admission` admits, whose verbs touch the region of this node in
-    /// `world` and whose calls reach its services. Port 0 lets the system choose one.
+    /// `world` and whose calls reach its services. Port 0 lets the system choose one. Memory that other processes
+    /// can map is refused.
     pub fn bind(
         address: impl ToSocketAddrs,
         world: Arc<LocalWorld>,
@@ -82,6 +84,13 @@ impl TcpPort {
         admission: Arc<Admission>,
         keys: Option<TlsKeys>,
     ) -> io::Result<Self> {
+        if world.region_file(RegionId(admission.node.0)).is_some() {
+            // Callers are promised that nobody else writes there.
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "memory that other processes can map is not served by messages; serve private memory",
+            ));
+        }
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;

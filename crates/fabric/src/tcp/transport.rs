@@ -193,8 +193,13 @@ fn only_region(batch: &Batch) -> Option<usize> {
 }
 
 impl Transport for TcpTransport {
-    const COHERENT: bool = true;
-    const SERIAL: bool = true;
+    fn is_coherent(&self) -> bool {
+        true
+    }
+
+    fn is_serial(&self) -> bool {
+        true
+    }
 
     fn addresses(&self) -> &AddressMap {
         &self.addresses

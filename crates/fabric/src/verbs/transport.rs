@@ -84,7 +84,9 @@ impl Drop for VerbsTransport {
 }
 
 impl Transport for VerbsTransport {
-    const COHERENT: bool = false;
+    fn is_coherent(&self) -> bool {
+        false
+    }
 
     fn addresses(&self) -> &AddressMap {
         &self.addresses

@@ -44,10 +44,12 @@ pub struct Share {
     pub number: u16,
     /// Its threads.
     pub threads: u32,
+    /// Lanes of each.
+    pub lanes: u32,
     /// What it measured.
     pub run: Run,
     /// What its transactions leave to the checks.
-    pub testimony: Vec<u8>,
+    pub testimony: String,
 }
 
 impl Crew {
@@ -100,12 +102,12 @@ impl Crew {
             hand.heard = Moment::now();
         }
         hands.wait(stop, watcher)?;
-        let share = |(hand, threads): (Hand, u32)| {
+        let share = |(hand, (threads, lanes)): (Hand, (u32, u32))| {
             let done = hand.done.expect("it was waited for");
             let (run, testimony) = (done.run.into_run(), done.testimony);
-            Share { number: hand.number, threads, run, testimony }
+            Share { number: hand.number, threads, lanes, run, testimony }
         };
-        Ok(hands.0.into_iter().zip(threads_of).map(share).collect())
+        Ok(hands.0.into_iter().zip(threads_of.into_iter().zip(lanes_of)).map(share).collect())
     }
 }
 
@@ -199,6 +201,8 @@ impl Hand {
                 Some(Answer::Ready(_)) => bail!("it says what was not asked"),
                 None => break,
             }
+        }
+        if self.line.has_heard() {
             self.heard = Moment::now();
         }
         if self.done.is_none() && self.heard.elapsed_s() > SILENCE_S {

@@ -1,9 +1,11 @@
-//! Loads a workload's tables on all threads.
+//! Loads a workload's tables on all threads, by all their lanes.
 
 use super::progress::Progress;
 use super::site::{Seat, Site, SiteWorkload};
 use super::text;
 use anyhow::{Context, Result, ensure};
+use fabric::Fabric;
+use futures_util::stream::{FuturesUnordered, TryStreamExt};
 use namdb::host;
 use namdb::host::{Moment, sleep_ms};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -11,8 +13,8 @@ use workload::WorkloadError;
 
 /// How often the progress is drawn.
 const DRAW_MS: u64 = 20;
-/// Parts per thread: enough for all to finish about together.
-const PARTS_PER_THREAD: u64 = 16;
+/// Parts per lane: enough for all to finish about together.
+const PARTS_PER_LANE: u64 = 16;
 
 /// What loading took.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +23,11 @@ pub struct Loaded {
     pub rows: u64,
     /// Seconds.
     pub seconds: f64,
+}
+
+impl Loaded {
+    /// The tables were there.
+    pub const NOTHING: Self = Self { rows: 0, seconds: 0.0 };
 }
 
 /// Creates the tables and fills them.
@@ -40,9 +47,11 @@ pub fn load<S: Site, W: SiteWorkload<S>>(
     let progress = Progress::begin("loading", total);
     let next_part = AtomicU64::new(0);
     let rows = AtomicU64::new(0);
-    let parts = workload.load_parts().min(u64::from(threads) * PARTS_PER_THREAD);
+    let lanes = threads * site.facts().lanes_per_thread;
+    let parts = workload.load_parts().min(u64::from(lanes) * PARTS_PER_LANE);
+    let plan = Plan { parts, next_part: &next_part, rows: &rows, stop };
     std::thread::scope(|scope| -> Result<()> {
-        let work = || load_parts(site, workload, &next_part, parts, &rows, stop);
+        let work = || load_parts(site, workload, &plan);
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         while workers.iter().any(|worker| !worker.is_finished()) {
             sleep_ms(DRAW_MS);
@@ -63,29 +72,45 @@ pub fn load<S: Site, W: SiteWorkload<S>>(
     Ok(loaded)
 }
 
-fn load_parts<S: Site, W: SiteWorkload<S>>(
-    site: &S,
-    workload: &W,
-    next_part: &AtomicU64,
+/// What is loaded, and how far that is.
+struct Plan<'a> {
     parts: u64,
-    rows: &AtomicU64,
-    stop: &AtomicBool,
-) -> Result<()> {
+    next_part: &'a AtomicU64,
+    rows: &'a AtomicU64,
+    stop: &'a AtomicBool,
+}
+
+/// Loads on this thread: by one lane, or, where verbs take time, by many beside each other.
+fn load_parts<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W, plan: &Plan<'_>) -> Result<()> {
     let seat = site.seat()?;
+    if <S::Env as Fabric>::IMMEDIATE {
+        return seat.wait(load_by_lane(&seat, workload, plan));
+    }
+    let lanes = u64::from(site.facts().lanes_per_thread).min(plan.parts);
+    let loaders: FuturesUnordered<_> =
+        (0..lanes).map(|_| load_by_lane(&seat, workload, plan)).collect();
+    seat.wait(loaders.try_collect::<()>())
+}
+
+async fn load_by_lane<S: Seat, W: workload::Workload<S::Env>>(
+    seat: &S,
+    workload: &W,
+    plan: &Plan<'_>,
+) -> Result<()> {
     let database = seat.handle();
-    let mut lane = seat.wait(database.lane()).map_err(WorkloadError::from)?;
+    let mut lane = database.lane().await.map_err(WorkloadError::from)?;
     let count = |inserted| {
-        rows.fetch_add(inserted, Relaxed);
+        plan.rows.fetch_add(inserted, Relaxed);
     };
-    while !stop.load(Relaxed) {
-        let part = next_part.fetch_add(1, Relaxed);
-        if part >= parts {
+    while !plan.stop.load(Relaxed) {
+        let part = plan.next_part.fetch_add(1, Relaxed);
+        if part >= plan.parts {
             break;
         }
-        let loaded = seat.wait(workload.load_part(&database, &mut lane, part, parts, &count));
+        let loaded = workload.load_part(&database, &mut lane, part, plan.parts, &count).await;
         if loaded.is_err() {
             // The others need not go on.
-            next_part.store(parts, Relaxed);
+            plan.next_part.store(plan.parts, Relaxed);
             return Ok(loaded?);
         }
     }

@@ -22,8 +22,7 @@ mod trial;
 pub mod worker;
 pub mod world;
 
-use fabric::verbs::VerbsTransport;
-use fabric::{LocalEnv, RemoteEnv, TcpTransport};
+use fabric::{AnyTransport, LocalEnv, RemoteEnv};
 use workload::Workload;
 
 /// A workload that threads of one process can run together.
@@ -32,11 +31,9 @@ pub trait LocalWorkload: Workload<LocalEnv> + Sync {}
 impl<W: Workload<LocalEnv> + Sync> LocalWorkload for W {}
 
 /// A workload for every world that this program reaches.
-pub trait AnyWorkload: LocalWorkload + Workload<TcpEnv> + Workload<VerbsEnv> {}
+pub trait AnyWorkload: LocalWorkload + Workload<NetworkEnv> {}
 
-impl<W: LocalWorkload + Workload<TcpEnv> + Workload<VerbsEnv>> AnyWorkload for W {}
+impl<W: LocalWorkload + Workload<NetworkEnv>> AnyWorkload for W {}
 
-/// An endpoint of fabric `tcp`.
-type TcpEnv = RemoteEnv<TcpTransport>;
-/// An endpoint of fabric `verbs`.
-type VerbsEnv = RemoteEnv<VerbsTransport>;
+/// An endpoint of the fabrics `tcp` and `verbs`.
+type NetworkEnv = RemoteEnv<AnyTransport>;

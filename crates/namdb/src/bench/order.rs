@@ -99,7 +99,7 @@ pub struct Done {
     /// The measurements.
     pub run: RunRecord,
     /// What the workload leaves to the checks.
-    pub testimony: Vec<u8>,
+    pub testimony: String,
 }
 
 /// One end of a conversation.
@@ -107,6 +107,10 @@ pub struct Line {
     stream: TcpStream,
     /// What has arrived and was not taken.
     arrived: Vec<u8>,
+    /// Of that, what is known to hold no end of a line.
+    looked: usize,
+    /// Whether anything has arrived since somebody asked.
+    has_heard: bool,
     /// Most bytes of a line.
     bytes_max: usize,
 }
@@ -116,7 +120,7 @@ impl Line {
     pub fn new(stream: TcpStream, bytes_max: usize) -> Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(WRITE_TIME))?;
-        Ok(Self { stream, arrived: Vec::new(), bytes_max })
+        Ok(Self { stream, arrived: Vec::new(), looked: 0, has_heard: false, bytes_max })
     }
 
     /// Says something.
@@ -126,35 +130,44 @@ impl Line {
         self.stream.write_all(&text).context("the other end does not listen")
     }
 
+    /// Whether anything has arrived since the last time this was asked: long lines take their time.
+    pub fn has_heard(&mut self) -> bool {
+        std::mem::take(&mut self.has_heard)
+    }
+
     /// What the other end says next; none if it has said nothing within `patience`.
     ///
     /// # Errors
     /// It is gone, or says what nobody understands.
     pub fn hear<T: DeserializeOwned>(&mut self, patience: Duration) -> Result<Option<T>> {
-        let mut looked = 0;
         let start = Moment::now();
         loop {
-            if let Some(end) = self.arrived[looked..].iter().position(|&byte| byte == b'\n') {
-                let line: Vec<u8> = self.arrived.drain(..=looked + end).collect();
+            let unseen = &self.arrived[self.looked..];
+            if let Some(end) = unseen.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<u8> = self.arrived.drain(..=self.looked + end).collect();
+                self.looked = 0;
                 return Ok(Some(
                     serde_json::from_slice(&line).context("it says what nobody knows")?,
                 ));
             }
-            looked = self.arrived.len();
+            self.looked = self.arrived.len();
             ensure!(
-                looked <= self.bytes_max,
+                self.looked <= self.bytes_max,
                 "it says more than {} bytes at a time",
                 self.bytes_max
             );
             let left = patience.saturating_sub(start.instant().elapsed());
-            if left.is_zero() && looked > 0 && !patience.is_zero() {
+            if left.is_zero() && self.looked > 0 && !patience.is_zero() {
                 return Ok(None);
             }
             self.stream.set_read_timeout(Some(left.max(Duration::from_micros(1))))?;
             let mut bytes = [0; 64 << 10];
             match self.stream.read(&mut bytes) {
                 Ok(0) => bail!("it has closed the connection"),
-                Ok(count) => self.arrived.extend_from_slice(&bytes[..count]),
+                Ok(count) => {
+                    self.arrived.extend_from_slice(&bytes[..count]);
+                    self.has_heard = true;
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error)
                     if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>

@@ -4,7 +4,7 @@ use super::crew::Share;
 use super::driver::{Elapsed, Run, Span};
 use super::load::Loaded;
 use super::measure::{KindWindow, Window};
-use super::site::{Seat, Site, SiteWorkload};
+use super::site::{Facts, LOCAL, Seat, Site, SiteWorkload};
 use super::text::counted;
 use crate::Verdict;
 use anyhow::{Context, Result};
@@ -36,6 +36,8 @@ pub struct Report {
     pub oracle: &'static str,
     /// Threads that run transactions.
     pub threads: u32,
+    /// Lanes that all of them keep busy together.
+    pub lanes: u32,
     /// Most transactions per second that were to be started.
     pub rate: Option<f64>,
     /// Memory servers.
@@ -332,6 +334,7 @@ impl Report {
             isolation: subject.isolation.name(),
             oracle: facts.oracle.name(),
             threads: subject.threads,
+            lanes: lanes(facts, subject.threads, shares),
             rate: subject.rate,
             servers: facts.servers,
             compute_servers: shares.iter().map(ComputeServerReport::of).collect(),
@@ -373,6 +376,11 @@ impl Report {
     /// Whether verbs have travelled in messages.
     pub fn has_messages(&self) -> bool {
         self.per_type.values().any(|kind| kind.messages > 0.0)
+    }
+
+    /// Whether memory servers and transactions were threads of this process.
+    pub fn is_of_this_process(&self) -> bool {
+        self.fabric == LOCAL
     }
 
     /// What the exit code says of it.
@@ -433,6 +441,14 @@ pub fn quantile_us(latency_ns: &Histogram<u32>, quantile: f64) -> f64 {
     latency_ns.value_at_quantile(quantile) as f64 / 1e3
 }
 
+/// Lanes of all threads.
+fn lanes(facts: Facts, threads: u32, shares: &[Share]) -> u32 {
+    match shares {
+        [] => threads * facts.lanes_per_thread,
+        shares => shares.iter().map(|share| share.threads * share.lanes).sum(),
+    }
+}
+
 fn engine(measured: &Span) -> EngineReport {
     let statistics = &measured.window.statistics;
     EngineReport {
@@ -491,7 +507,7 @@ fn look<S: Site, W: SiteWorkload<S>>(
     if is_lost {
         return (checks, TablesReport::default());
     }
-    let structure = check_structure(site);
+    let structure = check_structure(site, workload);
     checks.extend(kept(structure, problems, "the structures could not be checked"));
     // After the checks: they catch up with the run, and leave a lane that has.
     let tables = memory(site, workload);
@@ -521,9 +537,15 @@ fn check_workload<S: Site, W: SiteWorkload<S>>(
     Ok(results.into_iter().map(CheckReport::from).collect())
 }
 
-fn check_structure<S: Site>(site: &S) -> Result<Option<CheckReport>> {
+/// Looks at the workload's own tables: in a cluster, others may be at work in theirs.
+fn check_structure<S: Site, W: SiteWorkload<S>>(
+    site: &S,
+    workload: &W,
+) -> Result<Option<CheckReport>> {
     let seat = site.seat()?;
-    let structure = seat.wait(seat.handle().check())?;
+    let database = seat.handle();
+    let is_own = |name: &str| workload.table_names().contains(&name);
+    let structure = seat.wait(database.check_tables(&is_own))?;
     let wrong = structure.errors.first().or(structure.locked.first());
     Ok(Some(CheckReport {
         name: "every table and index is well formed, nothing is left locked".to_owned(),
@@ -538,22 +560,12 @@ fn check_structure<S: Site>(site: &S) -> Result<Option<CheckReport>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::driver::{self, RunPlan, Standing, Watcher};
-    use crate::bench::part::Part;
     use crate::bench::trial;
     use fabric::run_now;
     use layout::NodeId;
     use memory::Label;
     use memory::extent::allocate_extent;
     use namdb::Db;
-    use std::sync::atomic::AtomicBool;
-
-    struct Nobody;
-
-    impl Watcher for Nobody {
-        fn show(&mut self, _standing: &Standing) {}
-        fn span(&mut self, _span: &Span) {}
-    }
 
     /// Takes what larger extents have left over: whoever wants the smallest finds no memory either.
     fn take_the_rest(db: &Db) {
@@ -568,20 +580,9 @@ mod tests {
     #[test]
     fn a_check_needs_no_memory() {
         let (db, workload, loaded) = trial::loaded();
-        let stop = AtomicBool::new(false);
         take_the_rest(&db);
         let before = BeforeRun::new(&db, &workload, loaded);
-        let plan = RunPlan {
-            threads: 1,
-            warm_up_s: 0.0,
-            window_s: 0.05,
-            windows: 1,
-            seed: 1,
-            rate: None,
-            part: Part::WHOLE,
-            telling: None,
-        };
-        let run = driver::run(&db, &workload, &plan, &stop, &mut Nobody).expect("it only reads");
+        let run = trial::run(&db, &workload);
         assert!(!run.is_out_of_memory && run.totals.committed() > 0, "{run:?}");
         let isolation = Isolation::Snapshot;
         let subject = Subject {

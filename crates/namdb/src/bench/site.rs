@@ -8,6 +8,9 @@ use std::future::Future;
 use txn::{Database, Oracle};
 use workload::Workload;
 
+/// The fabric of databases in this process.
+pub const LOCAL: &str = "local";
+
 /// A database that threads of this process can work on.
 pub trait Site: Sync {
     /// The world of its endpoints.
@@ -62,12 +65,7 @@ impl Site for Db {
 
     fn facts(&self) -> Facts {
         let config = self.config();
-        Facts {
-            fabric: "local",
-            servers: config.servers,
-            oracle: config.oracle,
-            lanes_per_thread: 1,
-        }
+        Facts { fabric: LOCAL, servers: config.servers, oracle: config.oracle, lanes_per_thread: 1 }
     }
 }
 

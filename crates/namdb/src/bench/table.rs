@@ -48,8 +48,12 @@ fn heading(text: &mut String, report: &Report) {
     }
     let servers = counted(u64::from(report.servers), "server");
     let threads = counted(u64::from(report.threads), "thread");
+    let lanes = match report.lanes > report.threads {
+        true => format!(", {} lanes", report.lanes),
+        false => String::new(),
+    };
     let world = format!(
-        "{} isolation, {} oracle, {threads}, {servers}, {} fabric, {:.1} s",
+        "{} isolation, {} oracle, {threads}{lanes}, {servers}, {} fabric, {:.1} s",
         report.isolation, report.oracle, report.fabric, report.seconds
     );
     let mut lines = broken(&world, COLUMNS - 2);
@@ -64,7 +68,13 @@ fn heading(text: &mut String, report: &Report) {
         let sentence = format!("A MEMORY SERVER WAS LOST {after}.");
         lines.extend(broken(&sentence, COLUMNS - 2));
     } else if report.is_out_of_memory {
-        let sentence = format!("MEMORY RAN OUT {after}. Use --memory or shorten the run.");
+        let remedy = match report.is_of_this_process() {
+            true => "Use --memory or shorten the run.",
+            false => {
+                "Raise `bytes` of the memory servers in the cluster's file, or shorten the run."
+            }
+        };
+        let sentence = format!("MEMORY RAN OUT {after}. {remedy}");
         lines.extend(broken(&sentence, COLUMNS - 2));
     } else if !report.has_measured() {
         lines.push("ended before anything was measured".to_owned());
@@ -94,9 +104,17 @@ fn throughput(text: &mut String, report: &Report) {
     line!(text, "  {spent:>12}  of processor time in all, {busy:.2} processors busy");
     if report.kernel_seconds > KERNEL_SHARE_MIN * report.cpu_seconds {
         let kernel = duration_us(report.kernel_seconds * 1e6);
-        line!(text, "  {kernel:>12}  of that in the kernel, mostly for the first touch of memory");
+        let why = match report.has_messages() {
+            true => "for messages",
+            false => "for the first touch of memory",
+        };
+        line!(text, "  {kernel:>12}  of that in the kernel, mostly {why}");
     }
-    if report.rate.is_none() && busy < BUSY_SHARE_MIN * f64::from(report.threads) {
+    // Elsewhere whoever waits for the network is not busy.
+    if report.rate.is_none()
+        && report.is_of_this_process()
+        && busy < BUSY_SHARE_MIN * f64::from(report.threads)
+    {
         let threads = counted(u64::from(report.threads), "thread");
         line!(text, "{:16}the machine was busy with other things: {threads} ran", "");
     }

@@ -1,6 +1,8 @@
 //! A small loaded database of records that are only read, for tests of runs.
 
+use super::driver::{self, Run, RunPlan, Span, Standing, Watcher};
 use super::load::{self, Loaded};
+use super::part::Part;
 use super::world::{self, WorldPlan};
 use namdb::Db;
 use std::sync::atomic::AtomicBool;
@@ -21,4 +23,27 @@ pub fn loaded() -> (Db, Ycsb, Loaded) {
     let stop = AtomicBool::new(false);
     let loaded = load::load(&db, &workload, 1, &stop).expect("1000 records fit");
     (db, workload, loaded)
+}
+
+struct Nobody;
+
+impl Watcher for Nobody {
+    fn show(&mut self, _standing: &Standing) {}
+    fn span(&mut self, _span: &Span) {}
+}
+
+/// Reads for a moment.
+pub fn run(db: &Db, workload: &Ycsb) -> Run {
+    let plan = RunPlan {
+        threads: 1,
+        warm_up_s: 0.0,
+        window_s: 0.05,
+        windows: 1,
+        seed: 1,
+        rate: None,
+        part: Part::WHOLE,
+        telling: None,
+    };
+    let stop = AtomicBool::new(false);
+    driver::run(db, workload, &plan, &stop, &mut Nobody).expect("it only reads")
 }

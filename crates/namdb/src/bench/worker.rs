@@ -34,6 +34,20 @@ pub fn work<S: Site, W: SiteWorkload<S>>(
     seat.wait(workers.try_collect::<()>())
 }
 
+/// What one lane begins with: a terminal, and somebody who measures.
+fn begin<'a, E: Env, W: workload::Workload<E>>(
+    workload: &W,
+    plan: &RunPlan<'_>,
+    control: &'a Control,
+    number: u32,
+    (database, lane): (&Database<E>, &Lane<E>),
+) -> Result<(W::Terminal, Worker<'a>)> {
+    let workers = plan.part.workers(control.finished.len() as u32);
+    let place = plan.part.workers_before + number;
+    let terminal = workload.terminal(database, place, workers, plan.seed)?;
+    Ok((terminal, Worker::new(plan, control, number, workload.transaction_types(), lane)))
+}
+
 /// One lane whose verbs do not wait: as a loop without a future around it, since a future of this size would
 /// be copied.
 fn drive_alone<S: Seat, W: workload::Workload<S::Env>>(
@@ -45,10 +59,7 @@ fn drive_alone<S: Seat, W: workload::Workload<S::Env>>(
 ) -> Result<()> {
     let database = seat.handle();
     let mut lane = seat.wait(database.lane()).map_err(WorkloadError::from)?;
-    let workers = plan.part.workers(control.finished.len() as u32);
-    let place = plan.part.workers_before + number;
-    let mut terminal = workload.terminal(&database, place, workers, plan.seed)?;
-    let mut worker = Worker::new(plan, control, number, workload.transaction_types(), &lane);
+    let (mut terminal, mut worker) = begin(workload, plan, control, number, (&database, &lane))?;
     while worker.is_working() {
         let finished = seat.wait(workload.run_one(&mut lane, &mut terminal));
         if let Some(ahead_s) = worker.take(finished, &lane)? {
@@ -77,10 +88,7 @@ async fn drive<S: Seat, W: workload::Workload<S::Env>>(
 ) -> Result<()> {
     let database = seat.handle();
     let mut lane = database.lane().await.map_err(WorkloadError::from)?;
-    let workers = plan.part.workers(control.finished.len() as u32);
-    let place = plan.part.workers_before + number;
-    let mut terminal = workload.terminal(&database, place, workers, plan.seed)?;
-    let mut worker = Worker::new(plan, control, number, workload.transaction_types(), &lane);
+    let (mut terminal, mut worker) = begin(workload, plan, control, number, (&database, &lane))?;
     while worker.is_working() {
         let finished = workload.run_one(&mut lane, &mut terminal).await;
         if let Some(ahead_s) = worker.take(finished, &lane)? {

@@ -6,6 +6,7 @@ use super::{WorldArguments, catch_interrupts, interruption, parse_rate, parse_sp
 use crate::Verdict;
 use crate::bench::crew::{Crew, Share};
 use crate::bench::driver::{self, Phase, Run, RunPlan, Span, Standing, Watcher};
+use crate::bench::load::Loaded;
 use crate::bench::order::{Done, Order};
 use crate::bench::part::Part;
 use crate::bench::progress::Progress;
@@ -97,6 +98,10 @@ struct AbroadArguments {
     /// Drop tables that an earlier run has left
     #[arg(long, global = true, requires = "cluster")]
     fresh: bool,
+    /// Go on with the tables that an earlier run with the same options has left, where no check counts what was
+    /// done since the load (bank)
+    #[arg(long, global = true, requires = "cluster", conflicts_with = "fresh")]
+    loaded: bool,
 }
 
 /// Runs the benchmark.
@@ -114,7 +119,8 @@ pub fn run(arguments: &BenchArguments) -> Result<Verdict> {
     let told = arguments.metrics.as_deref().map(tell).transpose()?;
     let BenchArguments { seconds, warm_up: warm_up_s, rate, .. } = *arguments;
     let telling = told.as_ref().map(|(telling, _)| telling);
-    let measure = Measure { world, seconds, warm_up_s, rate, telling };
+    let is_loaded = arguments.abroad.loaded;
+    let measure = Measure { world, seconds, warm_up_s, rate, telling, is_loaded };
     let job = Deliver { measure, abroad, json: arguments.json.as_deref() };
     arguments.choice.run(world.isolation.into(), threads, world.seed, job)?
 }
@@ -222,6 +228,11 @@ impl<W> Errand<W> for RunAbroad<'_> {
         if self.arguments.fresh {
             drop_tables(site, workload)?;
         }
+        ensure!(
+            !self.arguments.loaded || !workload.counts_from_load(),
+            "the checks of {} count what was done since the load, which --loaded cannot know; run it with --fresh",
+            workload.name()
+        );
         let Some(crew) = crew else {
             return self.measure.run_at(site, workload, self.parameters);
         };
@@ -331,6 +342,8 @@ pub struct Measure<'a> {
     pub rate: Option<f64>,
     /// Whom workers tell what they do.
     pub telling: Option<&'a Telling>,
+    /// Whether the tables are there.
+    pub is_loaded: bool,
 }
 
 impl Job for Measure<'_> {
@@ -347,6 +360,14 @@ impl Measure<'_> {
         self.run_at(&db, &workload, parameters)
     }
 
+    /// Makes and fills the tables, if they are not there.
+    fn load<S: Site, W: SiteWorkload<S>>(&self, site: &S, workload: &W) -> Result<Loaded> {
+        match self.is_loaded {
+            true => Ok(Loaded::NOTHING),
+            false => load::load(site, workload, self.world.thread_count(), interruption()),
+        }
+    }
+
     /// Loads, runs and checks in this process.
     fn run_at<S: Site, W: SiteWorkload<S>>(
         &self,
@@ -355,7 +376,7 @@ impl Measure<'_> {
         parameters: Parameters,
     ) -> Result<Report> {
         let threads = self.world.thread_count();
-        let loaded = load::load(site, workload, threads, interruption())?;
+        let loaded = self.load(site, workload)?;
         let plan = RunPlan {
             threads,
             warm_up_s: self.warm_up_s,
@@ -384,7 +405,7 @@ impl Measure<'_> {
         threads: u32,
         run_parts: impl FnOnce(&AtomicBool, &mut dyn Watcher) -> Result<Vec<Share>>,
     ) -> Result<Report> {
-        let loaded = load::load(site, workload, self.world.thread_count(), interruption())?;
+        let loaded = self.load(site, workload)?;
         let before = BeforeRun::new(site, workload, loaded);
         let (run, shares) = with_progress(self.seconds, |stop, watcher| {
             let shares = run_parts(stop, watcher)?;

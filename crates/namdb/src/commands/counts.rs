@@ -5,6 +5,7 @@ use crate::Verdict;
 use crate::bench::measure::{Reading, Window};
 use crate::bench::progress::Progress;
 use crate::bench::report::Parameters;
+use crate::bench::telling::{Telling, Told};
 use crate::bench::text;
 use crate::bench::world::{self, WorldPlan};
 use crate::bench::{AnyWorkload, LocalWorkload};
@@ -12,10 +13,13 @@ use crate::output;
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use fabric::{LocalEnv, run_now};
+use metrics::Registry;
+use namdb::host::Moment;
 use namdb::{Isolation, Oracle};
 use serde::Serialize;
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use txn::{Database, Lane};
 use workload::smallbank::SmallBankConfig;
 use workload::tpcc::{self, Scale};
@@ -47,6 +51,8 @@ pub struct CountsArguments {
 enum CountsWorkload {
     /// TPC-C on one warehouse of a hundredth of the size
     Tpcc,
+    /// The same, and metrics are told
+    TpccTold,
     /// YCSB, half updates
     Ycsb,
     /// SmallBank
@@ -59,6 +65,7 @@ impl CountsWorkload {
     fn name(self) -> &'static str {
         match self {
             Self::Tpcc => "tpcc",
+            Self::TpccTold => "tpcc-told",
             Self::Ycsb => "ycsb",
             Self::Smallbank => "smallbank",
             Self::PointRead => "point-read",
@@ -72,6 +79,10 @@ const RECORDS: u64 = 2_000;
 /// How often progress is shown, however many transactions there are: what it costs cancels out where a
 /// run is compared with one of twice the length.
 const SHOWN_COUNT: u64 = 100;
+
+/// Transactions between two times that metrics are handed over: there are more in the second that passes
+/// between two in a run.
+const HAND_OVER: u64 = 1000;
 
 /// The line that is printed.
 #[derive(Serialize)]
@@ -96,10 +107,12 @@ struct TypeCounts {
 /// Runs and prints.
 pub fn run(arguments: &CountsArguments) -> Result<Verdict> {
     let workload = arguments.workload;
-    let job = Count { name: workload.name(), transactions: arguments.transactions };
+    let telling = (workload == CountsWorkload::TpccTold).then(|| Telling::enter(&Registry::new()));
+    let (name, transactions) = (workload.name(), arguments.transactions);
+    let job = Count { name, transactions, telling };
     let isolation = Isolation::Snapshot;
     let report = match workload {
-        CountsWorkload::Tpcc => {
+        CountsWorkload::Tpcc | CountsWorkload::TpccTold => {
             let config = tpcc::Config { scale: Scale::SMALL, ..tpcc::Config::new(1) };
             job.run(Tpcc::new(config)?, Parameters::default())?
         }
@@ -135,6 +148,7 @@ pub fn run(arguments: &CountsArguments) -> Result<Verdict> {
 struct Count {
     name: &'static str,
     transactions: u64,
+    telling: Option<Telling>,
 }
 
 impl Job for Count {
@@ -164,16 +178,21 @@ impl Count {
         let mut lane = run_now(database.lane())?;
         load(&workload, &database, &mut lane)?;
         let mut terminal = workload.terminal(&database, 0, 1, SEED)?;
-        let mut window = Window::new(workload.transaction_types().len());
+        let types = workload.transaction_types();
+        let mut counting = Counting {
+            window: Window::new(types.len()),
+            told: self.telling.as_ref().map(|telling| telling.worker(types)),
+            begin: Moment::now(),
+        };
         let progress = Progress::begin_on_terminal("running", self.transactions);
         let stride = self.transactions.div_ceil(SHOWN_COUNT);
         for begin in (0..self.transactions).step_by(stride as usize) {
             let end = (begin + stride).min(self.transactions);
-            run_some(&workload, &mut lane, &mut terminal, end - begin, &mut window)?;
+            run_some(&workload, &database, &mut lane, &mut terminal, begin..end, &mut counting)?;
             progress.show(end, &text::counted(end, "transaction"));
         }
         progress.finish(&text::counted(self.transactions, "transaction"));
-        Ok(CountsReport::new(self.name, self.transactions, &window, workload.transaction_types()))
+        Ok(CountsReport::new(self.name, self.transactions, &counting.window, types))
     }
 }
 
@@ -193,16 +212,25 @@ fn load<W: LocalWorkload>(
     Ok(())
 }
 
+/// What came of the transactions so far.
+struct Counting {
+    window: Window,
+    /// Whom to tell of them.
+    told: Option<Told>,
+    begin: Moment,
+}
+
 /// What is counted. Nothing is shown in here, so that a transaction costs the same with and without a
 /// terminal.
 fn run_some<W: LocalWorkload>(
     workload: &W,
+    database: &Database<LocalEnv>,
     lane: &mut Lane<LocalEnv>,
     terminal: &mut W::Terminal,
-    transactions: u64,
-    window: &mut Window,
+    transactions: Range<u64>,
+    counting: &mut Counting,
 ) -> Result<()> {
-    for _ in 0..transactions {
+    for number in transactions {
         let before = Reading::of(lane);
         let finished = run_now(workload.run_one(lane, terminal))?;
         let after = Reading::of(lane);
@@ -211,7 +239,13 @@ fn run_some<W: LocalWorkload>(
             "a transaction without any other beside it ended as {:?}",
             finished.result
         );
-        window.add(&finished, 1, &before, &after);
+        counting.window.add(&finished, 1, &before, &after);
+        if let Some(told) = &mut counting.told {
+            told.record(finished.kind, 1, counting.begin);
+            if number % HAND_OVER == 0 {
+                run_now(told.hand_over(database, lane));
+            }
+        }
     }
     Ok(())
 }

@@ -79,6 +79,7 @@ pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
         warm_up_s: 1.0,
         rate: None,
         telling: None,
+        is_loaded: false,
     };
     let report = choice.run(Isolation::Snapshot, world.thread_count(), world.seed, job)?;
     output::say("");

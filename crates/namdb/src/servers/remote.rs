@@ -7,7 +7,7 @@ use crate::output;
 use anyhow::{Context, Result};
 use fabric::ServerAddress;
 use fabric::patience::Patience;
-use fabric::remote::{Engine, RemoteEnv, Transport};
+use fabric::remote::{AnyTransport, Engine, RemoteEnv, Transport};
 use layout::NodeId;
 use membership::{Addresses, ClusterMap};
 use std::collections::BTreeSet;
@@ -19,16 +19,13 @@ use txn::{Database, Root};
 
 /// A fabric's way to connect.
 pub trait Connect: Sync {
-    /// What it connects by.
-    type Transport: Transport;
-
     /// Connects to all memory servers, as this process's engine thread `endpoint`.
-    fn connect(&self, endpoint: u64) -> Result<Self::Transport>;
+    fn connect(&self, endpoint: u64) -> Result<AnyTransport>;
 }
 
 /// The memory servers of a cluster, at their addresses.
-pub struct RemoteSite<C> {
-    connect: C,
+pub struct RemoteSite {
+    connect: Box<dyn Connect>,
     root: Root,
     facts: Facts,
     endpoints: AtomicU64,
@@ -36,9 +33,9 @@ pub struct RemoteSite<C> {
     told: Arc<Mutex<BTreeSet<u16>>>,
 }
 
-impl<C: Connect> RemoteSite<C> {
+impl RemoteSite {
     /// Threads of this process that take a seat connect by `connect` and keep `lanes` lanes busy each.
-    pub fn new(connect: C, place: &Place, lanes: u32) -> Self {
+    pub fn new(connect: impl Connect + 'static, place: &Place, lanes: u32) -> Self {
         let facts = Facts {
             fabric: place.cluster.fabric.name(),
             servers: place.root.servers.len() as u16,
@@ -46,15 +43,16 @@ impl<C: Connect> RemoteSite<C> {
             lanes_per_thread: lanes,
         };
         let (root, endpoints, told) = (place.root.clone(), AtomicU64::new(0), Arc::default());
+        let connect = Box::new(connect);
         Self { connect, root, facts, endpoints, told }
     }
 }
 
-impl<C: Connect> Site for RemoteSite<C> {
-    type Env = RemoteEnv<C::Transport>;
-    type Seat = RemoteSeat<C::Transport>;
+impl Site for RemoteSite {
+    type Env = RemoteEnv<AnyTransport>;
+    type Seat = RemoteSeat;
 
-    fn seat(&self) -> Result<RemoteSeat<C::Transport>> {
+    fn seat(&self) -> Result<RemoteSeat> {
         let endpoint = self.endpoints.fetch_add(1, Ordering::Relaxed);
         let engine = Engine::new(self.connect.connect(endpoint)?, Patience::default())?;
         let database = Database::open(engine.endpoint(), &self.root);
@@ -69,13 +67,13 @@ impl<C: Connect> Site for RemoteSite<C> {
 }
 
 /// A thread's connections, and the engine that drives its lanes.
-pub struct RemoteSeat<T: Transport> {
-    database: Database<RemoteEnv<T>>,
-    engine: Engine<T>,
+pub struct RemoteSeat {
+    database: Database<RemoteEnv<AnyTransport>>,
+    engine: Engine<AnyTransport>,
     told: Arc<Mutex<BTreeSet<u16>>>,
 }
 
-impl<T: Transport> RemoteSeat<T> {
+impl RemoteSeat {
     /// Says which servers have no connection any more, and why.
     fn tell_losses(&self) {
         for &node in &self.database.root().servers {
@@ -90,10 +88,10 @@ impl<T: Transport> RemoteSeat<T> {
     }
 }
 
-impl<T: Transport> Seat for RemoteSeat<T> {
-    type Env = RemoteEnv<T>;
+impl Seat for RemoteSeat {
+    type Env = RemoteEnv<AnyTransport>;
 
-    fn handle(&self) -> Database<RemoteEnv<T>> {
+    fn handle(&self) -> Database<RemoteEnv<AnyTransport>> {
         self.database.with_env(self.engine.endpoint())
     }
 
@@ -102,7 +100,7 @@ impl<T: Transport> Seat for RemoteSeat<T> {
     }
 }
 
-impl<T: Transport> Drop for RemoteSeat<T> {
+impl Drop for RemoteSeat {
     /// Lanes of this thread are no longer of use to anybody: their slots are.
     fn drop(&mut self) {
         self.tell_losses();

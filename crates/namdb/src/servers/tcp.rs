@@ -5,21 +5,18 @@ use super::keys::keys;
 use super::place::Place;
 use super::remote::{Connect, RemoteSite, server_addresses};
 use anyhow::Result;
-use fabric::Caller;
 use fabric::tcp::{TcpConfig, TcpTransport, TlsKeys};
+use fabric::{AnyTransport, Caller};
 
-/// The memory servers of a cluster, reached by messages.
-pub type TcpSite = RemoteSite<ByMessages>;
-
-/// How they are reached.
-pub struct ByMessages {
+/// How the memory servers of a cluster are reached by messages.
+struct ByMessages {
     config: TcpConfig,
     /// Where connections are encrypted.
     keys: Option<TlsKeys>,
 }
 
 /// Where threads of this process run transactions with `lanes` lanes each.
-pub fn site(place: &Place, lanes: u32) -> Result<TcpSite> {
+pub fn site(place: &Place, lanes: u32) -> Result<RemoteSite> {
     let config = TcpConfig::new(Caller {
         servers: server_addresses(&place.map, |addresses| addresses.tcp.as_ref())?,
         cluster: place.cluster.id.0,
@@ -33,14 +30,13 @@ pub fn site(place: &Place, lanes: u32) -> Result<TcpSite> {
 }
 
 impl Connect for ByMessages {
-    type Transport = TcpTransport;
-
-    fn connect(&self, endpoint: u64) -> Result<TcpTransport> {
+    fn connect(&self, endpoint: u64) -> Result<AnyTransport> {
         let mut config = self.config.clone();
         config.caller.endpoint = endpoint;
-        Ok(match self.keys.clone() {
+        let transport = match self.keys.clone() {
             None => TcpTransport::connect(config)?,
             Some(keys) => TcpTransport::connect_encrypted(config, keys)?,
-        })
+        };
+        Ok(transport.into())
     }
 }

@@ -5,7 +5,7 @@ use super::{PROGRAM, all_servers, place, settings};
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
 use fabric::patience::Patience;
-use fabric::remote::{Engine, RemoteEnv};
+use fabric::remote::{AnyTransport, Engine, RemoteEnv};
 use fabric::verbs::{
     Choice, Place, VerbsConfig, VerbsPort, VerbsServer, VerbsShare, VerbsTransport,
 };
@@ -18,11 +18,8 @@ use std::sync::atomic::AtomicU64;
 use txn::server::{ServiceCounts, counted_services};
 use txn::{Database, Root};
 
-/// The memory servers of a cluster, reached by RDMA.
-pub type VerbsSite = RemoteSite<VerbsShare>;
-
 /// Where threads of this process run transactions with `lanes` lanes each.
-pub fn site(place: &place::Place, lanes: u32) -> Result<VerbsSite> {
+pub fn site(place: &place::Place, lanes: u32) -> Result<RemoteSite> {
     let device = device(&place.cluster)?;
     let config = config(device, &place.cluster, &place.map, place.epoch.clone(), place.identity())?;
     let share = VerbsShare::new(config, place.cluster.verbs.queue_pairs_max);
@@ -48,10 +45,8 @@ fn config(
 }
 
 impl Connect for VerbsShare {
-    type Transport = VerbsTransport;
-
-    fn connect(&self, _endpoint: u64) -> Result<VerbsTransport> {
-        let connected = Self::connect(self);
+    fn connect(&self, _endpoint: u64) -> Result<AnyTransport> {
+        let connected = Self::connect(self).map(AnyTransport::from);
         connected.with_context(|| format!("no connections through {}", self.place()))
     }
 }
@@ -104,7 +99,8 @@ impl Founder {
     pub fn create(&self, map: &ClusterMap) -> Result<Root> {
         let (cluster, epoch) = (&self.cluster, Arc::new(map.epoch.into()));
         let config = config(self.device.clone(), cluster, map, epoch, self.identity)?;
-        let engine = Engine::new(VerbsTransport::connect(&config)?, Patience::default())?;
+        let transport = AnyTransport::from(VerbsTransport::connect(&config)?);
+        let engine = Engine::new(transport, Patience::default())?;
         let servers = all_servers(cluster.memory.len());
         let config = settings(cluster.oracle, cluster.transaction_time_ms);
         let database = engine.block_on(Database::create(engine.endpoint(), servers, config))?;

@@ -33,6 +33,8 @@ pub(super) struct BrokenPlan {
     buffers_until_complete: bool,
     #[serde(default, skip_serializing_if = "is_kept")]
     completes_once: bool,
+    #[serde(default, skip_serializing_if = "is_kept")]
+    one_moment: bool,
 }
 
 fn is_kept(is_broken: &bool) -> bool {

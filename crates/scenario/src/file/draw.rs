@@ -37,7 +37,7 @@ macro_rules! draw {
 
 impl ClusterPlan {
     fn draw(&mut self, random: &mut Random) {
-        draw!(self, random, memory_servers, compute_servers, placement, coherent);
+        draw!(self, random, memory_servers, compute_servers, placement, carrier);
     }
 
     fn draw_hardware(&mut self, random: &mut Random) {

@@ -4,7 +4,7 @@ use super::choice::Choice;
 use hardware::Kind;
 use layout::{IndexKind, PhysicalDesign, Placement, Storage};
 use serde::{Deserialize, Serialize};
-use sim::Network;
+use sim::{Carrier, Network};
 use txn::{Isolation, Oracle};
 
 /// Where things run.
@@ -21,9 +21,9 @@ pub struct ClusterPlan {
     /// Whether compute servers have nodes of their own.
     #[serde(default = "apart")]
     pub placement: Choice<NodePlacement>,
-    /// Whether memory is coherent with the processors that see it.
-    #[serde(default = "either")]
-    pub coherent: Choice<bool>,
+    /// Who carries out verbs, by which memory is coherent with processors or not.
+    #[serde(default = "any_carrier")]
+    pub carrier: Choice<CarrierPlan>,
     /// Whoever knew a memory server before it was started again is refused for ever, as it is where servers have
     /// identities; else it learns of the new one by being refused once.
     #[serde(default)]
@@ -51,8 +51,30 @@ fn apart() -> Choice<NodePlacement> {
     Choice::only(NodePlacement::Apart)
 }
 
-fn either() -> Choice<bool> {
-    Choice::of(&[false, true])
+fn any_carrier() -> Choice<CarrierPlan> {
+    Choice::of(&[CarrierPlan::Card, CarrierPlan::Caller, CarrierPlan::Server])
+}
+
+/// Who carries out verbs, as [`Carrier`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CarrierPlan {
+    /// Network cards.
+    Card,
+    /// The processors of those who post them.
+    Caller,
+    /// The processor of each memory server.
+    Server,
+}
+
+impl CarrierPlan {
+    pub(crate) fn carrier(self) -> Carrier {
+        match self {
+            Self::Card => Carrier::Card,
+            Self::Caller => Carrier::Caller,
+            Self::Server => Carrier::Server,
+        }
+    }
 }
 
 /// Which nodes compute servers run on.

@@ -2,12 +2,12 @@
 
 use crate::help::{client, hostile, word};
 use fabric::{Batch, Env, Fabric};
-use sim::{SimEnv, SimWorld};
+use sim::{Endpoint, World};
 
 const SEEDS: u64 = 300;
 const CLIENTS: u16 = 4;
 
-async fn add(env: SimEnv) {
+async fn add(env: Endpoint) {
     for _ in 0..10 {
         let mut batch = Batch::new();
         batch.fetch_and_add(word(0, 0), 1);
@@ -16,7 +16,7 @@ async fn add(env: SimEnv) {
 }
 
 /// Adds one to a plain word under a lock taken by compare-and-swap.
-async fn add_under_lock(env: SimEnv) {
+async fn add_under_lock(env: Endpoint) {
     for _ in 0..3 {
         loop {
             let mut batch = Batch::new();
@@ -41,7 +41,7 @@ async fn add_under_lock(env: SimEnv) {
 #[test]
 fn no_addition_is_lost() {
     for seed in 0..SEEDS {
-        let world = SimWorld::new(hostile(seed, "additions"));
+        let world = World::new(hostile(seed, "additions"));
         for index in 0..CLIENTS {
             let env = client(&world, index);
             world.spawn_on(&env.clone(), add(env));
@@ -54,7 +54,7 @@ fn no_addition_is_lost() {
 #[test]
 fn a_swapped_lock_excludes() {
     for seed in 0..SEEDS {
-        let world = SimWorld::new(hostile(seed, "lock"));
+        let world = World::new(hostile(seed, "lock"));
         for index in 0..CLIENTS {
             let env = client(&world, index);
             world.spawn_on(&env.clone(), add_under_lock(env));

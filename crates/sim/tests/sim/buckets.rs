@@ -4,7 +4,7 @@ use crate::help::word;
 use fabric::{Batch, Env, Fabric, SlotGeometry, SlotRead, Span};
 use layout::row::Cover;
 use layout::{BucketLayout, RowLayout, VersionWord, bucket};
-use sim::{BrokenPromises, Endpoint, SimConfig, World};
+use sim::{BrokenPromises, Carrier, Endpoint, SimConfig, World};
 
 const SEEDS: u64 = 2000;
 const HASH: u64 = 0x0700_0000_0000_0000;
@@ -25,11 +25,11 @@ fn image(coherent: bool, version: u64) -> Vec<u64> {
     words
 }
 
-async fn find<const COHERENT: bool>(env: &Endpoint<COHERENT>, batch: Batch) -> (Batch, Span) {
+async fn find(env: &Endpoint, batch: Batch) -> (Batch, Span) {
     let mut batch = batch;
     batch.reset();
     let key = batch.put(&[70]);
-    let geometry = SlotGeometry::bucket(&layout(COHERENT), true, HASH);
+    let geometry = SlotGeometry::bucket(&layout(env.is_coherent()), true, HASH);
     let span = batch.find_slot(word(0, 0), geometry, key);
     (env.execute(batch).await.expect("the server is alive"), span)
 }
@@ -42,12 +42,12 @@ async fn write(env: &impl Env, index: u32, value: u64) {
 
 /// Inserts the key into slot 1 under the insert lock, changes it, and collects it again. What the bucket says of
 /// itself changes with the collection, as with a split that moves the key.
-async fn insert_change_collect<const COHERENT: bool>(env: Endpoint<COHERENT>) {
-    let slot = layout(COHERENT).slot(1);
+async fn insert_change_collect(env: Endpoint) {
+    let slot = layout(env.is_coherent()).slot(1);
     write(&env, bucket::INSERT, VersionWord::TORN.word()).await;
     for version in 1..=3 {
         let mut batch = Batch::new();
-        let span = batch.put(&image(COHERENT, version));
+        let span = batch.put(&image(env.is_coherent(), version));
         batch.write_row(word(0, u64::from(slot)), span, 0, Cover::AllButLink);
         env.execute(batch).await.expect("the server is alive");
         if version == 1 {
@@ -62,7 +62,7 @@ async fn insert_change_collect<const COHERENT: bool>(env: Endpoint<COHERENT>) {
     write(&env, bucket::IDENTITY, 7).await;
     write(&env, bucket::TAGS, 0).await;
     let mut batch = Batch::new();
-    let empty = batch.put(&vec![0; row(COHERENT).words() as usize]);
+    let empty = batch.put(&vec![0; row(env.is_coherent()).words() as usize]);
     batch.write_row(word(0, u64::from(slot)), empty, 0, Cover::AllButLink);
     env.execute(batch).await.expect("the server is alive");
     write(&env, bucket::INSERT, 2).await;
@@ -77,7 +77,7 @@ struct Seen {
 }
 
 /// Looks for the key until it was collected.
-async fn look<const COHERENT: bool>(env: Endpoint<COHERENT>, seed: u64) -> Seen {
+async fn look(env: Endpoint, seed: u64) -> Seen {
     let mut seen = Seen::default();
     let mut batch = Batch::new();
     loop {
@@ -100,7 +100,7 @@ async fn look<const COHERENT: bool>(env: Endpoint<COHERENT>, seed: u64) -> Seen 
             let slot = &words[SlotRead::SLOT as usize..];
             let version = slot[1];
             // A coherent reader that saw the tag and the key may then copy the emptied slot.
-            let is_emptied = COHERENT && slot[1..7] == [0; 6];
+            let is_emptied = env.is_coherent() && slot[1..7] == [0; 6];
             if version != VersionWord::TORN.word() && !is_emptied {
                 assert_eq!(slot[3..7], [70, version, version, version], "seed {seed}");
             }
@@ -108,9 +108,9 @@ async fn look<const COHERENT: bool>(env: Endpoint<COHERENT>, seed: u64) -> Seen 
     }
 }
 
-fn beside_a_writer<const COHERENT: bool>(seed: u64, broken: BrokenPromises) -> Seen {
+fn beside_a_writer(carrier: Carrier, seed: u64, broken: BrokenPromises) -> Seen {
     let config = SimConfig::hostile(seed).named("buckets").with_servers(&[1024]);
-    let world = World::<COHERENT>::new(SimConfig { broken, ..config });
+    let world = World::new(SimConfig { carrier, broken, ..config });
     let writer = world.endpoint(world.compute_node(0));
     let reader = world.endpoint(world.compute_node(1));
     world.spawn_on(&writer.clone(), insert_change_collect(writer));
@@ -122,7 +122,8 @@ fn a_miss_is_never_concluded_from_words_that_do_not_fit() {
     let (mut hits, mut misses) = (0, 0);
     let none = BrokenPromises::default();
     for seed in 0..SEEDS {
-        for seen in [beside_a_writer::<false>(seed, none), beside_a_writer::<true>(seed, none)] {
+        for carrier in [Carrier::Card, Carrier::Caller] {
+            let seen = beside_a_writer(carrier, seed, none);
             hits += seen.hits;
             misses += seen.misses;
             assert_eq!(seen.misfits, 0, "seed {seed}");
@@ -134,31 +135,31 @@ fn a_miss_is_never_concluded_from_words_that_do_not_fit() {
 #[test]
 fn without_the_promise_a_miss_comes_with_words_that_do_not_fit() {
     let broken = BrokenPromises { fitting_misses: true, ..Default::default() };
-    assert!((0..SEEDS).any(|seed| beside_a_writer::<false>(seed, broken).misfits > 0));
-    assert!((0..SEEDS).any(|seed| beside_a_writer::<true>(seed, broken).misfits > 0));
+    assert!((0..SEEDS).any(|seed| beside_a_writer(Carrier::Card, seed, broken).misfits > 0));
+    assert!((0..SEEDS).any(|seed| beside_a_writer(Carrier::Caller, seed, broken).misfits > 0));
 }
 
 #[test]
 fn a_miss_costs_one_round_trip_more_where_memory_is_not_coherent() {
-    assert_eq!((cost::<false>(HASH), cost::<false>(OTHER)), (1, 2));
-    assert_eq!((cost::<true>(HASH), cost::<true>(OTHER)), (1, 1));
+    assert_eq!((cost(Carrier::Card, HASH), cost(Carrier::Card, OTHER)), (1, 2));
+    assert_eq!((cost(Carrier::Caller, HASH), cost(Carrier::Caller, OTHER)), (1, 1));
 }
 
 /// Round trips of two lookups in one batch in a bucket that holds key 70 with hash [`HASH`].
-fn cost<const COHERENT: bool>(hash: u64) -> u64 {
-    let world = World::<COHERENT>::new(SimConfig::new(1).with_servers(&[1024]));
+fn cost(carrier: Carrier, hash: u64) -> u64 {
+    let world = World::new(SimConfig::new(1).with_servers(&[1024]).carried_by(carrier));
     let env = world.endpoint(world.compute_node(0));
     world.block_on(&env, async {
-        let slot = word(0, u64::from(layout(COHERENT).slot(2)));
+        let slot = word(0, u64::from(layout(env.is_coherent()).slot(2)));
         let mut batch = Batch::new();
-        let span = batch.put(&image(COHERENT, 3));
+        let span = batch.put(&image(env.is_coherent(), 3));
         batch.write_row(slot, span, 0, Cover::AllButLink);
         env.execute(batch).await.expect("the server is alive");
         write(&env, bucket::TAGS, bucket::with_tag(0, 2, bucket::tag(HASH))).await;
         let before = env.counters().counts().round_trips;
         let mut batch = Batch::new();
         let key = batch.put(&[if hash == HASH { 70 } else { 71 }]);
-        let geometry = SlotGeometry::bucket(&layout(COHERENT), true, hash);
+        let geometry = SlotGeometry::bucket(&layout(env.is_coherent()), true, hash);
         let found = [0, 1].map(|_| batch.find_slot(word(0, 0), geometry, key));
         let batch = env.execute(batch).await.expect("the server is alive");
         let expected = if hash == HASH { 2 } else { SlotRead::MISSING };
@@ -172,7 +173,7 @@ fn cost<const COHERENT: bool>(hash: u64) -> u64 {
 #[test]
 fn slots_outside_rows_are_plain_words() {
     let outside = BucketLayout::outside(4, 2);
-    let world = World::<false>::new(SimConfig::new(1).with_servers(&[1024]));
+    let world = World::new(SimConfig::new(1).with_servers(&[1024]));
     world.poke_words(word(0, u64::from(outside.slot(3))), &[4711, 0, 9]);
     let env = world.endpoint(world.compute_node(0));
     let found = |key: [u64; 2]| {

@@ -3,7 +3,7 @@
 use crate::help::{Step, both, client, hostile, unless, word};
 use fabric::{Batch, CallError, Env, Fabric, Reply, Service, ServiceId};
 use layout::NodeId;
-use sim::{Fault, Network, PlannedFault, SimConfig, SimEnv, SimWorld, When};
+use sim::{Endpoint, Fault, Network, PlannedFault, SimConfig, When, World};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -16,8 +16,8 @@ struct Adder {
     handled: AtomicU64,
 }
 
-impl Service<SimEnv> for Adder {
-    fn handle<'a>(&'a self, env: &'a SimEnv, request: &'a [u8]) -> Reply<'a> {
+impl Service<Endpoint> for Adder {
+    fn handle<'a>(&'a self, env: &'a Endpoint, request: &'a [u8]) -> Reply<'a> {
         Box::pin(async move {
             self.handled.fetch_add(1, Relaxed);
             assert_eq!(env.node(), SERVER);
@@ -33,8 +33,8 @@ impl Service<SimEnv> for Adder {
     }
 }
 
-fn world_with_adder(config: SimConfig) -> (SimWorld, Arc<Adder>) {
-    let world = SimWorld::new(config);
+fn world_with_adder(config: SimConfig) -> (World, Arc<Adder>) {
+    let world = World::new(config);
     let adder = Arc::new(Adder::default());
     world.register(SERVER, ADDER, adder.clone());
     (world, adder)
@@ -163,7 +163,7 @@ fn the_call_of_a_dead_caller_may_arrive_or_not() {
 }
 
 /// How long a call with a request of so many bytes takes, if the answer is as long.
-fn call_takes_ns(world: &SimWorld, bytes: usize) -> u64 {
+fn call_takes_ns(world: &World, bytes: usize) -> u64 {
     let (env, start_ns) = (client(world, 0), world.now_ns());
     let answer = world.block_on(&env, env.call(SERVER, ADDER, vec![1; bytes]));
     assert_eq!(answer.map(|answer| answer.len()), Ok(bytes));

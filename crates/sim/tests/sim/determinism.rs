@@ -4,13 +4,13 @@ use crate::help::{Step, client, hostile, word};
 use fabric::{Batch, CallError, Env, Fabric, Reply, Service, ServiceId};
 use layout::NodeId;
 use layout::row::Cover;
-use sim::{FaultKind, FaultRate, SimConfig, SimEnv, SimWorld};
+use sim::{Endpoint, FaultKind, FaultRate, SimConfig, World};
 use std::sync::Arc;
 
 struct Echo;
 
-impl Service<SimEnv> for Echo {
-    fn handle<'a>(&'a self, env: &'a SimEnv, request: &'a [u8]) -> Reply<'a> {
+impl Service<Endpoint> for Echo {
+    fn handle<'a>(&'a self, env: &'a Endpoint, request: &'a [u8]) -> Reply<'a> {
         Box::pin(async move {
             env.yield_now().await;
             let mut batch = Batch::new();
@@ -29,7 +29,7 @@ fn run(seed: u64) -> (String, u64, u64, Vec<u64>) {
         config = config.with_fault(kind, rate);
     }
     config = config.with_fault(FaultKind::DuplicateCompletion, FaultRate::new(3, 1));
-    let world = SimWorld::new(config);
+    let world = World::new(config);
     world.register(NodeId(1), ServiceId(1), Arc::new(Echo));
     world.kill_at("test::Second", 3);
     for index in 0..3 {
@@ -74,7 +74,7 @@ fn another_seed_is_another_run() {
 #[test]
 fn the_fingerprint_does_not_depend_on_writing_the_trace() {
     let fingerprint = |trace| {
-        let world = SimWorld::new(SimConfig { trace, ..hostile(3, "trace") });
+        let world = World::new(SimConfig { trace, ..hostile(3, "trace") });
         let env = client(&world, 0);
         world.block_on(&env, async {
             let mut batch = Batch::new();

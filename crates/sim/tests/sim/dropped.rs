@@ -2,16 +2,15 @@
 
 use crate::help::{client, hostile, unless, word};
 use fabric::{Batch, Env, Fabric};
-use sim::SimWorld;
+use sim::World;
 
 /// Posts a write of five words and a read, drops the future after a while, and looks what became of it.
 /// Returns how many of the words were new when the future was dropped.
 fn words_written_when_dropped(seed: u64) -> usize {
-    let world = SimWorld::new(hostile(seed, "dropped"));
+    let world = World::new(hostile(seed, "dropped"));
     let env = client(&world, 0);
-    let count = |world: &SimWorld| {
-        world.peek_words(word(0, 0), 5).iter().filter(|&&value| value == 7).count()
-    };
+    let count =
+        |world: &World| world.peek_words(word(0, 0), 5).iter().filter(|&&value| value == 7).count();
     let written = world.block_on(&env, async {
         let mut batch = Batch::new();
         let new = batch.put(&[7; 5]);
@@ -45,7 +44,7 @@ fn a_dropped_batch_still_happens() {
 
 #[test]
 fn a_future_that_was_never_polled_posts_nothing() {
-    let world = SimWorld::new(hostile(1, "unpolled"));
+    let world = World::new(hostile(1, "unpolled"));
     let env = client(&world, 0);
     let mut batch = Batch::new();
     batch.write_word(word(0, 0), 7);

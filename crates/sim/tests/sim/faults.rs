@@ -3,11 +3,11 @@
 use crate::help::{Step, client, hostile, word};
 use fabric::{Batch, Env, Fabric, FabricError};
 use layout::NodeId;
-use sim::{SimConfig, SimEnv, SimWorld};
+use sim::{Endpoint, SimConfig, World};
 use std::cell::Cell;
 use std::rc::Rc;
 
-async fn write(env: &SimEnv, index: u64, value: u64) -> Result<(), FabricError> {
+async fn write(env: &Endpoint, index: u64, value: u64) -> Result<(), FabricError> {
     let mut batch = Batch::new();
     let words = batch.put(&[value; 4]);
     batch.write(word(0, index), words);
@@ -15,7 +15,7 @@ async fn write(env: &SimEnv, index: u64, value: u64) -> Result<(), FabricError> 
 }
 
 /// Two rounds of: write, first point, write, second point.
-async fn rounds(env: SimEnv) {
+async fn rounds(env: Endpoint) {
     for round in 1..=2 {
         write(&env, 0, round).await.expect("the server is alive");
         env.reach(Step::First).await;
@@ -27,7 +27,7 @@ async fn rounds(env: SimEnv) {
 #[test]
 fn a_kill_stops_a_group_exactly_at_the_named_arrival() {
     let left_behind = |point: &str, nth| {
-        let world = SimWorld::new(hostile(nth, "kill"));
+        let world = World::new(hostile(nth, "kill"));
         world.kill_at(point, nth);
         let (victim, other) = (client(&world, 0), client(&world, 1));
         world.spawn_on(&victim, rounds(victim.clone()));
@@ -56,7 +56,7 @@ fn all_tasks_of_a_killed_group_are_dropped() {
             self.0.set(self.0.get() + 1);
         }
     }
-    let world = SimWorld::new(hostile(1, "drops"));
+    let world = World::new(hostile(1, "drops"));
     world.kill_at("test::First", 1);
     let (victim, dropped) = (client(&world, 0), Rc::new(Cell::new(0)));
     for _ in 0..3 {
@@ -80,7 +80,7 @@ fn all_tasks_of_a_killed_group_are_dropped() {
 
 /// Kills a client right after it posted a write. Returns how many words were written.
 fn written_by_the_dead(seed: u64) -> usize {
-    let world = SimWorld::new(hostile(seed, "posted, then killed"));
+    let world = World::new(hostile(seed, "posted, then killed"));
     let victim = client(&world, 0);
     let env = victim.clone();
     world.spawn_on(&victim, async move {
@@ -104,7 +104,7 @@ fn what_the_dead_have_posted_may_happen_or_not_or_in_part() {
 fn the_dead_post_nothing_behind_a_fence() {
     let mut first_written = [false; 2];
     for seed in 0..100 {
-        let world = SimWorld::new(SimConfig::new(seed).named("killed before a fence"));
+        let world = World::new(SimConfig::new(seed).named("killed before a fence"));
         let victim = client(&world, 0);
         let env = victim.clone();
         world.spawn_on(&victim, async move {
@@ -127,7 +127,7 @@ fn the_dead_post_nothing_behind_a_fence() {
 #[test]
 fn verbs_to_a_killed_node_end_as_unreachable() {
     for seed in 0..300 {
-        let world = SimWorld::new(hostile(seed, "killed node"));
+        let world = World::new(hostile(seed, "killed node"));
         let env = client(&world, 0);
         let writer = env.clone();
         world.spawn_on(&env, async move {
@@ -149,7 +149,7 @@ fn verbs_to_a_killed_node_end_as_unreachable() {
 
 #[test]
 fn a_point_can_kill_a_whole_node() {
-    let world = SimWorld::new(hostile(1, "node killed at a point"));
+    let world = World::new(hostile(1, "node killed at a point"));
     world.kill_node_at("test::Second", 1);
     let (on_server, beside) = (world.endpoint(NodeId(0)), world.endpoint(NodeId(0)));
     world.spawn_on(&on_server, rounds(on_server.clone()));
@@ -162,7 +162,7 @@ fn a_point_can_kill_a_whole_node() {
 
 #[test]
 fn a_held_point_takes_its_time() {
-    let world = SimWorld::new(SimConfig::new(1));
+    let world = World::new(SimConfig::new(1));
     world.hold_at("test::First", 2, 5_000_000);
     let env = client(&world, 0);
     world.block_on(&env, rounds(env.clone()));
@@ -174,7 +174,7 @@ fn a_lost_completion_leaves_open_what_happened() {
     let mut written = [false; 2];
     for seed in 0..200 {
         let config = SimConfig { lost_batch_one_in: 1, ..hostile(seed, "lost") };
-        let world = SimWorld::new(config);
+        let world = World::new(config);
         let env = client(&world, 0);
         let result = world.block_on(&env, write(&env, 0, 1));
         assert_eq!(result, Err(FabricError::Unreachable(NodeId(0))));
@@ -186,7 +186,7 @@ fn a_lost_completion_leaves_open_what_happened() {
 
 #[test]
 fn addresses_outside_a_region_are_refused() {
-    let world = SimWorld::new(hostile(1, "out of range"));
+    let world = World::new(hostile(1, "out of range"));
     let env = client(&world, 0);
     for at in [word(0, 2048 - 512), word(9, 0)] {
         let mut batch = Batch::new();
@@ -198,7 +198,7 @@ fn addresses_outside_a_region_are_refused() {
 
 #[test]
 fn mutants_are_switched_by_the_scenario_and_counted() {
-    let world = SimWorld::new(SimConfig::new(1).with_mutant("skip the lock"));
+    let world = World::new(SimConfig::new(1).with_mutant("skip the lock"));
     let env = client(&world, 0);
     assert!(env.mutant("skip the lock") && !env.mutant("skip the check"));
     assert_eq!(world.mutant_asked("skip the lock"), 1);

@@ -2,7 +2,7 @@
 
 use fabric::FailurePoint;
 use layout::{GlobalPtr, RegionId};
-use sim::{SimConfig, SimEnv, SimWorld};
+use sim::{Endpoint, SimConfig, World};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
@@ -18,7 +18,7 @@ pub fn hostile(seed: u64, scenario: &str) -> SimConfig {
 }
 
 /// An endpoint on compute node `index`.
-pub fn client(world: &SimWorld, index: u16) -> SimEnv {
+pub fn client(world: &World, index: u16) -> Endpoint {
     world.endpoint(world.compute_node(index))
 }
 

@@ -4,7 +4,7 @@ use crate::help::{Step, both, client, hostile, word};
 use fabric::{Batch, CallError, Env, Fabric, FabricError, Reply, Service, ServiceId};
 use layout::NodeId;
 use sim::{
-    Fault, FaultKind, FaultRate, Interval, Memory, PlannedFault, SimConfig, SimEnv, SimWorld, When,
+    Endpoint, Fault, FaultKind, FaultRate, Interval, Memory, PlannedFault, SimConfig, When, World,
 };
 use std::sync::Arc;
 
@@ -12,28 +12,28 @@ const SERVER: NodeId = NodeId(0);
 const UNREACHABLE: FabricError = FabricError::Unreachable(SERVER);
 const ECHO: ServiceId = ServiceId(5);
 
-async fn write(env: &SimEnv, index: u64, value: u64) -> Result<(), FabricError> {
+async fn write(env: &Endpoint, index: u64, value: u64) -> Result<(), FabricError> {
     let mut batch = Batch::new();
     batch.write_word(word(0, index), value);
     env.execute(batch).await.map(drop)
 }
 
 /// How long a write takes, by true time.
-fn write_takes_ns(world: &SimWorld, env: &SimEnv) -> u64 {
+fn write_takes_ns(world: &World, env: &Endpoint) -> u64 {
     let start_ns = world.now_ns();
     world.block_on(env, write(env, 0, 1)).expect("the server can be reached");
     world.now_ns() - start_ns
 }
 
-fn quiet(seed: u64, scenario: &str) -> SimWorld {
-    SimWorld::new(SimConfig::new(seed).named(scenario).with_servers(&[2048, 2048]))
+fn quiet(seed: u64, scenario: &str) -> World {
+    World::new(SimConfig::new(seed).named(scenario).with_servers(&[2048, 2048]))
 }
 
 /// Answers with the request.
 struct Echo;
 
-impl Service<SimEnv> for Echo {
-    fn handle<'a>(&'a self, _env: &'a SimEnv, request: &'a [u8]) -> Reply<'a> {
+impl Service<Endpoint> for Echo {
+    fn handle<'a>(&'a self, _env: &'a Endpoint, request: &'a [u8]) -> Reply<'a> {
         Box::pin(async move { Ok(request.to_vec()) })
     }
 }
@@ -41,7 +41,7 @@ impl Service<SimEnv> for Echo {
 #[test]
 fn a_paused_process_wakes_up_and_still_writes() {
     for seed in 0..100 {
-        let world = SimWorld::new(hostile(seed, "zombie"));
+        let world = World::new(hostile(seed, "zombie"));
         world.pause_at("test::First", 1, 500_000_000);
         let (zombie, other) = (client(&world, 0), client(&world, 1));
         let env = zombie.clone();
@@ -172,7 +172,7 @@ fn a_full_partition_cuts_nodes_off_from_all_others() {
 #[test]
 fn a_batch_is_carried_out_though_its_completion_is_lost() {
     for seed in 0..100 {
-        let world = SimWorld::new(hostile(seed, "lost completion"));
+        let world = World::new(hostile(seed, "lost completion"));
         let env = client(&world, 0);
         world.plan(&PlannedFault { when: When::Batch(2), fault: Fault::LostCompletion });
         assert_eq!(world.block_on(&env, write(&env, 0, 1)), Ok(()));
@@ -188,7 +188,7 @@ fn a_second_completion_is_dropped() {
     for seed in 0..200 {
         let rate = FaultRate::new(1, 1);
         let config = hostile(seed, "twice").with_fault(FaultKind::DuplicateCompletion, rate);
-        let world = SimWorld::new(config);
+        let world = World::new(config);
         for index in 0..2 {
             let env = client(&world, index);
             world.spawn_on(&env.clone(), async move {
@@ -282,8 +282,8 @@ fn a_restarted_server_has_its_memory_or_not_and_refuses_old_keys() {
 }
 
 /// Clients that go on whatever happens to their batches, among faults of all kinds.
-fn among_faults(config: SimConfig) -> SimWorld {
-    let world = SimWorld::new(config);
+fn among_faults(config: SimConfig) -> World {
+    let world = World::new(config);
     for index in 0..3 {
         let env = client(&world, index);
         world.spawn_on(&env.clone(), async move {
@@ -329,7 +329,7 @@ fn faults_happen_by_chance_and_again_by_the_plan_that_they_leave() {
 
 #[test]
 fn a_batch_with_a_stale_key_does_nothing_to_that_server() {
-    let world = SimWorld::new(hostile(1, "stale"));
+    let world = World::new(hostile(1, "stale"));
     let knows = client(&world, 0);
     assert_eq!(world.block_on(&knows, write(&knows, 0, 1)), Ok(()));
     world.restart_node(SERVER, Memory::Kept);
@@ -343,7 +343,7 @@ fn a_batch_with_a_stale_key_does_nothing_to_that_server() {
 
 #[test]
 fn a_server_in_its_first_life_has_no_stale_keys() {
-    let world = SimWorld::new(hostile(1, "first life"));
+    let world = World::new(hostile(1, "first life"));
     world.restart_node(client(&world, 1).node(), Memory::Kept);
     let late = client(&world, 2);
     assert_eq!(world.block_on(&late, write(&late, 0, 3)), Ok(()));
@@ -351,7 +351,7 @@ fn a_server_in_its_first_life_has_no_stale_keys() {
 
 #[test]
 fn faults_by_chance_start_when_they_are_told_to() {
-    let world = SimWorld::new(hostile(1, "started"));
+    let world = World::new(hostile(1, "started"));
     let env = client(&world, 0);
     for round in 0..50 {
         assert_eq!(world.block_on(&env, write(&env, 0, round)), Ok(()));
@@ -385,7 +385,7 @@ fn when_faults_stop_every_batch_completes() {
                 FaultRate::new(if kind.is_timed() { 2000 } else { 2 }, u64::MAX / 4),
             )
         });
-        let world = SimWorld::new(config);
+        let world = World::new(config);
         let env = client(&world, 0);
         world.run_for(1_000_000);
         world.stop_faults();

@@ -2,10 +2,10 @@
 
 use crate::help::client;
 use fabric::Env;
-use sim::{Interval, SimConfig, SimWorld};
+use sim::{Interval, SimConfig, World};
 
-fn world() -> SimWorld {
-    SimWorld::new(SimConfig {
+fn world() -> World {
+    World::new(SimConfig {
         event_limit: 10_000,
         time_limit_ns: 1_000_000_000,
         wake_ns: Interval::new(0, 0),

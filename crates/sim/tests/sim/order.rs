@@ -3,12 +3,12 @@
 use crate::help::{client, hostile, word};
 use fabric::{Batch, Env, Fabric};
 use layout::row::Cover;
-use sim::{BrokenPromises, SimConfig, SimEnv, SimWorld};
+use sim::{BrokenPromises, Endpoint, SimConfig, World};
 
 const SEEDS: u64 = 1500;
 
 /// Tells whether a completed batch, and memory after it, are as the order demands.
-type Check = Box<dyn Fn(&Batch, &SimWorld) -> bool>;
+type Check = Box<dyn Fn(&Batch, &World) -> bool>;
 /// Fills a batch.
 type Post = fn(&mut Batch) -> Check;
 /// What a completed batch has seen of A and B.
@@ -16,7 +16,7 @@ type Found = Box<dyn Fn(&Batch) -> (u64, u64)>;
 
 /// Whether in the world of `config` a lone batch of `post` ends as `holds` says.
 fn holds(config: SimConfig, post: Post) -> bool {
-    let world = SimWorld::new(config);
+    let world = World::new(config);
     let env = client(&world, 0);
     world.block_on(&env, async {
         let mut batch = Batch::new();
@@ -117,7 +117,7 @@ fn a_broken_promise_shows() {
 
 /// Runs `reader`'s batch beside somebody who writes B and then A, each complete before the next.
 fn beside_b_then_a(seed: u64, post: fn(&mut Batch) -> Found) -> (u64, u64) {
-    let world = SimWorld::new(hostile(seed, "B then A"));
+    let world = World::new(hostile(seed, "B then A"));
     let (reader, writer) = (client(&world, 0), client(&world, 1));
     world.spawn_on(&writer.clone(), async move {
         for index in [1, 0] {
@@ -137,7 +137,7 @@ fn beside_b_then_a(seed: u64, post: fn(&mut Batch) -> Found) -> (u64, u64) {
 /// Runs `post`'s batch, which reads A and then writes B, beside somebody who sets A when B is set.
 /// Returns whether A was read after B was written.
 fn read_saw_later_write(seed: u64, atomic: bool) -> bool {
-    let world = SimWorld::new(hostile(seed, "A before B"));
+    let world = World::new(hostile(seed, "A before B"));
     let (first, second) = (client(&world, 0), client(&world, 1));
     world.spawn_on(&second.clone(), async move {
         while read_word(&second, word(0, 1)).await == 0 {
@@ -160,7 +160,7 @@ fn read_saw_later_write(seed: u64, atomic: bool) -> bool {
     })
 }
 
-async fn read_word(env: &SimEnv, at: layout::GlobalPtr) -> u64 {
+async fn read_word(env: &Endpoint, at: layout::GlobalPtr) -> u64 {
     let mut batch = Batch::new();
     let span = batch.read(at, 1);
     env.execute(batch).await.expect("the servers are alive").word(span.at)
@@ -221,7 +221,7 @@ fn a_write_may_overtake_earlier_reads_and_atomics() {
 #[test]
 fn verbs_to_different_servers_are_not_ordered() {
     let overtaken = |seed| {
-        let world = SimWorld::new(hostile(seed, "two servers"));
+        let world = World::new(hostile(seed, "two servers"));
         let (writer, reader) = (client(&world, 0), client(&world, 1));
         world.spawn_on(&writer.clone(), async move {
             let mut batch = Batch::new();
@@ -241,7 +241,7 @@ fn verbs_to_different_servers_are_not_ordered() {
 fn long_verbs_are_torn_in_any_order() {
     let mut patterns = std::collections::BTreeSet::new();
     for seed in 0..SEEDS {
-        let world = SimWorld::new(hostile(seed, "tearing"));
+        let world = World::new(hostile(seed, "tearing"));
         let (writer, reader) = (client(&world, 0), client(&world, 1));
         world.spawn_on(&writer.clone(), async move {
             let mut batch = Batch::new();

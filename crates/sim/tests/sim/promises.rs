@@ -4,9 +4,7 @@
 use crate::help::{client, hostile, unless, word};
 use fabric::{Batch, CallError, Env, Fabric, Reply, Service, ServiceId};
 use layout::NodeId;
-use sim::{
-    BrokenPromises, CoherentWorld, Endpoint, FaultKind, FaultRate, SimConfig, SimEnv, SimWorld,
-};
+use sim::{BrokenPromises, Carrier, Endpoint, FaultKind, FaultRate, SimConfig, World};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -21,13 +19,13 @@ fn shows(promise: fn(SimConfig) -> bool, broken: BrokenPromises) {
     assert!((0..SEEDS).any(is_broken), "{broken:?} breaks nothing");
 }
 
-async fn read_word<const COHERENT: bool>(env: &Endpoint<COHERENT>, index: u64) -> u64 {
+async fn read_word(env: &Endpoint, index: u64) -> u64 {
     let mut batch = Batch::new();
     let span = batch.read(word(0, index), 1);
     env.execute(batch).await.expect("the server is alive").word(span.at)
 }
 
-async fn write_word<const COHERENT: bool>(env: &Endpoint<COHERENT>, index: u64, value: u64) {
+async fn write_word(env: &Endpoint, index: u64, value: u64) {
     let mut batch = Batch::new();
     batch.write_word(word(0, index), value);
     env.execute(batch).await.expect("the server is alive");
@@ -35,7 +33,7 @@ async fn write_word<const COHERENT: bool>(env: &Endpoint<COHERENT>, index: u64, 
 
 /// Nobody sees half of a word.
 fn words_are_whole(config: SimConfig) -> bool {
-    let world = SimWorld::new(config);
+    let world = World::new(config);
     let (writer, reader) = (client(&world, 0), client(&world, 1));
     world.spawn_on(&writer.clone(), async move { write_word(&writer, 0, u64::MAX).await });
     world.block_on(&reader, async {
@@ -55,7 +53,7 @@ fn a_word_is_whole() {
 
 /// Another one sees a write that its writer knows to be complete.
 fn complete_is_visible(config: SimConfig) -> bool {
-    let world = SimWorld::new(config);
+    let world = World::new(config);
     let (writer, reader) = (client(&world, 0), client(&world, 1));
     world.block_on(&writer, async {
         write_word(&writer, 0, 1).await;
@@ -76,7 +74,7 @@ fn a_complete_write_is_visible() {
 /// Additions of several clients add up.
 fn additions_add_up(mut config: SimConfig) -> bool {
     config.atomic_window_ns = 500;
-    let world = SimWorld::new(config);
+    let world = World::new(config);
     for index in 0..4 {
         let env = client(&world, index);
         world.spawn_on(&env.clone(), async move {
@@ -99,7 +97,7 @@ fn atomics_exclude_each_other() {
 /// The owner of a lock gives it back by a plain write while others try to get it.
 fn a_plain_write_unlocks(mut config: SimConfig) -> bool {
     config.atomic_window_ns = 500;
-    let world = SimWorld::new(config);
+    let world = World::new(config);
     world.poke(word(0, 0), 9);
     let (owner, other) = (client(&world, 0), client(&world, 1));
     world.spawn_on(&other.clone(), async move {
@@ -121,9 +119,10 @@ fn a_failed_swap_writes_nothing() {
 }
 
 /// Adds to a word beside somebody who writes to it plainly; tells whether the write was lost.
-fn addition_loses_a_write<const COHERENT: bool>(seed: u64, broken: BrokenPromises) -> bool {
-    let config = SimConfig { broken, atomic_window_ns: 500, ..hostile(seed, "mixed access") };
-    let world = sim::World::<COHERENT>::new(config);
+fn addition_loses_a_write(carrier: Carrier, seed: u64, broken: BrokenPromises) -> bool {
+    let config =
+        SimConfig { carrier, broken, atomic_window_ns: 500, ..hostile(seed, "mixed access") };
+    let world = World::new(config);
     let [adder, writer] = [0, 1].map(|index| world.endpoint(world.compute_node(index)));
     world.spawn_on(&adder.clone(), async move {
         let mut batch = Batch::new();
@@ -138,17 +137,17 @@ fn addition_loses_a_write<const COHERENT: bool>(seed: u64, broken: BrokenPromise
 #[test]
 fn a_plain_write_into_an_atomic_is_lost_unless_memory_is_coherent() {
     let none = BrokenPromises::default();
-    assert!((0..SEEDS).any(|seed| addition_loses_a_write::<false>(seed, none)));
-    assert!((0..SEEDS).all(|seed| !addition_loses_a_write::<true>(seed, none)));
+    assert!((0..SEEDS).any(|seed| addition_loses_a_write(Carrier::Card, seed, none)));
+    assert!((0..SEEDS).all(|seed| !addition_loses_a_write(Carrier::Caller, seed, none)));
     let broken = BrokenPromises { atomics_with_cpu: true, ..none };
-    assert!((0..SEEDS).any(|seed| addition_loses_a_write::<true>(seed, broken)));
+    assert!((0..SEEDS).any(|seed| addition_loses_a_write(Carrier::Caller, seed, broken)));
 }
 
 #[test]
 fn a_processor_that_stores_into_an_atomic_loses_its_word() {
     let lost = |seed| {
         let config = SimConfig { atomic_window_ns: 2000, ..SimConfig::new(seed) };
-        let world = SimWorld::new(config);
+        let world = World::new(config);
         let env = client(&world, 0);
         world.spawn_on(&env.clone(), async move {
             let mut batch = Batch::new();
@@ -161,7 +160,11 @@ fn a_processor_that_stores_into_an_atomic_loses_its_word() {
         world.peek(word(0, 0)) == 1
     };
     assert!((0..SEEDS).any(lost), "services touch words that clients swap by verbs only");
-    let world = CoherentWorld::new(SimConfig { atomic_window_ns: 2000, ..SimConfig::new(1) });
+    let world = World::new(SimConfig {
+        carrier: Carrier::Caller,
+        atomic_window_ns: 2000,
+        ..SimConfig::new(1)
+    });
     assert_eq!(world.peek(word(0, 0)), 0);
 }
 
@@ -169,15 +172,15 @@ fn a_processor_that_stores_into_an_atomic_loses_its_word() {
 #[derive(Default)]
 struct Counter(AtomicU64);
 
-impl Service<SimEnv> for Counter {
-    fn handle<'a>(&'a self, _env: &'a SimEnv, _request: &'a [u8]) -> Reply<'a> {
+impl Service<Endpoint> for Counter {
+    fn handle<'a>(&'a self, _env: &'a Endpoint, _request: &'a [u8]) -> Reply<'a> {
         Box::pin(async move { Ok::<_, CallError>(vec![self.0.fetch_add(1, Relaxed) as u8]) })
     }
 }
 
 /// Every call is handled once, though it arrives twice.
 fn calls_are_answered_once(config: SimConfig) -> bool {
-    let world = SimWorld::new(SimConfig { duplicate_call_one_in: 1, ..config });
+    let world = World::new(SimConfig { duplicate_call_one_in: 1, ..config });
     let counter = Arc::new(Counter::default());
     world.register(NodeId(0), ServiceId(1), counter.clone());
     let env = client(&world, 0);
@@ -197,7 +200,7 @@ fn a_repeated_call_is_answered_once() {
 
 /// Who drops a future finds the words as they were posted.
 fn dropped_buffers_are_kept(config: SimConfig) -> bool {
-    let world = SimWorld::new(config);
+    let world = World::new(config);
     let env = client(&world, 0);
     world.block_on(&env, async {
         let mut batch = Batch::new();
@@ -219,7 +222,7 @@ fn verbs_own_their_buffers_until_they_complete() {
 /// A batch that has completed has read what it wrote, though completions come twice.
 fn batches_complete_once(config: SimConfig) -> bool {
     let config = config.with_fault(FaultKind::DuplicateCompletion, FaultRate::new(1, 1));
-    let world = SimWorld::new(SimConfig { in_posting_order: true, ..config });
+    let world = World::new(SimConfig { in_posting_order: true, ..config });
     let env = client(&world, 0);
     world.block_on(&env, async {
         for round in 1..=20 {

@@ -4,7 +4,7 @@ use crate::help::word;
 use fabric::{Batch, Env, Fabric};
 use layout::VersionWord;
 use layout::row::{Cover, LINK, VERSION};
-use sim::{BrokenPromises, Endpoint, SimConfig, World};
+use sim::{BrokenPromises, Carrier, Endpoint, SimConfig, World};
 
 const SEEDS: u64 = 3000;
 const WORDS: u32 = 9;
@@ -17,7 +17,7 @@ fn image(version: u64) -> [u64; WORDS as usize] {
     words
 }
 
-async fn write_all<const COHERENT: bool>(env: Endpoint<COHERENT>, cover: Cover) {
+async fn write_all(env: Endpoint, cover: Cover) {
     let mut batch = Batch::new();
     for version in 1..=WRITES {
         batch.reset();
@@ -35,7 +35,7 @@ async fn write_all<const COHERENT: bool>(env: Endpoint<COHERENT>, cover: Cover) 
 
 /// Reads the row until its last version is there. Returns how many images were seen, and how many of
 /// them were torn although not marked.
-async fn read_all<const COHERENT: bool>(env: Endpoint<COHERENT>, cover: Cover) -> (u64, u64) {
+async fn read_all(env: Endpoint, cover: Cover) -> (u64, u64) {
     let (mut seen, mut torn, mut last) = (0, 0, 0);
     let mut batch = Batch::new();
     while last < WRITES {
@@ -57,8 +57,8 @@ async fn read_all<const COHERENT: bool>(env: Endpoint<COHERENT>, cover: Cover) -
     (seen, torn)
 }
 
-fn beside_a_writer<const COHERENT: bool>(config: SimConfig, cover: Cover) -> (u64, u64) {
-    let world = World::<COHERENT>::new(config);
+fn beside_a_writer(config: SimConfig, cover: Cover) -> (u64, u64) {
+    let world = World::new(config);
     let writer = world.endpoint(world.compute_node(0));
     let reader = world.endpoint(world.compute_node(1));
     world.spawn_on(&writer.clone(), write_all(writer, cover));
@@ -67,7 +67,7 @@ fn beside_a_writer<const COHERENT: bool>(config: SimConfig, cover: Cover) -> (u6
     result
 }
 
-async fn install_all<const COHERENT: bool>(env: Endpoint<COHERENT>) {
+async fn install_all(env: Endpoint) {
     let mut batch = Batch::new();
     for version in 1..=WRITES {
         batch.reset();
@@ -80,7 +80,7 @@ async fn install_all<const COHERENT: bool>(env: Endpoint<COHERENT>) {
 
 /// Looks at header, image and link one after another until the last version is there. Returns how many
 /// images were seen in the middle of an installation.
-async fn watch_all<const COHERENT: bool>(env: Endpoint<COHERENT>) -> u64 {
+async fn watch_all(env: Endpoint) -> u64 {
     let (mut under_way, mut last) = (0, 0);
     let mut batch = Batch::new();
     while last < WRITES {
@@ -103,8 +103,8 @@ async fn watch_all<const COHERENT: bool>(env: Endpoint<COHERENT>) -> u64 {
     under_way
 }
 
-fn beside_an_installer<const COHERENT: bool>(config: SimConfig) -> u64 {
-    let world = World::<COHERENT>::new(config);
+fn beside_an_installer(config: SimConfig) -> u64 {
+    let world = World::new(config);
     let writer = world.endpoint(world.compute_node(0));
     let reader = world.endpoint(world.compute_node(1));
     world.spawn_on(&writer.clone(), install_all(writer));
@@ -115,8 +115,8 @@ fn beside_an_installer<const COHERENT: bool>(config: SimConfig) -> u64 {
 fn an_installed_row_has_its_link_first_and_its_header_last() {
     let mut under_way = 0;
     for seed in 0..SEEDS {
-        under_way += beside_an_installer::<false>(config(seed));
-        under_way += beside_an_installer::<true>(config(seed));
+        under_way += beside_an_installer(config(seed));
+        under_way += beside_an_installer(config(seed).carried_by(Carrier::Caller));
     }
     assert!(under_way > 0, "nobody looked while a row was installed");
 }
@@ -131,8 +131,8 @@ fn no_row_arrives_torn() {
     for seed in 0..SEEDS {
         for cover in [Cover::All, Cover::AllButLink] {
             let results = [
-                beside_a_writer::<false>(config(seed), cover),
-                beside_a_writer::<true>(config(seed), cover),
+                beside_a_writer(config(seed), cover),
+                beside_a_writer(config(seed).carried_by(Carrier::Caller), cover),
             ];
             for (images, torn) in results {
                 assert_eq!(torn, 0, "seed {seed}, {cover:?}");
@@ -146,20 +146,15 @@ fn no_row_arrives_torn() {
 #[test]
 fn without_the_check_rows_arrive_torn() {
     let broken = BrokenPromises { untorn_rows: true, ..Default::default() };
-    let torn_of = |coherent: bool| {
-        (0..SEEDS).map(move |seed| {
-            let config = SimConfig { broken, ..config(seed) };
-            match coherent {
-                true => beside_a_writer::<true>(config, Cover::All).1,
-                false => beside_a_writer::<false>(config, Cover::All).1,
-            }
-        })
-    };
-    assert!(torn_of(true).sum::<u64>() > 0 && torn_of(false).sum::<u64>() > 0);
+    for carrier in [Carrier::Card, Carrier::Caller] {
+        let config = |seed| SimConfig { carrier, broken, ..config(seed) };
+        let torn: u64 = (0..SEEDS).map(|seed| beside_a_writer(config(seed), Cover::All).1).sum();
+        assert!(torn > 0, "{carrier:?}");
+    }
 }
 
-fn read_once<const COHERENT: bool>(words: &[u64]) -> (u64, u64) {
-    let world = World::<COHERENT>::new(config(1));
+fn read_once(carrier: Carrier, words: &[u64]) -> (u64, u64) {
+    let world = World::new(config(1).carried_by(carrier));
     world.poke_words(word(0, 0), words);
     let env = world.endpoint(world.compute_node(0));
     world.block_on(&env, async {
@@ -173,13 +168,13 @@ fn read_once<const COHERENT: bool>(words: &[u64]) -> (u64, u64) {
 #[test]
 fn a_row_that_stays_torn_is_delivered_as_torn_and_its_retries_are_counted() {
     let torn = VersionWord::TORN.word();
-    assert_eq!(read_once::<false>(&[0, 5, 0, 5, 5, 1]), (torn, 64));
-    assert_eq!(read_once::<true>(&[0, torn, 0, 5, 5]), (torn, 1));
+    assert_eq!(read_once(Carrier::Card, &[0, 5, 0, 5, 5, 1]), (torn, 64));
+    assert_eq!(read_once(Carrier::Caller, &[0, torn, 0, 5, 5]), (torn, 1));
 }
 
 #[test]
 fn memory_that_was_never_written_holds_no_version() {
-    assert_eq!(read_once::<false>(&[0; 6]), (0, 1));
-    assert_eq!(read_once::<false>(&[9, 0, 8, 0, 0, 0]), (0, 1));
-    assert_eq!(read_once::<true>(&[0; 6]), (0, 1));
+    assert_eq!(read_once(Carrier::Card, &[0; 6]), (0, 1));
+    assert_eq!(read_once(Carrier::Card, &[9, 0, 8, 0, 0, 0]), (0, 1));
+    assert_eq!(read_once(Carrier::Caller, &[0; 6]), (0, 1));
 }

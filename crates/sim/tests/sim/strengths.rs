@@ -3,7 +3,7 @@
 use crate::help::{both, client, hostile, word};
 use fabric::{Batch, Env, Fabric, FabricError};
 use layout::NodeId;
-use sim::{Fault, FaultKind, Interval, Network, PlannedFault, SimConfig, SimWorld, Tearing, When};
+use sim::{Fault, FaultKind, Interval, Network, PlannedFault, SimConfig, Tearing, When, World};
 use std::collections::BTreeSet;
 
 const SEEDS: u64 = 1500;
@@ -12,7 +12,7 @@ const NOTHING: Interval = Interval::new(0, 0);
 /// What a reader sees of three words that somebody writes meanwhile, over many seeds.
 fn patterns(tearing: Tearing) -> BTreeSet<Vec<u64>> {
     let pattern = |seed| {
-        let world = SimWorld::new(SimConfig { tearing, ..hostile(seed, "tearing") });
+        let world = World::new(SimConfig { tearing, ..hostile(seed, "tearing") });
         let (writer, reader) = (client(&world, 0), client(&world, 1));
         world.spawn_on(&writer.clone(), async move {
             let mut batch = Batch::new();
@@ -43,7 +43,7 @@ fn words_are_torn_as_the_strength_says() {
 #[test]
 fn in_posting_order_nothing_is_overtaken() {
     let overtaken = |seed, in_posting_order| {
-        let world = SimWorld::new(SimConfig { in_posting_order, ..hostile(seed, "in order") });
+        let world = World::new(SimConfig { in_posting_order, ..hostile(seed, "in order") });
         let (first, second) = (client(&world, 0), client(&world, 1));
         world.spawn_on(&second.clone(), async move {
             for index in [1, 0] {
@@ -69,7 +69,7 @@ fn a_write_is_visible_long_before_it_completes() {
     let late_ns = Interval::new(40_000, 50_000);
     let late =
         SimConfig { late_completion_one_in: 1, late_completion_ns: late_ns, ..SimConfig::new(1) };
-    let world = SimWorld::new(late);
+    let world = World::new(late);
     let env = client(&world, 0);
     let own = env.clone();
     world.spawn_on(&env, async move {
@@ -87,7 +87,7 @@ fn a_write_is_visible_long_before_it_completes() {
 fn a_late_verb_happens_after_its_sender_gave_up() {
     let mut happened = [0; 2];
     for seed in 0..200 {
-        let world = SimWorld::new(hostile(seed, "late verb"));
+        let world = World::new(hostile(seed, "late verb"));
         world.plan(&PlannedFault { when: When::Batch(1), fault: Fault::LateVerb });
         let env = client(&world, 0);
         let is_there = world.block_on(&env, async {
@@ -130,9 +130,9 @@ fn bare() -> SimConfig {
 #[test]
 fn a_server_serves_as_many_reads_as_its_card_can() {
     let network = Network::connect_ib();
-    let world = SimWorld::new(SimConfig { network: Some(network), ..bare() });
+    let world = World::new(SimConfig { network: Some(network), ..bare() });
     let lone = client(&world, 0);
-    let read = |env: sim::SimEnv, rounds: u64| async move {
+    let read = |env: sim::Endpoint, rounds: u64| async move {
         for _ in 0..rounds {
             let mut batch = Batch::new();
             for index in 0..16 {
@@ -160,7 +160,7 @@ fn a_server_serves_as_many_reads_as_its_card_can() {
 fn tasks_share_the_cores_of_their_node() {
     let takes_ns = |cores| {
         let core_cost_ns = Interval::new(1000, 1000);
-        let world = SimWorld::new(SimConfig { cores, core_cost_ns, ..bare() });
+        let world = World::new(SimConfig { cores, core_cost_ns, ..bare() });
         let env = client(&world, 0);
         for _ in 0..12 {
             let own = env.clone();

@@ -2,14 +2,14 @@
 
 use crate::help::{client, hostile, unless};
 use fabric::Env;
-use sim::{SimConfig, SimWorld};
+use sim::{SimConfig, World};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 #[test]
 fn time_passes_only_by_events() {
-    let world = SimWorld::new(SimConfig::new(1));
+    let world = World::new(SimConfig::new(1));
     let env = client(&world, 0);
     let before = world.now_ns();
     world.block_on(&env, env.sleep_ns(60_000_000_000));
@@ -21,7 +21,7 @@ fn time_passes_only_by_events() {
 
 #[test]
 fn a_forgotten_sleep_does_not_pass_time() {
-    let world = SimWorld::new(SimConfig::new(1));
+    let world = World::new(SimConfig::new(1));
     let env = client(&world, 0);
     world.block_on(&env, async {
         let slept = unless(env.sleep_ns(1_000_000), env.sleep_ns(10)).await;
@@ -35,7 +35,7 @@ fn a_forgotten_sleep_does_not_pass_time() {
 fn tasks_that_wake_together_run_in_any_order() {
     let mut orders = BTreeSet::new();
     for seed in 0..200 {
-        let world = SimWorld::new(hostile(seed, "order of tasks"));
+        let world = World::new(hostile(seed, "order of tasks"));
         let order = Rc::new(RefCell::new(Vec::new()));
         for index in 0..3 {
             let (env, order) = (client(&world, index), order.clone());
@@ -53,7 +53,7 @@ fn tasks_that_wake_together_run_in_any_order() {
 #[test]
 fn a_node_draws_its_own_numbers() {
     let numbers = |busy: bool| {
-        let world = SimWorld::new(SimConfig::new(9));
+        let world = World::new(SimConfig::new(9));
         let (first, second) = (client(&world, 0), client(&world, 1));
         (0..10)
             .map(|_| {
@@ -70,7 +70,7 @@ fn a_node_draws_its_own_numbers() {
 #[test]
 fn a_world_that_is_dropped_drops_its_tasks() {
     let held = Rc::new(());
-    let world = SimWorld::new(SimConfig::new(1));
+    let world = World::new(SimConfig::new(1));
     let env = client(&world, 0);
     let (inner, token) = (env.clone(), held.clone());
     world.spawn_on(&env, async move {

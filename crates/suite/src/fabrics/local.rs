@@ -6,6 +6,7 @@ use crate::stage::{Runs, Stage};
 use crate::test::{Disturbance, Test};
 use fabric::{LocalEnv, LocalWorld, WorldConfig, run_now};
 use layout::NodeId;
+use sim::Carrier;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +22,10 @@ impl Stage for Local {
 
     fn name(&self) -> &'static str {
         "local"
+    }
+
+    fn carrier(&self) -> Carrier {
+        Carrier::Caller
     }
 
     fn runs(&self) -> Runs {

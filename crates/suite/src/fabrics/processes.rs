@@ -23,6 +23,7 @@ use fabric::{
     Admission, Env, LocalWorld, Patience, Port, ServeCounters, ServerConfig, Sharing, port,
 };
 use layout::NodeId;
+use sim::Carrier;
 use std::io::BufRead;
 use std::marker::PhantomData;
 use std::path::Path;
@@ -43,6 +44,10 @@ pub trait Processes {
     type Env: Env;
     /// Its name.
     const NAME: &'static str;
+    /// Who carries out its verbs.
+    const CARRIER: Carrier;
+    /// How a server shares its region with other processes.
+    const SHARING: Sharing;
     /// Rounds of each play: so many that parties meet which do not start at one moment.
     const ROUNDS: u64;
     /// From the start of the parties to a disturbance.
@@ -94,6 +99,10 @@ impl<P: Processes> Stage for Director<P> {
 
     fn name(&self) -> &'static str {
         P::NAME
+    }
+
+    fn carrier(&self) -> Carrier {
+        P::CARRIER
     }
 
     fn runs(&self) -> Runs {
@@ -195,7 +204,7 @@ pub fn serve<P: Processes>(
         node,
         server_count: SERVERS,
         bytes: REGION_BYTES,
-        sharing: Sharing::File,
+        sharing: P::SHARING,
         seed: u64::from(node.0),
     };
     let (world, _) = LocalWorld::memory_server(&config).map_err(|error| error.to_string())?;

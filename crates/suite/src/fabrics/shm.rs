@@ -5,8 +5,9 @@ use crate::fabrics::place::Place;
 use crate::fabrics::processes::{Processes, SERVERS};
 use crate::test::{Disturbance, Play, Report};
 use fabric::shm::{ConnectConfig, ShmPort, connect};
-use fabric::{Admission, LocalEnv, LocalWorld, Port, run_now};
+use fabric::{Admission, LocalEnv, LocalWorld, Port, Sharing, run_now};
 use layout::NodeId;
+use sim::Carrier;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,6 +17,8 @@ pub struct Shm;
 impl Processes for Shm {
     type Env = LocalEnv;
     const NAME: &'static str = "shm";
+    const CARRIER: Carrier = Carrier::Caller;
+    const SHARING: Sharing = Sharing::File;
     const ROUNDS: u64 = 20_000;
 
     fn refuses(disturbance: Disturbance) -> Option<&'static str> {

@@ -1,4 +1,4 @@
-//! The fabrics `sim` and `sim-coherent`: parties are tasks in virtual time, each run a world as hostile as the
+//! The fabrics `sim`, `sim-coherent` and `sim-serial`: parties are tasks in virtual time, each run a world as hostile as the
 //! contract allows.
 
 use crate::party::{Party, REGION_BYTES};
@@ -6,7 +6,7 @@ use crate::service::{ECHO, Echo};
 use crate::stage::{Runs, Stage};
 use crate::test::{Disturbance, Report, Test};
 use layout::{NodeId, WORD_BYTES};
-use sim::{BrokenPromises, Endpoint, FaultKind, FaultRate, SimConfig, World};
+use sim::{BrokenPromises, Carrier, Endpoint, FaultKind, FaultRate, SimConfig, World};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -20,7 +20,9 @@ const DISTURBED_NS: u64 = 100_000;
 const ATOMIC_WINDOW_NS: u64 = 500;
 
 /// Simulated worlds, in which a promise may be broken.
-pub struct Simulated<const COHERENT: bool> {
+pub struct Simulated {
+    /// Who carries out their verbs.
+    pub carrier: Carrier,
     /// Worlds per test.
     pub seeds: u64,
     /// What their fabric does not keep.
@@ -30,11 +32,11 @@ pub struct Simulated<const COHERENT: bool> {
 /// What became of each party; nothing of those that still wait or were killed.
 type Reports = Rc<RefCell<Vec<Option<Report>>>>;
 
-impl<const COHERENT: bool> Simulated<COHERENT> {
+impl Simulated {
     fn config(&self, seed: u64, test: &str) -> SimConfig {
         let words = REGION_BYTES / WORD_BYTES;
         let mut config = SimConfig::hostile(seed).named(test).with_servers(&[words, words]);
-        config.broken = self.broken;
+        (config.carrier, config.broken) = (self.carrier, self.broken);
         config.atomic_window_ns = config.atomic_window_ns.max(ATOMIC_WINDOW_NS);
         if seed.is_multiple_of(2) {
             config.duplicate_call_one_in = 1;
@@ -43,7 +45,7 @@ impl<const COHERENT: bool> Simulated<COHERENT> {
         config
     }
 
-    fn world(&self, seed: u64, test: &str) -> World<COHERENT> {
+    fn world(&self, seed: u64, test: &str) -> World {
         let world = World::new(self.config(seed, test));
         for node in [NodeId(0), NodeId(1)] {
             world.register(node, ECHO, Echo::of(node));
@@ -52,11 +54,19 @@ impl<const COHERENT: bool> Simulated<COHERENT> {
     }
 }
 
-impl<const COHERENT: bool> Stage for Simulated<COHERENT> {
-    type Env = Endpoint<COHERENT>;
+impl Stage for Simulated {
+    type Env = Endpoint;
 
     fn name(&self) -> &'static str {
-        if COHERENT { "sim-coherent" } else { "sim" }
+        match self.carrier {
+            Carrier::Card => "sim",
+            Carrier::Caller => "sim-coherent",
+            Carrier::Server => "sim-serial",
+        }
+    }
+
+    fn carrier(&self) -> Carrier {
+        self.carrier
     }
 
     fn runs(&self) -> Runs {

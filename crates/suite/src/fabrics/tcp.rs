@@ -5,8 +5,10 @@ use crate::fabrics::place::Place;
 use crate::fabrics::processes::Processes;
 use crate::test::{Disturbance, Play, Report};
 use fabric::{
-    Admission, Engine, LocalWorld, Patience, Port, RemoteEnv, TcpConfig, TcpPort, TcpTransport,
+    Admission, Engine, LocalWorld, Patience, Port, RemoteEnv, Sharing, TcpConfig, TcpPort,
+    TcpTransport,
 };
+use sim::Carrier;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,6 +18,8 @@ pub struct Tcp;
 impl Processes for Tcp {
     type Env = RemoteEnv<TcpTransport>;
     const NAME: &'static str = "tcp";
+    const CARRIER: Carrier = Carrier::Server;
+    const SHARING: Sharing = Sharing::Private;
     const ROUNDS: u64 = 1_000;
 
     fn refuses(_disturbance: Disturbance) -> Option<&'static str> {

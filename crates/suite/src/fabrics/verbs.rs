@@ -6,8 +6,9 @@ use crate::party::REGION_BYTES;
 use crate::service::{ECHO, Echo};
 use crate::test::{Disturbance, Play, Report};
 use fabric::verbs::{Choice, VerbsConfig, VerbsPort, VerbsServer, VerbsTransport};
-use fabric::{Admission, Engine, LocalWorld, Patience, Port, RemoteEnv, Service, verbs};
+use fabric::{Admission, Engine, LocalWorld, Patience, Port, RemoteEnv, Service, Sharing, verbs};
 use layout::{NodeId, RegionId};
+use sim::Carrier;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::TcpStream;
@@ -23,6 +24,8 @@ type Env = RemoteEnv<VerbsTransport>;
 impl Processes for Verbs {
     type Env = Env;
     const NAME: &'static str = "verbs";
+    const CARRIER: Carrier = Carrier::Card;
+    const SHARING: Sharing = Sharing::Private;
     /// Few: emulated devices take a thousand times as long as real ones.
     const ROUNDS: u64 = 60;
     const UNDISTURBED: Duration = Duration::from_secs(1);

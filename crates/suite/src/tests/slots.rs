@@ -40,25 +40,25 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
     ]
 }
 
-fn layout<E: Env>() -> BucketLayout {
-    let checksummed = !E::COHERENT;
+fn layout<E: Env>(env: &E) -> BucketLayout {
+    let checksummed = !env.is_coherent();
     BucketLayout::inlined(3, RowLayout { key_words: 1, payload_words: PAYLOAD_WORDS, checksummed })
 }
 
 /// A row with the key, each word of its payload telling its version; or an empty one.
-fn image<E: Env>(key: u64, version: u64) -> Vec<u64> {
+fn image<E: Env>(env: &E, key: u64, version: u64) -> Vec<u64> {
     let mut words = vec![version, version, 0, key, version, version, version];
-    words.resize(layout::<E>().slot_words as usize, 0);
+    words.resize(layout(env).slot_words as usize, 0);
     words
 }
 
-fn post_find<E: Env>(batch: &mut Batch, key: u64, hash: u64) -> Span {
+fn post_find<E: Env>(env: &E, batch: &mut Batch, key: u64, hash: u64) -> Span {
     let key = batch.put(&[key]);
-    batch.find_slot(word(0, 0), SlotGeometry::bucket(&layout::<E>(), true, hash), key)
+    batch.find_slot(word(0, 0), SlotGeometry::bucket(&layout(env), true, hash), key)
 }
 
 async fn write_slot<E: Env>(party: &Party<E>, slot: u32, image: &[u64]) -> Result<(), String> {
-    let at = word(0, u64::from(layout::<E>().slot(slot)));
+    let at = word(0, u64::from(layout(&party.env).slot(slot)));
     let mut batch = Batch::new();
     let span = batch.put(image);
     batch.write_row(at, span, 0, Cover::AllButLink);
@@ -69,16 +69,16 @@ async fn found<E: Env>(party: Party<E>) -> Report {
     let header = |index: u32| word(0, u64::from(index));
     let tag = bucket::tag(HASH);
     // Slots 0 and 2 have the tag; only slot 2 holds the key.
-    write_slot(&party, 0, &image::<E>(71, 3)).await?;
-    write_slot(&party, 2, &image::<E>(KEY_WORD, 4)).await?;
+    write_slot(&party, 0, &image(&party.env, 71, 3)).await?;
+    write_slot(&party, 2, &image(&party.env, KEY_WORD, 4)).await?;
     let tags = bucket::with_tag(bucket::with_tag(0, 0, tag), 2, tag);
     party.write(header(bucket::TAGS), tags).await?;
     party.write(header(bucket::INSERT), 9).await?;
     let mut batch = Batch::new();
-    let hit = post_find::<E>(&mut batch, KEY_WORD, HASH);
-    let absent = post_find::<E>(&mut batch, 72, HASH);
-    let other = post_find::<E>(&mut batch, 73, 0x0900_0000_0000_0000);
-    let zero = post_find::<E>(&mut batch, 0, HASH);
+    let hit = post_find(&party.env, &mut batch, KEY_WORD, HASH);
+    let absent = post_find(&party.env, &mut batch, 72, HASH);
+    let other = post_find(&party.env, &mut batch, 73, 0x0900_0000_0000_0000);
+    let zero = post_find(&party.env, &mut batch, 0, HASH);
     let batch = party.execute(batch).await?;
     let index = |span: Span| batch.words(span)[SlotRead::INDEX as usize];
     let slot = &batch.words(hit)[SlotRead::SLOT as usize..];
@@ -117,7 +117,7 @@ async fn insert_change_collect<E: Env>(party: &Party<E>, cycle: u64) -> Result<(
     party.execute(batch).await?;
     for change in 1..=CHANGES {
         let version = CHANGES * cycle + change;
-        write_slot(party, SLOT, &image::<E>(KEY_WORD, version)).await?;
+        write_slot(party, SLOT, &image(&party.env, KEY_WORD, version)).await?;
         if change == 1 {
             let tags = bucket::with_tag(0, SLOT, bucket::tag(HASH));
             party.write(header(bucket::TAGS), tags).await?;
@@ -129,7 +129,7 @@ async fn insert_change_collect<E: Env>(party: &Party<E>, cycle: u64) -> Result<(
     party.write(header(bucket::COLLECTED), cycle + 1).await?;
     party.write(header(bucket::IDENTITY), cycle + 1).await?;
     party.write(header(bucket::TAGS), 0).await?;
-    write_slot(party, SLOT, &image::<E>(0, 0)).await?;
+    write_slot(party, SLOT, &image(&party.env, 0, 0)).await?;
     party.write(header(bucket::INSERT), 2 * cycle + 2).await
 }
 
@@ -140,7 +140,7 @@ async fn look<E: Env>(party: &Party<E>) -> Report {
     let mut batch = Batch::new();
     loop {
         batch.reset();
-        let span = post_find::<E>(&mut batch, KEY_WORD, HASH);
+        let span = post_find(&party.env, &mut batch, KEY_WORD, HASH);
         batch = party.execute(batch).await?;
         deadline.check(&party.env)?;
         let words = batch.words(span);

@@ -1,8 +1,8 @@
 //! The aligned word is the atom; anything longer may be torn.
 
-use crate::breakage::HALVES;
+use crate::breakage::{HALVES, ONE_MOMENT};
 use crate::party::{Pace, Party, word};
-use crate::test::{Report, Test};
+use crate::test::{Need, Report, Test};
 use fabric::{Batch, Env};
 
 /// Both halves of every word written are alike.
@@ -34,11 +34,27 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
             is_information: true,
             ..Test::of_two()
         },
+        Test {
+            name: "words-of-one-moment",
+            promise: "where servers carry out verbs, a longer read or write is not torn, and endpoints say so",
+            falls_if: "a server carries out verbs on two threads, or another process writes into its region",
+            broken: &[ONE_MOMENT],
+            needs: &[Need::ServersCarry],
+            play: |party| Box::pin(whole(party)),
+            judge: |reports| match reports[1][..] {
+                [_, _, 0] => Err("endpoints do not say so".to_owned()),
+                [seen, 0, _] => Ok(seen),
+                _ => Err("a read was torn between words".to_owned()),
+            },
+            seen: "words read that had changed since the last look",
+            ..Test::of_two()
+        },
     ]
 }
 
 /// Party 0 writes, alternately a word and many; party 1 reads until the last is there. It reports how many reads
-/// that had changed it made, and how many of them were torn between words.
+/// that had changed it made, how many of them were torn between words, and whether
+/// its endpoint says that none is.
 async fn whole<E: Env>(party: Party<E>) -> Report {
     party.meet(0).await?;
     if party.number == 0 { write(&party).await } else { read(&party).await }
@@ -78,7 +94,7 @@ async fn read<E: Env>(party: &Party<E>) -> Report {
         }
         torn += u64::from(many.iter().any(|value| *value != many[0]));
         if one == END * PATTERN {
-            return Ok(vec![seen, torn]);
+            return Ok(vec![seen, torn, u64::from(party.env.is_serial())]);
         }
         let is_changed = std::mem::replace(&mut last, one) != one;
         party.see(&mut seen, is_changed).await?;

@@ -171,7 +171,7 @@ impl<E: Env> LaneInner<E> {
         let (layout, is_inlined) = match &self.info(entry.table).primary {
             Primary::Hash(hash) => (hash.layout, hash.rows),
             Primary::Tree(_) => {
-                write_private(batch, entry.row, entry.fresh, E::COHERENT);
+                write_private(batch, entry.row, entry.fresh, self.env.is_coherent());
                 return;
             }
         };
@@ -180,7 +180,7 @@ impl<E: Env> LaneInner<E> {
             batch.install_row(slot, entry.fresh, KEY, Cover::AllButLink);
             self.accesses[access as usize].row = slot;
         } else {
-            write_private(batch, entry.row, entry.fresh, E::COHERENT);
+            write_private(batch, entry.row, entry.fresh, self.env.is_coherent());
             let key = Span { at: entry.fresh.at + KEY, words: layout.key_words };
             let key = Key::from_words(batch.words(key));
             write_pointer(batch, slot, entry.row, &key);

@@ -62,7 +62,7 @@ impl<E: Env> LaneInner<E> {
         version: VersionWord,
     ) -> Result<OutOfLine, Abort> {
         let unplaced = OutOfLine { ptr: 0, bytes, version };
-        let words = value_layout::<E>(unplaced).piece_words();
+        let words = value_layout(&self.env, unplaced).piece_words();
         let server = self.shared.server_position(self.env.node_of(self.home_of(access).region()));
         let table = self.tables[access.table as usize].as_mut().expect("the table is open");
         let allocated = table.values[server].allocate(&self.env, &self.shared.pieces, words).await;
@@ -95,7 +95,7 @@ impl<E: Env> LaneInner<E> {
     #[cold]
     pub(super) fn install_values(&mut self, batch: &mut Batch) {
         for &PlacedValue { number, stored, .. } in &self.placed {
-            let span = batch.reserve(value_layout::<E>(stored).words());
+            let span = batch.reserve(value_layout(&self.env, stored).words());
             let data = self.stage.words(number);
             let image = batch.words_mut(span);
             image[0] = 0;
@@ -136,7 +136,7 @@ impl<E: Env> LaneInner<E> {
         let Some(piece) = value.stored() else { return };
         let server = self.shared.server_position(self.env.node_of(piece.region()));
         if let Some(table) = self.tables[table as usize].as_mut() {
-            let words = value_layout::<E>(value).piece_words();
+            let words = value_layout(&self.env, value).piece_words();
             table.values[server].free(&self.shared.pieces, piece, words);
         }
     }

@@ -5,7 +5,7 @@ use crate::support::cluster::Cluster;
 use crate::support::{GROUP, STORAGES, VALUE, group_key, index, key, table};
 use fabric::{Env, LocalEnv, run_now};
 use layout::{IndexDesign, IndexKind, Storage};
-use sim::{Endpoint, SimConfig};
+use sim::{Carrier, Endpoint, SimConfig};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -240,16 +240,18 @@ async fn session<E: Env>(database: Database<E>, seed: u64, transactions: u64) {
 }
 
 /// Two changes from two compute servers in one world, transactions from two more.
-fn in_a_world<const COHERENT: bool>(
+fn in_a_world(
+    carrier: Carrier,
     seed: u64,
     before: &Shape,
     changes: [Change; 2],
 ) -> [Result<(), &'static str>; 2] {
     let config = SimConfig::hostile(seed).named(format!("{changes:?} after {before:?}"));
+    let config = config.carried_by(carrier);
     let oracle = if seed % 4 == 3 { Oracle::Frozen } else { Oracle::DoubleCollect };
     let settings =
         DatabaseConfig { transaction_time_max_ns: 1_000_000_000, oracle, ..Default::default() };
-    let cluster = Cluster::<COHERENT>::new(config, 1 + (seed % 2) as u16, settings);
+    let cluster = Cluster::new(config, 1 + (seed % 2) as u16, settings);
     let storage = STORAGES[seed as usize % 3];
     let system = cluster.admin(unowned_bytes(&cluster.database));
     cluster.admin(prepare(&cluster.database, before, storage));
@@ -259,7 +261,7 @@ fn in_a_world<const COHERENT: bool>(
         [offset_ns.saturating_sub(OFFSET_MAX_NS), OFFSET_MAX_NS.saturating_sub(offset_ns)];
     for (number, change) in changes.into_iter().enumerate() {
         let (database, told) = (cluster.compute(number as u16), told.clone());
-        let env: Endpoint<COHERENT> = database.env().clone();
+        let env: Endpoint = database.env().clone();
         cluster.world.spawn_on(&env, async move {
             database.env().sleep_ns(waits_ns[number]).await;
             let answer = change.run(&database, storage).await;
@@ -292,10 +294,8 @@ fn changes_side_by_side_say_what_they_did() {
     for (before, changes) in pairs() {
         let mut answers = BTreeSet::new();
         for seed in 0..SEEDS {
-            answers.insert(match seed % 2 {
-                0 => in_a_world::<false>(seed, &before, changes),
-                _ => in_a_world::<true>(seed, &before, changes),
-            });
+            let carrier = [Carrier::Card, Carrier::Caller][seed as usize % 2];
+            answers.insert(in_a_world(carrier, seed, &before, changes));
         }
         eprintln!("{changes:?}: {answers:?}");
     }
@@ -348,7 +348,7 @@ fn creations_side_by_side_keep_to_the_number_of_tables() {
     const SIDE_BY_SIDE: usize = 3;
     let config = SimConfig::hostile(1).named("creations at the limit".to_owned());
     // Many servers, for the memory of so many tables.
-    let cluster = Cluster::<false>::new(config, 16, DatabaseConfig::default());
+    let cluster = Cluster::new(config, 16, DatabaseConfig::default());
     let named = |name: &str| table(name, Storage::Tree, Vec::new());
     for number in 0..TABLES_MAX - 1 {
         let created = cluster.database.create_table(named(&format!("t{number}")));

@@ -10,7 +10,7 @@ use crate::support::history::Cell;
 use crate::support::key;
 use crate::support::twins::{Changes, GROUPS, Rows, Twins, expected};
 use fabric::Env;
-use sim::{Endpoint, SimConfig};
+use sim::{Carrier, Endpoint, SimConfig};
 use std::cell::RefCell;
 use std::rc::Rc;
 use txn::{
@@ -160,15 +160,16 @@ async fn session<E: Env>(database: Database<E>, twins: Twins, seed: u64, history
     }
 }
 
-fn run<const COHERENT: bool>(seed: u64, oracle: Oracle) -> u64 {
+fn run(carrier: Carrier, seed: u64, oracle: Oracle) -> u64 {
     let config = SimConfig::hostile(seed).named(format!("contents, {oracle:?}"));
+    let config = config.carried_by(carrier);
     let transaction_time_max_ns = 100_000 << (seed % 8);
     let database = DatabaseConfig { oracle, transaction_time_max_ns, ..Default::default() };
-    let cluster = Cluster::<COHERENT>::new(config, 1 + (seed % 2) as u16, database);
+    let cluster = Cluster::new(config, 1 + (seed % 2) as u16, database);
     let twins = Twins::create(&cluster);
     let history = Shared::default();
     for number in 0..SESSIONS {
-        let database: Database<Endpoint<COHERENT>> = cluster.compute(number as u16);
+        let database: Database<Endpoint> = cluster.compute(number as u16);
         let env = database.env().clone();
         let seed = seed * 100 + number;
         cluster.world.spawn_on(&env, session(database, twins, seed, history.clone()));
@@ -209,24 +210,29 @@ fn judge(sight: &Sight, model: &Rows, identity: &str) {
     }
 }
 
-fn run_all<const COHERENT: bool>(oracle: Oracle) {
+fn run_all(carrier: Carrier, oracle: Oracle) {
     let offset: u64 =
         std::env::var("PROTOCOL_SEED").map_or(0, |seed| seed.parse().expect("a number"));
-    let aborts: u64 = (offset..offset + SEEDS).map(|seed| run::<COHERENT>(seed, oracle)).sum();
+    let aborts: u64 = (offset..offset + SEEDS).map(|seed| run(carrier, seed, oracle)).sum();
     assert!(aborts > 0, "the transactions never met");
 }
 
 #[test]
 fn tables_hold_what_a_map_holds() {
-    run_all::<false>(Oracle::DoubleCollect);
+    run_all(Carrier::Card, Oracle::DoubleCollect);
 }
 
 #[test]
 fn tables_hold_what_a_map_holds_where_memory_is_coherent() {
-    run_all::<true>(Oracle::DoubleCollect);
+    run_all(Carrier::Caller, Oracle::DoubleCollect);
+}
+
+#[test]
+fn tables_hold_what_a_map_holds_where_servers_carry_out_verbs() {
+    run_all(Carrier::Server, Oracle::DoubleCollect);
 }
 
 #[test]
 fn tables_hold_what_a_map_holds_under_frozen_vectors() {
-    run_all::<false>(Oracle::Frozen);
+    run_all(Carrier::Card, Oracle::Frozen);
 }

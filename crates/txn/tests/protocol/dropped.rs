@@ -7,7 +7,7 @@ use crate::support::twins::{Changes, Rows, Twins};
 use crate::support::{index, table};
 use fabric::Env;
 use layout::{IndexKind, Storage};
-use sim::{Endpoint, SimConfig};
+use sim::{Carrier, Endpoint, SimConfig};
 use std::future::Future;
 use std::pin::pin;
 use std::task::Poll;
@@ -64,16 +64,16 @@ fn after(changes: &Changes, rows: &Changes) -> Rows {
     all.into_iter().filter_map(|(id, cell)| Some((id, cell?))).collect()
 }
 
-struct Scene<const COHERENT: bool> {
-    cluster: Cluster<COHERENT>,
+struct Scene {
+    cluster: Cluster,
     twins: Twins,
     /// Of the compute server whose futures are dropped.
-    database: Database<Endpoint<COHERENT>>,
+    database: Database<Endpoint>,
 }
 
-impl<const COHERENT: bool> Scene<COHERENT> {
-    fn open(seed: u64, name: &str, oracle: Oracle) -> Self {
-        let config = SimConfig::hostile(seed).named(name);
+impl Scene {
+    fn open(carrier: Carrier, seed: u64, name: &str, oracle: Oracle) -> Self {
+        let config = SimConfig::hostile(seed).named(name).carried_by(carrier);
         let transaction_time_max_ns = TRANSACTION_TIME_MAX_NS;
         let database =
             DatabaseConfig { oracle, transaction_time_max_ns, lanes: 6, ..Default::default() };
@@ -87,7 +87,7 @@ impl<const COHERENT: bool> Scene<COHERENT> {
         scene
     }
 
-    fn lane(&self) -> Lane<Endpoint<COHERENT>> {
+    fn lane(&self) -> Lane<Endpoint> {
         let lane = self.cluster.world.block_on(self.database.env(), self.database.lane());
         lane.unwrap_or_else(|error| panic!("{}: {error}", self.cluster.world.identity()))
     }
@@ -96,7 +96,7 @@ impl<const COHERENT: bool> Scene<COHERENT> {
         self.cluster.world.block_on(self.database.env(), future)
     }
 
-    fn commit(&self, lane: &mut Lane<Endpoint<COHERENT>>, changes: &Changes) {
+    fn commit(&self, lane: &mut Lane<Endpoint>, changes: &Changes) {
         let identity = self.cluster.world.identity();
         self.run(async {
             for _ in 0..100 {
@@ -110,7 +110,7 @@ impl<const COHERENT: bool> Scene<COHERENT> {
         });
     }
 
-    fn read_all(&self, lane: &mut Lane<Endpoint<COHERENT>>) -> Rows {
+    fn read_all(&self, lane: &mut Lane<Endpoint>) -> Rows {
         let read = self.run(async {
             for _ in 0..100 {
                 match self.twins.read_all(lane, ID_END).await {
@@ -124,7 +124,7 @@ impl<const COHERENT: bool> Scene<COHERENT> {
     }
 
     /// After the future was dropped: what goes on alone ends, everything works, nothing is in the way.
-    fn aftermath(&self, lane: Option<&mut Lane<Endpoint<COHERENT>>>, allowed: &[Rows]) {
+    fn aftermath(&self, lane: Option<&mut Lane<Endpoint>>, allowed: &[Rows]) {
         self.cluster.world.run_for(REST_NS);
         let identity = self.cluster.world.identity();
         let mut other = self.lane();
@@ -164,11 +164,11 @@ fn at_every_await(mut drop_at: impl FnMut(u64, u32) -> bool) {
     }
 }
 
-fn transactions<const COHERENT: bool>(oracle: Oracle) {
+fn transactions(carrier: Carrier, oracle: Oracle) {
     let (mut whole, mut none) = (0, 0);
     at_every_await(|seed, polls| {
         let name = format!("transaction dropped at poll {polls}, {oracle:?}");
-        let scene = Scene::<COHERENT>::open(seed, &name, oracle);
+        let scene = Scene::open(carrier, seed, &name, oracle);
         let mut lane = scene.lane();
         let changes = changes();
         let isolation = [Isolation::Snapshot, Isolation::Serializable][polls as usize % 2];
@@ -199,24 +199,24 @@ fn transactions<const COHERENT: bool>(oracle: Oracle) {
 
 #[test]
 fn transactions_are_dropped() {
-    transactions::<false>(Oracle::DoubleCollect);
+    transactions(Carrier::Card, Oracle::DoubleCollect);
 }
 
 #[test]
 fn transactions_are_dropped_where_memory_is_coherent() {
-    transactions::<true>(Oracle::DoubleCollect);
+    transactions(Carrier::Caller, Oracle::DoubleCollect);
 }
 
 #[test]
 fn transactions_are_dropped_under_frozen_vectors() {
-    transactions::<false>(Oracle::Frozen);
+    transactions(Carrier::Card, Oracle::Frozen);
 }
 
 #[test]
 fn reads_are_dropped() {
     at_every_await(|seed, polls| {
         let name = format!("reader dropped at poll {polls}");
-        let scene = Scene::<false>::open(seed, &name, Oracle::DoubleCollect);
+        let scene = Scene::open(Carrier::Card, seed, &name, Oracle::DoubleCollect);
         let mut lane = scene.lane();
         let read = scene.run(drop_after(polls, scene.twins.read_all(&mut lane, ID_END)));
         let rows = after(&Changes::new(), &first_rows());
@@ -233,7 +233,7 @@ fn reads_are_dropped() {
 fn lanes_are_dropped_while_they_are_made() {
     at_every_await(|seed, polls| {
         let name = format!("lane dropped at poll {polls}");
-        let scene = Scene::<false>::open(seed, &name, Oracle::DoubleCollect);
+        let scene = Scene::open(Carrier::Card, seed, &name, Oracle::DoubleCollect);
         let home = scene.lane();
         let mut is_over = false;
         // Far more than there are slots and lanes: what was made for nobody must come home.
@@ -256,7 +256,7 @@ fn collections_are_dropped() {
     let mut is_over = false;
     at_every_await(|seed, polls| {
         let name = format!("collection dropped at poll {polls}");
-        let scene = Scene::<false>::open(seed, &name, Oracle::DoubleCollect);
+        let scene = Scene::open(Carrier::Card, seed, &name, Oracle::DoubleCollect);
         let mut lane = scene.lane();
         scene.commit(&mut lane, &changes());
         let collected = scene.run(drop_after(polls, lane.collect_garbage()));
@@ -274,13 +274,13 @@ fn collections_are_dropped() {
 /// A change of the catalog goes on to its end, whoever waits for it. `prepare` comes before and is not dropped.
 fn catalog_change<P: Future<Output = ()>, F: Future<Output = bool>>(
     name: &str,
-    prepare: impl Fn(Database<Endpoint<false>>) -> P,
-    change: impl Fn(Database<Endpoint<false>>) -> F,
-    is_done: impl Fn(&Database<Endpoint<false>>) -> bool,
+    prepare: impl Fn(Database<Endpoint>) -> P,
+    change: impl Fn(Database<Endpoint>) -> F,
+    is_done: impl Fn(&Database<Endpoint>) -> bool,
 ) {
     at_every_await(|seed, polls| {
         let name = format!("{name} dropped at poll {polls}");
-        let scene = Scene::<false>::open(seed, &name, Oracle::DoubleCollect);
+        let scene = Scene::open(Carrier::Card, seed, &name, Oracle::DoubleCollect);
         // Memory of what the catalog does not have counts as the system's.
         let system_bytes = || {
             let usage = scene.run(scene.database.memory_usage()).expect("the servers answer");
@@ -302,7 +302,7 @@ fn catalog_change<P: Future<Output = ()>, F: Future<Output = bool>>(
     });
 }
 
-async fn nothing(_: Database<Endpoint<false>>) {}
+async fn nothing(_: Database<Endpoint>) {}
 
 #[test]
 fn creations_of_tables_are_dropped() {
@@ -317,7 +317,7 @@ fn creations_of_tables_are_dropped() {
 
 #[test]
 fn drops_of_tables_are_dropped() {
-    let create = |database: Database<Endpoint<false>>| async move {
+    let create = |database: Database<Endpoint>| async move {
         let spec = table("old", Storage::HashOutside, vec![index(IndexKind::Tree, false)]);
         let old = database.create_table(spec).await.expect("there is room");
         let mut lane = database.lane().await.expect("there are slots");
@@ -350,7 +350,7 @@ fn creations_of_indexes_are_dropped() {
 
 #[test]
 fn drops_of_indexes_are_dropped() {
-    let create = |database: Database<Endpoint<false>>| async move {
+    let create = |database: Database<Endpoint>| async move {
         database.create_index("tree", more()).await.expect("there is room");
     };
     let drop =

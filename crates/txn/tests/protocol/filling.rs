@@ -6,7 +6,7 @@ use crate::support::cluster::Cluster;
 use crate::support::{STORAGES, index, table};
 use fabric::Env;
 use layout::{IndexDesign, IndexKind, Storage};
-use sim::SimConfig;
+use sim::{Carrier, SimConfig};
 use std::cell::Cell;
 use std::rc::Rc;
 use txn::DatabaseConfig;
@@ -19,10 +19,10 @@ const GROUPS: i64 = 100;
 const TIME_MAX_NS: u64 = 2_000_000;
 
 /// An index over a table that is read for longer than a transaction may run, while others change its rows.
-fn fill<const COHERENT: bool>(seed: u64, storage: Storage, kind: IndexKind) {
+fn fill(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind) {
     let config = SimConfig::hostile(seed).named(format!("{kind:?} index over a large {storage:?}"));
     let settings = DatabaseConfig { transaction_time_max_ns: TIME_MAX_NS, ..Default::default() };
-    let cluster = Cluster::<COHERENT>::new(config, 2, settings);
+    let cluster = Cluster::new(config.carried_by(carrier), 2, settings);
     let identity = cluster.world.identity();
     let created = cluster.admin(cluster.database.create_table(table("t", storage, Vec::new())));
     let table = created.expect("nobody else is there");
@@ -70,7 +70,7 @@ fn fill<const COHERENT: bool>(seed: u64, storage: Storage, kind: IndexKind) {
 #[test]
 fn an_index_is_filled_for_longer_than_a_transaction_may_run() {
     for (seed, storage) in (0..).zip(STORAGES) {
-        fill::<false>(seed, storage, IndexKind::Hash);
-        fill::<true>(seed, storage, IndexKind::Tree);
+        fill(Carrier::Card, seed, storage, IndexKind::Hash);
+        fill(Carrier::Caller, seed, storage, IndexKind::Tree);
     }
 }

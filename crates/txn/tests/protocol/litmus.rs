@@ -8,7 +8,7 @@ use crate::support::network::Network;
 use crate::support::program::{KEY_MAX, Program, Step};
 use crate::support::{STORAGES, index, table};
 use layout::{IndexKind, Storage};
-use sim::SimConfig;
+use sim::{Carrier, SimConfig};
 use txn::{DatabaseConfig, Isolation, Outcome, TableSpec};
 
 /// Seeds per storage, isolation and kind of memory.
@@ -35,16 +35,17 @@ impl Litmus {
         Self { name, setup, sessions, retries: 0, index: None }
     }
 
-    fn run<const COHERENT: bool>(
+    fn run(
         &self,
+        carrier: Carrier,
         seed: u64,
         storage: Storage,
         isolation: Isolation,
     ) -> Vec<Execution> {
-        let name = format!("{}, {storage:?}, {isolation:?}, coherent {COHERENT}", self.name);
-        let config = SimConfig::hostile(seed).named(name);
+        let name = format!("{}, {storage:?}, {isolation:?}, verbs by {carrier:?}", self.name);
+        let config = SimConfig::hostile(seed).named(name).carried_by(carrier);
         let servers = 1 + (seed % 2) as u16;
-        let cluster = Cluster::<COHERENT>::new(config, servers, DatabaseConfig::default());
+        let cluster = Cluster::new(config, servers, DatabaseConfig::default());
         let tables = cluster.create(self.table("t", storage));
         let (setup, sessions) = (self.setup(), self.programs(isolation, 1));
         let history = cluster.run(tables, &setup, &sessions);
@@ -111,7 +112,9 @@ impl Litmus {
                     break;
                 }
                 let tables = network.create(self.table(&format!("t{run}"), storage));
-                let history = network.run(tables, &self.setup(), &programs);
+                // On one thread they meet; with two, others may come in between anywhere.
+                let is_of_two = run % 2 == 1;
+                let history = network.run(tables, &self.setup(), &programs, is_of_two);
                 let name = self.name;
                 let identity = format!("{name} over TCP, {storage:?}, {isolation:?}, run {run}");
                 self.judge(&history, isolation, &identity);
@@ -127,8 +130,10 @@ impl Litmus {
         let mut count = 0;
         for storage in STORAGES {
             for seed in 0..SEEDS {
-                count += usize::from(happened(&self.run::<false>(seed, storage, isolation)));
-                count += usize::from(happened(&self.run::<true>(seed, storage, isolation)));
+                for carrier in [Carrier::Card, Carrier::Caller, Carrier::Server] {
+                    let history = self.run(carrier, seed, storage, isolation);
+                    count += usize::from(happened(&history));
+                }
             }
         }
         count

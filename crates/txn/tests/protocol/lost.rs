@@ -5,7 +5,7 @@ use crate::support::cluster::Cluster;
 use crate::support::{GROUP, STORAGES, VALUE, group_key, index, key, table};
 use fabric::Env;
 use layout::{IndexKind, Key, NodeId, RegionId};
-use sim::{Endpoint, Memory, SimConfig};
+use sim::{Carrier, Endpoint, Memory, SimConfig};
 use txn::server::services;
 use txn::{
     Abort, CatalogError, Damage, Database, IndexId, Isolation, Lane, Outcome, Scan, ScanSource,
@@ -103,10 +103,10 @@ async fn use_table<E: Env>(
 }
 
 /// Whoever comes new to the database, and whoever knows it already, use all tables.
-fn run<const COHERENT: bool>(seed: u64, storage: layout::Storage, kind: IndexKind) -> Told {
+fn run(carrier: Carrier, seed: u64, storage: layout::Storage, kind: IndexKind) -> Told {
     let name = format!("memory is lost, {storage:?} {kind:?}");
-    let cluster =
-        Cluster::<COHERENT>::new(SimConfig::hostile(seed).named(name), 2, Default::default());
+    let config = SimConfig::hostile(seed).named(name).carried_by(carrier);
+    let cluster = Cluster::new(config, 2, Default::default());
     let places: Vec<Place> = (0..TABLES)
         .map(|number| {
             let spec = table(&format!("t{number}"), storage, vec![index(kind, false)]);
@@ -115,7 +115,7 @@ fn run<const COHERENT: bool>(seed: u64, storage: layout::Storage, kind: IndexKin
         })
         .collect();
     let old = cluster.compute(1);
-    let use_all = async |database: &Database<Endpoint<COHERENT>>, told: &mut Told| {
+    let use_all = async |database: &Database<Endpoint>, told: &mut Told| {
         if let Err(error) = database.refresh().await {
             told.note::<()>(Err(error.into()));
         }
@@ -155,7 +155,8 @@ fn lost_memory_is_told_and_nobody_panics() {
         for kind in [IndexKind::Hash, IndexKind::Tree] {
             let mut damage = Vec::new();
             for seed in 0..SEEDS {
-                for told in [run::<false>(seed, storage, kind), run::<true>(seed, storage, kind)] {
+                for carrier in [Carrier::Card, Carrier::Caller] {
+                    let told = run(carrier, seed, storage, kind);
                     assert_eq!(told.unexpected, [], "seed {seed}, {storage:?} with {kind:?}");
                     damage.extend(told.damage);
                 }

@@ -11,7 +11,7 @@ use crate::support::program::{KEY_MAX, Program, Step, Tables};
 use crate::support::{VALUE, index, key, table};
 use fabric::Env;
 use layout::{IndexKind, Storage};
-use sim::SimConfig;
+use sim::{Carrier, SimConfig};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -46,8 +46,8 @@ pub fn is_caught(mutants: &[&'static str], seeds: u64, scenario: Scenario<'_>) {
 }
 
 /// Everything that is wrong after the sessions ran.
-pub fn judge<const COHERENT: bool>(
-    cluster: &Cluster<COHERENT>,
+pub fn judge(
+    cluster: &Cluster,
     tables: Tables,
     setup: &Program,
     sessions: &[Vec<Program>],
@@ -68,11 +68,11 @@ pub fn judge<const COHERENT: bool>(
 }
 
 /// Random transactions.
-fn random<const COHERENT: bool>(mix: Mix) -> impl Fn(SimConfig, &str) -> (Vec<String>, u64) {
+fn random(carrier: Carrier, mix: Mix) -> impl Fn(SimConfig, &str) -> (Vec<String>, u64) {
     move |config, mutant| {
         let mut dice = Dice(config.seed ^ 0xd1ce);
         let servers = 1 + (config.seed % 2) as u16;
-        let (cluster, tables) = mix.open::<COHERENT>(config, servers, &mut dice);
+        let (cluster, tables) = mix.open(config.carried_by(carrier), servers, &mut dice);
         let sessions = programs(&mut dice, &mix);
         let wrong = judge(&cluster, tables, &mix.setup(), &sessions, false);
         (wrong, cluster.world.mutant_asked(mutant))
@@ -80,7 +80,8 @@ fn random<const COHERENT: bool>(mix: Mix) -> impl Fn(SimConfig, &str) -> (Vec<St
 }
 
 /// Given transactions, each in a session of its own.
-pub fn fixed<const COHERENT: bool>(
+pub fn fixed(
+    carrier: Carrier,
     storage: Storage,
     isolation: Isolation,
     unique: Option<IndexKind>,
@@ -88,7 +89,8 @@ pub fn fixed<const COHERENT: bool>(
     sessions: Vec<Vec<Step>>,
 ) -> impl Fn(SimConfig, &str) -> (Vec<String>, u64) {
     move |config, mutant| {
-        let cluster = Cluster::<COHERENT>::new(config, 1, DatabaseConfig::default());
+        let config = config.carried_by(carrier);
+        let cluster = Cluster::new(config, 1, DatabaseConfig::default());
         let indexes = unique.map(|kind| index(kind, true)).into_iter().collect();
         let tables = cluster.create(table("t", storage, indexes));
         let mut lane = cluster.lane();
@@ -127,7 +129,8 @@ fn validating_before_locking() {
     let steps = |id| vec![Step::ReadMany(vec![0, 1]), Step::Put(id)];
     let skew = vec![steps(0), steps(1)];
     let setup = vec![vec![Step::Put(0), Step::Put(1)]];
-    let scenario = fixed::<false>(Storage::HashInlined, Isolation::Serializable, None, setup, skew);
+    let scenario =
+        fixed(Carrier::Card, Storage::HashInlined, Isolation::Serializable, None, setup, skew);
     is_caught(&["commit::validate_before_locks"], 300, &scenario);
 }
 
@@ -136,70 +139,89 @@ fn inserting_without_the_insert_word() {
     let insert = || vec![Step::Insert(5, 0)];
     let setup = vec![vec![Step::Put(0)]];
     let sessions = vec![insert(), insert(), insert()];
-    let scenario = fixed::<false>(Storage::HashOutside, Isolation::Snapshot, None, setup, sessions);
+    let scenario =
+        fixed(Carrier::Card, Storage::HashOutside, Isolation::Snapshot, None, setup, sessions);
     is_caught(&["commit::skip_insert_word"], 300, &scenario);
 }
 
 #[test]
 fn reading_an_old_version_without_its_successor() {
     let mix = Mix { storage: Storage::HashInlined, keys: 2, transactions: 12, ..SNAPSHOT };
-    is_caught(&["read::successor_unchecked"], 300, &random::<false>(mix));
+    is_caught(&["read::successor_unchecked"], 300, &random(Carrier::Card, mix));
 }
 
 #[test]
 fn collecting_without_saying_so() {
     let mix = Mix { storage: Storage::HashInlined, keys: 3, ..TIGHT };
-    is_caught(&["collect::skip_collected_word"], 600, &random::<false>(mix));
+    is_caught(&["collect::skip_collected_word"], 600, &random(Carrier::Card, mix));
 }
 
 #[test]
 fn ignoring_what_was_collected() {
     let mix = Mix { storage: Storage::Tree, keys: 3, ..TIGHT };
-    is_caught(&["read::skip_collected"], 600, &random::<false>(mix));
+    is_caught(&["read::skip_collected"], 600, &random(Carrier::Card, mix));
 }
 
 #[test]
 fn a_horizon_that_ignores_active_lanes() {
     let mix = Mix { storage: Storage::HashOutside, keys: 3, ..TIGHT };
     let mutants = ["collect::ignore_lanes", "collect::skip_collected_word"];
-    is_caught(&mutants, 300, &random::<true>(mix));
+    is_caught(&mutants, 300, &random(Carrier::Caller, mix));
 }
 
 #[test]
 fn publishing_before_installing() {
     let mix = Mix { storage: Storage::HashInlined, ..SNAPSHOT };
-    is_caught(&["commit::publish_before_install"], 300, &random::<false>(mix));
+    is_caught(&["commit::publish_before_install"], 300, &random(Carrier::Card, mix));
 }
 
 #[test]
 fn collecting_the_vector_once() {
     let mix =
         Mix { storage: Storage::HashInlined, sessions: 6, transactions: 8, keys: 8, ..SNAPSHOT };
-    is_caught(&["oracle::single_collect"], 4000, &random::<false>(mix));
+    is_caught(&["oracle::single_collect"], 4000, &random(Carrier::Card, mix));
+}
+
+/// Where servers carry out verbs there is no second read of the vector that could notice.
+#[test]
+fn trusting_one_read_of_the_vector() {
+    let mix =
+        Mix { storage: Storage::HashInlined, sessions: 6, transactions: 8, keys: 8, ..SNAPSHOT };
+    let scenario = random(Carrier::Server, mix);
+    let is_wrong = |seed, one_moment| {
+        let mut config = SimConfig::hostile(seed).named("one read of the vector");
+        config.broken.one_moment = one_moment;
+        !scenario(config, "").0.is_empty()
+    };
+    let caught = (0..4000).find(|&seed| {
+        assert!(!is_wrong(seed, false), "seed {seed}, with verbs of one moment");
+        is_wrong(seed, true)
+    });
+    assert!(caught.is_some(), "nobody notices vectors that are stretched over time");
 }
 
 #[test]
 fn overwriting_what_the_snapshot_does_not_cover() {
     let mix = Mix { storage: Storage::HashInlined, keys: 2, ..SNAPSHOT };
-    is_caught(&["commit::skip_snapshot_check"], 600, &random::<false>(mix));
+    is_caught(&["commit::skip_snapshot_check"], 600, &random(Carrier::Card, mix));
 }
 
 #[test]
 fn trusting_a_chain_read_before_the_lock() {
     let mix = Mix { storage: Storage::HashInlined, keys: 3, ..TIGHT };
-    is_caught(&["commit::chain_before_lock"], 4000, &random::<false>(mix));
+    is_caught(&["commit::chain_before_lock"], 4000, &random(Carrier::Card, mix));
 }
 
 #[test]
 fn writing_the_payload_before_the_old_version() {
     let mix = Mix { storage: Storage::HashInlined, keys: 2, transactions: 12, ..SNAPSHOT };
-    is_caught(&["commit::payload_before_old_version"], 600, &random::<false>(mix));
+    is_caught(&["commit::payload_before_old_version"], 600, &random(Carrier::Card, mix));
 }
 
 #[test]
 fn leaving_a_moved_row_unlocked() {
     let mix = Mix { storage: Storage::HashInlined, keys: KEY_MAX + 1, ..TIGHT };
-    is_caught(&["hash::moved_row_unlocked"], 600, &random::<false>(mix));
+    is_caught(&["hash::moved_row_unlocked"], 600, &random(Carrier::Card, mix));
 }
 
 #[test]
@@ -207,7 +229,8 @@ fn giving_a_standing_unique_key_without_its_lock() {
     let setup = vec![vec![Step::PutInto(0, 7), Step::PutInto(1, 101)], vec![Step::PutInto(0, 100)]];
     let sessions =
         vec![vec![Step::PutInto(0, 7)], vec![Step::Insert(5, 7)], vec![Step::PutInto(1, 7)]];
-    let scenario = fixed::<false>(
+    let scenario = fixed(
+        Carrier::Card,
         Storage::HashInlined,
         Isolation::Snapshot,
         Some(IndexKind::Tree),
@@ -222,7 +245,7 @@ fn locking_a_leaf_without_its_rewrite_counter() {
     // Many insert into one leaf, so that some read it while its insert word changes.
     let setup = vec![vec![Step::Put(0)]];
     let sessions = (1..=8).map(|id| vec![Step::Insert(id, 0)]).collect();
-    let scenario = fixed::<false>(Storage::Tree, Isolation::Snapshot, None, setup, sessions);
+    let scenario = fixed(Carrier::Card, Storage::Tree, Isolation::Snapshot, None, setup, sessions);
     // A read takes long enough for its words to come from before and after a commit.
     let slowly = |config, mutant: &str| scenario(SimConfig { word_ns: 1500, ..config }, mutant);
     is_caught(&["commit::skip_leaf_version"], 6000, &slowly);
@@ -233,15 +256,21 @@ fn validating_a_bucket_by_a_lock_over_something_else() {
     let steps = |read, insert| vec![Step::Read(read), Step::Pause(5000), Step::Insert(insert, 0)];
     let setup = vec![vec![Step::Put(0)]];
     let sessions = vec![steps(5, 6), steps(6, 5), steps(7, 5)];
-    let scenario =
-        fixed::<true>(Storage::HashInlined, Isolation::Serializable, None, setup, sessions);
+    let scenario = fixed(
+        Carrier::Caller,
+        Storage::HashInlined,
+        Isolation::Serializable,
+        None,
+        setup,
+        sessions,
+    );
     is_caught(&["commit::trust_own_bucket_lock"], 1000, &scenario);
 }
 
 #[test]
 fn taking_a_value_without_its_version() {
     let mix = Mix { storage: Storage::HashInlined, keys: 3, has_notes: true, ..TIGHT };
-    is_caught(&["value::skip_version"], 1000, &random::<false>(mix));
+    is_caught(&["value::skip_version"], 1000, &random(Carrier::Card, mix));
 }
 
 /// Writes the same value into some rows; whether all of that is known to be done.
@@ -277,7 +306,7 @@ async fn pair<E: Env>(lane: &mut Lane<E>, tables: Tables) -> Option<[Option<i64>
 fn writing_under_loss(config: SimConfig, mutant: &str) -> (Vec<String>, u64) {
     let config = SimConfig { lost_batch_one_in: 60, ..config };
     let prepare = || {
-        let cluster = Cluster::<false>::new(config, 1, DatabaseConfig::default());
+        let cluster = Cluster::new(config, 1, DatabaseConfig::default());
         let tables = cluster.create(table("t", Storage::HashInlined, Vec::new()));
         let mut lane = cluster.lane();
         let is_filled = cluster.admin(write_all(&mut lane, tables, &[0, 1, 2], 0));
@@ -332,7 +361,8 @@ fn proving_two_absences_by_one_of_two_readings() {
         Step::Insert(5, 0),
     ];
     let sessions = vec![mixed, vec![Step::Insert(5, 0)], vec![Step::Insert(5, 0)]];
-    let scenario = fixed::<false>(Storage::HashInlined, Isolation::Snapshot, None, setup, sessions);
+    let scenario =
+        fixed(Carrier::Card, Storage::HashInlined, Isolation::Snapshot, None, setup, sessions);
     is_caught(&["write::mix_bucket_readings"], 2000, &scenario);
 }
 
@@ -345,5 +375,5 @@ fn removing_an_entry_that_an_old_snapshot_needs() {
         transactions: 20,
         ..TIGHT
     };
-    is_caught(&["collect::trust_newest_version"], 3000, &random::<false>(mix));
+    is_caught(&["collect::trust_newest_version"], 3000, &random(Carrier::Card, mix));
 }

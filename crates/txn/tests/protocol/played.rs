@@ -7,16 +7,16 @@ use crate::support::program::{Program, Step, Tables};
 use crate::support::{index, key, table};
 use fabric::Env;
 use layout::{IndexKind, Storage};
-use sim::{Endpoint, Interval, SimConfig};
+use sim::{Carrier, Endpoint, Interval, SimConfig};
 use txn::{Abort, DatabaseConfig, Isolation, Lane, Outcome, TxnError};
 
-type Player = Lane<Endpoint<false>>;
+type Player = Lane<Endpoint>;
 
 /// Rounds of collection that suffice to adopt a horizon and to collect by it.
 const COLLECTIONS: u32 = 4;
 
 /// Plays a transaction of one session, again until it commits.
-fn play(cluster: &Cluster<false>, lane: &mut Player, tables: Tables, steps: &[Step]) {
+fn play(cluster: &Cluster, lane: &mut Player, tables: Tables, steps: &[Step]) {
     let program = Program::new(1, Isolation::Snapshot, steps.to_vec());
     for _ in 0..1000 {
         match cluster.run_one(lane, tables, &program).outcome {
@@ -29,7 +29,7 @@ fn play(cluster: &Cluster<false>, lane: &mut Player, tables: Tables, steps: &[St
 }
 
 /// Has a lane collect all of its garbage that no snapshot but those older than E needs.
-fn collect(cluster: &Cluster<false>, lane: &mut Player, tables: Tables) {
+fn collect(cluster: &Cluster, lane: &mut Player, tables: Tables) {
     for _ in 0..COLLECTIONS {
         play(cluster, lane, tables, &[Step::Read(0)]);
         cluster.admin(cluster.admin.sleep_ns(1_000_000));
@@ -43,7 +43,7 @@ fn collect(cluster: &Cluster<false>, lane: &mut Player, tables: Tables) {
 fn looking_behind_a_split(config: SimConfig, mutant: &str) -> (Vec<String>, u64) {
     let lost = 1 + (config.seed % 8) as i32;
     let database = DatabaseConfig { transaction_time_max_ns: 1000, ..Default::default() };
-    let cluster = Cluster::<false>::new(config, 1, database);
+    let cluster = Cluster::new(config, 1, database);
     let mut spec = table("t", Storage::HashInlined, Vec::new());
     spec.design.size_hint = 1;
     spec.design.neighbourhood = 2;
@@ -78,7 +78,7 @@ fn splitting_without_what_was_collected() {
 fn collecting_a_tombstone_that_was_scanned_takes_its_own_entry() {
     for seed in 0..20 {
         let config = SimConfig::hostile(seed).named("scanned tombstone");
-        let cluster = Cluster::<false>::new(config, 1, DatabaseConfig::default());
+        let cluster = Cluster::new(config, 1, DatabaseConfig::default());
         let tables = cluster.create(table("t", Storage::Tree, Vec::new()));
         let mut lane = cluster.lane();
         play(&cluster, &mut lane, tables, &[Step::Put(0), Step::Put(5), Step::Put(7)]);
@@ -111,7 +111,7 @@ fn a_unique_key_is_given_once_though_its_leaf_is_split_in_between() {
         let sessions = vec![vec![Step::Insert(11, 15)], late];
         let (isolation, index) = (Isolation::Snapshot, Some(IndexKind::Tree));
         let setup = vec![fill.clone()];
-        let run = fixed::<false>(Storage::HashInlined, isolation, index, setup, sessions);
+        let run = fixed(Carrier::Card, Storage::HashInlined, isolation, index, setup, sessions);
         for seed in 0..300 {
             let (wrong, _) = run(SimConfig::hostile(seed).named("split unique key"), "none");
             assert_eq!(wrong, [""; 0], "row {other}, seed {seed}");
@@ -125,7 +125,7 @@ fn a_unique_key_is_given_once_though_its_leaf_is_split_in_between() {
 fn collecting_an_entry_late(config: SimConfig, mutant: &str) -> (Vec<String>, u64) {
     let kind = [IndexKind::Tree, IndexKind::Hash][(config.seed % 2) as usize];
     let storage = [Storage::Tree, Storage::HashOutside][(config.seed / 2 % 2) as usize];
-    let cluster = Cluster::<false>::new(config, 1, DatabaseConfig::default());
+    let cluster = Cluster::new(config, 1, DatabaseConfig::default());
     let tables = cluster.create(table("t", storage, vec![index(kind, false)]));
     let [mut late, mut other, mut third] = [(); 3].map(|()| cluster.lane());
     play(&cluster, &mut late, tables, &[Step::Insert(1, 7)]);
@@ -157,7 +157,7 @@ fn taking_an_entry_for_that_of_another_row() {
 fn taking_a_key_that_is_given_up(config: SimConfig, mutant: &str) -> (Vec<String>, u64) {
     let config =
         SimConfig { reach_delay_one_in: 8, reach_delay_ns: Interval::new(0, 200_000), ..config };
-    let cluster = Cluster::<false>::new(config, 1, DatabaseConfig::default());
+    let cluster = Cluster::new(config, 1, DatabaseConfig::default());
     let unique = vec![index(IndexKind::Hash, true)];
     let tables = cluster.create(table("t", Storage::HashInlined, unique));
     let program =
@@ -193,7 +193,8 @@ fn validating_a_leaf_by_its_insert_word_alone() {
     };
     let mut sessions: Vec<Vec<Step>> = ids.clone().map(reader).collect();
     sessions.push(vec![Step::ReadMany(ids.collect()), Step::Insert(10, 0)]);
-    let scenario = fixed::<false>(Storage::Tree, Isolation::Serializable, None, setup, sessions);
+    let scenario =
+        fixed(Carrier::Card, Storage::Tree, Isolation::Serializable, None, setup, sessions);
     // Writes are quick, and now and then a read is so slow that its words span a whole commit.
     let with_slow_reads = |config: SimConfig, mutant: &str| {
         let SimConfig { mutants, scenario: name, seed, .. } = config;

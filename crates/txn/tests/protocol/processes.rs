@@ -1,51 +1,43 @@
 //! Memory servers in a process of their own, whose memory this one shares: this program, started again.
 
+use crate::support::server::{SERVERS, admission, memory_server as memory_server_of};
 use fabric::shm::{ConnectConfig, ShmPort, connect};
-use fabric::{
-    Admission, Hello, LocalEnv, LocalWorld, Patience, Port, ServeCounters, ServerConfig, Sharing,
-    port, run_now,
-};
-use layout::{NodeId, RegionId};
-use std::io::{BufRead, BufReader, Write};
+use fabric::{Admission, Hello, LocalEnv, Patience, Port, ServeCounters, Sharing, port, run_now};
+use layout::NodeId;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use txn::server::services;
 use txn::{Database, DatabaseConfig};
 
-const SERVERS: u16 = 2;
-const SERVER_BYTES: u64 = 64 << 20;
 /// What a memory server says when it listens.
 const READY: &str = "[ready]";
 /// The environment variables in which a memory server finds the folder and its number.
 const FOLDER: &str = "NAMDB_TEST_FOLDER";
 const NUMBER: &str = "NAMDB_TEST_NUMBER";
 
-fn admission(node: NodeId) -> Admission {
-    Admission {
-        node,
-        cluster: 1,
-        server: 2,
-        key: 3,
-        region_bytes: SERVER_BYTES,
-        program: "tests".to_owned(),
-        epoch: 1.into(),
-    }
-}
-
-/// A memory server when this program was started again as one, until it is killed; nothing when it runs the tests.
+/// When this program was started again as a memory server, it is one, and ends with whoever started it. When it
+/// runs the tests, that is tested.
 #[test]
 fn memory_server() {
-    let (Ok(folder), Ok(number)) = (std::env::var(FOLDER), std::env::var(NUMBER)) else { return };
+    let (Ok(folder), Ok(number)) = (std::env::var(FOLDER), std::env::var(NUMBER)) else {
+        let (mut servers, database) = Processes::start();
+        run_now(database.check()).expect("they are there");
+        for child in &mut servers.children {
+            drop(child.stdin.take());
+            assert!(child.wait().expect("a child").success());
+        }
+        return;
+    };
     let node = NodeId(number.parse().expect("a number"));
-    let sharing = Sharing::File;
-    let config =
-        ServerConfig { node, server_count: SERVERS, bytes: SERVER_BYTES, sharing, seed: 1 };
-    let (world, _) = LocalWorld::memory_server(&config).expect("little memory");
-    for (id, service) in services(RegionId(node.0), SERVER_BYTES) {
-        world.register(node, id, service);
-    }
+    let world = memory_server_of(node, Sharing::File);
+    let end_with_owner = || {
+        // Whoever started it says nothing, and is gone when this ends.
+        let _ = std::io::stdin().read(&mut [0]);
+        std::process::exit(0);
+    };
+    std::thread::Builder::new().spawn(end_with_owner).expect("a thread");
     let port = ShmPort::new(Path::new(&folder), Arc::new(admission(node)), &world);
     let mut ports: [Box<dyn Port>; 1] = [Box::new(port.expect("a free place"))];
     println!("{READY}");
@@ -87,7 +79,8 @@ impl Processes {
         let mut command = Command::new(own);
         command.args(["--exact", "processes::memory_server", "--nocapture", "--test-threads=1"]);
         command.env(FOLDER, &self.folder).env(NUMBER, number.to_string());
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("it can be started again");
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("it can be started again");
         let output = child.stdout.take().expect("a pipe");
         self.children.push(child);
         let mut lines = BufReader::new(output).lines();

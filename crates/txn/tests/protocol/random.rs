@@ -5,7 +5,7 @@ use crate::support::history::{Execution, cycle, violations};
 use crate::support::program::{KEY_MAX, Program, Step, Tables};
 use crate::support::{STORAGES, index, table, table_with_notes};
 use layout::{IndexKind, Storage};
-use sim::SimConfig;
+use sim::{Carrier, SimConfig};
 use txn::{DatabaseConfig, Isolation, Oracle};
 
 /// What a run is made of, besides its seed.
@@ -67,17 +67,12 @@ pub fn programs(dice: &mut Dice, mix: &Mix) -> Vec<Vec<Program>> {
 
 impl Mix {
     /// A world with this mix's table in it.
-    pub fn open<const COHERENT: bool>(
-        &self,
-        config: SimConfig,
-        servers: u16,
-        dice: &mut Dice,
-    ) -> (Cluster<COHERENT>, Tables) {
+    pub fn open(&self, config: SimConfig, servers: u16, dice: &mut Dice) -> (Cluster, Tables) {
         let mut database = DatabaseConfig { oracle: self.oracle, ..DatabaseConfig::default() };
         if self.is_tight {
             database.transaction_time_max_ns = 2000 << dice.below(14);
         }
-        let cluster = Cluster::<COHERENT>::new(config, servers, database);
+        let cluster = Cluster::new(config, servers, database);
         let indexes = self.index.map(|kind| index(kind, false)).into_iter().collect();
         let make = if self.has_notes { table_with_notes } else { table };
         let mut spec = make("t", self.storage, indexes);
@@ -96,20 +91,17 @@ impl Mix {
     }
 }
 
-pub fn run<const COHERENT: bool>(
-    config: SimConfig,
-    mix: &Mix,
-) -> (Vec<Execution>, Cluster<COHERENT>) {
+pub fn run(config: SimConfig, mix: &Mix) -> (Vec<Execution>, Cluster) {
     let mut dice = Dice(config.seed ^ 0xd1ce);
     let servers = 1 + (config.seed % 2) as u16;
-    let (cluster, tables) = mix.open::<COHERENT>(config, servers, &mut dice);
+    let (cluster, tables) = mix.open(config, servers, &mut dice);
     let history = cluster.run(tables, &mix.setup(), &programs(&mut dice, mix));
     (history, cluster)
 }
 
-fn check<const COHERENT: bool>(seed: u64, mix: &Mix) {
-    let config = SimConfig::hostile(seed).named(format!("{mix:?}"));
-    let (history, cluster) = run::<COHERENT>(config, mix);
+fn check(carrier: Carrier, seed: u64, mix: &Mix) {
+    let config = SimConfig::hostile(seed).named(format!("{mix:?}")).carried_by(carrier);
+    let (history, cluster) = run(config, mix);
     let identity = cluster.world.identity();
     assert_eq!(violations(&history), Vec::<String>::new(), "{identity}");
     if mix.isolation == Isolation::Serializable {
@@ -127,10 +119,8 @@ fn check_all(base: Mix, seeds: std::ops::Range<u64>) {
         let storage = STORAGES[(seed % 3) as usize];
         let index = [None, Some(IndexKind::Hash), Some(IndexKind::Tree)][(seed / 3 % 3) as usize];
         let mix = Mix { storage, index, ..base };
-        match seed / 9 % 2 {
-            0 => check::<false>(seed, &mix),
-            _ => check::<true>(seed, &mix),
-        }
+        let carrier = [Carrier::Card, Carrier::Caller, Carrier::Server][(seed / 9 % 3) as usize];
+        check(carrier, seed, &mix);
     }
 }
 

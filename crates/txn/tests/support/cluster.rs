@@ -12,13 +12,13 @@ use txn::{Database, DatabaseConfig, Lane, TableSpec};
 const SERVER_WORDS: u64 = 1 << 20;
 
 /// A simulated world with a database in it. One endpoint sets up and checks; the others work.
-pub struct Cluster<const COHERENT: bool> {
-    pub world: World<COHERENT>,
-    pub database: Database<Endpoint<COHERENT>>,
-    pub admin: Endpoint<COHERENT>,
+pub struct Cluster {
+    pub world: World,
+    pub database: Database<Endpoint>,
+    pub admin: Endpoint,
 }
 
-impl<const COHERENT: bool> Cluster<COHERENT> {
+impl Cluster {
     /// A world with `servers` memory servers and an empty database on them.
     pub fn new(config: SimConfig, servers: u16, database: DatabaseConfig) -> Self {
         let world = World::new(config.with_servers(&vec![SERVER_WORDS; usize::from(servers)]));
@@ -35,7 +35,7 @@ impl<const COHERENT: bool> Cluster<COHERENT> {
     }
 
     /// A handle from another compute server, on an endpoint of its own.
-    pub fn compute(&self, index: u16) -> Database<Endpoint<COHERENT>> {
+    pub fn compute(&self, index: u16) -> Database<Endpoint> {
         let node = self.world.compute_node(index % 4);
         self.database.elsewhere(self.world.endpoint(node))
     }
@@ -54,7 +54,7 @@ impl<const COHERENT: bool> Cluster<COHERENT> {
     /// Runs one transaction as the administrator.
     pub fn run_one(
         &self,
-        lane: &mut Lane<Endpoint<COHERENT>>,
+        lane: &mut Lane<Endpoint>,
         tables: Tables,
         program: &Program,
     ) -> Execution {
@@ -62,7 +62,7 @@ impl<const COHERENT: bool> Cluster<COHERENT> {
     }
 
     /// A lane of the administrator.
-    pub fn lane(&self) -> Lane<Endpoint<COHERENT>> {
+    pub fn lane(&self) -> Lane<Endpoint> {
         self.admin(self.database.lane()).expect("there are slots")
     }
 

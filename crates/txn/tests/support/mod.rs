@@ -5,6 +5,7 @@ pub mod cluster;
 pub mod history;
 pub mod network;
 pub mod program;
+pub mod server;
 pub mod twins;
 
 use layout::{

@@ -1,28 +1,29 @@
-//! A database whose memory servers are reached over TCP, by several lanes of one engine thread.
+//! A database whose memory servers are reached over TCP, by several lanes of two engine threads.
 
 use super::history::Execution;
 use super::program::{Program, Tables, execute, execute_all};
+use super::server::{SERVERS, admission, memory_server};
 use fabric::{
-    Admission, Caller, Engine, LocalWorld, Patience, Port, RemoteEnv, ServeCounters, ServerAddress,
-    ServerConfig, Sharing, TcpConfig, TcpPort, TcpTransport, port,
+    Admission, Caller, Engine, Env, Patience, Port, RemoteEnv, ServeCounters, ServerAddress,
+    Sharing, TcpConfig, TcpPort, TcpTransport, port,
 };
-use layout::{NodeId, RegionId};
+use layout::NodeId;
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::task::Poll;
 use std::thread::JoinHandle;
-use txn::server::services;
-use txn::{Database, DatabaseConfig, Lane, Outcome, TableSpec};
-
-const SERVERS: u16 = 2;
-const SERVER_BYTES: u64 = 64 << 20;
+use txn::{Database, DatabaseConfig, Lane, Outcome, Root, TableSpec};
 
 /// Sleeps early, so that many tests share few processors, and is soon at its end.
 const PATIENCE: Patience = Patience { spin_ns: 5_000, awake_ns: 50_000, sleep_ns_max: 2_000_000 };
+
+/// Between two looks for something to do.
+const LOOK_NS: u64 = 100_000;
 
 pub type TcpEnv = RemoteEnv<TcpTransport>;
 
@@ -30,7 +31,39 @@ pub type TcpEnv = RemoteEnv<TcpTransport>;
 pub struct Network {
     pub database: Database<TcpEnv>,
     engine: Engine<TcpTransport>,
+    other: Other,
     _servers: Vec<Server>,
+}
+
+/// Another thread with an engine of its own. It ends with its owner.
+struct Other {
+    jobs: Sender<(Tables, Sessions)>,
+    /// It begins with a job.
+    begins: Receiver<()>,
+    seen: Receiver<Vec<Execution>>,
+}
+
+impl Other {
+    fn start(config: &TcpConfig, root: Root) -> Self {
+        let (jobs, job) = channel::<(Tables, Sessions)>();
+        let ((begin, begins), (see, seen)) = (channel(), channel());
+        let config = config.clone();
+        let work = move || {
+            let engine = engine(&config, 2);
+            let database = Database::open(engine.endpoint(), &root);
+            while let Some((tables, sessions)) = engine.block_on(next(&database, &job)) {
+                engine.block_on(database.refresh()).expect("the servers answer");
+                if begin.send(()).is_err() {
+                    return;
+                }
+                if see.send(play_all(&engine, &database, tables, sessions)).is_err() {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new().spawn(work).expect("a thread");
+        Self { jobs, begins, seen }
+    }
 }
 
 struct Server {
@@ -42,26 +75,8 @@ struct Server {
 
 impl Server {
     fn start(node: NodeId) -> Self {
-        let config = ServerConfig {
-            node,
-            server_count: SERVERS,
-            bytes: SERVER_BYTES,
-            sharing: Sharing::Private,
-            seed: 1,
-        };
-        let (world, _) = LocalWorld::memory_server(&config).expect("little memory");
-        for (id, service) in services(RegionId(node.0), SERVER_BYTES) {
-            world.register(node, id, service);
-        }
-        let admission = Arc::new(Admission {
-            node,
-            cluster: 1,
-            server: 2,
-            key: 3,
-            region_bytes: SERVER_BYTES,
-            program: "tests".to_owned(),
-            epoch: 1.into(),
-        });
+        let world = memory_server(node, Sharing::Private);
+        let admission = Arc::new(admission(node));
         let port = TcpPort::bind("127.0.0.1:0", world, admission.clone()).expect("a free port");
         let address = port.address().expect("it listens");
         let stop = Arc::new(AtomicBool::new(false));
@@ -93,6 +108,14 @@ impl Drop for Server {
     }
 }
 
+/// An engine for this thread.
+fn engine(config: &TcpConfig, endpoint: u64) -> Engine<TcpTransport> {
+    let mut config = config.clone();
+    config.caller.endpoint = endpoint;
+    let transport = TcpTransport::connect(config).expect("the servers listen");
+    Engine::new(transport, PATIENCE).expect("an engine needs one descriptor")
+}
+
 impl Network {
     /// Memory servers with an empty database.
     pub fn new() -> Self {
@@ -110,12 +133,12 @@ impl Network {
             connect_time_max_ns: 60_000_000_000,
             ..TcpConfig::new(caller)
         };
-        let transport = TcpTransport::connect(config).expect("the servers listen");
-        let engine = Engine::new(transport, PATIENCE).expect("an engine needs one descriptor");
+        let engine = engine(&config, 1);
         let nodes = (0..SERVERS).map(NodeId).collect();
         let database = Database::create(engine.endpoint(), nodes, DatabaseConfig::default());
         let database = engine.block_on(database).expect("empty servers");
-        Self { database, engine, _servers: servers }
+        let other = Other::start(&config, database.root());
+        Self { database, engine, other, _servers: servers }
     }
 
     /// Makes a table.
@@ -127,32 +150,36 @@ impl Network {
         Tables { table, by_group, storage, has_notes: false }
     }
 
-    /// Fills the table, runs each list of programs in a lane of its own, reads everything at the end; answers
-    /// what all of them saw.
+    /// Fills the table, runs each list of programs in a lane of its own, every other one on another thread if the
+    /// run is to be of two, reads everything at the end; answers what all of them saw.
     pub fn run(
         &self,
         tables: Tables,
         setup: &Program,
         sessions: &[Vec<Program>],
+        is_of_two: bool,
     ) -> Vec<Execution> {
-        let history = RefCell::new(Vec::new());
-        self.engine.block_on(async {
-            let mut lane: Lane<TcpEnv> = self.database.lane().await.expect("there are slots");
-            let filled = execute(&mut lane, tables, usize::MAX, setup).await;
-            assert_eq!(filled.outcome, Outcome::Committed);
-            history.borrow_mut().push(filled);
-            let play = |(number, programs): (usize, &Vec<Program>)| -> Play<'_> {
-                let (programs, history) = (programs.clone(), &history);
-                let mut record = move |execution| history.borrow_mut().push(execution);
-                Box::pin(async move {
-                    execute_all(&self.database, tables, number, &programs, &mut record).await;
-                })
-            };
-            join(sessions.iter().enumerate().map(play).collect()).await;
-            let last = execute(&mut lane, tables, usize::MAX, &Program::reading_all()).await;
-            history.borrow_mut().push(last);
-        });
-        history.into_inner()
+        let lane = self.engine.block_on(self.database.lane());
+        let mut lane: Lane<TcpEnv> = lane.expect("there are slots");
+        let filled = self.engine.block_on(execute(&mut lane, tables, usize::MAX, setup));
+        assert_eq!(filled.outcome, Outcome::Committed);
+        let mut history = vec![filled];
+        let (others, own) = sessions
+            .iter()
+            .cloned()
+            .enumerate()
+            .partition(|(number, _)| is_of_two && number % 2 == 1);
+        if is_of_two {
+            self.other.jobs.send((tables, others)).expect("the other thread listens");
+            self.other.begins.recv().expect("the other thread has not panicked");
+        }
+        history.extend(play_all(&self.engine, &self.database, tables, own));
+        if is_of_two {
+            history.extend(self.other.seen.recv().expect("the other thread has not panicked"));
+        }
+        let all = Program::reading_all();
+        history.push(self.engine.block_on(execute(&mut lane, tables, usize::MAX, &all)));
+        history
     }
 
     /// Refuses structural errors and locks that are still held.
@@ -160,6 +187,39 @@ impl Network {
         let report = self.engine.block_on(self.database.check()).expect("readable");
         assert_eq!((report.errors, report.locked), (Vec::new(), Vec::new()));
     }
+}
+
+/// The next job, if there is one. What lanes have to do when they go home is done meanwhile.
+async fn next<T>(database: &Database<TcpEnv>, jobs: &Receiver<T>) -> Option<T> {
+    loop {
+        match jobs.try_recv() {
+            Ok(job) => return Some(job),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) => database.env().sleep_ns(LOOK_NS).await,
+        }
+    }
+}
+
+/// Programs of sessions, with their numbers.
+type Sessions = Vec<(usize, Vec<Program>)>;
+
+/// Runs sessions beside each other.
+fn play_all(
+    engine: &Engine<TcpTransport>,
+    database: &Database<TcpEnv>,
+    tables: Tables,
+    sessions: Sessions,
+) -> Vec<Execution> {
+    let history = RefCell::new(Vec::new());
+    let play = |(number, programs): (usize, Vec<Program>)| -> Play<'_> {
+        let history = &history;
+        let mut record = move |execution| history.borrow_mut().push(execution);
+        Box::pin(async move {
+            execute_all(database, tables, number, &programs, &mut record).await;
+        })
+    };
+    engine.block_on(join(sessions.into_iter().map(play).collect()));
+    history.into_inner()
 }
 
 type Play<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;

@@ -32,7 +32,7 @@ pub const NAMES: [&str; 3] = ["inlined", "outside", "tree"];
 
 impl Twins {
     /// Makes the tables.
-    pub fn create<const COHERENT: bool>(cluster: &Cluster<COHERENT>) -> Self {
+    pub fn create(cluster: &Cluster) -> Self {
         let kinds = [IndexKind::Tree, IndexKind::Hash, IndexKind::Tree];
         let make = |number: usize| {
             let indexes = vec![index(kinds[number], false)];

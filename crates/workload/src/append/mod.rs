@@ -224,11 +224,11 @@ impl<E: Env> Workload<E> for Append {
         self.recordings.take_part(part + 1);
     }
 
-    fn testimony(&self) -> Vec<u8> {
+    fn testimony(&self) -> String {
         self.recordings.testimony()
     }
 
-    fn hear(&self, testimony: &[u8]) -> Result<(), WorkloadError> {
+    fn hear(&self, testimony: &str) -> Result<(), WorkloadError> {
         self.recordings.hear(testimony)
     }
 

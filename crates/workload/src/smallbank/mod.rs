@@ -159,13 +159,13 @@ impl<E: Env> Workload<E> for SmallBank {
         terminal.run_one(lane).await
     }
 
-    fn testimony(&self) -> Vec<u8> {
-        self.ledger.sum().to_le_bytes().to_vec()
+    fn testimony(&self) -> String {
+        testimony::write(&[self.ledger.sum()])
     }
 
-    fn hear(&self, testimony: &[u8]) -> Result<(), WorkloadError> {
-        let [cents] = testimony::words(testimony)?;
-        self.ledger.open().book(cents as i64);
+    fn hear(&self, testimony: &str) -> Result<(), WorkloadError> {
+        let [cents] = testimony::read(testimony)?;
+        self.ledger.open().book(cents);
         Ok(())
     }
 

@@ -137,12 +137,12 @@ impl<E: Env> Workload<E> for Ycsb {
         self.population.share(part, parts);
     }
 
-    fn testimony(&self) -> Vec<u8> {
-        self.tallies.sum().to_bytes()
+    fn testimony(&self) -> String {
+        self.tallies.sum().to_text()
     }
 
-    fn hear(&self, testimony: &[u8]) -> Result<(), WorkloadError> {
-        self.tallies.open().take(&Writes::from_bytes(testimony)?);
+    fn hear(&self, testimony: &str) -> Result<(), WorkloadError> {
+        self.tallies.open().take(&Writes::from_text(testimony)?);
         Ok(())
     }
 

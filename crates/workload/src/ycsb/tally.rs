@@ -51,15 +51,14 @@ pub(super) struct Writes {
 
 impl Writes {
     /// As other processes read it: the least and the most updates, then inserts.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(super) fn to_text(&self) -> String {
         let Self { updates, inserts } = self;
-        let words = [updates.start(), updates.end(), inserts.start(), inserts.end()];
-        words.into_iter().flat_map(|word| word.to_le_bytes()).collect()
+        testimony::write(&[updates.start(), updates.end(), inserts.start(), inserts.end()])
     }
 
-    /// Reads what [`Writes::to_bytes`] wrote.
-    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, WorkloadError> {
-        let [updates, updates_most, inserts, inserts_most] = testimony::words(bytes)?;
+    /// Reads what [`Writes::to_text`] wrote.
+    pub(super) fn from_text(text: &str) -> Result<Self, WorkloadError> {
+        let [updates, updates_most, inserts, inserts_most] = testimony::read(text)?;
         Ok(Self { updates: updates..=updates_most, inserts: inserts..=inserts_most })
     }
 }
@@ -100,7 +99,7 @@ mod tests {
         let writes = Writes { updates: 7..=9, inserts: 1..=2 };
         assert_eq!(tallies.sum(), writes);
         let others = Tallies::default();
-        others.open().take(&Writes::from_bytes(&writes.to_bytes()).expect("it was written"));
+        others.open().take(&Writes::from_text(&writes.to_text()).expect("it was written"));
         assert_eq!(others.sum(), writes);
     }
 }

@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{APPEND, BANK, BENCH_BOUND, LEASE, STOP_BOUND, judge, last_sentence, loss, saw};
-use crate::hosts::clock;
+use super::{
+    APPEND, BANK, BENCH_BOUND, HISTORY, LEASE, STOP_BOUND, both_at_work, both_tell_of_loss, judge,
+    last_sentence, saw,
+};
+use crate::clock;
 use crate::hosts::cluster::Lab;
 use crate::hosts::network::{COMPUTE_HOSTS, MEMORY_HOSTS};
 
@@ -16,7 +19,7 @@ const GIVE_UP_BOUND: Duration = Duration::from_secs(20);
 pub fn compute_host(lab: &mut Lab) -> Result<()> {
     let mut cluster = lab.cluster()?;
     let [cut_off, other] = COMPUTE_HOSTS;
-    let history = cluster.path("history.edn");
+    let history = cluster.path(HISTORY);
     let appends = format!("{APPEND} --seconds 9 --history {}", history.display());
     let mut bank = cluster.bench(cut_off, &format!("{BANK} --seconds 60"))?;
     let mut append = cluster.bench(other, &appends)?;
@@ -40,7 +43,7 @@ pub fn compute_host(lab: &mut Lab) -> Result<()> {
     );
     let report = append.succeed(BENCH_BOUND).context("who was not cut off")?;
     saw(&format!("{} went on meanwhile: {}", other.name(), report.summary()?));
-    judge(&mut cluster, "history.edn")?;
+    judge(&mut cluster)?;
     lab.network.mend(cut_off)?;
     let again = cluster.bench(cut_off, &format!("{BANK} --seconds 1 --fresh"))?;
     let report = again.succeed(BENCH_BOUND).context("who is back")?;
@@ -52,7 +55,7 @@ pub fn compute_host(lab: &mut Lab) -> Result<()> {
 pub fn memory_host_within_lease(lab: &mut Lab) -> Result<()> {
     let mut cluster = lab.cluster()?;
     let away = LEASE / 3;
-    let history = cluster.path("history.edn");
+    let history = cluster.path(HISTORY);
     let words = format!("{APPEND} --seconds 5 --history {}", history.display());
     let mut append = cluster.bench(COMPUTE_HOSTS[0], &words)?;
     append.wait_until_running()?;
@@ -62,7 +65,7 @@ pub fn memory_host_within_lease(lab: &mut Lab) -> Result<()> {
     lab.network.mend(MEMORY_HOSTS[1])?;
     let report = append.succeed(BENCH_BOUND)?;
     saw(&format!("away for {away:.1?}: {}", report.summary()?));
-    judge(&mut cluster, "history.edn")?;
+    judge(&mut cluster)?;
     ensure!(cluster.servers.iter_mut().all(|server| server.is_alive()), "a memory server ended");
     Ok(())
 }
@@ -70,13 +73,7 @@ pub fn memory_host_within_lease(lab: &mut Lab) -> Result<()> {
 /// A memory host beyond its lease.
 pub fn memory_host_beyond_lease(lab: &mut Lab) -> Result<()> {
     let mut cluster = lab.cluster()?;
-    let history = cluster.path("history.edn");
-    let appends = format!("{APPEND} --seconds 60 --history {}", history.display());
-    let mut append = cluster.bench(COMPUTE_HOSTS[0], &appends)?;
-    let mut bank = cluster.bench(COMPUTE_HOSTS[1], &format!("{BANK} --seconds 60"))?;
-    append.wait_until_running()?;
-    bank.wait_until_running()?;
-    clock::sleep(Duration::from_secs(1));
+    let benches = both_at_work(&mut cluster)?;
     let cut = clock::now();
     lab.network.cut(MEMORY_HOSTS[1])?;
     let server = cluster.servers.remove(1);
@@ -88,15 +85,8 @@ pub fn memory_host_beyond_lease(lab: &mut Lab) -> Result<()> {
         last_sentence(&ended.said)
     ));
     ensure!(ended.code != Some(0) && ended.said.contains("lost its lease"), "{}", ended.said);
-    for (name, bench) in [("append", append), ("bank", bank)] {
-        let ended = bench.fail(GIVE_UP_BOUND).context(name)?;
-        let seconds = (ended.at - cut).as_secs_f64();
-        let loss = loss(&ended.said)?;
-        saw(&format!(
-            "{name} ended {seconds:.1} s after the cut (bound {GIVE_UP_BOUND:.1?}): {loss}"
-        ));
-    }
-    judge(&mut cluster, "history.edn")?;
+    both_tell_of_loss(benches, (cut, "cut"), GIVE_UP_BOUND)?;
+    judge(&mut cluster)?;
     lab.network.mend(MEMORY_HOSTS[1])?;
     let status = cluster.status()?;
     ensure!(status["missing"] == serde_json::json!([1]), "server 1 is missing: {status:#}");

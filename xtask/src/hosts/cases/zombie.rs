@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::{APPEND, BANK, BENCH_BOUND, LEASE, STOP_BOUND, judge, last_sentence, saw};
-use crate::hosts::clock;
+use super::{APPEND, BANK, BENCH_BOUND, HISTORY, LEASE, STOP_BOUND, judge, last_sentence, saw};
+use crate::clock;
 use crate::hosts::cluster::Lab;
 use crate::hosts::network::COMPUTE_HOSTS;
 use crate::hosts::running::Signal;
@@ -12,7 +12,7 @@ use crate::hosts::running::Signal;
 pub fn run(lab: &mut Lab) -> Result<()> {
     let mut cluster = lab.cluster()?;
     let mut zombie = cluster.bench(COMPUTE_HOSTS[0], &format!("{BANK} --seconds 60"))?;
-    let history = cluster.path("history.edn");
+    let history = cluster.path(HISTORY);
     let appends = format!("{APPEND} --seconds 12 --history {}", history.display());
     let mut other = cluster.bench(COMPUTE_HOSTS[1], &appends)?;
     zombie.wait_until_running()?;
@@ -30,5 +30,5 @@ pub fn run(lab: &mut Lab) -> Result<()> {
     ensure!(ended.said.contains("lost its lease"), "it does not say why: {}", ended.said);
     let report = other.succeed(BENCH_BOUND).context("who did not stand still")?;
     saw(&format!("the other went on: {}", report.summary()?));
-    judge(&mut cluster, "history.edn")
+    judge(&mut cluster)
 }

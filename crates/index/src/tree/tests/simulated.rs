@@ -5,10 +5,10 @@ use super::book::Book;
 use super::harness::{Client, ExtentAllocator, is_retryable, small_layout, value_of};
 use crate::tree::find::settle_range;
 use crate::tree::*;
-use fabric::{Batch, Env, FailurePoint};
+use fabric::{Batch, Env, Fabric, FailurePoint};
 use layout::{Key, NodeId, RegionId, SlotId, VersionWord};
 use memory::{EXTENT_SERVICE, ExtentService, Extents, Label, Pool};
-use sim::{Endpoint, SimConfig, World};
+use sim::{Carrier, Endpoint, SimConfig, World};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ const NUMBERS: u64 = 60;
 const TRY_COUNT_MAX: u32 = 10_000;
 
 /// A world whose two servers offer extents and trees, and an empty tree in it.
-fn world<const COHERENT: bool>(config: SimConfig) -> (World<COHERENT>, Tree, Arc<ExtentAllocator>) {
-    let world = World::<COHERENT>::new(config.with_servers(&[SERVER_WORDS; 2]));
+fn world(config: SimConfig) -> (World, Tree, Arc<ExtentAllocator>) {
+    let world = World::new(config.with_servers(&[SERVER_WORDS; 2]));
     let mut allocators = Vec::new();
     for node in 0..2 {
         let extents = Arc::new(Extents::new(RegionId(node), SERVER_WORDS * 8));
@@ -32,7 +32,7 @@ fn world<const COHERENT: bool>(config: SimConfig) -> (World<COHERENT>, Tree, Arc
     }
     let env = world.endpoint(world.compute_node(CLIENTS));
     let create = async {
-        let layout = small_layout(!COHERENT);
+        let layout = small_layout(!env.is_coherent());
         create_tree(&env, &mut pool(), NodeId(1), layout).await.expect("an empty tree")
     };
     let tree = world.block_on(&env, create);
@@ -60,13 +60,13 @@ macro_rules! retry {
 }
 
 /// Changes keys of its own and reads everybody's.
-struct Worker<const COHERENT: bool> {
-    client: Client<Endpoint<COHERENT>>,
+struct Worker {
+    client: Client<Endpoint>,
     number: u64,
     book: Rc<Book>,
 }
 
-impl<const COHERENT: bool> Worker<COHERENT> {
+impl Worker {
     fn random(&self, bound: u64) -> u64 {
         self.client.env.random() % bound
     }
@@ -144,25 +144,25 @@ impl<const COHERENT: bool> Worker<COHERENT> {
 }
 
 /// What is known of a client from outside.
-struct Known<const COHERENT: bool> {
-    env: Endpoint<COHERENT>,
+struct Known {
+    env: Endpoint,
     slot: SlotId,
     counter: Rc<Cell<u64>>,
 }
 
 /// A run of some clients.
-struct Run<const COHERENT: bool> {
-    world: World<COHERENT>,
+struct Run {
+    world: World,
     tree: Tree,
     allocator: Arc<ExtentAllocator>,
     book: Rc<Book>,
     finished: Rc<Cell<u16>>,
-    clients: Vec<Known<COHERENT>>,
+    clients: Vec<Known>,
 }
 
-impl<const COHERENT: bool> Run<COHERENT> {
+impl Run {
     fn start(config: SimConfig) -> Self {
-        let (world, tree, allocator) = world::<COHERENT>(config);
+        let (world, tree, allocator) = world(config);
         let book = Rc::new(Book::default());
         let finished = Rc::new(Cell::new(0));
         let mut clients = Vec::new();
@@ -185,7 +185,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
     }
 
     /// What recovery does for a client that died, when everything it posted has come to an end.
-    fn release(&self, client: &Known<COHERENT>) {
+    fn release(&self, client: &Known) {
         self.world.run_for(1_000_000);
         let env = self.observer().env;
         let owner = VersionWord::new(client.slot, client.counter.get());
@@ -201,7 +201,7 @@ impl<const COHERENT: bool> Run<COHERENT> {
         self.world.revive_node(NodeId(1));
     }
 
-    fn observer(&self) -> Client<Endpoint<COHERENT>> {
+    fn observer(&self) -> Client<Endpoint> {
         let env = self.world.endpoint(self.world.compute_node(CLIENTS));
         Client::new(env, self.tree, pool(), 9)
     }
@@ -226,8 +226,8 @@ impl<const COHERENT: bool> Run<COHERENT> {
     }
 }
 
-fn run<const COHERENT: bool>(config: SimConfig) -> u64 {
-    Run::<COHERENT>::start(config).finish(false)
+fn run(carrier: Carrier, config: SimConfig) -> u64 {
+    Run::start(config.carried_by(carrier)).finish(false)
 }
 
 /// Seeds per test; `cargo test` stays within seconds.
@@ -236,21 +236,21 @@ const SEEDS: u64 = 700;
 #[test]
 fn clients_agree_where_rows_carry_checksums() {
     for seed in 0..SEEDS {
-        run::<false>(SimConfig::hostile(seed).named("tree clients"));
+        run(Carrier::Card, SimConfig::hostile(seed).named("tree clients"));
     }
 }
 
 #[test]
 fn clients_agree_where_memory_is_coherent() {
     for seed in 0..SEEDS {
-        run::<true>(SimConfig::hostile(seed).named("tree clients, coherent"));
+        run(Carrier::Caller, SimConfig::hostile(seed).named("tree clients, coherent"));
     }
 }
 
 #[test]
 fn a_run_is_a_function_of_its_seed() {
     let config = || SimConfig::hostile(17).named("tree determinism");
-    assert_eq!(run::<false>(config()), run::<false>(config()));
+    assert_eq!(run(Carrier::Card, config()), run(Carrier::Card, config()));
 }
 
 const CLIENT_STEPS: &[TreeStep] = &[
@@ -277,9 +277,9 @@ const SERVER_STEPS: &[TreeStep] = &[
 
 /// Kills whoever reaches `step` as the `nth`, recovers, and checks what the others see, meanwhile
 /// and at the end. Returns whether somebody reached it.
-fn run_with_death<const COHERENT: bool>(config: SimConfig, step: TreeStep, nth: u64) -> bool {
+fn run_with_death(carrier: Carrier, config: SimConfig, step: TreeStep, nth: u64) -> bool {
     let name = format!("tree death at {} {nth}", step.name());
-    let run = Run::<COHERENT>::start(config.named(name));
+    let run = Run::start(config.named(name).carried_by(carrier));
     let services = run.world.service_endpoint(NodeId(1));
     run.world.kill_at(step.name(), nth);
     let died = loop {
@@ -301,15 +301,12 @@ fn run_with_death<const COHERENT: bool>(config: SimConfig, step: TreeStep, nth: 
 }
 
 /// Kills at every step in turn; each must be reached by many seeds, or the test shows nothing.
-fn sweep<const COHERENT: bool>(steps: &[TreeStep], seeds: u64, deaths_min: u64) {
+fn sweep(carrier: Carrier, steps: &[TreeStep], seeds: u64, deaths_min: u64) {
     for step in steps {
         let mut deaths = 0;
         for seed in 0..seeds {
-            deaths += u64::from(run_with_death::<COHERENT>(
-                SimConfig::hostile(seed),
-                *step,
-                1 + seed % 5,
-            ));
+            let config = SimConfig::hostile(seed);
+            deaths += u64::from(run_with_death(carrier, config, *step, 1 + seed % 5));
         }
         assert!(deaths >= deaths_min, "{} was reached by {deaths} runs only", step.name());
     }
@@ -317,14 +314,14 @@ fn sweep<const COHERENT: bool>(steps: &[TreeStep], seeds: u64, deaths_min: u64) 
 
 #[test]
 fn clients_die_at_every_step() {
-    sweep::<false>(CLIENT_STEPS, 60, 30);
-    sweep::<true>(CLIENT_STEPS, 60, 30);
+    sweep(Carrier::Card, CLIENT_STEPS, 60, 30);
+    sweep(Carrier::Caller, CLIENT_STEPS, 60, 30);
 }
 
 #[test]
 fn services_die_at_every_step() {
-    sweep::<false>(SERVER_STEPS, 100, 3);
-    sweep::<true>(SERVER_STEPS, 100, 3);
+    sweep(Carrier::Card, SERVER_STEPS, 100, 3);
+    sweep(Carrier::Caller, SERVER_STEPS, 100, 3);
 }
 
 /// Whether some seed notices that a guard is gone; with a step, when somebody dies there.
@@ -332,8 +329,8 @@ fn is_noticed(mutant: &'static str, step: Option<TreeStep>) -> bool {
     let noticed = |seed| {
         let config = SimConfig::hostile(seed).named("tree mutant").with_mutant(mutant);
         std::panic::catch_unwind(|| match step {
-            None => drop(run::<false>(config)),
-            Some(step) => drop(run_with_death::<false>(config, step, 1 + seed % 5)),
+            None => drop(run(Carrier::Card, config)),
+            Some(step) => drop(run_with_death(Carrier::Card, config, step, 1 + seed % 5)),
         })
         .is_err()
     };
@@ -355,7 +352,7 @@ fn every_missing_guard_is_noticed() {
 /// fence, whose maker dies before he links it. Then the key moves on into another leaf. What does
 /// the reader find?
 fn lookup_by_a_pointer_from_a_former_life(config: SimConfig) -> Option<u64> {
-    let (world, tree, _) = world::<false>(config.named("tree lives"));
+    let (world, tree, _) = world(config.named("tree lives"));
     let client = |number| {
         let env = world.endpoint(world.compute_node(number));
         Client::new(env, tree, pool(), number + 1)

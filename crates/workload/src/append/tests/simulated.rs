@@ -24,7 +24,7 @@ const SEEDS_MAX: u64 = 30;
 /// What the judge says of one world.
 fn judged(sim: SimConfig, isolation: Isolation) -> Report {
     let is_broken = !sim.mutants.is_empty();
-    let world = World::<false>::new(sim.with_servers(&[SERVER_WORDS; SERVERS as usize]));
+    let world = World::new(sim.with_servers(&[SERVER_WORDS; SERVERS as usize]));
     let (admin, database) = simulated::open(&world);
     let append = new(AppendConfig { lists: 4, ..config(isolation) });
     let mut lane = world.block_on(&admin, async {

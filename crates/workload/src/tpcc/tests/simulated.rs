@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::simulated;
-use sim::{SimConfig, World};
+use sim::{Carrier, SimConfig, World};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -15,11 +15,11 @@ const TERMINALS: u32 = 3;
 /// Transactions of a terminal.
 const TRANSACTIONS: u32 = 60;
 
-fn keeps_every_check<const COHERENT: bool>(seed: u64, isolation: Isolation) -> RunTotals {
+fn keeps_every_check(carrier: Carrier, seed: u64, isolation: Isolation) -> RunTotals {
     let config = SimConfig::hostile(seed)
         .named(format!("TPC-C, {isolation:?}"))
         .with_servers(&[SERVER_WORDS; SERVERS as usize]);
-    let world = World::<COHERENT>::new(config);
+    let world = World::new(config.carried_by(carrier));
     let identity = world.identity();
     let (admin, database) = simulated::open(&world);
     let config = Config { scale: Scale::TINY, seed, isolation, ..Config::new(1) };
@@ -27,7 +27,7 @@ fn keeps_every_check<const COHERENT: bool>(seed: u64, isolation: Isolation) -> R
     let mut lane = world.block_on(&admin, async {
         tpcc.create_tables(&database).await.expect("the tables are new");
         let mut lane = database.lane().await.expect("lanes are free");
-        let parts = Workload::<sim::Endpoint<COHERENT>>::load_parts(&tpcc);
+        let parts = Workload::<sim::Endpoint>::load_parts(&tpcc);
         for part in 0..parts {
             tpcc.load_part(&database, &mut lane, part, parts, &|_| {}).await.expect("it fits");
         }
@@ -60,19 +60,20 @@ fn keeps_every_check<const COHERENT: bool>(seed: u64, isolation: Isolation) -> R
     totals
 }
 
-fn both_kinds_of_memory(isolation: Isolation) {
+fn all_kinds_of_memory(isolation: Isolation) {
     for seed in 0..3 {
-        keeps_every_check::<false>(seed, isolation);
-        keeps_every_check::<true>(seed, isolation);
+        for carrier in [Carrier::Card, Carrier::Caller, Carrier::Server] {
+            keeps_every_check(carrier, seed, isolation);
+        }
     }
 }
 
 #[test]
 fn snapshots_keep_every_check() {
-    both_kinds_of_memory(Isolation::Snapshot);
+    all_kinds_of_memory(Isolation::Snapshot);
 }
 
 #[test]
 fn serializable_transactions_keep_every_check() {
-    both_kinds_of_memory(Isolation::Serializable);
+    all_kinds_of_memory(Isolation::Serializable);
 }

@@ -1,0 +1,87 @@
+//! The networks of this library behind one type, so that what stands on them is compiled once.
+
+use crate::address_map::AddressMap;
+use crate::batch::Batch;
+use crate::remote::transport::{Call, Outcome, Ticket, Transport};
+use crate::tcp::TcpTransport;
+use crate::verbs::VerbsTransport;
+use layout::NodeId;
+use rustix::event::PollFd;
+
+/// One of the networks.
+pub enum AnyTransport {
+    /// Messages over TCP.
+    Tcp(Box<TcpTransport>),
+    /// RDMA.
+    Verbs(Box<VerbsTransport>),
+}
+
+/// Asks the network that it is.
+macro_rules! ask {
+    ($any:expr, $network:ident => $question:expr) => {
+        match $any {
+            AnyTransport::Tcp($network) => $question,
+            AnyTransport::Verbs($network) => $question,
+        }
+    };
+}
+
+impl From<TcpTransport> for AnyTransport {
+    fn from(network: TcpTransport) -> Self {
+        Self::Tcp(Box::new(network))
+    }
+}
+
+impl From<VerbsTransport> for AnyTransport {
+    fn from(network: VerbsTransport) -> Self {
+        Self::Verbs(Box::new(network))
+    }
+}
+
+impl Transport for AnyTransport {
+    fn is_coherent(&self) -> bool {
+        ask!(self, network => network.is_coherent())
+    }
+
+    fn is_serial(&self) -> bool {
+        ask!(self, network => network.is_serial())
+    }
+
+    fn addresses(&self) -> &AddressMap {
+        ask!(self, network => network.addresses())
+    }
+
+    #[inline]
+    fn post(&mut self, ticket: Ticket, batch: Batch, now_ns: u64) {
+        ask!(self, network => network.post(ticket, batch, now_ns));
+    }
+
+    fn call(&mut self, ticket: Ticket, call: Call, now_ns: u64) {
+        ask!(self, network => network.call(ticket, call, now_ns));
+    }
+
+    #[inline]
+    fn progress(&mut self, now_ns: u64, complete: &mut impl FnMut(Ticket, Outcome)) {
+        ask!(self, network => network.progress(now_ns, complete));
+    }
+
+    fn arm(&mut self) -> bool {
+        ask!(self, network => network.arm())
+    }
+
+    fn disarm(&mut self) {
+        ask!(self, network => network.disarm());
+    }
+
+    fn descriptors<'a>(&'a self, to: &mut Vec<PollFd<'a>>) {
+        ask!(self, network => network.descriptors(to));
+    }
+
+    fn next_deadline_ns(&self) -> Option<u64> {
+        ask!(self, network => network.next_deadline_ns())
+    }
+
+    fn trouble(&self, node: NodeId) -> Option<String> {
+        ask!(self, network => network.trouble(node))
+    }
+}

@@ -1,0 +1,34 @@
+//! A memory server, whatever it is reached by.
+
+use fabric::{Admission, LocalWorld, ServerConfig, Sharing};
+use layout::{NodeId, RegionId};
+use std::sync::Arc;
+use txn::server::services;
+
+/// Memory servers of a cluster.
+pub const SERVERS: u16 = 2;
+const SERVER_BYTES: u64 = 64 << 20;
+
+/// Whom the server admits.
+pub fn admission(node: NodeId) -> Admission {
+    Admission {
+        node,
+        cluster: 1,
+        server: 2,
+        key: 3,
+        region_bytes: SERVER_BYTES,
+        program: "tests".to_owned(),
+        epoch: 1.into(),
+    }
+}
+
+/// Its memory and services.
+pub fn memory_server(node: NodeId, sharing: Sharing) -> Arc<LocalWorld> {
+    let config =
+        ServerConfig { node, server_count: SERVERS, bytes: SERVER_BYTES, sharing, seed: 1 };
+    let (world, _) = LocalWorld::memory_server(&config).expect("little memory");
+    for (id, service) in services(RegionId(node.0), SERVER_BYTES) {
+        world.register(node, id, service);
+    }
+    world
+}

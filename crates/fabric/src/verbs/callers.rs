@@ -9,7 +9,7 @@ use std::time::Duration;
 /// stopped, or carry out what they have called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "those who left may still write after {waited_ms} ms: the polling thread does not look, or carries out their calls"
+    "the queue pairs of those who left are not closed after {waited_ms} ms, or what they called has not ended"
 )]
 pub struct FenceError {
     /// How long was waited.

@@ -20,6 +20,9 @@ const CHUNK_BUCKETS: std::ops::RangeInclusive<u64> = 16..=512;
 /// Parts that a large table is visited in, between these bounds.
 const CHUNKS: u64 = 256;
 
+/// Buckets that a full scan reads together: they share its round trips.
+const TOGETHER: usize = 32;
+
 /// A range of keys to be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scan {
@@ -358,29 +361,30 @@ impl<E: Env> LaneInner<E> {
         let Primary::Hash(hash) = &info.primary else {
             unreachable!("the caller knows it is hashed")
         };
-        for bucket in buckets {
-            self.visit_bucket(table, hash, began, bucket, visit).await?;
+        let mut numbers: Vec<u64> = buckets.rev().collect();
+        while !numbers.is_empty() {
+            let some = numbers.split_off(numbers.len().saturating_sub(TOGETHER));
+            self.visit_some(table, hash, began, some, &mut numbers, visit).await?;
         }
         Ok(())
     }
 
-    /// Visits one bucket with its chain, then the buckets that were split off it since the scan began.
-    async fn visit_bucket(
+    /// Visits some buckets with their chains, and lists those that were split off them since the scan began.
+    async fn visit_some(
         &mut self,
         table: u32,
         hash: &index::hash::HashTable,
         (count, level_before): (u64, u32),
-        number: u64,
+        numbers: Vec<u64>,
+        split_off: &mut Vec<u64>,
         visit: &mut Visitor<'_>,
     ) -> Result<(), TxnError> {
-        let mut numbers = vec![number];
-        while let Some(number) = numbers.pop() {
-            let (arena, accesses) = (self.batch().arena_words() as u32, self.accesses.len());
-            let (level, rows) = self.read_bucket(table, hash, number).await?;
+        let (arena, accesses) = (self.batch().arena_words() as u32, self.accesses.len());
+        for (number, level, rows) in self.read_buckets(table, hash, numbers).await? {
             for level in level_before..level {
                 let child = number + (hash.initial_buckets << level);
                 if child >= count && child % (hash.initial_buckets << level) == number {
-                    numbers.push(child);
+                    split_off.push(child);
                 }
             }
             for (row, span, key_at) in rows {
@@ -391,122 +395,202 @@ impl<E: Env> LaneInner<E> {
                 self.show(access, visit);
                 self.accesses.truncate(accesses);
             }
-            self.show_kept(table, visit).await?;
-            self.batch().clear_verbs();
-            self.batch().truncate(arena);
         }
+        self.show_kept(table, visit).await?;
+        self.batch().clear_verbs();
+        self.batch().truncate(arena);
         Ok(())
     }
 
-    /// Reads all used slots of a bucket and its chain until they and the identity stand still.
-    async fn read_bucket(
+    /// Reads all used slots of some buckets and their chains, each until they and its identity stand still.
+    /// Answers for each its number, how often it was split, and its rows.
+    async fn read_buckets(
         &mut self,
         table: u32,
         hash: &index::hash::HashTable,
-        number: u64,
-    ) -> Result<(u32, Vec<Posted>), TxnError> {
-        loop {
+        mut numbers: Vec<u64>,
+    ) -> Result<Vec<(u64, u32, Vec<Posted>)>, TxnError> {
+        let mut done = Vec::with_capacity(numbers.len());
+        while let Some(&last) = numbers.iter().max() {
             let directory = &self.lane_table(table).directory;
-            if number >> hash.segment_shift >= directory.segments.len() as u64 {
+            if last >> hash.segment_shift >= directory.segments.len() as u64 {
                 let directory = index::hash::read_directory(&self.env, hash).await?;
                 self.lane_table(table).directory.segments = directory.segments;
                 continue;
             }
-            let bucket = hash.bucket(&self.lane_table(table).directory, number);
-            let insert = self.read_witness(bucket).await?;
-            let mut rows = Vec::new();
-            let (mut block, mut slots) = (bucket, hash.layout.slots);
-            let mut first = None;
-            while !block.is_null() {
-                let header = self.read_words(block, bucket::SLOTS).await?;
-                first.get_or_insert(header);
-                let tags = self.batch().word(header.at + bucket::TAGS);
-                self.post_slots(table, hash, block, slots, tags, &mut rows).await?;
-                block = GlobalPtr::from_word(self.batch().word(header.at + bucket::LINK));
-                slots = hash.layout.overflow_slots;
+            let reading = |number| Reading::new(number, hash.bucket(directory, number), hash);
+            let mut readings: Vec<Reading> = numbers.drain(..).map(reading).collect();
+            self.read_witnesses(&mut readings).await?;
+            self.read_chains(table, hash, &mut readings).await?;
+            self.batch().clear_verbs();
+            let read_again = |reading: &Reading| self.batch().read(reading.bucket, bucket::SLOTS);
+            let again: Vec<Span> = readings.iter().map(read_again).collect();
+            self.execute().await?;
+            for (mut reading, again) in readings.into_iter().zip(again) {
+                match self.judge_reading(hash, &mut reading, again)? {
+                    Some(level) => done.push((reading.number, level, reading.rows)),
+                    None => numbers.push(reading.number),
+                }
             }
-            let again = self.read_words(bucket, bucket::SLOTS).await?;
-            let first = first.expect("a bucket has a first block");
-            let batch: &Batch = self.batch.as_ref().expect("the batch came back");
-            let same = |word: u32| batch.word(first.at + word) == batch.word(again.at + word);
-            self.check_collected(batch.word(again.at + bucket::COLLECTED))?;
-            if !same(bucket::IDENTITY) {
-                continue;
-            }
-            let identity = Identity::from_word(batch.word(again.at + bucket::IDENTITY));
-            let modulus = hash.initial_buckets << identity.level;
-            let words = hash.layout.key_words;
-            let mut has_hole = false;
-            rows.retain(|&(_, span, at)| {
-                // A slot without version is being filled or was emptied: its row is not part of any
-                // snapshot here. A row that a split has copied already is visited where it is now.
-                let key = batch.words(Span { at, words });
-                let is_here = hash.locator.hash(key).0 % modulus == number;
-                let is_hole = batch.word(span.at + VERSION) == 0;
-                has_hole |= is_here && is_hole;
-                is_here && !is_hole
-            });
-            if self.serializable && !self.env.mutant("scan::bucket_unwitnessed") {
-                // A row on another server may be on its way while its insert word is free again: nothing that
-                // is read here bears witness of it.
-                let expected = if has_hole { VersionWord::NONE.locked().word() } else { insert };
-                self.witnesses.push((bucket, expected));
-            }
-            return Ok((identity.level, rows));
         }
+        Ok(done)
     }
 
-    /// The insert word of a bucket that is about to be read, for a transaction that validates. It has a round
-    /// trip of its own: among the words of one read it could be newer than tags and link.
-    async fn read_witness(&mut self, bucket: GlobalPtr) -> Result<u64, TxnError> {
+    /// How often the bucket was split, whose header was read `again` after all slots; none if it was meanwhile.
+    fn judge_reading(
+        &mut self,
+        hash: &index::hash::HashTable,
+        reading: &mut Reading,
+        again: Span,
+    ) -> Result<Option<u32>, TxnError> {
+        let batch: &Batch = self.batch.as_ref().expect("the batch came back");
+        let first = reading.first.expect("a bucket has a first block");
+        let same = |word: u32| batch.word(first.at + word) == batch.word(again.at + word);
+        self.check_collected(batch.word(again.at + bucket::COLLECTED))?;
+        if !same(bucket::IDENTITY) {
+            return Ok(None);
+        }
+        let identity = Identity::from_word(batch.word(again.at + bucket::IDENTITY));
+        let modulus = hash.initial_buckets << identity.level;
+        let words = hash.layout.key_words;
+        let mut has_hole = false;
+        reading.rows.retain(|&(_, span, at)| {
+            // A slot without version is being filled or was emptied: its row is not part of any
+            // snapshot here. A row that a split has copied already is visited where it is now.
+            let key = batch.words(Span { at, words });
+            let is_here = hash.locator.hash(key).0 % modulus == reading.number;
+            let is_hole = batch.word(span.at + VERSION) == 0;
+            has_hole |= is_here && is_hole;
+            is_here && !is_hole
+        });
+        if self.serializable && !self.env.mutant("scan::bucket_unwitnessed") {
+            // A row on another server may be on its way while its insert word is free again: nothing that
+            // is read here bears witness of it.
+            let expected = match has_hole {
+                true => VersionWord::NONE.locked().word(),
+                false => reading.insert,
+            };
+            self.witnesses.push((reading.bucket, expected));
+        }
+        Ok(Some(identity.level))
+    }
+
+    /// The insert words of buckets that are about to be read, for a transaction that validates. They have a round
+    /// trip of their own: among the words of one read they could be newer than tags and link.
+    async fn read_witnesses(&mut self, readings: &mut [Reading]) -> Result<(), TxnError> {
         if !self.serializable {
-            return Ok(0);
+            return Ok(());
         }
-        let insert = self.read_words(bucket.add_words(u64::from(bucket::INSERT)), 1).await?;
-        Ok(self.batch().words(insert)[0])
-    }
-
-    async fn read_words(&mut self, from: GlobalPtr, words: u32) -> Result<Span, TxnError> {
         self.batch().clear_verbs();
-        let span = self.batch().read(from, words);
+        let word = |reading: &Reading| reading.bucket.add_words(u64::from(bucket::INSERT));
+        let read = |reading: &Reading| self.batch().read(word(reading), 1);
+        let inserts: Vec<Span> = readings.iter().map(read).collect();
         self.execute().await?;
-        Ok(span)
+        for (reading, insert) in readings.iter_mut().zip(inserts) {
+            reading.insert = self.batch().words(insert)[0];
+        }
+        Ok(())
     }
 
-    /// Reads the rows of a block's used slots; outside rows take one more round trip.
-    async fn post_slots(
+    /// Reads the rows of the used slots of all blocks: of the first blocks together, then of those behind them.
+    async fn read_chains(
         &mut self,
         table: u32,
         hash: &index::hash::HashTable,
-        block: GlobalPtr,
-        slots: u32,
-        tags: u64,
-        rows: &mut Vec<Posted>,
+        readings: &mut [Reading],
     ) -> Result<(), TxnError> {
-        let first = rows.len();
+        loop {
+            let has_block = |reading: &&mut Reading| !reading.block.is_null();
+            self.batch().clear_verbs();
+            let mut headers = Vec::with_capacity(readings.len());
+            for reading in readings.iter_mut().filter(has_block) {
+                headers.push(self.batch().read(reading.block, bucket::SLOTS));
+            }
+            if headers.is_empty() {
+                return Ok(());
+            }
+            self.execute().await?;
+            self.batch().clear_verbs();
+            for (reading, &header) in readings.iter_mut().filter(has_block).zip(&headers) {
+                reading.first.get_or_insert(header);
+                self.post_slots(table, hash, reading, header);
+            }
+            if !self.batch().is_empty() {
+                self.execute().await?;
+            }
+            if !hash.rows {
+                self.read_rows_outside(table, readings).await?;
+            }
+            for (reading, header) in readings.iter_mut().filter(has_block).zip(headers) {
+                reading.block = GlobalPtr::from_word(self.batch().word(header.at + bucket::LINK));
+                reading.slots = hash.layout.overflow_slots;
+            }
+        }
+    }
+
+    /// Posts reads of the used slots of a block, whose header is there.
+    fn post_slots(
+        &mut self,
+        table: u32,
+        hash: &index::hash::HashTable,
+        reading: &mut Reading,
+        header: Span,
+    ) {
+        reading.known = reading.rows.len();
+        let tags = self.batch().word(header.at + bucket::TAGS);
         let words = self.info(table).row.words();
-        self.batch().clear_verbs();
-        for n in (0..slots).filter(|&n| bucket::tag_of(tags, n) != 0) {
-            let slot = block.add_words(u64::from(hash.layout.slot(n)));
+        for n in (0..reading.slots).filter(|&n| bucket::tag_of(tags, n) != 0) {
+            let slot = reading.block.add_words(u64::from(hash.layout.slot(n)));
             let span = match hash.rows {
                 true => self.batch().read_row(slot, words, Cover::AllButLink),
                 false => self.batch().read(slot, hash.layout.slot_words),
             };
             let key_at = span.at + if hash.rows { KEY } else { 1 };
-            rows.push((slot, span, key_at));
+            reading.rows.push((slot, span, key_at));
         }
-        if rows.len() == first {
-            return Ok(());
-        }
-        self.execute().await?;
-        if hash.rows {
-            return Ok(());
-        }
+    }
+
+    /// Reads the rows that the slots read last point to.
+    async fn read_rows_outside(
+        &mut self,
+        table: u32,
+        readings: &mut [Reading],
+    ) -> Result<(), TxnError> {
+        let words = self.info(table).row.words();
         self.batch().clear_verbs();
-        for (row, span, _) in &mut rows[first..] {
-            *row = GlobalPtr::from_word(self.batch().word(span.at));
-            *span = self.batch().read_row(*row, words, Cover::AllButLink);
+        for reading in readings.iter_mut() {
+            let known = std::mem::replace(&mut reading.known, reading.rows.len());
+            for (row, span, _) in &mut reading.rows[known..] {
+                *row = GlobalPtr::from_word(self.batch().word(span.at));
+                *span = self.batch().read_row(*row, words, Cover::AllButLink);
+            }
         }
-        Ok(self.execute().await?)
+        if !self.batch().is_empty() {
+            self.execute().await?;
+        }
+        Ok(())
+    }
+}
+
+/// A bucket that a full scan reads.
+struct Reading {
+    number: u64,
+    bucket: GlobalPtr,
+    /// Its insert word before anything else was read, where the transaction validates.
+    insert: u64,
+    /// Its header before any slot.
+    first: Option<Span>,
+    /// The block to be read next, null behind the last, and its slots.
+    block: GlobalPtr,
+    slots: u32,
+    rows: Vec<Posted>,
+    /// Rows of the blocks before.
+    known: usize,
+}
+
+impl Reading {
+    fn new(number: u64, bucket: GlobalPtr, hash: &index::hash::HashTable) -> Self {
+        let (block, slots) = (bucket, hash.layout.slots);
+        Self { number, bucket, insert: 0, first: None, block, slots, rows: Vec::new(), known: 0 }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{HashTable, read_directory};
 use crate::error::IndexError;
-use fabric::{Batch, Env};
+use fabric::{Batch, Env, Span};
 use layout::bucket::{self, Identity};
 use layout::row::{HEADER, VERSION};
 use layout::{GlobalPtr, VersionWord};
@@ -10,6 +10,9 @@ use std::collections::BTreeSet;
 
 /// Most blocks of a chain before it is taken for a ring.
 const CHAIN_BLOCKS_MAX: u32 = 100_000;
+
+/// Buckets that are read together: they share a round trip.
+const TOGETHER: u64 = 32;
 
 /// What a full check found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -37,32 +40,54 @@ pub async fn check<E: Env>(env: &E, table: &HashTable) -> Result<HashReport, Ind
     let directory = read_directory(env, table).await?;
     let mut report = HashReport::default();
     let mut batch = Batch::new();
-    for number in 0..table.bucket_count(&directory) {
-        report.buckets += 1;
-        let mut bucket = Bucket { number, level: 0, is_held: false, keys: BTreeSet::new() };
-        let (mut block, mut slots) = (table.bucket(&directory, number), table.layout.slots);
-        let mut blocks = 0;
-        while !block.is_null() {
-            batch.reset();
-            let span = batch.read(block, table.layout.slot(slots));
-            batch = env.execute(batch).await?;
-            let words = batch.words(span);
-            if blocks == 0 {
-                check_header(table, &mut report, block, &mut bucket, words);
-            } else {
-                report.overflow_blocks += 1;
-            }
-            check_slots(table, &mut report, block, &mut bucket, slots, words);
-            blocks += 1;
-            if blocks > CHAIN_BLOCKS_MAX {
-                report.errors.push(format!("the chain of bucket {number} does not end"));
-                break;
-            }
-            block = GlobalPtr::from_word(words[bucket::LINK as usize]);
-            slots = table.layout.overflow_slots;
+    let count = table.bucket_count(&directory);
+    for begin in (0..count).step_by(TOGETHER as usize) {
+        let numbers = begin..(begin + TOGETHER).min(count);
+        batch.reset();
+        let words = table.layout.slot(table.layout.slots);
+        let read = |number| batch.read(table.bucket(&directory, number), words);
+        let spans: Vec<Span> = numbers.clone().map(read).collect();
+        batch = env.execute(batch).await?;
+        let firsts: Vec<Vec<u64>> =
+            spans.into_iter().map(|span| batch.words(span).to_vec()).collect();
+        for (number, first) in numbers.zip(firsts) {
+            let at = table.bucket(&directory, number);
+            batch = check_chain(env, table, &mut report, (number, at, first), batch).await?;
         }
     }
     Ok(report)
+}
+
+/// Checks a bucket, whose first block is there, with the blocks behind that.
+async fn check_chain<E: Env>(
+    env: &E,
+    table: &HashTable,
+    report: &mut HashReport,
+    (number, at, first): (u64, GlobalPtr, Vec<u64>),
+    mut batch: Batch,
+) -> Result<Batch, IndexError> {
+    report.buckets += 1;
+    let mut bucket = Bucket { number, level: 0, is_held: false, keys: BTreeSet::new() };
+    check_header(table, report, at, &mut bucket, &first);
+    check_slots(table, report, at, &mut bucket, table.layout.slots, &first);
+    let mut block = GlobalPtr::from_word(first[bucket::LINK as usize]);
+    let mut blocks = 1;
+    while !block.is_null() {
+        batch.reset();
+        let slots = table.layout.overflow_slots;
+        let span = batch.read(block, table.layout.slot(slots));
+        batch = env.execute(batch).await?;
+        let words = batch.words(span);
+        report.overflow_blocks += 1;
+        check_slots(table, report, block, &mut bucket, slots, words);
+        blocks += 1;
+        if blocks > CHAIN_BLOCKS_MAX {
+            report.errors.push(format!("the chain of bucket {number} does not end"));
+            break;
+        }
+        block = GlobalPtr::from_word(words[bucket::LINK as usize]);
+    }
+    Ok(batch)
 }
 
 /// A bucket with its chain. Only its first block has a header: overflow blocks have neither lock nor identity.

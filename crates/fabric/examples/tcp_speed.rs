@@ -152,6 +152,7 @@ fn admission() -> Admission {
         region_bytes: REGION_BYTES,
         program: String::new(),
         epoch: 0.into(),
+        members: Default::default(),
     }
 }
 

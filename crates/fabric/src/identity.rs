@@ -7,7 +7,9 @@
 //! All numbers are little-endian. Both messages have a fixed size, so that whoever reads them needs no bound.
 
 use layout::NodeId;
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// "namdbHLO" in ASCII, the first bytes of every connection.
@@ -259,11 +261,35 @@ pub struct Admission {
     pub region_bytes: u64,
     /// Version of the server's program.
     pub program: String,
-    /// Callers of an earlier epoch are refused. Never lowered.
+    /// Callers of an earlier epoch are refused, unless they are `members`. Never lowered.
     pub epoch: AtomicU64,
+    /// Who is a member in that epoch, whether or not it has heard of it.
+    pub members: Members,
+}
+
+/// Identities of callers.
+#[derive(Debug, Default)]
+pub struct Members(Mutex<BTreeSet<u64>>);
+
+impl Members {
+    #[cold]
+    fn has(&self, caller: u64) -> bool {
+        self.0.lock().expect("no holder panics").contains(&caller)
+    }
 }
 
 impl Admission {
+    /// Somebody is no member any more since `epoch`: it, and whoever else is not one of `members` and does not know
+    /// this epoch, or a later one, is refused from now on.
+    pub fn advance(&self, epoch: u64, members: BTreeSet<u64>) {
+        let mut known = self.members.0.lock().expect("no holder panics");
+        if epoch > self.epoch.load(Ordering::Acquire) {
+            // Members first: who is one must not be refused in between.
+            *known = members;
+            self.epoch.store(epoch, Ordering::Release);
+        }
+    }
+
     /// Decides about a caller.
     pub fn admit(&self, bytes: &[u8; HELLO_BYTES]) -> Result<(Hello, Welcome), Refusal> {
         let hello = Hello::decode(bytes)?;
@@ -301,19 +327,21 @@ impl Admission {
             ));
         }
         let epoch = self.epoch.load(Ordering::Acquire);
-        if hello.epoch < epoch {
+        if hello.epoch < epoch && !self.members.has(hello.caller) {
             return refuse(format!(
-                "the caller is of epoch {}, memory server {} of epoch {epoch}; read the configuration anew",
+                "the caller is of epoch {}, memory server {} of epoch {epoch}, in which it is no member; read the \
+                 configuration anew",
                 hello.epoch, self.node.0
             ));
         }
         Ok(())
     }
 
-    /// Whether a message with this epoch and key is carried out.
+    /// Whether a message of `caller` with this epoch and key is carried out.
     #[inline]
-    pub fn is_current(&self, epoch: u64, key: u64) -> bool {
-        key == self.key && epoch >= self.epoch.load(Ordering::Acquire)
+    pub fn is_current(&self, epoch: u64, key: u64, caller: u64) -> bool {
+        let is_known = epoch >= self.epoch.load(Ordering::Acquire);
+        key == self.key && (is_known || self.members.has(caller))
     }
 }
 
@@ -342,6 +370,7 @@ mod tests {
             region_bytes: 1 << 20,
             program: "1.2.3".to_owned(),
             epoch: 5.into(),
+            members: Members::default(),
         }
     }
 
@@ -407,10 +436,28 @@ mod tests {
     #[test]
     fn every_message_is_held_to_epoch_and_key() {
         let admission = admission();
-        assert!(admission.is_current(5, 13) && admission.is_current(6, 13));
-        assert!(!admission.is_current(5, 12));
+        assert!(admission.is_current(5, 13, 17) && admission.is_current(6, 13, 17));
+        assert!(!admission.is_current(5, 12, 17));
         admission.epoch.store(6, Ordering::Release);
-        assert!(!admission.is_current(5, 13));
+        assert!(!admission.is_current(5, 13, 17));
+    }
+
+    /// Nobody has to read the map in time because another one is gone.
+    #[test]
+    fn members_may_lag_behind_and_nobody_else() {
+        let admission = admission();
+        admission.advance(8, BTreeSet::from([17]));
+        assert!(admission.is_current(5, 13, 17) && !admission.is_current(5, 12, 17));
+        admission.admit(&hello().encode()).expect("it is a member");
+        let gone = Hello { caller: 18, ..hello() };
+        let refusal = admission.admit(&gone.encode()).expect_err("it is none").to_string();
+        assert!(refusal.contains("of epoch 8, in which it is no member"), "{refusal}");
+        assert!(!admission.is_current(7, 13, 18));
+        let newer = Hello { epoch: 8, ..gone };
+        admission.admit(&newer.encode()).expect("it has joined since, or looks on");
+        assert!(admission.is_current(8, 13, 18));
+        admission.advance(7, BTreeSet::new());
+        assert!(admission.is_current(5, 13, 17), "what is older says nothing");
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct ClusterMap {
     pub epoch: u64,
     /// Memory servers, then compute servers, each by number.
     pub members: Vec<Member>,
+    /// Identities of the last 64 who left in order. Whoever is gone and not among them has died, or is taken for dead.
+    pub left: Vec<u64>,
     /// Where the database begins that was made last; [`ClusterMap::database`] says whether it is still there.
     pub root: Option<DatabaseRoot>,
 }

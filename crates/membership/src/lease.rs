@@ -94,7 +94,8 @@ impl Lease {
         LeaseClock(self.kept.clone())
     }
 
-    /// Ends the membership: the next map is without this server.
+    /// Ends the membership: the next map is without this server, and tells that it has left. Nothing of it may be
+    /// under way any more: nobody fences who has left.
     pub fn leave(mut self) -> Result<(), RegistryError> {
         self.stop();
         let left = self.registry.remove(&self.kept.member);

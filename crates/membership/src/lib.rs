@@ -27,7 +27,7 @@
 //!
 //! | what | file, in `directory` | in etcd, below `PREFIX/ID` | written by | holds |
 //! |---|---|---|---|---|
-//! | record | `registry/record` | `record` | whoever joins, leaves, finds a lease that has ended, or makes the database | id and name of the cluster, epoch, identities of the members, the database's root |
+//! | record | `registry/record` | `record` | whoever joins, leaves, finds a lease that has ended, or makes the database | id and name of the cluster, epoch, identities of the members and of those who left last, the database's root |
 //! | entry | `registry/memory-N`, `registry/compute-N` | `memory-N`, `compute-N` | the member, when it joins | [`Member`]: role, number, identity, key of the region, addresses, program |
 //! | lock | `registry/lock` | | nobody | nothing: locked by whoever reads or writes the others |
 //!
@@ -42,6 +42,9 @@
 //! - Epochs only grow. Two maps of one epoch have the same members; the root may come in between.
 //! - A number is held by one member at a time, and an identity by one process ever.
 //! - A member whose entry is gone has been told so before: [`Lease::is_lost`].
+//! - Who is gone has left in order ([`ClusterMap::left`]), with nothing under way any more, or is to be fenced: its
+//!   lease has ended, and it may not know it yet. Neither concerns those who are members still, whatever epoch they
+//!   have heard of: a memory server serves who is a member, and who knows a later epoch than it does.
 //! - Servers of another cluster or another version are refused when they open the registry, and so are we
 //!   if they came first.
 #![forbid(unsafe_code)]

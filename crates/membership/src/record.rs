@@ -8,6 +8,8 @@ use crate::root::DatabaseRoot;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+/// So many of those who left in order are remembered: more than leave between two looks.
+const LEFT_MAX: usize = 64;
 /// Most compute servers of a cluster.
 const COMPUTE_SERVERS_MAX: u16 = 1024;
 
@@ -19,6 +21,9 @@ pub(crate) struct Record {
     pub(crate) epoch: u64,
     /// Identities, in the order in which they joined.
     pub(crate) members: Vec<u64>,
+    /// Identities of those who left in order, the last at the end.
+    #[serde(default)]
+    pub(crate) left: Vec<u64>,
     pub(crate) root: Option<DatabaseRoot>,
 }
 
@@ -56,6 +61,7 @@ impl Reader<'_> {
                 name: self.name.to_owned(),
                 epoch: 0,
                 members: Vec::new(),
+                left: Vec::new(),
                 root: None,
             },
         };
@@ -125,6 +131,15 @@ impl Record {
     pub(crate) fn next(&self, members: Vec<u64>) -> Self {
         Self { epoch: self.epoch + 1, members, ..self.clone() }
     }
+
+    /// The record of the next epoch, in which one says good-bye.
+    pub(crate) fn without(&self, leaving: u64) -> Self {
+        let others = self.members.iter().copied().filter(|&id| id != leaving);
+        let mut next = self.next(others.collect());
+        next.left.push(leaving);
+        next.left.drain(..next.left.len().saturating_sub(LEFT_MAX));
+        next
+    }
 }
 
 impl Seen {
@@ -163,7 +178,7 @@ impl Seen {
 
     /// What servers and clients are told.
     pub(crate) fn into_map(self) -> ClusterMap {
-        let Record { cluster, epoch, root, .. } = self.record;
-        ClusterMap { cluster, epoch, members: self.members, root }
+        let Record { cluster, epoch, left, root, .. } = self.record;
+        ClusterMap { cluster, epoch, members: self.members, left, root }
     }
 }

@@ -210,8 +210,7 @@ impl Registry {
             if !seen.has(member.identity) {
                 return Ok(Next::Keep);
             }
-            let others = seen.record.members.iter().copied().filter(|&id| id != member.identity);
-            Ok(Next::Replace(seen.record.next(others.collect()), Some(member.entry())))
+            Ok(Next::Replace(seen.record.without(member.identity), Some(member.entry())))
         })?;
         Ok(())
     }

@@ -38,13 +38,18 @@ impl Carrier {
         &self.env
     }
 
-    /// Carries out a frame and appends its answer. A refusal ends the connection.
+    /// Carries out a frame of `caller` and appends its answer. A refusal ends the connection.
     #[inline]
-    pub fn carry_out(&mut self, frame: &[u64], to: &mut Vec<u64>) -> Result<(), Refusal> {
+    pub fn carry_out(
+        &mut self,
+        caller: u64,
+        frame: &[u64],
+        to: &mut Vec<u64>,
+    ) -> Result<(), Refusal> {
         let [head, epoch, key, sequence, body @ ..] = frame else {
             return Err(no_request());
         };
-        if !self.admission.is_current(*epoch, *key) {
+        if !self.admission.is_current(*epoch, *key, caller) {
             return Err(self.outdated(*epoch));
         }
         let start = to.len();
@@ -116,7 +121,8 @@ impl Carrier {
     #[cold]
     fn outdated(&self, epoch: u64) -> Refusal {
         Refusal::new(format!(
-            "the message is of epoch {epoch} or has another region's key, memory server {} is of epoch {}; read the configuration anew",
+            "the message is of epoch {epoch} or has another region's key, memory server {} is of epoch {}, in which the \
+             caller is no member; read the configuration anew",
             self.admission.node.0,
             self.admission.epoch.load(std::sync::atomic::Ordering::Acquire)
         ))

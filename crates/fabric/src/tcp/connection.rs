@@ -145,6 +145,7 @@ impl Connection {
     /// Carries out frames until one has not arrived whole, or too many answers wait.
     #[inline]
     fn carry_out(&mut self, carrier: &mut Carrier) -> usize {
+        let Some((caller, _)) = self.name else { unreachable!("the handshake comes first") };
         let mut served = 0;
         self.has_left = true;
         while !self.is_full() && !self.is_ending {
@@ -157,7 +158,7 @@ impl Connection {
                     served += 1;
                     let words = range.len();
                     let frame = self.inbox.words(range);
-                    let carried = carrier.carry_out(frame, self.outbox.words());
+                    let carried = carrier.carry_out(caller, frame, self.outbox.words());
                     self.inbox.consume(words);
                     carried
                 }

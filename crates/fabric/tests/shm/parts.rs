@@ -73,6 +73,7 @@ pub fn admission() -> Arc<Admission> {
         region_bytes: REGION_BYTES,
         program: PROGRAM.to_owned(),
         epoch: 1.into(),
+        members: Default::default(),
     })
 }
 

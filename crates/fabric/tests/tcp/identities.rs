@@ -3,6 +3,7 @@
 use crate::support::{Server, at, config, engine};
 use fabric::{Batch, Caller, Env, Fabric, FabricError, ServerAddress, TcpConfig, TcpTransport};
 use layout::NodeId;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -67,6 +68,28 @@ fn messages_of_an_old_epoch_are_refused_until_the_caller_knows_the_new_one() {
     let batch = engine.block_on(env.execute(batch)).expect("the caller knows the epoch");
     assert_eq!(batch.words(read), [1], "nothing of the old epoch was carried out");
     assert_eq!(write(5), Ok(()));
+}
+
+/// Somebody dies, and who lives may have read the map, or not.
+#[test]
+fn members_that_have_not_heard_of_an_epoch_go_on_and_others_do_not() {
+    let server = Server::start(0, 1);
+    let member = config(&[&server]);
+    let mut gone = member.clone();
+    gone.caller.identity += 1;
+    let engines = [engine(member.clone()), engine(gone.clone())];
+    let write = |which: usize| {
+        let mut batch = Batch::new();
+        batch.write_word(at(0, 0), 1);
+        engines[which].block_on(engines[which].endpoint().execute(batch)).map(drop)
+    };
+    assert_eq!((write(0), write(1)), (Ok(()), Ok(())));
+    server.admission.advance(6, BTreeSet::from([member.caller.identity]));
+    assert_eq!((write(0), write(1)), (Ok(()), Err(FabricError::Unreachable(NodeId(0)))));
+    assert!(refused(gone).contains("in which it is no member"));
+    let mut again = member;
+    again.caller.endpoint += 1;
+    TcpTransport::connect(again).expect("a member may connect");
 }
 
 #[test]

@@ -42,6 +42,7 @@ pub fn admission(node: NodeId) -> Arc<Admission> {
         region_bytes: REGION_BYTES,
         program: PROGRAM.to_owned(),
         epoch: EPOCH.into(),
+        members: Default::default(),
     })
 }
 

@@ -78,6 +78,7 @@ fn admission() -> Arc<Admission> {
         region_bytes: REGION_BYTES,
         program: "test".to_owned(),
         epoch: 1.into(),
+        members: Default::default(),
     })
 }
 

@@ -41,7 +41,22 @@ fn a_dropped_lease_ends_as_if_its_process_had() {
     let lease = join(&registry, memory_server(0));
     drop(lease);
     let map = registry.map().expect("it answers");
-    assert_eq!((map.epoch, map.members.len()), (2, 0));
+    assert_eq!((map.epoch, map.members.len(), map.left.len()), (2, 0, 0));
+}
+
+#[test]
+fn the_last_to_leave_are_remembered() {
+    let world = World::file();
+    let registry = world.open();
+    let left: Vec<u64> = (0..70)
+        .map(|_| {
+            let lease = join(&registry, client());
+            let identity = lease.member().identity;
+            lease.leave().expect("it may leave");
+            identity
+        })
+        .collect();
+    assert_eq!(registry.map().expect("it answers").left, left[6..]);
 }
 
 #[test]

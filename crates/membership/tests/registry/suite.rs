@@ -37,8 +37,10 @@ pub fn members_join_and_leave_and_every_change_is_an_epoch(world: &World) {
     assert_eq!(map.member(compute[1].member().identity), Some(compute[1].member()));
     assert_eq!(map.compute_servers().count(), 2);
     let [first, second] = compute;
+    let left = first.member().identity;
     first.leave().expect("it may leave");
-    assert_eq!(registry.map().expect("it answers").epoch, 5);
+    let map = registry.map().expect("it answers");
+    assert_eq!((map.epoch, map.left), (5, vec![left]));
     // The lowest number that is free and not that of the file's compute server.
     let third = join(&registry, client());
     assert_eq!((third.member().number, registry.map().expect("it answers").epoch), (1, 6));
@@ -131,6 +133,7 @@ pub fn a_killed_member_is_taken_out_and_its_number_is_free(world: &World) {
     assert!(start.elapsed() < world.death_noticed_within(), "{:?}", start.elapsed());
     assert_eq!(after.epoch, before.epoch + 1);
     assert_eq!(after.members, [compute.member().clone()]);
+    assert!(after.left.is_empty(), "it has not said good-bye: {:?}", after.left);
     assert_eq!(registry.map().expect("it answers"), after, "once is enough");
     let _next = join(&registry, memory_server(0));
 }

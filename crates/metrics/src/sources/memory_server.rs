@@ -103,6 +103,7 @@ mod tests {
             region_bytes: bytes,
             program: "1.0".to_owned(),
             epoch: AtomicU64::new(5),
+            members: Default::default(),
         };
         let serving = Arc::new(ServeCounters::default());
         serving.sleeps.store(9, Relaxed);

@@ -55,22 +55,25 @@ pub fn joined(cluster: &ClusterFile, member: u64) {
     );
 }
 
-/// Notes who is `known` to be a member now, and tells who came and who went; the identities of the latter.
+/// Notes who is `known` to be a member now, and tells who came and who went; the identities of those who did not say
+/// good-bye.
 pub fn moved(known: &mut BTreeMap<u64, String>, map: &ClusterMap) -> Vec<u64> {
     let members: BTreeMap<u64, String> =
         map.members.iter().map(|member| (member.identity, member.to_string())).collect();
     for (_, member) in members.iter().filter(|(identity, _)| !known.contains_key(identity)) {
         tracing::info!(epoch = map.epoch, %member, "epoch moved: a member is there");
     }
-    let gone = known.iter().filter(|(identity, _)| !members.contains_key(identity));
-    let gone: Vec<u64> = gone
-        .map(|(identity, member)| {
-            tracing::info!(epoch = map.epoch, %member, "epoch moved: a member is gone");
-            *identity
-        })
-        .collect();
+    let mut dead = Vec::new();
+    for (identity, member) in known.iter().filter(|(id, _)| !members.contains_key(id)) {
+        if map.left.contains(identity) {
+            tracing::info!(epoch = map.epoch, %member, "epoch moved: a member has left");
+        } else {
+            tracing::warn!(epoch = map.epoch, %member, "epoch moved: a member is gone without a word");
+            dead.push(*identity);
+        }
+    }
     *known = members;
-    gone
+    dead
 }
 
 /// A process that was a member was to be killed.

@@ -19,14 +19,12 @@ use membership::{Addresses, ClusterFile, ClusterMap, FabricKind, Lease, Member, 
 use metrics::{Endpoint, sources};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use txn::server::{ServiceCounts, counted_services};
 
 /// How long a fenced process may take to end.
 const FENCE_TIME: Duration = Duration::from_secs(5);
-/// Before callers of an epoch are refused that somebody has left: the others learn of the new one meanwhile.
-const EPOCH_GRACE: Duration = Duration::from_secs(1);
 /// Regions are made of whole pages.
 const PAGE_BYTES: u64 = 4096;
 
@@ -68,6 +66,7 @@ impl MemoryServer {
             region_bytes,
             program: PROGRAM.to_owned(),
             epoch: AtomicU64::new(0),
+            members: Default::default(),
         });
         let opened = open(&cluster, &admission, &services, &mut member)?;
         let (polling, epoch) = (Arc::<ServeCounters>::default(), Arc::<AtomicU64>::default());
@@ -144,8 +143,8 @@ impl MemoryServer {
         Ok(())
     }
 
-    /// What to do when somebody left: it is fenced where the fabric has a fence; of the others no more is heard
-    /// once the living have had the time to learn of the new epoch.
+    /// What to do when a lease has ended: its holder, who may not know it yet, is fenced where the fabric has a fence,
+    /// and refused from now on. Who has left in order has nothing under way, and who lives goes on.
     fn warden(&mut self) -> impl FnMut(&ClusterMap) + Send + 'static {
         let (admission, epoch) = (self.admission.clone(), self.epoch.clone());
         let health = self.health.clone();
@@ -154,23 +153,22 @@ impl MemoryServer {
         move |map| {
             epoch.store(map.epoch, Relaxed);
             health.note_database(map.database().map(drop));
-            let gone = events::moved(&mut known, map);
-            if gone.is_empty() {
+            let dead = events::moved(&mut known, map);
+            if dead.is_empty() {
                 return;
             }
             if let Some(fence) = &mut fence
-                && let Err(error) = fence(map, &gone)
+                && let Err(error) = fence(map, &dead)
             {
-                tracing::error!("who left the cluster may still write: {error:#}");
+                tracing::error!("who was taken for dead may still write: {error:#}");
             }
-            #[allow(clippy::disallowed_methods, reason = "membership is not part of a run")]
-            std::thread::sleep(EPOCH_GRACE);
-            admission.epoch.fetch_max(map.epoch, Ordering::AcqRel);
+            let members = map.members.iter().map(|member| member.identity).collect();
+            admission.advance(map.epoch, members);
         }
     }
 }
 
-/// Keeps those from the region who left the cluster: given the cluster as it is, and their identities.
+/// Keeps those from the region who were taken for dead: given the cluster as it is, and their identities.
 type Fence = Box<dyn FnMut(&ClusterMap, &[u64]) -> Result<()> + Send>;
 
 /// How many callers are connected.
@@ -208,8 +206,8 @@ fn open_shm(
     let port = ShmPort::new(&cluster.directory, admission.clone(), &world)?;
     member.addresses.shm = Some(cluster.directory.clone());
     let (callers, connected) = (port.callers().clone(), port.callers().clone());
-    let fence = move |_: &ClusterMap, gone: &[u64]| {
-        let killed = gone.iter().map(|&identity| {
+    let fence = move |_: &ClusterMap, dead: &[u64]| {
+        let killed = dead.iter().map(|&identity| {
             let outcome = callers.fence(identity, FENCE_TIME);
             events::fenced(identity, &outcome);
             outcome

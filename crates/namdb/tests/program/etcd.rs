@@ -6,9 +6,11 @@ use super::support::{get, namdb, number, temporary, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const MISSING: &str = "skipped: there is no program `etcd` (apt-get install etcd-server)";
@@ -179,6 +181,80 @@ fn a_compute_server_that_loses_its_lease_warns_before_and_ends() {
     let message = last["message"].as_str().expect("a text");
     assert_eq!((&last["level"], &last["check"]), (&"error".into(), &"D12-etcd".into()), "{last}");
     assert!(message.contains("compute server 0 has lost its lease of 3 s"), "{last}");
+}
+
+/// The way of one process to etcd, which can be held up.
+struct Way {
+    endpoint: String,
+    is_held: Arc<AtomicBool>,
+}
+
+impl Way {
+    fn to(etcd: &Etcd) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("some port is free");
+        let endpoint = format!("http://{}", listener.local_addr().expect("it is bound"));
+        let there = etcd.endpoint.strip_prefix("http://").expect("it is not encrypted").to_owned();
+        let is_held = Arc::<AtomicBool>::default();
+        let held = is_held.clone();
+        std::thread::spawn(move || {
+            for here in listener.incoming().map_while(Result::ok) {
+                let there = TcpStream::connect(&there).expect("etcd listens");
+                let ends = [(&here, &there), (&there, &here)];
+                for (from, to) in ends.map(|(a, b)| (a.try_clone(), b.try_clone())) {
+                    let (from, to) = (from.expect("a socket"), to.expect("a socket"));
+                    let held = held.clone();
+                    std::thread::spawn(move || pass(from, to, &held));
+                }
+            }
+        });
+        Self { endpoint, is_held }
+    }
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, is_held: &AtomicBool) {
+    let mut bytes = [0; 4096];
+    while let Ok(count) = from.read(&mut bytes) {
+        while is_held.load(Relaxed) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if count == 0 || to.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+/// A death is a new epoch, which who lives need not have heard of.
+#[test]
+fn a_client_that_cannot_read_the_map_goes_on_when_somebody_else_dies() {
+    let Some(etcd) = Etcd::start("lags-data", false) else { return };
+    let site = cluster(&etcd, "lags", 12);
+    site.write(&(std::fs::read_to_string(&site.file).expect("it is there") + "[[compute]]\n"));
+    let memory = [server(&site, 0), server(&site, 1)];
+    let way = Way::to(&etcd);
+    let bench = "bench bank --records 100 --threads 1 --lanes 2 --seconds 6 --warm-up 0 --compute-servers 0";
+    let on = format!("--cluster {} --set registry.endpoints={}", site.file.display(), way.endpoint);
+    let mut client = Server::start(&format!("{bench} {on}"), &site.folder.join("client"));
+    memory[0].wait_for("caller connected");
+    let file = site.file.display();
+    let command = format!("compute-server --cluster {file} --number 0 --set lease_seconds=2");
+    let log = site.folder.join("dies");
+    let dies = Server::start(&format!("{command} --log-format json"), &log);
+    dies.wait_for("joined");
+    way.is_held.store(true, Relaxed);
+    dies.signal(Signal::KILL);
+    for server in &memory {
+        let gone = server.wait_for("epoch moved: a member is gone without a word");
+        assert_eq!(gone["level"], "warn");
+        assert!(gone["member"].as_str().is_some_and(|name| name.contains("compute server 0")));
+    }
+    std::thread::sleep(Duration::from_millis(1500));
+    way.is_held.store(false, Relaxed);
+    assert_eq!(client.ended().code(), Some(0), "{}", client.log());
+    memory[0].wait_for("epoch moved: a member has left");
+    let refused =
+        |server: &Server| server.events().iter().any(|it| it["message"] == "caller refused");
+    assert!(!memory.iter().any(refused), "{}", memory[0].log());
 }
 
 /// A registry that is away for less than a lease costs nothing, and the server says that it is over.

@@ -54,6 +54,18 @@ fn a_compute_server_joins_when_there_is_a_database() {
     await_health(&control, "200 OK");
 }
 
+/// Whoever finds after joining that there is nothing to do says good-bye, so that nobody waits for its lease.
+#[test]
+fn who_has_joined_for_nothing_leaves_in_order() {
+    let site = Site::new("for-nothing", "tcp", "");
+    let _zero = start(&site, "memory", 0);
+    let bench = namdb(&format!("bench bank --compute-servers 1 --cluster {}", site.file.display()));
+    assert!(text(&bench.stderr).contains("has 0 compute servers, not 1"), "{bench:?}");
+    let cluster = ClusterFile::load(&site.file, &[]).expect("it was written");
+    let registry = Registry::open(&cluster).expect("it is a folder");
+    assert_eq!(registry.map().expect("it answers").left.len(), 1);
+}
+
 /// Nothing brings a memory server's part back: who is left says so, takes no work, and ends where nothing is left to
 /// do.
 #[test]

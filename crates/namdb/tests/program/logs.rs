@@ -21,7 +21,7 @@ fn tells_its_life(fabric: &str) {
     let mut server = site.server("--log-format json");
     server.wait_for("database made");
     run_bench(&site);
-    server.wait_for("epoch moved: a member is gone");
+    server.wait_for("epoch moved: a member has left");
     server.signal(Signal::TERM);
     assert!(server.ended().success());
     let events = server.events();
@@ -44,7 +44,7 @@ fn tells_its_life(fabric: &str) {
         "epoch moved: a member is there",
         "caller connected",
         "caller gone",
-        "epoch moved: a member is gone",
+        "epoch moved: a member has left",
         "stopping",
         "left the cluster",
     ];

@@ -87,6 +87,7 @@ impl Place {
             region_bytes: REGION_BYTES,
             program: PROGRAM.to_owned(),
             epoch: EPOCH.into(),
+            members: Default::default(),
         }
     }
 

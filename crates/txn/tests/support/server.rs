@@ -19,6 +19,7 @@ pub fn admission(node: NodeId) -> Admission {
         region_bytes: SERVER_BYTES,
         program: "tests".to_owned(),
         epoch: 1.into(),
+        members: Default::default(),
     }
 }
 

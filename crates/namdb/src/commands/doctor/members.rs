@@ -56,7 +56,7 @@ mod tests {
             transaction_time_ms: 1000,
             servers,
         };
-        ClusterMap { cluster: ClusterId(7), epoch: 3, members, root: Some(root) }
+        ClusterMap { cluster: ClusterId(7), epoch: 3, members, left: Vec::new(), root: Some(root) }
     }
 
     #[test]

@@ -75,7 +75,10 @@ pub enum RegistryError {
     #[error("all {0} numbers of compute servers are taken; stop one that is not needed")]
     NoNumber(u16),
     /// Not enough memory servers have joined in time.
-    #[error("after {} s there are {found} of {wanted} memory servers, {missing} not; start them, or see why they stopped", .after.as_secs())]
+    #[error(
+        "{}there are {found} of {wanted} memory servers, {missing} not; start them, or see why they stopped",
+        waited(*.after)
+    )]
     TooFewServers {
         /// How many there are.
         found: usize,
@@ -128,4 +131,12 @@ pub enum RegistryError {
         /// Whose.
         member: String,
     },
+}
+
+/// How a sentence begins about what is not there after some time.
+fn waited(time: Duration) -> String {
+    match time.as_secs() {
+        0 => String::new(),
+        seconds => format!("after {seconds} s "),
+    }
 }

@@ -47,7 +47,7 @@ pub use index::{Damage, Flaw};
 pub use lane::{Lane, LaneError};
 pub use read::Columns;
 pub use scan::{Scan, ScanSource};
-pub use slot::Departure;
+pub use slot::{Departure, SlotSupply};
 pub use snapshot::Snapshot;
 pub use statistics::LaneStatistics;
 pub use transaction::{Isolation, Transaction};

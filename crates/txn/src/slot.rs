@@ -63,6 +63,15 @@ async fn take_given_back<E: Env>(
     Ok(None)
 }
 
+/// Slots that new lanes could take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlotSupply {
+    /// Those that nobody has: never used, or given back.
+    pub free: u32,
+    /// All that there are.
+    pub all: u32,
+}
+
 fn lane_of<E: Env>(shared: &Shared<E>, slot: SlotId) -> GlobalPtr {
     shared.oracle_layout.lane(shared.oracle, slot)
 }
@@ -77,6 +86,19 @@ pub struct Departure {
 }
 
 impl<E: Env> Database<E> {
+    /// How many slots of the vector new lanes could take at this moment, of all compute servers together.
+    pub async fn slots(&self) -> Result<SlotSupply, FabricError> {
+        let (shared, all) = (&self.shared, SLOTS_MAX as u32);
+        let mut batch = Batch::new();
+        let count = batch.read(shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
+        let lanes = batch.read(lane_of(shared, SlotId(0)), all * LANE_WORDS);
+        let batch = self.env.execute(batch).await?;
+        let unused = all - batch.word(count.at).min(u64::from(all)) as u32;
+        let lanes = batch.words(lanes).chunks(LANE_WORDS as usize);
+        let given_back = lanes.filter(|lane| lane[LANE_GIVEN_BACK as usize] == 1).count() as u32;
+        Ok(SlotSupply { free: unused + given_back, all })
+    }
+
     /// Before a compute server ends: its idle lanes collect what they can, for `wait_ns` at most, and give back
     /// their slots of the vector. Lanes that are still in use keep theirs. An error leaves the remaining ones
     /// taken, as if the compute server had died.

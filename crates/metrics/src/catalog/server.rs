@@ -24,6 +24,14 @@ pub const START_TIME: Metric = Metric::gauge(
     &[],
     "When the server started, in seconds since 1970 in UTC by its host's clock.",
 );
+/// How long the process runs.
+pub const UPTIME: Metric = Metric::gauge(
+    "namdb_uptime_seconds",
+    Unit::Seconds,
+    &[],
+    "How long the server has run when its numbers were read, by a clock that is never set: rates between two answers \
+     are differences over the difference of this one.",
+);
 /// Processor time.
 pub const PROCESSOR_SECONDS: Metric = Metric::counter(
     "namdb_processor_seconds_total",
@@ -60,6 +68,7 @@ pub(super) const EVERY_SERVER: Chapter = Chapter {
     metrics: &[
         &BUILD_INFO,
         &START_TIME,
+        &UPTIME,
         &PROCESSOR_SECONDS,
         &RESIDENT_BYTES,
         &CLUSTER_EPOCH,

@@ -65,6 +65,21 @@ impl Crew {
         self.ready.iter().map(|ready| threads.unwrap_or(ready.threads)).sum()
     }
 
+    /// Threads of each compute server, and lanes of each thread, as asked for or else as they have them.
+    fn shape(&self, threads: Option<u32>, lanes: Option<u32>) -> (Vec<u32>, Vec<u32>) {
+        let shape = |ready: &Ready| {
+            let lanes = lanes.unwrap_or(ready.lanes).min(ready.lanes_max);
+            (threads.unwrap_or(ready.threads), lanes)
+        };
+        self.ready.iter().map(shape).unzip()
+    }
+
+    /// Lanes of all compute servers together.
+    pub fn lanes(&self, threads: Option<u32>, lanes: Option<u32>) -> u32 {
+        let (threads_of, lanes_of) = self.shape(threads, lanes);
+        threads_of.iter().zip(&lanes_of).map(|(threads, lanes)| threads * lanes).sum()
+    }
+
     /// Whether all of them note times by this clock.
     pub fn has_clock(&self, name: &str) -> bool {
         !name.is_empty() && self.ready.iter().all(|ready| ready.clock == name)
@@ -80,16 +95,7 @@ impl Crew {
         watcher: &mut dyn Watcher,
     ) -> Result<Vec<Share>> {
         let threads_in_all = self.threads(threads);
-        let (threads_of, lanes_of): (Vec<u32>, Vec<u32>) = self
-            .ready
-            .iter()
-            .map(|ready| {
-                (
-                    threads.unwrap_or(ready.threads),
-                    lanes.unwrap_or(ready.lanes).min(ready.lanes_max),
-                )
-            })
-            .unzip();
+        let (threads_of, lanes_of) = self.shape(threads, lanes);
         let greeted = greet_all(&self.members, self.cluster)?;
         let mut hands = Hands(greeted.into_iter().map(|(hand, _)| hand).collect());
         let workers: Vec<u32> = threads_of.iter().zip(&lanes_of).map(|(a, b)| a * b).collect();

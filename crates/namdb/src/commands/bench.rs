@@ -28,7 +28,7 @@ use namdb::host;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use txn::CatalogError;
+use txn::{CatalogError, SlotSupply};
 
 /// Lanes of a thread of this process where verbs take time.
 const LANES: u32 = 8;
@@ -225,6 +225,7 @@ impl<W> Errand<W> for RunAbroad<'_> {
             "list-append is judged by times, which the hosts of these compute servers count from different moments; \
              let it run on compute servers of this host, or with --compute-servers 0"
         );
+        self.ensure_slots(site)?;
         if self.arguments.fresh {
             drop_tables(site, workload)?;
         }
@@ -240,6 +241,30 @@ impl<W> Errand<W> for RunAbroad<'_> {
         self.measure.run_by(site, workload, self.parameters, self.threads, |stop, watcher| {
             crew.run(&ordered_arguments(), threads, lanes, stop, watcher)
         })
+    }
+}
+
+impl RunAbroad<'_> {
+    /// Sees to it, before anything is changed, that there is a slot of the vector for each lane of the run.
+    fn ensure_slots<S: Site>(&self, site: &S) -> Result<()> {
+        let world = self.measure.world;
+        let (loaders, facts) = (world.thread_count(), site.facts());
+        let wanted = match &self.crew {
+            None => loaders.max(self.threads * facts.lanes_per_thread),
+            Some(crew) => {
+                let lanes = crew.lanes(world.threads, self.arguments.lanes);
+                // Where memory is shared, this process keeps the lanes that it has loaded by.
+                if facts.fabric == "shm" { loaders + lanes } else { loaders.max(lanes) }
+            }
+        };
+        let seat = site.seat()?;
+        let SlotSupply { free, all } = seat.wait(seat.handle().slots())?;
+        ensure!(
+            wanted <= free,
+            "the run takes {wanted} slots of the timestamp vector, one for each lane of all threads, and {free} of the \
+             cluster's {all} are free; take fewer --threads, --lanes or --compute-servers"
+        );
+        Ok(())
     }
 }
 

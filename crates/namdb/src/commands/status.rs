@@ -11,7 +11,7 @@ use crate::servers::{tcp, verbs};
 use anyhow::{Context, Result};
 use clap::Args;
 use membership::{ClusterFile, ClusterMap, FabricKind, Member, Registry, Role};
-use namdb::host::{Moment, sleep_ms};
+use namdb::host::sleep_ms;
 use serde::Serialize;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -23,7 +23,8 @@ Examples:
   namdb status --cluster namdb.toml
   namdb status --cluster namdb.toml --json -
 
-Rates are those of a fifth of a second. The exit code is 1 if a memory server is missing.";
+Rates are those of a fifth of a second. What is not there is not waited for. The exit code is 1 if a memory server is \
+missing.";
 
 /// Options of `status`.
 #[derive(Args)]
@@ -40,6 +41,10 @@ pub struct StatusArguments {
 const RATE_MS: u64 = 200;
 /// How long a server may take to tell its counters.
 const TELL_TIME: Duration = Duration::from_secs(2);
+/// Servers that are asked at a time.
+const ASKED_MAX: usize = 64;
+/// Tries to see the tables while members die: a visitor is refused until it has heard of that.
+const VISITS_MAX: u32 = 3;
 
 /// A cluster at a moment.
 #[derive(Serialize)]
@@ -83,7 +88,8 @@ pub fn run(arguments: &StatusArguments) -> Result<Verdict> {
     let map = Registry::open(&cluster)?.map()?;
     let count = cluster.memory.len() as u16;
     let is_there = |number: u16| map.memory_server(layout::NodeId(number)).is_some();
-    let missing = (0..count).filter(|&number| !is_there(number)).map(usize::from).collect();
+    let missing: Vec<usize> =
+        (0..count).filter(|&number| !is_there(number)).map(usize::from).collect();
     let (tables, problem) = match tables(&cluster) {
         Ok(tables) => (Some(tables), None),
         Err(error) => (None, Some(format!("{error:#}"))),
@@ -103,14 +109,13 @@ pub fn run(arguments: &StatusArguments) -> Result<Verdict> {
 }
 
 fn servers(map: &ClusterMap) -> Vec<ServerStatus> {
-    let start = Moment::now();
-    let before: Vec<Option<Counters>> = map.members.iter().map(Counters::of).collect();
+    let before = Counters::of_all(&map.members);
     sleep_ms(RATE_MS);
-    let after: Vec<Option<Counters>> = map.members.iter().map(Counters::of).collect();
-    let seconds = start.elapsed_s();
+    let after = Counters::of_all(&map.members);
     let all = map.members.iter().zip(before.iter().zip(&after));
     all.map(|(member, (before, after))| {
-        let both = before.as_ref().zip(after.as_ref());
+        let rates = before.as_ref().zip(after.as_ref());
+        let rates = rates.and_then(|(before, after)| Some((before, after, after.span_s(before)?)));
         let addresses = &member.addresses;
         ServerStatus {
             role: if member.is_memory_server() { "memory" } else { "compute" },
@@ -128,10 +133,10 @@ fn servers(map: &ClusterMap) -> Vec<ServerStatus> {
                 Role::Compute => None,
             },
             used_bytes: after.as_ref().map(|counters| counters.used_bytes as u64),
-            requests_per_s: both
-                .map(|(before, after)| (after.requests - before.requests) / seconds),
-            processors: both
-                .map(|(before, after)| (after.processor_s - before.processor_s) / seconds),
+            requests_per_s: rates
+                .map(|(before, after, span_s)| (after.requests - before.requests) / span_s),
+            processors: rates
+                .map(|(before, after, span_s)| (after.processor_s - before.processor_s) / span_s),
         }
     })
     .collect()
@@ -139,24 +144,47 @@ fn servers(map: &ClusterMap) -> Vec<ServerStatus> {
 
 /// What a server's metrics say at a moment.
 struct Counters {
+    /// The moment, in seconds since the server started.
+    uptime_s: f64,
     requests: f64,
     processor_s: f64,
     used_bytes: f64,
 }
 
 impl Counters {
-    /// None of a server that does not answer in time.
-    fn of(member: &Member) -> Option<Self> {
-        let page = fetch(member.addresses.control.as_deref()?)?;
-        let sum = |name: &str| -> f64 {
+    /// Of all servers, asked side by side: each may take its time without holding up the others.
+    fn of_all(members: &[Member]) -> Vec<Option<Self>> {
+        let ask = |member: &Member| Self::read(&fetch(member.addresses.control.as_deref()?)?);
+        let mut told = Vec::new();
+        for asked in members.chunks(ASKED_MAX) {
+            std::thread::scope(|scope| {
+                let answers: Vec<_> =
+                    asked.iter().map(|member| scope.spawn(move || ask(member))).collect();
+                told.extend(answers.into_iter().map(|answer| answer.join().unwrap_or_default()));
+            });
+        }
+        told
+    }
+
+    /// From a page of metrics; none if it is none of a server.
+    fn read(page: &str) -> Option<Self> {
+        let values = |name: &str| -> Vec<f64> {
             let lines = page.lines().filter(|line| line.split(['{', ' ']).next() == Some(name));
-            lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+            lines.filter_map(|line| line.rsplit(' ').next()?.parse().ok()).collect()
         };
+        let sum = |name: &str| -> f64 { values(name).iter().sum() };
         Some(Self {
+            uptime_s: values(metrics::catalog::UPTIME.name).first().copied()?,
             requests: sum(metrics::catalog::SERVED_REQUESTS.name),
             processor_s: sum(metrics::catalog::PROCESSOR_SECONDS.name),
             used_bytes: sum(metrics::catalog::REGION_USED_BYTES.name),
         })
+    }
+
+    /// Seconds since an earlier look at the same server, by its own clock.
+    fn span_s(&self, earlier: &Self) -> Option<f64> {
+        let span_s = self.uptime_s - earlier.uptime_s;
+        (span_s > 0.0).then_some(span_s)
     }
 }
 
@@ -171,11 +199,21 @@ fn fetch(address: &str) -> Option<String> {
 }
 
 fn tables(cluster: &ClusterFile) -> Result<Vec<TableStatus>> {
-    let place = Place::visit(cluster.clone())?;
-    match cluster.fabric {
-        FabricKind::Shm => tables_at(&ShmSite::open(&place)?),
-        FabricKind::Tcp => tables_at(&tcp::site(&place, 1)?),
-        FabricKind::Verbs => tables_at(&verbs::site(&place, 1)?),
+    let mut visits = 1;
+    loop {
+        let place = Place::visit(cluster.clone())?;
+        match tables_of(&place) {
+            Err(_) if visits < VISITS_MAX && place.is_outdated()? => visits += 1,
+            tables => return tables,
+        }
+    }
+}
+
+fn tables_of(place: &Place) -> Result<Vec<TableStatus>> {
+    match place.cluster.fabric {
+        FabricKind::Shm => tables_at(&ShmSite::open(place)?),
+        FabricKind::Tcp => tables_at(&tcp::site(place, 1)?),
+        FabricKind::Verbs => tables_at(&verbs::site(place, 1)?),
     }
 }
 
@@ -221,4 +259,27 @@ fn draw(status: &ClusterStatus) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(uptime_s: f64, requests: u64) -> String {
+        format!(
+            "# HELP namdb_uptime_seconds Words.\nnamdb_uptime_seconds {uptime_s}\n\
+             namdb_served_requests_total{{kind=\"batch\"}} {requests}\n\
+             namdb_served_requests_total{{kind=\"call\"}} 5\n"
+        )
+    }
+
+    #[test]
+    fn rates_are_over_the_time_between_a_servers_own_two_looks() {
+        let read = |uptime_s, requests| Counters::read(&page(uptime_s, requests)).expect("a page");
+        let (before, after) = (read(10.0, 100), read(10.5, 150));
+        let span_s = after.span_s(&before).expect("time has passed");
+        assert_eq!(((after.requests - before.requests) / span_s, after.requests), (100.0, 155.0));
+        assert_eq!(before.span_s(&after), None, "it was started again");
+        assert!(Counters::read("<html>").is_none());
+    }
 }

@@ -36,6 +36,7 @@ pub struct Place {
     lease: Mutex<Option<Lease>>,
     /// The lease is no longer needed.
     has_left: Arc<AtomicBool>,
+    registry: Registry,
     _follower: Follower,
 }
 
@@ -112,12 +113,28 @@ impl Place {
         };
         let follower = registry.follow(LOOK_PAUSE, note)?;
         let (lease, has_left) = (Mutex::default(), Arc::default());
-        Ok(Self { cluster, map, root, epoch, identity, lease, has_left, _follower: follower })
+        let registry = registry.clone();
+        Ok(Self {
+            cluster,
+            map,
+            root,
+            epoch,
+            identity,
+            lease,
+            has_left,
+            registry,
+            _follower: follower,
+        })
     }
 
     /// This process, as memory servers know it.
     pub fn identity(&self) -> u64 {
         self.identity
+    }
+
+    /// Whether members have come or gone since this place was taken.
+    pub fn is_outdated(&self) -> Result<bool> {
+        Ok(self.registry.map()?.epoch != self.map.epoch)
     }
 
     /// How long the membership lasts; none of a visitor.

@@ -17,6 +17,8 @@ pub fn registry(cluster: &ClusterFile, member: &Member, epoch: &Arc<AtomicU64>) 
     registry.add(&catalog::BUILD_INFO, &labels, || 1_u64);
     let start_s = host::unix_time_s();
     registry.add(&catalog::START_TIME, &[], move || start_s);
+    let start = host::Moment::now();
+    registry.add(&catalog::UPTIME, &[], move || start.elapsed_s());
     registry.add(&catalog::PROCESSOR_SECONDS, &[], host::process_cpu_s);
     registry.add(&catalog::RESIDENT_BYTES, &[], host::resident_bytes);
     registry.add_cell(&catalog::CLUSTER_EPOCH, &[], epoch);

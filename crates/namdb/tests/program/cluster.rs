@@ -97,6 +97,26 @@ fn slots_are_given_back_by_runs_that_end() {
     }
 }
 
+/// There are 64 slots for all lanes of a cluster: more are refused before anything is done.
+#[test]
+fn more_lanes_than_a_cluster_has_slots_are_refused_beforehand() {
+    let cluster = Cluster::up("lanes", "--fabric tcp --memory 64M --compute-servers 2");
+    for (options, slots) in [
+        ("--threads 2 --lanes 33 --compute-servers 0", "takes 66 slots"),
+        ("--threads 1 --lanes 33", "takes 66 slots"),
+        ("--threads 63 --lanes 2 --compute-servers 0", "takes 126 slots"),
+    ] {
+        let output = cluster.run(&format!("bench bank --records 100 {options}"));
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.contains(slots) && errors.contains("64 of the cluster's 64"), "{errors}");
+    }
+    let status = cluster.report("status");
+    assert_eq!(status["tables"].as_array().map(Vec::len), Some(1), "only the system's: {status:#}");
+    let report = cluster.report("bench bank --records 100 --threads 1 --lanes 32 --seconds 0.1");
+    assert!(number(&report, "/txn_per_s") > 0.0);
+}
+
 /// Two compute servers run one workload: each has its share, their measurements and what their transactions leave
 /// to the checks arrive here, and what they tell is what they did.
 #[test]
@@ -148,6 +168,26 @@ fn a_dead_compute_server_is_told_of() {
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("compute server 1 is lost"), "{told}");
     assert!(start.elapsed() < Duration::from_secs(10), "{told}");
+}
+
+/// What is not there is not waited for.
+#[test]
+fn the_state_of_a_cluster_that_lacks_a_server_is_told_at_once() {
+    let options = "--fabric tcp --memory-servers 2 --compute-servers 1 --memory 64M";
+    let cluster = Cluster::up("lacking", options);
+    let status = cluster.report("status");
+    let processors = number(&status, "/servers/0/processors");
+    assert!((0.0..=1.5).contains(&processors), "{status:#}");
+    let server = cluster.processes("memory")[1];
+    kill_process(server, Signal::KILL).expect("it runs");
+    let start = Instant::now();
+    let output = cluster.run("status --json -");
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let status: Value = serde_json::from_str(&text(&output.stdout)).expect("it is JSON");
+    assert_eq!(status["missing"], serde_json::json!([1]), "{status:#}");
+    assert!(status["problem"].as_str().is_some_and(|why| why.contains("1 of 2 memory servers")));
+    assert_eq!(status["servers"][0]["role"], "memory", "{status:#}");
 }
 
 /// A memory server that dies ends the run with a sentence, soon, and nothing hangs.

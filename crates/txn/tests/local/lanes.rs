@@ -135,6 +135,9 @@ fn slots_that_compute_servers_give_back_serve_others_with_further_numbers() {
     let first = database(DatabaseConfig::default());
     let table = table(&first);
     let mut last_number = std::collections::BTreeMap::new();
+    let slots = |database: &Database<LocalEnv>| run_now(database.slots()).expect("reachable");
+    let supply = slots(&first);
+    assert!(supply.all == 64 && supply.free > 50, "{supply:?}");
     for round in 1..=100 {
         // A compute server that comes, commits, aborts, and leaves: far more of them than there are slots.
         let compute = Database::open(first.env().world().endpoint(), &first.root());
@@ -157,11 +160,13 @@ fn slots_that_compute_servers_give_back_serve_others_with_further_numbers() {
         let row = run_now(third.read(table, &key(0))).expect("readable").expect("is there");
         third.update(row).set_int(VALUE, round);
         assert_eq!(run_now(third.commit()), Outcome::Committed);
+        assert_eq!(slots(&compute).free, supply.free - 2, "round {round}");
         drop((lane, other));
         let departure = run_now(compute.leave(1_000_000_000)).expect("reachable");
         assert_eq!((departure.slots, departure.left_behind), (2, 0), "round {round}");
         assert!(run_now(compute.leave(0)).expect("reachable").slots == 0);
     }
+    assert_eq!(slots(&first), supply);
     assert!(last_number.len() <= 64);
     assert!(first.root().slots == 64);
 }

@@ -117,7 +117,8 @@ impl ChainWord {
 ///
 /// ```text
 /// word        | field         | written by
-///    0        | overflow head | write, by the version mover under the row's lock; null while no row has the buffer
+///    0        | overflow head | write under the row's lock, by the version mover, and by the collection that takes the
+///             |               | buffer back: null, as it is while no row has the buffer
 ///    1 + n*R  | slot n        | write_row, under the row's lock; R = words of a row
 /// ```
 ///

@@ -20,9 +20,11 @@ mod port;
 mod request;
 mod spread;
 mod tls;
+mod tls_stream;
 mod transport;
 
 pub use frame::{CALL_BYTES_MAX, FRAME_WORDS_MAX};
 pub use port::{CONNECTIONS_MAX, TcpPort};
 pub use tls::{TlsError, TlsKeys};
+pub use tls_stream::TlsStream;
 pub use transport::{ConnectError, TcpConfig, TcpTransport};

@@ -1,9 +1,9 @@
 //! Optional encryption: TLS 1.3 in which both ends prove who they are.
 //!
 //! Each process has a certificate of its own, signed by the cluster's authority. That of memory server n names
-//! `memory-server-n.namdb`, so that the key of one does not make it another; neither its host nor its address
-//! is looked at. Callers only have to be signed for. Handshakes are made by the polling thread between the
-//! requests of others.
+//! `memory-server-n.namdb`, that of compute server n `compute-server-n.namdb`, so that the key of one does not make
+//! it another; neither its host nor its address is looked at. Callers only have to be signed for. Handshakes for
+//! verbs are made by the polling thread between the requests of others.
 
 use layout::NodeId;
 use rustls::pki_types::pem::PemObject;
@@ -70,6 +70,11 @@ impl TlsKeys {
     pub fn server_name(node: NodeId) -> String {
         format!("memory-server-{}.namdb", node.0)
     }
+
+    /// The name that the certificate of a compute server carries which takes work.
+    pub fn compute_server_name(number: u16) -> String {
+        format!("compute-server-{number}.namdb")
+    }
 }
 
 fn roots(authority: &[u8]) -> Result<RootCertStore, TlsError> {
@@ -97,7 +102,12 @@ impl Session {
 
     /// The end that connects to memory server `node`.
     pub fn connect(keys: &TlsKeys, node: NodeId) -> io::Result<Self> {
-        let name = ServerName::try_from(TlsKeys::server_name(node)).map_err(io::Error::other)?;
+        Self::connect_by_name(keys, TlsKeys::server_name(node))
+    }
+
+    /// The end that connects to the process whose certificate has this name.
+    pub fn connect_by_name(keys: &TlsKeys, name: String) -> io::Result<Self> {
+        let name = ServerName::try_from(name).map_err(io::Error::other)?;
         let connection =
             ClientConnection::new(keys.client.clone(), name).map_err(io::Error::other)?;
         Ok(Self(connection.into()))
@@ -110,17 +120,30 @@ impl Session {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => return result,
             }
-            if self.0.read_tls(stream)? == 0 {
+            if !self.receive(stream)? {
                 return Ok(0);
             }
-            let processed = self.0.process_new_packets();
-            // The answer to a handshake, or the reason why there is none.
-            let flushed = self.flush(stream);
-            processed.map_err(|error| {
-                io::Error::new(io::ErrorKind::InvalidData, sentence(&error, self.is_server()))
-            })?;
-            flushed?;
         }
+    }
+
+    /// Takes once what has arrived, and answers where the handshake wants that; false if the other end has closed.
+    pub fn receive(&mut self, stream: &mut TcpStream) -> io::Result<bool> {
+        if self.0.read_tls(stream)? == 0 {
+            return Ok(false);
+        }
+        let processed = self.0.process_new_packets();
+        // The answer to a handshake, or the reason why there is none.
+        let flushed = self.flush(stream);
+        processed.map_err(|error| {
+            io::Error::new(io::ErrorKind::InvalidData, sentence(&error, self.is_server()))
+        })?;
+        flushed?;
+        Ok(true)
+    }
+
+    /// Whether the ends have not proved yet who they are.
+    pub fn is_handshaking(&self) -> bool {
+        self.0.is_handshaking()
     }
 
     /// Takes what can be encrypted without more than a buffer's worth of it waiting.

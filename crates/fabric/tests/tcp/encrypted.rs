@@ -2,15 +2,16 @@
 //! has the private keys of the two authorities any more.
 
 use crate::support::{REGION_BYTES, Server, at, config, engine_of};
-use fabric::tcp::{TlsError, TlsKeys};
+use fabric::tcp::{TlsError, TlsKeys, TlsStream};
 use fabric::{Batch, Env, Fabric, TcpConfig, TcpTransport};
 use layout::NodeId;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 const AUTHORITY: &[u8] = include_bytes!("keys/authority.pem");
 const STRANGER: &[u8] = include_bytes!("keys/stranger.pem");
@@ -160,4 +161,66 @@ fn keys_that_cannot_be_used_are_told_apart() {
     let other = TlsKeys::from_pem(AUTHORITY, certificate, SERVER.1).expect_err("another's key");
     assert!(matches!(other, TlsError::Keys(_)), "{other}");
     assert_eq!(TlsKeys::server_name(NodeId(3)), "memory-server-3.namdb");
+}
+
+/// Two ends on two threads: what each says of its handshake, and what the one that accepts has heard.
+fn converse(
+    accepting: TlsKeys,
+    name: &str,
+    connect: impl FnOnce(TcpStream, String) -> std::io::Result<TlsStream>,
+) -> (std::io::Result<String>, std::io::Result<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    std::thread::scope(|scope| {
+        let accepted = scope.spawn(move || {
+            let (socket, _) = listener.accept()?;
+            let mut stream = TlsStream::accept(&accepting, socket, HANDSHAKE_TIME)?;
+            let mut heard = String::new();
+            stream.write_all(b"answer")?;
+            stream.read_to_string(&mut heard)?;
+            Ok(heard)
+        });
+        let socket = TcpStream::connect(address).expect("it listens");
+        let connected = connect(socket, name.to_owned()).and_then(|mut stream| {
+            let mut heard = [0; 6];
+            stream.write_all(b"question")?;
+            stream.read_exact(&mut heard)?;
+            Ok(String::from_utf8_lossy(&heard).into_owned())
+        });
+        (connected, accepted.join().expect("it ends"))
+    })
+}
+
+const HANDSHAKE_TIME: Duration = Duration::from_millis(500);
+
+#[test]
+fn streams_are_for_processes_of_the_cluster_that_are_who_they_should_be() {
+    let known = || keys(AUTHORITY, SERVER);
+    let by =
+        |keys: TlsKeys| move |socket, name| TlsStream::connect(&keys, name, socket, HANDSHAKE_TIME);
+    let name = "memory-server-0.namdb";
+    let (connected, accepted) = converse(known(), name, by(keys(AUTHORITY, CALLER)));
+    assert_eq!(
+        (connected.expect("an answer"), accepted.expect("words")),
+        ("answer".to_owned(), "question".to_owned())
+    );
+    let (connected, _) = converse(known(), "compute-server-0.namdb", by(keys(AUTHORITY, CALLER)));
+    let error = connected.expect_err("it is another").to_string();
+    assert!(error.contains("that of another server"), "{error}");
+    let (connected, accepted) = converse(known(), name, by(keys(AUTHORITY, FORGED)));
+    connected.expect_err("nobody listens to it");
+    let error = accepted.expect_err("nobody knows it").to_string();
+    assert!(error.contains("was not signed by"), "{error}");
+    let (_, accepted) = converse(known(), name, |mut socket, _| {
+        socket.write_all(b"GET / HTTP/1.1\r\n\r\n")?;
+        Err(std::io::ErrorKind::Other.into())
+    });
+    let error = accepted.expect_err("it is no TLS").to_string();
+    assert!(error.contains("does not speak TLS"), "{error}");
+    let (_, accepted) = converse(known(), name, |socket, _| {
+        std::thread::sleep(2 * HANDSHAKE_TIME);
+        drop(socket);
+        Err(std::io::ErrorKind::Other.into())
+    });
+    accepted.expect_err("it says nothing");
 }

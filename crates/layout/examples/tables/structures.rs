@@ -142,7 +142,7 @@ fn buffers(page: &mut Page) {
         AT(
             row::OVERFLOW_HEAD,
             "overflow",
-            "version mover, under the row's lock",
+            "version mover, or collection that takes the buffer back: null; under the row's lock",
             "first entry of the overflow list, or null",
         ),
         Field::from(

@@ -1,10 +1,11 @@
 //! The compute servers of a cluster that run a benchmark together, as the benchmark sees them.
 
 use super::driver::{Phase, Run, Standing, Watcher};
-use super::order::{ANSWER_BYTES_MAX, Answer, Done, Greeting, Line, Order, Ready, Request};
+use super::order::{Answer, Done, Greeting, Line, Order, Ready, Request};
 use super::part::Part;
 use crate::servers::PROGRAM;
 use anyhow::{Context, Result, anyhow, bail};
+use fabric::tcp::TlsKeys;
 use membership::{ClusterId, Member};
 use namdb::host::{Moment, sleep_ms};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -22,6 +23,8 @@ const LOOK_MS: u64 = 20;
 pub struct Crew {
     members: Vec<Member>,
     cluster: ClusterId,
+    /// Where connections are encrypted.
+    keys: Option<TlsKeys>,
     /// What each of them has.
     ready: Vec<Ready>,
 }
@@ -54,10 +57,20 @@ pub struct Share {
 
 impl Crew {
     /// Asks all of `members` what they have. They do not wait for an order, which may be long in coming.
-    pub fn gather(members: &[&Member], cluster: ClusterId) -> Result<Self> {
-        let members: Vec<Member> = members.iter().copied().cloned().collect();
-        let ready = greet_all(&members, cluster)?.into_iter().map(|(_, ready)| ready).collect();
-        Ok(Self { members, cluster, ready })
+    pub fn gather(members: &[&Member], cluster: ClusterId, keys: Option<TlsKeys>) -> Result<Self> {
+        let members = members.iter().copied().cloned().collect();
+        let mut crew = Self { members, cluster, keys, ready: Vec::new() };
+        crew.ready = crew.greet_all()?.into_iter().map(|(_, ready)| ready).collect();
+        Ok(crew)
+    }
+
+    /// Connects to all, and asks what they have.
+    fn greet_all(&self) -> Result<Vec<(Hand, Ready)>> {
+        let greet = |member: &Member| {
+            Hand::greet(member, self.cluster, self.keys.as_ref())
+                .with_context(|| format!("compute server {} cannot be given work", member.number))
+        };
+        self.members.iter().map(greet).collect()
     }
 
     /// Threads of all compute servers, where each has `threads` or, if there is none, what its configuration says.
@@ -96,7 +109,7 @@ impl Crew {
     ) -> Result<Vec<Share>> {
         let threads_in_all = self.threads(threads);
         let (threads_of, lanes_of) = self.shape(threads, lanes);
-        let greeted = greet_all(&self.members, self.cluster)?;
+        let greeted = self.greet_all()?;
         let mut hands = Hands(greeted.into_iter().map(|(hand, _)| hand).collect());
         let workers: Vec<u32> = threads_of.iter().zip(&lanes_of).map(|(a, b)| a * b).collect();
         for (place, part) in Part::shares(&workers).into_iter().enumerate() {
@@ -115,15 +128,6 @@ impl Crew {
         };
         Ok(hands.0.into_iter().zip(threads_of.into_iter().zip(lanes_of)).map(share).collect())
     }
-}
-
-/// Connects to all, and asks what they have.
-fn greet_all(members: &[Member], cluster: ClusterId) -> Result<Vec<(Hand, Ready)>> {
-    let greet = |member: &Member| {
-        Hand::greet(member, cluster)
-            .with_context(|| format!("compute server {} cannot be given work", member.number))
-    };
-    members.iter().map(greet).collect()
 }
 
 impl Hands {
@@ -170,14 +174,14 @@ impl Hands {
 }
 
 impl Hand {
-    fn greet(member: &Member, cluster: ClusterId) -> Result<(Self, Ready)> {
+    fn greet(member: &Member, cluster: ClusterId, keys: Option<&TlsKeys>) -> Result<(Self, Ready)> {
         let address = member.addresses.work.as_deref().context("it takes no work")?;
         let found = address.to_socket_addrs().ok().and_then(|mut found| found.next());
         let found =
             found.with_context(|| format!("it is said to be at {address}, which is no address"))?;
         let stream = TcpStream::connect_timeout(&found, ANSWER_TIME)
             .with_context(|| format!("it does not answer at {address}"))?;
-        let mut line = Line::new(stream, ANSWER_BYTES_MAX)?;
+        let mut line = Line::connect(stream, keys, member.number)?;
         line.say(&Request::Greeting(Greeting {
             program: PROGRAM.to_owned(),
             cluster: cluster.0,

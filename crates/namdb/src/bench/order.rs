@@ -14,6 +14,7 @@ use super::driver::Standing;
 use super::part::Part;
 use super::travel::RunRecord;
 use anyhow::{Context, Result, bail, ensure};
+use fabric::tcp::{TlsKeys, TlsStream};
 use namdb::host::Moment;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -22,9 +23,13 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 /// Most bytes of what a benchmark says in one line.
-pub const REQUEST_BYTES_MAX: usize = 64 << 10;
+const REQUEST_BYTES_MAX: usize = 64 << 10;
 /// Most bytes of what a compute server says in one line: histories are long.
-pub const ANSWER_BYTES_MAX: usize = 1 << 30;
+const ANSWER_BYTES_MAX: usize = 1 << 30;
+/// How an end that encrypts says that it has heard nothing encrypted: a record of TLS, of any version.
+const TLS_ALERT: [u8; 2] = [21, 3];
+/// How long both ends may take to prove who they are.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(5);
 /// How long the other end may take to read what it is sent.
 const WRITE_TIME: Duration = Duration::from_secs(10);
 
@@ -104,7 +109,7 @@ pub struct Done {
 
 /// One end of a conversation.
 pub struct Line {
-    stream: TcpStream,
+    wire: Wire,
     /// What has arrived and was not taken.
     arrived: Vec<u8>,
     /// Of that, what is known to hold no end of a line.
@@ -115,19 +120,74 @@ pub struct Line {
     bytes_max: usize,
 }
 
+/// What goes over a connection, as it is or encrypted.
+enum Wire {
+    Plain(TcpStream),
+    Encrypted(Box<TlsStream>),
+}
+
+impl Wire {
+    fn socket(&self) -> &TcpStream {
+        match self {
+            Self::Plain(socket) => socket,
+            Self::Encrypted(stream) => stream.socket(),
+        }
+    }
+
+    fn read(&mut self, room: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.read(room),
+            Self::Encrypted(stream) => stream.read(room),
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        match self {
+            Self::Plain(socket) => socket.write_all(bytes),
+            Self::Encrypted(stream) => stream.write_all(bytes).and_then(|()| stream.flush()),
+        }
+    }
+}
+
 impl Line {
-    /// Over this connection; the other end says at most so much at a time.
-    pub fn new(stream: TcpStream, bytes_max: usize) -> Result<Self> {
-        stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(WRITE_TIME))?;
-        Ok(Self { stream, arrived: Vec::new(), looked: 0, has_heard: false, bytes_max })
+    /// Of a compute server to whoever has connected, who has to prove that it is of the cluster where there are
+    /// `keys`.
+    pub fn accept(socket: TcpStream, keys: Option<&TlsKeys>) -> Result<Self> {
+        prepare(&socket)?;
+        let wire = match keys {
+            None => Wire::Plain(socket),
+            Some(keys) => {
+                Wire::Encrypted(Box::new(TlsStream::accept(keys, socket, HANDSHAKE_TIME)?))
+            }
+        };
+        Ok(Self::over(wire, REQUEST_BYTES_MAX))
+    }
+
+    /// To compute server `number`, which has to prove that it is that one where there are `keys`.
+    pub fn connect(socket: TcpStream, keys: Option<&TlsKeys>, number: u16) -> Result<Self> {
+        prepare(&socket)?;
+        let wire = match keys {
+            None => Wire::Plain(socket),
+            Some(keys) => {
+                let name = TlsKeys::compute_server_name(number);
+                let stream = TlsStream::connect(keys, name, socket, HANDSHAKE_TIME)
+                    .context("it does not prove who it is")?;
+                Wire::Encrypted(Box::new(stream))
+            }
+        };
+        Ok(Self::over(wire, ANSWER_BYTES_MAX))
+    }
+
+    /// The other end says at most so much at a time.
+    fn over(wire: Wire, bytes_max: usize) -> Self {
+        Self { wire, arrived: Vec::new(), looked: 0, has_heard: false, bytes_max }
     }
 
     /// Says something.
     pub fn say(&mut self, what: &impl Serialize) -> Result<()> {
         let mut text = serde_json::to_vec(what).context("it cannot be put into words")?;
         text.push(b'\n');
-        self.stream.write_all(&text).context("the other end does not listen")
+        self.wire.write_all(&text).context("the other end does not listen")
     }
 
     /// Whether anything has arrived since the last time this was asked: long lines take their time.
@@ -160,9 +220,12 @@ impl Line {
             if left.is_zero() && self.looked > 0 && !patience.is_zero() {
                 return Ok(None);
             }
-            self.stream.set_read_timeout(Some(left.max(Duration::from_micros(1))))?;
+            self.wire.socket().set_read_timeout(Some(left.max(Duration::from_micros(1))))?;
             let mut bytes = [0; 64 << 10];
-            match self.stream.read(&mut bytes) {
+            match self.wire.read(&mut bytes) {
+                Ok(0) if self.arrived.starts_with(&TLS_ALERT) => {
+                    bail!("it speaks TLS only; the cluster's file wants a section `tls`")
+                }
                 Ok(0) => bail!("it has closed the connection"),
                 Ok(count) => {
                     self.arrived.extend_from_slice(&bytes[..count]);
@@ -180,6 +243,11 @@ impl Line {
     }
 }
 
+fn prepare(socket: &TcpStream) -> Result<()> {
+    socket.set_nodelay(true)?;
+    Ok(socket.set_write_timeout(Some(WRITE_TIME))?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,7 +259,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let other = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
         let (stream, _) = listener.accept().expect("somebody connects");
-        (Line::new(stream, bytes_max).expect("a connection"), other)
+        (Line::over(Wire::Plain(stream), bytes_max), other)
     }
 
     #[test]

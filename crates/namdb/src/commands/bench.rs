@@ -19,6 +19,7 @@ use crate::output;
 use crate::servers::abroad::{self, Errand};
 use crate::servers::compute::Surroundings;
 use crate::servers::health::Health;
+use crate::servers::keys::keys;
 use crate::servers::place::Place;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Parser};
@@ -162,7 +163,7 @@ impl<'a> Abroad<'a> {
         })?;
         let crew = match there {
             [] => None,
-            members => Some(Crew::gather(members, place.cluster.id)?),
+            members => Some(Crew::gather(members, place.cluster.id, keys(&place.cluster)?)?),
         };
         let threads =
             crew.as_ref().map_or(world.thread_count(), |crew| crew.threads(world.threads));

@@ -2,12 +2,14 @@
 
 use super::error::ServerError;
 use super::health::Health;
+use super::keys::keys;
 use super::place::Place;
 use super::{PROGRAM, events, tell};
 use crate::bench::driver::{Standing, Watcher};
-use crate::bench::order::{Answer, Done, Line, Order, REQUEST_BYTES_MAX, Ready, Request};
+use crate::bench::order::{Answer, Done, Line, Order, Ready, Request};
 use crate::bench::telling::Telling;
 use anyhow::{Context, Result, bail, ensure};
+use fabric::tcp::TlsKeys;
 use membership::{Addresses, ClusterFile, ComputeSettings, FabricKind, Member};
 use metrics::Endpoint;
 use namdb::host::{Moment, sleep_ms, spawn};
@@ -53,6 +55,8 @@ struct Shared {
     surroundings: Surroundings,
     settings: ComputeSettings,
     work: Box<Work>,
+    /// Where connections are encrypted.
+    keys: Option<TlsKeys>,
     /// Held by the conversation whose order is carried out.
     busy: Mutex<()>,
     conversations: AtomicU64,
@@ -74,6 +78,7 @@ impl ComputeServer {
                  [[compute]] to its file"
             )
         })?;
+        let keys = keys(&cluster)?;
         let listen = settings.listen.as_str();
         let listener = TcpListener::bind(listen).with_context(|| {
             format!("compute server {number} cannot listen at {listen}; is the port in use?")
@@ -99,7 +104,8 @@ impl ComputeServer {
         events::joined(&place.cluster, place.identity());
         let surroundings = Surroundings { place, telling };
         let (busy, conversations) = (Mutex::default(), AtomicU64::new(0));
-        let shared = Shared { number, surroundings, settings, work, busy, conversations, health };
+        let shared =
+            Shared { number, surroundings, settings, work, keys, busy, conversations, health };
         Ok(Self { shared: Arc::new(shared), listener, _control: control })
     }
 
@@ -111,7 +117,8 @@ impl ComputeServer {
         while !health.is_over() {
             sleep_ms(LOOK_MS);
         }
-        let loss = health.loss();
+        // Where all servers are ended together, others may have left before.
+        let loss = health.loss().filter(|_| !health.is_stopped());
         if let Some(loss) = &loss {
             tracing::warn!("no more work is taken: {loss}");
         }
@@ -181,7 +188,7 @@ impl Shared {
     }
 
     fn talk(&self, stream: TcpStream) -> Result<()> {
-        let mut line = Line::new(stream, REQUEST_BYTES_MAX)?;
+        let mut line = Line::accept(stream, self.keys.as_ref())?;
         let Some(Request::Greeting(greeting)) = line.hear(GREETING_TIME)? else {
             return Ok(());
         };

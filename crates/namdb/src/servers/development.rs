@@ -25,7 +25,7 @@ pub fn write(file: &Path, mut cluster: ClusterFile, encrypted: bool) -> Result<(
         file.display()
     );
     if encrypted {
-        cluster.tls = Some(keys::make(file, cluster.memory.len() as u16)?);
+        cluster.tls = Some(keys::make(file, &cluster)?);
     }
     fs::write(file, cluster.to_toml()).with_context(|| format!("cannot write {}", file.display()))
 }

@@ -39,14 +39,19 @@ impl Health {
         self.loss.lock().expect("no holder panics").clone()
     }
 
+    /// Whether somebody wants the server to end.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
     /// Whether the server ends, or has nothing left to work on.
     pub fn is_over(&self) -> bool {
-        self.stop.load(Relaxed) || self.loss().is_some()
+        self.is_stopped() || self.loss().is_some()
     }
 
     /// Why the server does not do its work, in a sentence; none if it does.
     pub fn ailment(&self) -> Option<String> {
-        if self.stop.load(Relaxed) {
+        if self.is_stopped() {
             return Some("the server ends".to_owned());
         }
         if let Some(loss) = self.loss() {

@@ -32,14 +32,14 @@ pub fn keys(cluster: &ClusterFile) -> Result<Option<TlsKeys>> {
     Ok(Some(keys))
 }
 
-/// Makes an authority and one certificate that it signs for all `servers` memory servers of a development
-/// cluster and for whoever connects to them, in a folder beside the cluster's file. Nobody keeps the
+/// Makes an authority and one certificate that it signs for all servers of a development cluster and for whoever
+/// connects to them, in a folder beside the cluster's file. Nobody keeps the
 /// authority's key.
-pub fn make(file: &Path, servers: u16) -> Result<TlsSettings> {
+pub fn make(file: &Path, cluster: &ClusterFile) -> Result<TlsSettings> {
     let folder = file.with_extension("tls");
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
     made.with_context(|| format!("cannot make {}", folder.display()))?;
-    let (authority, certificate, key) = signed(servers).context("no keys can be made")?;
+    let (authority, certificate, key) = signed(names(cluster)).context("no keys can be made")?;
     let put = |name: &str, text: &str| -> Result<PathBuf> {
         let path = folder.join(name);
         let written = OpenOptions::new()
@@ -60,8 +60,16 @@ pub fn make(file: &Path, servers: u16) -> Result<TlsSettings> {
     })
 }
 
+/// Those of all servers, by which others know them.
+fn names(cluster: &ClusterFile) -> Vec<String> {
+    let memory =
+        (0..cluster.memory.len() as u16).map(|number| TlsKeys::server_name(NodeId(number)));
+    let compute = (0..cluster.compute.len() as u16).map(TlsKeys::compute_server_name);
+    memory.chain(compute).collect()
+}
+
 /// An authority's certificate, one that it has signed, and the key of that one, as PEM.
-fn signed(servers: u16) -> Result<(String, String, String), rcgen::Error> {
+fn signed(names: Vec<String>) -> Result<(String, String, String), rcgen::Error> {
     let mut authority = CertificateParams::default();
     authority
         .distinguished_name
@@ -69,8 +77,6 @@ fn signed(servers: u16) -> Result<(String, String, String), rcgen::Error> {
     authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
-    let names: Vec<String> =
-        (0..servers).map(|number| TlsKeys::server_name(NodeId(number))).collect();
     let mut own = CertificateParams::new(names)?;
     own.distinguished_name.push(DnType::CommonName, "servers of a namdb development cluster");
     own.extended_key_usages =

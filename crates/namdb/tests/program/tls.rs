@@ -5,7 +5,7 @@ use fabric::tcp::TlsKeys;
 use layout::NodeId;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,9 +19,10 @@ struct Encrypted {
 }
 
 impl Encrypted {
-    fn up(&self, name: &str, servers: u16) -> PathBuf {
+    fn up(&self, name: &str, compute_servers: u16) -> PathBuf {
         let file = self.folder.join(format!("{name}.toml"));
-        let options = format!("--fabric tcp --tls --memory-servers {servers} --memory 64M");
+        let options =
+            format!("--fabric tcp --tls --compute-servers {compute_servers} --memory 64M");
         let up = namdb(&format!("cluster up --file {} {options}", file.display()));
         assert_eq!(up.status.code(), Some(0), "{}", text(&up.stderr));
         assert!(text(&up.stdout).contains("fabric tcp with TLS"), "{}", text(&up.stdout));
@@ -63,19 +64,33 @@ fn served(file: &Path) {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
 
-/// What memory server 0 has said of those that it refused, and where it listens.
-fn told(file: &Path) -> (String, String) {
+/// The part of a cluster's file that says how connections are encrypted.
+fn tls_section(file: &Path) -> String {
+    let text = std::fs::read_to_string(file).expect("it was written");
+    let section = &text[text.find("[tls]").expect("it is there")..];
+    section[..section[1..].find('[').map_or(section.len(), |end| end + 1)].to_owned()
+}
+
+/// Where the servers listen, memory servers first.
+fn addresses(file: &Path) -> Vec<String> {
     let status = namdb(&format!("status --json - --cluster {}", file.display()));
     let status: serde_json::Value =
         serde_json::from_str(&text(&status.stdout)).expect("it is JSON");
-    let address = status["servers"][0]["address"].as_str().expect("an address").to_owned();
+    let servers = status["servers"].as_array().expect("a list");
+    let address = |server: &serde_json::Value| server["address"].as_str().map(str::to_owned);
+    servers.iter().filter_map(address).collect()
+}
+
+/// What memory server 0 has said of those that it refused, and where it listens.
+fn told(file: &Path) -> (String, String) {
+    let address = addresses(file).swap_remove(0);
     let cluster = membership::ClusterFile::load(file, &[]).expect("it was written");
     let log = std::fs::read_to_string(cluster.directory.join("log/memory-0.log"));
     (log.expect("a log"), address)
 }
 
 /// Speaks TLS, believes the server and shows no certificate.
-fn connect_without_certificate(authority: &Path, address: &str) -> String {
+fn connect_without_certificate(authority: &Path, name: String, address: &str) -> String {
     let mut roots = rustls::RootCertStore::empty();
     let authority = CertificateDer::from_pem_file(authority).expect("it is PEM");
     roots.add(authority).expect("it is a certificate");
@@ -85,7 +100,7 @@ fn connect_without_certificate(authority: &Path, address: &str) -> String {
         .expect("it is supported")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let name = TlsKeys::server_name(NodeId(0)).try_into().expect("a name");
+    let name = name.try_into().expect("a name");
     let mut session = rustls::ClientConnection::new(Arc::new(config), name).expect("it fits");
     let mut stream = TcpStream::connect(address).expect("it listens");
     let read = rustls::Stream::new(&mut session, &mut stream).read(&mut [0; 1]);
@@ -97,13 +112,10 @@ fn strangers_are_refused_with_a_sentence_on_both_sides_and_others_are_served() {
     let folder = temporary("tls");
     std::fs::create_dir_all(&folder).expect("room for a folder");
     let clusters = Encrypted { folder };
-    let (one, two) = (clusters.up("one", 1), clusters.up("two", 2));
+    let (one, two) = (clusters.up("one", 0), clusters.up("two", 0));
     served(&one);
 
-    let section = std::fs::read_to_string(&one).expect("it was written");
-    let section = &section[section.find("[tls]").expect("it is there")..];
-    let section = &section[..section[1..].find('[').map_or(section.len(), |end| end + 1)];
-    let plain = refused(&clusters.changed(&one, &[(section, "")]));
+    let plain = refused(&clusters.changed(&one, &[(&tls_section(&one), "")]));
     assert!(plain.contains("memory server 0 at 127.0.0.1:"), "{plain}");
     assert!(plain.contains("the server speaks TLS only"), "{plain}");
     let (log, address) = told(&one);
@@ -126,7 +138,9 @@ fn strangers_are_refused_with_a_sentence_on_both_sides_and_others_are_served() {
         told(&one).0
     );
 
-    let nameless = connect_without_certificate(&clusters.folder.join("one.tls/ca.pem"), &address);
+    let authority = clusters.folder.join("one.tls/ca.pem");
+    let name = TlsKeys::server_name(NodeId(0));
+    let nameless = connect_without_certificate(&authority, name, &address);
     assert!(nameless.contains("CertificateRequired"), "{nameless}");
     assert!(told(&one).0.contains("the caller has shown no certificate"), "{}", told(&one).0);
 
@@ -134,6 +148,33 @@ fn strangers_are_refused_with_a_sentence_on_both_sides_and_others_are_served() {
     assert!(lost.contains("one.tls/lost.key of section `tls` cannot be read"), "{lost}");
     served(&one);
     served(&two);
+}
+
+/// Work is for whoever can prove that it is of the cluster; what is said about it is encrypted, too.
+#[test]
+fn compute_servers_take_work_from_members_only() {
+    let folder = temporary("tls-work");
+    std::fs::create_dir_all(&folder).expect("room for a folder");
+    let clusters = Encrypted { folder };
+    let file = clusters.up("one", 1);
+    let run = namdb(&format!("{BENCH} --compute-servers 1 --json - --cluster {}", file.display()));
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+    let report: serde_json::Value = serde_json::from_str(&text(&run.stdout)).expect("it is JSON");
+    assert_eq!(report["compute_servers"].as_array().map(Vec::len), Some(1), "{report:#}");
+    let section = tls_section(&file);
+    let plain = refused(&clusters.changed(&file, &[(&section, "")]));
+    assert!(plain.contains("compute server 0 cannot be given work"), "{plain}");
+    assert!(plain.contains("it speaks TLS only"), "{plain}");
+    let address = addresses(&file).swap_remove(1);
+    let mut plain = TcpStream::connect(&address).expect("it listens");
+    plain.write_all(b"\"End\"\n").expect("it reads");
+    let mut heard = Vec::new();
+    plain.read_to_end(&mut heard).expect("it closes");
+    assert!(heard.starts_with(&[21, 3]), "an alert of TLS, and nothing in words: {heard:?}");
+    let (authority, name) =
+        (clusters.folder.join("one.tls/ca.pem"), TlsKeys::compute_server_name(0));
+    let nameless = connect_without_certificate(&authority, name, &address);
+    assert!(nameless.contains("CertificateRequired"), "{nameless}");
 }
 
 #[test]

@@ -1,0 +1,105 @@
+//! What an experiment is, and all of them.
+
+use crate::figures::{bandwidth, ethernet, oracle, queue_pairs};
+use crate::outcome::Outcome;
+
+/// One figure, or one number, of a paper.
+pub struct Experiment {
+    /// Its name on the command line and in the names of files.
+    pub name: &'static str,
+    /// Where the original stands.
+    pub figure: &'static str,
+    /// What it shows, in a sentence.
+    pub shows: &'static str,
+    /// The hardware that it runs on by default.
+    pub profile: &'static str,
+    /// Runs it.
+    pub run: fn(&mut Run<'_>) -> Outcome,
+}
+
+/// All experiments, in the order in which `all` runs them.
+pub const EXPERIMENTS: [Experiment; 4] = [
+    Experiment {
+        name: "bandwidth",
+        figure: "blog figure 1, and its text",
+        shows: "bandwidth and latency of the network beside those of memory",
+        profile: "connect-ib-2xfdr",
+        run: bandwidth::run,
+    },
+    Experiment {
+        name: "ethernet-bound",
+        figure: "NAM-DB section 1.1",
+        shows: "what the bandwidth of Ethernet leaves of distributed transactions",
+        profile: "ethernet-10g",
+        run: ethernet::run,
+    },
+    Experiment {
+        name: "queue-pairs",
+        figure: "NAM-DB figure 9",
+        shows: "reads a second of one server by queue pairs and size",
+        profile: "connect-ib-2xfdr",
+        run: queue_pairs::run,
+    },
+    Experiment {
+        name: "oracle",
+        figure: "NAM-DB figure 7",
+        shows: "timestamp transactions a second by clients, for each step of the oracle",
+        profile: "connect-ib-2xfdr",
+        run: oracle::run,
+    },
+];
+
+/// The experiment of this name.
+pub fn find(name: &str) -> Option<&'static Experiment> {
+    EXPERIMENTS.iter().find(|experiment| experiment.name == name)
+}
+
+/// What an experiment is run with.
+pub struct Run<'a> {
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// Whether fewer points and shorter windows will do.
+    pub is_quick: bool,
+    /// Told of each point: how many are done, of how many, and which comes next.
+    pub progress: &'a mut dyn FnMut(u64, u64, &str),
+}
+
+impl Run<'_> {
+    /// The first in a quick run, else the second.
+    pub(crate) fn quick_or<T>(&self, quick: T, full: T) -> T {
+        if self.is_quick { quick } else { full }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{picture, text};
+
+    #[test]
+    fn names_are_found_and_differ() {
+        for experiment in &EXPERIMENTS {
+            let found = find(experiment.name).expect("it is one of them");
+            assert_eq!(found.figure, experiment.figure);
+            assert!(hardware::profile(experiment.profile).is_ok());
+        }
+        assert!(find("figure 12").is_none());
+    }
+
+    #[test]
+    fn equal_seeds_give_equal_bytes_and_every_point_is_told_of() {
+        let bytes = |experiment: &Experiment| {
+            let mut told = Vec::new();
+            let mut progress = |done, total, _: &str| told.push((done, total));
+            let mut run = Run { seed: 1, is_quick: true, progress: &mut progress };
+            let outcome = (experiment.run)(&mut run);
+            let total = told.first().expect("there are points").1;
+            assert!(told.iter().map(|told| told.0).eq(0..total), "{}: {told:?}", experiment.name);
+            (text::csv(&outcome), picture::svg(experiment, &outcome).expect("it can be drawn"))
+        };
+        for name in ["bandwidth", "ethernet-bound"] {
+            let experiment = find(name).expect("it is one of them");
+            assert!(bytes(experiment) == bytes(experiment), "{name}");
+        }
+    }
+}

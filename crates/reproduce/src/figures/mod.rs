@@ -1,0 +1,6 @@
+//! The experiments, one file for each.
+
+pub mod bandwidth;
+pub mod ethernet;
+pub mod oracle;
+pub mod queue_pairs;

@@ -1,0 +1,20 @@
+//! The evaluation of the papers, repeated on simulated hardware: one experiment for each figure or number.
+//!
+//! An [`Experiment`] runs code over the fabric's seam in a simulated world whose cards, links and cores are
+//! those of a profile of crate `hardware`, and gives series of points with axes and units. What the papers'
+//! texts print is put beside it, with the error, and with whether it is a prediction or was used to choose a
+//! number of the profile. What only their plots show is not in hand, and stands nowhere.
+//!
+//! Equal seeds give equal bytes of CSV and SVG. `namdb reproduce` is the command; `docs/reproduction.md` has the
+//! method, the results, and what they are worth.
+#![forbid(unsafe_code)]
+
+pub mod experiment;
+mod figures;
+pub mod outcome;
+pub mod picture;
+pub mod text;
+mod world;
+
+pub use experiment::{EXPERIMENTS, Experiment, Run, find};
+pub use outcome::{Axis, Compared, Corner, Outcome, Role, Series};

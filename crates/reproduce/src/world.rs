@@ -1,0 +1,82 @@
+//! Worlds whose verbs take exactly what their hardware takes.
+
+use fabric::Batch;
+use layout::{GlobalPtr, RegionId};
+use sim::{Interval, Network, SimConfig, Tearing, World};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Where experiments put their words: behind the header of a region.
+const FIRST_BYTE: u64 = 4096;
+
+/// The network of a built-in profile, with so many ports in use.
+pub(crate) fn network(profile: &str, ports: u64) -> Network {
+    let profile = hardware::profile(profile).expect("experiments name built-in profiles");
+    let mut network = Network::of(&profile);
+    network.card = network.card.with_ports(ports);
+    network
+}
+
+/// The same network, whose engines take no time: the bandwidth of links is the limit.
+pub(crate) fn links_alone(network: Network) -> Network {
+    let kinds = [
+        hardware::Kind::Read,
+        hardware::Kind::Write,
+        hardware::Kind::Atomic,
+        hardware::Kind::Message,
+    ];
+    let card = kinds.into_iter().fold(network.card, |card, kind| card.with_serve_ps(kind, 0));
+    let mut card = card.with_issue_ps(0);
+    card.engine_bytes_per_s = u64::MAX;
+    let mut core = network.core;
+    (core.post_ps, core.poll_ps, core.serve_message_ps) = (0, 0, 0);
+    Network { card, core }
+}
+
+/// A world of so many memory servers, each with `words` words, and compute nodes, in which nothing takes time
+/// but the hardware.
+pub(crate) fn world(
+    seed: u64,
+    network: Network,
+    (servers, nodes): (u16, u16),
+    words: u64,
+) -> World {
+    const NOTHING: Interval = Interval::new(0, 0);
+    World::new(SimConfig {
+        server_words: vec![words; usize::from(servers)],
+        compute_nodes: nodes,
+        read_ns: NOTHING,
+        write_ns: NOTHING,
+        atomic_ns: NOTHING,
+        answer_ns: NOTHING,
+        call_ns: NOTHING,
+        wake_ns: NOTHING,
+        word_ns: 0,
+        tearing: Tearing::None,
+        network: Some(network),
+        event_limit: u64::MAX,
+        ..SimConfig::new(seed).named("reproduce")
+    })
+}
+
+/// Word `word` of a server, behind its header.
+pub(crate) fn at(server: u16, word: u64) -> GlobalPtr {
+    GlobalPtr::new(RegionId(server), FIRST_BYTE).add_words(word)
+}
+
+/// An empty batch with the room of one that is over.
+pub(crate) fn again(mut batch: Batch) -> Batch {
+    batch.reset();
+    batch
+}
+
+/// Counts what tasks have done.
+pub(crate) type Done = Rc<Cell<u64>>;
+
+/// Lets time pass, and then how much is done per second of virtual time.
+pub(crate) fn per_second(world: &World, done: &Done, (warm_ns, window_ns): (u64, u64)) -> f64 {
+    world.run_for(warm_ns);
+    let before = done.get();
+    world.run_for(window_ns);
+    (done.get() - before) as f64 * 1e9 / window_ns as f64
+}

@@ -3,11 +3,12 @@
 //! An example of the crate writes the page, so that this program depends on no crate of the product.
 
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use crate::process;
+use crate::{process, workspace};
 
 /// What to do with the page; write it unless told otherwise.
 #[derive(Args, Default)]
@@ -28,22 +29,23 @@ impl Options {
 pub struct Page {
     task: &'static str,
     file: &'static str,
-    package: &'static str,
+    /// The name of an example of the workspace.
     example: &'static str,
 }
 
 /// What each word of remote memory is.
-pub const LAYOUT: Page =
-    Page { task: "layout", file: "docs/layout.md", package: "layout", example: "tables" };
+pub const LAYOUT: Page = Page { task: "layout", file: "docs/layout.md", example: "tables" };
 /// What servers tell about themselves.
-pub const METRICS: Page =
-    Page { task: "metrics", file: "docs/metrics.md", package: "metrics", example: "page" };
+pub const METRICS: Page = Page { task: "metrics", file: "docs/metrics.md", example: "page" };
 
 /// Writes a page, or checks it.
 pub fn run(root: &Path, page: &Page, options: &Options) -> Result<()> {
-    let Page { task, file, package, example } = page;
-    let command = ["run", "--release", "--quiet", "--package", package, "--example", example];
-    let text = process::capture(&mut process::cargo(root, &command))?;
+    let Page { task, file, example } = page;
+    // Of the whole workspace, since for one package libraries would be compiled with other features than for tests.
+    let build = ["build", "--release", "--quiet", "--workspace", "--example", example];
+    process::run(&mut process::cargo(root, &build))?;
+    let program = workspace::target_directory(root)?.join("release/examples").join(example);
+    let text = process::capture(&mut Command::new(program))?;
     let path = root.join(file);
     if options.check {
         let found = std::fs::read_to_string(&path).with_context(|| format!("read {file}"))?;

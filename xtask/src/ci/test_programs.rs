@@ -1,6 +1,6 @@
 //! The workspace's test programs: built by cargo, run beside each other, since many of their tests wait.
 //!
-//! Cargo runs one program after the other. Two at a time keep the processors busy while the tests of processes
+//! Cargo runs one program after the other. Three at a time keep two processors busy while the tests of processes
 //! wait for leases and deadlines.
 
 use std::collections::VecDeque;
@@ -16,9 +16,9 @@ use serde_json::Value;
 use crate::{clock, process};
 
 /// Programs that run at a time.
-const AT_ONCE: usize = 2;
-/// Those that wait most: they begin first, so that others fill the time.
-const FIRST: [&str; 2] = ["program", "registry"];
+const AT_ONCE: usize = 3;
+/// Those that take longest begin first, so that others fill the time: two that wait, and two that compute.
+const FIRST: [&str; 3] = ["program", "registry", "protocol"];
 /// A program that takes longer hangs.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
@@ -62,7 +62,7 @@ pub fn run(root: &Path, build: &[&str]) -> Result<String> {
     Ok(said.into_inner().expect("no holder panics"))
 }
 
-/// The programs that cargo's messages name, those that wait most first.
+/// The programs that cargo's messages name, those that take longest first.
 fn programs(messages: &str) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
     for line in messages.lines() {
@@ -82,7 +82,9 @@ fn programs(messages: &str) -> Result<Vec<Program>> {
             target: text(&message["target"]["name"]).context("an artifact without a name")?,
         });
     }
-    programs.sort_by_key(|program| !FIRST.contains(&program.target.as_str()));
+    programs.sort_by_key(|program| {
+        FIRST.iter().position(|first| *first == program.target).unwrap_or(FIRST.len())
+    });
     Ok(programs)
 }
 
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn test_programs_are_told_from_other_artifacts_and_those_that_wait_come_first() {
+    fn test_programs_are_told_from_other_artifacts_and_those_that_take_longest_come_first() {
         let line = |executable: &str, test: bool, name: &str| {
             format!(
                 r#"{{"reason":"compiler-artifact","manifest_path":"/w/crates/txn/Cargo.toml","target":{{"name":"{name}"}},"profile":{{"test":{test}}},"executable":{executable}}}"#

@@ -141,10 +141,7 @@ fn compute_servers_share_a_run() {
     assert_eq!(compute.len(), 2, "{status:#}");
     for server in compute {
         let address = server["control"].as_str().expect("it tells");
-        let page = get(address, "/metrics");
-        let commits = page.lines().find_map(|line| line.strip_prefix("namdb_commits_total "));
-        let commits: f64 = commits.and_then(|count| count.parse().ok()).expect("it is told");
-        assert!(commits > 0.0, "{page}");
+        assert!(commits(address) > 0.0, "{server:#}");
     }
     let third = cluster.run("bench bank --compute-servers 3");
     assert!(text(&third.stderr).contains("has 2 compute servers, not 3"), "{third:?}");
@@ -152,22 +149,38 @@ fn compute_servers_share_a_run() {
     assert!(text(&unknown.stderr).contains("numbered from 0; there is no 2"), "{unknown:?}");
 }
 
+/// What a compute server has committed, by its metrics.
+fn commits(address: &str) -> f64 {
+    let page = get(address, "/metrics");
+    let commits = page.lines().find_map(|line| line.strip_prefix("namdb_commits_total "));
+    commits.and_then(|count| count.parse().ok()).expect("it is told")
+}
+
 /// A compute server that dies ends the run with a sentence, soon, and the next run goes without it.
 #[test]
 fn a_dead_compute_server_is_told_of() {
     let cluster = Cluster::up("maimed", "--memory 64M --compute-servers 2");
     let server = cluster.processes("compute")[1];
+    let status = cluster.report("status");
+    let servers = status["servers"].as_array().expect("a list");
+    let is_it = |one: &&Value| one["role"] == "compute" && one["number"] == 1;
+    let address = servers.iter().find(is_it).and_then(|one| one["control"].as_str());
+    let address = address.expect("it tells").to_owned();
     let killer = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(1500));
+        let begun = Instant::now();
+        while commits(&address) == 0.0 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it runs no transactions");
+            std::thread::sleep(Duration::from_millis(50));
+        }
         kill_process(server, Signal::KILL).expect("it runs");
+        Instant::now()
     });
-    let start = Instant::now();
-    let output = cluster.run("bench bank --records 200 --seconds 30");
-    killer.join().expect("it was killed");
+    let output = cluster.run("bench bank --records 200 --seconds 60");
+    let killed = killer.join().expect("it was killed");
     let told = text(&output.stdout) + &text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("compute server 1 is lost"), "{told}");
-    assert!(start.elapsed() < Duration::from_secs(10), "{told}");
+    assert!(killed.elapsed() < Duration::from_secs(10), "{told}");
 }
 
 /// What is not there is not waited for.

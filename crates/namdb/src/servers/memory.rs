@@ -116,7 +116,7 @@ impl MemoryServer {
     pub fn serve(mut self) -> Result<()> {
         let counters = self.polling.clone();
         let warden = self.warden();
-        let _follower = self.registry.follow(LOOK_PAUSE, warden)?;
+        let follower = self.registry.follow(LOOK_PAUSE, warden)?;
         let (number, stop) = (self.lease.member().number, self.stop);
         if number == 0 {
             found(self.founder, &self.cluster, &self.registry, stop)?;
@@ -138,6 +138,8 @@ impl MemoryServer {
             let outlook = "its data is lost to the cluster";
             return Err(ServerError::lease_lost(&self.cluster, who, outlook).into());
         }
+        // It is not told of its own departure.
+        drop(follower);
         self.lease.leave()?;
         tracing::info!("left the cluster");
         Ok(())

@@ -242,6 +242,9 @@ fn draw(status: &ClusterStatus) -> String {
                 server.processors.unwrap_or_default()
             );
         }
+        if let Some(control) = &server.control {
+            text += &format!("               metrics at http://{control}/metrics\n");
+        }
     }
     for number in &status.missing {
         text += &format!("  memory  {number:>3}  IS MISSING\n");

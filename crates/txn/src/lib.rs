@@ -36,6 +36,7 @@ pub mod transaction;
 pub mod unique;
 pub mod value;
 mod value_pool;
+mod visit;
 pub mod write;
 
 pub use abort::{Abort, Outcome, TxnError};

@@ -33,20 +33,24 @@ fn end(place: &Place, is_remote: bool) -> QueuePair {
     QueuePair::new(registered(place, is_remote), queue, sizes).expect("a queue pair")
 }
 
+/// How ends of connections to this port are set up.
+pub fn connect(place: &Place, allows_verbs: bool) -> Connect {
+    Connect {
+        port: place.port,
+        gid_index: place.gid_index,
+        sequence: 17,
+        reads_started: 4,
+        reads_served: 4,
+        transfer_unit: place.state.transfer_unit,
+        allows_verbs,
+        timeout: 14,
+        retry_count: 3,
+    }
+}
+
 impl Loop {
     fn new(place: &Place) -> Self {
         let (mut near, mut far) = (end(place, false), end(place, true));
-        let connect = |allows_verbs| Connect {
-            port: place.port,
-            gid_index: place.gid_index,
-            sequence: 17,
-            reads_started: 4,
-            reads_served: 4,
-            transfer_unit: place.state.transfer_unit,
-            allows_verbs,
-            timeout: 14,
-            retry_count: 3,
-        };
         let endpoint = |pair: &QueuePair| Endpoint {
             number: pair.number(),
             local_identifier: place.state.local_identifier,
@@ -56,10 +60,10 @@ impl Loop {
             reads_served: 4,
         };
         let (here, there) = (endpoint(&near), endpoint(&far));
-        near.initialize(&connect(false)).expect("a fresh queue pair");
-        far.initialize(&connect(true)).expect("a fresh queue pair");
-        near.connect(&connect(false), &there).expect("a port of this host");
-        far.connect(&connect(true), &here).expect("a port of this host");
+        near.initialize(&connect(place, false)).expect("a fresh queue pair");
+        far.initialize(&connect(place, true)).expect("a fresh queue pair");
+        near.connect(&connect(place, false), &there).expect("a port of this host");
+        far.connect(&connect(place, true), &here).expect("a port of this host");
         Self { near, far, completions: Vec::new(), count: 0 }
     }
 

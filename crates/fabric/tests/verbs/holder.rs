@@ -1,9 +1,10 @@
 //! A caller that keeps to nothing: it has been let in, and goes on with the region's key whatever it is told.
 
+use super::device::connect;
 use super::world::{NODE, Scene, add, with_server, word};
 use fabric::Hello;
 use fabric::verbs::{
-    Action, CompletionQueue, Connect, Endpoint, Piece, QueuePair, QueueSizes, Registered, Request,
+    Action, CompletionQueue, Endpoint, Piece, QueuePair, QueueSizes, Registered, Request,
 };
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -35,17 +36,7 @@ impl Holder {
         let memory = Registered::map("test", 4096, &place.device, false).expect("a page");
         let sizes = QueueSizes { sends: 32, receives: 8, inline_bytes: 64 };
         let pair = QueuePair::new(Arc::new(memory), queue, sizes).expect("a queue pair");
-        let connect = Connect {
-            port: place.port,
-            gid_index: place.gid_index,
-            sequence: 17,
-            reads_started: 4,
-            reads_served: 4,
-            transfer_unit: place.state.transfer_unit,
-            allows_verbs: false,
-            timeout: 14,
-            retry_count: 2,
-        };
+        let connect = connect(place, false);
         let (control, offer) = introduce(scene, pair.number());
         let int = |at: usize| u32::from_le_bytes(offer[at..at + 4].try_into().expect("4 bytes"));
         let peer = Endpoint {

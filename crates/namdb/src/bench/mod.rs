@@ -5,6 +5,7 @@ pub mod driver;
 pub mod json;
 pub mod json_lines;
 pub mod load;
+pub mod look;
 pub mod measure;
 pub mod order;
 pub mod pace;

@@ -2,19 +2,17 @@
 
 use super::crew::Share;
 use super::driver::{Elapsed, Run, Span};
-use super::load::Loaded;
+use super::look::{BeforeRun, look};
 use super::measure::{KindWindow, Window};
-use super::site::{Facts, LOCAL, Seat, Site, SiteWorkload};
-use super::text::counted;
+use super::site::{Facts, LOCAL, Site, SiteWorkload};
 use crate::Verdict;
-use anyhow::{Context, Result};
 use hdrhistogram::Histogram;
 use namdb::{Isolation, host};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use txn::Abort;
+use workload::CheckResult;
 use workload::driver::KindTotals;
-use workload::{CheckResult, RunTotals};
 
 /// A run that ended sooner has measured nothing.
 const MEASURED_S_MIN: f64 = 0.001;
@@ -272,35 +270,6 @@ pub struct Subject {
     pub seed: u64,
 }
 
-/// What is known of the database between load and run.
-#[derive(Clone, Debug)]
-pub struct BeforeRun {
-    /// What loading took.
-    pub loaded: Loaded,
-    /// Memory of the tables.
-    memory: TablesReport,
-    /// The verdicts, where the workload has some that hold only then.
-    checks: Vec<CheckReport>,
-    /// What could not be looked at.
-    problems: Vec<String>,
-}
-
-impl BeforeRun {
-    /// Looks at the database right after the load.
-    pub fn new<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W, loaded: Loaded) -> Self {
-        let mut problems = Vec::new();
-        let mut checks = Vec::new();
-        if workload.has_load_checks() {
-            let totals = RunTotals::new(workload.transaction_types().len());
-            let results = check_workload(site, workload, &totals, true);
-            checks = kept(results, &mut problems, "the loaded database could not be checked");
-        }
-        let tables = memory(site, workload);
-        let memory = kept(tables, &mut problems, "its memory could not be measured");
-        Self { loaded, memory, checks, problems }
-    }
-}
-
 impl Report {
     /// Checks the database and puts the report together. A check that cannot be run is told of in it: what
     /// was measured is not lost for that.
@@ -395,14 +364,6 @@ impl Report {
     }
 }
 
-/// The value, or the default and one more problem.
-fn kept<T: Default>(value: Result<T>, problems: &mut Vec<String>, sentence: &str) -> T {
-    value.unwrap_or_else(|error| {
-        problems.push(format!("{sentence}: {error:#}"));
-        T::default()
-    })
-}
-
 fn by_reason(aborts: impl Iterator<Item = (Abort, u64)>) -> BTreeMap<String, u64> {
     aborts.map(|(reason, count)| (reason.name().to_owned(), count)).collect()
 }
@@ -459,143 +420,5 @@ fn engine(measured: &Span) -> EngineReport {
         buffers_in_use: measured.buffers_in_use,
         entries_collected: statistics.entries_collected,
         buckets_split: statistics.buckets_split,
-    }
-}
-
-fn memory<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Result<TablesReport> {
-    let seat = site.seat()?;
-    let database = seat.handle();
-    seat.wait(database.refresh())?;
-    let mut per_table = BTreeMap::new();
-    let used = seat.wait(database.memory_usage())?;
-    let used: BTreeMap<String, u64> =
-        used.into_iter().map(|table| (table.name, table.used_bytes)).collect();
-    let mut lane = seat.wait(database.lane())?;
-    for &name in workload.table_names() {
-        let table = database.table(name).with_context(|| format!("there is no table {name}"))?;
-        let mut rows = 0;
-        let mut transaction = seat
-            .wait(lane.begin(Isolation::Snapshot))
-            .map_err(|abort| anyhow::anyhow!("no snapshot to count with: {abort}"))?;
-        seat.wait(transaction.for_each(table, &mut |_| rows += 1))?;
-        seat.wait(transaction.abort());
-        let schema = database.schema(table).with_context(|| format!("there is no table {name}"))?;
-        let raw_bytes = rows * schema.raw_bytes();
-        let used_bytes = used.get(name).copied().unwrap_or(0);
-        per_table.insert(name.to_owned(), TableReport { rows, raw_bytes, used_bytes });
-    }
-    Ok(TablesReport {
-        raw_bytes: per_table.values().map(|table| table.raw_bytes).sum(),
-        used_bytes: used.values().sum(),
-        per_table,
-    })
-}
-
-/// Checks the database and measures its memory.
-fn look<S: Site, W: SiteWorkload<S>>(
-    site: &S,
-    workload: &W,
-    run: &Run,
-    before: Vec<CheckReport>,
-    problems: &mut Vec<String>,
-) -> (Vec<CheckReport>, TablesReport) {
-    let checked = check_workload(site, workload, &run.totals, false);
-    // Each further attempt would wait for the lost server as long as this one did.
-    let is_lost = run.is_unreachable && checked.is_err();
-    let mut checks = kept(checked, problems, "the database could not be checked");
-    add_checks_after_load(&mut checks, before);
-    if is_lost {
-        return (checks, TablesReport::default());
-    }
-    let structure = check_structure(site, workload);
-    checks.extend(kept(structure, problems, "the structures could not be checked"));
-    // After the checks: they catch up with the run, and leave a lane that has.
-    let tables = memory(site, workload);
-    let now = kept(tables, problems, "the memory of the tables could not be measured");
-    (checks, now)
-}
-
-/// Of the checks before the run, those that hold only there are listed, and those that failed.
-fn add_checks_after_load(checks: &mut Vec<CheckReport>, before: Vec<CheckReport>) {
-    for check in before {
-        if !check.ok || !checks.iter().any(|after| after.name == check.name) {
-            checks.push(CheckReport { name: format!("after the load, {}", check.name), ..check });
-        }
-    }
-}
-
-fn check_workload<S: Site, W: SiteWorkload<S>>(
-    site: &S,
-    workload: &W,
-    totals: &RunTotals,
-    after_load: bool,
-) -> Result<Vec<CheckReport>> {
-    let seat = site.seat()?;
-    let database = seat.handle();
-    let mut lane = seat.wait(database.lane())?;
-    let results = seat.wait(workload.check(&database, &mut lane, totals, after_load))?;
-    Ok(results.into_iter().map(CheckReport::from).collect())
-}
-
-/// Looks at the workload's own tables: in a cluster, others may be at work in theirs.
-fn check_structure<S: Site, W: SiteWorkload<S>>(
-    site: &S,
-    workload: &W,
-) -> Result<Option<CheckReport>> {
-    let seat = site.seat()?;
-    let database = seat.handle();
-    let is_own = |name: &str| workload.table_names().contains(&name);
-    let structure = seat.wait(database.check_tables(&is_own))?;
-    let wrong = structure.errors.first().or(structure.locked.first());
-    Ok(Some(CheckReport {
-        name: "every table and index is well formed, nothing is left locked".to_owned(),
-        ok: wrong.is_none(),
-        detail: match wrong {
-            None => counted(structure.lines.len() as u64, "structure"),
-            Some(wrong) => wrong.clone(),
-        },
-    }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bench::trial;
-    use fabric::run_now;
-    use layout::NodeId;
-    use memory::Label;
-    use memory::extent::allocate_extent;
-    use namdb::Db;
-
-    /// Takes what larger extents have left over: whoever wants the smallest finds no memory either.
-    fn take_the_rest(db: &Db) {
-        let database = db.handle();
-        for bytes in [1 << 20, 64 << 10, 4 << 10, 8] {
-            let take = || allocate_extent(database.env(), NodeId(0), bytes, Label(u64::MAX));
-            while run_now(take()).is_ok() {}
-        }
-    }
-
-    /// A run that has filled the memory can still be checked: checks only read.
-    #[test]
-    fn a_check_needs_no_memory() {
-        let (db, workload, loaded) = trial::loaded();
-        take_the_rest(&db);
-        let before = BeforeRun::new(&db, &workload, loaded);
-        let run = trial::run(&db, &workload);
-        assert!(!run.is_out_of_memory && run.totals.committed() > 0, "{run:?}");
-        let isolation = Isolation::Snapshot;
-        let subject = Subject {
-            parameters: Parameters::default(),
-            isolation,
-            threads: 1,
-            rate: None,
-            seed: 1,
-        };
-        let report = Report::new(&db, &workload, &subject, before, &run, &[]);
-        assert!(report.problems.is_empty(), "{:?}", report.problems);
-        assert!(report.checks.len() > 1, "{:?}", report.checks);
-        assert!(report.checks.iter().all(|check| check.ok), "{:?}", report.checks);
-        assert_eq!(report.verdict(), Verdict::Sound);
     }
 }

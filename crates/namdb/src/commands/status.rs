@@ -24,7 +24,7 @@ Examples:
   namdb status --cluster namdb.toml --json -
 
 Rates are those of a fifth of a second. What is not there is not waited for. The exit code is 1 if a memory server is \
-missing.";
+missing or the tables cannot be seen.";
 
 /// Options of `status`.
 #[derive(Args)]
@@ -105,7 +105,8 @@ pub fn run(arguments: &StatusArguments) -> Result<Verdict> {
         problem,
     };
     json::deliver(&status, arguments.json.as_deref(), &draw(&status))?;
-    Ok(if status.missing.is_empty() { Verdict::Sound } else { Verdict::Damaged })
+    let is_whole = status.missing.is_empty() && status.tables.is_some();
+    Ok(if is_whole { Verdict::Sound } else { Verdict::Damaged })
 }
 
 fn servers(map: &ClusterMap) -> Vec<ServerStatus> {

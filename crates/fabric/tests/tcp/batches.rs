@@ -120,9 +120,8 @@ fn a_batch_to_several_servers_comes_back_whole_and_keeps_its_fences() {
         assert_eq!(batch.found(second[node]), 190 + node as u64);
         assert_eq!(batch.words(third[node]), [191 + node as u64]);
     }
-    for server in &servers {
-        let requests = server.shared.1.requests.load(std::sync::atomic::Ordering::Relaxed);
-        assert_eq!(requests, 4, "a handshake, and a message for each part between fences");
+    for server in servers {
+        assert_eq!(server.served(), 4, "a handshake, and a message for each part between fences");
     }
 }
 
@@ -138,8 +137,7 @@ fn a_batch_to_one_server_is_one_message_fences_included() {
     let read = batch.read(at(0, 0), 500);
     let batch = execute(&engine, batch).expect("inside its region");
     assert!(batch.words(read).iter().zip(0..).all(|(word, expected)| *word == expected));
-    let requests = server.shared.1.requests.load(std::sync::atomic::Ordering::Relaxed);
-    assert_eq!(requests, 2, "a handshake and the batch");
+    assert_eq!(server.served(), 2, "a handshake and the batch");
 }
 
 #[test]

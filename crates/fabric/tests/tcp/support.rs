@@ -126,6 +126,15 @@ impl Server {
     }
 }
 
+impl Server {
+    /// How many requests it has served: it ends, since it counts them after it has answered.
+    pub fn served(self) -> u64 {
+        let shared = self.shared.clone();
+        drop(self);
+        shared.1.requests.load(Relaxed)
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.0.store(true, Relaxed);

@@ -5,7 +5,7 @@ use super::manifest::{self, Dependency, Manifest};
 use super::tree::Tree;
 
 /// The crates by folder, lowest first.
-const LAYERS: [&str; 20] = [
+const LAYERS: [&str; 21] = [
     "layout",
     "fabric",
     "membership",
@@ -22,6 +22,7 @@ const LAYERS: [&str; 20] = [
     "model",
     "check",
     "workload",
+    "baselines",
     "scenario",
     "mutants",
     "reproduce",

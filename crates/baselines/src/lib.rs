@@ -1,0 +1,22 @@
+//! The engines that the papers measure NAM-DB against, each small, and real: verbs and calls of the fabric's seam,
+//! in every world, with the protocol's steps in the order of the texts.
+//!
+//! ```text
+//! trad_si   shared nothing: servers own partitions, managers run transactions by messages and two-phase commit
+//! rsi       the first protocol of network-attached memory: one-sided verbs, a global timestamp oracle
+//! tpcw      the transaction "buy" for both of them
+//! ```
+//!
+//! None of them is built on the crate `txn`, and none of them is for use: they forget everything when a server
+//! ends, and nobody takes over the transactions of whoever died.
+//!
+//! What the texts leave open is filled in such that the baseline is the faster for it; each such place says so.
+#![forbid(unsafe_code)]
+
+pub mod message;
+pub mod row_key;
+pub mod rsi;
+pub mod tpcw;
+pub mod trad_si;
+
+pub use row_key::RowKey;

@@ -1,0 +1,113 @@
+//! The transaction manager: runs a client's transaction, and its two-phase commit.
+
+use super::cluster::Server;
+use super::exchange::ask_timestamps;
+use super::request::TimestampRequest;
+use super::transaction::{Stop, Transaction};
+use crate::message::{Malformed, Reader, Writer};
+use fabric::{Env, Reply, Service};
+use std::future::Future;
+use std::sync::Arc;
+
+/// What a database is asked to do: code that runs at the manager, with the client's message as its input.
+pub trait Procedure: Send + Sync + 'static {
+    /// Reads and writes. What it returns is the answer to the client if the transaction commits.
+    fn run<E: Env>(
+        &self,
+        transaction: &mut Transaction<'_, E>,
+        input: &[u8],
+    ) -> impl Future<Output = Result<Vec<u8>, Stop>>;
+}
+
+/// How a transaction ended for its client.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TransactionOutcome {
+    /// Its effects are there; the procedure's answer.
+    Committed(Vec<u8>),
+    /// It has no effect, because of others: it may be tried again.
+    Aborted,
+    /// It has no effect, because the procedure said so.
+    RolledBack,
+    /// It may have taken effect.
+    Unknown,
+}
+
+impl TransactionOutcome {
+    fn encode(&self) -> Vec<u8> {
+        let mut to = Writer::new();
+        match self {
+            Self::Committed(answer) => {
+                to.u8(0);
+                to.string(answer);
+            }
+            Self::Aborted => to.u8(1),
+            Self::RolledBack => to.u8(2),
+            Self::Unknown => to.u8(3),
+        }
+        to.finish()
+    }
+
+    pub(super) fn decode(message: &[u8]) -> Result<Self, Malformed> {
+        let mut from = Reader::new(message);
+        match from.u8()? {
+            0 => Ok(Self::Committed(from.string()?.to_vec())),
+            1 => Ok(Self::Aborted),
+            2 => Ok(Self::RolledBack),
+            3 => Ok(Self::Unknown),
+            _ => Err(Malformed),
+        }
+    }
+}
+
+/// The service of a manager.
+pub(super) struct Manager<P> {
+    pub(super) server: Arc<Server>,
+    pub(super) procedure: Arc<P>,
+}
+
+impl<E: Env, P: Procedure> Service<E> for Manager<P> {
+    fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(async move { Ok(self.run(env, request).await.encode()) })
+    }
+}
+
+impl<P: Procedure> Manager<P> {
+    /// A transaction from begin to end, in the order of [`super`]'s picture.
+    async fn run<E: Env>(&self, env: &E, input: &[u8]) -> TransactionOutcome {
+        let Ok(read_timestamp) = ask_timestamps(&self.server, env, TimestampRequest::Read).await
+        else {
+            return TransactionOutcome::Aborted;
+        };
+        let mut transaction = Transaction::begin(&self.server, env, read_timestamp);
+        let answer = match self.procedure.run(&mut transaction, input).await {
+            Ok(answer) => answer,
+            Err(Stop::RolledBack) => return TransactionOutcome::RolledBack,
+            Err(_) => return TransactionOutcome::Aborted,
+        };
+        if !transaction.has_writes() {
+            return TransactionOutcome::Committed(answer);
+        }
+        if !transaction.prepare().await {
+            transaction.abort().await;
+            return TransactionOutcome::Aborted;
+        }
+        // Point of no return: all owners have promised to commit.
+        let Ok(timestamp) = ask_timestamps(&self.server, env, TimestampRequest::Draw).await else {
+            return TransactionOutcome::Unknown;
+        };
+        if transaction.commit(timestamp).await.is_err() {
+            return TransactionOutcome::Unknown;
+        }
+        self.tell_ended(env, timestamp);
+        TransactionOutcome::Committed(answer)
+    }
+
+    /// Nobody waits for the answer. A message that is lost holds up the read timestamp for ever.
+    fn tell_ended<E: Env>(&self, env: &E, timestamp: u64) {
+        let (server, own) = (self.server.clone(), env.clone());
+        env.spawn(async move {
+            // Who keeps the timestamps is gone: no transaction will begin any more.
+            let _ = ask_timestamps(&server, &own, TimestampRequest::Ended(timestamp)).await;
+        });
+    }
+}

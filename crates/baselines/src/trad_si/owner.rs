@@ -1,0 +1,81 @@
+//! What an owner does with a manager's request.
+
+use super::cluster::Server;
+use super::partition::{Partition, TooOld};
+use super::request::OwnerRequest;
+use crate::message::Writer;
+use fabric::{Env, Reply, Service};
+use std::sync::Arc;
+
+/// First byte of an answer: what was asked for follows.
+pub(super) const DONE: u8 = 0;
+/// First byte of an answer: a conflict.
+pub(super) const REFUSED: u8 = 1;
+/// First byte of an answer: the snapshot is too old.
+pub(super) const TOO_OLD: u8 = 2;
+
+/// The service of an owner.
+pub(super) struct Owner(pub(super) Arc<Server>);
+
+impl<E: Env> Service<E> for Owner {
+    fn handle<'a>(&'a self, _env: &'a E, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(async move {
+            let request = OwnerRequest::decode(request)?;
+            Ok(carry_out(&mut self.0.partition(), request))
+        })
+    }
+}
+
+/// Carries out a request at one moment.
+pub(super) fn carry_out(partition: &mut Partition, request: OwnerRequest) -> Vec<u8> {
+    let mut answer = Writer::new();
+    match request {
+        OwnerRequest::Read { read_timestamp, keys } => {
+            return read(partition, read_timestamp, keys);
+        }
+        OwnerRequest::Scan { read_timestamp, range } => {
+            match partition.range(&range, read_timestamp) {
+                Err(TooOld) => answer.u8(TOO_OLD),
+                Ok(rows) => {
+                    answer.u8(DONE);
+                    answer.u32(rows.len() as u32);
+                    for (number, content) in rows {
+                        answer.u64(number);
+                        answer.string(content);
+                    }
+                }
+            }
+        }
+        OwnerRequest::Named { partition: part, table, name } => {
+            let numbers = partition.named(part, table, &name);
+            answer.u8(DONE);
+            answer.u32(numbers.len() as u32);
+            numbers.iter().for_each(|number| answer.u64(*number));
+        }
+        OwnerRequest::Prepare { transaction, read_timestamp, writes } => {
+            let may_commit = partition.prepare(transaction, read_timestamp, writes);
+            answer.u8(if may_commit { DONE } else { REFUSED });
+        }
+        OwnerRequest::Commit { transaction, timestamp } => {
+            partition.commit(transaction, timestamp);
+            answer.u8(DONE);
+        }
+        OwnerRequest::Abort { transaction } => {
+            partition.abort(transaction);
+            answer.u8(DONE);
+        }
+    }
+    answer.finish()
+}
+
+fn read(partition: &Partition, read_timestamp: u64, keys: Vec<crate::RowKey>) -> Vec<u8> {
+    let mut answer = Writer::new();
+    answer.u8(DONE);
+    for key in keys {
+        match partition.read(key, read_timestamp) {
+            Ok(content) => answer.optional(content),
+            Err(TooOld) => return vec![TOO_OLD],
+        }
+    }
+    answer.finish()
+}

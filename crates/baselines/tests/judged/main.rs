@@ -1,0 +1,6 @@
+//! Histories of the engines, judged: what clients saw while they appended to lists and read them, in worlds as hostile
+//! as the fabric's contract allows.
+
+mod lists;
+mod rsi;
+mod trad_si;

@@ -30,7 +30,7 @@ pub(crate) fn links_alone(network: Network) -> Network {
     card.engine_bytes_per_s = u64::MAX;
     let mut core = network.core;
     (core.post_ps, core.poll_ps, core.serve_message_ps) = (0, 0, 0);
-    Network { card, core }
+    Network { card, core, ..network }
 }
 
 /// A world of so many memory servers, each with `words` words, and compute nodes, in which nothing takes time

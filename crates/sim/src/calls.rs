@@ -309,7 +309,11 @@ impl Core {
         if call.outcome.is_none() {
             call.waker = Some(waker.clone());
         }
-        call.outcome.clone()
+        let outcome = call.outcome.clone();
+        if outcome.is_some() {
+            self.pay_for_message();
+        }
+        outcome
     }
 
     /// Nobody waits for the answer any more.

@@ -1,8 +1,11 @@
 //! What a simulated world is made of, and how hostile it is.
 
 use crate::fault::{FaultKind, FaultRate, PlannedFault};
+use crate::machine::Machines;
 use crate::network::Network;
 use crate::random::Random;
+use crate::verbs::{Kind, kind};
+use fabric::Verb;
 use std::collections::BTreeMap;
 
 /// Times are drawn from here, every value equally likely.
@@ -128,6 +131,10 @@ pub struct SimConfig {
     /// Whether verbs of a batch to one server take effect in the order of posting, all of them, and not
     /// only where the contract says so. Default no.
     pub in_posting_order: bool,
+    /// Whether all that a batch asks of one server before its next fence takes effect at one moment, in the
+    /// order of posting, when the last of it does. For worlds that tell how fast something is: it costs the simulator
+    /// least, and excludes weak memory and what is made of it. Default no.
+    pub parts_at_once: bool,
     /// An atomic writes its word up to this much later than it reads it, and loses what plain writes leave
     /// there meanwhile; not where memory is coherent. Default 0.
     pub atomic_window_ns: u64,
@@ -156,6 +163,9 @@ pub struct SimConfig {
     pub late_verb_ns: Interval,
     /// What cards and links are able to do. Default: anything, at once.
     pub network: Option<Network>,
+    /// Which nodes are on one machine, and share its card and its cores, which then take time; that needs a
+    /// network. Default: each node has a card, and each task a core that only posts and polls.
+    pub machines: Option<Machines>,
     /// Cores of each node; 0: as many as tasks. Default 0.
     pub cores: u16,
     /// Time on a core that a task takes between two awaits. Default none.
@@ -197,6 +207,7 @@ impl Default for SimConfig {
             carrier: Carrier::default(),
             tearing: Tearing::AnyOrder,
             in_posting_order: false,
+            parts_at_once: false,
             atomic_window_ns: 0,
             late_completion_one_in: 0,
             late_completion_ns: Interval::new(0, 50_000),
@@ -210,6 +221,7 @@ impl Default for SimConfig {
             reach_delay_ns: Interval::new(0, 20_000),
             late_verb_ns: Interval::new(0, 2_000_000),
             network: None,
+            machines: None,
             cores: 0,
             core_cost_ns: Interval::new(0, 0),
             unreachable_after_ns: Some(1_000_000),
@@ -284,6 +296,39 @@ impl SimConfig {
     /// The same run with verbs carried out by `carrier`.
     pub fn carried_by(self, carrier: Carrier) -> Self {
         Self { carrier, ..self }
+    }
+
+    /// Whether what excludes weak memory comes without it.
+    pub(crate) fn ensure_parts(&self) {
+        let are_weak = self.broken != BrokenPromises::default()
+            || self.atomic_window_ns > 0
+            || self.lost_batch_one_in > 0
+            || !self.faults.is_empty()
+            || !self.plan.is_empty();
+        assert!(
+            !(self.parts_at_once && are_weak),
+            "parts of batches take effect at once: break no promises, plan no faults, open no windows"
+        );
+    }
+
+    /// From posting to the effect of `verb`, beside what the network takes.
+    pub(crate) fn usual_ns(&self, verb: &Verb) -> Interval {
+        match kind(verb) {
+            Kind::Read => self.read_ns,
+            Kind::Atomic => self.atomic_ns,
+            Kind::Write => self.write_ns,
+        }
+    }
+
+    /// Whether the machines fit the rest; returns how many there are.
+    pub(crate) fn ensure_machines(&self, node_count: u16) -> usize {
+        let Some(machines) = &self.machines else {
+            return usize::from(node_count);
+        };
+        let placed = machines.of_nodes.len();
+        assert!(self.network.is_some(), "machines share cards and cores: configure a network, too");
+        assert!(placed == usize::from(node_count), "{placed} of {node_count} nodes have a machine");
+        machines.count()
     }
 
     /// In which order a verb's words are touched.

@@ -1,6 +1,7 @@
 //! An endpoint of a simulated world.
 
 use crate::config::Carrier;
+use crate::network::NANOSECOND_PS;
 use crate::world::Shared;
 use fabric::{
     Batch, CallError, CallId, Counters, Env, Fabric, FabricError, FailurePoint, Mutant, ServiceId,
@@ -52,6 +53,18 @@ impl Endpoint {
     pub fn note(&self, what: std::fmt::Arguments<'_>) {
         let core = &mut *self.0.shared.core.borrow_mut();
         core.trace.note(core.now_ns, self.0.node, what);
+    }
+
+    /// The task takes its core for `duration_ns` from now on: what it posts later leaves later, its clock goes on, and
+    /// others of its machine wait; a sleep of nothing waits until that is over. Only where the world has
+    /// [`crate::Machines`]; else computing takes no time.
+    pub fn compute_ns(&self, duration_ns: u64) {
+        self.0.shared.core.borrow_mut().turns.spend(duration_ns * NANOSECOND_PS);
+    }
+
+    /// As [`Endpoint::compute_ns`], for so many rows that are read or written otherwise than by verbs of rows.
+    pub fn compute_rows(&self, count: u64) {
+        self.0.shared.core.borrow_mut().pay_for_rows(count);
     }
 
     pub(crate) fn group(&self) -> u32 {
@@ -119,6 +132,9 @@ impl Fabric for Endpoint {
         self.0.counters.count_batch(&batch);
         let shared = &*self.0.shared;
         self.ensure_in_reach(&batch);
+        if shared.core.borrow().is_loading {
+            return shared.core.borrow_mut().load_batch(batch);
+        }
         let flight = shared.core.borrow_mut().post(batch, self.0.node, self.0.group);
         let completion = Completion { shared, counters: &self.0.counters, flight: Some(flight) };
         let batch = completion.await?;
@@ -136,7 +152,11 @@ impl Fabric for Endpoint {
     ) -> Result<Vec<u8>, CallError> {
         self.die_if_killed().await;
         let request_bytes = request.len();
-        let answer = self.post_call(node, service, request).await;
+        let is_loading = self.0.shared.core.borrow().is_loading;
+        let answer = match is_loading {
+            true => self.0.shared.load_call(node, service, &request).await,
+            false => self.post_call(node, service, request).await,
+        };
         let answer_bytes = answer.as_ref().map_or(0, Vec::len);
         self.0.counters.count_call((request_bytes + answer_bytes) as u64);
         answer
@@ -156,7 +176,8 @@ impl Fabric for Endpoint {
 impl Env for Endpoint {
     fn now_ns(&self) -> u64 {
         let core = self.0.shared.core.borrow();
-        core.nodes[usize::from(self.0.node.0)].clock.shows(core.now_ns)
+        let now_ns = core.now_ns + core.turns.spent_ns();
+        core.nodes[usize::from(self.0.node.0)].clock.shows(now_ns)
     }
 
     async fn sleep_ns(&self, duration_ns: u64) {

@@ -84,11 +84,13 @@ pub(crate) struct Flight {
     pub(crate) end_ns: u64,
     /// When their answers have come through the network.
     pub(crate) back_ns: u64,
+    /// No card had to do with it.
+    pub(crate) is_local: bool,
     /// Its owner is told at this moment that the server cannot be reached, though verbs may still happen.
     pub(crate) told_ns: u64,
     /// Verbs of the current segment that go on phase by phase.
     pub(crate) busy: u32,
-    /// Atomics that have not yet taken effect.
+    /// Atomics, or parts, that have not yet taken effect.
     pub(crate) atomics: u32,
     /// Nothing of this batch happens after this moment: its owner died, or its connection.
     pub(crate) cut_ns: u64,
@@ -103,6 +105,8 @@ pub(crate) struct Flight {
     pub(crate) landing: Vec<u64>,
     /// Reads that rows or misses needed in addition.
     pub(crate) extra_reads: Vec<(GlobalPtr, u32)>,
+    /// How many of those the network has carried, where parts take effect at once.
+    pub(crate) fetched_again: usize,
     /// How many round trips those took: all of one wave are posted together.
     pub(crate) extra_waves: u32,
     is_done: bool,
@@ -124,6 +128,7 @@ impl Flight {
             segment_ns: 0,
             end_ns: 0,
             back_ns: 0,
+            is_local: true,
             told_ns: u64::MAX,
             busy: 0,
             atomics: 0,
@@ -137,6 +142,7 @@ impl Flight {
             failure: None,
             landing: Vec::new(),
             extra_reads: Vec::new(),
+            fetched_again: 0,
             extra_waves: 0,
             is_done: false,
             is_abandoned: false,
@@ -170,6 +176,12 @@ impl Flight {
     #[inline]
     pub(crate) fn verb(&self, index: u32) -> Verb {
         self.batch().verbs()[index as usize]
+    }
+
+    /// Verbs of the batch, fences included.
+    #[inline]
+    pub(crate) fn verb_count(&self) -> u32 {
+        self.batch().verbs().len() as u32
     }
 
     #[inline]
@@ -256,7 +268,9 @@ impl Core {
     /// Posts a batch. Nobody but the flight touches it until it completes.
     pub(crate) fn post(&mut self, batch: Batch, node: NodeId, group: u32) -> u32 {
         let (place, mut flight) = self.flights.begin();
-        flight.verbs.resize(batch.verbs().len(), VerbState::default());
+        if !self.config.parts_at_once {
+            flight.verbs.resize(batch.verbs().len(), VerbState::default());
+        }
         flight.batch = Some(batch);
         flight.node = node;
         flight.group = group;
@@ -284,6 +298,14 @@ impl Core {
         self.flights.put(place, flight);
         self.post_segment(place);
         place
+    }
+
+    /// Posts the verbs up to the next fence.
+    fn post_segment(&mut self, place: u32) {
+        match self.config.parts_at_once {
+            true => self.post_parts(place),
+            false => self.post_words(place),
+        }
     }
 
     /// Some moment between now and the end of all that is usually under way, or never.
@@ -361,17 +383,38 @@ impl Core {
             }
         }
         if flight.failure.is_none() {
-            if !self.deliver_reads(&mut flight) {
-                self.plan_landing(place, &mut flight);
+            if self.goes_on(place, &mut flight) {
                 return self.flights.put(place, flight);
             }
-            if (flight.next_verb as usize) < flight.verbs.len() {
-                self.flights.put(place, flight);
-                return self.post_segment(place);
+            if flight.next_verb < flight.verb_count() {
+                return self.post_next_segment(place, flight);
             }
         }
         self.flights.put(place, flight);
         self.complete(place, number);
+    }
+
+    /// A segment is back. Returns whether something in it must be read once more, which is on its way then.
+    fn goes_on(&mut self, place: u32, flight: &mut Flight) -> bool {
+        if self.config.parts_at_once {
+            return self.fetch_again(place, flight);
+        }
+        let are_over = self.deliver_reads(flight);
+        if !are_over {
+            self.plan_landing(place, flight);
+        }
+        !are_over
+    }
+
+    /// A segment has ended, and its thread posts the one behind the fence.
+    fn post_next_segment(&mut self, place: u32, flight: Box<Flight>) {
+        let node = flight.node;
+        let is_local = flight.is_local;
+        self.flights.put(place, flight);
+        self.aside(node, |core| {
+            core.pay_for_polling(is_local);
+            core.post_segment(place);
+        });
     }
 
     /// Whether the completion of another batch is taken for this one's, because that promise is broken.
@@ -411,6 +454,7 @@ impl Core {
             flight.waker = Some(waker.clone());
             return None;
         }
+        let is_local = flight.is_local;
         let result = match flight.failure.take() {
             None => Ok(flight.batch.take().expect("a completed batch is taken once")),
             // What has not happened yet may still happen: the batch stays.
@@ -425,6 +469,8 @@ impl Core {
             extra.read(from, words);
         }
         self.flights.end(place);
+        self.pay_for_polling(is_local);
+        self.pay_for_batch(result.as_ref().ok());
         Some(result)
     }
 

@@ -20,7 +20,8 @@
 //!
 //! On top of weak memory come faults ([`fault`]), by plan or by chance, each counted when it has an effect
 //! ([`coverage`]), and, where a run is to tell how fast something is, cards and links ([`network`]) and cores
-//! that take time.
+//! that take time, which nodes may share ([`machine`]). Such a world is simulated fastest if memory is not weak
+//! ([`SimConfig::parts_at_once`]), and filled fastest by [`World::load`].
 //!
 //! A protocol runs here unchanged, on the [`Endpoint`]s of a [`World`], whoever carries out its verbs ([`Carrier`]).
 //!
@@ -45,8 +46,8 @@
 //!
 //! The files to read: [`config`] for what can be chosen, [`world`] and [`injection`] for what can be done,
 //! [`fault`] for what can go wrong; `memory`, then `verbs`, `atomics`, `rows` and `buckets` for how verbs become
-//! accesses, `flight` for the life of a batch, `calls` for calls, `processes` for who runs, `inject` for how
-//! faults come about.
+//! accesses, `parts` and `effect` for verbs that take effect at one moment, `flight` for the life of a batch, `calls`
+//! for calls, `processes` and `turns` for who runs, `inject` for how faults come about.
 #![forbid(unsafe_code)]
 
 mod atomics;
@@ -57,14 +58,18 @@ mod clock;
 pub mod config;
 mod cores;
 pub mod coverage;
+mod effect;
 pub mod env;
 pub mod fault;
 mod flight;
 mod inject;
 pub mod injection;
 mod links;
+mod loading;
+pub mod machine;
 mod memory;
 pub mod network;
+mod parts;
 mod points;
 mod processes;
 mod queue_pairs;
@@ -74,6 +79,7 @@ mod scheduler;
 mod state;
 mod timers;
 mod trace;
+mod turns;
 mod verbs;
 pub mod world;
 
@@ -81,5 +87,6 @@ pub use config::{BrokenPromises, Carrier, Interval, SimConfig, Tearing};
 pub use coverage::Coverage;
 pub use env::Endpoint;
 pub use fault::{Fault, FaultKind, FaultRate, Memory, PlannedFault, Victims, When};
+pub use machine::{Machines, Reach};
 pub use network::Network;
 pub use world::World;

@@ -2,7 +2,7 @@
 
 use crate::config::Interval;
 use crate::fault::FaultKind;
-use crate::network::{Load, Posting, Transit};
+use crate::network::{Load, NANOSECOND_PS, Posting, Transit};
 use crate::queue_pairs::queue_pair;
 use crate::random::Random;
 use crate::state::Core;
@@ -127,7 +127,8 @@ impl Core {
 
     /// Sends a verb or a message of a call: through the cards, then for as long as is usual and as the way
     /// has it. `pair` is whose queue pair it takes and to which server that leads, `before` how many are posted
-    /// before it at the same time.
+    /// before it at the same time. Within a turn it leaves when all is paid for that the task did before, and the
+    /// posting itself.
     #[inline]
     pub(crate) fn send(
         &mut self,
@@ -137,13 +138,25 @@ impl Core {
         load: &Load,
         usual: Interval,
     ) -> Transit {
-        let mut transit = Transit { served_ns: self.now_ns, back_ns: 0 };
-        if let Some(network) = &self.config.network {
+        let mut transit = Transit { served_ns: self.now_ns, back_ns: 0, is_local: false };
+        if let Some(network) = self.network {
+            let ends = (self.machine_of(from), self.machine_of(to));
+            let is_within = self.turns.take_time && ends.0 == ends.1;
+            let mut delay_ps = (before + 1) * network.core.post_ps;
+            if self.turns.take_time {
+                let is_local = is_within && self.goes_without_card(load);
+                delay_ps = self.pay(load, is_local);
+                if is_local {
+                    let served_ns = self.now_ns + delay_ps.div_ceil(NANOSECOND_PS);
+                    return Transit { served_ns, back_ns: served_ns, is_local: true };
+                }
+            }
             let posting = Posting {
-                ends: (usize::from(from.0), usize::from(to.0)),
+                ends,
                 queue_pair: queue_pair(pair.0, pair.1.0),
                 now_ns: self.now_ns,
-                before,
+                delay_ps,
+                is_loopback: is_within,
                 slowness: way.slowness,
             };
             transit = network.send(&mut self.cards, load, posting);

@@ -135,6 +135,20 @@ impl Memory {
             && first + u64::from(words) <= region.words.len() as u64
     }
 
+    /// Words from `at` on, as they are last; for worlds in which that is now.
+    #[inline]
+    pub(crate) fn span(&self, at: GlobalPtr, words: u32) -> &[u64] {
+        let first = (at.offset() / WORD_BYTES) as usize;
+        &self.regions[usize::from(at.region().0)].words[first..first + words as usize]
+    }
+
+    /// As [`Memory::span`], to be changed for good.
+    #[inline]
+    pub(crate) fn span_mut(&mut self, at: GlobalPtr, words: u32) -> &mut [u64] {
+        let first = (at.offset() / WORD_BYTES) as usize;
+        &mut self.regions[usize::from(at.region().0)].words[first..first + words as usize]
+    }
+
     /// A read that ends at its own end looks back at most `reach_ns`.
     #[inline]
     pub(crate) fn expect_reach(&mut self, reach_ns: u64) {
@@ -254,6 +268,11 @@ impl Memory {
             self.forget_before(now_ns.saturating_sub(self.reach_ns));
             self.sweep_at = (2 * self.used).max(ENTRIES_MIN);
         }
+    }
+
+    /// All that was decided has happened: words hold what they hold at last, and nobody looks back.
+    pub(crate) fn settle(&mut self) {
+        self.forget_before(u64::MAX);
     }
 
     fn forget_before(&mut self, horizon_ns: u64) {

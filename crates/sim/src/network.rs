@@ -7,19 +7,20 @@
 //! takes time, and messages take only what [`crate::SimConfig`] draws for their ways, which comes on top of this
 //! model. A read that is repeated because a row was torn or a key missing goes past it.
 //!
-//! Every endpoint has a queue pair of its own to each server. Each thread that posts has a core of its own.
+//! Every endpoint has a queue pair of its own to each server. Each thread that posts has a core of its own, unless
+//! the world has [`crate::Machines`].
 
 use crate::calendar::Calendar;
 use crate::queue_pairs::QueuePairs;
 use crate::verbs;
 use fabric::Verb;
-use hardware::{Card, Core, Kind, Profile};
+use hardware::{Card, Core, Kind, Memory, Profile};
 use layout::WORD_BYTES;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Picoseconds of a nanosecond: cards are so fast that nanoseconds are too coarse for them.
-const NANOSECOND_PS: u64 = 1000;
+pub(crate) const NANOSECOND_PS: u64 = 1000;
 /// Bytes that a card writes to tell that a verb is complete.
 const COMPLETION_BYTES: u64 = 64;
 
@@ -30,12 +31,20 @@ pub struct Network {
     pub card: Card,
     /// What a thread pays for posting and polling, and a node for a message that it serves.
     pub core: Core,
+    /// What a core pays for memory of its own machine, where it reaches that without the card.
+    pub memory: Memory,
 }
 
 impl Network {
-    /// The cards and cores of a profile.
+    /// The cards, cores and memory of a profile.
     pub fn of(profile: &Profile) -> Self {
-        Self { card: profile.card, core: profile.core }
+        Self { card: profile.card, core: profile.core, memory: profile.memory }
+    }
+
+    /// The same with cores that take no time: somebody else counts it.
+    pub(crate) fn without_cores(mut self) -> Self {
+        self.core = Core { post_ps: 0, poll_ps: 0, serve_message_ps: 0, ..self.core };
+        self
     }
 
     /// The network of the papers: Connect-IB cards with both ports in use.
@@ -100,7 +109,7 @@ pub(crate) enum Load {
 
 impl Load {
     /// Bytes there, and bytes that the card sends back.
-    fn bytes(&self) -> (u64, u64) {
+    pub(crate) fn bytes(&self) -> (u64, u64) {
         match self {
             Self::Verb(Verb::Read { words, .. } | Verb::ReadRow { words, .. }) => {
                 (0, u64::from(*words) * WORD_BYTES)
@@ -115,7 +124,7 @@ impl Load {
         }
     }
 
-    fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         match self {
             Self::Verb(verb) => match verbs::kind(verb) {
                 verbs::Kind::Read => Kind::Read,
@@ -138,13 +147,15 @@ impl Load {
 /// Something that is posted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posting {
-    /// The nodes that it goes from and to.
+    /// The cards that it goes from and to.
     pub(crate) ends: (usize, usize),
     /// The queue pair, from [`crate::queue_pairs::queue_pair`].
     pub(crate) queue_pair: u64,
     pub(crate) now_ns: u64,
-    /// How many are posted before it by the same thread.
-    pub(crate) before: u64,
+    /// How long from now on the thread takes until it is posted.
+    pub(crate) delay_ps: u64,
+    /// It never leaves the card, which is the machine's own.
+    pub(crate) is_loopback: bool,
     /// How many times slower than usual the cards are.
     pub(crate) slowness: u64,
 }
@@ -156,6 +167,8 @@ pub(crate) struct Transit {
     pub(crate) served_ns: u64,
     /// When the card's answer, if that comes at once, is noticed by the sender.
     pub(crate) back_ns: u64,
+    /// Whether no card had to do with it.
+    pub(crate) is_local: bool,
 }
 
 /// Passes a stage while what feeds it is under way, which ends at `end_ps`.
@@ -173,8 +186,8 @@ impl Network {
         let there_ps = self.request(cards, load, posting);
         let (effect_ps, out_ps) = self.serve(&mut cards[to], load, posting, there_ps);
         let client = &mut cards[from];
-        let response_ps = card.response_ps(answered);
-        let back_ps = through(&mut client.link_in, now_ps, out_ps + card.wire_ps, response_ps);
+        let (response_ps, wire_ps) = self.way(card.response_ps(answered), posting);
+        let back_ps = through(&mut client.link_in, now_ps, out_ps + wire_ps, response_ps);
         let stored_ps = card.pcie_ps(answered + COMPLETION_BYTES);
         let stored_ps = through(&mut client.to_memory, now_ps, back_ps, stored_ps);
         let complete_ps = stored_ps + card.pcie_write_ps;
@@ -182,7 +195,13 @@ impl Network {
         Transit {
             served_ns: effect_ps.div_ceil(NANOSECOND_PS),
             back_ns: (complete_ps + self.core.poll_ps).div_ceil(NANOSECOND_PS),
+            is_local: false,
         }
+    }
+
+    /// Times on the link and between the cards.
+    fn way(&self, link_ps: u64, posting: Posting) -> (u64, u64) {
+        if posting.is_loopback { (0, 0) } else { (link_ps, self.card.wire_ps) }
     }
 
     /// The way to the server's card. Returns when the request is there.
@@ -190,7 +209,7 @@ impl Network {
         let (card, kind, (sent, answered)) = (&self.card, load.kind(), load.bytes());
         let (from, to) = posting.ends;
         let now_ps = posting.now_ns * NANOSECOND_PS;
-        let posted_ps = now_ps + (posting.before + 1) * self.core.post_ps + card.doorbell_ps;
+        let posted_ps = now_ps + posting.delay_ps + card.doorbell_ps;
         let client = &mut cards[from];
         let moved_ps = card.moved_ps(sent.max(answered)) * posting.slowness;
         let issue_ps = card.issue_ps(kind)
@@ -200,10 +219,10 @@ impl Network {
         let issued_ps = client.engine.take(now_ps, posted_ps, issue_ps);
         // What is written is fetched, and moved by the engine, while the first of it is sent.
         let fetched_ps = client.from_memory.take(now_ps, posted_ps, card.pcie_ps(sent));
-        let request_ps = card.request_ps(sent);
+        let (request_ps, wire_ps) = self.way(card.request_ps(sent), posting);
         let out_ps = client.link_out.take(now_ps, issued_ps - moved_ps, request_ps);
         let out_ps = if sent > 0 { out_ps.max(issued_ps).max(fetched_ps) } else { out_ps };
-        through(&mut cards[to].link_in, now_ps, out_ps + card.wire_ps, request_ps)
+        through(&mut cards[to].link_in, now_ps, out_ps + wire_ps, request_ps)
     }
 
     /// What the server's card does with a request that is there. Returns when it has its effect, and when all
@@ -220,7 +239,7 @@ impl Network {
         let moved_ps = card.moved_ps(sent.max(answered)) * posting.slowness;
         let serve_ps = card.serve_ps(kind) + server.miss_ps(card, posting.queue_pair);
         let serve_ps = serve_ps * posting.slowness;
-        let response_ps = card.response_ps(answered);
+        let (response_ps, _) = self.way(card.response_ps(answered), posting);
         if kind == Kind::Read {
             let served_ps = server.engine.take(now_ps, there_ps, serve_ps + moved_ps);
             let effect_ps = served_ps - moved_ps + card.pcie_read_ps;

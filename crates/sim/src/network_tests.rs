@@ -29,7 +29,7 @@ fn world(count: usize) -> (Network, Vec<CardState>) {
 }
 
 fn posting(ends: (usize, usize), queue_pair: u64) -> Posting {
-    Posting { ends, queue_pair, now_ns: 0, before: 0, slowness: 1 }
+    Posting { ends, queue_pair, now_ns: 0, delay_ps: 0, is_loopback: false, slowness: 1 }
 }
 
 /// What each of many takes longer than the one before, in picoseconds, when `loads` go to card 0 in turn from
@@ -72,11 +72,9 @@ fn a_lone_verb_takes_the_sum_of_its_parts() {
     let again = network.send(&mut cards, &read(8), later);
     let at_hand_ps = 2 * card.queue_pair_miss_ps;
     assert!((again.back_ns - 10_000).abs_diff(transit.back_ns - at_hand_ps / 1000) <= 1);
-    // Each that the thread posts before it holds it up.
-    let mut slow = network;
-    slow.core.post_ps = 100_000;
-    let third = Posting { now_ns: 20_000, before: 2, ..posting((1, 0), 1) };
-    let held_up = slow.send(&mut cards, &read(8), third);
+    // What the thread posts before it holds it up.
+    let third = Posting { now_ns: 20_000, delay_ps: 300_000, ..posting((1, 0), 1) };
+    let held_up = network.send(&mut cards, &read(8), third);
     assert_eq!(held_up.back_ns - 20_000, again.back_ns - 10_000 + 300);
 }
 

@@ -16,6 +16,8 @@ pub(crate) enum Happening {
     Atomic { flight: u32, verb: u32 },
     /// The window of an atomic closes.
     AtomicEnd { flight: u32, verb: u32 },
+    /// What a batch asks of one server takes effect.
+    Part { flight: u32, server: u16 },
     /// A phase of a coherent read comes to its end.
     Step { flight: u32, verb: u32 },
     /// The owner of a batch hears of the end of a segment.
@@ -26,6 +28,8 @@ pub(crate) enum Happening {
     Run { task: TaskId },
     /// A task has had its time on a core.
     OnCore { task: TaskId },
+    /// A core of a machine is free for a task that waits.
+    Turn { machine: u32 },
     /// A call arrives at its service.
     Request { call: u64 },
     /// An answer arrives at its caller.

@@ -8,13 +8,15 @@ use crate::flight::Flights;
 use crate::inject::Injector;
 use crate::links::Links;
 use crate::memory::Memory;
-use crate::network::CardState;
+use crate::network::{CardState, Network};
+use crate::parts::Part;
 use crate::points::Points;
 use crate::processes::{Group, Node};
 use crate::random::Random;
 use crate::scheduler::{Happening, Queue, TaskFuture, Tasks, WokenTasks};
 use crate::timers::Timers;
 use crate::trace::Trace;
+use crate::turns::Turns;
 use crate::verbs::Barrier;
 use fabric::AddressMap;
 use layout::NodeId;
@@ -36,6 +38,8 @@ pub(crate) enum Outside {
 pub(crate) struct Core {
     pub(crate) config: SimConfig,
     pub(crate) coherent: bool,
+    /// Verbs and calls take effect at once.
+    pub(crate) is_loading: bool,
     pub(crate) now_ns: u64,
     pub(crate) events: u64,
     /// Verbs posted so far.
@@ -47,11 +51,16 @@ pub(crate) struct Core {
     pub(crate) addresses: AddressMap,
     pub(crate) flights: Flights,
     pub(crate) barriers: Vec<Barrier>,
+    /// Room for the parts of the segment that is being posted.
+    pub(crate) parts: Vec<Part>,
     /// Atomics between their read and their write.
     pub(crate) open_atomics: Vec<OpenAtomic>,
-    /// One card per node, if there is a network.
+    /// What cards and links take, and cores unless turns count that.
+    pub(crate) network: Option<Network>,
+    /// One card per machine, if there is a network.
     pub(crate) cards: Vec<CardState>,
     pub(crate) cores: Cores,
+    pub(crate) turns: Turns,
     pub(crate) tasks: Tasks,
     pub(crate) graveyard: Vec<TaskFuture>,
     pub(crate) woken: Arc<WokenTasks>,
@@ -77,8 +86,11 @@ impl Core {
         let node_count = memory.region_count() as u16 + config.compute_nodes;
         let node = |number| Node::new(number, config.seed);
         let group = |number| Group::new(NodeId(number));
+        config.ensure_parts();
+        let machine_count = config.ensure_machines(node_count);
         Self {
             coherent: config.carrier.is_coherent(),
+            is_loading: false,
             now_ns: 0,
             events: 0,
             verbs: 0,
@@ -87,12 +99,21 @@ impl Core {
             flights: Flights::default(),
             addresses: AddressMap::one_region_per_server(memory.region_count() as u16),
             barriers: vec![Barrier::default(); memory.region_count()],
+            parts: Vec::new(),
             open_atomics: Vec::new(),
+            network: match &config.machines {
+                Some(_) => config.network.map(Network::without_cores),
+                None => config.network,
+            },
             cards: match &config.network {
-                Some(network) => vec![CardState::new(&network.card); usize::from(node_count)],
+                Some(network) => vec![CardState::new(&network.card); machine_count],
                 None => Vec::new(),
             },
             cores: Cores::new(&config, node_count),
+            turns: Turns::new(
+                config.machines.as_ref(),
+                config.network.map_or(0, |network| network.core.cores),
+            ),
             memory,
             tasks: Tasks::default(),
             graveyard: Vec::new(),
@@ -114,6 +135,7 @@ impl Core {
 
     /// Lets everything happen that needs nobody else, until the driver must act.
     pub(crate) fn advance(&mut self, deadline_ns: u64) -> Outside {
+        self.end_turn();
         self.plan_woken();
         loop {
             // At one moment faults come first.
@@ -148,9 +170,20 @@ impl Core {
             match what {
                 Happening::Atomic { flight, verb } => self.begin_atomic(flight, verb),
                 Happening::AtomicEnd { flight, verb } => self.end_atomic(flight, verb),
+                Happening::Part { flight, server } => self.part(flight, server),
                 Happening::Step { flight, verb } => self.step(flight, verb),
                 Happening::Run { task } | Happening::OnCore { task } if self.is_held(task) => {}
                 Happening::Run { task } if self.cores.take_time => self.wait_for_core(task),
+                Happening::Run { task } | Happening::OnCore { task } if self.turns.take_time => {
+                    if self.begin_turn(task) {
+                        return Outside::Run(task);
+                    }
+                }
+                Happening::Turn { machine } => {
+                    if let Some(task) = self.next_turn(machine) {
+                        return Outside::Run(task);
+                    }
+                }
                 Happening::Run { task } | Happening::OnCore { task } => return Outside::Run(task),
                 Happening::Request { call } => return Outside::Request(call),
                 other => {
@@ -171,8 +204,10 @@ impl Core {
             Happening::Atomic { .. }
             | Happening::AtomicEnd { .. }
             | Happening::Step { .. }
+            | Happening::Part { .. }
             | Happening::Run { .. }
             | Happening::OnCore { .. }
+            | Happening::Turn { .. }
             | Happening::Request { .. } => {
                 unreachable!("verbs happen in `advance`, runs and requests outside")
             }

@@ -84,9 +84,10 @@ impl Core {
     /// Plans a moment `duration_ns` from now by the clock of `node`.
     pub(crate) fn start_timer(&mut self, node: NodeId, duration_ns: u64) -> u32 {
         let clock = self.nodes[usize::from(node.0)].clock;
-        let shown_ns = clock.shows(self.now_ns).saturating_add(duration_ns);
+        let now_ns = self.now_ns + self.turns.spent_ns();
+        let shown_ns = clock.shows(now_ns).saturating_add(duration_ns);
         let (timer, plan) = self.timers.add(node, shown_ns);
-        let time_ns = clock.reaches(shown_ns, self.now_ns);
+        let time_ns = clock.reaches(shown_ns, now_ns);
         self.queue.push(time_ns, Happening::Timer { timer, plan });
         timer
     }

@@ -41,8 +41,8 @@ pub(crate) fn kind(verb: &Verb) -> Kind {
 const NONE_LEFT_OUT: u32 = u32::MAX;
 
 impl Core {
-    /// Posts the verbs up to the next fence.
-    pub(crate) fn post_segment(&mut self, place: u32) {
+    /// Posts the verbs up to the next fence, each word for itself.
+    pub(crate) fn post_words(&mut self, place: u32) {
         let mut flight = self.flights.take(place);
         self.barriers.fill(Barrier::default());
         let has_ended = flight.failure.is_some() && flight.next_verb > 0;
@@ -133,14 +133,11 @@ impl Core {
         way: Way,
     ) -> u64 {
         let kind = kind(verb);
-        let usual = match kind {
-            Kind::Read => self.config.read_ns,
-            Kind::Atomic => self.config.atomic_ns,
-            Kind::Write => self.config.write_ns,
-        };
+        let usual = self.config.usual_ns(verb);
         let posted = ((flight.group, node), before);
         let transit = self.send((flight.node, node), posted, way, &Load::Verb(*verb), usual);
         flight.back_ns = flight.back_ns.max(transit.back_ns);
+        flight.is_local &= transit.is_local;
         let start_ns = transit.served_ns;
         let (barrier, broken) = (self.barriers[usize::from(node.0)], self.config.broken);
         let after_ns = if self.config.in_posting_order { barrier.all_ns } else { 0 };
@@ -158,7 +155,7 @@ impl Core {
 
     /// How a verb of `flight` gets to `node`, if it does.
     #[inline]
-    fn way_of_verb(&mut self, flight: &Flight, node: NodeId) -> Option<Way> {
+    pub(crate) fn way_of_verb(&mut self, flight: &Flight, node: NodeId) -> Option<Way> {
         if self.memory_is_dead(node) || self.is_refused(flight.group) {
             return None;
         }

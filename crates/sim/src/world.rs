@@ -45,6 +45,17 @@ impl Shared {
         // What the task holds may spawn, too, as it goes; it may be the last to hold the world.
         drop(never);
     }
+
+    /// What `node` offers under this number in its present life.
+    pub(crate) fn service(
+        &self,
+        node: NodeId,
+        service: ServiceId,
+    ) -> Option<Arc<dyn Service<Endpoint>>> {
+        let emptied_in = self.core.borrow_mut().node(node).emptied_in;
+        let offered = self.services.borrow().get(&(node, service)).cloned();
+        offered.filter(|(life, _)| *life >= emptied_in).map(|(_, service)| service)
+    }
 }
 
 /// A simulated world whose endpoints are [`Endpoint`]s. It owns everything in it: dropped, all tasks end.
@@ -267,10 +278,7 @@ impl World {
         let Some(request) = self.core(|core| core.request_arrives(call)) else {
             return;
         };
-        let key = (request.target, request.service);
-        let emptied_in = self.core(|core| core.node(request.target).emptied_in);
-        let service = self.shared.services.borrow().get(&key).cloned();
-        let Some((_, service)) = service.filter(|(life, _)| *life >= emptied_in) else {
+        let Some(service) = self.shared.service(request.target, request.service) else {
             let answer = Err(CallError::NoSuchService(request.target, request.service));
             return self.core(|core| core.handled(call, answer));
         };
@@ -278,6 +286,7 @@ impl World {
         let shared = self.shared.clone();
         let group = env.group();
         let task = async move {
+            shared.core.borrow_mut().pay_for_message();
             let answer = service.handle(&env, &request.request).await;
             shared.core.borrow_mut().handled(call, answer);
         };

@@ -1,0 +1,70 @@
+//! Machines: which nodes are on the same one and share its cores and its card, and how a node reaches memory
+//! that is on its own.
+
+use hardware::Memory;
+
+/// How a node reaches memory of its own machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reach {
+    /// Through the card, as memory of any other machine.
+    #[default]
+    Card,
+    /// Its core reads and writes; atomics go through the card's loopback, because they
+    /// are not atomic with what a processor does [ZB17 7.3].
+    CoreButAtomics,
+    /// Its core does all of it: for cards whose atomics are atomic with those of processors.
+    Core,
+}
+
+/// Machines that several nodes may share. Each has one card and as many cores as
+/// [`hardware::Core::cores`] of the world's [`crate::Network`]; with 0 cores each task has one of its own.
+///
+/// Tasks take turns on the cores of their machine, first come first served. A turn lasts as long as what the
+/// task posts, polls for, serves and executes in it: reads, searches and writes of rows take
+/// [`hardware::Core::execute_row_ps`] each, besides.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Machines {
+    /// The machine of each node, by the numbers of both. Machines are counted from 0.
+    pub of_nodes: Vec<u16>,
+    /// How nodes reach memory of their own machine.
+    pub reach: Reach,
+}
+
+impl Machines {
+    /// Each of so many nodes has a machine of its own.
+    pub fn apart(nodes: u16) -> Self {
+        Self { of_nodes: (0..nodes).collect(), reach: Reach::default() }
+    }
+
+    /// Compute node i is on the machine of memory server i; nodes without a partner are alone.
+    pub fn paired(servers: u16, compute_nodes: u16, reach: Reach) -> Self {
+        Self { of_nodes: (0..servers).chain(0..compute_nodes).collect(), reach }
+    }
+
+    /// Number of machines.
+    pub(crate) fn count(&self) -> usize {
+        self.of_nodes.iter().max().map_or(0, |&machine| usize::from(machine) + 1)
+    }
+}
+
+/// Picoseconds of a core that reads or writes `bytes` of its own machine's memory. Little takes as long as a
+/// kilobyte does: most of that is the time until the first of it is there.
+pub(crate) fn local_ps(memory: &Memory, bytes: u64) -> u64 {
+    const KILOBYTE: u64 = 1024;
+    memory.read_ps(bytes.max(KILOBYTE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_share_a_machine_and_the_rest_is_alone() {
+        assert_eq!(Machines::paired(3, 2, Reach::Card).of_nodes, [0, 1, 2, 0, 1]);
+        assert_eq!(Machines::paired(2, 3, Reach::Card).of_nodes, [0, 1, 0, 1, 2]);
+        assert_eq!(
+            (Machines::apart(4).count(), Machines::paired(2, 3, Reach::Core).count()),
+            (4, 3)
+        );
+    }
+}

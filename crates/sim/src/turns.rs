@@ -1,0 +1,247 @@
+//! Turns on the cores of machines: who runs, for how long, and who waits.
+//!
+//! A task that is woken runs at once if a core of its machine is free, and else when its turn comes. What it does
+//! is code that takes no virtual time by itself; each thing that it pays for is added up, and the core is taken until
+//! that is over:
+//!
+//! ```text
+//!   woken      runs: polls, executes rows, posts 1st, 2nd verb      core is free again
+//!     | waits   | poll | rows ......... | post | post |              |
+//!     +---------+------+----------------+------+------+--------------+---> time
+//!               now                     each verb leaves when all before it is paid for
+//! ```
+//!
+//! So verbs leave, and clocks show, the right moments; what tasks of one node leave for each other in its own
+//! memory is there at the beginning of the turn already.
+
+use crate::machine::{Machines, Reach, local_ps};
+use crate::network::{Load, NANOSECOND_PS, Network};
+use crate::scheduler::{Happening, TaskId};
+use crate::state::Core;
+use fabric::{Batch, Verb};
+use hardware::Kind;
+use layout::NodeId;
+use std::collections::VecDeque;
+
+/// The cores of one machine.
+struct MachineCores {
+    /// When each of them is free again; none if each task has its own.
+    free_ps: Vec<u64>,
+    /// Tasks that were woken while none was.
+    waiting: VecDeque<TaskId>,
+    /// Whether the next turn is planned.
+    is_planned: bool,
+}
+
+/// A core that is taken now.
+#[derive(Clone, Copy)]
+struct Turn {
+    machine: usize,
+    /// Which of the machine's cores, if they are counted.
+    core: Option<usize>,
+    /// What the turn has taken so far.
+    spent_ps: u64,
+}
+
+/// The cores of all machines.
+pub(crate) struct Turns {
+    machines: Vec<MachineCores>,
+    turn: Option<Turn>,
+    /// Whether what tasks do takes time.
+    pub(crate) take_time: bool,
+    reach: Reach,
+}
+
+impl Turns {
+    /// All cores of `machines`, so many each; without machines nothing here takes time.
+    pub(crate) fn new(machines: Option<&Machines>, cores: u64) -> Self {
+        let machine = |_| MachineCores {
+            free_ps: vec![0; cores as usize],
+            waiting: VecDeque::new(),
+            is_planned: false,
+        };
+        let count = machines.map_or(0, Machines::count);
+        Self {
+            machines: (0..count).map(machine).collect(),
+            turn: None,
+            take_time: machines.is_some(),
+            reach: machines.map_or(Reach::Card, |machines| machines.reach),
+        }
+    }
+
+    /// A turn on `machine` begins, if a core is free by `now_ps`.
+    fn begin(&mut self, machine: usize, now_ps: u64) -> bool {
+        debug_assert!(self.turn.is_none());
+        let cores = &self.machines[machine].free_ps;
+        let core = (0..cores.len()).min_by_key(|&core| cores[core]);
+        let is_free = core.is_none_or(|core| cores[core] <= now_ps);
+        if is_free {
+            self.turn = Some(Turn { machine, core, spent_ps: 0 });
+        }
+        is_free
+    }
+
+    /// The present turn, if there is one, takes `cost_ps` more. Returns how much it has taken by then.
+    #[inline]
+    pub(crate) fn spend(&mut self, cost_ps: u64) -> u64 {
+        match &mut self.turn {
+            Some(turn) => {
+                turn.spent_ps += cost_ps;
+                turn.spent_ps
+            }
+            None => 0,
+        }
+    }
+
+    /// What the present turn has taken so far, in nanoseconds.
+    #[inline]
+    pub(crate) fn spent_ns(&self) -> u64 {
+        self.turn.map_or(0, |turn| turn.spent_ps.div_ceil(NANOSECOND_PS))
+    }
+}
+
+/// Whether a verb reads a row of a transaction, or looks for one.
+fn reads_row(verb: &Verb) -> bool {
+    matches!(verb, Verb::ReadRow { .. } | Verb::FindSlot { .. })
+}
+
+impl Core {
+    /// Whether a load within one machine is a matter of the core that posts it.
+    pub(crate) fn goes_without_card(&self, load: &Load) -> bool {
+        match self.turns.reach {
+            Reach::Card => false,
+            Reach::CoreButAtomics => !matches!(load.kind(), Kind::Atomic | Kind::Message),
+            Reach::Core => load.kind() != Kind::Message,
+        }
+    }
+
+    /// The turn pays for posting a load or, if it is local, for carrying it out. Returns what it has taken by then.
+    pub(crate) fn pay(&mut self, load: &Load, is_local: bool) -> u64 {
+        let Network { core, memory, .. } = self.config.network.expect("machines have a network");
+        let (sent, answered) = load.bytes();
+        let mut cost_ps = if is_local { local_ps(&memory, sent + answered) } else { core.post_ps };
+        if matches!(load, Load::Verb(Verb::WriteRow { .. } | Verb::InstallRow { .. })) {
+            cost_ps += core.execute_row_ps;
+        }
+        self.turns.spend(cost_ps)
+    }
+
+    /// The turn pays for noticing that a card has done what was posted.
+    pub(crate) fn pay_for_polling(&mut self, is_local: bool) {
+        if self.turns.take_time && !is_local {
+            self.turns.spend(self.core_costs().poll_ps);
+        }
+    }
+
+    /// The turn pays for so many rows.
+    pub(crate) fn pay_for_rows(&mut self, count: u64) {
+        if self.turns.take_time {
+            self.turns.spend(count * self.core_costs().execute_row_ps);
+        }
+    }
+
+    /// The turn pays for the rows that a batch has brought.
+    pub(crate) fn pay_for_batch(&mut self, batch: Option<&Batch>) {
+        if !self.turns.take_time {
+            return;
+        }
+        let verbs = batch.map_or(&[][..], |batch| batch.verbs());
+        let rows = verbs.iter().filter(|verb| reads_row(verb)).count() as u64;
+        self.pay_for_rows(rows);
+    }
+
+    /// The turn pays for a message that has come.
+    pub(crate) fn pay_for_message(&mut self) {
+        if self.turns.take_time {
+            self.turns.spend(self.core_costs().serve_message_ps);
+        }
+    }
+
+    /// What a core pays for what it does.
+    fn core_costs(&self) -> hardware::Core {
+        self.config.network.expect("machines have a network").core
+    }
+
+    /// The machine of `node`.
+    #[inline]
+    pub(crate) fn machine_of(&self, node: NodeId) -> usize {
+        match &self.config.machines {
+            Some(machines) => usize::from(machines.of_nodes[usize::from(node.0)]),
+            None => usize::from(node.0),
+        }
+    }
+
+    /// A woken task begins its turn, or waits for it. Returns whether it runs now.
+    pub(crate) fn begin_turn(&mut self, task: TaskId) -> bool {
+        let Some(group) = self.tasks.group_of(task) else {
+            return false;
+        };
+        let machine = self.machine_of(self.groups[group as usize].node);
+        let is_first = self.turns.machines[machine].waiting.is_empty();
+        if is_first && self.turns.begin(machine, self.now_ns * NANOSECOND_PS) {
+            return true;
+        }
+        self.turns.machines[machine].waiting.push_back(task);
+        self.plan_turn(machine);
+        false
+    }
+
+    /// A core of `machine` is free for the next task that waits. Returns the one that runs now.
+    pub(crate) fn next_turn(&mut self, machine: u32) -> Option<TaskId> {
+        let machine = machine as usize;
+        self.turns.machines[machine].is_planned = false;
+        while let Some(task) = self.turns.machines[machine].waiting.pop_front() {
+            let has_ended = self.tasks.group_of(task).is_none();
+            if has_ended || self.is_held(task) {
+                continue;
+            }
+            let is_free = self.turns.begin(machine, self.now_ns * NANOSECOND_PS);
+            assert!(is_free, "a turn is planned for when a core is free");
+            return Some(task);
+        }
+        None
+    }
+
+    /// What runs is over: its core is taken for as long as it takes.
+    #[inline]
+    pub(crate) fn end_turn(&mut self) {
+        let Some(Turn { machine, core, spent_ps }) = self.turns.turn.take() else {
+            return;
+        };
+        if let Some(core) = core {
+            let free_ps = &mut self.turns.machines[machine].free_ps[core];
+            *free_ps = (*free_ps).max(self.now_ns * NANOSECOND_PS) + spent_ps;
+        }
+        self.plan_turn(machine);
+    }
+
+    fn plan_turn(&mut self, machine: usize) {
+        let cores = &mut self.turns.machines[machine];
+        if cores.is_planned || cores.waiting.is_empty() {
+            return;
+        }
+        cores.is_planned = true;
+        let free_ps = cores.free_ps.iter().min().expect("who has a core does not wait");
+        let time_ns = free_ps.div_ceil(NANOSECOND_PS).max(self.now_ns);
+        self.queue.push(time_ns, Happening::Turn { machine: machine as u32 });
+    }
+
+    /// What goes on without its task, such as the part of a batch behind a fence: takes a core of the machine of
+    /// `node` as soon as one is free, in front of those that wait, for what `work` spends.
+    pub(crate) fn aside(&mut self, node: NodeId, work: impl FnOnce(&mut Self)) {
+        if !self.turns.take_time || self.turns.turn.is_some() {
+            return work(self);
+        }
+        let machine = self.machine_of(node);
+        let free_ps = &self.turns.machines[machine].free_ps;
+        let core = (0..free_ps.len()).min_by_key(|&core| free_ps[core]);
+        let wait_ps =
+            core.map_or(0, |core| free_ps[core].saturating_sub(self.now_ns * NANOSECOND_PS));
+        self.turns.turn = Some(Turn { machine, core, spent_ps: wait_ps });
+        work(self);
+        if let Some(turn) = &mut self.turns.turn {
+            turn.spent_ps -= wait_ps;
+        }
+        self.end_turn();
+    }
+}

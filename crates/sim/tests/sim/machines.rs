@@ -1,0 +1,227 @@
+//! Machines: nodes that share a card and cores, turns on cores, memory of one's own machine.
+
+use crate::help::{client, word};
+use fabric::{Batch, Env, Fabric};
+use layout::row::{Cover, LINK};
+use sim::{Endpoint, Interval, Machines, Network, Reach, SimConfig, World};
+
+const NOTHING: Interval = Interval::new(0, 0);
+const CORES: u64 = 16;
+
+/// So many memory servers, and compute nodes, on these machines, with nothing that takes time but hardware.
+fn world(servers: u16, machines: Machines, network: Network) -> World {
+    World::new(SimConfig {
+        server_words: vec![1 << 16; usize::from(servers)],
+        compute_nodes: machines.of_nodes.len() as u16 - servers,
+        read_ns: NOTHING,
+        write_ns: NOTHING,
+        atomic_ns: NOTHING,
+        answer_ns: NOTHING,
+        call_ns: NOTHING,
+        wake_ns: NOTHING,
+        word_ns: 0,
+        network: Some(network),
+        machines: Some(machines),
+        ..SimConfig::new(1).named("machines")
+    })
+}
+
+fn network() -> Network {
+    let mut network = Network::connect_ib();
+    network.card = network.card.with_ports(1);
+    network.core.cores = CORES;
+    network
+}
+
+/// How long a batch takes on an idle machine, whose card has the queue pair at hand.
+fn takes_ns(world: &World, env: &Endpoint, fill: impl Fn(&mut Batch)) -> u64 {
+    let mut batch = Batch::new();
+    fill(&mut batch);
+    world.block_on(env, async {
+        let start_ns = env.now_ns();
+        env.execute(batch).await.expect("the server is alive");
+        env.now_ns() - start_ns
+    })
+}
+
+#[test]
+fn what_a_core_does_adds_to_what_cards_take() {
+    let costly = network();
+    let mut free = costly;
+    (free.core.post_ps, free.core.poll_ps, free.core.execute_row_ps) = (0, 0, 0);
+    let alone = |network, fill: &dyn Fn(&mut Batch)| {
+        let world = world(1, Machines::apart(2), network);
+        let env = client(&world, 0);
+        let first_ns = takes_ns(&world, &env, fill);
+        (first_ns, takes_ns(&world, &env, fill))
+    };
+    let core = costly.core;
+    let one_ps = core.post_ps + core.poll_ps;
+    let row_ps = core.execute_row_ps;
+    let read = |batch: &mut Batch| {
+        batch.read(word(0, 0), 8);
+    };
+    let read_row = |batch: &mut Batch| {
+        batch.read_row(word(0, 0), 8, Cover::All);
+    };
+    let install = |batch: &mut Batch| {
+        let image = batch.put(&[1; 8]);
+        batch.install_row(word(0, 0), image, LINK + 1, Cover::All);
+    };
+    let fills: [&dyn Fn(&mut Batch); 3] = [&read, &read_row, &install];
+    for (fill, rows) in fills.into_iter().zip([0, 1, 1]) {
+        let expected_ps = one_ps + rows * row_ps;
+        let (costly_ns, free_ns) = (alone(costly, fill).1, alone(free, fill).1);
+        let more_ns = costly_ns - free_ns;
+        assert!(more_ns.abs_diff(expected_ps / 1000) <= 2, "{more_ns} for {expected_ps}");
+    }
+}
+
+#[test]
+fn sixty_tasks_take_turns_on_sixteen_cores() {
+    let turns = |tasks: u64| {
+        let world = world(1, Machines::apart(2), network());
+        let env = client(&world, 0);
+        for _ in 0..tasks {
+            let own = env.clone();
+            world.spawn_on(&env, async move {
+                for _ in 0..100 {
+                    own.compute_ns(1000);
+                    own.sleep_ns(0).await;
+                }
+            });
+        }
+        assert_eq!(world.run_until_idle(), 0);
+        world.now_ns()
+    };
+    // Each of them ends with a turn of nothing.
+    assert_eq!(turns(1), 100_000);
+    assert_eq!(turns(CORES), 100_000);
+    let many_ns = turns(60);
+    assert!(many_ns.abs_diff(60 * 100_000 / CORES) <= 2000, "{many_ns}");
+}
+
+#[test]
+fn whoever_waits_longest_is_next() {
+    let mut network = network();
+    network.core.cores = 1;
+    let world = world(1, Machines::apart(2), network);
+    let env = client(&world, 0);
+    for number in 0..5 {
+        let own = env.clone();
+        world.spawn_on(&env, async move {
+            own.sleep_ns(10 + number).await;
+            own.compute_ns(1000);
+            let mut batch = Batch::new();
+            let began_ns = own.now_ns();
+            batch.write_word(word(0, number), began_ns);
+            own.execute(batch).await.expect("the server is alive");
+        });
+    }
+    assert_eq!(world.run_until_idle(), 0);
+    let began_ns = world.peek_words(word(0, 0), 5);
+    assert!(began_ns.is_sorted(), "{began_ns:?}");
+    // Each posts a word before the next one begins.
+    let apart_ns = 1000 + network.core.post_ps / 1000;
+    assert!(began_ns[4].abs_diff(1010 + 4 * apart_ns) <= 5, "{began_ns:?}");
+}
+
+/// Picoseconds for each write when two compute nodes send as much as they can, each to its own server.
+fn pace_of_two_ps(machines: Machines) -> u64 {
+    const ROUNDS: u64 = 50;
+    const WRITES: u64 = 16;
+    let mut network = network();
+    (network.core.post_ps, network.core.poll_ps) = (0, 0);
+    let world = world(2, machines, network);
+    for index in 0..2 {
+        for _ in 0..8 {
+            let env = client(&world, index);
+            world.spawn_on(&env.clone(), async move {
+                for _ in 0..ROUNDS {
+                    let mut batch = Batch::new();
+                    for _ in 0..WRITES {
+                        let page = batch.reserve(512);
+                        batch.write(word(index, 0), page);
+                    }
+                    env.execute(batch).await.expect("the server is alive");
+                }
+            });
+        }
+    }
+    world.run_until_idle();
+    world.now_ns() * 1000 / (2 * 8 * ROUNDS * WRITES)
+}
+
+#[test]
+fn two_nodes_of_one_machine_share_its_card() {
+    // Each writes to a server of its own: apart each fills its link, together half of it.
+    let link_ps = network().card.request_ps(4096);
+    let apart_ps = pace_of_two_ps(Machines::apart(4));
+    assert!(apart_ps.abs_diff(link_ps / 2) * 50 < link_ps, "{apart_ps} for {link_ps}");
+    let of_nodes = vec![0, 1, 2, 2];
+    let together_ps = pace_of_two_ps(Machines { of_nodes, reach: Reach::Card });
+    assert!(together_ps.abs_diff(link_ps) * 50 < link_ps, "{together_ps} for {link_ps}");
+}
+
+/// How long a verb takes a compute node that is on the machine of its memory server.
+fn within_ns(reach: Reach, fill: impl Fn(&mut Batch)) -> u64 {
+    let world = world(1, Machines { of_nodes: vec![0, 0], reach }, network());
+    let env = client(&world, 0);
+    takes_ns(&world, &env, &fill);
+    takes_ns(&world, &env, &fill)
+}
+
+#[test]
+fn memory_of_the_own_machine_is_near() {
+    let read = |batch: &mut Batch| {
+        batch.read(word(0, 0), 128);
+    };
+    let add = |batch: &mut Batch| {
+        batch.fetch_and_add(word(0, 0), 1);
+    };
+    let memory_ns = network().memory.kilobyte_read_ps / 1000;
+    assert_eq!(within_ns(Reach::Core, read), memory_ns);
+    assert_eq!(within_ns(Reach::CoreButAtomics, read), memory_ns);
+    assert_eq!(within_ns(Reach::Core, add), memory_ns);
+    // The loopback of the card spares the wire and the link, and nothing else.
+    let apart = world(1, Machines::apart(2), network());
+    let far = |fill: &dyn Fn(&mut Batch)| {
+        let env = client(&apart, 0);
+        takes_ns(&apart, &env, fill);
+        takes_ns(&apart, &env, fill)
+    };
+    let card = network().card;
+    let links_ps =
+        |sent, answered| card.request_ps(sent) + card.response_ps(answered) + 2 * card.wire_ps;
+    let loopback_ns = within_ns(Reach::CoreButAtomics, add);
+    assert!(loopback_ns.abs_diff(far(&add) - links_ps(8, 8) / 1000) <= 2, "{loopback_ns}");
+    let loopback_ns = within_ns(Reach::Card, read);
+    assert!(loopback_ns.abs_diff(far(&read) - links_ps(0, 1024) / 1000) <= 80, "{loopback_ns}");
+}
+
+#[test]
+fn what_comes_behind_a_fence_is_polled_for_and_posted_on_a_core() {
+    let fenced = |batch: &mut Batch| {
+        batch.read(word(0, 0), 1);
+        batch.fence();
+        batch.read(word(0, 1), 1);
+    };
+    let read = |batch: &mut Batch| {
+        batch.read(word(0, 0), 1);
+    };
+    let world = world(1, Machines::apart(2), network());
+    let env = client(&world, 0);
+    takes_ns(&world, &env, read);
+    let (one_ns, two_ns) = (takes_ns(&world, &env, read), takes_ns(&world, &env, fenced));
+    assert!(two_ns.abs_diff(2 * one_ns) <= 2, "{one_ns}, {two_ns}");
+}
+
+#[test]
+#[should_panic(expected = "2 of 5 nodes have a machine")]
+fn every_node_has_a_machine() {
+    World::new(SimConfig {
+        network: Some(network()),
+        machines: Some(Machines::apart(2)),
+        ..SimConfig::new(1)
+    });
+}

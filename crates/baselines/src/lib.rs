@@ -20,3 +20,7 @@ pub mod tpcw;
 pub mod trad_si;
 
 pub use row_key::RowKey;
+
+/// Tells the world that a server has read or written so many rows without verbs: where computing takes time, that takes
+/// some.
+pub type Work<E> = fn(&E, u64);

@@ -1,6 +1,6 @@
 //! What an experiment is, and all of them.
 
-use crate::figures::{bandwidth, ethernet, oracle, queue_pairs};
+use crate::figures::{bandwidth, ethernet, oracle, queue_pairs, tpcw};
 use crate::outcome::Outcome;
 
 /// One figure, or one number, of a paper.
@@ -18,7 +18,7 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order in which `all` runs them.
-pub const EXPERIMENTS: [Experiment; 4] = [
+pub const EXPERIMENTS: [Experiment; 5] = [
     Experiment {
         name: "bandwidth",
         figure: "blog figure 1, and its text",
@@ -46,6 +46,13 @@ pub const EXPERIMENTS: [Experiment; 4] = [
         shows: "timestamp transactions a second by clients, for each step of the oracle",
         profile: "connect-ib-2xfdr",
         run: oracle::run,
+    },
+    Experiment {
+        name: "tpcw",
+        figure: "blog figure 4, and its text",
+        shows: "buying, by one-sided verbs and by messages over several networks",
+        profile: "connect-ib-2xfdr",
+        run: tpcw::run,
     },
 ];
 

@@ -2,7 +2,7 @@
 
 use fabric::Batch;
 use layout::{GlobalPtr, RegionId};
-use sim::{Interval, Network, SimConfig, Tearing, World};
+use sim::{Interval, Machines, Network, SimConfig, Tearing, World};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -38,11 +38,27 @@ pub(crate) fn links_alone(network: Network) -> Network {
 pub(crate) fn world(
     seed: u64,
     network: Network,
-    (servers, nodes): (u16, u16),
+    servers_and_nodes: (u16, u16),
     words: u64,
 ) -> World {
+    World::new(settings(seed, network, servers_and_nodes, words))
+}
+
+/// The same, with nodes that share the cards and cores of machines.
+pub(crate) fn world_on(
+    machines: Machines,
+    seed: u64,
+    network: Network,
+    servers_and_nodes: (u16, u16),
+    words: u64,
+) -> World {
+    let settings = settings(seed, network, servers_and_nodes, words);
+    World::new(SimConfig { machines: Some(machines), parts_at_once: true, ..settings })
+}
+
+fn settings(seed: u64, network: Network, (servers, nodes): (u16, u16), words: u64) -> SimConfig {
     const NOTHING: Interval = Interval::new(0, 0);
-    World::new(SimConfig {
+    SimConfig {
         server_words: vec![words; usize::from(servers)],
         compute_nodes: nodes,
         read_ns: NOTHING,
@@ -56,7 +72,7 @@ pub(crate) fn world(
         network: Some(network),
         event_limit: u64::MAX,
         ..SimConfig::new(seed).named("reproduce")
-    })
+    }
 }
 
 /// Word `word` of a server, behind its header.

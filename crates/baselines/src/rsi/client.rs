@@ -2,6 +2,7 @@
 
 use super::oracle::{OUTCOME_PLACES, Oracle, outcome_word};
 use super::record::{Found, Record, Records, headers};
+use crate::Work;
 use fabric::{Batch, Env, FabricError};
 
 /// What a transaction thread works with.
@@ -10,6 +11,7 @@ pub struct Client<E> {
     env: E,
     oracle: Oracle,
     records: Records,
+    work: Work<E>,
 }
 
 /// A transaction that has begun: its snapshot, and what it has read.
@@ -36,9 +38,16 @@ impl Snapshot {
 }
 
 impl<E: Env> Client<E> {
-    /// A thread of a compute server.
-    pub fn new(env: E, oracle: Oracle, records: Records) -> Self {
-        Self { env, oracle, records }
+    /// A thread of a compute server. `work` is told of records that are read and written by verbs that do not know them
+    /// for rows.
+    pub fn new(env: E, oracle: Oracle, records: Records, work: Work<E>) -> Self {
+        Self { env, oracle, records, work }
+    }
+
+    fn handle_records(&self, count: usize) {
+        if self.records == Records::AsPublished {
+            (self.work)(&self.env, count as u64);
+        }
     }
 
     /// Step 1: fetches the read timestamp.
@@ -72,6 +81,7 @@ impl<E: Env> Client<E> {
         let read = |&record: &Record| self.records.read(&mut batch, record, is_coherent);
         let spans: Vec<_> = wanted.iter().map(read).collect();
         let batch = self.env.execute(batch).await?;
+        self.handle_records(wanted.len());
         for (&record, &span) in wanted.iter().zip(&spans) {
             let found = self.records.found(&batch, span, record);
             if found.is_torn || found.version > snapshot.read_timestamp {
@@ -158,6 +168,7 @@ impl<E: Env> Client<E> {
         for (record, content) in updated.chain(inserted) {
             self.records.install(&mut batch, record, timestamp, content, is_coherent);
         }
+        self.handle_records(updates.len() + inserts.len());
         if !batch.is_empty() {
             self.env.execute(batch).await?;
         }

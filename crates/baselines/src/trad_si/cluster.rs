@@ -4,6 +4,7 @@ use super::manager::{Manager, Procedure, TransactionOutcome};
 use super::owner::Owner;
 use super::partition::Partition;
 use super::timestamps::{TimestampService, Timestamps};
+use crate::Work;
 use crate::row_key::RowKey;
 use fabric::{CallError, Env, Service, ServiceId};
 use layout::NodeId;
@@ -44,10 +45,12 @@ impl Cluster {
         partition as usize % self.servers.len()
     }
 
-    /// Starts the services of all servers, whose managers run `procedure`. `register` offers a service on a node.
+    /// Starts the services of all servers, whose managers run `procedure`; `work` is told of the rows that they read and
+    /// write. `register` offers a service on a node.
     pub fn start<E: Env, P: Procedure>(
         &self,
         procedure: &Arc<P>,
+        work: Work<E>,
         mut register: impl FnMut(NodeId, ServiceId, Arc<dyn Service<E>>),
     ) -> Vec<Arc<Server>> {
         let timestamps = Arc::<Mutex<Timestamps>>::default();
@@ -60,9 +63,9 @@ impl Cluster {
                 timestamps: (node == self.timestamps).then(|| timestamps.clone()),
                 transactions: AtomicU64::new(0),
             });
-            register(node, OWNER, Arc::new(Owner(server.clone())));
+            register(node, OWNER, Arc::new(Owner { server: server.clone(), work }));
             let procedure = procedure.clone();
-            register(node, MANAGER, Arc::new(Manager { server: server.clone(), procedure }));
+            register(node, MANAGER, Arc::new(Manager { server: server.clone(), procedure, work }));
             server
         };
         self.servers.iter().enumerate().map(&mut start).collect()

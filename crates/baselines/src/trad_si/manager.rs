@@ -1,9 +1,10 @@
 //! The transaction manager: runs a client's transaction, and its two-phase commit.
 
 use super::cluster::Server;
-use super::exchange::ask_timestamps;
+use super::exchange::Exchange;
 use super::request::TimestampRequest;
 use super::transaction::{Stop, Transaction};
+use crate::Work;
 use crate::message::{Malformed, Reader, Writer};
 use fabric::{Env, Reply, Service};
 use std::future::Future;
@@ -60,25 +61,30 @@ impl TransactionOutcome {
 }
 
 /// The service of a manager.
-pub(super) struct Manager<P> {
+pub(super) struct Manager<E, P> {
     pub(super) server: Arc<Server>,
     pub(super) procedure: Arc<P>,
+    pub(super) work: Work<E>,
 }
 
-impl<E: Env, P: Procedure> Service<E> for Manager<P> {
+impl<E: Env, P: Procedure> Service<E> for Manager<E, P> {
     fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
         Box::pin(async move { Ok(self.run(env, request).await.encode()) })
     }
 }
 
-impl<P: Procedure> Manager<P> {
+impl<E: Env, P: Procedure> Manager<E, P> {
+    fn exchange<'a>(server: &'a Server, env: &'a E, work: Work<E>) -> Exchange<'a, E> {
+        Exchange { server, env, work }
+    }
+
     /// A transaction from begin to end, in the order of [`super`]'s picture.
-    async fn run<E: Env>(&self, env: &E, input: &[u8]) -> TransactionOutcome {
-        let Ok(read_timestamp) = ask_timestamps(&self.server, env, TimestampRequest::Read).await
-        else {
+    async fn run(&self, env: &E, input: &[u8]) -> TransactionOutcome {
+        let exchange = Self::exchange(&self.server, env, self.work);
+        let Ok(read_timestamp) = exchange.ask_timestamps(TimestampRequest::Read).await else {
             return TransactionOutcome::Aborted;
         };
-        let mut transaction = Transaction::begin(&self.server, env, read_timestamp);
+        let mut transaction = Transaction::begin(&exchange, read_timestamp);
         let answer = match self.procedure.run(&mut transaction, input).await {
             Ok(answer) => answer,
             Err(Stop::RolledBack) => return TransactionOutcome::RolledBack,
@@ -92,7 +98,7 @@ impl<P: Procedure> Manager<P> {
             return TransactionOutcome::Aborted;
         }
         // Point of no return: all owners have promised to commit.
-        let Ok(timestamp) = ask_timestamps(&self.server, env, TimestampRequest::Draw).await else {
+        let Ok(timestamp) = exchange.ask_timestamps(TimestampRequest::Draw).await else {
             return TransactionOutcome::Unknown;
         };
         if transaction.commit(timestamp).await.is_err() {
@@ -103,11 +109,12 @@ impl<P: Procedure> Manager<P> {
     }
 
     /// Nobody waits for the answer. A message that is lost holds up the read timestamp for ever.
-    fn tell_ended<E: Env>(&self, env: &E, timestamp: u64) {
-        let (server, own) = (self.server.clone(), env.clone());
+    fn tell_ended(&self, env: &E, timestamp: u64) {
+        let (server, own, work) = (self.server.clone(), env.clone(), self.work);
         env.spawn(async move {
-            // Who keeps the timestamps is gone: no transaction will begin any more.
-            let _ = ask_timestamps(&server, &own, TimestampRequest::Ended(timestamp)).await;
+            let ended = TimestampRequest::Ended(timestamp);
+            // If who keeps the timestamps is gone, no transaction will begin any more.
+            let _ = Self::exchange(&server, &own, work).ask_timestamps(ended).await;
         });
     }
 }

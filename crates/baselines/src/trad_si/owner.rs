@@ -3,7 +3,9 @@
 use super::cluster::Server;
 use super::partition::{Partition, TooOld};
 use super::request::OwnerRequest;
+use crate::Work;
 use crate::message::Writer;
+use crate::row_key::RowKey;
 use fabric::{Env, Reply, Service};
 use std::sync::Arc;
 
@@ -15,31 +17,39 @@ pub(super) const REFUSED: u8 = 1;
 pub(super) const TOO_OLD: u8 = 2;
 
 /// The service of an owner.
-pub(super) struct Owner(pub(super) Arc<Server>);
+pub(super) struct Owner<E> {
+    pub(super) server: Arc<Server>,
+    pub(super) work: Work<E>,
+}
 
-impl<E: Env> Service<E> for Owner {
-    fn handle<'a>(&'a self, _env: &'a E, request: &'a [u8]) -> Reply<'a> {
+impl<E: Env> Service<E> for Owner<E> {
+    fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
         Box::pin(async move {
             let request = OwnerRequest::decode(request)?;
-            Ok(carry_out(&mut self.0.partition(), request))
+            let (answer, rows) = carry_out(&mut self.server.partition(), request);
+            (self.work)(env, rows);
+            Ok(answer)
         })
     }
 }
 
-/// Carries out a request at one moment.
-pub(super) fn carry_out(partition: &mut Partition, request: OwnerRequest) -> Vec<u8> {
+/// Carries out a request at one moment. Returns the answer, and how many rows were read or written.
+pub(super) fn carry_out(partition: &mut Partition, request: OwnerRequest) -> (Vec<u8>, u64) {
     let mut answer = Writer::new();
+    let mut rows = 0;
     match request {
         OwnerRequest::Read { read_timestamp, keys } => {
-            return read(partition, read_timestamp, keys);
+            rows = keys.len() as u64;
+            return (read(partition, read_timestamp, keys), rows);
         }
         OwnerRequest::Scan { read_timestamp, range } => {
             match partition.range(&range, read_timestamp) {
                 Err(TooOld) => answer.u8(TOO_OLD),
-                Ok(rows) => {
+                Ok(found) => {
+                    rows = found.len() as u64;
                     answer.u8(DONE);
-                    answer.u32(rows.len() as u32);
-                    for (number, content) in rows {
+                    answer.u32(found.len() as u32);
+                    for (number, content) in found {
                         answer.u64(number);
                         answer.string(content);
                     }
@@ -48,11 +58,13 @@ pub(super) fn carry_out(partition: &mut Partition, request: OwnerRequest) -> Vec
         }
         OwnerRequest::Named { partition: part, table, name } => {
             let numbers = partition.named(part, table, &name);
+            rows = 1;
             answer.u8(DONE);
             answer.u32(numbers.len() as u32);
             numbers.iter().for_each(|number| answer.u64(*number));
         }
         OwnerRequest::Prepare { transaction, read_timestamp, writes } => {
+            rows = writes.len() as u64;
             let may_commit = partition.prepare(transaction, read_timestamp, writes);
             answer.u8(if may_commit { DONE } else { REFUSED });
         }
@@ -65,10 +77,10 @@ pub(super) fn carry_out(partition: &mut Partition, request: OwnerRequest) -> Vec
             answer.u8(DONE);
         }
     }
-    answer.finish()
+    (answer.finish(), rows)
 }
 
-fn read(partition: &Partition, read_timestamp: u64, keys: Vec<crate::RowKey>) -> Vec<u8> {
+fn read(partition: &Partition, read_timestamp: u64, keys: Vec<RowKey>) -> Vec<u8> {
     let mut answer = Writer::new();
     answer.u8(DONE);
     for key in keys {

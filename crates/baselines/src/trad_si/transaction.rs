@@ -1,7 +1,6 @@
 //! A transaction at its manager: what it reads, what it has set, and the messages of its commit.
 
-use super::cluster::Server;
-use super::exchange::{ask_owner, ask_owners};
+use super::exchange::Exchange;
 use super::owner::{DONE, TOO_OLD};
 use super::partition::{Range, Write};
 use super::request::OwnerRequest;
@@ -32,8 +31,7 @@ impl From<Malformed> for Stop {
 
 /// A running transaction.
 pub struct Transaction<'a, E> {
-    server: &'a Server,
-    env: &'a E,
+    exchange: &'a Exchange<'a, E>,
     number: u64,
     read_timestamp: u64,
     writes: BTreeMap<RowKey, Option<Vec<u8>>>,
@@ -49,19 +47,23 @@ fn content(answer: &[u8]) -> Result<Reader<'_>, Stop> {
 }
 
 impl<'a, E: Env> Transaction<'a, E> {
-    pub(super) fn begin(server: &'a Server, env: &'a E, read_timestamp: u64) -> Self {
-        let (number, writes) = (server.next_transaction(), BTreeMap::new());
-        Self { server, env, number, read_timestamp, writes }
+    pub(super) fn begin(exchange: &'a Exchange<'a, E>, read_timestamp: u64) -> Self {
+        let (number, writes) = (exchange.server.next_transaction(), BTreeMap::new());
+        Self { exchange, number, read_timestamp, writes }
+    }
+
+    fn owner(&self, partition: u32) -> usize {
+        self.exchange.server.cluster().owner(partition)
     }
 
     /// The place of the manager's server among all: what is owned there is reached without messages.
     pub fn home(&self) -> u32 {
-        self.server.index() as u32
+        self.exchange.server.index() as u32
     }
 
     /// The clock of the manager's server, in nanoseconds.
     pub fn now_ns(&self) -> u64 {
-        self.env.now_ns()
+        self.exchange.env.now_ns()
     }
 
     /// Reads rows, in one message to each owner.
@@ -75,7 +77,7 @@ impl<'a, E: Env> Transaction<'a, E> {
             match self.writes.get(key) {
                 Some(written) => found[place].clone_from(written),
                 None => {
-                    let owner = self.server.cluster().owner(key.partition);
+                    let owner = self.owner(key.partition);
                     places.entry(owner).or_default().push(place);
                 }
             }
@@ -86,8 +88,7 @@ impl<'a, E: Env> Transaction<'a, E> {
             (owner, OwnerRequest::Read { read_timestamp, keys })
         };
         let requests = places.iter().map(request).collect();
-        let answers =
-            ask_owners(self.server, self.env, requests).await.map_err(Stop::Unanswered)?;
+        let answers = self.exchange.ask_owners(requests).await.map_err(Stop::Unanswered)?;
         for (answer, places) in answers.iter().zip(places.values()) {
             let mut rows = content(answer)?;
             for place in places {
@@ -122,8 +123,8 @@ impl<'a, E: Env> Transaction<'a, E> {
     }
 
     async fn ask(&self, partition: u32, request: OwnerRequest) -> Result<Vec<u8>, Stop> {
-        let owner = self.server.cluster().owner(partition);
-        ask_owner(self.server, self.env, owner, request).await.map_err(Stop::Unanswered)
+        let owner = self.owner(partition);
+        self.exchange.ask_owner(owner, request).await.map_err(Stop::Unanswered)
     }
 
     /// Sets a row's content.
@@ -144,7 +145,7 @@ impl<'a, E: Env> Transaction<'a, E> {
     fn owners(&self) -> BTreeMap<usize, Vec<Write>> {
         let mut owners: BTreeMap<usize, Vec<Write>> = BTreeMap::new();
         for (&key, content) in &self.writes {
-            let owner = self.server.cluster().owner(key.partition);
+            let owner = self.owner(key.partition);
             owners.entry(owner).or_default().push((key, content.clone()));
         }
         owners
@@ -157,7 +158,7 @@ impl<'a, E: Env> Transaction<'a, E> {
             (owner, OwnerRequest::Prepare { transaction, read_timestamp, writes })
         };
         let requests = self.owners().into_iter().map(request).collect();
-        match ask_owners(self.server, self.env, requests).await {
+        match self.exchange.ask_owners(requests).await {
             Ok(votes) => votes.iter().all(|vote| vote.first() == Some(&DONE)),
             Err(_) => false,
         }
@@ -176,6 +177,6 @@ impl<'a, E: Env> Transaction<'a, E> {
     async fn decide(&self, decision: OwnerRequest) -> Result<(), CallError> {
         let tell = |owner| (owner, decision.clone());
         let requests = self.owners().into_keys().map(tell).collect();
-        ask_owners(self.server, self.env, requests).await.map(drop)
+        self.exchange.ask_owners(requests).await.map(drop)
     }
 }

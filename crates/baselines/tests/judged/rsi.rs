@@ -77,7 +77,7 @@ async fn transaction<E: Env>(
 }
 
 async fn transactions<E: Env>(env: E, records: Records, mut client: Client) {
-    let engine = rsi::Client::new(env.clone(), ORACLE, records);
+    let engine = rsi::Client::new(env.clone(), ORACLE, records, |_, _| {});
     for _ in 0..TRANSACTIONS {
         let operations = client.draw();
         client.begin(env.now_ns());
@@ -144,7 +144,7 @@ fn whoever_dies_with_a_commit_timestamp_stops_the_read_timestamp() {
     let config = WorldConfig { server_bytes: vec![1 << 20; usize::from(SERVERS)], seed: 1 };
     let world = LocalWorld::new(&config).expect("little memory");
     let env = world.endpoint();
-    let client = rsi::Client::new(env.clone(), ORACLE, Records::Untorn);
+    let client = rsi::Client::new(env.clone(), ORACLE, Records::Untorn, |_, _| {});
     let append = |value| run_now(transaction(&client, &[Operation::Append(0, value)]));
     let raise = |from| run_now(timestamp_thread::raise(&env, ORACLE, from)).expect("it is alive");
     assert!(matches!(append(1), Ok(Ended::Committed(_))));

@@ -112,7 +112,11 @@ fn simulated(seed: u64) -> (Recordings, String) {
     let world = World::new(config.named("trad-si").with_servers(&[1024]));
     let servers: Vec<NodeId> = (0..SERVERS).map(|index| world.compute_node(index)).collect();
     let cluster = Cluster { timestamps: servers[seed as usize % 2], servers };
-    cluster.start(&Arc::new(Lists), |node, id, service| world.register(node, id, service));
+    cluster.start(
+        &Arc::new(Lists),
+        |_, _| {},
+        |node, id, service| world.register(node, id, service),
+    );
     let recordings = Recordings::default();
     for number in 0..CLIENTS {
         let env = world.endpoint(world.compute_node(SERVERS + number));
@@ -143,7 +147,11 @@ fn the_same_code_runs_in_threads_of_a_process() {
     let world = LocalWorld::new(&config).expect("little memory");
     let servers: Vec<NodeId> = (0..SERVERS).map(NodeId).collect();
     let cluster = Cluster { timestamps: servers[0], servers };
-    cluster.start(&Arc::new(Lists), |node, id, service| world.register(node, id, service));
+    cluster.start(
+        &Arc::new(Lists),
+        |_, _| {},
+        |node, id, service| world.register(node, id, service),
+    );
     let recordings = Recordings::default();
     std::thread::scope(|scope| {
         for number in 0..2 {

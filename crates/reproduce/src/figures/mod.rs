@@ -4,3 +4,4 @@ pub mod bandwidth;
 pub mod ethernet;
 pub mod oracle;
 pub mod queue_pairs;
+pub mod tpcw;

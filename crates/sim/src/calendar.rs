@@ -10,7 +10,12 @@ use std::collections::VecDeque;
 pub(crate) struct Calendar {
     /// From and to, in picoseconds; apart from each other, in order.
     busy: VecDeque<(u64, u64)>,
+    /// Which of them was looked for last: who posts much at once comes to neighbouring times.
+    last: usize,
 }
+
+/// How many busy times are passed one after another, before the rest is halved.
+const NEIGHBOURS: usize = 16;
 
 impl Calendar {
     /// Takes the stage for `cost_ps` from `from_ps` on, as soon as it is free; returns when that is over. Time
@@ -23,6 +28,7 @@ impl Calendar {
         }
         while self.busy.front().is_some_and(|&(_, end_ps)| end_ps < now_ps) {
             self.busy.pop_front();
+            self.last = self.last.saturating_sub(1);
         }
         // Most come behind all others.
         match self.busy.back_mut() {
@@ -45,7 +51,8 @@ impl Calendar {
 
     /// As [`Calendar::take`], between others: all time from the first piece to the last is busy then.
     fn take_gaps(&mut self, from_ps: u64, cost_ps: u64) -> u64 {
-        let first = self.busy.partition_point(|&(_, end_ps)| end_ps < from_ps);
+        let first = self.first_from(from_ps);
+        self.last = first;
         let (mut begin_ps, mut at_ps, mut left_ps) = (from_ps, from_ps, cost_ps);
         let mut next = first;
         if let Some(&(busy_ps, end_ps)) = self.busy.get(next)
@@ -69,6 +76,23 @@ impl Calendar {
         }
         self.merge(first, next, (begin_ps, at_ps + left_ps));
         at_ps + left_ps
+    }
+
+    /// The number of the first busy time that ends at `from_ps` or later.
+    #[inline]
+    fn first_from(&self, from_ps: u64) -> usize {
+        let ends_before = |place: usize| self.busy[place].1 < from_ps;
+        let mut first = self.last.min(self.busy.len());
+        for _ in 0..NEIGHBOURS {
+            if first > 0 && !ends_before(first - 1) {
+                first -= 1;
+            } else if first < self.busy.len() && ends_before(first) {
+                first += 1;
+            } else {
+                return first;
+            }
+        }
+        self.busy.partition_point(|&(_, end_ps)| end_ps < from_ps)
     }
 
     /// Puts one busy time in place of those from `first` to before `next`.

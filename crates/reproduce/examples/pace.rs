@@ -1,0 +1,201 @@
+//! How fast simulated worlds with hardware run, and how fast they are loaded:
+//! `cargo run --release -p reproduce --example pace [verbs|tpcc]`.
+//!
+//! First a load like that of TPC-C at the size of the papers' cluster, of verbs alone: 28 memory servers,
+//! 28 compute servers, 60 threads each. Then TPC-C with all its protocol, on as many lanes as a database has.
+//! Times are those of the processor, so that what else runs on the host matters less.
+
+use fabric::{Batch, Env, Fabric};
+use layout::{GlobalPtr, RegionId};
+use sim::{Endpoint, Interval, Machines, Network, SimConfig, World};
+use std::cell::Cell;
+use std::rc::Rc;
+use txn::server::services;
+use txn::{Database, DatabaseConfig, Oracle};
+use workload::Workload;
+use workload::tpcc::{Config, Scale, Terminal, Tpcc};
+
+const SERVERS: u16 = 28;
+const THREADS: u16 = 60;
+const SERVER_WORDS: u64 = 1 << 20;
+/// Rows of a transaction that are read, and those of them that are written.
+const ROWS_READ: u64 = 30;
+const ROWS_WRITTEN: u64 = 16;
+/// Words of a row on average, header included.
+const ROW_WORDS: u64 = 30;
+/// Rows start at multiples of this many words.
+const ROW_SPACE: u64 = 64;
+/// One transaction in so many touches another server.
+const REMOTE_ONE_IN: u64 = 10;
+const LANES: u16 = 64;
+const LANE_NODES: u16 = 8;
+const WAREHOUSES: u32 = 64;
+
+fn main() {
+    let only = std::env::args().nth(1);
+    let is_wanted = |name| only.as_deref().is_none_or(|only| only == name);
+    if is_wanted("verbs") {
+        verbs_alone(1_000_000);
+    }
+    if is_wanted("tpcc") {
+        protocol(30_000_000);
+    }
+}
+
+/// A world in which nothing takes time but the hardware, with so many machines of either kind and one to
+/// load from.
+fn world(nodes: u16, server_words: u64) -> World {
+    const NOTHING: Interval = Interval::new(0, 0);
+    World::new(SimConfig {
+        server_words: vec![server_words; usize::from(nodes)],
+        compute_nodes: nodes + 1,
+        read_ns: NOTHING,
+        write_ns: NOTHING,
+        atomic_ns: NOTHING,
+        answer_ns: NOTHING,
+        call_ns: NOTHING,
+        wake_ns: NOTHING,
+        word_ns: 0,
+        network: Some(Network::connect_ib()),
+        machines: Some(Machines::apart(2 * nodes + 1)),
+        parts_at_once: true,
+        event_limit: u64::MAX,
+        ..SimConfig::new(1).named("pace")
+    })
+}
+
+/// Seconds that this process has run on a processor.
+fn processor_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/schedstat").expect("Linux tells");
+    let first = text.split_whitespace().next().expect("three numbers");
+    first.parse::<u64>().expect("the first is nanoseconds") as f64 / 1e9
+}
+
+/// Lets so much time pass, and tells what that took.
+fn pace(what: &str, world: &World, done: &Cell<u64>, window_ns: u64) {
+    let (verbs, events, before) = (world.verbs(), world.events(), done.get());
+    let start = processor_seconds();
+    world.run_for(window_ns);
+    let seconds = processor_seconds() - start;
+    let (verbs, events) = (world.verbs() - verbs, world.events() - events);
+    let transactions = done.get() - before;
+    println!(
+        "{what}: {:.2} virtual ms in 10 s, {:.2} million verbs and {:.2} million events a second; \
+         {:.2} million transactions a virtual second, {:.1} verbs and {:.2} us of the simulator for each",
+        window_ns as f64 / 1e5 / seconds,
+        verbs as f64 / 1e6 / seconds,
+        events as f64 / 1e6 / seconds,
+        transactions as f64 * 1e3 / window_ns as f64,
+        verbs as f64 / transactions as f64,
+        seconds * 1e6 / transactions as f64,
+    );
+}
+
+fn verbs_alone(window_ns: u64) {
+    let world = world(SERVERS, SERVER_WORDS);
+    let done = Rc::new(Cell::new(0));
+    for node in 0..SERVERS {
+        for _ in 0..THREADS {
+            let env = world.endpoint(world.compute_node(node));
+            world.spawn_on(&env, like_tpcc(env.clone(), node, done.clone()));
+        }
+    }
+    world.run_for(100_000);
+    pace("verbs alone, 28 + 28 machines x 60 threads", &world, &done, window_ns);
+}
+
+/// Five round trips, about 100 verbs and 18 KB for each: a snapshot, rows read, rows locked with the words behind
+/// their headers, old and new versions written, a publish.
+async fn like_tpcc(env: Endpoint, home: u16, done: Rc<Cell<u64>>) {
+    let mut batch = Batch::new();
+    loop {
+        let mut rows: Vec<GlobalPtr> = (0..ROWS_READ).map(|_| row(&env, home)).collect();
+        if env.random().is_multiple_of(REMOTE_ONE_IN) {
+            rows[0] = row(&env, (env.random() % u64::from(SERVERS)) as u16);
+        }
+        let written = &rows[..ROWS_WRITTEN as usize];
+        batch.read(GlobalPtr::new(RegionId(0), 4096), u32::from(SERVERS));
+        batch = again(env.execute(batch).await.expect("the servers are alive"));
+        for &row in &rows {
+            batch.read(row, ROW_WORDS as u32);
+        }
+        batch = again(env.execute(batch).await.expect("the servers are alive"));
+        for &row in written {
+            batch.compare_and_swap(row, 0, 0);
+            batch.read(row, 2);
+        }
+        batch = again(env.execute(batch).await.expect("the servers are alive"));
+        for &row in written {
+            for _ in 0..2 {
+                let image = batch.reserve(ROW_WORDS as u32 - 1);
+                batch.write(row.add_words(1), image);
+            }
+        }
+        batch = again(env.execute(batch).await.expect("the servers are alive"));
+        batch.write_word(GlobalPtr::new(RegionId(0), 4096).add_words(u64::from(home)), 1);
+        batch = again(env.execute(batch).await.expect("the servers are alive"));
+        env.compute_rows(ROWS_READ + ROWS_WRITTEN);
+        done.set(done.get() + 1);
+    }
+}
+
+/// A row somewhere on a server.
+fn row(env: &Endpoint, server: u16) -> GlobalPtr {
+    let row = 64 + env.random() % (SERVER_WORDS / ROW_SPACE - 64);
+    GlobalPtr::new(RegionId(server), 0).add_words(row * ROW_SPACE)
+}
+
+fn again(mut batch: Batch) -> Batch {
+    batch.reset();
+    batch
+}
+
+fn protocol(window_ns: u64) {
+    let config = Config { scale: Scale::SMALL, ..Config::new(WAREHOUSES) };
+    let tpcc = Rc::new(Tpcc::new(config).expect("the configuration is sound"));
+    let bytes = Workload::<Endpoint>::memory_bytes(&*tpcc) / u64::from(LANE_NODES);
+    let world = world(LANE_NODES, (2 * bytes / 8).next_power_of_two());
+    let nodes = world.serve(services);
+    let founder = world.endpoint(world.compute_node(LANE_NODES));
+    let config = DatabaseConfig { oracle: Oracle::Frozen, ..DatabaseConfig::default() };
+    let start = processor_seconds();
+    let database = world.load(&founder, async {
+        let database = Database::create(founder.clone(), nodes, config).await;
+        let database = database.expect("the servers are empty");
+        tpcc.create_tables(&database).await.expect("the tables are new");
+        let mut lane = database.lane().await.expect("lanes are free");
+        let parts = Workload::<Endpoint>::load_parts(&*tpcc);
+        for part in 0..parts {
+            let loaded = tpcc.load_part(&database, &mut lane, part, parts, &|_| {}).await;
+            loaded.expect("there is room");
+        }
+        lane.rest().await.expect("the oracle answers");
+        database
+    });
+    let (seconds, rows) = (processor_seconds() - start, Workload::<Endpoint>::load_rows(&*tpcc));
+    println!("TPC-C loaded: {rows} rows, {:.2} million a minute", rows as f64 * 60e-6 / seconds);
+    let done = Rc::new(Cell::new(0));
+    for thread in 0..LANES - 1 {
+        let env = world.endpoint(world.compute_node(thread % LANE_NODES));
+        let database = Database::open(env.clone(), &database.root());
+        world.spawn_on(&env, transactions(tpcc.clone(), database, thread, done.clone()));
+    }
+    world.run_for(1_000_000);
+    pace("TPC-C with its protocol, 8 + 8 machines, 63 lanes", &world, &done, window_ns);
+}
+
+async fn transactions(
+    tpcc: Rc<Tpcc>,
+    database: Database<Endpoint>,
+    thread: u16,
+    done: Rc<Cell<u64>>,
+) {
+    database.refresh().await.expect("the catalog is there");
+    let mut lane = database.lane().await.expect("there is one for each");
+    let terminal = tpcc.terminal(&database, u32::from(thread), u32::from(LANES), 1);
+    let mut terminal: Terminal = terminal.expect("the tables are there");
+    loop {
+        tpcc.run_one(&mut lane, &mut terminal).await.expect("nothing fails here");
+        done.set(done.get() + 1);
+    }
+}

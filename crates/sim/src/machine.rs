@@ -1,6 +1,8 @@
 //! Machines: which nodes are on the same one and share its cores and its card, and how a node reaches memory
 //! that is on its own.
 
+use crate::network::Network;
+use crate::world::World;
 use hardware::Memory;
 
 /// How a node reaches memory of its own machine.
@@ -44,6 +46,23 @@ impl Machines {
     /// Number of machines.
     pub(crate) fn count(&self) -> usize {
         self.of_nodes.iter().max().map_or(0, |&machine| usize::from(machine) + 1)
+    }
+}
+
+impl World {
+    /// The world has this network and these machines from now on, all of them idle: a world that was loaded once
+    /// is measured on several.
+    ///
+    /// # Panics
+    /// When batches or calls are under way or tasks wait for a core, and when the machines do not fit.
+    pub fn set_hardware(&self, network: Option<Network>, machines: Option<Machines>) {
+        self.core(|core| {
+            core.end_turn();
+            let is_idle = core.flights.count() == 0 && core.calls.count() == 0;
+            assert!(is_idle && core.turns.are_idle(), "hardware is changed while nobody uses it");
+            (core.config.network, core.config.machines) = (network, machines);
+            core.install_hardware();
+        });
     }
 }
 

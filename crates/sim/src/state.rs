@@ -87,8 +87,7 @@ impl Core {
         let node = |number| Node::new(number, config.seed);
         let group = |number| Group::new(NodeId(number));
         config.ensure_parts();
-        let machine_count = config.ensure_machines(node_count);
-        Self {
+        let mut core = Self {
             coherent: config.carrier.is_coherent(),
             is_loading: false,
             now_ns: 0,
@@ -101,19 +100,10 @@ impl Core {
             barriers: vec![Barrier::default(); memory.region_count()],
             parts: Vec::new(),
             open_atomics: Vec::new(),
-            network: match &config.machines {
-                Some(_) => config.network.map(Network::without_cores),
-                None => config.network,
-            },
-            cards: match &config.network {
-                Some(network) => vec![CardState::new(&network.card); machine_count],
-                None => Vec::new(),
-            },
+            network: None,
+            cards: Vec::new(),
             cores: Cores::new(&config, node_count),
-            turns: Turns::new(
-                config.machines.as_ref(),
-                config.network.map_or(0, |network| network.core.cores),
-            ),
+            turns: Turns::default(),
             memory,
             tasks: Tasks::default(),
             graveyard: Vec::new(),
@@ -130,7 +120,22 @@ impl Core {
             injector: Injector::new(&config),
             trace: Trace::new(config.trace),
             config,
-        }
+        };
+        core.install_hardware();
+        core
+    }
+
+    /// The world gets the network and the machines that its configuration says, all of them idle.
+    pub(crate) fn install_hardware(&mut self) {
+        let machine_count = self.config.ensure_machines(self.nodes.len() as u16);
+        let (network, machines) = (self.config.network, self.config.machines.as_ref());
+        self.network =
+            if machines.is_some() { network.map(Network::without_cores) } else { network };
+        self.cards = match &network {
+            Some(network) => vec![CardState::new(&network.card); machine_count],
+            None => Vec::new(),
+        };
+        self.turns = Turns::new(machines, network.map_or(0, |network| network.core.cores));
     }
 
     /// Lets everything happen that needs nobody else, until the driver must act.

@@ -44,6 +44,7 @@ struct Turn {
 }
 
 /// The cores of all machines.
+#[derive(Default)]
 pub(crate) struct Turns {
     machines: Vec<MachineCores>,
     turn: Option<Turn>,
@@ -67,6 +68,11 @@ impl Turns {
             take_time: machines.is_some(),
             reach: machines.map_or(Reach::Card, |machines| machines.reach),
         }
+    }
+
+    /// Whether no task runs or waits for a core.
+    pub(crate) fn are_idle(&self) -> bool {
+        self.turn.is_none() && self.machines.iter().all(|machine| machine.waiting.is_empty())
     }
 
     /// A turn on `machine` begins, if a core is free by `now_ps`.

@@ -217,6 +217,39 @@ fn what_comes_behind_a_fence_is_polled_for_and_posted_on_a_core() {
 }
 
 #[test]
+fn a_world_gets_other_hardware() {
+    let read = |batch: &mut Batch| {
+        batch.read(word(0, 0), 128);
+    };
+    let world = world(1, Machines::apart(2), network());
+    let env = client(&world, 0);
+    takes_ns(&world, &env, read);
+    let far_ns = takes_ns(&world, &env, read);
+    let together = Machines { of_nodes: vec![0, 0], reach: Reach::Core };
+    world.set_hardware(Some(network()), Some(together));
+    assert_eq!(takes_ns(&world, &env, read), network().memory.kilobyte_read_ps / 1000);
+    world.set_hardware(Some(network()), Some(Machines::apart(2)));
+    takes_ns(&world, &env, read);
+    assert_eq!(takes_ns(&world, &env, read), far_ns);
+    world.set_hardware(None, None);
+    assert_eq!(takes_ns(&world, &env, read), 0);
+}
+
+#[test]
+#[should_panic(expected = "hardware is changed while nobody uses it")]
+fn hardware_that_is_in_use_stays() {
+    let world = world(1, Machines::apart(2), network());
+    let env = client(&world, 0);
+    world.spawn_on(&env.clone(), async move {
+        let mut batch = Batch::new();
+        batch.read(word(0, 0), 1);
+        env.execute(batch).await.expect("the server is alive");
+    });
+    world.run_for(100);
+    world.set_hardware(None, None);
+}
+
+#[test]
 #[should_panic(expected = "2 of 5 nodes have a machine")]
 fn every_node_has_a_machine() {
     World::new(SimConfig {

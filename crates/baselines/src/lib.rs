@@ -4,6 +4,7 @@
 //! ```text
 //! trad_si   shared nothing: servers own partitions, managers run transactions by messages and two-phase commit
 //! rsi       the first protocol of network-attached memory: one-sided verbs, a global timestamp oracle
+//! tpcc      TPC-C's transactions as what they read and write
 //! tpcw      the transaction "buy" for both of them
 //! ```
 //!
@@ -16,6 +17,7 @@
 pub mod message;
 pub mod row_key;
 pub mod rsi;
+pub mod tpcc;
 pub mod tpcw;
 pub mod trad_si;
 

@@ -1,6 +1,6 @@
 //! What an experiment is, and all of them.
 
-use crate::figures::{bandwidth, ethernet, oracle, queue_pairs, tpcw};
+use crate::figures::{bandwidth, ethernet, oracle, queue_pairs, tpcw, traditional};
 use crate::outcome::Outcome;
 
 /// One figure, or one number, of a paper.
@@ -18,7 +18,7 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order in which `all` runs them.
-pub const EXPERIMENTS: [Experiment; 5] = [
+pub const EXPERIMENTS: [Experiment; 6] = [
     Experiment {
         name: "bandwidth",
         figure: "blog figure 1, and its text",
@@ -53,6 +53,13 @@ pub const EXPERIMENTS: [Experiment; 5] = [
         shows: "buying, by one-sided verbs and by messages over several networks",
         profile: "connect-ib-2xfdr",
         run: tpcw::run,
+    },
+    Experiment {
+        name: "traditional",
+        figure: "NAM-DB figures 4 and 5a: Trad-SI",
+        shows: "TPC-C by two-sided messages, by the number of machines",
+        profile: "connect-ib-2xfdr",
+        run: traditional::run,
     },
 ];
 

@@ -51,8 +51,12 @@ pub fn comparison(outcome: &Outcome) -> String {
             ]
         })
         .collect();
+    if rows.is_empty() {
+        text.push_str("  no published number in hand\n");
+    }
     let head = ["", "paper", "ours", "error", ""].map(str::to_owned);
-    let lines: Vec<&[String; 5]> = std::iter::once(&head).chain(&rows).collect();
+    let head = (!rows.is_empty()).then_some(&head);
+    let lines: Vec<&[String; 5]> = head.into_iter().chain(&rows).collect();
     let widths: Vec<usize> = (0..5)
         .map(|column| lines.iter().map(|line| line[column].len()).max().unwrap_or(0))
         .collect();
@@ -119,6 +123,12 @@ mod tests {
         let expected = "series,queue pairs,reads,published\n\
             \"8 bytes, one\",140,112.36,false\n\"8 bytes, one\",0.08,1234568,false\n";
         assert_eq!(csv(&outcome()), expected);
+    }
+
+    #[test]
+    fn nothing_published_is_said_to_be_missing() {
+        let nothing = Outcome { compared: Vec::new(), ..outcome() };
+        assert_eq!(comparison(&nothing), "  no published number in hand\n  A note.\n");
     }
 
     #[test]

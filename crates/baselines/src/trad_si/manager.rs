@@ -60,8 +60,8 @@ impl TransactionOutcome {
     }
 }
 
-/// The service of a manager.
-pub(super) struct Manager<E, P> {
+/// The manager of a server; also its service.
+pub struct Manager<E, P> {
     pub(super) server: Arc<Server>,
     pub(super) procedure: Arc<P>,
     pub(super) work: Work<E>,
@@ -78,8 +78,13 @@ impl<E: Env, P: Procedure> Manager<E, P> {
         Exchange { server, env, work }
     }
 
-    /// A transaction from begin to end, in the order of [`super`]'s picture.
-    async fn run(&self, env: &E, input: &[u8]) -> TransactionOutcome {
+    /// The manager of `server` for whoever runs transactions there itself, without a client's messages.
+    pub fn new(server: Arc<Server>, procedure: Arc<P>, work: Work<E>) -> Self {
+        Self { server, procedure, work }
+    }
+
+    /// A transaction from begin to end, in the order of [`super`]'s picture. `env` is of the server's node.
+    pub async fn run(&self, env: &E, input: &[u8]) -> TransactionOutcome {
         let exchange = Self::exchange(&self.server, env, self.work);
         let Ok(read_timestamp) = exchange.ask_timestamps(TimestampRequest::Read).await else {
             return TransactionOutcome::Aborted;

@@ -38,6 +38,6 @@ mod timestamps;
 pub mod transaction;
 
 pub use cluster::{Cluster, Server, submit};
-pub use manager::{Procedure, TransactionOutcome};
+pub use manager::{Manager, Procedure, TransactionOutcome};
 pub use partition::Range;
 pub use transaction::{Stop, Transaction};

@@ -5,3 +5,4 @@ pub mod ethernet;
 pub mod oracle;
 pub mod queue_pairs;
 pub mod tpcw;
+pub mod traditional;

@@ -117,7 +117,7 @@ fn compared(series: &[Series]) -> Vec<Compared> {
     ]
 }
 
-const WHY_RSI: &str = "a transaction takes 14 us here and 39 us in the text (70 clients at 1.79 million), so that fewer \
+const WHY_RSI: &str = "a transaction takes 13 us here and 39 us in the text (70 clients at 1.79 million), so that fewer \
     clients reach what one word's atomics allow, which is 2.3 million here and 2 million by ZB17 7.2";
 const WHY_QUOTED: &str = "the texts differ on what one experiment gave";
 const WHY_CORES: &str = "all 16 cores of a server take messages here; with one core for each server it comes out, and the \

@@ -28,11 +28,14 @@ mod terminal;
 mod tests;
 mod text;
 
-pub use deck::{Mix, TRANSACTION_NAMES, TYPE_COUNT};
-pub use input::ItemChoice;
+pub use deck::{Deck, Mix, TRANSACTION_NAMES, TYPE_COUNT, TransactionType};
+pub use input::{CustomerChoice, DeliveryInput, InputSource, ItemChoice, LineInput, NewOrderInput};
+pub use input::{OrderStatusInput, PaymentInput, StockLevelInput};
+pub use nurand::NurandConstants;
 pub use scale::Scale;
 pub use tables::TABLE_NAMES;
 pub use terminal::{Screen, Terminal};
+pub use text::last_name;
 
 use crate::attempts::Attempts;
 use crate::driver::{CheckResult, Finished, RunTotals, TransactionResult, Workload};

@@ -1,0 +1,107 @@
+//! The names of rows. A warehouse is the partition of its number, counted from 0.
+
+use crate::row_key::RowKey;
+
+const WAREHOUSE: u32 = 0;
+const DISTRICT: u32 = 1;
+const CUSTOMER: u32 = 2;
+const HISTORY: u32 = 3;
+const ORDER: u32 = 4;
+const NEW_ORDER: u32 = 5;
+const ORDER_LINE: u32 = 6;
+const ITEM: u32 = 7;
+const STOCK: u32 = 8;
+/// The index from a customer to the customer's orders: a row without content for each.
+const CUSTOMER_ORDER: u32 = 9;
+/// The index from a last name to the customers of a district that bear it.
+pub const CUSTOMER_NAME: u32 = 10;
+
+/// Bits of the number of a line in its order.
+const LINE_BITS: u32 = 4;
+/// Bits of an order's number, or of a customer's, in its district.
+const NUMBER_BITS: u32 = 28;
+
+/// Where a warehouse is.
+pub fn partition(warehouse: u32) -> u32 {
+    warehouse - 1
+}
+
+fn row(w: u32, table: u32, number: u64) -> RowKey {
+    RowKey::new(partition(w), table, number)
+}
+
+/// A warehouse.
+pub fn warehouse(w: u32) -> RowKey {
+    row(w, WAREHOUSE, 0)
+}
+
+/// A district.
+pub fn district(w: u32, d: u32) -> RowKey {
+    row(w, DISTRICT, d.into())
+}
+
+fn in_district(d: u32, number: u32) -> u64 {
+    debug_assert!(number >> NUMBER_BITS == 0);
+    u64::from(d) << NUMBER_BITS | u64::from(number)
+}
+
+/// A customer.
+pub fn customer(w: u32, d: u32, c: u32) -> RowKey {
+    row(w, CUSTOMER, in_district(d, c))
+}
+
+/// A customer, by the number that the index of names has.
+pub fn customer_numbered(w: u32, number: u64) -> RowKey {
+    row(w, CUSTOMER, number)
+}
+
+/// The customer's number in the district, and that in the index of names.
+pub fn customer_number(customer: RowKey) -> (u32, u64) {
+    ((customer.number & ((1 << NUMBER_BITS) - 1)) as u32, customer.number)
+}
+
+/// A district's last name in the index of names.
+pub fn customer_name(d: u32, last: &[u8]) -> Vec<u8> {
+    [&d.to_le_bytes(), last].concat()
+}
+
+/// A payment, by a number that no other one in the warehouse has.
+pub fn history(w: u32, number: u64) -> RowKey {
+    row(w, HISTORY, number)
+}
+
+/// An order.
+pub fn order(w: u32, d: u32, o: u32) -> RowKey {
+    row(w, ORDER, in_district(d, o))
+}
+
+/// An order that is not delivered.
+pub fn new_order(w: u32, d: u32, o: u32) -> RowKey {
+    row(w, NEW_ORDER, in_district(d, o))
+}
+
+/// The number of an order in its district.
+pub fn order_number(number: u64) -> u32 {
+    (number & ((1 << NUMBER_BITS) - 1)) as u32
+}
+
+/// A line of an order, counted from 0.
+pub fn order_line(w: u32, d: u32, o: u32, line: u32) -> RowKey {
+    debug_assert!(line >> LINE_BITS == 0);
+    row(w, ORDER_LINE, in_district(d, o) << LINE_BITS | u64::from(line))
+}
+
+/// An item, as the server with this partition has it.
+pub fn item(partition: u32, i: u32) -> RowKey {
+    RowKey::new(partition, ITEM, i.into())
+}
+
+/// An item's stock.
+pub fn stock(w: u32, i: u32) -> RowKey {
+    row(w, STOCK, i.into())
+}
+
+/// An order in the index of a customer's orders.
+pub fn customer_order(w: u32, d: u32, c: u32, o: u32) -> RowKey {
+    row(w, CUSTOMER_ORDER, in_district(d, c) << NUMBER_BITS | u64::from(o))
+}

@@ -1,0 +1,33 @@
+//! TPC-C for the baselines: the inputs of crate `workload`, rows of the specification's lengths, and the five
+//! transactions as what they read and what they then write.
+//!
+//! A transaction's profile is two functions, from its input to the rows that it reads and from those to its writes, so
+//! that engines differ in nothing but how they get at rows. A warehouse is a partition; items are never written, and
+//! every server has all of them.
+//!
+//! What is not used by any transaction is there as bytes of the right number without meaning.
+
+pub mod check;
+pub mod delivery;
+pub mod input;
+pub mod keys;
+pub mod load;
+pub mod new_order;
+pub mod order_status;
+pub mod payment;
+pub mod procedure;
+mod row;
+pub mod stock_level;
+pub mod terminal;
+
+pub use input::Input;
+pub use procedure::Tpcc;
+pub use terminal::Terminal;
+
+use crate::trad_si::partition::Write;
+
+/// Rows as an engine has found them, in the order in which they were asked for.
+pub type Rows = [Option<Vec<u8>>];
+
+/// What a transaction writes; nothing: it rolls back.
+pub type Writes = Option<Vec<Write>>;

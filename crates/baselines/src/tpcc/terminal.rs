@@ -1,0 +1,54 @@
+//! A terminal: draws inputs of one home warehouse, as the terminals of crate `workload` do.
+
+use super::input::{Input, NewOrder, Payment};
+use workload::Random;
+use workload::tpcc::{Config, Deck, InputSource, NurandConstants, TransactionType};
+
+/// Bits of a payment's number that count; above them stands the terminal.
+const PAYMENT_BITS: u32 = 32;
+
+/// A terminal.
+#[derive(Clone, Debug)]
+pub struct Terminal {
+    config: Config,
+    constants: NurandConstants,
+    deck: Deck,
+    random: Random,
+    warehouse: i16,
+    number: u64,
+    payments: u64,
+}
+
+impl Terminal {
+    /// Terminal `number` of the warehouse `warehouse`, which counts from 1. Zipf's law for items is not for baselines.
+    pub fn new(config: &Config, seed: u64, number: u64, warehouse: u32) -> Self {
+        Self {
+            config: *config,
+            constants: NurandConstants::new(config.seed),
+            deck: Deck::new(&config.mix),
+            random: Random::stream(seed, 0, number),
+            warehouse: warehouse as i16,
+            number,
+            payments: 0,
+        }
+    }
+
+    /// The next input.
+    pub fn draw(&mut self) -> Input {
+        let kind = self.deck.deal(&mut self.random);
+        let (config, constants) = (&self.config, &self.constants);
+        let mut source = InputSource { config, constants, zipf: None, random: &mut self.random };
+        let home = self.warehouse;
+        match kind {
+            TransactionType::NewOrder => Input::NewOrder(NewOrder::from(&source.new_order(home))),
+            TransactionType::Payment => {
+                self.payments += 1;
+                let number = self.number << PAYMENT_BITS | self.payments;
+                Input::Payment(Payment::new(&source.payment(home), number))
+            }
+            TransactionType::OrderStatus => Input::from(&source.order_status(home)),
+            TransactionType::Delivery => Input::from(&source.delivery(home)),
+            TransactionType::StockLevel => Input::from(&source.stock_level(home)),
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! TPC-C on the baselines keeps its conditions.
+
+mod trad_si;

@@ -1,0 +1,206 @@
+//! [ZB17 7.1, figures 4 and 5a]: TPC-C with Trad-SI, snapshot isolation by two-sided messages between servers that share
+//! nothing, by the number of machines.
+
+use crate::experiment::Run;
+use crate::outcome::{Axis, Corner, Outcome, Series};
+use crate::world::{network, world_on};
+use baselines::tpcc::{Input, Terminal, Tpcc};
+use baselines::trad_si::{Cluster, Manager, TransactionOutcome};
+use fabric::Env;
+use layout::NodeId;
+use sim::{Endpoint, Machines};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use workload::tpcc::{Config, Scale};
+
+/// Ports that carry traffic.
+const PORTS: u64 = 2;
+/// Warehouses of each server [ZB17 7].
+const WAREHOUSES: u32 = 50;
+/// Terminals of each server: as many threads as those of NAM-DB's machines that keep and execute [ZB17 7.1].
+const TERMINALS: u64 = 30;
+/// What is loaded of each warehouse: fewer rows, so that 2,800 warehouses fit.
+const SCALE: Scale =
+    Scale { items: 100, districts: 10, customers_per_district: 12, orders_per_district: 12 };
+const MACHINES: [u16; 9] = [2, 4, 8, 10, 12, 16, 28, 40, 56];
+const MACHINES_QUICK: [u16; 3] = [2, 8, 16];
+
+/// What a cluster of some size has done.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Point {
+    pub machines: u16,
+    /// New orders that committed, per second.
+    pub new_orders_per_s: f64,
+    /// Transactions of all types that committed, per second.
+    pub committed_per_s: f64,
+    /// Mean time from the first attempt of a new order to its commit, in microseconds.
+    pub new_order_us: f64,
+    /// Attempts of a hundred that were aborted.
+    pub aborted_percent: f64,
+}
+
+/// Cores of a server that are used; none: all of them.
+const CORES: [(Option<u64>, &str); 2] = [(None, "all cores"), (Some(1), "one core")];
+
+/// Runs all sizes.
+pub fn run(run: &mut Run<'_>) -> Outcome {
+    let sizes: &[u16] = run.quick_or(&MACHINES_QUICK, &MACHINES);
+    let (mut done, total) = (0, (sizes.len() * CORES.len()) as u64);
+    let (mut series, mut notes) = (Vec::new(), Vec::new());
+    for (cores, name) in CORES {
+        let window_ns = window_ns(run, cores);
+        let mut points = Vec::new();
+        for &machines in sizes {
+            (run.progress)(done, total, &format!("{name}, {machines} machines"));
+            done += 1;
+            points.push(trad_si(run.seed, machines, cores, window_ns));
+        }
+        let curve = |what: &str, value: fn(&Point) -> f64| Series {
+            name: format!("{what}, {name}"),
+            points: points.iter().map(|point| (f64::from(point.machines), value(point))).collect(),
+            is_published: false,
+        };
+        series.push(curve("thousand new orders a second", |point| point.new_orders_per_s / 1e3));
+        series.push(curve("latency of a new order, us", |point| point.new_order_us));
+        notes.extend(points.last().map(|point| point.sentence(name)));
+    }
+    notes.push(
+        "The text prints no number of Trad-SI: it falls beyond 10 machines there.".to_owned(),
+    );
+    Outcome {
+        parameters: vec![
+            ("warehouses of each server", WAREHOUSES.to_string()),
+            ("terminals of each server", TERMINALS.to_string()),
+            ("ports in use", PORTS.to_string()),
+            ("window in virtual ns, all cores", window_ns(run, None).to_string()),
+            ("window in virtual ns, one core", window_ns(run, Some(1)).to_string()),
+        ],
+        x: Axis { title: "machines", is_logarithmic: false },
+        y: Axis { title: "thousand new orders per second, or microseconds", is_logarithmic: true },
+        legend: Corner::LowerRight,
+        series,
+        compared: Vec::new(),
+        notes,
+    }
+}
+
+/// Virtual time that is counted: less is done in it with fewer cores.
+fn window_ns(run: &Run<'_>, cores: Option<u64>) -> u64 {
+    run.quick_or(200_000, 1_000_000) * if cores.is_some() { 10 } else { 1 }
+}
+
+impl Point {
+    fn sentence(&self, cores: &str) -> String {
+        format!(
+            "{} machines, {cores}: {:.0} thousand transactions of all types a second, {:.0} % of all attempts aborted.",
+            self.machines,
+            self.committed_per_s / 1e3,
+            self.aborted_percent
+        )
+    }
+}
+
+/// What the terminals count while the window is open.
+#[derive(Default)]
+struct Tally {
+    is_open: Cell<bool>,
+    new_orders: Cell<u64>,
+    committed: Cell<u64>,
+    attempts: Cell<u64>,
+    aborted: Cell<u64>,
+    new_order_ns: Cell<u64>,
+}
+
+impl Tally {
+    fn add(&self, count: &Cell<u64>, by: u64) {
+        if self.is_open.get() {
+            count.set(count.get() + by);
+        }
+    }
+}
+
+/// TPC-C's standard mix on so many machines, each with the cores and the card of the papers' cluster.
+pub(crate) fn trad_si(seed: u64, machines: u16, cores: Option<u64>, window_ns: u64) -> Point {
+    let config = Config { scale: SCALE, ..Config::new(WAREHOUSES * u32::from(machines)) };
+    let apart = Machines::apart(machines + 1);
+    let mut network = network("connect-ib-2xfdr", PORTS);
+    network.core.cores = cores.unwrap_or(network.core.cores);
+    let world = world_on(apart, seed, network, (1, machines), 1 << 10);
+    let nodes: Vec<NodeId> = (0..machines).map(|index| world.compute_node(index)).collect();
+    let cluster = Cluster { timestamps: nodes[0], servers: nodes };
+    let tpcc = Arc::new(Tpcc::new(config));
+    let servers = cluster.start(&tpcc, Endpoint::compute_rows, |node, id, service| {
+        world.register(node, id, service);
+    });
+    tpcc.load(&servers);
+    let tally = Rc::<Tally>::default();
+    for (index, server) in (0_u32..).zip(&servers) {
+        for number in 0..TERMINALS {
+            let place = number as u32 % WAREHOUSES;
+            let warehouse = place * u32::from(machines) + index + 1;
+            let number = u64::from(index) * TERMINALS + number;
+            let terminal = Terminal::new(&config, seed, number, warehouse);
+            let manager = Manager::new(server.clone(), tpcc.clone(), Endpoint::compute_rows);
+            let env = world.endpoint(cluster.servers[index as usize]);
+            world.spawn_on(&env, transactions(env.clone(), manager, terminal, tally.clone()));
+        }
+    }
+    world.run_for(window_ns / 2);
+    tally.is_open.set(true);
+    world.run_for(window_ns);
+    let per_s = |count: &Cell<u64>| count.get() as f64 * 1e9 / window_ns as f64;
+    let of = |part: &Cell<u64>, all: &Cell<u64>| part.get() as f64 / all.get().max(1) as f64;
+    Point {
+        machines,
+        new_orders_per_s: per_s(&tally.new_orders),
+        committed_per_s: per_s(&tally.committed),
+        new_order_us: of(&tally.new_order_ns, &tally.new_orders) / 1e3,
+        aborted_percent: 100.0 * of(&tally.aborted, &tally.attempts),
+    }
+}
+
+async fn transactions(
+    env: Endpoint,
+    manager: Manager<Endpoint, Tpcc>,
+    mut terminal: Terminal,
+    tally: Rc<Tally>,
+) {
+    loop {
+        let (input, begun_ns) = (terminal.draw(), env.now_ns());
+        let message = input.encode();
+        loop {
+            let outcome = manager.run(&env, &message).await;
+            // The core goes on when all is paid for that the attempt has computed.
+            env.sleep_ns(0).await;
+            tally.add(&tally.attempts, 1);
+            match outcome {
+                TransactionOutcome::Aborted => tally.add(&tally.aborted, 1),
+                TransactionOutcome::RolledBack => break,
+                TransactionOutcome::Committed(_) => {
+                    tally.add(&tally.committed, 1);
+                    if let Input::NewOrder(_) = input {
+                        tally.add(&tally.new_orders, 1);
+                        tally.add(&tally.new_order_ns, env.now_ns() - begun_ns);
+                    }
+                    break;
+                }
+                TransactionOutcome::Unknown => unreachable!("all servers are alive"),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the text says of the design: the more machines, the longer a transaction takes [ZB17 7.1, figure 5a].
+    #[test]
+    fn more_machines_have_more_messages_to_wait_for() {
+        let [few, many] = [2, 8].map(|machines| trad_si(1, machines, None, 200_000));
+        assert!(many.new_order_us > 1.3 * few.new_order_us, "{few:?} {many:?}");
+        let per_machine = |point: Point| point.new_orders_per_s / f64::from(point.machines);
+        assert!(per_machine(many) < 0.8 * per_machine(few), "{few:?} {many:?}");
+    }
+}

@@ -462,6 +462,15 @@ mod tests {
     }
 
     #[test]
+    fn what_settles_has_happened() {
+        let mut memory = Memory::new(&[1024]);
+        memory.store(at(0), 50, 1, 1);
+        assert_eq!((memory.load(at(0), 20), memory.span(at(0), 1)), (0, &[1][..]));
+        memory.settle();
+        assert_eq!((memory.load(at(0), 20), memory.used), (1, 0));
+    }
+
+    #[test]
     fn torn_reads_mix_what_was_and_what_is_in_the_order_that_they_have() {
         let mut seen = [[false; 8]; 2];
         for seed in 0..1000 {

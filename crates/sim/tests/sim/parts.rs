@@ -140,6 +140,28 @@ fn parts_take_effect_whole() {
 }
 
 #[test]
+fn parts_take_effect_when_the_last_of_them_does() {
+    let effect_ns = |verbs: u64| {
+        let world = World::new(config(1, Carrier::Card, true));
+        let env = client(&world, 0);
+        world.spawn_on(&env.clone(), async move {
+            let mut batch = Batch::new();
+            (0..verbs).for_each(|place| batch.write_word(word(0, place), 1));
+            env.execute(batch).await.expect("the server is alive");
+        });
+        while world.peek(word(0, 0)) == 0 {
+            world.run_for(1);
+        }
+        assert_eq!(world.peek(word(0, verbs - 1)), 1);
+        world.now_ns()
+    };
+    // Fifty of them are posted one after another.
+    let posting_ns = 50 * Network::connect_ib().core.post_ps / 1000;
+    let later_ns = effect_ns(51) - effect_ns(1);
+    assert!(later_ns.abs_diff(posting_ns) < 20, "{later_ns} for {posting_ns}");
+}
+
+#[test]
 fn equal_seeds_make_equal_runs() {
     let run = |seed| {
         let world = World::new(config(seed, Carrier::Card, true));

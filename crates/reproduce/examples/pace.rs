@@ -1,5 +1,5 @@
 //! How fast simulated worlds with hardware run, and how fast they are loaded:
-//! `cargo run --release -p reproduce --example pace [verbs|tpcc]`.
+//! `cargo run --release -p reproduce --example pace [verbs|tpcc [WINDOW_US]]`.
 //!
 //! First a load like that of TPC-C at the size of the papers' cluster, of verbs alone: 28 memory servers,
 //! 28 compute servers, 60 threads each. Then TPC-C with all its protocol, on as many lanes as a database has.
@@ -34,11 +34,12 @@ const WAREHOUSES: u32 = 64;
 fn main() {
     let only = std::env::args().nth(1);
     let is_wanted = |name| only.as_deref().is_none_or(|only| only == name);
+    let window_us = std::env::args().nth(2).map(|text| text.parse::<u64>().expect("microseconds"));
     if is_wanted("verbs") {
-        verbs_alone(1_000_000);
+        verbs_alone(1000 * window_us.unwrap_or(1000));
     }
     if is_wanted("tpcc") {
-        protocol(30_000_000);
+        protocol(1000 * window_us.unwrap_or(30_000));
     }
 }
 

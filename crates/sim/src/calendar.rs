@@ -1,7 +1,5 @@
 //! When something that serves one after another is busy.
 
-use std::collections::VecDeque;
-
 /// The busy times of a stage from now on. Whoever comes takes the first free time from its own moment on, in
 /// pieces if need be, so that no time is lost: a message that is entered now and arrives late does not hold up
 /// those that are entered after it and arrive before. Among those that arrive while the stage is busy, who was
@@ -9,11 +7,20 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calendar {
     /// From and to, in picoseconds; apart from each other, in order.
-    busy: VecDeque<(u64, u64)>,
+    busy: Vec<(u64, u64)>,
+    /// How many of them are past.
+    past: usize,
     /// Which of them was looked for last: who posts much at once comes to neighbouring times.
     last: usize,
+    /// How often the stage was taken since the past was last looked at.
+    taken: u32,
 }
 
+/// How often the stage is taken until the past is looked at again: the oldest time is not at hand, and to fetch it
+/// takes as long as all the rest.
+const LOOK_EVERY: u32 = 16;
+/// How many times may be past before their room is used again.
+const PAST_MAX: usize = 256;
 /// How many busy times are passed one after another, before the rest is halved.
 const NEIGHBOURS: usize = 16;
 
@@ -26,26 +33,33 @@ impl Calendar {
         if cost_ps == 0 {
             return from_ps;
         }
-        while self.busy.front().is_some_and(|&(_, end_ps)| end_ps < now_ps) {
-            self.busy.pop_front();
-            self.last = self.last.saturating_sub(1);
+        self.taken += 1;
+        if self.taken == LOOK_EVERY {
+            self.forget_before(now_ps);
         }
-        // Most come behind all others.
-        match self.busy.back_mut() {
-            Some((begin_ps, end_ps)) if *begin_ps <= from_ps => {
-                let from_ps = if *end_ps >= from_ps { *end_ps } else { from_ps };
-                if *end_ps == from_ps {
-                    *end_ps += cost_ps;
-                    return *end_ps;
-                }
-                self.busy.push_back((from_ps, from_ps + cost_ps));
-                from_ps + cost_ps
+        // Most come behind all others, or soon before the last of them.
+        match self.busy.last_mut() {
+            Some((begin_ps, end_ps)) if *begin_ps <= from_ps && from_ps <= *end_ps => {
+                *end_ps += cost_ps;
+                return *end_ps;
             }
-            None => {
-                self.busy.push_back((from_ps, from_ps + cost_ps));
-                from_ps + cost_ps
-            }
-            Some(_) => self.take_gaps(from_ps, cost_ps),
+            Some((begin_ps, _)) if from_ps < *begin_ps => return self.take_gaps(from_ps, cost_ps),
+            _ => {}
+        }
+        self.busy.push((from_ps, from_ps + cost_ps));
+        from_ps + cost_ps
+    }
+
+    /// Nobody comes from before `now_ps`.
+    fn forget_before(&mut self, now_ps: u64) {
+        self.taken = 0;
+        while self.busy.get(self.past).is_some_and(|&(_, end_ps)| end_ps < now_ps) {
+            self.past += 1;
+        }
+        if self.past >= PAST_MAX {
+            self.busy.drain(..self.past);
+            self.last = self.last.saturating_sub(self.past);
+            self.past = 0;
         }
     }
 
@@ -81,12 +95,11 @@ impl Calendar {
     /// The number of the first busy time that ends at `from_ps` or later.
     #[inline]
     fn first_from(&self, from_ps: u64) -> usize {
-        let ends_before = |place: usize| self.busy[place].1 < from_ps;
         let mut first = self.last.min(self.busy.len());
         for _ in 0..NEIGHBOURS {
-            if first > 0 && !ends_before(first - 1) {
+            if first > 0 && self.busy[first - 1].1 >= from_ps {
                 first -= 1;
-            } else if first < self.busy.len() && ends_before(first) {
+            } else if first < self.busy.len() && self.busy[first].1 < from_ps {
                 first += 1;
             } else {
                 return first;
@@ -96,13 +109,16 @@ impl Calendar {
     }
 
     /// Puts one busy time in place of those from `first` to before `next`.
+    #[inline]
     fn merge(&mut self, first: usize, next: usize, busy: (u64, u64)) {
-        if first == next {
-            self.busy.insert(first, busy);
-            return;
+        match next - first {
+            0 => self.busy.insert(first, busy),
+            1 => self.busy[first] = busy,
+            _ => {
+                self.busy[first] = busy;
+                self.busy.drain(first + 1..next);
+            }
         }
-        self.busy[first] = busy;
-        self.busy.drain(first + 1..next);
     }
 }
 
@@ -129,7 +145,19 @@ mod tests {
         assert_eq!(calendar.take(0, 900, 1), 1131);
         assert_eq!(calendar.busy, [(10, 30), (900, 1131)]);
         assert_eq!(calendar.take(40, 40, 860), 900);
-        assert_eq!(calendar.busy, [(40, 1131)], "what is past is forgotten, what touches is one");
+        assert_eq!(calendar.busy, [(10, 30), (40, 1131)], "what touches is one");
+    }
+
+    #[test]
+    fn what_is_past_is_forgotten() {
+        let mut calendar = Calendar::default();
+        for time_ps in 0..100_000 {
+            assert_eq!(
+                calendar.take(1000 * time_ps, 1000 * time_ps + 500, 1),
+                1000 * time_ps + 501
+            );
+        }
+        assert!(calendar.busy.len() <= PAST_MAX + 2 * LOOK_EVERY as usize);
     }
 
     #[test]

@@ -32,6 +32,9 @@ impl QueuePairs {
         let spread = SplitMix64::new(queue_pair).draw() >> 32;
         let set_count = self.sets.len() as u64;
         let set = &mut self.sets[((spread * set_count) >> 32) as usize];
+        if set[0] == queue_pair {
+            return false;
+        }
         let place = set.iter().position(|known| *known == queue_pair);
         set[..=place.unwrap_or(WAYS - 1)].rotate_right(1);
         set[0] = queue_pair;

@@ -2,7 +2,7 @@
 
 use crate::random::Random;
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -140,6 +140,15 @@ impl WokenTasks {
         self.is_any.store(false, Relaxed);
         for task in self.tasks.lock().expect("no holder panics").drain(..) {
             queue.push(now_ns + wake.draw(random), Happening::Run { task });
+        }
+    }
+
+    /// Moves every woken task behind those that run next, now.
+    #[inline]
+    pub(crate) fn move_to(&self, next: &mut VecDeque<TaskId>) {
+        if self.is_any.load(Relaxed) {
+            self.is_any.store(false, Relaxed);
+            next.extend(self.tasks.lock().expect("no holder panics").drain(..));
         }
     }
 }

@@ -13,18 +13,19 @@ use crate::parts::Part;
 use crate::points::Points;
 use crate::processes::{Group, Node};
 use crate::random::Random;
-use crate::scheduler::{Happening, Queue, TaskFuture, Tasks, WokenTasks};
+use crate::scheduler::{Happening, Queue, TaskFuture, TaskId, Tasks, WokenTasks};
 use crate::timers::Timers;
 use crate::trace::Trace;
 use crate::turns::Turns;
 use crate::verbs::Barrier;
 use fabric::AddressMap;
 use layout::NodeId;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What the driver of a world must do itself.
 pub(crate) enum Outside {
-    Run(crate::scheduler::TaskId),
+    Run(TaskId),
     Request(u64),
     /// Nothing more happens until the deadline.
     Deadline,
@@ -64,6 +65,8 @@ pub(crate) struct Core {
     pub(crate) tasks: Tasks,
     pub(crate) graveyard: Vec<TaskFuture>,
     pub(crate) woken: Arc<WokenTasks>,
+    /// Those of them that run without being planned.
+    next: VecDeque<TaskId>,
     pub(crate) timers: Timers,
     pub(crate) calls: Calls,
     pub(crate) nodes: Vec<Node>,
@@ -108,6 +111,7 @@ impl Core {
             tasks: Tasks::default(),
             graveyard: Vec::new(),
             woken: Arc::default(),
+            next: VecDeque::new(),
             timers: Timers::default(),
             calls: Calls::new(node_count),
             nodes: (0..node_count).map(node).collect(),
@@ -143,6 +147,9 @@ impl Core {
         self.end_turn();
         self.plan_woken();
         loop {
+            if let Some(task) = self.next_woken() {
+                return Outside::Run(task);
+            }
             // At one moment faults come first.
             let fault_ns = self.injector.next_ns();
             let Some((time_ns, what)) = self.queue.pop(deadline_ns.min(fault_ns - 1)) else {
@@ -219,8 +226,22 @@ impl Core {
         }
     }
 
+    /// A woken task that begins its turn now, where nobody waits before running but for a core.
+    fn next_woken(&mut self) -> Option<TaskId> {
+        while let Some(task) = self.next.pop_front() {
+            self.events += 1;
+            if !self.is_held(task) && self.begin_turn(task) {
+                return Some(task);
+            }
+        }
+        None
+    }
+
     fn plan_woken(&mut self) {
         let wake = self.config.wake_ns;
+        if self.turns.take_time && wake.max_ns == 0 {
+            return self.woken.move_to(&mut self.next);
+        }
         self.woken.plan(&mut self.queue, self.now_ns, wake, &mut self.random);
     }
 }

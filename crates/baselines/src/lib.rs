@@ -4,6 +4,7 @@
 //! ```text
 //! trad_si   shared nothing: servers own partitions, managers run transactions by messages and two-phase commit
 //! rsi       the first protocol of network-attached memory: one-sided verbs, a global timestamp oracle
+//! h_store   partitions with one thread each, which run one transaction after another
 //! tpcc      TPC-C's transactions as what they read and write
 //! tpcw      the transaction "buy" for both of them
 //! ```
@@ -14,6 +15,7 @@
 //! What the texts leave open is filled in such that the baseline is the faster for it; each such place says so.
 #![forbid(unsafe_code)]
 
+pub mod h_store;
 pub mod message;
 pub mod row_key;
 pub mod rsi;

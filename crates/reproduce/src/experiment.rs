@@ -1,6 +1,6 @@
 //! What an experiment is, and all of them.
 
-use crate::figures::{bandwidth, ethernet, oracle, queue_pairs, tpcw, traditional};
+use crate::figures::{bandwidth, ethernet, hstore, oracle, queue_pairs, tpcw, traditional};
 use crate::outcome::Outcome;
 
 /// One figure, or one number, of a paper.
@@ -18,7 +18,7 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order in which `all` runs them.
-pub const EXPERIMENTS: [Experiment; 6] = [
+pub const EXPERIMENTS: [Experiment; 7] = [
     Experiment {
         name: "bandwidth",
         figure: "blog figure 1, and its text",
@@ -60,6 +60,13 @@ pub const EXPERIMENTS: [Experiment; 6] = [
         shows: "TPC-C by two-sided messages, by the number of machines",
         profile: "connect-ib-2xfdr",
         run: traditional::run,
+    },
+    Experiment {
+        name: "h-store",
+        figure: "NAM-DB section 7.3, beside figure 6",
+        shows: "new-orders on single-threaded partitions, by the degree of distribution",
+        profile: "ipoib-fdr",
+        run: hstore::run,
     },
 ];
 

@@ -2,7 +2,7 @@
 
 use super::delivery::lines;
 use super::keys;
-use super::row::{district, get, history, order, warehouse};
+use super::row::{district, get, history, order, stock, warehouse};
 use crate::row_key::RowKey;
 use crate::trad_si::Range;
 use workload::tpcc::Config;
@@ -23,6 +23,7 @@ fn only(rows: Find<'_>, key: RowKey) -> Vec<u8> {
 /// What does not hold; nothing: all is well. Also how many orders were placed after the load.
 pub fn check(config: &Config, rows: Find<'_>) -> (Vec<String>, u64) {
     let (mut problems, mut placed) = (Vec::new(), 0);
+    let (mut lines_placed, mut lines_taken) = (0, 0);
     for w in 1..=config.warehouses {
         let warehouse_row = only(rows, keys::warehouse(w));
         let mut ytd = 0;
@@ -32,7 +33,11 @@ pub fn check(config: &Config, rows: Find<'_>) -> (Vec<String>, u64) {
             let next = get(&district_row, district::NEXT_ORDER) as u32;
             placed += u64::from(next) - config.scale.orders_per_district as u64 - 1;
             problems.extend(check_orders((w, d), next, rows));
+            let first = config.scale.orders_per_district as u32 + 1;
+            lines_placed += rows(lines(w, d, first, next)).len() as i64;
         }
+        let stocks = rows(all(keys::stock(w, 0), keys::stock(w, config.scale.items as u32 + 1)));
+        lines_taken += stocks.iter().map(|(_, row)| get(row, stock::ORDER_COUNT)).sum::<i64>();
         let paid = all(keys::history(w, 0), keys::history(w, u64::MAX));
         let paid: i64 = rows(paid).iter().map(|(_, row)| get(row, history::AMOUNT)).sum();
         let loaded = 3_000_000 * i64::from(config.scale.districts);
@@ -40,6 +45,9 @@ pub fn check(config: &Config, rows: Find<'_>) -> (Vec<String>, u64) {
         if !is_sum {
             problems.push(format!("warehouse {w} has not got what its districts got"));
         }
+    }
+    if lines_taken != lines_placed {
+        problems.push(format!("{lines_placed} lines were ordered, and {lines_taken} supplied"));
     }
     (problems, placed)
 }

@@ -17,11 +17,13 @@ pub mod order_status;
 pub mod payment;
 pub mod procedure;
 mod row;
+pub mod serial;
 pub mod stock_level;
 pub mod terminal;
 
 pub use input::Input;
 pub use procedure::Tpcc;
+pub use serial::SerialNewOrder;
 pub use terminal::Terminal;
 
 use crate::trad_si::partition::Write;

@@ -2,6 +2,7 @@
 
 pub mod bandwidth;
 pub mod ethernet;
+pub mod hstore;
 pub mod oracle;
 pub mod queue_pairs;
 pub mod tpcw;

@@ -1,0 +1,173 @@
+//! [ZB17 7.3, beside figure 6]: new-orders on an engine in the manner of H-Store, by the degree of distribution.
+
+use crate::experiment::Run;
+use crate::outcome::{Axis, Compared, Corner, Outcome, Role, Series};
+use crate::world::{Done, network, per_second, world_on};
+use baselines::Work;
+use baselines::h_store::{Cluster, SerialOutcome, submit};
+use baselines::tpcc::{SerialNewOrder, Terminal};
+use layout::NodeId;
+use sim::{Endpoint, Machines};
+use std::sync::Arc;
+use workload::tpcc::{Config, Mix, Scale};
+
+const MACHINES: u16 = 8;
+/// All warehouses [ZB17 7.3].
+const WAREHOUSES: u32 = 200;
+/// Clients, enough for every site to have some waiting.
+const CLIENTS: u16 = 160;
+/// What is loaded of each warehouse.
+const SCALE: Scale =
+    Scale { items: 100, districts: 10, customers_per_district: 12, orders_per_district: 12 };
+const DEGREES: [u32; 7] = [0, 5, 10, 25, 50, 75, 100];
+const DEGREES_QUICK: [u32; 3] = [0, 10, 100];
+/// What a row takes a site such that what is printed comes out where nothing is distributed.
+const CALIBRATED_ROW_NS: u64 = 15_400;
+
+/// What a site computes.
+#[derive(Clone, Copy)]
+struct Engine {
+    name: &'static str,
+    sites_each: u32,
+    work: Work<Endpoint>,
+    /// Virtual time that is counted in a full run.
+    window_ns: u64,
+}
+
+const ENGINES: [Engine; 3] = [
+    Engine {
+        name: "one site each, rows as slow as H-Store's",
+        sites_each: 1,
+        work: |env, rows| env.compute_ns(rows * CALIBRATED_ROW_NS),
+        window_ns: 1_000_000_000,
+    },
+    Engine {
+        name: "one site each, our rows",
+        sites_each: 1,
+        work: Endpoint::compute_rows,
+        window_ns: 50_000_000,
+    },
+    Engine {
+        name: "a site for each warehouse, our rows",
+        sites_each: WAREHOUSES / MACHINES as u32,
+        work: Endpoint::compute_rows,
+        window_ns: 20_000_000,
+    },
+];
+
+/// Runs all engines over all degrees.
+pub fn run(run: &mut Run<'_>) -> Outcome {
+    let degrees: &[u32] = run.quick_or(&DEGREES_QUICK, &DEGREES);
+    let (mut done, total) = (0, (degrees.len() * ENGINES.len()) as u64);
+    let mut series = Vec::new();
+    for engine in ENGINES {
+        let mut points = Vec::new();
+        for &degree in degrees {
+            (run.progress)(done, total, engine.name);
+            done += 1;
+            let window_ns = engine.window_ns / run.quick_or(4, 1);
+            let per_s = new_orders_per_s(run.seed, &engine, degree, window_ns);
+            points.push((f64::from(degree), per_s));
+        }
+        series.push(Series { name: engine.name.to_owned(), points, is_published: false });
+    }
+    let end = |series: &Series, place: usize| series.points[place].1;
+    let last = degrees.len() - 1;
+    let slow = &series[0];
+    let (none, all) = (end(slow, 0), end(slow, last));
+    let compare = |what: &str, unit, published, ours, (role, why)| Compared {
+        what: what.to_owned(),
+        unit,
+        published,
+        ours,
+        role,
+        why,
+    };
+    let notes = series[1..].iter().map(|series| {
+        let (none, all) = (end(series, 0), end(series, last));
+        format!("{}: {none:.0} a second, {all:.0} if all are distributed.", series.name)
+    });
+    Outcome {
+        parameters: vec![
+            ("machines", MACHINES.to_string()),
+            ("warehouses", WAREHOUSES.to_string()),
+            ("clients", CLIENTS.to_string()),
+            ("ns of a row, as slow as H-Store's", CALIBRATED_ROW_NS.to_string()),
+        ],
+        x: Axis { title: "new-orders that are distributed, percent", is_logarithmic: false },
+        y: Axis { title: "new-orders per second", is_logarithmic: true },
+        legend: Corner::UpperRight,
+        compared: vec![
+            compare("no new-order distributed", "k/s", 11.0, none / 1e3, (Role::Calibration, None)),
+            compare("all distributed", "k/s", 0.9, all / 1e3, (Role::Prediction, Some(WHY_ALL))),
+            compare(
+                "what distribution costs",
+                "%",
+                90.0,
+                100.0 * (1.0 - all / none),
+                (Role::Prediction, Some(WHY_ALL)),
+            ),
+        ],
+        notes: notes.collect(),
+        series,
+    }
+}
+
+const WHY_ALL: &str = "two sites stand still for two round trips and what both compute; how H-Store itself chooses an \
+    order and votes, which takes longer, is not printed";
+
+/// New-orders that commit, per second; `degree` percent of them take one line from another warehouse.
+fn new_orders_per_s(seed: u64, engine: &Engine, degree: u32, window_ns: u64) -> f64 {
+    let (scale, distribution_percent) = (SCALE, Some(degree));
+    let config =
+        Config { scale, distribution_percent, mix: Mix::NEW_ORDER_ONLY, ..Config::new(WAREHOUSES) };
+    // Clients are on machines of their own, as many as there are others.
+    let machines = Machines::apart(1 + 2 * MACHINES);
+    let world = world_on(machines, seed, network("ipoib-fdr", 1), (1, 2 * MACHINES), 1 << 10);
+    let machines: Vec<NodeId> = (0..MACHINES).map(|index| world.compute_node(index)).collect();
+    let cluster = Arc::new(Cluster { machines, sites: engine.sites_each * u32::from(MACHINES) });
+    let new_order = Arc::new(SerialNewOrder::new(config, cluster.sites));
+    let machines = cluster
+        .start(&new_order, engine.work, |node, id, service| world.register(node, id, service));
+    new_order.load(&machines);
+    let done = Done::default();
+    for client in 0..CLIENTS {
+        let env = world.endpoint(world.compute_node(MACHINES + client % MACHINES));
+        let warehouse = u32::from(client) * WAREHOUSES / u32::from(CLIENTS) + 1;
+        let terminal = Terminal::new(&config, seed, client.into(), warehouse);
+        world.spawn_on(
+            &env,
+            new_orders(env.clone(), cluster.clone(), warehouse, terminal, done.clone()),
+        );
+    }
+    per_second(&world, &done, (window_ns / 4, window_ns))
+}
+
+async fn new_orders(
+    env: Endpoint,
+    cluster: Arc<Cluster>,
+    warehouse: u32,
+    mut terminal: Terminal,
+    done: Done,
+) {
+    let machine = cluster.machines[cluster.machine(cluster.site(warehouse - 1))];
+    loop {
+        match submit(&env, machine, terminal.draw().encode()).await {
+            SerialOutcome::Committed => done.set(done.get() + 1),
+            SerialOutcome::RolledBack => {}
+            SerialOutcome::Unknown => unreachable!("all machines are alive"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sites_that_stand_still_for_each_other_lose_most_of_their_rate() {
+        let per_s = |degree| new_orders_per_s(1, &ENGINES[1], degree, 5_000_000);
+        let (none, all) = (per_s(0), per_s(100));
+        assert!(all < none / 10.0, "{none} {all}");
+    }
+}

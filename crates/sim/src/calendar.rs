@@ -14,6 +14,8 @@ pub(crate) struct Calendar {
     last: usize,
     /// How often the stage was taken since the past was last looked at.
     taken: u32,
+    /// How much was taken in all.
+    total_ps: u64,
 }
 
 /// How often the stage is taken until the past is looked at again: the oldest time is not at hand, and to fetch it
@@ -33,6 +35,7 @@ impl Calendar {
         if cost_ps == 0 {
             return from_ps;
         }
+        self.total_ps += cost_ps;
         self.taken += 1;
         if self.taken == LOOK_EVERY {
             self.forget_before(now_ps);
@@ -48,6 +51,11 @@ impl Calendar {
         }
         self.busy.push((from_ps, from_ps + cost_ps));
         from_ps + cost_ps
+    }
+
+    /// How much was taken in all.
+    pub(crate) fn total_ps(&self) -> u64 {
+        self.total_ps
     }
 
     /// Nobody comes from before `now_ps`.
@@ -173,7 +181,7 @@ mod tests {
             last_ps = last_ps.max(end_ps);
         }
         let busy_ps: u64 = calendar.busy.iter().map(|(begin_ps, end_ps)| end_ps - begin_ps).sum();
-        assert_eq!(busy_ps, given_ps);
+        assert_eq!((busy_ps, calendar.total_ps()), (given_ps, given_ps));
         assert!(calendar.busy.iter().zip(calendar.busy.iter().skip(1)).all(|(a, b)| a.1 < b.0));
         assert!(last_ps >= 20_000);
     }

@@ -20,7 +20,8 @@
 //!
 //! On top of weak memory come faults ([`fault`]), by plan or by chance, each counted when it has an effect
 //! ([`coverage`]), and, where a run is to tell how fast something is, cards and links ([`network`]) and cores
-//! that take time, which nodes may share ([`machine`]). Such a world is simulated fastest if memory is not weak
+//! that take time, which nodes may share ([`machine`]), and
+//! tells how busy all of that is ([`usage`]). Such a world is simulated fastest if memory is not weak
 //! ([`SimConfig::parts_at_once`]), and filled fastest by [`World::load`].
 //!
 //! A protocol runs here unchanged, on the [`Endpoint`]s of a [`World`], whoever carries out its verbs ([`Carrier`]).
@@ -80,6 +81,7 @@ mod state;
 mod timers;
 mod trace;
 mod turns;
+pub mod usage;
 mod verbs;
 pub mod world;
 
@@ -89,4 +91,5 @@ pub use env::Endpoint;
 pub use fault::{Fault, FaultKind, FaultRate, Memory, PlannedFault, Victims, When};
 pub use machine::{Machines, Reach};
 pub use network::Network;
+pub use usage::Usage;
 pub use world::World;

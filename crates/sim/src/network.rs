@@ -12,6 +12,7 @@
 
 use crate::calendar::Calendar;
 use crate::queue_pairs::QueuePairs;
+use crate::usage::Usage;
 use crate::verbs;
 use fabric::Verb;
 use hardware::{Card, Core, Kind, Memory, Profile};
@@ -81,6 +82,19 @@ impl CardState {
             words_free_ps: vec![0; card.atomic_buckets as usize],
             queue_pairs: QueuePairs::new(card.queue_pairs_cached),
             outstanding: BinaryHeap::new(),
+        }
+    }
+
+    /// What its stages were used for.
+    pub(crate) fn usage(&self) -> Usage {
+        Usage {
+            engine_ps: self.engine.total_ps(),
+            link_out_ps: self.link_out.total_ps(),
+            link_in_ps: self.link_in.total_ps(),
+            from_memory_ps: self.from_memory.total_ps(),
+            to_memory_ps: self.to_memory.total_ps(),
+            atomics_ps: self.atomics.total_ps(),
+            ..Usage::default()
         }
     }
 

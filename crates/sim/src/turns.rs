@@ -31,6 +31,8 @@ struct MachineCores {
     waiting: VecDeque<TaskId>,
     /// Whether the next turn is planned.
     is_planned: bool,
+    /// What all turns have taken.
+    total_ps: u64,
 }
 
 /// A core that is taken now.
@@ -60,6 +62,7 @@ impl Turns {
             free_ps: vec![0; cores as usize],
             waiting: VecDeque::new(),
             is_planned: false,
+            total_ps: 0,
         };
         let count = machines.map_or(0, Machines::count);
         Self {
@@ -68,6 +71,12 @@ impl Turns {
             take_time: machines.is_some(),
             reach: machines.map_or(Reach::Card, |machines| machines.reach),
         }
+    }
+
+    /// What all turns on `machine` have taken, and on how many cores.
+    pub(crate) fn usage(&self, machine: usize) -> (u64, u64) {
+        let cores = self.machines.get(machine);
+        cores.map_or((0, 0), |cores| (cores.total_ps, cores.free_ps.len() as u64))
     }
 
     /// Whether no task runs or waits for a core.
@@ -214,8 +223,10 @@ impl Core {
         let Some(Turn { machine, core, spent_ps }) = self.turns.turn.take() else {
             return;
         };
+        let cores = &mut self.turns.machines[machine];
+        cores.total_ps += spent_ps;
         if let Some(core) = core {
-            let free_ps = &mut self.turns.machines[machine].free_ps[core];
+            let free_ps = &mut cores.free_ps[core];
             *free_ps = (*free_ps).max(self.now_ns * NANOSECOND_PS) + spent_ps;
         }
         self.plan_turn(machine);

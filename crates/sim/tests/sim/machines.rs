@@ -217,6 +217,37 @@ fn what_comes_behind_a_fence_is_polled_for_and_posted_on_a_core() {
 }
 
 #[test]
+fn how_busy_stages_are_adds_up() {
+    let network = network();
+    let world = world(1, Machines::apart(2), network);
+    let env = client(&world, 0);
+    takes_ns(&world, &env, |batch| {
+        batch.read(word(0, 0), 128);
+    });
+    // A turn ends with the next event.
+    world.run_for(1000);
+    let (client_node, server_node) = (env.node(), layout::NodeId(0));
+    let before = [world.usage(client_node), world.usage(server_node)];
+    takes_ns(&world, &env, |batch| {
+        batch.read(word(0, 0), 128);
+        batch.fetch_and_add(word(0, 200), 1);
+    });
+    world.run_for(1000);
+    let (card, core) = (network.card, network.core);
+    let (client, server) = (world.usage(client_node), world.usage(server_node));
+    assert_eq!(
+        client.link_in_ps - before[0].link_in_ps,
+        card.response_ps(1024) + card.response_ps(8)
+    );
+    assert_eq!(server.link_in_ps - before[1].link_in_ps, card.request_ps(0) + card.request_ps(8));
+    assert_eq!(server.atomics_ps - before[1].atomics_ps, card.atomic_unit_ps);
+    assert_eq!(client.cores_ps - before[0].cores_ps, 2 * core.post_ps + core.poll_ps);
+    assert_eq!(server.cores_ps, 0);
+    let shares = client.shares(&before[0], 10);
+    assert_eq!(shares[6], ("cores", 2.0), "320 ns of 16 times 10");
+}
+
+#[test]
 fn a_world_gets_other_hardware() {
     let read = |batch: &mut Batch| {
         batch.read(word(0, 0), 128);

@@ -1,0 +1,59 @@
+//! What the stages of machines have been used for: which of them a load fills first.
+
+use crate::network::NANOSECOND_PS;
+use crate::world::World;
+use layout::NodeId;
+
+/// For how long a machine's stages have been taken since its hardware was installed, in picoseconds of virtual
+/// time; what is posted counts at once, even where it takes a stage later on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    /// The card's engine, for what it issued and served.
+    pub engine_ps: u64,
+    /// The link, outwards.
+    pub link_out_ps: u64,
+    /// The link, inwards.
+    pub link_in_ps: u64,
+    /// PCIe, from memory to the card.
+    pub from_memory_ps: u64,
+    /// PCIe, from the card to memory.
+    pub to_memory_ps: u64,
+    /// The card's unit for atomics.
+    pub atomics_ps: u64,
+    /// All cores together, where the world has machines.
+    pub cores_ps: u64,
+    /// How many cores there are; 0: as many as tasks.
+    pub cores: u64,
+}
+
+impl Usage {
+    /// The stages with the share of each that was in use, of `window_ns` since it was used as `before`. The
+    /// cores' share is of all of them together, or 0 where they are not counted.
+    pub fn shares(&self, before: &Self, window_ns: u64) -> [(&'static str, f64); 7] {
+        let share = |now_ps: u64, before_ps: u64, count: u64| {
+            let most_ps = window_ns * NANOSECOND_PS * count;
+            if most_ps == 0 { 0.0 } else { (now_ps - before_ps) as f64 / most_ps as f64 }
+        };
+        [
+            ("engine", share(self.engine_ps, before.engine_ps, 1)),
+            ("link out", share(self.link_out_ps, before.link_out_ps, 1)),
+            ("link in", share(self.link_in_ps, before.link_in_ps, 1)),
+            ("PCIe from memory", share(self.from_memory_ps, before.from_memory_ps, 1)),
+            ("PCIe to memory", share(self.to_memory_ps, before.to_memory_ps, 1)),
+            ("atomics", share(self.atomics_ps, before.atomics_ps, 1)),
+            ("cores", share(self.cores_ps, before.cores_ps, self.cores)),
+        ]
+    }
+}
+
+impl World {
+    /// What the machine of `node` has been used for.
+    pub fn usage(&self, node: NodeId) -> Usage {
+        self.core(|core| {
+            let machine = core.machine_of(node);
+            let card = core.cards.get(machine).map(|card| card.usage()).unwrap_or_default();
+            let (cores_ps, cores) = core.turns.usage(machine);
+            Usage { cores_ps, cores, ..card }
+        })
+    }
+}

@@ -21,11 +21,11 @@ pub const PRODUCT_WORDS: u32 = 128;
 /// Words of the row of an order, and of each of its lines.
 pub const ORDER_WORDS: u32 = 16;
 /// Word of a product's row: how many there are.
-const STOCK: usize = 0;
+pub const STOCK: usize = 0;
 /// A stock is not left below this,
 const STOCK_MIN: u64 = 10;
 /// but filled up by this.
-const STOCK_REFILL: u64 = 21;
+pub const STOCK_REFILL: u64 = 21;
 /// Most pieces of a product in an order.
 const QUANTITY_MAX: u64 = 10;
 

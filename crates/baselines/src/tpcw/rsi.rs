@@ -32,7 +32,8 @@ impl Places {
         GlobalPtr::new(RegionId(server as u16), HEADER_BYTES + Oracle::BYTES)
     }
 
-    fn product(&self, number: u64) -> Record {
+    /// The row of a product.
+    pub fn product(&self, number: u64) -> Record {
         let place = number / self.servers * u64::from(Records::words(PRODUCT_WORDS));
         Record { at: Self::first(number % self.servers).add_words(place), words: PRODUCT_WORDS }
     }
@@ -47,7 +48,7 @@ impl Places {
     }
 
     /// The row of an order, or of one of its lines.
-    fn order(&self, input: &Input, row: u64) -> Record {
+    pub fn order(&self, input: &Input, row: u64) -> Record {
         assert!(input.order < self.orders_per_client, "the client's area for orders is full");
         let area = input.client / self.servers * self.orders_per_client;
         let place = (area + input.order) * ORDER_RECORDS + row;

@@ -18,15 +18,17 @@ const ORDER_BITS: u32 = 32;
 /// The procedure.
 pub struct Buy;
 
-fn product(cluster_servers: u64, number: u64) -> RowKey {
-    RowKey::new((number % cluster_servers) as u32, PRODUCT, number)
+/// A product, where there are so many servers.
+pub fn product(servers: u64, number: u64) -> RowKey {
+    RowKey::new((number % servers) as u32, PRODUCT, number)
 }
 
 fn bytes(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-fn stock(row: &[u8]) -> Option<u64> {
+/// A product's stock.
+pub fn stock(row: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*row.get(STOCK * WORD_BYTES as usize..)?.first_chunk()?))
 }
 

@@ -3,7 +3,7 @@
 use super::manager::{Manager, Procedure, TransactionOutcome};
 use super::owner::Owner;
 use super::partition::Partition;
-use super::timestamps::{TimestampService, Timestamps};
+use super::timestamps::{Keeper, TimestampService, ToldService};
 use crate::Work;
 use crate::row_key::RowKey;
 use fabric::{CallError, Env, Service, ServiceId};
@@ -15,10 +15,22 @@ use std::sync::{Arc, Mutex, MutexGuard};
 pub(super) const OWNER: ServiceId = ServiceId(201);
 /// The service of the timestamps.
 pub(super) const TIMESTAMPS: ServiceId = ServiceId(202);
+/// The service of servers that are told of read timestamps.
+pub(super) const TOLD: ServiceId = ServiceId(204);
 /// The service of managers.
 const MANAGER: ServiceId = ServiceId(203);
 /// Bits of a transaction's number that count; above them stands the server.
 const TRANSACTION_BITS: u32 = 48;
+
+/// How managers learn of the read timestamp.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Snapshots {
+    /// They ask for it when a transaction begins.
+    #[default]
+    Asked,
+    /// All servers are told whenever it rises: the more servers, the more messages for each transaction.
+    Told,
+}
 
 /// Who is who.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,6 +39,8 @@ pub struct Cluster {
     pub servers: Vec<NodeId>,
     /// Who keeps the timestamps; may be one of them.
     pub timestamps: NodeId,
+    /// How managers learn of the read timestamp.
+    pub snapshots: Snapshots,
 }
 
 /// A server: owner of its partitions, and manager of the transactions that clients send here.
@@ -35,7 +49,10 @@ pub struct Server {
     cluster: Cluster,
     index: usize,
     partition: Mutex<Partition>,
-    timestamps: Option<Arc<Mutex<Timestamps>>>,
+    /// If it keeps the timestamps.
+    keeper: Option<Arc<Keeper>>,
+    /// The latest read timestamp that it was told of.
+    told: Arc<AtomicU64>,
     transactions: AtomicU64,
 }
 
@@ -53,22 +70,30 @@ impl Cluster {
         work: Work<E>,
         mut register: impl FnMut(NodeId, ServiceId, Arc<dyn Service<E>>),
     ) -> Vec<Arc<Server>> {
-        let timestamps = Arc::<Mutex<Timestamps>>::default();
-        register(self.timestamps, TIMESTAMPS, Arc::new(TimestampService(timestamps.clone())));
-        let mut start = |(index, &node): (usize, &NodeId)| {
+        let told: Vec<Arc<AtomicU64>> = self.servers.iter().map(|_| Arc::default()).collect();
+        let keeps = |node: &NodeId| *node == self.timestamps;
+        let keeper = Arc::new(Keeper {
+            cluster: self.clone(),
+            timestamps: Mutex::default(),
+            own: self.servers.iter().position(keeps).map(|index| told[index].clone()),
+        });
+        register(self.timestamps, TIMESTAMPS, Arc::new(TimestampService(keeper.clone())));
+        let mut start = |(index, (node, told)): (usize, (&NodeId, &Arc<AtomicU64>))| {
             let server = Arc::new(Server {
                 cluster: self.clone(),
                 index,
                 partition: Mutex::default(),
-                timestamps: (node == self.timestamps).then(|| timestamps.clone()),
+                keeper: keeps(node).then(|| keeper.clone()),
+                told: told.clone(),
                 transactions: AtomicU64::new(0),
             });
-            register(node, OWNER, Arc::new(Owner { server: server.clone(), work }));
+            register(*node, TOLD, Arc::new(ToldService(told.clone())));
+            register(*node, OWNER, Arc::new(Owner { server: server.clone(), work }));
             let procedure = procedure.clone();
-            register(node, MANAGER, Arc::new(Manager { server: server.clone(), procedure, work }));
+            register(*node, MANAGER, Arc::new(Manager { server: server.clone(), procedure, work }));
             server
         };
-        self.servers.iter().enumerate().map(&mut start).collect()
+        self.servers.iter().zip(&told).enumerate().map(&mut start).collect()
     }
 }
 
@@ -87,8 +112,12 @@ impl Server {
         self.partition.lock().expect("no holder panics")
     }
 
-    pub(super) fn timestamps(&self) -> Option<&Mutex<Timestamps>> {
-        self.timestamps.as_deref()
+    pub(super) fn keeper(&self) -> Option<&Keeper> {
+        self.keeper.as_deref()
+    }
+
+    pub(super) fn told(&self) -> u64 {
+        self.told.load(Relaxed)
     }
 
     /// A number that no other transaction has.

@@ -1,7 +1,7 @@
 //! How managers reach owners and timestamps: by messages, all of one step at once, or directly where both are on one
 //! server.
 
-use super::cluster::{OWNER, Server, TIMESTAMPS};
+use super::cluster::{OWNER, Server, Snapshots, TIMESTAMPS};
 use super::owner::carry_out;
 use super::request::{OwnerRequest, TimestampRequest};
 use crate::Work;
@@ -41,10 +41,18 @@ impl<E: Env> Exchange<'_, E> {
         Ok(answer)
     }
 
+    /// The read timestamp of a transaction that begins.
+    pub(super) async fn read_timestamp(&self) -> Result<u64, CallError> {
+        match self.server.cluster().snapshots {
+            Snapshots::Asked => self.ask_timestamps(TimestampRequest::Read).await,
+            Snapshots::Told => Ok(self.server.told()),
+        }
+    }
+
     /// Asks whoever keeps the timestamps.
     pub(super) async fn ask_timestamps(&self, request: TimestampRequest) -> Result<u64, CallError> {
-        if let Some(timestamps) = self.server.timestamps() {
-            return Ok(timestamps.lock().expect("no holder panics").carry_out(request));
+        if let Some(keeper) = self.server.keeper() {
+            return Ok(keeper.carry_out(self.env, request));
         }
         let node = self.server.cluster().timestamps;
         let answer = self.env.call(node, TIMESTAMPS, request.encode()).await?;

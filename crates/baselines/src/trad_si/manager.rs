@@ -86,7 +86,7 @@ impl<E: Env, P: Procedure> Manager<E, P> {
     /// A transaction from begin to end, in the order of [`super`]'s picture. `env` is of the server's node.
     pub async fn run(&self, env: &E, input: &[u8]) -> TransactionOutcome {
         let exchange = Self::exchange(&self.server, env, self.work);
-        let Ok(read_timestamp) = exchange.ask_timestamps(TimestampRequest::Read).await else {
+        let Ok(read_timestamp) = exchange.read_timestamp().await else {
             return TransactionOutcome::Aborted;
         };
         let mut transaction = Transaction::begin(&exchange, read_timestamp);

@@ -18,6 +18,8 @@
 //!   |<-----------| ended ------------------->|                    |  the read timestamp passes it
 //! ```
 //!
+//! With [`Snapshots::Told`] the first of these steps is missing, and a read timestamp that rises is told to all servers.
+//!
 //! The texts name the manager, two-phase commit by messages, and a shared-nothing design; they do not print the
 //! messages. Ours are as few as we could: what a manager's own server owns needs none, reads and prepares of
 //! one step go out together and are one message for each owner, and nobody waits for the last one.
@@ -37,7 +39,7 @@ mod request;
 mod timestamps;
 pub mod transaction;
 
-pub use cluster::{Cluster, Server, submit};
+pub use cluster::{Cluster, Server, Snapshots, submit};
 pub use manager::{Manager, Procedure, TransactionOutcome};
 pub use partition::Range;
 pub use transaction::{Stop, Transaction};

@@ -1,9 +1,11 @@
 //! The timestamps of all servers, kept by one of them.
 
+use super::cluster::{Cluster, Snapshots, TOLD};
 use super::request::TimestampRequest;
-use crate::message::Writer;
+use crate::message::{Reader, Writer};
 use fabric::{Env, Reply, Service};
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// Read timestamp, commit timestamps, and which transactions have ended.
@@ -37,17 +39,69 @@ impl Timestamps {
     }
 }
 
+/// Whoever keeps the timestamps, and whom it tells of them.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    pub(super) cluster: Cluster,
+    pub(super) timestamps: Mutex<Timestamps>,
+    /// What the server of the same node was told.
+    pub(super) own: Option<Arc<AtomicU64>>,
+}
+
+impl Keeper {
+    /// Carries out a request; `env` is of the keeper's node.
+    pub(super) fn carry_out<E: Env>(&self, env: &E, request: TimestampRequest) -> u64 {
+        let mut timestamps = self.timestamps.lock().expect("no holder panics");
+        let before = timestamps.read;
+        let answer = timestamps.carry_out(request);
+        let read = timestamps.read;
+        drop(timestamps);
+        if read > before && self.cluster.snapshots == Snapshots::Told {
+            self.tell(env, read);
+        }
+        answer
+    }
+
+    /// Tells every server of a read timestamp.
+    fn tell<E: Env>(&self, env: &E, read: u64) {
+        for &node in &self.cluster.servers {
+            if let Some(own) = self.own.as_ref().filter(|_| node == self.cluster.timestamps) {
+                own.fetch_max(read, Relaxed);
+                continue;
+            }
+            let (from, mut message) = (env.clone(), Writer::new());
+            message.u64(read);
+            env.spawn(async move {
+                // A server that is gone begins no transaction.
+                let _ = from.call(node, TOLD, message.finish()).await;
+            });
+        }
+    }
+}
+
 /// The service of whoever keeps the timestamps.
-pub(super) struct TimestampService(pub(super) Arc<Mutex<Timestamps>>);
+pub(super) struct TimestampService(pub(super) Arc<Keeper>);
 
 impl<E: Env> Service<E> for TimestampService {
-    fn handle<'a>(&'a self, _env: &'a E, request: &'a [u8]) -> Reply<'a> {
+    fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
         Box::pin(async move {
             let request = TimestampRequest::decode(request)?;
-            let mut timestamps = self.0.lock().expect("no holder panics");
             let mut answer = Writer::new();
-            answer.u64(timestamps.carry_out(request));
+            answer.u64(self.0.carry_out(env, request));
             Ok(answer.finish())
+        })
+    }
+}
+
+/// The service of servers that are told of read timestamps.
+pub(super) struct ToldService(pub(super) Arc<AtomicU64>);
+
+impl<E: Env> Service<E> for ToldService {
+    fn handle<'a>(&'a self, _env: &'a E, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(async move {
+            // Messages may overtake each other: a later one has said more.
+            self.0.fetch_max(Reader::new(request).u64()?, Relaxed);
+            Ok(Vec::new())
         })
     }
 }

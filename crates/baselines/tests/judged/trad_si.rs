@@ -3,7 +3,9 @@
 use crate::lists::{self, Client, Ended, Operation};
 use baselines::RowKey;
 use baselines::message::{Reader, Writer};
-use baselines::trad_si::{Cluster, Procedure, Stop, Transaction, TransactionOutcome, submit};
+use baselines::trad_si::{
+    Cluster, Procedure, Snapshots, Stop, Transaction, TransactionOutcome, submit,
+};
 use fabric::{Env, LocalWorld, WorldConfig, run_now};
 use layout::NodeId;
 use sim::{SimConfig, World};
@@ -107,11 +109,11 @@ async fn transactions<E: Env>(env: E, mut client: Client, manager: NodeId) {
 }
 
 /// A run in a simulated world; what it has recorded.
-fn simulated(seed: u64) -> (Recordings, String) {
+fn simulated(seed: u64, snapshots: Snapshots) -> (Recordings, String) {
     let config = SimConfig { compute_nodes: SERVERS + CLIENTS, ..SimConfig::hostile(seed) };
     let world = World::new(config.named("trad-si").with_servers(&[1024]));
     let servers: Vec<NodeId> = (0..SERVERS).map(|index| world.compute_node(index)).collect();
-    let cluster = Cluster { timestamps: servers[seed as usize % 2], servers };
+    let cluster = Cluster { timestamps: servers[seed as usize % 2], servers, snapshots };
     cluster.start(
         &Arc::new(Lists),
         |_, _| {},
@@ -132,7 +134,8 @@ fn simulated(seed: u64) -> (Recordings, String) {
 fn hostile_worlds_see_snapshots() {
     let mut write_skews = 0;
     for seed in 0..SEEDS {
-        let (recordings, identity) = simulated(seed);
+        let snapshots = if seed % 3 == 0 { Snapshots::Told } else { Snapshots::Asked };
+        let (recordings, identity) = simulated(seed, snapshots);
         let report = lists::judged(&recordings, 60, &identity);
         assert!(lists::is_snapshot(&report), "{identity}: {:?}", report.findings);
         let serializable = report.verdict(check::Level::Serializable);
@@ -146,7 +149,8 @@ fn the_same_code_runs_in_threads_of_a_process() {
     let config = WorldConfig { server_bytes: vec![1 << 16; usize::from(SERVERS)], seed: 1 };
     let world = LocalWorld::new(&config).expect("little memory");
     let servers: Vec<NodeId> = (0..SERVERS).map(NodeId).collect();
-    let cluster = Cluster { timestamps: servers[0], servers };
+    let snapshots = Snapshots::default();
+    let cluster = Cluster { timestamps: servers[0], servers, snapshots };
     cluster.start(
         &Arc::new(Lists),
         |_, _| {},

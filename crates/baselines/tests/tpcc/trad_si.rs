@@ -1,7 +1,7 @@
 //! TPC-C by messages.
 
 use baselines::tpcc::{Input, Terminal, Tpcc, check};
-use baselines::trad_si::{Cluster, Manager, Range, Server, TransactionOutcome, submit};
+use baselines::trad_si::{Cluster, Manager, Range, Server, Snapshots, TransactionOutcome, submit};
 use fabric::Env;
 use layout::NodeId;
 use sim::{SimConfig, World};
@@ -68,7 +68,11 @@ fn conditions_hold_after_transactions_in_hostile_worlds() {
         let config_of_world = SimConfig { compute_nodes, ..SimConfig::hostile(seed) };
         let world = World::new(config_of_world.named("tpcc").with_servers(&[1024]));
         let nodes: Vec<NodeId> = (0..SERVERS).map(|index| world.compute_node(index)).collect();
-        let cluster = Rc::new(Cluster { timestamps: nodes[0], servers: nodes });
+        let cluster = Rc::new(Cluster {
+            timestamps: nodes[0],
+            servers: nodes,
+            snapshots: Snapshots::default(),
+        });
         let tpcc = Arc::new(Tpcc::new(config()));
         let servers =
             cluster.start(&tpcc, |_, _| {}, |node, id, service| world.register(node, id, service));

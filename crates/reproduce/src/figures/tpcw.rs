@@ -8,7 +8,7 @@ use baselines::rsi::{self, Ended, Records, timestamp_thread};
 use baselines::tpcw::rsi::Places;
 use baselines::tpcw::trad_si::Buy;
 use baselines::tpcw::{self, Source};
-use baselines::trad_si::{Cluster, TransactionOutcome};
+use baselines::trad_si::{Cluster, Snapshots, TransactionOutcome};
 use layout::NodeId;
 use sim::{Endpoint, Machines};
 use std::rc::Rc;
@@ -175,7 +175,8 @@ fn trad_si_per_s(run: &Run<'_>, profile: &str, cores: Option<u64>, clients: u64)
     let machines = Machines::apart(1 + 2 * MACHINES);
     let world = world_on(machines, run.seed, network, (1, 2 * MACHINES), 1 << 10);
     let servers: Vec<NodeId> = (0..MACHINES).map(|index| world.compute_node(index)).collect();
-    let cluster = Rc::new(Cluster { timestamps: servers[0], servers });
+    let snapshots = Snapshots::Asked;
+    let cluster = Rc::new(Cluster { timestamps: servers[0], servers, snapshots });
     let products_per_server = PRODUCTS / u64::from(MACHINES);
     let owners = cluster.start(&Arc::new(Buy), Endpoint::compute_rows, |node, id, service| {
         world.register(node, id, service);

@@ -5,7 +5,7 @@ use crate::experiment::Run;
 use crate::outcome::{Axis, Corner, Outcome, Series};
 use crate::world::{network, world_on};
 use baselines::tpcc::{Input, Terminal, Tpcc};
-use baselines::trad_si::{Cluster, Manager, TransactionOutcome};
+use baselines::trad_si::{Cluster, Manager, Snapshots, TransactionOutcome};
 use fabric::Env;
 use layout::NodeId;
 use sim::{Endpoint, Machines};
@@ -40,21 +40,33 @@ pub(crate) struct Point {
     pub aborted_percent: f64,
 }
 
-/// Cores of a server that are used; none: all of them.
-const CORES: [(Option<u64>, &str); 2] = [(None, "all cores"), (Some(1), "one core")];
+/// How the texts may be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    name: &'static str,
+    /// Cores of a server that are used; none: all of them.
+    cores: Option<u64>,
+    snapshots: Snapshots,
+}
+
+const READINGS: [Reading; 3] = [
+    Reading { name: "all cores", cores: None, snapshots: Snapshots::Asked },
+    Reading { name: "one core", cores: Some(1), snapshots: Snapshots::Asked },
+    Reading { name: "all told of each commit", cores: None, snapshots: Snapshots::Told },
+];
 
 /// Runs all sizes.
 pub fn run(run: &mut Run<'_>) -> Outcome {
     let sizes: &[u16] = run.quick_or(&MACHINES_QUICK, &MACHINES);
-    let (mut done, total) = (0, (sizes.len() * CORES.len()) as u64);
+    let (mut done, total) = (0, (sizes.len() * READINGS.len()) as u64);
     let (mut series, mut notes) = (Vec::new(), Vec::new());
-    for (cores, name) in CORES {
-        let window_ns = window_ns(run, cores);
+    for reading in READINGS {
+        let (name, window_ns) = (reading.name, window_ns(run, reading.cores));
         let mut points = Vec::new();
         for &machines in sizes {
             (run.progress)(done, total, &format!("{name}, {machines} machines"));
             done += 1;
-            points.push(trad_si(run.seed, machines, cores, window_ns));
+            points.push(trad_si(run.seed, machines, reading, window_ns));
         }
         let curve = |what: &str, value: fn(&Point) -> f64| Series {
             name: format!("{what}, {name}"),
@@ -121,14 +133,15 @@ impl Tally {
 }
 
 /// TPC-C's standard mix on so many machines, each with the cores and the card of the papers' cluster.
-pub(crate) fn trad_si(seed: u64, machines: u16, cores: Option<u64>, window_ns: u64) -> Point {
+pub(crate) fn trad_si(seed: u64, machines: u16, reading: Reading, window_ns: u64) -> Point {
     let config = Config { scale: SCALE, ..Config::new(WAREHOUSES * u32::from(machines)) };
     let apart = Machines::apart(machines + 1);
     let mut network = network("connect-ib-2xfdr", PORTS);
-    network.core.cores = cores.unwrap_or(network.core.cores);
+    network.core.cores = reading.cores.unwrap_or(network.core.cores);
     let world = world_on(apart, seed, network, (1, machines), 1 << 10);
     let nodes: Vec<NodeId> = (0..machines).map(|index| world.compute_node(index)).collect();
-    let cluster = Cluster { timestamps: nodes[0], servers: nodes };
+    let snapshots = reading.snapshots;
+    let cluster = Cluster { timestamps: nodes[0], servers: nodes, snapshots };
     let tpcc = Arc::new(Tpcc::new(config));
     let servers = cluster.start(&tpcc, Endpoint::compute_rows, |node, id, service| {
         world.register(node, id, service);
@@ -198,7 +211,7 @@ mod tests {
     /// What the text says of the design: the more machines, the longer a transaction takes [ZB17 7.1, figure 5a].
     #[test]
     fn more_machines_have_more_messages_to_wait_for() {
-        let [few, many] = [2, 8].map(|machines| trad_si(1, machines, None, 200_000));
+        let [few, many] = [2, 8].map(|machines| trad_si(1, machines, READINGS[0], 200_000));
         assert!(many.new_order_us > 1.3 * few.new_order_us, "{few:?} {many:?}");
         let per_machine = |point: Point| point.new_orders_per_s / f64::from(point.machines);
         assert!(per_machine(many) < 0.8 * per_machine(few), "{few:?} {many:?}");

@@ -201,7 +201,8 @@ impl Core {
         false
     }
 
-    /// A core of `machine` is free for the next task that waits. Returns the one that runs now.
+    /// A core of `machine` is free for the next task that waits, unless what went on without its task was in front.
+    /// Returns the one that runs now.
     pub(crate) fn next_turn(&mut self, machine: u32) -> Option<TaskId> {
         let machine = machine as usize;
         self.turns.machines[machine].is_planned = false;
@@ -210,9 +211,12 @@ impl Core {
             if has_ended || self.is_held(task) {
                 continue;
             }
-            let is_free = self.turns.begin(machine, self.now_ns * NANOSECOND_PS);
-            assert!(is_free, "a turn is planned for when a core is free");
-            return Some(task);
+            if self.turns.begin(machine, self.now_ns * NANOSECOND_PS) {
+                return Some(task);
+            }
+            self.turns.machines[machine].waiting.push_front(task);
+            self.plan_turn(machine);
+            return None;
         }
         None
     }

@@ -217,6 +217,35 @@ fn what_comes_behind_a_fence_is_polled_for_and_posted_on_a_core() {
 }
 
 #[test]
+fn what_comes_behind_a_fence_is_in_front_of_those_that_wait() {
+    let mut network = network();
+    network.core.cores = 1;
+    let world = world(1, Machines::apart(2), network);
+    let env = client(&world, 0);
+    for number in 0..20 {
+        let own = env.clone();
+        world.spawn_on(&env, async move {
+            for _ in 0..20 {
+                own.compute_ns(100 + 7 * number);
+                let mut batch = Batch::new();
+                batch.read(word(0, 0), 1);
+                batch.fence();
+                batch.read(word(0, 1), 1);
+                own.execute(batch).await.expect("the server is alive");
+            }
+        });
+    }
+    assert_eq!(world.run_until_idle(), 0);
+    let core = network.core;
+    let each_ps = 2 * (core.post_ps + core.poll_ps);
+    let computed_ps: u64 = (0..20).map(|number| 20 * 1000 * (100 + 7 * number)).sum();
+    assert_eq!(world.usage(env.node()).cores_ps, 400 * each_ps + computed_ps);
+    // The core is never idle for long.
+    let idle_ns = world.now_ns() - world.usage(env.node()).cores_ps / 1000;
+    assert!(idle_ns < 5000, "{idle_ns}");
+}
+
+#[test]
 fn how_busy_stages_are_adds_up() {
     let network = network();
     let world = world(1, Machines::apart(2), network);

@@ -9,6 +9,7 @@
 //! method, the results, and what they are worth.
 #![forbid(unsafe_code)]
 
+mod busy;
 pub mod experiment;
 mod figures;
 pub mod outcome;

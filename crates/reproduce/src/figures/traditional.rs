@@ -1,6 +1,7 @@
 //! [ZB17 7.1, figures 4 and 5a]: TPC-C with Trad-SI, snapshot isolation by two-sided messages between servers that share
 //! nothing, by the number of machines.
 
+use crate::busy::Busy;
 use crate::experiment::Run;
 use crate::outcome::{Axis, Corner, Outcome, Series};
 use crate::world::{network, world_on};
@@ -27,7 +28,7 @@ const MACHINES: [u16; 9] = [2, 4, 8, 10, 12, 16, 28, 40, 56];
 const MACHINES_QUICK: [u16; 3] = [2, 8, 16];
 
 /// What a cluster of some size has done.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Point {
     pub machines: u16,
     /// New orders that committed, per second.
@@ -38,6 +39,8 @@ pub(crate) struct Point {
     pub new_order_us: f64,
     /// Attempts of a hundred that were aborted.
     pub aborted_percent: f64,
+    /// The busiest stage of a server.
+    pub busiest: String,
 }
 
 /// How the texts may be read.
@@ -105,10 +108,11 @@ fn window_ns(run: &Run<'_>, cores: Option<u64>) -> u64 {
 impl Point {
     fn sentence(&self, cores: &str) -> String {
         format!(
-            "{} machines, {cores}: {:.0} thousand transactions of all types a second, {:.0} % of all attempts aborted.",
+            "{} machines, {cores}: {:.0} thousand transactions of all types a second, {:.0} % of all attempts aborted; the busiest is {}.",
             self.machines,
             self.committed_per_s / 1e3,
-            self.aborted_percent
+            self.aborted_percent,
+            self.busiest
         )
     }
 }
@@ -161,6 +165,7 @@ pub(crate) fn trad_si(seed: u64, machines: u16, reading: Reading, window_ns: u64
     }
     world.run_for(window_ns / 2);
     tally.is_open.set(true);
+    let busy = Busy::since(&world, cluster.servers.iter().copied());
     world.run_for(window_ns);
     let per_s = |count: &Cell<u64>| count.get() as f64 * 1e9 / window_ns as f64;
     let of = |part: &Cell<u64>, all: &Cell<u64>| part.get() as f64 / all.get().max(1) as f64;
@@ -170,6 +175,7 @@ pub(crate) fn trad_si(seed: u64, machines: u16, reading: Reading, window_ns: u64
         committed_per_s: per_s(&tally.committed),
         new_order_us: of(&tally.new_order_ns, &tally.new_orders) / 1e3,
         aborted_percent: 100.0 * of(&tally.aborted, &tally.attempts),
+        busiest: busy.most(&world),
     }
 }
 
@@ -213,7 +219,7 @@ mod tests {
     fn more_machines_have_more_messages_to_wait_for() {
         let [few, many] = [2, 8].map(|machines| trad_si(1, machines, READINGS[0], 200_000));
         assert!(many.new_order_us > 1.3 * few.new_order_us, "{few:?} {many:?}");
-        let per_machine = |point: Point| point.new_orders_per_s / f64::from(point.machines);
-        assert!(per_machine(many) < 0.8 * per_machine(few), "{few:?} {many:?}");
+        let per_machine = |point: &Point| point.new_orders_per_s / f64::from(point.machines);
+        assert!(per_machine(&many) < 0.8 * per_machine(&few), "{few:?} {many:?}");
     }
 }

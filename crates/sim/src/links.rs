@@ -18,6 +18,15 @@ struct Link {
     blocked_by: FaultKind,
 }
 
+impl Link {
+    const OPEN: Self = Self {
+        delay_ns: Interval::new(0, 0),
+        delayed_until_ns: 0,
+        blocked_until_ns: 0,
+        blocked_by: FaultKind::OneWayPartition,
+    };
+}
+
 /// What a link does with a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Passage {
@@ -39,6 +48,7 @@ pub(crate) struct Way {
 /// All links of a world.
 pub(crate) struct Links {
     node_count: usize,
+    /// From each node to each, in order; none before one of them is anything but open, since there are many.
     links: Vec<Link>,
     /// No link was ever anything but open.
     is_quiet: bool,
@@ -46,14 +56,7 @@ pub(crate) struct Links {
 
 impl Links {
     pub(crate) fn new(node_count: u16) -> Self {
-        let node_count = usize::from(node_count);
-        let open = Link {
-            delay_ns: Interval::new(0, 0),
-            delayed_until_ns: 0,
-            blocked_until_ns: 0,
-            blocked_by: FaultKind::OneWayPartition,
-        };
-        Self { node_count, links: vec![open; node_count * node_count], is_quiet: true }
+        Self { node_count: usize::from(node_count), links: Vec::new(), is_quiet: true }
     }
 
     /// Whether every message passes as usual.
@@ -63,6 +66,9 @@ impl Links {
     }
 
     fn link(&mut self, from: NodeId, to: NodeId) -> &mut Link {
+        if self.links.is_empty() {
+            self.links = vec![Link::OPEN; self.node_count * self.node_count];
+        }
         &mut self.links[usize::from(from.0) * self.node_count + usize::from(to.0)]
     }
 

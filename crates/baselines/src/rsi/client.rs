@@ -2,6 +2,7 @@
 
 use super::oracle::{OUTCOME_PLACES, Oracle, outcome_word};
 use super::record::{Found, Record, Records, headers};
+use super::step::CommitStep;
 use crate::Work;
 use fabric::{Batch, Env, FabricError};
 
@@ -104,11 +105,15 @@ impl<E: Env> Client<E> {
         inserts: &[(Record, Vec<u64>)],
     ) -> Result<Ended, FabricError> {
         let timestamp = self.draw_timestamp(snapshot.read_timestamp).await?;
+        self.env.reach(CommitStep::TimestampDrawn).await;
         let (locked, has_all) = self.lock(snapshot, updates).await?;
         if has_all {
+            self.env.reach(CommitStep::RecordsLocked).await;
             self.install(snapshot, timestamp, updates, inserts).await?;
+            self.env.reach(CommitStep::RecordsInstalled).await;
         } else {
             self.unlock(snapshot, &locked).await?;
+            self.env.reach(CommitStep::LocksReleased).await;
         }
         self.tell(timestamp, has_all);
         Ok(if has_all { Ended::Committed(timestamp) } else { Ended::Aborted })

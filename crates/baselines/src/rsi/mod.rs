@@ -24,8 +24,10 @@
 pub mod client;
 pub mod oracle;
 pub mod record;
+pub mod step;
 pub mod timestamp_thread;
 
 pub use client::{Client, Ended, Snapshot};
 pub use oracle::Oracle;
 pub use record::{Record, Records};
+pub use step::CommitStep;

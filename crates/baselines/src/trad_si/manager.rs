@@ -3,6 +3,7 @@
 use super::cluster::Server;
 use super::exchange::Exchange;
 use super::request::TimestampRequest;
+use super::step::CommitStep;
 use super::transaction::{Stop, Transaction};
 use crate::Work;
 use crate::message::{Malformed, Reader, Writer};
@@ -102,13 +103,16 @@ impl<E: Env, P: Procedure> Manager<E, P> {
             transaction.abort().await;
             return TransactionOutcome::Aborted;
         }
+        env.reach(CommitStep::Prepared).await;
         // Point of no return: all owners have promised to commit.
         let Ok(timestamp) = exchange.ask_timestamps(TimestampRequest::Draw).await else {
             return TransactionOutcome::Unknown;
         };
+        env.reach(CommitStep::TimestampDrawn).await;
         if transaction.commit(timestamp).await.is_err() {
             return TransactionOutcome::Unknown;
         }
+        env.reach(CommitStep::VersionsInstalled).await;
         self.tell_ended(env, timestamp);
         TransactionOutcome::Committed(answer)
     }

@@ -36,10 +36,12 @@ pub mod manager;
 mod owner;
 pub mod partition;
 mod request;
+pub mod step;
 mod timestamps;
 pub mod transaction;
 
 pub use cluster::{Cluster, Server, Snapshots, submit};
 pub use manager::{Manager, Procedure, TransactionOutcome};
 pub use partition::Range;
+pub use step::CommitStep;
 pub use transaction::{Stop, Transaction};

@@ -1,9 +1,8 @@
 //! RSI: where it keeps its promise, and what its holes let through.
 
 use crate::lists::{self, Client, Ended, Operation};
-use baselines::rsi::{self, Oracle, Record, Records, timestamp_thread};
-use check::Report;
-use fabric::{Batch, Env, Fabric, FabricError, LocalWorld, WorldConfig, run_now};
+use baselines::rsi::{self, CommitStep, Oracle, Record, Records, timestamp_thread};
+use fabric::{Batch, Env, Fabric, FabricError, FailurePoint, LocalWorld, WorldConfig, run_now};
 use layout::{GlobalPtr, RegionId};
 use sim::{SimConfig, Tearing, World};
 use std::cell::Cell;
@@ -91,12 +90,15 @@ async fn transactions<E: Env>(env: E, records: Records, mut client: Client) {
     }
 }
 
-/// A run in a simulated world, judged.
-fn simulated(records: Records, config: SimConfig) -> (Report, String) {
+/// A run in which the fifth client that reaches a step dies there, if one is to.
+fn run(records: Records, config: SimConfig, dies_at: Option<CommitStep>) -> (Recordings, World) {
     let seed = config.seed;
     let world = World::new(config.named("rsi").with_servers(&[SERVER_WORDS; SERVERS as usize]));
     let recordings = Recordings::default();
-    let running = Rc::new(Cell::new(CLIENTS));
+    let running = Rc::new(Cell::new(CLIENTS - u64::from(dies_at.is_some())));
+    if let Some(step) = dies_at {
+        world.kill_at(step.name(), 5);
+    }
     for number in 0..CLIENTS {
         let env = world.endpoint(world.compute_node(number as u16 % 3));
         let client = Client::new(&recordings, seed, number);
@@ -110,23 +112,56 @@ fn simulated(records: Records, config: SimConfig) -> (Report, String) {
     let thread = timestamp_thread::run(server.clone(), ORACLE, move || running.get() > 0);
     world.spawn_on(&server, async move { thread.await.expect("its own memory is there") });
     assert_eq!(world.run_until_idle(), 0, "{}", world.identity());
-    (lists::judged(&recordings, 40, &world.identity()), world.identity())
+    (recordings, world)
 }
 
 #[test]
 fn untorn_records_give_snapshots() {
     for seed in 0..SEEDS {
-        let (report, identity) = simulated(Records::Untorn, SimConfig::hostile(seed));
+        let (recordings, world) = run(Records::Untorn, SimConfig::hostile(seed), None);
+        let identity = world.identity();
+        let report = lists::judged(&recordings, 40, &identity);
         assert!(lists::is_snapshot(&report), "{identity}: {:?}", report.findings);
+        let (read, drawn) = settled(&world);
+        assert_eq!(read, drawn, "{identity}: all have ended");
+    }
+}
+
+/// The read timestamp when the list of outcomes has been looked at to its end, and the last commit timestamp.
+fn settled(world: &World) -> (u64, u64) {
+    let server = world.service_endpoint(layout::NodeId(0));
+    let mut read = world.peek(ORACLE.read_timestamp());
+    loop {
+        let raised = timestamp_thread::raise(&server, ORACLE, read);
+        let raised = world.block_on(&server, raised).expect("its own memory is there");
+        if raised == read {
+            return (read, world.peek(ORACLE.commit_timestamp()));
+        }
+        read = raised;
+    }
+}
+
+/// [ZB17 3.2]: whoever dies during a commit leaves a hole, and perhaps locks; snapshots are such all the same.
+#[test]
+fn the_death_of_a_compute_server_stops_the_read_timestamp_and_breaks_no_snapshot() {
+    for &step in CommitStep::ALL {
+        for seed in 0..SEEDS / 4 {
+            let (recordings, world) = run(Records::Untorn, SimConfig::hostile(seed), Some(step));
+            let identity = format!("{}, death at {step:?}", world.identity());
+            let report = lists::judged(&recordings, 5, &identity);
+            assert!(lists::is_snapshot(&report), "{identity}: {:?}", report.findings);
+            let (read, drawn) = settled(&world);
+            assert!(read < drawn, "{identity}: {read} of {drawn}");
+        }
     }
 }
 
 /// In how many worlds the records as printed show what no snapshot has.
 fn violations(tearing: Tearing) -> u64 {
     let is_violated = |&seed: &u64| {
-        let (report, _) =
-            simulated(Records::AsPublished, SimConfig { tearing, ..SimConfig::hostile(seed) });
-        !lists::is_snapshot(&report)
+        let config = SimConfig { tearing, ..SimConfig::hostile(seed) };
+        let (recordings, world) = run(Records::AsPublished, config, None);
+        !lists::is_snapshot(&lists::judged(&recordings, 40, &world.identity()))
     };
     (0..SEEDS).filter(is_violated).count() as u64
 }

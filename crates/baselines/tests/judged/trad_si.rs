@@ -4,9 +4,9 @@ use crate::lists::{self, Client, Ended, Operation};
 use baselines::RowKey;
 use baselines::message::{Reader, Writer};
 use baselines::trad_si::{
-    Cluster, Procedure, Snapshots, Stop, Transaction, TransactionOutcome, submit,
+    Cluster, CommitStep, Procedure, Snapshots, Stop, Transaction, TransactionOutcome, submit,
 };
-use fabric::{Env, LocalWorld, WorldConfig, run_now};
+use fabric::{Env, FailurePoint, LocalWorld, WorldConfig, run_now};
 use layout::NodeId;
 use sim::{SimConfig, World};
 use std::collections::BTreeMap;
@@ -109,7 +109,7 @@ async fn transactions<E: Env>(env: E, mut client: Client, manager: NodeId) {
 }
 
 /// A run in a simulated world; what it has recorded.
-fn simulated(seed: u64, snapshots: Snapshots) -> (Recordings, String) {
+fn simulated(seed: u64, snapshots: Snapshots, dies_at: Option<CommitStep>) -> (Recordings, String) {
     let config = SimConfig { compute_nodes: SERVERS + CLIENTS, ..SimConfig::hostile(seed) };
     let world = World::new(config.named("trad-si").with_servers(&[1024]));
     let servers: Vec<NodeId> = (0..SERVERS).map(|index| world.compute_node(index)).collect();
@@ -119,6 +119,9 @@ fn simulated(seed: u64, snapshots: Snapshots) -> (Recordings, String) {
         |_, _| {},
         |node, id, service| world.register(node, id, service),
     );
+    if let Some(step) = dies_at {
+        world.kill_at(step.name(), 5);
+    }
     let recordings = Recordings::default();
     for number in 0..CLIENTS {
         let env = world.endpoint(world.compute_node(SERVERS + number));
@@ -135,13 +138,28 @@ fn hostile_worlds_see_snapshots() {
     let mut write_skews = 0;
     for seed in 0..SEEDS {
         let snapshots = if seed % 3 == 0 { Snapshots::Told } else { Snapshots::Asked };
-        let (recordings, identity) = simulated(seed, snapshots);
+        let (recordings, identity) = simulated(seed, snapshots, None);
         let report = lists::judged(&recordings, 60, &identity);
         assert!(lists::is_snapshot(&report), "{identity}: {:?}", report.findings);
         let serializable = report.verdict(check::Level::Serializable);
         write_skews += u64::from(serializable == &check::Verdict::Violated);
     }
     assert!(write_skews > 0, "runs in which nobody meets prove nothing");
+}
+
+/// Nobody takes over what a dead server owned or ran, and nobody sees half of it.
+#[test]
+fn the_death_of_a_manager_breaks_no_snapshot() {
+    let mut unknown = 0;
+    for &step in CommitStep::ALL {
+        for seed in 0..SEEDS / 4 {
+            let (recordings, identity) = simulated(seed, Snapshots::Asked, Some(step));
+            let report = lists::judged(&recordings, 3, &identity);
+            assert!(lists::is_snapshot(&report), "{identity}, {step:?}: {:?}", report.findings);
+            unknown += report.counts.unknown;
+        }
+    }
+    assert!(unknown > 0, "whoever waits for a dead manager does not know");
 }
 
 #[test]

@@ -55,14 +55,14 @@ pub const EXPERIMENTS: [Experiment; 8] = [
         run: tpcw::run,
     },
     Experiment {
-        name: "traditional",
+        name: "trad-si",
         figure: "NAM-DB figure 4: Trad-SI",
         shows: "new orders of TPC-C by two-sided messages, by the number of machines",
         profile: "connect-ib-2xfdr",
         run: traditional::run,
     },
     Experiment {
-        name: "traditional-latency",
+        name: "trad-si-latency",
         figure: "NAM-DB figure 5a: Trad-SI",
         shows: "how long new orders take by two-sided messages, by the number of machines",
         profile: "connect-ib-2xfdr",
@@ -70,7 +70,7 @@ pub const EXPERIMENTS: [Experiment; 8] = [
     },
     Experiment {
         name: "h-store",
-        figure: "NAM-DB section 7.3, beside figure 6",
+        figure: "NAM-DB section 7.3",
         shows: "new-orders on single-threaded partitions, by the degree of distribution",
         profile: "ipoib-fdr",
         run: hstore::run,

@@ -17,6 +17,8 @@ pub struct PhysicalDesign {
     pub node_bytes: u32,
     /// How keys choose their bucket.
     pub placement: Placement,
+    /// The memory server that has all of it, indexes included, by position; `None`: they share it.
+    pub server: Option<u16>,
 }
 
 impl Default for PhysicalDesign {
@@ -28,6 +30,7 @@ impl Default for PhysicalDesign {
             size_hint: 1024,
             node_bytes: 512,
             placement: Placement::Hashed { load_percent: 65 },
+            server: None,
         }
     }
 }

@@ -68,6 +68,8 @@ pub struct Kind {
     pub slow_factor: u64,
     /// Whether numbers of lanes are about to end.
     pub is_near_wrap: bool,
+    /// Whether lanes of a compute server share a slot.
+    pub shares_slot: bool,
 }
 
 /// Snapshot isolation in a roomy table.
@@ -97,6 +99,7 @@ pub const ROOMY: Kind = Kind {
     word_ns: 0,
     slow_factor: 0,
     is_near_wrap: false,
+    shares_slot: false,
 };
 
 /// Many short transactions of many sessions, so that vectors are read while they change.
@@ -116,6 +119,8 @@ pub const CROWD: Kind = Kind {
 pub const STAGGERED: Kind = Kind { is_staggered: true, ..ROOMY };
 /// Frozen vectors.
 pub const FROZEN: Kind = Kind { oracle: Oracle::Frozen, ..CROWD };
+/// Two compute servers whose lanes share a slot.
+pub const SHARED: Kind = Kind { shares_slot: true, ..CROWD };
 /// Transactions that have a serial order.
 pub const SERIAL: Kind = Kind { isolation: Isolation::Serializable, ..ROOMY };
 /// Completions are lost.

@@ -2,7 +2,7 @@
 
 use crate::kind::{
     CROWD, FROZEN, GROWING, GROWING_HOT, HOT, Kind, LONG, LOSSY, MOVING, MOVING_HASH,
-    MOVING_SERIAL, OWNED, OWNED_OUTSIDE, PILED, ROOMY, SERIAL, SLOW, STAGGERED, WRAP,
+    MOVING_SERIAL, OWNED, OWNED_OUTSIDE, PILED, ROOMY, SERIAL, SHARED, SLOW, STAGGERED, WRAP,
 };
 use crate::mutant::Mutant;
 use layout::Storage;
@@ -91,6 +91,7 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     guard("commit::publish_before_install", "publishing follows installing", ROOMY),
     guard("commit::publish_with_install", "publishing waits for all installs", ROOMY),
+    guard("commit::publish_past_gap", "a shared slot counts no number that is not over", SHARED),
     guard("commit::answer_before_publish", "a commit is told when it is visible", ROOMY),
     guard("commit::release_unheld", "an abort gives back its own locks only", ROOMY),
     guard("commit::number_reused", "a number serves one attempt", ROOMY),

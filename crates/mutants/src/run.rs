@@ -160,7 +160,8 @@ impl Scene {
         let config = guards.iter().fold(config, |config, guard| config.with_mutant(guard));
         let world = World::new(config);
         let nodes = world.serve(services);
-        let mut settings = DatabaseConfig { oracle: kind.oracle, ..DatabaseConfig::default() };
+        let Kind { oracle, shares_slot, .. } = *kind;
+        let mut settings = DatabaseConfig { oracle, shares_slot, ..DatabaseConfig::default() };
         if kind.is_tight {
             let drawn_ns = 2000 << dice.below(14);
             let is_drawn = kind.time_max_ns == 0;
@@ -196,9 +197,13 @@ impl Scene {
 
     /// Runs all sessions, reads everything, checks the structures; answers what is wrong with them.
     fn play(&self) -> Vec<String> {
+        let homes: Vec<_> = (0..2).map(|_| self.database.elsewhere(self.admin.clone())).collect();
         for number in 0..self.kind.sessions {
             let env = self.world.endpoint(self.world.compute_node(number as u16 % 4));
-            let database = self.database.elsewhere(env.clone());
+            let database = match self.kind.shares_slot {
+                false => self.database.elsewhere(env.clone()),
+                true => homes[number as usize % homes.len()].with_env(env.clone()),
+            };
             let session = self.session(number);
             let wait_ns = if self.kind.is_staggered { number * STAGGER_NS } else { 0 };
             self.world.spawn_on(&env.clone(), async move {

@@ -1,6 +1,8 @@
 //! What an experiment is, and all of them.
 
-use crate::figures::{bandwidth, ethernet, hstore, oracle, queue_pairs, tpcw, traditional};
+use crate::figures::{
+    bandwidth, ethernet, hstore, locality, oracle, queue_pairs, scalability, tpcw, traditional,
+};
 use crate::outcome::Outcome;
 
 /// One figure, or one number, of a paper.
@@ -18,7 +20,7 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order in which `all` runs them.
-pub const EXPERIMENTS: [Experiment; 8] = [
+pub const EXPERIMENTS: [Experiment; 11] = [
     Experiment {
         name: "bandwidth",
         figure: "blog figure 1, and its text",
@@ -53,6 +55,27 @@ pub const EXPERIMENTS: [Experiment; 8] = [
         shows: "buying, by one-sided verbs and by messages over several networks",
         profile: "connect-ib-2xfdr",
         run: tpcw::run,
+    },
+    Experiment {
+        name: "scalability",
+        figure: "NAM-DB figure 4: NAM-DB",
+        shows: "new orders a second by the number of machines, with and without locality",
+        profile: "connect-ib-2xfdr",
+        run: scalability::run,
+    },
+    Experiment {
+        name: "latency",
+        figure: "NAM-DB figure 5a: NAM-DB",
+        shows: "latency of new orders by the number of machines",
+        profile: "connect-ib-2xfdr",
+        run: scalability::latency,
+    },
+    Experiment {
+        name: "locality",
+        figure: "NAM-DB figure 6",
+        shows: "new orders a second by the degree of distribution, with and without locality",
+        profile: "connect-ib-2xfdr",
+        run: locality::run,
     },
     Experiment {
         name: "trad-si",

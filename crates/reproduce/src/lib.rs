@@ -15,6 +15,7 @@ mod figures;
 pub mod outcome;
 pub mod picture;
 pub mod text;
+mod tpcc;
 mod world;
 
 pub use experiment::{EXPERIMENTS, Experiment, Run, find};

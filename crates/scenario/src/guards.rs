@@ -3,7 +3,7 @@
 use crate::near;
 
 /// All of them, sorted.
-const NAMES: [&str; 80] = [
+const NAMES: [&str; 81] = [
     "collect::buffers_before_horizon",
     "collect::clock_unraised",
     "collect::detach_changed",
@@ -24,6 +24,7 @@ const NAMES: [&str; 80] = [
     "commit::overwrite_needed_slot",
     "commit::payload_before_old_version",
     "commit::publish_before_install",
+    "commit::publish_past_gap",
     "commit::publish_with_install",
     "commit::release_unheld",
     "commit::skip_entry",

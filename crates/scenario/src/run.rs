@@ -175,6 +175,7 @@ impl Run {
             lanes: plan.lanes.get(),
             transaction_time_max_ns: plan.transaction_time_max_ns.get(),
             first_counter: left.map_or(0, |left| COUNTER_LIMIT - left),
+            ..DatabaseConfig::default()
         };
         let observer = world.endpoint(self.observer_node());
         let made = world.block_on(&observer, Database::create(observer.clone(), nodes, config));

@@ -214,6 +214,7 @@ impl Core {
             if self.turns.begin(machine, self.now_ns * NANOSECOND_PS) {
                 return Some(task);
             }
+            // What goes on without its task has taken the core meanwhile.
             self.turns.machines[machine].waiting.push_front(task);
             self.plan_turn(machine);
             return None;

@@ -1,5 +1,6 @@
 //! The catalog as a compute server caches it: tables, indexes, and where their roots are [ZB17 §6.1].
 
+use crate::database::Placed;
 use crate::definition::{IndexDefinition, IndexState, IndexStorage, TableDefinition, TableStorage};
 use crate::unique::UniqueViolation;
 use fabric::CallError;
@@ -208,6 +209,8 @@ pub struct IndexInfo {
     pub key_words: u32,
     /// Bytes of the payload, from and to, that the indexed columns take: if none differs, no key does.
     pub payload_ranges: Vec<(u32, u32)>,
+    /// The memory server that has all of it, if it is one.
+    pub server: Option<u16>,
     /// Where its entries are.
     pub storage: Secondary,
     /// Transactions may read it; before, they only keep it up to date.
@@ -215,6 +218,11 @@ pub struct IndexInfo {
 }
 
 impl TableInfo {
+    /// Whose memory its rows take.
+    pub(crate) fn placed(&self) -> Placed {
+        Placed { label: self.label, server: self.design.server }
+    }
+
     /// What is wrong with a key that is not as wide as the table's.
     #[cold]
     pub(crate) fn wrong_key(&self, key: &Key) -> SchemaError {
@@ -229,6 +237,11 @@ impl TableInfo {
 }
 
 impl IndexInfo {
+    /// Whose memory its entries take.
+    pub(crate) fn placed(&self) -> Placed {
+        Placed { label: self.label, server: self.server }
+    }
+
     /// What is wrong with a key that a lookup cannot take.
     #[cold]
     pub(crate) fn wrong_key(&self, key: &Key) -> SchemaError {
@@ -336,6 +349,7 @@ impl Catalog {
             column_bytes,
             key_words,
             payload_ranges: schema.payload_ranges(&index.design.columns),
+            server: definition.design.server,
             storage,
             is_readable: index.state == IndexState::Readable,
         };
@@ -387,12 +401,15 @@ fn node_bytes_refused(node_bytes: u32) -> String {
 }
 
 /// Refuses designs that cannot be laid out.
-pub fn check_design(spec: &TableSpec) -> Result<(), CatalogError> {
+pub fn check_design(spec: &TableSpec, servers: usize) -> Result<(), CatalogError> {
     let design = &spec.design;
     let refuse =
         |reason: String| Err(CatalogError::Design { table: spec.schema.name().to_owned(), reason });
     if !(1..=layout::bucket::SLOTS_MAX).contains(&design.neighbourhood) {
         return refuse(format!("neighbourhood is {}; 1 to 8 is allowed", design.neighbourhood));
+    }
+    if let Some(server) = design.server.filter(|&server| usize::from(server) >= servers) {
+        return refuse(format!("server is {server}; there are {servers}, counted from 0"));
     }
     if !(1..=BUFFER_SLOTS_MAX).contains(&design.versions_beside) {
         return refuse(format!("versions_beside is {}; 1 to 8 is allowed", design.versions_beside));

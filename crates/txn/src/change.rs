@@ -9,7 +9,7 @@ use crate::catalog::{
     Catalog, CatalogError, INDEXES_MAX, IndexId, TABLES_MAX, TableId, TableSpec, check_design,
     check_index, index_label, table_label,
 };
-use crate::database::{Database, Oracle};
+use crate::database::{Database, Oracle, Placed};
 use crate::definition::{
     ENTRY_SLOTS, HashRoot, IndexDefinition, IndexState, IndexStorage, TableDefinition,
     TableStorage, TreeRoot, bucket_layout,
@@ -54,7 +54,7 @@ impl<E: Env> Database<E> {
     }
 
     async fn make_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
-        check_design(&spec)?;
+        check_design(&spec, self.shared.servers.len())?;
         let catalog = self.refresh().await?;
         let name = spec.schema.name().to_owned();
         if catalog.table(&name).is_some() {
@@ -143,10 +143,13 @@ impl<E: Env> Database<E> {
         first_index: u32,
     ) -> Result<(TableStorage, Vec<IndexDefinition>), CatalogError> {
         let row = spec.schema.row_layout(!self.env.is_coherent());
-        let storage = self.create_primary(spec, row, table_label(number)).await?;
+        let server = spec.design.server;
+        let placed = Placed { label: table_label(number), server };
+        let storage = self.create_primary(spec, row, placed).await?;
         let mut indexes = Vec::new();
         for (number, design) in (first_index..).zip(&spec.indexes) {
-            let storage = self.create_entries(&spec.schema, design, index_label(number)).await?;
+            let placed = Placed { label: index_label(number), server };
+            let storage = self.create_entries(&spec.schema, design, placed).await?;
             let design = design.clone();
             indexes.push(IndexDefinition { number, design, storage, state: IndexState::Readable });
         }
@@ -166,11 +169,11 @@ impl<E: Env> Database<E> {
         &self,
         spec: &TableSpec,
         row: RowLayout,
-        label: Label,
+        placed: Placed,
     ) -> Result<TableStorage, CatalogError> {
         let design = &spec.design;
         if design.storage == Storage::Tree {
-            let root = self.create_tree(row.key_words, design.node_bytes, label).await?;
+            let root = self.create_tree(row.key_words, design.node_bytes, placed).await?;
             return Ok(TableStorage::Tree(root));
         }
         let (layout, rows) = bucket_layout(design, row);
@@ -187,7 +190,7 @@ impl<E: Env> Database<E> {
             }
         };
         let locator = Locator::new(&spec.schema, &design.placement, design.neighbourhood);
-        let root = self.create_hash(layout, rows, locator, buckets.max(1), label).await?;
+        let root = self.create_hash(layout, rows, locator, buckets.max(1), placed).await?;
         Ok(TableStorage::Hash(root))
     }
 
@@ -197,9 +200,9 @@ impl<E: Env> Database<E> {
         rows: bool,
         locator: Locator,
         buckets: u64,
-        label: Label,
+        placed: Placed,
     ) -> Result<HashRoot, CatalogError> {
-        let nodes = self.shared.nodes(label);
+        let (label, nodes) = (placed.label, self.shared.nodes(placed));
         let table =
             index::hash::create(&self.env, &nodes, label, layout, rows, locator, buckets).await?;
         let index::hash::HashTable { root, initial_buckets, segment_shift, .. } = table;
@@ -210,9 +213,9 @@ impl<E: Env> Database<E> {
         &self,
         key_words: u32,
         node_bytes: u32,
-        label: Label,
+        placed: Placed,
     ) -> Result<TreeRoot, CatalogError> {
-        let node = self.shared.nodes(label)[0];
+        let (label, node) = (placed.label, self.shared.nodes(placed)[0]);
         let layout = LeafLayout::within(node_bytes, key_words, 1, !self.env.is_coherent());
         let mut pool = Pool::new(label, vec![node]);
         let tree = index::tree::create_tree(&self.env, &mut pool, node, layout).await?;
@@ -223,7 +226,7 @@ impl<E: Env> Database<E> {
         &self,
         schema: &Schema,
         design: &IndexDesign,
-        label: Label,
+        placed: Placed,
     ) -> Result<IndexStorage, CatalogError> {
         check_index(schema, design)?;
         let bytes =
@@ -232,7 +235,7 @@ impl<E: Env> Database<E> {
         let key_words = (column_bytes + bytes(schema.key())).div_ceil(8);
         match design.kind {
             IndexKind::Tree => {
-                let root = self.create_tree(key_words, design.node_bytes, label).await?;
+                let root = self.create_tree(key_words, design.node_bytes, placed).await?;
                 Ok(IndexStorage::Tree(root))
             }
             IndexKind::Hash => {
@@ -240,7 +243,7 @@ impl<E: Env> Database<E> {
                 let slots = u64::from(ENTRY_SLOTS) * ENTRY_LOAD_PERCENT;
                 let buckets = design.size_hint.saturating_mul(100).div_ceil(slots).max(1);
                 let locator = Locator::Prefix { bytes: column_bytes };
-                let root = self.create_hash(layout, false, locator, buckets, label).await?;
+                let root = self.create_hash(layout, false, locator, buckets, placed).await?;
                 Ok(IndexStorage::Hash(root))
             }
         }
@@ -396,7 +399,8 @@ impl<E: Env> Database<E> {
         check_room(&table, &design.name)?;
         let number = self.draw_number(INDEXES, 1).await?;
         let label = index_label(number);
-        let storage = match self.create_entries(&table.schema()?, &design, label).await {
+        let placed = Placed { label, server: table.design.server };
+        let storage = match self.create_entries(&table.schema()?, &design, placed).await {
             Ok(storage) => storage,
             Err(error) => {
                 self.free_memory(label).await?;

@@ -17,6 +17,7 @@ use crate::database::Oracle;
 use crate::displaced::DisplacedBuffer;
 use crate::lane::{LaneInner, blocks_of, leaves_of};
 use crate::removal::Removal;
+use crate::shared_slot::SharedSlot;
 use crate::snapshot::Snapshot;
 use crate::step::CollectStep;
 use crate::write::Owner;
@@ -26,6 +27,7 @@ use index::hash::Growth;
 use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS, LANE_WORKING};
 use layout::row::KEY;
 use layout::{GlobalPtr, Key, OutOfLine, RegionId, VersionWord, region};
+use std::sync::{Mutex, MutexGuard};
 
 /// Commits between two rounds of collection.
 const COMMITS_PER_ROUND: u64 = 16;
@@ -38,6 +40,8 @@ const GARBAGE_PER_ROUND: usize = 512;
 const SPLITS_PER_COMMIT: usize = 1024;
 /// Tries to raise a collected-up-to word.
 const RAISE_COUNT_MAX: u32 = 1000;
+/// Between two advances of a horizon that lanes share.
+const SHARED_HORIZON_INTERVAL_NS: u64 = 200_000;
 
 /// Garbage that waits for a horizon.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +91,45 @@ pub(crate) enum Garbage {
 pub struct Horizon {
     adopted: Snapshot,
     candidate: Candidate,
+}
+
+/// The horizon of lanes that share a slot.
+#[derive(Default)]
+pub(crate) struct SharedHorizon(Mutex<Shareable>);
+
+#[derive(Default)]
+struct Shareable {
+    horizon: Horizon,
+    is_claimed: bool,
+    /// When it may be claimed again.
+    due_ns: u64,
+}
+
+impl SharedHorizon {
+    /// The horizon, to be advanced, if it is time and nobody else is at it.
+    fn claim(&self, now_ns: u64) -> Option<Horizon> {
+        let mut shareable = self.shareable();
+        if shareable.is_claimed || now_ns < shareable.due_ns {
+            return None;
+        }
+        shareable.is_claimed = true;
+        Some(shareable.horizon.clone())
+    }
+
+    fn give_back(&self, horizon: &Horizon, now_ns: u64) {
+        let mut shareable = self.shareable();
+        shareable.horizon.clone_from(horizon);
+        (shareable.is_claimed, shareable.due_ns) = (false, now_ns + SHARED_HORIZON_INTERVAL_NS);
+    }
+
+    /// The snapshot that everybody covers.
+    fn adopted(&self) -> Snapshot {
+        self.shareable().horizon.adopted.clone()
+    }
+
+    fn shareable(&self) -> MutexGuard<'_, Shareable> {
+        self.0.lock().expect("no holder panics")
+    }
 }
 
 #[derive(Clone, Default)]
@@ -213,10 +256,15 @@ impl<E: Env> LaneInner<E> {
 
     /// Changes of the catalog need not wait for this lane any more.
     async fn end_upkeep(&mut self) -> Result<(), FabricError> {
-        let lane = self.shared.oracle_layout.lane(self.shared.oracle, self.slot);
+        if self.shared_slot.is_some() {
+            // It stayed announced.
+            self.end_number();
+            return Ok(());
+        }
+        let working = self.lane_word(LANE_WORKING);
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
-        batch.write_word(lane.add_words(u64::from(LANE_WORKING)), 0);
+        batch.write_word(working, 0);
         self.scratch.batch = Some(self.env.execute(batch).await?);
         Ok(())
     }
@@ -224,11 +272,11 @@ impl<E: Env> LaneInner<E> {
     async fn grow(&mut self, owner: Owner) -> Result<(), Abort> {
         let timestamp = self.next_timestamp();
         let hash = self.hash_table(owner).clone();
-        let label = match owner {
-            Owner::Table(table) => self.info(table).label,
-            Owner::Index(index) => self.index_info(index).label,
+        let placed = match owner {
+            Owner::Table(table) => self.info(table).placed(),
+            Owner::Index(index) => self.index_info(index).placed(),
         };
-        let nodes = self.shared.nodes(label);
+        let (label, nodes) = (placed.label, self.shared.nodes(placed));
         let pool = blocks_of(&mut self.tables, &mut self.indexes, owner).expect("it is open");
         let grown = index::hash::grow(&self.env, &hash, pool, &nodes, label, timestamp).await;
         match grown {
@@ -258,6 +306,7 @@ impl<E: Env> LaneInner<E> {
                 break;
             }
         }
+        self.end_number();
         self.rest().await
     }
 
@@ -300,7 +349,7 @@ impl<E: Env> LaneInner<E> {
     /// What became of locks was lost with a batch: they may be held by a number that must not be passed, so
     /// that the lane takes no transaction any more.
     fn lose_upkeep(&mut self) -> Result<(), Abort> {
-        self.is_lost = true;
+        self.lose_number();
         Err(Abort::Unreachable)
     }
 
@@ -310,10 +359,27 @@ impl<E: Env> LaneInner<E> {
         is_known && self.indexes.get(index as usize).is_some_and(Option::is_some)
     }
 
+    /// A newer horizon, if there is one. Lanes that share a slot share it: one of them advances it now and then,
+    /// since what it takes to do so grows with the number of lanes.
+    pub(crate) async fn advance_horizon(&mut self) -> Result<(), Abort> {
+        if self.shared_slot.is_none() {
+            return self.advance_own_horizon().await;
+        }
+        let now_ns = self.env.now_ns();
+        let Some(horizon) = self.shared.horizon.claim(now_ns) else {
+            self.horizon.adopted.clone_from(&self.shared.horizon.adopted());
+            return Ok(());
+        };
+        self.horizon = horizon;
+        let advanced = self.advance_own_horizon().await;
+        self.shared.horizon.give_back(&self.horizon, self.env.now_ns());
+        advanced
+    }
+
     /// Adopts the candidate as soon as every other lane is idle, covers it, or has run for longer than E.
     /// The next one is taken at once, so that what the others are waited for is always as new as it can be:
     /// what hot rows supersede fills their version buffers in a few transactions' time.
-    pub(crate) async fn advance_horizon(&mut self) -> Result<(), Abort> {
+    async fn advance_own_horizon(&mut self) -> Result<(), Abort> {
         self.take_candidate().await?;
         if self.horizon.candidate.is_set && self.adopt_candidate().await? {
             self.take_candidate().await?;
@@ -385,6 +451,8 @@ impl<E: Env> LaneInner<E> {
         if self.env.mutant("collect::ignore_lanes") {
             return Ok(true);
         }
+        let is_own_past = |slot: &SharedSlot| slot.is_past(self.number, stamp);
+        let is_home_past = self.shared_slot.as_deref().is_none_or(is_own_past);
         let slots = self.shared.slots_in_use();
         let first = self.shared.oracle_layout.lane(self.shared.oracle, layout::SlotId(0));
         let mut batch = self.scratch.batch.take().unwrap_or_default();
@@ -397,7 +465,7 @@ impl<E: Env> LaneInner<E> {
             slot == own || active == 0 || active >= stamp
         });
         self.scratch.batch = Some(batch);
-        if is_past {
+        if is_past && is_home_past {
             return Ok(true);
         }
         let age_ns = self.env.now_ns().saturating_sub(self.horizon.candidate.since_ns);

@@ -3,11 +3,13 @@
 use crate::catalog::{
     Catalog, CatalogError, IndexId, TableId, TableMemory, index_label, table_label,
 };
+use crate::collect::SharedHorizon;
 use crate::definition::TableDefinition;
 use crate::detach::detached;
 use crate::lane::{Lane, LaneError, LaneInner};
 use crate::release::Released;
-use crate::slot::take_slot;
+use crate::shared_slot::SharedSlot;
+use crate::slot::take_place;
 use crate::snapshot::SLOTS_MAX;
 use crate::value_pool::SharedPieces;
 use fabric::{Batch, Env};
@@ -15,7 +17,7 @@ use layout::oracle::VECTOR;
 use layout::{GlobalPtr, NodeId, OracleLayout, Schema, SlotId, WORD_BYTES};
 use memory::Label;
 use memory::extent::{allocate_extent, usage};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// How snapshots of a database are taken; never both ways at once.
@@ -42,8 +44,11 @@ impl Oracle {
 pub struct DatabaseConfig {
     /// How snapshots are taken.
     pub oracle: Oracle,
-    /// Most lanes, 1 to 64.
+    /// Most lanes of a compute server, 1 to 64.
     pub lanes: u32,
+    /// Whether the lanes of this compute server share one slot of the vector, or have one each. The vector is
+    /// shorter then, and a commit waits for those of its compute server that drew their numbers before it.
+    pub shares_slot: bool,
     /// The paper's E: a transaction that runs longer may find its versions collected.
     pub transaction_time_max_ns: u64,
     /// First number of a new slot; tests start near the end.
@@ -55,6 +60,7 @@ impl Default for DatabaseConfig {
         Self {
             oracle: Oracle::DoubleCollect,
             lanes: SLOTS_MAX as u32,
+            shares_slot: false,
             transaction_time_max_ns: 10_000_000_000,
             first_counter: 0,
         }
@@ -103,6 +109,13 @@ impl<E: Env> Drop for HomeKeeper<E> {
     }
 }
 
+/// A table or index, and the memory server that has all of it, if it is one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placed {
+    pub label: Label,
+    pub server: Option<u16>,
+}
+
 /// What all handles and lanes share on a compute server. Nothing here is touched on the data path but
 /// the two numbers.
 pub(crate) struct Shared<E: Env> {
@@ -111,12 +124,16 @@ pub(crate) struct Shared<E: Env> {
     pub servers: Vec<NodeId>,
     pub config: DatabaseConfig,
     slot_count: AtomicU32,
+    has_collector: AtomicBool,
     published: Vec<AtomicU64>,
     catalog: Mutex<Arc<Catalog>>,
     /// Memory of dropped tables and indexes that lanes may still use.
     pub released: Mutex<Vec<Released>>,
     /// Free memory for values out of line.
     pub pieces: SharedPieces,
+    shared_slot: Mutex<Option<Arc<SharedSlot>>>,
+    /// Where lanes share a slot, they share the horizon.
+    pub horizon: SharedHorizon,
     home: Mutex<Home<E>>,
 }
 
@@ -150,10 +167,13 @@ impl<E: Env> Shared<E> {
             servers,
             config,
             slot_count: AtomicU32::new(0),
+            has_collector: AtomicBool::new(false),
             published: (0..SLOTS_MAX).map(|_| AtomicU64::new(0)).collect(),
             catalog: Mutex::default(),
             released: Mutex::default(),
             pieces: SharedPieces::default(),
+            shared_slot: Mutex::default(),
+            horizon: SharedHorizon::default(),
             home: Mutex::default(),
         }
     }
@@ -162,6 +182,16 @@ impl<E: Env> Shared<E> {
     #[inline]
     pub fn slots_in_use(&self) -> u32 {
         self.slot_count.load(Relaxed)
+    }
+
+    /// Whether somebody freezes vectors all the time.
+    pub fn has_collector(&self) -> bool {
+        self.has_collector.load(Relaxed)
+    }
+
+    /// Notes that somebody does.
+    pub fn rely_on_collector(&self) {
+        self.has_collector.store(true, Relaxed);
     }
 
     /// Notes that the vector has become longer.
@@ -180,8 +210,13 @@ impl<E: Env> Shared<E> {
         self.published[usize::from(slot.0)].store(counter, Relaxed);
     }
 
-    /// The memory servers, starting with another one for each table.
-    pub fn nodes(&self, label: Label) -> Vec<NodeId> {
+    /// The memory servers of a table or index: the one that has all of it, or all, starting with another one for
+    /// each.
+    pub fn nodes(&self, owner: Placed) -> Vec<NodeId> {
+        let Placed { label, server } = owner;
+        if let Some(server) = server {
+            return vec![self.servers[usize::from(server)]];
+        }
         let mut nodes = self.servers.clone();
         nodes.rotate_left((label.0 % self.servers.len() as u64) as usize);
         nodes
@@ -235,6 +270,10 @@ impl<E: Env> Shared<E> {
     /// A lane comes home. If its announcement still stands it is withdrawn first, in a task of its own:
     /// collection and catalog changes would wait for a lane that nobody uses.
     pub fn take_back(self: &Arc<Self>, mut inner: Box<LaneInner<E>>) {
+        if inner.is_drawn {
+            // A thread panicked in the middle of a commit.
+            inner.lose_number();
+        }
         if inner.is_lost {
             return;
         }
@@ -263,6 +302,11 @@ impl<E: Env> Shared<E> {
         if !home.is_closed {
             home.idle.push(inner);
         }
+    }
+
+    /// The slot that all lanes share, if they share one.
+    pub fn shared_slot(&self) -> MutexGuard<'_, Option<Arc<SharedSlot>>> {
+        self.shared_slot.lock().expect("no holder panics")
     }
 
     fn home(&self) -> MutexGuard<'_, Home<E>> {
@@ -468,15 +512,14 @@ impl<E: Env> Database<E> {
     }
 }
 
-/// A lane with a slot of its own. The home has counted it.
+/// A lane with a place of its own. The home has counted it.
 async fn new_lane<E: Env>(env: &E, shared: &Arc<Shared<E>>) -> Result<Lane<E>, LaneError> {
-    let taken = match take_slot(env, shared).await {
-        Ok(Some(taken)) => Ok(taken),
+    let place = match take_place(env, shared).await {
+        Ok(Some(place)) => Ok(place),
         Ok(None) => Err(LaneError::Exhausted(SLOTS_MAX as u32)),
         Err(_) => Err(LaneError::Unreachable),
     };
-    let taken = taken.inspect_err(|_| shared.home().made -= 1)?;
-    let counter = taken.counter.max(shared.config.first_counter);
-    let inner = LaneInner::new(env.clone(), shared.clone(), taken.slot, counter);
+    let place = place.inspect_err(|_| shared.home().made -= 1)?;
+    let inner = LaneInner::new(env.clone(), shared.clone(), place);
     Ok(Lane::new(Box::new(inner)))
 }

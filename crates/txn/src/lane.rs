@@ -7,6 +7,8 @@ use crate::collect::{Horizon, Retired};
 use crate::database::Shared;
 use crate::detach::away_from_home;
 use crate::displaced::DisplacedBuffer;
+use crate::shared_slot::SharedSlot;
+use crate::slot::LanePlace;
 use crate::snapshot::Snapshot;
 use crate::statistics::LaneStatistics;
 use crate::transaction::{Isolation, Transaction};
@@ -18,7 +20,7 @@ use crate::write::{
 use fabric::{Batch, Env, Span};
 use index::hash::Directory;
 use index::tree::LeafCache;
-use layout::oracle::LANE_ACTIVE;
+use layout::oracle::{LANE_ACKNOWLEDGED, LANE_ACTIVE};
 use layout::{GlobalPtr, Key, NodeId, SlotId, VersionWord};
 use memory::Pool;
 use std::collections::VecDeque;
@@ -92,7 +94,7 @@ impl<E: Env> Lane<E> {
     /// The version that the lane's last commit gave to its rows; none as for [`Lane::statistics`].
     pub fn last_commit(&self) -> Option<VersionWord> {
         let inner = self.inner.as_ref()?;
-        Some(VersionWord::new(inner.slot, inner.shared.published(inner.slot)))
+        Some(VersionWord::new(inner.slot, inner.committed))
     }
 
     /// What the last [`Abort::UniqueViolation`] of this lane was about.
@@ -187,8 +189,16 @@ pub(crate) struct LaneInner<E: Env> {
     pub env: E,
     pub shared: Arc<Shared<E>>,
     pub slot: SlotId,
+    /// Which of the lanes beside a shared slot this is.
+    pub number: u32,
+    /// Where numbers come from, if not from `counter` alone.
+    pub shared_slot: Option<Arc<SharedSlot>>,
     /// The last number used, committed or not.
     pub counter: u64,
+    /// The last number whose commit was published.
+    pub committed: u64,
+    /// The last number used is not over: only where numbers are shared.
+    pub is_drawn: bool,
     /// The lane's announcement stands: horizons and catalog changes wait for it.
     pub is_announced: bool,
     /// A commit's outcome is unknown: the lane takes no more transactions.
@@ -265,12 +275,19 @@ pub(crate) struct Scratch {
 }
 
 impl<E: Env> LaneInner<E> {
-    pub(crate) fn new(env: E, shared: Arc<Shared<E>>, slot: SlotId, counter: u64) -> Self {
+    pub(crate) fn new(env: E, shared: Arc<Shared<E>>, place: LanePlace) -> Self {
+        let LanePlace { slot, number, counter, shared_slot } = place;
+        // Lanes begin far apart, so that they do not take each other's row ids for their own.
+        let transaction = ((u32::from(slot.0) << 16) | number).wrapping_mul(0x9e37_79b9);
         Self {
             env,
             shared,
             slot,
+            number,
+            shared_slot,
             counter,
+            committed: counter,
+            is_drawn: false,
             is_announced: false,
             is_lost: false,
             is_unfinished: false,
@@ -300,8 +317,7 @@ impl<E: Env> LaneInner<E> {
             witnesses: Vec::new(),
             leaf_witnesses: Vec::new(),
             read_count: 0,
-            // Lanes begin far apart, so that they do not take each other's row ids for their own.
-            transaction: u32::from(slot.0).wrapping_mul(0x9e37_79b9),
+            transaction,
             serializable: false,
             filling: None,
             last_unique_violation: None,
@@ -314,10 +330,16 @@ impl<E: Env> LaneInner<E> {
         if !self.is_announced {
             return Ok(());
         }
-        let lane = self.shared.oracle_layout.lane(self.shared.oracle, self.slot);
+        let shared_slot = self.shared_slot.clone();
+        let rested = shared_slot.as_deref().map(|slot| slot.rest(self.number));
+        let (word, value) = match rested {
+            Some(Ok(epoch)) => (LANE_ACKNOWLEDGED, epoch),
+            None | Some(Err(_)) => (LANE_ACTIVE, 0),
+        };
+        let word = self.lane_word(word);
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
-        batch.write_word(lane.add_words(u64::from(LANE_ACTIVE)), 0);
+        batch.write_word(word, value);
         let batch = self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
         self.scratch.batch = Some(batch);
         self.is_announced = false;
@@ -327,7 +349,7 @@ impl<E: Env> LaneInner<E> {
     /// Forgets the last transaction, takes a snapshot, and takes note of catalog changes.
     #[inline]
     async fn begin(&mut self) -> Result<(), Abort> {
-        if self.is_lost {
+        if self.is_lost || self.shared_slot.as_ref().is_some_and(|slot| slot.is_lost()) {
             return Err(Abort::Unreachable);
         }
         if self.counter >= COUNTER_LIMIT && !self.env.mutant("lane::pass_last_number") {
@@ -344,6 +366,9 @@ impl<E: Env> LaneInner<E> {
     /// vector for as long as versions carry it.
     #[cold]
     async fn take_new_slot(&mut self) -> Result<(), Abort> {
+        if self.shared_slot.is_some() {
+            return Err(Abort::SnapshotUnavailable);
+        }
         self.rest().await?;
         let taken = crate::slot::take_slot(&self.env, &self.shared).await;
         let taken = taken.map_err(|_| Abort::Unreachable)?.ok_or(Abort::SnapshotUnavailable)?;
@@ -395,8 +420,43 @@ impl<E: Env> LaneInner<E> {
     /// A number that serves one attempt only.
     #[inline]
     pub fn next_timestamp(&mut self) -> VersionWord {
-        self.counter += 1;
+        match &self.shared_slot {
+            None => self.counter += 1,
+            Some(_) => self.draw_shared(),
+        }
         VersionWord::new(self.slot, self.counter)
+    }
+
+    #[inline(never)]
+    fn draw_shared(&mut self) {
+        self.end_number();
+        let slot = self.shared_slot.as_ref().expect("the lane shares its numbers");
+        self.counter = slot.draw();
+        self.is_drawn = true;
+    }
+
+    /// The last number is over: nothing that is visible has it, unless it was installed to the last word.
+    pub fn end_number(&mut self) {
+        if let Some(slot) = &self.shared_slot
+            && std::mem::take(&mut self.is_drawn)
+        {
+            slot.end(self.counter);
+        }
+    }
+
+    /// What became of the last number is not known: the lane takes no transaction any more, and nobody passes it.
+    pub fn lose_number(&mut self) {
+        self.is_lost = true;
+        if let Some(slot) = &self.shared_slot {
+            slot.lose();
+        }
+    }
+
+    /// One of the words beside the vector that the owner of the slot announces by.
+    #[inline]
+    pub fn lane_word(&self, word: u32) -> GlobalPtr {
+        let lane = self.shared.oracle_layout.lane(self.shared.oracle, self.slot);
+        lane.add_words(u64::from(word))
     }
 
     /// The table at a position that the catalog is known to hold.
@@ -449,7 +509,7 @@ impl<E: Env> LaneInner<E> {
             Primary::Hash(hash) => index::hash::read_directory(&self.env, hash).await?,
             Primary::Tree(_) => Directory::default(),
         };
-        let nodes = self.shared.nodes(info.label);
+        let nodes = self.shared.nodes(info.placed());
         let leaf_nodes = match &info.primary {
             Primary::Tree(tree) => vec![tree.node],
             Primary::Hash(_) => nodes.clone(),
@@ -483,7 +543,7 @@ impl<E: Env> LaneInner<E> {
         };
         let nodes = match &info.storage {
             Secondary::Tree(tree) => vec![tree.node],
-            Secondary::Hash(_) => self.shared.nodes(info.label),
+            Secondary::Hash(_) => self.shared.nodes(info.placed()),
         };
         let pool = Pool::new(info.label, nodes);
         let position = index as usize;

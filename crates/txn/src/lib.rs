@@ -28,6 +28,7 @@ mod removal;
 pub mod scan;
 pub mod secondary;
 pub mod server;
+mod shared_slot;
 mod slot;
 pub mod snapshot;
 pub mod statistics;

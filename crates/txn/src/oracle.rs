@@ -7,16 +7,19 @@
 //!
 //! Frozen: whoever needs a newer vector takes the try-lock, reads the vector once and writes it, numbered,
 //! to the ring. One freezes after another, so frozen vectors are comparable; and since every transaction's
-//! snapshot is a frozen one, a vector that covers a transaction covers all that transaction saw.
+//! snapshot is a frozen one, a vector that covers a transaction covers all that transaction saw. Where many compute
+//! servers want one all the time, a collector beside the vector freezes all the time instead.
 
 use crate::abort::Abort;
-use crate::database::Oracle;
+use crate::database::{Database, Oracle};
 use crate::detach::detached;
 use crate::lane::LaneInner;
 use crate::read::same_words;
 use crate::snapshot::SLOTS_MAX;
 use fabric::{Batch, Env, FabricError, Span};
-use layout::oracle::{CLOCK, EPOCH, FREEZER, LANE_ACKNOWLEDGED, NEWEST, SLOT_COUNT, VECTOR};
+use layout::oracle::{
+    CLOCK, EPOCH, FREEZER, LANE_ACKNOWLEDGED, LANE_ACTIVE, NEWEST, SLOT_COUNT, VECTOR,
+};
 use layout::row::{Cover, checksum};
 use layout::{GlobalPtr, OracleLayout, SlotId};
 
@@ -58,8 +61,8 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     async fn double_collect(&mut self) -> Result<u64, Abort> {
         let oracle = self.shared.oracle;
-        let lane = self.shared.oracle_layout.lane(oracle, self.slot);
-        let announced = self.snapshot.stamp.max(1);
+        let lane = self.lane_word(LANE_ACTIVE);
+        let announced = self.announce().await;
         let words = VECTOR + self.shared.slots_in_use();
         let single = self.env.mutant("oracle::single_collect");
         let is_short = self.env.mutant("oracle::skip_new_slots");
@@ -117,17 +120,38 @@ impl<E: Env> LaneInner<E> {
     /// The newest frozen vector that covers the lane's own last commit and is not older
     /// than the lane's last snapshot; frozen here and now if there is none.
     async fn newest_frozen(&mut self) -> Result<u64, Abort> {
-        let oracle = self.shared.oracle;
-        let lane = self.shared.oracle_layout.lane(oracle, self.slot);
-        let announced = self.snapshot.stamp.max(1);
+        let lane = self.lane_word(LANE_ACTIVE);
+        let announced = self.announce().await;
         let batch = self.batch();
         batch.clear_verbs();
         batch.write_word(lane, announced);
+        if self.shared.has_collector() {
+            return self.newest_collected().await;
+        }
         for _ in 0..FREEZE_COUNT_MAX {
             if let Some(epoch) = self.read_frozen().await? {
                 return Ok(epoch);
             }
             self.freeze().await?;
+            self.batch().clear_verbs();
+        }
+        Err(Abort::SnapshotUnavailable)
+    }
+
+    /// The same where a collector freezes all the time: its newest number is read, and then the vector of that number.
+    async fn newest_collected(&mut self) -> Result<u64, Abort> {
+        let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
+        for _ in 0..FREEZE_COUNT_MAX {
+            let newest = self.batch().read(oracle.add_words(u64::from(NEWEST)), 1);
+            self.execute().await.map_err(|_| Abort::Unreachable)?;
+            let number = self.batch().word(newest.at);
+            self.batch().clear_verbs();
+            // Slots behind those in use, and their counters, are 0.
+            let place = self.batch().read(shape.frozen(oracle, number), shape.frozen_words());
+            self.execute().await.map_err(|_| Abort::Unreachable)?;
+            if let Some(epoch) = self.take_frozen(place) {
+                return Ok(epoch);
+            }
             self.batch().clear_verbs();
         }
         Err(Abort::SnapshotUnavailable)
@@ -140,15 +164,21 @@ impl<E: Env> LaneInner<E> {
         let places = layout::oracle::RING_PLACES;
         let ring = self.batch().read(shape.frozen(oracle, 0), places * shape.frozen_words());
         self.execute().await.map_err(|_| Abort::Unreachable)?;
+        Ok(self.take_frozen(ring))
+    }
+
+    /// Takes the newest intact vector among those that were read, if it is new enough.
+    fn take_frozen(&mut self, vectors: Span) -> Option<u64> {
+        let shape = self.shared.oracle_layout;
         let batch = self.batch.as_ref().expect("the batch came back");
-        let words = batch.words(ring);
+        let words = batch.words(vectors);
         let vectors = words.chunks_exact(shape.frozen_words() as usize);
         let intact = vectors.filter(|vector| {
             let (body, sum) = vector.split_at(vector.len() - 1);
             let is_intact = checksum(body, Cover::All) == sum[0];
             body[0] != 0 && (is_intact || self.env.mutant("oracle::torn_frozen"))
         });
-        let Some(newest) = intact.max_by_key(|vector| vector[0]) else { return Ok(None) };
+        let newest = intact.max_by_key(|vector| vector[0])?;
         let counters = &newest[2..newest.len() - 1];
         let number = newest[0];
         // What anybody on this compute server has committed is seen by whoever begins here afterwards.
@@ -158,14 +188,14 @@ impl<E: Env> LaneInner<E> {
         let merges = self.env.mutant("oracle::merge_own_slot");
         let overlooks = merges || self.env.mutant("oracle::overlook_own_commit");
         if number < at_least || !(covers_published || overlooks) {
-            return Ok(None);
+            return None;
         }
         let epoch = newest[1];
         match merges {
             true => self.snapshot.set(&self.with_own_slot(counters), number),
             false => self.snapshot.set(counters, number),
         }
-        Ok(Some(epoch))
+        Some(epoch)
     }
 
     /// A frozen vector with the lane's own last commit put into it: what two lanes make so need not be
@@ -210,6 +240,9 @@ impl<E: Env> LaneInner<E> {
     /// Freezes a vector if nobody else is at it, and answers whether it did. Whoever has the try-lock has to give
     /// it back, even if nobody waits for this snapshot any more: where that can be, freezing is a task of its own.
     async fn freeze(&mut self) -> Result<bool, Abort> {
+        if self.shared.has_collector() {
+            return self.await_two_freezes().await;
+        }
         let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
         let owner = u64::from(self.slot.0) + 1;
         if E::IMMEDIATE {
@@ -225,15 +258,50 @@ impl<E: Env> LaneInner<E> {
         frozen.map(|(_, is_frozen)| is_frozen).map_err(|_| Abort::Unreachable)
     }
 
+    /// The stamp to announce: of the last snapshot, and where lanes share their words the oldest of all that run.
+    #[inline]
+    async fn announce(&self) -> u64 {
+        match &self.shared_slot {
+            None => self.snapshot.stamp.max(1),
+            Some(slot) => loop {
+                if let Some(stamp) = slot.announce(self.number, self.snapshot.stamp) {
+                    return stamp;
+                }
+                // The announcement is being withdrawn, which must not come behind this one.
+                self.env.yield_now().await;
+            },
+        }
+    }
+
+    /// Waits until the collector has frozen a vector that it began to read after this was called.
+    async fn await_two_freezes(&mut self) -> Result<bool, Abort> {
+        let newest = self.shared.oracle.add_words(u64::from(NEWEST));
+        let mut first = None;
+        for _ in 0..FREEZE_COUNT_MAX {
+            self.batch().clear_verbs();
+            let word = self.batch().read(newest, 1);
+            self.execute().await.map_err(|_| Abort::Unreachable)?;
+            let number = self.batch().word(word.at);
+            if number >= *first.get_or_insert(number) + 2 {
+                return Ok(true);
+            }
+        }
+        Err(Abort::SnapshotUnavailable)
+    }
+
     /// Tells the others which catalog this lane now uses.
     async fn refresh_catalog(&mut self, epoch: u64) -> Result<(), Abort> {
         let catalog = self.shared.catalog_at_least(&self.env, epoch).await;
         let catalog = catalog.map_err(|_| Abort::CatalogChanged)?;
         self.adopt_catalog(catalog);
-        let lane = self.shared.oracle_layout.lane(self.shared.oracle, self.slot);
+        let acknowledged = self.lane_word(LANE_ACKNOWLEDGED);
+        let epoch = match &self.shared_slot {
+            None => epoch,
+            Some(slot) => slot.acknowledge(self.number, epoch),
+        };
         let batch = self.batch();
         batch.clear_verbs();
-        batch.write_word(lane.add_words(u64::from(LANE_ACKNOWLEDGED)), epoch);
+        batch.write_word(acknowledged, epoch);
         self.execute().await.map_err(|_| Abort::Unreachable)
     }
 }
@@ -255,6 +323,18 @@ async fn freeze_vector<E: Env>(
         env.yield_now().await;
         return Ok((batch, false));
     }
+    batch = copy_vector(env, batch, oracle, shape, freezer).await?;
+    Ok((batch, true))
+}
+
+/// Reads the vector once, and writes it to the ring with the next number.
+async fn copy_vector<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    oracle: GlobalPtr,
+    shape: OracleLayout,
+    freezer: GlobalPtr,
+) -> Result<Batch, FabricError> {
     batch.clear_verbs();
     let head = batch.read(oracle, VECTOR + shape.slots);
     batch = env.execute(batch).await?;
@@ -274,7 +354,28 @@ async fn freeze_vector<E: Env>(
     batch.write(shape.frozen(oracle, number), vector);
     batch.write_word(oracle.add_words(u64::from(NEWEST)), number);
     batch.write_word(freezer, 0);
-    Ok((env.execute(batch).await?, true))
+    env.execute(batch).await
+}
+
+impl<E: Env> Database<E> {
+    /// Freezes one vector after another, for as long as it is wanted: the collector of a database whose compute
+    /// servers all rely on one. There is one collector; beside the oracle's memory it is fastest.
+    pub async fn collect_vectors(&self, is_wanted: impl Fn() -> bool) -> Result<(), FabricError> {
+        let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
+        let freezer = oracle.add_words(u64::from(FREEZER));
+        let mut batch = Batch::new();
+        while is_wanted() {
+            batch = copy_vector(&self.env, batch, oracle, shape, freezer).await?;
+            batch.reset();
+            self.env.yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// From now on, lanes of this compute server take the vectors that a collector freezes, and freeze none.
+    pub fn rely_on_collector(&self) {
+        self.shared.rely_on_collector();
+    }
 }
 
 const _: () = assert!(SLOTS_MAX.is_multiple_of(8));

@@ -1,14 +1,17 @@
 //! Slots of the timestamp vector: taken by new lanes, and given back by those that draw no numbers any more.
 //!
+//! Where lanes share a slot, the first lane of a compute server takes it, and the last one to leave gives it back.
 //! A slot that was given back goes on where it stopped: its last owner wrote the last number that it drew to the
 //! vector, those of aborted attempts included, so that the next one draws none that was ever used.
 
 use crate::database::{Database, Shared};
 use crate::lane::{COUNTER_LIMIT, LaneInner};
+use crate::shared_slot::SharedSlot;
 use crate::snapshot::SLOTS_MAX;
 use fabric::{Batch, Env, FabricError};
 use layout::oracle::{LANE_GIVEN_BACK, LANE_WORDS, SLOT_COUNT};
 use layout::{GlobalPtr, SlotId};
+use std::sync::Arc;
 
 /// Between two looks for garbage that became collectable.
 const LOOK_INTERVAL_NS: u64 = 1_000_000;
@@ -18,6 +21,43 @@ const LOOK_INTERVAL_NS: u64 = 1_000_000;
 pub(crate) struct TakenSlot {
     pub slot: SlotId,
     pub counter: u64,
+}
+
+/// Where a lane has its words, and its numbers from.
+pub(crate) struct LanePlace {
+    pub slot: SlotId,
+    /// Which of the lanes beside a shared slot it is.
+    pub number: u32,
+    /// The last number drawn, as far as it is the lane's alone to draw.
+    pub counter: u64,
+    /// Where numbers come from if it is not.
+    pub shared_slot: Option<Arc<SharedSlot>>,
+}
+
+/// A place for a lane: with a slot of its own, or beside that of its compute server.
+pub(crate) async fn take_place<E: Env>(
+    env: &E,
+    shared: &Shared<E>,
+) -> Result<Option<LanePlace>, FabricError> {
+    if !shared.config.shares_slot {
+        let Some(taken) = take_slot(env, shared).await? else { return Ok(None) };
+        let counter = taken.counter.max(shared.config.first_counter);
+        return Ok(Some(LanePlace { slot: taken.slot, number: 0, counter, shared_slot: None }));
+    }
+    let there = shared.shared_slot().clone();
+    let shared_slot = match there {
+        Some(slot) => slot,
+        None => {
+            let Some(taken) = take_slot(env, shared).await? else { return Ok(None) };
+            let counter = taken.counter.max(shared.config.first_counter);
+            // Somebody else may have been faster: what was taken in vain stands in the vector as it is.
+            let mut place = shared.shared_slot();
+            place.get_or_insert_with(|| Arc::new(SharedSlot::new(taken.slot, counter))).clone()
+        }
+    };
+    let number = shared_slot.add_lane();
+    let slot = shared_slot.slot;
+    Ok(Some(LanePlace { slot, number, counter: 0, shared_slot: Some(shared_slot) }))
 }
 
 /// A slot of the vector: one that nobody has used before, else one that was given back, if there is any.
@@ -91,7 +131,7 @@ impl<E: Env> Database<E> {
         let (shared, all) = (&self.shared, SLOTS_MAX as u32);
         let mut batch = Batch::new();
         let count = batch.read(shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
-        let lanes = batch.read(lane_of(shared, SlotId(0)), all * LANE_WORDS);
+        let lanes = batch.read(lane_of(shared, SlotId(0)), SLOTS_MAX as u32 * LANE_WORDS);
         let batch = self.env.execute(batch).await?;
         let unused = all - batch.word(count.at).min(u64::from(all)) as u32;
         let lanes = batch.words(lanes).chunks(LANE_WORDS as usize);
@@ -114,8 +154,7 @@ impl<E: Env> Database<E> {
                 continue;
             };
             departure.left_behind += lane.collect_until(deadline_ns).await;
-            lane.give_back_slot().await?;
-            departure.slots += 1;
+            departure.slots += u32::from(lane.give_back_place().await?);
         }
     }
 }
@@ -134,18 +173,27 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Writes the last number, and then that nobody draws any more. Not where somebody has to find out first
-    /// what became of that number, or where hardly any are left.
-    async fn give_back_slot(mut self: Box<Self>) -> Result<(), FabricError> {
-        let Self { slot, counter, is_lost, .. } = *self;
+    /// Gives back the place, and with the last of its lanes the slot: writes the last number, and then that nobody
+    /// draws any more. Not where somebody has to find out first what became of that number, or where hardly any
+    /// are left. Answers whether the slot was given up.
+    async fn give_back_place(mut self: Box<Self>) -> Result<bool, FabricError> {
+        let Self { slot, number, mut counter, mut is_lost, .. } = *self;
+        if let Some(shared_slot) = self.shared_slot.take() {
+            let mut place = self.shared.shared_slot();
+            if !shared_slot.remove_lane(number) {
+                return Ok(false);
+            }
+            *place = None;
+            (counter, is_lost) = (shared_slot.last_drawn(), shared_slot.is_lost());
+        }
         if is_lost || counter >= COUNTER_LIMIT {
-            return Ok(());
+            return Ok(true);
         }
         let shared = self.shared.clone();
         let mut batch = self.batch.take().unwrap_or_default();
         batch.reset();
         batch.write_word(shared.oracle_layout.slot(shared.oracle, slot), counter);
         batch.write_word(lane_of(&shared, slot).add_words(u64::from(LANE_GIVEN_BACK)), 1);
-        self.env.execute(batch).await.map(drop)
+        self.env.execute(batch).await.map(|_| true)
     }
 }

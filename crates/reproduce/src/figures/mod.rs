@@ -3,7 +3,9 @@
 pub mod bandwidth;
 pub mod ethernet;
 pub mod hstore;
+pub mod locality;
 pub mod oracle;
 pub mod queue_pairs;
+pub mod scalability;
 pub mod tpcw;
 pub mod traditional;

@@ -2,7 +2,7 @@
 
 use super::choice::Choice;
 use hardware::Kind;
-use layout::{IndexKind, PhysicalDesign, Placement, Storage};
+use layout::{IndexKind, PhysicalDesign, Storage};
 use serde::{Deserialize, Serialize};
 use sim::{Carrier, Network};
 use txn::{Isolation, Oracle};
@@ -287,7 +287,7 @@ impl DesignPlan {
             versions_beside: self.versions_beside.get(),
             size_hint: self.size_hint.get(),
             node_bytes: self.node_bytes.get(),
-            placement: Placement::Hashed { load_percent: 65 },
+            ..PhysicalDesign::default()
         }
     }
 }

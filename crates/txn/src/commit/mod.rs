@@ -70,7 +70,12 @@ impl<E: Env> LaneInner<E> {
                 self.is_unfinished = false;
                 self.statistics.commits += 1;
             }
-            Outcome::Aborted(abort) => self.statistics.aborts[abort.index()] += 1,
+            Outcome::Aborted(abort) => {
+                if !self.is_lost {
+                    self.end_number();
+                }
+                self.statistics.aborts[abort.index()] += 1;
+            }
             Outcome::Unknown => self.statistics.unknown += 1,
         }
         outcome
@@ -156,7 +161,9 @@ impl<E: Env> LaneInner<E> {
 
     /// After an unknown outcome the lane's number is not decided: it takes no transaction any more.
     fn lose(&mut self) -> Outcome {
-        self.is_lost = !self.env.mutant("lane::reused_after_unknown");
+        if !self.env.mutant("lane::reused_after_unknown") {
+            self.lose_number();
+        }
         Outcome::Unknown
     }
 
@@ -179,7 +186,7 @@ impl<E: Env> LaneInner<E> {
         let Some(mut batch) = self.batch.take() else {
             // What became of the swaps was lost with the batch: the locks may be held, and only recovery
             // can tell. No write was installed, and none will be.
-            self.is_lost = true;
+            self.lose_number();
             return Outcome::Aborted(abort);
         };
         let locks = std::mem::take(&mut self.scratch.locks);
@@ -209,7 +216,7 @@ impl<E: Env> LaneInner<E> {
         }
         if !is_empty && self.execute().await.is_err() {
             // The locks may still be held; only recovery can tell.
-            self.is_lost = true;
+            self.lose_number();
             return Outcome::Unknown;
         }
         self.env.reach(CommitStep::LocksReleased).await;

@@ -1,9 +1,12 @@
 //! Publishing: the lane's slot counts the number [ZB17 §4.1].
 
 use crate::lane::LaneInner;
+use crate::shared_slot::{SharedSlot, Turn};
 use fabric::{Batch, Env, FabricError};
 use layout::oracle::{LANE_ACTIVE, LANE_WORKING};
-use layout::{GlobalPtr, VersionWord};
+use layout::{GlobalPtr, NodeId, VersionWord};
+use std::future::poll_fn;
+use std::task::{Context, Poll};
 
 impl<E: Env> LaneInner<E> {
     /// Writes the slot. Only the lane writes it and its numbers rise, so a plain write does; it goes out
@@ -11,7 +14,9 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     pub(super) async fn publish(&mut self, timestamp: VersionWord) -> Result<(), FabricError> {
         let slot = self.shared.oracle_layout.slot(self.shared.oracle, self.slot);
-        let lane = self.shared.oracle_layout.lane(self.shared.oracle, self.slot);
+        if let Some(shared_slot) = self.shared_slot.clone() {
+            return self.publish_in_turn(&shared_slot, slot, timestamp.counter()).await;
+        }
         if self.env.mutant("commit::answer_before_publish") {
             self.publish_later(slot, timestamp.counter());
             return Ok(());
@@ -19,15 +24,72 @@ impl<E: Env> LaneInner<E> {
         let batch = self.batch();
         batch.clear_verbs();
         batch.write_word(slot, timestamp.counter());
+        let (working, active) = (self.lane_word(LANE_WORKING), self.lane_word(LANE_ACTIVE));
         if self.decide_upkeep() {
-            self.batch().write_word(lane.add_words(u64::from(LANE_WORKING)), 1);
+            self.batch().write_word(working, 1);
         }
         // With the same message the lane is at rest: nobody waits for its snapshot any more. The upkeep that may
         // follow still works on tables and indexes, whose memory must not go before that is over.
-        self.batch().write_word(lane.add_words(u64::from(LANE_ACTIVE)), 0);
+        self.batch().write_word(active, 0);
         self.execute().await?;
         self.is_announced = false;
-        self.shared.note_published(self.slot, timestamp.counter());
+        self.committed = timestamp.counter();
+        self.shared.note_published(self.slot, self.committed);
+        Ok(())
+    }
+
+    /// Where lanes share the slot: whoever finds that nobody writes it does so, for all numbers that are over.
+    /// The lane stays announced, and so at work for whoever changes the catalog, until it begins again or rests.
+    #[inline(never)]
+    async fn publish_in_turn(
+        &mut self,
+        shared_slot: &SharedSlot,
+        slot: GlobalPtr,
+        number: u64,
+    ) -> Result<(), FabricError> {
+        self.decide_upkeep();
+        self.end_number();
+        if self.env.mutant("commit::publish_past_gap") {
+            return self.publish_past_gap(slot, number).await;
+        }
+        loop {
+            let turn = match E::IMMEDIATE {
+                true => shared_slot.turn(number),
+                false => poll_fn(|context| wait_for_turn(shared_slot, number, context)).await,
+            };
+            match turn {
+                Turn::Counted => {
+                    self.committed = number;
+                    return Ok(());
+                }
+                Turn::Lost => return Err(FabricError::Unreachable(NodeId(slot.region().0))),
+                // Somebody else on another thread, who does not wait for this one.
+                Turn::Wait => std::hint::spin_loop(),
+                Turn::Publish(all) => {
+                    let batch = self.batch();
+                    batch.clear_verbs();
+                    batch.write_word(slot, all);
+                    if let Err(error) = self.execute().await {
+                        shared_slot.lose();
+                        return Err(error);
+                    }
+                    self.shared.note_published(self.slot, all);
+                    shared_slot.note_published(all);
+                }
+            }
+        }
+    }
+
+    /// Writes the own number, whether those before it are over or not. For a mutant.
+    #[cold]
+    async fn publish_past_gap(&mut self, slot: GlobalPtr, number: u64) -> Result<(), FabricError> {
+        let all = number.max(self.shared.published(self.slot));
+        let batch = self.batch();
+        batch.clear_verbs();
+        batch.write_word(slot, all);
+        self.execute().await?;
+        self.committed = number;
+        self.shared.note_published(self.slot, all);
         Ok(())
     }
 
@@ -42,6 +104,14 @@ impl<E: Env> LaneInner<E> {
             let _ = env.execute(batch).await;
         };
         self.env.spawn(publish);
+        self.committed = counter;
         self.shared.note_published(self.slot, counter);
+    }
+}
+
+fn wait_for_turn(slot: &SharedSlot, number: u64, context: &mut Context<'_>) -> Poll<Turn> {
+    match slot.turn_of(number, Some(context.waker())) {
+        Turn::Wait => Poll::Pending,
+        turn => Poll::Ready(turn),
     }
 }

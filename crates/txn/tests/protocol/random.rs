@@ -22,6 +22,10 @@ pub struct Mix {
     pub is_tight: bool,
     /// Rows have a column out of line.
     pub has_notes: bool,
+    /// Whether lanes of a compute server share a slot.
+    pub shares_slot: bool,
+    /// Whether vectors are frozen by a collector.
+    pub has_collector: bool,
 }
 
 /// A generator of its own, so that programs do not depend on the world's.
@@ -68,7 +72,8 @@ pub fn programs(dice: &mut Dice, mix: &Mix) -> Vec<Vec<Program>> {
 impl Mix {
     /// A world with this mix's table in it.
     pub fn open(&self, config: SimConfig, servers: u16, dice: &mut Dice) -> (Cluster, Tables) {
-        let mut database = DatabaseConfig { oracle: self.oracle, ..DatabaseConfig::default() };
+        let (oracle, shares_slot) = (self.oracle, self.shares_slot);
+        let mut database = DatabaseConfig { oracle, shares_slot, ..DatabaseConfig::default() };
         if self.is_tight {
             database.transaction_time_max_ns = 2000 << dice.below(14);
         }
@@ -94,7 +99,8 @@ impl Mix {
 pub fn run(config: SimConfig, mix: &Mix) -> (Vec<Execution>, Cluster) {
     let mut dice = Dice(config.seed ^ 0xd1ce);
     let servers = 1 + (config.seed % 2) as u16;
-    let (cluster, tables) = mix.open(config, servers, &mut dice);
+    let (mut cluster, tables) = mix.open(config, servers, &mut dice);
+    cluster.has_collector = mix.has_collector;
     let history = cluster.run(tables, &mix.setup(), &programs(&mut dice, mix));
     (history, cluster)
 }
@@ -135,6 +141,8 @@ pub const SNAPSHOT: Mix = Mix {
     keys: 4,
     is_tight: false,
     has_notes: false,
+    shares_slot: false,
+    has_collector: false,
 };
 /// Growth and collection all the time.
 pub const TIGHT: Mix = Mix { transactions: 12, keys: KEY_MAX + 1, is_tight: true, ..SNAPSHOT };
@@ -192,4 +200,25 @@ fn collection_takes_no_value_of_hot_rows_that_is_seen() {
 #[test]
 fn values_out_of_line_under_frozen_vectors() {
     check_all(Mix { has_notes: true, oracle: Oracle::Frozen, ..TIGHT }, 0..300);
+}
+
+#[test]
+fn lanes_share_a_slot() {
+    check_all(Mix { shares_slot: true, sessions: 5, ..SNAPSHOT }, 0..500);
+}
+
+#[test]
+fn lanes_share_a_slot_of_frozen_vectors() {
+    check_all(Mix { shares_slot: true, sessions: 5, oracle: Oracle::Frozen, ..SNAPSHOT }, 0..300);
+}
+
+#[test]
+fn a_collector_freezes_vectors_for_lanes_that_share_a_slot() {
+    let frozen = Mix { oracle: Oracle::Frozen, has_collector: true, ..SNAPSHOT };
+    check_all(Mix { shares_slot: true, sessions: 5, ..frozen }, 0..300);
+}
+
+#[test]
+fn collection_for_lanes_that_share_a_slot() {
+    check_all(Mix { shares_slot: true, sessions: 5, ..TIGHT }, 0..300);
 }

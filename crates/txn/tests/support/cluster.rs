@@ -3,7 +3,7 @@
 use super::history::Execution;
 use super::program::{Program, Tables, execute, execute_all};
 use sim::{Endpoint, SimConfig, World};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use txn::server::services;
 use txn::{Database, DatabaseConfig, Lane, TableSpec};
@@ -16,6 +16,8 @@ pub struct Cluster {
     pub world: World,
     pub database: Database<Endpoint>,
     pub admin: Endpoint,
+    /// Whether sessions rely on a collector of frozen vectors; for those whose compute servers have several.
+    pub has_collector: bool,
 }
 
 impl Cluster {
@@ -26,7 +28,7 @@ impl Cluster {
         let admin = world.endpoint(world.compute_node(0));
         let database = world.block_on(&admin, Database::create(admin.clone(), nodes, database));
         let database = database.unwrap_or_else(|error| panic!("{}: {error}", world.identity()));
-        Self { world, database, admin }
+        Self { world, database, admin, has_collector: false }
     }
 
     /// Runs `future` as the administrator.
@@ -38,6 +40,24 @@ impl Cluster {
     pub fn compute(&self, index: u16) -> Database<Endpoint> {
         let node = self.world.compute_node(index % 4);
         self.database.elsewhere(self.world.endpoint(node))
+    }
+
+    /// Freezes vectors beside the oracle for as long as sessions run.
+    fn start_collector(&self, running: Rc<Cell<usize>>) {
+        let oracle = self.database.elsewhere(self.world.service_endpoint(layout::NodeId(0)));
+        self.world.spawn_on(&oracle.env().clone(), async move {
+            let collected = oracle.collect_vectors(|| running.get() > 0).await;
+            collected.expect("the oracle's memory server lives");
+        });
+    }
+
+    /// The database of a session: compute servers of their own have one each, and where lanes share slots every
+    /// other session is on the same compute server.
+    fn of_session(&self, homes: &[Database<Endpoint>], session: usize) -> Database<Endpoint> {
+        match self.database.config().shares_slot {
+            false => self.compute(session as u16),
+            true => homes[session % homes.len()].clone(),
+        }
     }
 
     /// Makes a table.
@@ -79,15 +99,22 @@ impl Cluster {
         let filled = self.run_one(&mut lane, tables, setup);
         assert_eq!(filled.outcome, txn::Outcome::Committed, "{}", self.world.identity());
         history.borrow_mut().push(filled);
+        let homes = [self.compute(0), self.compute(1)];
+        let running = Rc::new(Cell::new(sessions.len()));
+        if self.has_collector {
+            homes.iter().for_each(Database::rely_on_collector);
+            self.start_collector(running.clone());
+        }
         for (session, programs) in sessions.iter().enumerate() {
-            let database = self.compute(session as u16);
-            let history = history.clone();
+            let database = self.of_session(&homes, session);
+            let (history, running) = (history.clone(), running.clone());
             let programs = programs.clone();
             self.world.spawn_on(&database.env().clone(), async move {
                 execute_all(&database, tables, session, &programs, &mut |execution| {
                     history.borrow_mut().push(execution);
                 })
                 .await;
+                running.set(running.get() - 1);
             });
         }
         let waiting = self.world.run_until_idle();

@@ -36,7 +36,8 @@ pub async fn delivery<E: Env>(
     if !terminal.config.remembers_deliveries {
         oldest_orders.fill(1);
     }
-    let (tables, buffers) = (&terminal.tables, &mut terminal.buffers);
+    let tables = terminal.tables.of(input.warehouse);
+    let buffers = &mut terminal.buffers;
     let mut txn = lane.begin(isolation).await?;
     take_oldest_orders(&mut txn, tables, buffers, input.warehouse, oldest_orders).await?;
     set_carrier(&mut txn, tables, buffers, input).await?;

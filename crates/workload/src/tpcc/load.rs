@@ -1,12 +1,12 @@
 //! Loading the population, in batches that are transactions.
 //!
-//! The items are one task and each warehouse is another; a part takes every n-th task, so that parts
+//! The items of each partition are one task and each warehouse is another; a part takes every n-th task, so that parts
 //! load side by side without meeting in a row.
 
 use super::Config;
 use super::keys;
 use super::population::Population;
-use super::tables::Tables;
+use super::tables::{Partitions, Tables};
 use crate::error::WorkloadError;
 use crate::loading;
 use fabric::Env;
@@ -31,7 +31,7 @@ struct Loader<'a, E: Env> {
 /// Loads part `part` of `parts`.
 pub async fn load_part<E: Env>(
     lane: &mut Lane<E>,
-    tables: &Tables,
+    partitions: &Partitions,
     config: &Config,
     (part, parts): (u64, u64),
     progress: &dyn Fn(u64),
@@ -39,11 +39,16 @@ pub async fn load_part<E: Env>(
     assert!(part < parts, "parts count from 0");
     let population = Population::new(config);
     let (inserts, origins) = (Vec::new(), Vec::new());
+    let items = partitions.iter().map(|tables| (tables, None));
+    let warehouses = (1..=config.warehouses as i16).map(|w| (partitions.of(w), Some(w)));
+    let tasks = (0..).zip(items.chain(warehouses)).filter(|(task, _)| task % parts == part);
+    let tables = partitions.of(1);
     let mut loader = Loader { lane, tables, population, progress, inserts, origins };
-    for task in (0..=u64::from(config.warehouses)).filter(|task| task % parts == part) {
-        match task {
-            0 => load_items(&mut loader, config).await?,
-            warehouse => load_warehouse(&mut loader, config, warehouse as i16).await?,
+    for (_, (tables, warehouse)) in tasks {
+        loader.tables = tables;
+        match warehouse {
+            None => load_items(&mut loader, config).await?,
+            Some(warehouse) => load_warehouse(&mut loader, config, warehouse).await?,
         }
     }
     Ok(())

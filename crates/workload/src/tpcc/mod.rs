@@ -42,7 +42,7 @@ use crate::driver::{CheckResult, Finished, RunTotals, TransactionResult, Workloa
 use crate::error::WorkloadError;
 use crate::ycsb::zipf::Zipf;
 use fabric::Env;
-use tables::Tables;
+use tables::Partitions;
 use terminal::Input;
 use txn::{Database, Isolation, Lane, RowId};
 
@@ -56,6 +56,8 @@ const TIMESTAMP_UNIT_NS: u64 = 1000;
 pub struct Config {
     /// Number of warehouses.
     pub warehouses: u32,
+    /// Partitions of the warehouses, each with all tables of its own on one memory server: the items are on each.
+    pub partitions: u32,
     /// How much each warehouse has.
     pub scale: Scale,
     /// Shares of the transactions.
@@ -80,6 +82,7 @@ impl Config {
     pub fn new(warehouses: u32) -> Self {
         Self {
             warehouses,
+            partitions: 1,
             scale: Scale::FULL,
             mix: Mix::STANDARD,
             distribution_percent: None,
@@ -106,6 +109,12 @@ impl Config {
             return Some(format!(
                 "{} warehouses: 1 to {WAREHOUSES_MAX} are possible",
                 self.warehouses
+            ));
+        }
+        if self.partitions == 0 || !self.warehouses.is_multiple_of(self.partitions) {
+            return Some(format!(
+                "{} warehouses cannot be shared out evenly to {} partitions",
+                self.warehouses, self.partitions
             ));
         }
         if !self.mix.is_complete() {
@@ -159,7 +168,7 @@ impl<E: Env> Workload<E> for Tpcc {
     }
 
     fn load_parts(&self) -> u64 {
-        u64::from(self.config.warehouses) + 1
+        u64::from(self.config.warehouses + self.config.partitions)
     }
 
     fn memory_bytes(&self) -> u64 {
@@ -178,7 +187,7 @@ impl<E: Env> Workload<E> for Tpcc {
         parts: u64,
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError> {
-        let tables = Tables::find(database)?;
+        let tables = Partitions::find(database, &self.config)?;
         load::load_part(lane, &tables, &self.config, (part, parts), progress).await
     }
 
@@ -189,7 +198,8 @@ impl<E: Env> Workload<E> for Tpcc {
         threads: u32,
         seed: u64,
     ) -> Result<Terminal, WorkloadError> {
-        Terminal::new(&self.config, Tables::find(database)?, thread, threads, seed)
+        let tables = Partitions::find(database, &self.config)?;
+        Terminal::new(&self.config, tables, thread, threads, seed)
     }
 
     async fn run_one(
@@ -222,7 +232,7 @@ impl<E: Env> Workload<E> for Tpcc {
         totals: &RunTotals,
         after_load: bool,
     ) -> Result<Vec<CheckResult>, WorkloadError> {
-        let tables = Tables::find(database)?;
+        let tables = Partitions::find(database, &self.config)?;
         check::check(lane, &tables, &self.config, totals, after_load).await
     }
 }
@@ -246,12 +256,14 @@ async fn attempt<E: Env>(
             payment::payment(lane, isolation, terminal, input).await
         }
         Input::OrderStatus(input) => {
-            let (tables, buffers) = (&terminal.tables, &mut terminal.buffers);
+            let tables = terminal.tables.of(input.warehouse);
+            let buffers = &mut terminal.buffers;
             order_status::order_status(lane, isolation, tables, buffers, input).await
         }
         Input::Delivery(input) => delivery::delivery(lane, isolation, terminal, input).await,
         Input::StockLevel(input) => {
-            let (tables, buffers) = (&terminal.tables, &mut terminal.buffers);
+            let tables = terminal.tables.of(input.warehouse);
+            let buffers = &mut terminal.buffers;
             stock_level::stock_level(lane, isolation, tables, buffers, input).await
         }
     }

@@ -5,7 +5,7 @@ use super::keys;
 use super::schema::{
     DIST_INFO_BYTES, RATE_ONE, customer, district, item, order_line, orders, stock, warehouse,
 };
-use super::tables::Tables;
+use super::tables::{Partitions, Tables};
 use super::terminal::{Buffers, Screen};
 use super::text::is_original;
 use super::{date_now, present};
@@ -32,14 +32,15 @@ const LINES: usize = 3;
 pub async fn new_order<E: Env>(
     lane: &mut Lane<E>,
     isolation: Isolation,
-    tables: &Tables,
+    partitions: &Partitions,
     buffers: &mut Buffers,
     input: &NewOrderInput,
 ) -> Result<TransactionResult, WorkloadError> {
     let entry_date = date_now(lane.env());
     buffers.screen.clear();
     let mut txn = lane.begin(isolation).await?;
-    name_reads(tables, buffers, input);
+    let tables = partitions.of(input.warehouse);
+    name_reads(partitions, buffers, input);
     txn.read_columns(&buffers.reads, &[tables.customer_terms], &mut buffers.found).await?;
     let order = take_order_number(&mut txn, buffers)?;
 
@@ -60,15 +61,17 @@ pub async fn new_order<E: Env>(
     Ok(result_of(txn.commit().await))
 }
 
-fn name_reads(tables: &Tables, buffers: &mut Buffers, input: &NewOrderInput) {
+fn name_reads(partitions: &Partitions, buffers: &mut Buffers, input: &NewOrderInput) {
     let (w, d) = (input.warehouse, input.district);
+    let tables = partitions.of(w);
     buffers.reads.clear();
     buffers.reads.push((tables.warehouse, keys::warehouse(w)));
     buffers.reads.push((tables.district, keys::district(w, d)));
     buffers.reads.push((tables.customer, keys::customer(w, d, input.customer)));
     for line in input.lines() {
         buffers.reads.push((tables.item, keys::item(line.item)));
-        buffers.reads.push((tables.stock, keys::stock(line.supply_warehouse, line.item)));
+        let stock = partitions.of(line.supply_warehouse).stock;
+        buffers.reads.push((stock, keys::stock(line.supply_warehouse, line.item)));
     }
 }
 

@@ -29,7 +29,10 @@ pub async fn payment<E: Env>(
 ) -> Result<TransactionResult, WorkloadError> {
     let date = date_now(lane.env());
     let history_number = terminal.take_history_number();
-    let (tables, buffers) = (&terminal.tables, &mut terminal.buffers);
+    let (partitions, buffers) = (&terminal.tables, &mut terminal.buffers);
+    let tables = partitions.of(input.warehouse);
+    let histories = partitions.of(terminal.first_warehouse).history;
+    let customers = partitions.of(input.customer_warehouse);
     let customer_district = (input.customer_warehouse, input.customer_district);
     buffers.screen.clear();
     let mut txn = lane.begin(isolation).await?;
@@ -39,7 +42,7 @@ pub async fn payment<E: Env>(
     buffers.reads.push((tables.district, keys::district(input.warehouse, input.district)));
     if let CustomerChoice::Number(c) = input.customer {
         let (w, d) = customer_district;
-        buffers.reads.push((tables.customer, keys::customer(w, d, c)));
+        buffers.reads.push((customers.customer, keys::customer(w, d, c)));
     }
     txn.read_many(&buffers.reads, &mut buffers.found).await?;
     let warehouse_row = present(buffers.found[0], "warehouse")?;
@@ -47,14 +50,15 @@ pub async fn payment<E: Env>(
     let customer_row = match buffers.found.get(2) {
         Some(&found) => present(found, "customer")?,
         None => {
-            select_customer(&mut txn, tables, buffers, customer_district, &input.customer).await?
+            select_customer(&mut txn, customers, buffers, customer_district, &input.customer)
+                .await?
         }
     };
 
     raise(&mut txn, warehouse_row, warehouse::W_YTD, input.amount);
     raise(&mut txn, district_row, district::D_YTD, input.amount);
     pay(&mut txn, customer_row, input);
-    let history_row = txn.insert(tables.history, &keys::history(history_number)).await?;
+    let history_row = txn.insert(histories, &keys::history(history_number)).await?;
     let h_data = history_text(&txn, warehouse_row, district_row);
     let customer_number = txn.row(customer_row).int(customer::C_ID);
     fill_history(&mut txn, history_row, input, customer_number, date, &h_data);
@@ -161,7 +165,8 @@ pub async fn continue_history<E: Env>(
 ) -> Result<(), WorkloadError> {
     let mut txn = lane.begin(Isolation::Snapshot).await?;
     let (low, high) = keys::histories(terminal.history_terminal);
-    let source = ScanSource::Table(terminal.tables.history);
+    let histories = terminal.tables.of(terminal.first_warehouse).history;
+    let source = ScanSource::Table(histories);
     let scan = Scan { source, low, high, reverse: true, limit: 1 };
     txn.scan(&scan, &mut terminal.buffers.rows).await?;
     let latest = terminal.buffers.rows.first().map(|&row| txn.row(row).int(history::H_ID));

@@ -47,7 +47,37 @@ const OVERHEAD_PERCENT: u64 = 200;
 /// Memory for everything that does not depend on the number of warehouses.
 const BASE_BYTES: u64 = 256 << 20;
 
-/// The tables and indexes of an open database.
+/// All tables: the nine of each partition, whose warehouses follow each other.
+#[derive(Clone, Debug)]
+pub struct Partitions {
+    tables: Vec<Tables>,
+    warehouses_each: i16,
+}
+
+impl Partitions {
+    /// Finds all tables by name.
+    pub fn find<E: Env>(database: &Database<E>, config: &Config) -> Result<Self, WorkloadError> {
+        let tables = (0..config.partitions).map(|part| Tables::find(database, config, part));
+        let warehouses_each = (config.warehouses / config.partitions) as i16;
+        Ok(Self { tables: tables.collect::<Result<_, _>>()?, warehouses_each })
+    }
+
+    /// The tables that have a warehouse.
+    #[inline]
+    pub fn of(&self, warehouse: i16) -> &Tables {
+        match self.tables.as_slice() {
+            [all] => all,
+            parts => &parts[((warehouse - 1) / self.warehouses_each) as usize],
+        }
+    }
+
+    /// The tables of each partition.
+    pub fn iter(&self) -> impl Iterator<Item = &Tables> {
+        self.tables.iter()
+    }
+}
+
+/// The tables and indexes of a partition.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
     pub warehouse: TableId,
@@ -68,10 +98,16 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Finds the tables by name.
-    pub fn find<E: Env>(database: &Database<E>) -> Result<Self, WorkloadError> {
-        let table = |name| database.table(name).ok_or(WorkloadError::NoTable(name));
-        let index = |of, name| database.index(of, name).ok_or(WorkloadError::NoTable(name));
+    /// Finds the tables of a partition by name.
+    pub fn find<E: Env>(
+        database: &Database<E>,
+        config: &Config,
+        partition: u32,
+    ) -> Result<Self, WorkloadError> {
+        let called = |name| name_in(name, config, partition);
+        let table = |name| database.table(&called(name)).ok_or(WorkloadError::NoTable(name));
+        let index =
+            |of, name| database.index(&called(of), name).ok_or(WorkloadError::NoTable(name));
         let columns = |name, columns: &[usize]| {
             database.columns(table(name)?, columns).ok_or(WorkloadError::NoTable(name))
         };
@@ -94,13 +130,31 @@ impl Tables {
     }
 }
 
-/// Creates the nine tables with their indexes.
+/// Creates the nine tables of each partition with their indexes. Partitions go round the memory servers; if there are
+/// fewer, the first servers have none, and so the one with the oracle.
 pub async fn create<E: Env>(database: &Database<E>, config: &Config) -> Result<(), WorkloadError> {
-    for schema in schemas()? {
-        let (design, indexes) = design(schema.name(), config);
-        database.create_table(TableSpec { schema, design, indexes }).await?;
+    let servers = database.root().servers.len() as u32;
+    for partition in 0..config.partitions {
+        let first = servers.saturating_sub(config.partitions);
+        let server = (config.partitions > 1).then_some(((first + partition) % servers) as u16);
+        for schema in schemas()? {
+            let (design, indexes) = design(schema.name(), config, partition);
+            let name = name_in(schema.name(), config, partition);
+            let key = schema.key().to_vec();
+            let schema = Schema::new(&name, schema.columns().to_vec(), &key)?;
+            let design = PhysicalDesign { server, ..design };
+            database.create_table(TableSpec { schema, design, indexes }).await?;
+        }
     }
     Ok(())
+}
+
+/// What a table is called in a partition.
+fn name_in(table: &str, config: &Config, partition: u32) -> String {
+    match config.partitions {
+        1 => table.to_owned(),
+        _ => format!("{table}_{partition}"),
+    }
 }
 
 /// How many rows the load inserts into a table; order lines are an expectation.
@@ -116,7 +170,7 @@ pub fn loaded_rows(table: &str, config: &Config) -> u64 {
         "orders" => districts * scale.orders_per_district as u64,
         "new_order" => districts * open_orders,
         "order_line" => districts * scale.orders_per_district as u64 * 10,
-        "item" => scale.items as u64,
+        "item" => scale.items as u64 * u64::from(config.partitions),
         "stock" => warehouses * scale.items as u64,
         other => unreachable!("TPC-C has no table {other}"),
     }
@@ -130,14 +184,15 @@ pub fn memory_bytes(config: &Config) -> u64 {
     BASE_BYTES + rows + rows * OVERHEAD_PERCENT / 100
 }
 
-fn design(table: &str, config: &Config) -> (PhysicalDesign, Vec<IndexDesign>) {
+fn design(table: &str, config: &Config, partition: u32) -> (PhysicalDesign, Vec<IndexDesign>) {
     let scale = &config.scale;
-    let warehouses = (1, u64::from(config.warehouses));
+    let each = config.warehouses / config.partitions;
+    let warehouses = (i64::from(partition * each) + 1, u64::from(each));
     let districts = (1, scale.districts as u64);
     let customers = (1, scale.customers_per_district as u64);
     // The unused item number has a place too: looking for it costs what any other read costs.
     let items = (1, scale.unused_item() as u64);
-    let rows = loaded_rows(table, config);
+    let rows = loaded_rows(table, config) / u64::from(config.partitions);
     let index = |name: &str, columns: Vec<usize>, kind| IndexDesign {
         name: name.to_owned(),
         columns,

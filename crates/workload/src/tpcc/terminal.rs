@@ -7,7 +7,7 @@ use super::input::{
 };
 use super::keys;
 use super::nurand::NurandConstants;
-use super::tables::Tables;
+use super::tables::Partitions;
 use crate::error::WorkloadError;
 use crate::random::Random;
 use crate::ycsb::zipf::Zipf;
@@ -22,7 +22,7 @@ const TERMINAL_STREAM: u32 = 100;
 #[derive(Debug)]
 pub struct Terminal {
     pub(super) config: Config,
-    pub(super) tables: Tables,
+    pub(super) tables: Partitions,
     /// Terminal number of this thread's history rows; 0 is the loader.
     pub(super) history_terminal: u16,
     /// Number of the next history row, once it is known how many there are.
@@ -30,7 +30,7 @@ pub struct Terminal {
     pub(super) buffers: Buffers,
     /// For each home warehouse and district, an order that no open order is older than.
     pub(super) oldest_orders: Vec<i32>,
-    first_warehouse: i16,
+    pub(super) first_warehouse: i16,
     warehouse_step: i16,
     warehouse_count: u64,
     deck: Deck,
@@ -129,7 +129,7 @@ impl Terminal {
     /// (w - 1) % threads == thread; threads beyond the number of warehouses share one with others.
     pub fn new(
         config: &Config,
-        tables: Tables,
+        tables: Partitions,
         thread: u32,
         threads: u32,
         seed: u64,

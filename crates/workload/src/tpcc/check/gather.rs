@@ -5,7 +5,7 @@ use crate::error::WorkloadError;
 use crate::tpcc::schema::{
     customer, district, history, item, new_order, order_line, orders, stock, warehouse,
 };
-use crate::tpcc::tables::Tables;
+use crate::tpcc::tables::{Partitions, Tables};
 use fabric::Env;
 use layout::RecordRef;
 use txn::Transaction;
@@ -13,9 +13,22 @@ use txn::Transaction;
 /// Stock never leaves this range: it starts inside, and is filled up when it would fall below.
 const QUANTITY_RANGE: std::ops::RangeInclusive<i64> = 10..=100;
 
-/// Reads all tables. Districts come before orders, and items before order lines, because the later ones
-/// are compared with the earlier ones on the way.
+/// Reads all tables.
 pub async fn gather<E: Env>(
+    txn: &mut Transaction<'_, E>,
+    partitions: &Partitions,
+    facts: &mut Facts,
+) -> Result<(), WorkloadError> {
+    for tables in partitions.iter() {
+        gather_partition(txn, tables, facts).await?;
+    }
+    add_deliveries(facts);
+    Ok(())
+}
+
+/// Districts come before orders, and items before order lines, because the later ones are compared with the
+/// earlier ones on the way.
+async fn gather_partition<E: Env>(
     txn: &mut Transaction<'_, E>,
     tables: &Tables,
     facts: &mut Facts,
@@ -29,7 +42,6 @@ pub async fn gather<E: Env>(
     txn.for_each(tables.new_order, &mut |row| add_new_order(facts, row)).await?;
     txn.for_each(tables.order_line, &mut |row| add_order_line(facts, row)).await?;
     txn.for_each(tables.history, &mut |row| add_history(facts, row)).await?;
-    add_deliveries(facts);
     Ok(())
 }
 

@@ -11,7 +11,7 @@ mod gather;
 mod invariants;
 
 use super::Config;
-use super::tables::Tables;
+use super::tables::Partitions;
 use crate::attempts::{insist, result_of};
 use crate::catch_up::catch_up;
 use crate::driver::{CheckResult, RunTotals, TransactionResult};
@@ -23,7 +23,7 @@ use txn::{Isolation, Lane};
 /// Runs every check that applies.
 pub async fn check<E: Env>(
     lane: &mut Lane<E>,
-    tables: &Tables,
+    tables: &Partitions,
     config: &Config,
     totals: &RunTotals,
     after_load: bool,
@@ -40,7 +40,7 @@ pub async fn check<E: Env>(
 /// Reads everything in one snapshot. A snapshot that grew too old during the scan is taken again.
 async fn read_facts<E: Env>(
     lane: &mut Lane<E>,
-    tables: &Tables,
+    tables: &Partitions,
     config: &Config,
 ) -> Result<Facts, WorkloadError> {
     let mut facts = Facts::new(config);
@@ -54,7 +54,7 @@ async fn read_facts<E: Env>(
 
 async fn try_read<E: Env>(
     lane: &mut Lane<E>,
-    tables: &Tables,
+    tables: &Partitions,
     facts: &mut Facts,
 ) -> Result<TransactionResult, WorkloadError> {
     let mut txn = lane.begin(Isolation::Snapshot).await?;

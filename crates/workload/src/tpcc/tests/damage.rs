@@ -125,7 +125,7 @@ fn failures(results: &[CheckResult]) -> Vec<&'static str> {
 }
 
 fn commit(database: &Database<LocalEnv>, damage: Damage) {
-    let tables = Tables::find(database).expect("the tables are there");
+    let tables = Tables::find(database, small(2).config(), 0).expect("the tables are there");
     let mut lane = run_now(database.lane()).expect("lanes are free");
     let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("nobody is in the way");
     damage(&mut txn, &tables);

@@ -3,6 +3,7 @@
 use super::super::schema::{
     customer, district, history, item, order_line, orders, stock, warehouse,
 };
+use super::super::tables::Tables;
 use super::super::text::is_original;
 use super::*;
 use layout::RecordRef;
@@ -24,7 +25,7 @@ fn for_each(database: &Database<LocalEnv>, table: TableId, mut visit: impl FnMut
 fn load() -> (Database<LocalEnv>, Tables) {
     let tpcc = Tpcc::new(config()).expect("the configuration makes sense");
     let database = loaded(&tpcc);
-    let tables = Tables::find(&database).expect("the tables are there");
+    let tables = Tables::find(&database, &config(), 0).expect("the tables are there");
     (database, tables)
 }
 

@@ -142,6 +142,23 @@ fn two_threads_with_frozen_snapshots_on_three_servers_keep_every_check() {
     assert_all_hold(&check(&tpcc, &database, &totals, false));
 }
 
+/// Each memory server has two of four warehouses with all tables of their own, and the threads share a slot of the
+/// vector: commits wait for each other.
+#[test]
+fn two_threads_that_share_a_slot_over_partitions_keep_every_check() {
+    let config = Config { scale: Scale::SMALL, partitions: 2, seed: 5, ..Config::new(4) };
+    let tpcc = Tpcc::new(config).expect("the configuration makes sense");
+    let database = DatabaseConfig { shares_slot: true, ..DatabaseConfig::default() };
+    let config =
+        OpenConfig { servers: 2, server_bytes: 256 << 20, database, ..OpenConfig::default() };
+    let database = load_into(open(&config).expect("memory can be mapped"), &tpcc);
+    assert_all_hold(&check(&tpcc, &database, &RunTotals::new(TYPE_COUNT), true));
+    let totals = run_on_threads(&tpcc, &database, 2, 5000);
+    assert_all_hold(&check(&tpcc, &database, &totals, false));
+    let slots = run_now(database.vector()).expect("it is there");
+    assert_eq!(slots.len(), 1, "{slots:?}");
+}
+
 #[allow(clippy::disallowed_methods, reason = "the local world is one of threads")]
 fn run_on_threads(
     tpcc: &Tpcc,

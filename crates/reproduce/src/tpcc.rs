@@ -1,0 +1,328 @@
+//! TPC-C on a simulated cluster of memory servers and compute servers [ZB17 7].
+//!
+//! Each memory server has one partition of the warehouses, with all their tables. A thread of a compute server is a
+//! lane whose terminal has one home warehouse. What is loaded per warehouse is less than the specification's
+//! ([`SCALE`]), which changes neither districts nor what a transaction does.
+
+use crate::busy::Busy;
+use crate::world;
+use fabric::Env;
+use sim::{Endpoint, Machines, Reach, World};
+use std::cell::RefCell;
+use std::rc::Rc;
+use txn::{Database, DatabaseConfig, Lane, Oracle};
+use workload::tpcc::{Config, ItemChoice, Mix, Scale, TYPE_COUNT, Terminal};
+use workload::{Finished, RunTotals, Tpcc, TransactionResult, Workload};
+
+/// What is loaded per warehouse. Ten districts as in the specification: they are what transactions meet in.
+pub(crate) const SCALE: Scale =
+    Scale { items: 200, districts: 10, customers_per_district: 20, orders_per_district: 40 };
+
+/// A cluster, and what runs on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub seed: u64,
+    pub profile: &'static str,
+    pub memory_servers: u16,
+    pub compute_servers: u16,
+    /// Threads of each compute server.
+    pub threads: u16,
+    /// What is loaded per warehouse.
+    pub scale: Scale,
+    /// Warehouses of each memory server.
+    pub warehouses_each: u32,
+    /// Shares of the transactions.
+    pub mix: Mix,
+    /// New orders that touch another warehouse, in percent; `None`: one in ten.
+    pub distribution_percent: Option<u32>,
+    pub item_choice: ItemChoice,
+    pub oracle: Oracle,
+    /// Whether the lanes of a compute server share a slot of the vector.
+    pub one_slot: bool,
+    /// How a compute server reaches the memory server of the same number, if both are on one machine.
+    pub locality: Option<Reach>,
+    /// Virtual time before anything is counted.
+    pub warm_ns: u64,
+    /// Virtual time that is counted.
+    pub window_ns: u64,
+}
+
+/// What was seen in the window.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub totals: RunTotals,
+    /// Latencies of new orders that committed, in ns, sorted.
+    pub new_order_ns: Vec<u64>,
+    pub window_ns: u64,
+    /// The busiest stage of all machines; the oracle's is 0, then come those of memory servers and compute servers.
+    pub busiest: String,
+}
+
+/// Position of new orders among the types.
+const NEW_ORDER: usize = 0;
+
+impl Seen {
+    /// New orders committed a second.
+    pub fn new_orders_per_s(&self) -> f64 {
+        self.per_s(self.totals.kind(NEW_ORDER).committed)
+    }
+
+    /// Transactions of all types committed a second.
+    pub fn committed_per_s(&self) -> f64 {
+        self.per_s(self.totals.committed())
+    }
+
+    /// Aborted attempts of all attempts, in percent.
+    pub fn abort_percent(&self) -> f64 {
+        let aborted: u64 = self.totals.aborts().map(|(_, count)| count).sum();
+        100.0 * aborted as f64 / (aborted + self.totals.committed()).max(1) as f64
+    }
+
+    /// The latency in microseconds that so many of a hundred new orders do not exceed.
+    pub fn new_order_us(&self, percent: usize) -> f64 {
+        let at = (self.new_order_ns.len() * percent / 100).min(self.new_order_ns.len().max(1) - 1);
+        self.new_order_ns.get(at).map_or(f64::NAN, |&ns| ns as f64 / 1000.0)
+    }
+
+    /// What else a reader wants to know.
+    pub fn sentence(&self, name: &str, machines: u16) -> String {
+        format!(
+            "{machines} machines, {name}: {:.2} million transactions of all types a second, {:.1} % of all attempts aborted, \
+             half of the new orders within {:.0} us, 99 % within {:.0} us; the busiest is {}.",
+            self.committed_per_s() / 1e6,
+            self.abort_percent(),
+            self.new_order_us(50),
+            self.new_order_us(99),
+            self.busiest
+        )
+    }
+
+    fn add(&mut self, finished: &Finished, took_ns: u64) {
+        self.totals.add(finished);
+        if finished.kind == NEW_ORDER && finished.result == TransactionResult::Committed {
+            self.new_order_ns.push(took_ns);
+        }
+    }
+
+    fn per_s(&self, count: u64) -> f64 {
+        count as f64 * 1e9 / self.window_ns as f64
+    }
+}
+
+struct Watch {
+    from_ns: u64,
+    until_ns: u64,
+    seen: Seen,
+}
+
+impl Plan {
+    fn config(&self) -> Config {
+        Config {
+            partitions: u32::from(self.memory_servers),
+            scale: self.scale,
+            mix: self.mix,
+            distribution_percent: self.distribution_percent,
+            item_choice: self.item_choice,
+            seed: self.seed,
+            ..Config::new(self.warehouses_each * u32::from(self.memory_servers))
+        }
+    }
+
+    /// What is loaded per warehouse, in words.
+    pub fn scale_sentence(&self) -> String {
+        let Scale { items, districts, customers_per_district, orders_per_district } = self.scale;
+        format!(
+            "{items} items, {districts} districts, {customers_per_district} customers and {orders_per_district} orders of each"
+        )
+    }
+
+    /// The oracle's memory server, which is the first, has a machine of its own.
+    fn machines(&self) -> Machines {
+        let (servers, computes) = (self.memory_servers, self.compute_servers);
+        let Some(reach) = self.locality else {
+            return Machines {
+                reach: Reach::CoreButAtomics,
+                ..Machines::apart(1 + servers + computes)
+            };
+        };
+        let of_nodes = std::iter::once(servers.max(computes)).chain(0..servers).chain(0..computes);
+        Machines { of_nodes: of_nodes.collect(), reach }
+    }
+
+    /// The terminal of a compute server's thread: its home warehouse is on the memory server of the same number.
+    /// Where there are more threads than warehouses, some share one.
+    fn terminal(&self, compute: u16, thread: u16) -> u32 {
+        let (each, thread) = (self.warehouses_each, u32::from(thread));
+        let warehouses = each * u32::from(self.memory_servers);
+        let server = u32::from(compute % self.memory_servers);
+        let rounds = u32::from(self.threads).div_ceil(each);
+        let round = u32::from(compute / self.memory_servers) * rounds + thread / each;
+        round * warehouses + server * each + thread % each
+    }
+}
+
+/// Loads the cluster, runs it, and answers what was seen.
+pub(crate) fn run(plan: &Plan) -> Seen {
+    let tpcc = Tpcc::new(plan.config()).expect("experiments have sound configurations");
+    let servers = (plan.memory_servers + 1, plan.compute_servers);
+    let network = world::network(plan.profile, PORTS);
+    let world = world::world_on(plan.machines(), plan.seed, network, servers, SERVER_WORDS);
+    let nodes = world.serve(txn::server::services);
+    let admin = world.endpoint(world.compute_node(0));
+    let settings =
+        DatabaseConfig { oracle: plan.oracle, shares_slot: plan.one_slot, ..Default::default() };
+    let database = world.load(&admin, Database::create(admin.clone(), nodes, settings));
+    let database = database.expect("the servers are empty");
+    world.load(&admin, load(&tpcc, &database));
+    let homes: Vec<_> = (0..plan.compute_servers)
+        .map(|compute| database.elsewhere(world.endpoint(world.compute_node(compute))))
+        .collect();
+    watch(&world, &tpcc, &homes, plan)
+}
+
+/// Words of each memory server.
+const SERVER_WORDS: u64 = 1 << 26;
+/// Ports that carry traffic.
+pub(crate) const PORTS: u64 = 2;
+/// Transactions of each thread before the hardware takes time: then every one has leaves of its own to insert into, and
+/// knows where they are.
+const PRACTICE: u64 = 60;
+
+async fn load(tpcc: &Tpcc, database: &Database<Endpoint>) {
+    tpcc.create_tables(database).await.expect("there is room");
+    let mut lane = database.lane().await.expect("there are slots");
+    tpcc.load_part(database, &mut lane, 0, 1, &|_| ()).await.expect("there is room");
+    drop(lane);
+    database.leave(0).await.expect("the servers answer");
+}
+
+fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) -> Seen {
+    let totals = RunTotals::new(TYPE_COUNT);
+    let busiest = String::new();
+    let seen = Seen { totals, new_order_ns: Vec::new(), window_ns: plan.window_ns, busiest };
+    let watch = Rc::new(RefCell::new(Watch { from_ns: u64::MAX, until_ns: u64::MAX, seen }));
+    // None of them serves before all have practised: in a world that is loaded no time would pass.
+    let mut threads = Vec::new();
+    for (compute, home) in (0..).zip(homes) {
+        world.load(home.env(), home.refresh()).expect("the servers answer");
+        for thread in 0..plan.threads {
+            let database = home.with_env(world.endpoint(home.env().node()));
+            let start = Thread::start(tpcc, &database, plan.terminal(compute, thread), plan.seed);
+            threads.push(world.load(database.env(), start));
+        }
+    }
+    if plan.oracle == Oracle::Frozen {
+        let oracle = homes[0].elsewhere(world.service_endpoint(layout::NodeId(0)));
+        homes.iter().for_each(Database::rely_on_collector);
+        world.spawn_on(&oracle.env().clone(), async move {
+            oracle.collect_vectors(|| true).await.expect("its memory is there");
+        });
+    }
+    for thread in threads {
+        let (env, watch) = (thread.lane.env().clone(), watch.clone());
+        world.spawn_on(&env, async move { thread.serve(&watch).await });
+    }
+    let from_ns = world.now_ns() + plan.warm_ns;
+    {
+        let mut watch = watch.borrow_mut();
+        (watch.from_ns, watch.until_ns) = (from_ns, from_ns + plan.window_ns);
+    }
+    world.run_for(plan.warm_ns);
+    let nodes = 0..1 + plan.memory_servers + plan.compute_servers;
+    let busy = Busy::since(world, nodes.map(layout::NodeId));
+    world.run_for(plan.window_ns);
+    let mut seen = watch.borrow().seen.clone();
+    seen.new_order_ns.sort_unstable();
+    seen.busiest = busy.most(world);
+    seen
+}
+
+/// A thread of a compute server: a lane, and a terminal.
+struct Thread {
+    tpcc: Tpcc,
+    lane: Lane<Endpoint>,
+    terminal: Terminal,
+}
+
+impl Thread {
+    async fn start(tpcc: &Tpcc, database: &Database<Endpoint>, number: u32, seed: u64) -> Self {
+        let lane = database.lane().await.expect("each compute server has places enough");
+        let warehouses = tpcc.config().warehouses;
+        let threads = (number / warehouses + 1) * warehouses;
+        let terminal = tpcc.terminal(database, number, threads, seed);
+        let terminal = terminal.expect("the tables are there");
+        let mut thread = Self { tpcc: *tpcc, lane, terminal };
+        for _ in 0..PRACTICE {
+            thread.run_one().await;
+        }
+        thread
+    }
+
+    async fn run_one(&mut self) -> Finished {
+        let Self { tpcc, lane, terminal } = self;
+        tpcc.run_one(lane, terminal).await.expect("the servers answer")
+    }
+
+    /// One transaction after another, until the window is over.
+    async fn serve(mut self, watch: &RefCell<Watch>) {
+        loop {
+            let start_ns = self.lane.env().now_ns();
+            let finished = self.run_one().await;
+            let now_ns = self.lane.env().now_ns();
+            let watch = &mut *watch.borrow_mut();
+            if now_ns >= watch.until_ns {
+                return;
+            }
+            if now_ns >= watch.from_ns {
+                watch.seen.add(&finished, now_ns - start_ns);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(machines: u16) -> Plan {
+        Plan {
+            seed: 1,
+            profile: "connect-ib-2xfdr",
+            memory_servers: machines,
+            compute_servers: machines,
+            threads: 4,
+            scale: Scale::SMALL,
+            warehouses_each: 4,
+            mix: Mix::STANDARD,
+            distribution_percent: None,
+            item_choice: ItemChoice::Nurand,
+            oracle: Oracle::Frozen,
+            one_slot: true,
+            locality: None,
+            warm_ns: 1_000_000,
+            window_ns: 2_000_000,
+        }
+    }
+
+    #[test]
+    fn twice_the_machines_do_about_twice_as_much_in_the_same_time() {
+        let [one, two] = [2, 4].map(|machines| run(&plan(machines)));
+        let ratio = two.committed_per_s() / one.committed_per_s();
+        assert!((1.5..2.5).contains(&ratio), "{ratio}: {one:?} {two:?}");
+        let latency = two.new_order_us(50) / one.new_order_us(50);
+        assert!((0.7..1.4).contains(&latency), "{latency}");
+    }
+
+    #[test]
+    fn terminals_are_at_home_on_the_server_of_their_number_and_share_none_too_early() {
+        let plan = Plan { memory_servers: 3, compute_servers: 6, threads: 6, ..plan(3) };
+        let mut all: Vec<u32> = (0..6)
+            .flat_map(|compute| (0..6).map(move |thread| (compute, thread)))
+            .map(|(compute, thread)| plan.terminal(compute, thread))
+            .collect();
+        assert!((0..6).all(|compute| plan.terminal(compute, 5) % 12 / 4 == u32::from(compute % 3)));
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 36);
+    }
+}

@@ -16,7 +16,7 @@ use workload::{Finished, RunTotals, Tpcc, TransactionResult, Workload};
 
 /// What is loaded per warehouse. Ten districts as in the specification: they are what transactions meet in.
 pub(crate) const SCALE: Scale =
-    Scale { items: 200, districts: 10, customers_per_district: 20, orders_per_district: 40 };
+    Scale { items: 1000, districts: 10, customers_per_district: 20, orders_per_district: 60 };
 
 /// A cluster, and what runs on it.
 #[derive(Clone, Copy, Debug)]

@@ -195,7 +195,7 @@ fn deliveries_skip_districts_without_open_orders() {
     let database = loaded(&tpcc);
     let totals = run(&tpcc, &database, (0, 1), 12);
     // Nine of thirty orders are open in each of the ten districts.
-    let deliveries = totals.kind(deck::TransactionType::Delivery as usize);
+    let deliveries = totals.kind(TransactionType::Delivery as usize);
     assert_eq!((deliveries.committed, deliveries.skipped), (12, 30));
     assert_all_hold(&check(&tpcc, &database, &totals, false));
 }

@@ -105,10 +105,16 @@ fn start(arguments: &UpArguments) -> Result<()> {
         || arguments.memory.is_some()
         || arguments.fabric.is_some()
         || arguments.tls;
-    if describes || !file.exists() {
+    let is_new = describes || !file.exists();
+    if is_new {
         development::write(file, described(arguments), arguments.tls)?;
     }
-    let map = development::start(file)?;
+    let started = development::start(file);
+    if is_new && started.is_err() {
+        // A description of what never ran would only be in the way of the next.
+        let _ = std::fs::remove_file(file);
+    }
+    let map = started?;
     let cluster = ClusterFile::load(file, &[])?;
     output::print(&tell(&cluster, &map, file, begin.elapsed_s()))
 }

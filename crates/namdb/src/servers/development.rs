@@ -35,18 +35,31 @@ pub fn start(file: &Path) -> Result<ClusterMap> {
     let cluster = ClusterFile::load(file, &[])?;
     let registry = Registry::open(&cluster)?;
     let running = registry.map()?;
-    ensure!(
-        running.members.is_empty(),
-        "cluster {} runs already, with {} servers; `namdb status --cluster {}` shows them",
-        cluster.name,
-        running.members.len(),
-        file.display()
-    );
+    if !running.members.is_empty() {
+        bail!(runs_already(&cluster, &running, file));
+    }
     let logs = logs(&cluster);
     fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
     let mut servers = Vec::new();
     let map = start_all(&cluster, &registry, file, &mut servers);
     map.map_err(|error| end_all(servers, error))
+}
+
+/// Who is there of a cluster that is to be started, and the way out.
+fn runs_already(cluster: &ClusterFile, running: &ClusterMap, file: &Path) -> String {
+    let memory = (running.memory_servers().count(), cluster.memory.len());
+    let compute = (running.compute_servers().count(), cluster.compute.len());
+    let (name, file) = (&cluster.name, file.display());
+    let who = format!(
+        "cluster {name} runs already, with {} of {} memory servers and {} of {} compute servers",
+        memory.0, memory.1, compute.0, compute.1
+    );
+    match memory.0 < memory.1 || compute.0 < compute.1 {
+        true => format!(
+            "{who}; `namdb cluster down --file {file}` ends those, and then it can be started"
+        ),
+        false => format!("{who}; `namdb status --cluster {file}` shows them"),
+    }
 }
 
 /// Memory servers first: compute servers join once there is a database.

@@ -272,4 +272,25 @@ fn what_cannot_be_is_told_in_a_sentence() {
     assert!(text(&twice.stderr).contains("runs already"), "{twice:?}");
     let other = namdb(&format!("cluster up --memory 1G --file {}", cluster.file.display()));
     assert!(text(&other.stderr).contains("is there already"), "{other:?}");
+    let lacking = temporary("lacking.toml");
+    let small = namdb(&format!("cluster up --memory 1 --file {}", lacking.display()));
+    assert_eq!(small.status.code(), Some(2), "{small:?}");
+    assert!(!lacking.exists(), "what never ran is not described");
+}
+
+/// Who starts a cluster of which a part is dead learns which, and the way out.
+#[test]
+fn a_cluster_that_runs_in_part_says_so() {
+    let cluster = Cluster::up("part", "--fabric tcp --memory 64M --compute-servers 1");
+    for process in cluster.processes("compute") {
+        kill_process(process, Signal::KILL).expect("it is ours");
+    }
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !cluster.processes("compute").is_empty() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let again = namdb(&format!("cluster up --file {}", cluster.file.display()));
+    let errors = text(&again.stderr);
+    assert!(errors.contains("1 of 1 memory servers and 0 of 1 compute servers"), "{errors}");
+    assert!(errors.contains("cluster down --file"), "{errors}");
 }

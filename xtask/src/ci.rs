@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
 use crate::generated::{self, LAYOUT, METRICS};
-use crate::{clock, counts, hosts, process, soft_roce, tidy};
+use crate::{clock, counts, figures, hosts, process, soft_roce, tidy};
 use test_results::TestResults;
 
 /// Which steps to run; all of them unless told otherwise.
@@ -43,10 +43,11 @@ enum Step {
     Doc,
     SoftRoce,
     Hosts,
+    Figures,
     Counts,
 }
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step::Fmt,
     Step::Clippy,
     Step::Tidy,
@@ -56,6 +57,7 @@ const STEPS: [Step; 10] = [
     Step::Doc,
     Step::SoftRoce,
     Step::Hosts,
+    Step::Figures,
     Step::Counts,
 ];
 
@@ -91,6 +93,7 @@ impl Step {
             Step::Doc => "doc",
             Step::SoftRoce => "soft-roce",
             Step::Hosts => "hosts",
+            Step::Figures => "figures",
             Step::Counts => "counts",
         }
     }
@@ -106,6 +109,7 @@ impl Step {
             Step::Doc => format!("RUSTDOCFLAGS='-D warnings' cargo {}", DOC.join(" ")),
             Step::SoftRoce => "cargo xtask soft-roce".to_string(),
             Step::Hosts => "cargo xtask hosts".to_string(),
+            Step::Figures => "cargo xtask figures".to_string(),
             Step::Counts => "cargo xtask counts".to_string(),
         }
     }
@@ -182,6 +186,7 @@ fn run_step(root: &Path, step: Step, results: &mut Option<TestResults>) -> Resul
         Step::Doc => process::run(process::cargo(root, DOC).env("RUSTDOCFLAGS", "-D warnings")),
         Step::SoftRoce => soft_roce::run(root, &soft_roce::Options::tests()),
         Step::Hosts => hosts::run(root, &hosts::Options::all()),
+        Step::Figures => figures::run(root, &figures::Options::default()),
         Step::Counts => counts::run(root, &counts::Options::default()),
     }
 }
@@ -218,13 +223,14 @@ mod tests {
                 "doc",
                 "soft-roce",
                 "hosts",
+                "figures",
                 "counts"
             ]
         );
         assert_eq!(names(Some(Step::Tidy), None), ["tidy"]);
         assert_eq!(
             names(None, Some(Step::Tests)),
-            ["tests", "doc", "soft-roce", "hosts", "counts"]
+            ["tests", "doc", "soft-roce", "hosts", "figures", "counts"]
         );
     }
 }

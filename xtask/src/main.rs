@@ -1,5 +1,5 @@
 //! The workspace's tooling: `cargo xtask ci`, `tidy`, `layout`, `metrics`, `counts`, `profile`,
-//! `mutants`, `soft-roce`, `hosts`.
+//! `mutants`, `soft-roce`, `hosts`, `figures`.
 //!
 //! It stands outside the layers: no crate of the product is a dependency of it, so it still builds,
 //! and can say what is wrong, when the product does not.
@@ -9,6 +9,7 @@
 mod ci;
 mod clock;
 mod counts;
+mod figures;
 mod generated;
 mod hosts;
 mod mutants;
@@ -39,6 +40,8 @@ enum Task {
     Layout(generated::Options),
     /// Write docs/metrics.md: what servers tell about themselves
     Metrics(generated::Options),
+    /// Run quick experiments of the papers' evaluation again, and compare their bytes
+    Figures(figures::Options),
     /// Compare instructions and round trips per transaction with the recorded ones
     Counts(counts::Options),
     /// Record which branches the program takes, for the compiler
@@ -69,6 +72,7 @@ fn run(task: &Task) -> anyhow::Result<()> {
         Task::Tidy => tidy::run(&root),
         Task::Layout(options) => generated::run(&root, &generated::LAYOUT, options),
         Task::Metrics(options) => generated::run(&root, &generated::METRICS, options),
+        Task::Figures(options) => figures::run(&root, options),
         Task::Counts(options) => counts::run(&root, options),
         Task::Profile => profile::run(&root),
         Task::Mutants(options) => mutants::run(&root, options),

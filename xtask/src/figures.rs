@@ -1,0 +1,87 @@
+//! `cargo xtask figures`: runs quick experiments of `namdb reproduce` again and compares their points, byte by byte,
+//! with those in `xtask/figures`.
+//!
+//! Equal seeds give equal bytes, so a difference is a change of what the simulated clusters do: of the engine, of a
+//! baseline, of the simulator or of the hardware. A commit that changes them says why.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use crate::{process, workspace};
+
+/// What to do with the points; compare them unless told otherwise.
+#[derive(Args, Default)]
+pub struct Options {
+    /// Write what came out to xtask/figures
+    #[arg(long)]
+    bless: bool,
+}
+
+/// This engine, and the messages that it is compared with.
+const EXPERIMENTS: [&str; 2] = ["latency", "trad-si"];
+const BUILD: &[&str] = &["build", "--release", "--quiet", "-p", "namdb", "--bin", "namdb"];
+
+/// Runs the experiments, and compares or writes their points.
+pub fn run(root: &Path, options: &Options) -> Result<()> {
+    process::run(&mut process::cargo(root, BUILD))?;
+    let target = workspace::target_directory(root)?;
+    let (program, out) = (target.join("release/namdb"), target.join("figures"));
+    for experiment in EXPERIMENTS {
+        let mut command = Command::new(&program);
+        command.args(["reproduce", experiment, "--quick", "--out"]).arg(&out);
+        process::capture(&mut command)?;
+        let read = |path: &PathBuf| {
+            std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))
+        };
+        let points = read(&out.join(format!("{experiment}.csv")))?;
+        let kept = root.join(format!("xtask/figures/{experiment}.csv"));
+        if options.bless {
+            std::fs::write(&kept, &points).with_context(|| format!("write {}", kept.display()))?;
+            println!("figures: {experiment} is written");
+            continue;
+        }
+        if let Some(difference) = difference(&read(&kept)?, &points) {
+            bail!(
+                "{experiment}: {difference}; if that is meant, run `cargo xtask figures --bless` and say why"
+            );
+        }
+        println!("figures: {experiment} has the same bytes");
+    }
+    Ok(())
+}
+
+/// The first line that differs, in words.
+fn difference(kept: &str, points: &str) -> Option<String> {
+    if kept == points {
+        return None;
+    }
+    let mut lines = kept.lines().zip(points.lines());
+    let told = match lines.find(|(one, other)| one != other) {
+        Some((one, other)) => format!("`{one}` was recorded, and `{other}` came out"),
+        None => {
+            format!(
+                "{} lines were recorded, and {} came out",
+                kept.lines().count(),
+                points.lines().count()
+            )
+        }
+    };
+    Some(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_is_told() {
+        assert_eq!(difference("a,1\nb,2\n", "a,1\nb,2\n"), None);
+        let told = difference("a,1\nb,2\n", "a,1\nb,3\n").expect("a point differs");
+        assert_eq!(told, "`b,2` was recorded, and `b,3` came out");
+        assert!(difference("a,1\n", "a,1\nb,2\n").is_some_and(|told| told.contains("2 came out")));
+        assert!(difference("a,1", "a,1\n").is_some());
+    }
+}

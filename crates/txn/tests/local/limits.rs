@@ -134,6 +134,7 @@ fn designs_are_refused_with_the_values_allowed() {
     refused(|design| design.neighbourhood = 9, "neighbourhood is 9; 1 to 8 is allowed");
     refused(|design| design.versions_beside = 0, "versions_beside is 0; 1 to 8 is allowed");
     refused(|design| design.versions_beside = 9, "versions_beside is 9; 1 to 8 is allowed");
+    refused(|design| design.server = Some(1), "server is 1; there are 1, counted from 0");
     refused(|design| design.node_bytes = 255, "node_bytes is 255; 256 to 16384 is allowed");
     refused(|design| design.node_bytes = 16_385, "node_bytes is 16385; 256 to 16384 is allowed");
     let hashed = |load_percent| Placement::Hashed { load_percent };

@@ -5,6 +5,7 @@
 //! trad_si   shared nothing: servers own partitions, managers run transactions by messages and two-phase commit
 //! rsi       the first protocol of network-attached memory: one-sided verbs, a global timestamp oracle
 //! h_store   partitions with one thread each, which run one transaction after another
+//! nam_db    NAM-DB's own protocol as it is printed, with what is wrong with it
 //! tpcc      TPC-C's transactions as what they read and write
 //! tpcw      the transaction "buy" for both of them
 //! ```
@@ -17,6 +18,7 @@
 
 pub mod h_store;
 pub mod message;
+pub mod nam_db;
 pub mod row_key;
 pub mod rsi;
 pub mod tpcc;

@@ -2,5 +2,6 @@
 //! as the fabric's contract allows.
 
 mod lists;
+mod nam_db;
 mod rsi;
 mod trad_si;

@@ -58,7 +58,7 @@ impl<E: Env> Transaction<'_, E> {
         if keys.is_empty() {
             return Ok(Ended::Committed);
         }
-        self.find(&keys).await?;
+        self.find_places(&keys).await?;
         self.end_step(Step::Read);
         let env = self.client.env.clone();
         let mut written = self.write_set();
@@ -85,6 +85,21 @@ impl<E: Env> Transaction<'_, E> {
         env.reach(CommitStep::Published).await;
         self.end_step(Step::Publish);
         Ok(Ended::Committed)
+    }
+
+    /// Finds what was not read; new records get places of their own, which takes another read where two of them
+    /// have met.
+    async fn find_places(&mut self, keys: &[RowKey]) -> Result<(), Stop> {
+        self.find(keys).await?;
+        let is_new = |found: &Found| !found.header.is_version();
+        let mut new: Vec<RowKey> =
+            keys.iter().copied().filter(|key| is_new(&self.found[key])).collect();
+        while !new.is_empty() {
+            new.retain(|key| !self.taken.insert(self.found[key].slot));
+            new.iter().for_each(|key| drop(self.found.remove(key)));
+            self.find(&new).await?;
+        }
+        Ok(())
     }
 
     fn write_set(&self) -> Vec<Written> {

@@ -8,6 +8,7 @@ use super::transaction::{Found, Stop, Transaction};
 use crate::row_key::RowKey;
 use fabric::{Batch, Env};
 use layout::GlobalPtr;
+use std::collections::BTreeSet;
 
 /// Buckets behind its own in which a record may be.
 const PROBES_MAX: u64 = 64;
@@ -34,13 +35,17 @@ enum Old {
     None,
 }
 
-fn look(words: &[u64], table: &Table, first: Slot, key: u64) -> Seen {
+/// Looks for a key in a bucket whose places are used in order; of the free ones those in `taken` are not free.
+fn look(words: &[u64], (table, first): (&Table, Slot), key: u64, taken: &BTreeSet<Slot>) -> Seen {
     let slots = words.chunks_exact(table.slot_words() as usize);
     for (number, record) in (first.number..).zip(slots) {
         let slot = Slot { number, ..first };
         let header = Header(record[RecordWords::HEADER as usize]);
         // Who has claimed the place of a new record has not written its key: it may be this one.
         if !header.is_version() {
+            if taken.contains(&slot) {
+                continue;
+            }
             return Seen::Free(slot);
         }
         if record[RecordWords::KEY as usize] == key {
@@ -105,7 +110,8 @@ impl<E: Env> Transaction<'_, E> {
         let batch = self.client.env.execute(batch).await?;
         let mut full = Vec::new();
         for (&key, (first, span)) in wanted.iter().zip(reads) {
-            let found = match look(batch.words(span), design.table(key), first, key_word(key)) {
+            let bucket = (design.table(key), first);
+            let found = match look(batch.words(span), bucket, key_word(key), &self.taken) {
                 Seen::Record(found) => found,
                 Seen::Free(slot) => Found { slot, header: Header::NONE, data: Vec::new() },
                 Seen::Full => {

@@ -9,7 +9,7 @@ use crate::row_key::RowKey;
 use crate::trad_si::Range;
 use fabric::{CallError, Env, FabricError};
 use layout::WORD_BYTES;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Why a transaction does not go on. Nothing is locked then.
@@ -56,6 +56,8 @@ pub struct Transaction<'a, E> {
     pub(super) vector: Arc<[u64]>,
     pub(super) found: BTreeMap<RowKey, Found>,
     pub(super) writes: BTreeMap<RowKey, Option<Vec<u8>>>,
+    /// Free places that new records of this transaction get.
+    pub(super) taken: BTreeSet<Slot>,
     pub(super) index_writes: Vec<IndexRequest>,
     pub(super) stopwatch: Stopwatch,
 }
@@ -84,8 +86,9 @@ impl<'a, E: Env> Transaction<'a, E> {
     pub(super) fn new(client: &'a mut Client<E>, vector: Arc<[u64]>, begun_ns: u64) -> Self {
         let mut stopwatch = Stopwatch::start(begun_ns);
         stopwatch.end(Step::Timestamp, client.env.now_ns());
-        let (found, writes, index_writes) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        Self { client, vector, found, writes, index_writes, stopwatch }
+        let (found, writes) = (BTreeMap::new(), BTreeMap::new());
+        let (taken, index_writes) = (BTreeSet::new(), Vec::new());
+        Self { client, vector, found, writes, taken, index_writes, stopwatch }
     }
 
     pub(super) fn end_step(&mut self, step: Step) {

@@ -2,17 +2,17 @@
 
 use crate::row_key::RowKey;
 
-const WAREHOUSE: u32 = 0;
-const DISTRICT: u32 = 1;
-const CUSTOMER: u32 = 2;
-const HISTORY: u32 = 3;
-const ORDER: u32 = 4;
-const NEW_ORDER: u32 = 5;
-const ORDER_LINE: u32 = 6;
-const ITEM: u32 = 7;
-const STOCK: u32 = 8;
+pub(super) const WAREHOUSE: u32 = 0;
+pub(super) const DISTRICT: u32 = 1;
+pub(super) const CUSTOMER: u32 = 2;
+pub(super) const HISTORY: u32 = 3;
+pub(super) const ORDER: u32 = 4;
+pub(super) const NEW_ORDER: u32 = 5;
+pub(super) const ORDER_LINE: u32 = 6;
+pub(super) const ITEM: u32 = 7;
+pub(super) const STOCK: u32 = 8;
 /// The index from a customer to the customer's orders: a row without content for each.
-const CUSTOMER_ORDER: u32 = 9;
+pub(super) const CUSTOMER_ORDER: u32 = 9;
 /// The index from a last name to the customers of a district that bear it.
 pub const CUSTOMER_NAME: u32 = 10;
 

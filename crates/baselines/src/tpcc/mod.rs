@@ -13,6 +13,7 @@ pub mod input;
 pub mod keys;
 pub mod load;
 pub mod new_order;
+pub mod one_sided;
 pub mod order_status;
 pub mod payment;
 pub mod procedure;
@@ -22,6 +23,7 @@ pub mod stock_level;
 pub mod terminal;
 
 pub use input::Input;
+pub use one_sided::OneSided;
 pub use procedure::Tpcc;
 pub use serial::SerialNewOrder;
 pub use terminal::Terminal;

@@ -16,6 +16,13 @@ pub fn latest_lines(w: u32, d: u32, district_row: &[u8]) -> Range {
     lines(w, d, next.saturating_sub(ORDERS), next - 1)
 }
 
+/// The district's latest orders.
+pub fn latest_orders(w: u32, d: u32, district_row: &[u8]) -> Vec<RowKey> {
+    let next = get(district_row, district::NEXT_ORDER) as u32;
+    let first = next.saturating_sub(ORDERS).max(1);
+    (first..next).map(|o| keys::order(w, d, o)).collect()
+}
+
 /// The stocks of the items in these lines, each once.
 pub fn stocks(w: u32, lines: &[(u64, Vec<u8>)]) -> Vec<RowKey> {
     let items: BTreeSet<i64> = lines.iter().map(|(_, row)| get(row, order_line::ITEM)).collect();

@@ -2,7 +2,12 @@
 
 use super::input::{Input, NewOrder, Payment};
 use workload::Random;
-use workload::tpcc::{Config, Deck, InputSource, NurandConstants, TransactionType};
+use workload::tpcc::{Config, Deck, InputSource, ItemChoice, NurandConstants, TransactionType};
+use workload::ycsb::zipf::Zipf;
+
+/// Items that Zipf's law ranks: those of the specification, however many are loaded. Ranks beyond what is loaded fall
+/// on items other than the hottest.
+const RANKS: u64 = 100_000;
 
 /// Bits of a payment's number that count; above them stands the terminal.
 const PAYMENT_BITS: u32 = 32;
@@ -12,6 +17,7 @@ const PAYMENT_BITS: u32 = 32;
 pub struct Terminal {
     config: Config,
     constants: NurandConstants,
+    zipf: Option<Zipf>,
     deck: Deck,
     random: Random,
     warehouse: i16,
@@ -20,11 +26,18 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Terminal `number` of the warehouse `warehouse`, which counts from 1. Zipf's law for items is not for baselines.
+    /// Terminal `number` of the warehouse `warehouse`, which counts from 1.
     pub fn new(config: &Config, seed: u64, number: u64, warehouse: u32) -> Self {
+        let zipf = match config.item_choice {
+            ItemChoice::Zipf { theta_percent } => {
+                Some(Zipf::new(RANKS, f64::from(theta_percent) / 100.0))
+            }
+            ItemChoice::Nurand | ItemChoice::Uniform => None,
+        };
         Self {
             config: *config,
             constants: NurandConstants::new(config.seed),
+            zipf,
             deck: Deck::new(&config.mix),
             random: Random::stream(seed, 0, number),
             warehouse: warehouse as i16,
@@ -37,7 +50,8 @@ impl Terminal {
     pub fn draw(&mut self) -> Input {
         let kind = self.deck.deal(&mut self.random);
         let (config, constants) = (&self.config, &self.constants);
-        let mut source = InputSource { config, constants, zipf: None, random: &mut self.random };
+        let mut source =
+            InputSource { config, constants, zipf: self.zipf.as_ref(), random: &mut self.random };
         let home = self.warehouse;
         match kind {
             TransactionType::NewOrder => Input::NewOrder(NewOrder::from(&source.new_order(home))),

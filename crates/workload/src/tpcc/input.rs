@@ -131,6 +131,13 @@ pub struct StockLevelInput {
     pub threshold: i16,
 }
 
+/// The item of a rank, both counted from 0, where the distribution has more ranks than there are items: what is beyond
+/// them is spread evenly over the colder half, so that the hottest stay as popular as their ranks say.
+fn folded(rank: u64, items: u64) -> u64 {
+    let hottest = items / 2;
+    if rank < items { rank } else { hottest + (rank - items) % (items - hottest) }
+}
+
 impl InputSource<'_> {
     /// Draws the input of a new-order [TPC-C 2.4.1].
     pub fn new_order(&mut self, warehouse: i16) -> NewOrderInput {
@@ -155,7 +162,9 @@ impl InputSource<'_> {
     fn item(&mut self) -> i32 {
         let scale = &self.config.scale;
         match (self.config.item_choice, self.zipf) {
-            (ItemChoice::Zipf { .. }, Some(zipf)) => zipf.rank(self.random) as i32 + 1,
+            (ItemChoice::Zipf { .. }, Some(zipf)) => {
+                folded(zipf.rank(self.random), scale.items as u64) as i32 + 1
+            }
             (ItemChoice::Uniform, _) => self.random.uniform(1, i64::from(scale.items)) as i32,
             _ => self.constants.item(self.random, scale),
         }
@@ -336,6 +345,15 @@ mod tests {
                 assert_share(others[warehouse], 2.5);
             }
         });
+    }
+
+    #[test]
+    fn ranks_without_items_go_to_the_colder_half() {
+        assert_eq!([0, 9, 10, 14, 15].map(|rank| folded(rank, 10)), [0, 9, 5, 9, 5]);
+        let mut counts = [0; 10];
+        (0..10_000).for_each(|rank| counts[folded(rank, 10) as usize] += 1);
+        assert_eq!(counts[..5], [1; 5]);
+        assert_eq!(counts[5..], [1999; 5]);
     }
 
     #[test]

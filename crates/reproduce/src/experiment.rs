@@ -1,7 +1,8 @@
 //! What an experiment is, and all of them.
 
 use crate::figures::{
-    bandwidth, ethernet, hstore, locality, oracle, queue_pairs, scalability, tpcw, traditional,
+    bandwidth, ethernet, hstore, locality, oracle, published, queue_pairs, scalability, tpcw,
+    traditional,
 };
 use crate::outcome::Outcome;
 
@@ -20,7 +21,7 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order in which `all` runs them.
-pub const EXPERIMENTS: [Experiment; 11] = [
+pub const EXPERIMENTS: [Experiment; 17] = [
     Experiment {
         name: "bandwidth",
         figure: "blog figure 1, and its text",
@@ -76,6 +77,48 @@ pub const EXPERIMENTS: [Experiment; 11] = [
         shows: "new orders a second by the degree of distribution, with and without locality",
         profile: "connect-ib-2xfdr",
         run: locality::run,
+    },
+    Experiment {
+        name: "scalability-as-published",
+        figure: "NAM-DB figure 4: NAM-DB, as printed",
+        shows: "new orders a second by the number of machines, by the protocol as printed",
+        profile: "connect-ib-2xfdr",
+        run: published::scalability::run,
+    },
+    Experiment {
+        name: "latency-as-published",
+        figure: "NAM-DB figure 5a: NAM-DB, as printed",
+        shows: "latency of new orders by the number of machines, by the protocol as printed",
+        profile: "connect-ib-2xfdr",
+        run: published::scalability::latency,
+    },
+    Experiment {
+        name: "latency-steps",
+        figure: "NAM-DB figure 5b",
+        shows: "what the steps of a new order take, by the protocol as printed",
+        profile: "connect-ib-2xfdr",
+        run: published::scalability::steps,
+    },
+    Experiment {
+        name: "locality-as-published",
+        figure: "NAM-DB figure 6, as printed",
+        shows: "new orders a second by the degree of distribution, by the protocol as printed",
+        profile: "connect-ib-2xfdr",
+        run: published::locality::run,
+    },
+    Experiment {
+        name: "contention",
+        figure: "NAM-DB figure 8: throughput",
+        shows: "new orders a second by the number of machines and the skew of items, by the protocol as printed",
+        profile: "connect-ib-2xfdr",
+        run: published::contention::throughput,
+    },
+    Experiment {
+        name: "contention-aborts",
+        figure: "NAM-DB figure 8: abort rate",
+        shows: "aborted attempts by the number of machines and the skew of items, by the protocol as printed",
+        profile: "connect-ib-2xfdr",
+        run: published::contention::aborts,
     },
     Experiment {
         name: "trad-si",

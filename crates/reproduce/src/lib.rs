@@ -14,6 +14,7 @@ pub mod experiment;
 mod figures;
 pub mod outcome;
 pub mod picture;
+mod published;
 pub mod text;
 mod tpcc;
 mod world;

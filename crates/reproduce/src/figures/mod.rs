@@ -5,6 +5,7 @@ pub mod ethernet;
 pub mod hstore;
 pub mod locality;
 pub mod oracle;
+pub mod published;
 pub mod queue_pairs;
 pub mod scalability;
 pub mod tpcw;

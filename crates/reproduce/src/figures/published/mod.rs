@@ -1,0 +1,5 @@
+//! The figures of NAM-DB with its protocol as printed.
+
+pub mod contention;
+pub mod locality;
+pub mod scalability;

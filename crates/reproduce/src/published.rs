@@ -1,0 +1,413 @@
+//! TPC-C by NAM-DB's protocol as printed, on a simulated cluster [ZB17 7].
+//!
+//! The machines are those of [`crate::tpcc`], where our own protocol runs: memory servers and compute servers, and one
+//! machine more for the timestamp vector. Without locality records are on the server that the hash of their key
+//! says; with it a warehouse is on one server, and its terminals are on the same machine.
+
+use crate::busy::Busy;
+use crate::world;
+use baselines::nam_db::{
+    Client, ComputeServer, Design, Ended, LOADED, MemoryServer, Placement, Step, StepTimes, Stop,
+    Timestamps, Vector,
+};
+use baselines::tpcc::{Input, OneSided, Terminal};
+use fabric::{Counts, Env, Fabric};
+use layout::{NodeId, RegionId};
+use sim::{Endpoint, Machines, Reach, World};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use workload::tpcc::{Config, ItemChoice, Mix, Scale, TRANSACTION_NAMES, TYPE_COUNT};
+
+/// Ports that carry traffic.
+pub(crate) const PORTS: u64 = 2;
+/// What is loaded per warehouse: twenty orders of a district and some more, which is what transactions look at.
+pub(crate) const SCALE: Scale =
+    Scale { items: 1000, districts: 10, customers_per_district: 20, orders_per_district: 24 };
+/// Orders that each memory server has room for beside those that are loaded.
+const MORE_ORDERS: u64 = 4000;
+/// Words of the overflow region of each memory server.
+const OVERFLOW_WORDS: u64 = 1 << 20;
+/// Versions stay in the overflow region for so long: the text has it for a parameter.
+const KEPT_NS: u64 = 50_000_000;
+/// The version mover rests for so long after it has looked at all rings.
+const MOVER_PAUSE_NS: u64 = 1_000_000;
+
+/// A cluster, and what runs on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub seed: u64,
+    pub memory_servers: u16,
+    pub compute_servers: u16,
+    /// Threads of each compute server.
+    pub threads: u16,
+    /// Warehouses of each memory server.
+    pub warehouses_each: u32,
+    pub mix: Mix,
+    /// New orders that touch another warehouse, in percent; `None`: one in ten.
+    pub distribution_percent: Option<u32>,
+    pub item_choice: ItemChoice,
+    /// How a compute server reaches the memory server of the same number, if both are on one machine.
+    pub machine: Option<Reach>,
+    pub placement: Placement,
+    pub timestamps: Timestamps,
+    /// Virtual time before anything is counted.
+    pub warm_ns: u64,
+    /// Virtual time that is counted.
+    pub window_ns: u64,
+}
+
+/// What was seen of a type of transactions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kind {
+    pub committed: u64,
+    pub aborted: u64,
+    /// Latencies of those that committed, in ns, from the first attempt on; sorted.
+    pub latency_ns: Vec<u64>,
+    /// What went over the network for them, aborted attempts included.
+    counts: Counts,
+    /// What the steps of the attempts that committed took.
+    steps_ns: StepTimes,
+}
+
+/// What was seen in the window.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub kinds: [Kind; TYPE_COUNT],
+    window_ns: u64,
+    /// The busiest stage of all machines; the oracle's is 0, then come those of memory servers and compute servers.
+    pub busiest: String,
+}
+
+impl Kind {
+    /// The latency in microseconds that so many of a hundred do not exceed.
+    pub fn latency_us(&self, percent: usize) -> f64 {
+        let at = (self.latency_ns.len() * percent / 100).min(self.latency_ns.len().max(1) - 1);
+        self.latency_ns.get(at).map_or(f64::NAN, |&ns| ns as f64 / 1000.0)
+    }
+
+    fn per(&self, total: u64) -> f64 {
+        total as f64 / self.committed.max(1) as f64
+    }
+
+    /// Mean microseconds of a step.
+    pub fn step_us(&self, step: Step) -> f64 {
+        self.per(self.steps_ns[step as usize]) / 1000.0
+    }
+
+    /// Mean microseconds of attempts that were aborted, for each transaction that committed.
+    pub fn aborted_us(&self) -> f64 {
+        let all: u64 = self.latency_ns.iter().sum();
+        self.per(all - self.steps_ns.iter().sum::<u64>()) / 1000.0
+    }
+}
+
+impl Seen {
+    fn new(window_ns: u64) -> Self {
+        Self { kinds: std::array::from_fn(|_| Kind::default()), window_ns, busiest: String::new() }
+    }
+
+    /// What was seen of new orders.
+    pub fn new_orders(&self) -> &Kind {
+        &self.kinds[0]
+    }
+
+    /// New orders committed a second.
+    pub fn new_orders_per_s(&self) -> f64 {
+        self.per_s(self.new_orders().committed)
+    }
+
+    /// Transactions of all types committed a second.
+    pub fn committed_per_s(&self) -> f64 {
+        self.per_s(self.kinds.iter().map(|kind| kind.committed).sum())
+    }
+
+    /// Aborted attempts of all attempts, in percent.
+    pub fn abort_percent(&self) -> f64 {
+        let aborted: u64 = self.kinds.iter().map(|kind| kind.aborted).sum();
+        let committed: u64 = self.kinds.iter().map(|kind| kind.committed).sum();
+        100.0 * aborted as f64 / (aborted + committed).max(1) as f64
+    }
+
+    fn per_s(&self, count: u64) -> f64 {
+        count as f64 * 1e9 / self.window_ns as f64
+    }
+
+    /// What else a reader wants to know.
+    pub fn sentence(&self, name: &str, machines: u16) -> String {
+        format!(
+            "{machines} machines, {name}: {:.2} million new orders and {:.2} million transactions of all types a second, \
+             {:.1} % of all attempts aborted; the busiest is {}.",
+            self.new_orders_per_s() / 1e6,
+            self.committed_per_s() / 1e6,
+            self.abort_percent(),
+            self.busiest
+        )
+    }
+
+    /// A sentence for each type.
+    pub fn sentences(&self) -> Vec<String> {
+        let kinds =
+            TRANSACTION_NAMES.iter().zip(&self.kinds).filter(|(_, kind)| kind.committed > 0);
+        let sentence = |(name, kind): (&&str, &Kind)| {
+            format!(
+                "{name}: {:.1} round trips, {:.0} verbs and {:.1} KB for each that commits, half within {:.0} us, 99 % \
+                 within {:.0} us.",
+                kind.per(kind.counts.round_trips),
+                kind.per(kind.counts.verbs),
+                kind.per(kind.counts.bytes) / 1000.0,
+                kind.latency_us(50),
+                kind.latency_us(99)
+            )
+        };
+        kinds.map(sentence).collect()
+    }
+}
+
+fn kind(input: &Input) -> usize {
+    match input {
+        Input::NewOrder(_) => 0,
+        Input::Payment(_) => 1,
+        Input::OrderStatus { .. } => 2,
+        Input::Delivery { .. } => 3,
+        Input::StockLevel { .. } => 4,
+    }
+}
+
+impl Plan {
+    fn config(&self) -> Config {
+        Config {
+            scale: SCALE,
+            mix: self.mix,
+            distribution_percent: self.distribution_percent,
+            item_choice: self.item_choice,
+            seed: self.seed,
+            ..Config::new(self.warehouses_each * u32::from(self.memory_servers))
+        }
+    }
+
+    /// What is loaded per warehouse, in words.
+    pub fn scale_sentence() -> String {
+        let Scale { items, districts, customers_per_district, orders_per_district } = SCALE;
+        format!(
+            "{items} items, {districts} districts, {customers_per_district} customers and {orders_per_district} orders of each"
+        )
+    }
+
+    /// The vector's memory server, which is the first, has a machine of its own.
+    fn machines(&self) -> Machines {
+        let (servers, computes) = (self.memory_servers, self.compute_servers);
+        let Some(reach) = self.machine else {
+            // The mover reaches its own memory without the card.
+            let apart = Machines::apart(1 + servers + computes);
+            return Machines { reach: Reach::CoreButAtomics, ..apart };
+        };
+        let of_nodes = std::iter::once(servers.max(computes)).chain(0..servers).chain(0..computes);
+        Machines { of_nodes: of_nodes.collect(), reach }
+    }
+
+    fn design(&self, tpcc: &OneSided) -> Arc<Design> {
+        let data = (1..=self.memory_servers).map(RegionId).collect();
+        let slots = match self.timestamps {
+            Timestamps::OPTIMIZED => self.compute_servers,
+            _ => self.compute_servers * self.threads,
+        };
+        let vector = Vector::new(vec![RegionId(0)], slots.into());
+        let sizes = tpcc.sizes(self.memory_servers.into(), MORE_ORDERS);
+        let shape = (OVERFLOW_WORDS, self.warehouses_each);
+        Arc::new(Design::new(vector, data, self.placement, shape, &sizes))
+    }
+
+    /// The home warehouse of a thread: on the memory server of its compute server's number, if warehouses are on one.
+    fn warehouse(&self, compute: u16, thread: u16) -> u32 {
+        let server = u32::from(compute % self.memory_servers);
+        server * self.warehouses_each + u32::from(thread) % self.warehouses_each + 1
+    }
+}
+
+struct Watch {
+    from_ns: u64,
+    until_ns: u64,
+    seen: Seen,
+}
+
+/// Loads the cluster, runs it, and answers what was seen.
+pub(crate) fn run(plan: &Plan) -> Seen {
+    let tpcc = OneSided::new(plan.config(), plan.placement);
+    let design = plan.design(&tpcc);
+    let network = world::network("connect-ib-2xfdr", PORTS);
+    let servers = (plan.memory_servers + 1, plan.compute_servers);
+    let words = design.region_words;
+    let world = world::world_on(plan.machines(), plan.seed, network, servers, words);
+    let memory_servers: Vec<MemoryServer> =
+        design.data.iter().map(|&region| MemoryServer::new(&design, region, KEPT_NS)).collect();
+    let admin = world.endpoint(world.compute_node(0));
+    let loaded = world.load(&admin, tpcc.load(&admin, &design, &memory_servers));
+    loaded.expect("the servers are there");
+    for (&region, server) in design.data.iter().zip(&memory_servers) {
+        start_memory_server(&world, NodeId(region.0), server.clone());
+    }
+    let from_ns = world.now_ns() + plan.warm_ns;
+    let seen = Seen::new(plan.window_ns);
+    let until_ns = from_ns + plan.window_ns;
+    let watch = Rc::new(RefCell::new(Watch { from_ns, until_ns, seen }));
+    for compute in 0..plan.compute_servers {
+        let home = start_compute_server(&world, plan, &design, &memory_servers, compute);
+        start_threads(&world, plan, (tpcc, &design, &home), compute, &watch);
+    }
+    world.run_for(plan.warm_ns);
+    let nodes = 0..1 + plan.memory_servers + plan.compute_servers;
+    let busy = Busy::since(&world, nodes.map(NodeId));
+    world.run_for(plan.window_ns);
+    let mut seen = watch.borrow().seen.clone();
+    seen.kinds.iter_mut().for_each(|kind| kind.latency_ns.sort_unstable());
+    seen.busiest = busy.most(&world);
+    seen
+}
+
+fn start_memory_server(world: &World, node: NodeId, server: MemoryServer) {
+    for (id, service) in server.services(Endpoint::compute_rows) {
+        world.register(node, id, service);
+    }
+    let env = world.service_endpoint(node);
+    world.spawn_on(&env.clone(), async move {
+        let run = server.mover.run(env, Endpoint::compute_rows, MOVER_PAUSE_NS, || true);
+        run.await.expect("its own memory is there");
+    });
+}
+
+/// The compute server, and its fetch thread.
+fn start_compute_server(
+    world: &World,
+    plan: &Plan,
+    design: &Arc<Design>,
+    memory_servers: &[MemoryServer],
+    compute: u16,
+) -> Arc<ComputeServer> {
+    let home = ComputeServer::new(if compute == 0 { LOADED } else { 0 });
+    let is_beside = plan.machine.is_some_and(|reach| reach != Reach::Card);
+    let home = match memory_servers.get(usize::from(compute)) {
+        Some(server) if is_beside => home.beside(compute.into(), server.index.clone()),
+        _ => home,
+    };
+    let home = Arc::new(home);
+    if plan.timestamps == Timestamps::OPTIMIZED {
+        let env = world.endpoint(world.compute_node(compute));
+        let (home, vector) = (home.clone(), design.vector.clone());
+        world.spawn_on(&env.clone(), async move {
+            home.fetch(env, &vector, || true).await.expect("the oracle is there");
+        });
+    }
+    home
+}
+
+fn start_threads(
+    world: &World,
+    plan: &Plan,
+    (tpcc, design, home): (OneSided, &Arc<Design>, &Arc<ComputeServer>),
+    compute: u16,
+    watch: &Rc<RefCell<Watch>>,
+) {
+    for thread in 0..plan.threads {
+        let env = world.endpoint(world.compute_node(compute));
+        let number = compute * plan.threads + thread;
+        let slot = if plan.timestamps == Timestamps::OPTIMIZED { compute } else { number };
+        let last = if slot == 0 { LOADED } else { 0 };
+        let known = (design.clone(), home.clone());
+        let slot = (slot.into(), last);
+        let client = Client::new(env.clone(), known, plan.timestamps, slot, Endpoint::compute_rows);
+        let warehouse = plan.warehouse(compute, thread);
+        let terminal = Terminal::new(&plan.config(), plan.seed, number.into(), warehouse);
+        let watch = watch.clone();
+        world.spawn_on(&env, async move { serve(tpcc, client, terminal, &watch).await });
+    }
+}
+
+/// One transaction after another, until the window is over. Who is aborted tries again at once [ZB17 7.4].
+async fn serve(
+    tpcc: OneSided,
+    mut client: Client<Endpoint>,
+    mut terminal: Terminal,
+    watch: &RefCell<Watch>,
+) {
+    let env = client.env().clone();
+    loop {
+        let input = terminal.draw();
+        let (start_ns, before) = (env.now_ns(), env.counters().counts());
+        let (mut aborted, mut committed) = (0, None);
+        while committed.is_none() {
+            let mut transaction = client.begin().await.expect("the oracle is there");
+            let ended = match tpcc.run(&mut transaction, &input).await {
+                Ok(()) => transaction.commit().await,
+                Err(stop) => Err(stop),
+            };
+            match ended {
+                Ok(Ended::Committed) => committed = Some(transaction.spent_ns()),
+                Ok(Ended::Aborted) | Err(Stop::TooOld) => aborted += 1,
+                Err(Stop::RolledBack) => break,
+                Err(stop) => panic!("{stop}"),
+            }
+        }
+        let now_ns = env.now_ns();
+        let watch = &mut *watch.borrow_mut();
+        if now_ns >= watch.until_ns {
+            return;
+        }
+        if now_ns < watch.from_ns {
+            continue;
+        }
+        let kind = &mut watch.seen.kinds[kind(&input)];
+        kind.aborted += aborted;
+        if let Some(spent_ns) = committed {
+            kind.committed += 1;
+            kind.latency_ns.push(now_ns - start_ns);
+            kind.counts += env.counters().counts() - before;
+            kind.steps_ns.iter_mut().zip(spent_ns).for_each(|(sum, ns)| *sum += ns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(machines: u16) -> Plan {
+        Plan {
+            seed: 1,
+            memory_servers: machines,
+            compute_servers: machines,
+            threads: 4,
+            warehouses_each: 4,
+            mix: Mix::STANDARD,
+            distribution_percent: None,
+            item_choice: ItemChoice::Nurand,
+            machine: None,
+            placement: Placement::Hashed,
+            timestamps: Timestamps::OPTIMIZED,
+            warm_ns: 200_000,
+            window_ns: 1_000_000,
+        }
+    }
+
+    #[test]
+    fn twice_the_machines_do_about_twice_as_much_in_the_same_time() {
+        let [one, two] = [1, 2].map(|machines| run(&plan(machines)));
+        let ratio = two.committed_per_s() / one.committed_per_s();
+        assert!((1.6..2.4).contains(&ratio), "{ratio}");
+        let latency = two.new_orders().latency_us(50) / one.new_orders().latency_us(50);
+        assert!((0.8..1.3).contains(&latency), "{latency}");
+    }
+
+    /// What is printed of each step is what a transaction of nobody else's interest posts.
+    #[test]
+    fn steps_add_up_to_the_latency_where_nobody_meets() {
+        let alone = Plan { threads: 1, compute_servers: 1, mix: Mix::NEW_ORDER_ONLY, ..plan(2) };
+        let seen = run(&alone);
+        let kind = seen.new_orders();
+        let steps: f64 = Step::ALL.iter().map(|&step| kind.step_us(step)).sum();
+        let mean_us = kind.latency_ns.iter().sum::<u64>() as f64 / kind.committed as f64 / 1000.0;
+        assert!((0.99..1.0001).contains(&((steps + kind.aborted_us()) / mean_us)), "{kind:?}");
+        assert!(Step::ALL[1..].iter().all(|&step| kind.step_us(step) > 0.5), "{kind:?}");
+        assert_eq!(kind.step_us(Step::Timestamp), 0.0, "the vector is there already");
+    }
+}

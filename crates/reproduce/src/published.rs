@@ -7,8 +7,8 @@
 use crate::busy::Busy;
 use crate::world;
 use baselines::nam_db::{
-    Client, ComputeServer, Design, Ended, LOADED, MemoryServer, Placement, Step, StepTimes, Stop,
-    Timestamps, Vector,
+    Client, ComputeServer, Design, Ended, Fetch, LOADED, MemoryServer, Placement, Slots, Step,
+    StepTimes, Stop, Timestamps, Vector,
 };
 use baselines::tpcc::{Input, OneSided, Terminal};
 use fabric::{Counts, Env, Fabric};
@@ -208,14 +208,19 @@ impl Plan {
 
     fn design(&self, tpcc: &OneSided) -> Arc<Design> {
         let data = (1..=self.memory_servers).map(RegionId).collect();
-        let slots = match self.timestamps {
-            Timestamps::OPTIMIZED => self.compute_servers,
-            _ => self.compute_servers * self.threads,
-        };
-        let vector = Vector::new(vec![RegionId(0)], slots.into());
+        let last = self.slot(self.compute_servers - 1, self.threads - 1);
+        let vector = Vector::new(vec![RegionId(0)], last + 1);
         let sizes = tpcc.sizes(self.memory_servers.into(), MORE_ORDERS);
         let shape = (OVERFLOW_WORDS, self.warehouses_each);
         Arc::new(Design::new(vector, data, self.placement, shape, &sizes))
+    }
+
+    /// The slot of a thread.
+    fn slot(&self, compute: u16, thread: u16) -> u32 {
+        match self.timestamps.slots {
+            Slots::Threads => u32::from(compute * self.threads + thread),
+            Slots::ServersAsDrawn | Slots::ServersInOrder => compute.into(),
+        }
     }
 
     /// The home warehouse of a thread: on the memory server of its compute server's number, if warehouses are on one.
@@ -291,7 +296,7 @@ fn start_compute_server(
         _ => home,
     };
     let home = Arc::new(home);
-    if plan.timestamps == Timestamps::OPTIMIZED {
+    if plan.timestamps.fetch == Fetch::Background {
         let env = world.endpoint(world.compute_node(compute));
         let (home, vector) = (home.clone(), design.vector.clone());
         world.spawn_on(&env.clone(), async move {
@@ -311,10 +316,9 @@ fn start_threads(
     for thread in 0..plan.threads {
         let env = world.endpoint(world.compute_node(compute));
         let number = compute * plan.threads + thread;
-        let slot = if plan.timestamps == Timestamps::OPTIMIZED { compute } else { number };
-        let last = if slot == 0 { LOADED } else { 0 };
+        let slot = plan.slot(compute, thread);
         let known = (design.clone(), home.clone());
-        let slot = (slot.into(), last);
+        let slot = (slot, if slot == 0 { LOADED } else { 0 });
         let client = Client::new(env.clone(), known, plan.timestamps, slot, Endpoint::compute_rows);
         let warehouse = plan.warehouse(compute, thread);
         let terminal = Terminal::new(&plan.config(), plan.seed, number.into(), warehouse);

@@ -21,7 +21,7 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order in which `all` runs them.
-pub const EXPERIMENTS: [Experiment; 17] = [
+pub const EXPERIMENTS: [Experiment; 18] = [
     Experiment {
         name: "bandwidth",
         figure: "blog figure 1, and its text",
@@ -119,6 +119,13 @@ pub const EXPERIMENTS: [Experiment; 17] = [
         shows: "aborted attempts by the number of machines and the skew of items, by the protocol as printed",
         profile: "connect-ib-2xfdr",
         run: published::contention::aborts,
+    },
+    Experiment {
+        name: "staleness",
+        figure: "NAM-DB section 4.2",
+        shows: "what each step of the oracle has aborted, by the protocol as printed",
+        profile: "connect-ib-2xfdr",
+        run: published::staleness::run,
     },
     Experiment {
         name: "trad-si",

@@ -58,6 +58,10 @@ fn outcome(run: &mut Run<'_>, title: &'static str, value: fn(&Seen) -> f64) -> O
             .to_owned(),
     );
     notes.push(
+        "With zipf 2.0 most lines of an order are of one item: a transaction reads and writes fewer records."
+            .to_owned(),
+    );
+    notes.push(
         "The text prints no number: with more skew more is aborted there, which has no huge impact on the throughput."
             .to_owned(),
     );

@@ -3,3 +3,4 @@
 pub mod contention;
 pub mod locality;
 pub mod scalability;
+pub mod staleness;

@@ -6,8 +6,16 @@ use plotters::prelude::*;
 use std::ops::Range;
 
 const SIZE: (u32, u32) = (900, 540);
-const COLOURS: [RGBColor; 6] =
-    [BLUE, RED, BLACK, RGBColor(0, 128, 64), RGBColor(160, 90, 0), RGBColor(120, 0, 160)];
+const COLOURS: [RGBColor; 8] = [
+    BLUE,
+    RED,
+    BLACK,
+    RGBColor(0, 128, 64),
+    RGBColor(160, 90, 0),
+    RGBColor(120, 0, 160),
+    RGBColor(0, 160, 180),
+    RGBColor(130, 130, 130),
+];
 /// Room above the highest point, and behind the last.
 const ROOM: f64 = 1.08;
 

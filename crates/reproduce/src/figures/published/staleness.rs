@@ -52,7 +52,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         parameters: parameters(run),
         x: Axis { title: "machines", is_logarithmic: false },
         y: Axis { title: "aborted attempts of all, percent", is_logarithmic: false },
-        legend: Corner::UpperRight,
+        legend: Corner::LowerRight,
         series,
         compared: Vec::new(),
         notes,

@@ -9,6 +9,8 @@ pub struct Core {
     pub cores: u64,
     /// Picoseconds to post a verb or a message.
     pub post_ps: u64,
+    /// Picoseconds to post one more verb in the list of another one, to the same queue pair with one doorbell.
+    pub post_more_ps: u64,
     /// Picoseconds to notice that a batch is complete.
     pub poll_ps: u64,
     /// Picoseconds to take a message and answer it, without what it asks for.
@@ -22,6 +24,7 @@ impl Core {
         Self {
             cores: sheet.whole("cores", 1),
             post_ps: sheet.picoseconds("post_ns"),
+            post_more_ps: sheet.picoseconds("post_more_ns"),
             poll_ps: sheet.picoseconds("poll_ns"),
             serve_message_ps: sheet.picoseconds("serve_message_ns"),
             execute_row_ps: sheet.picoseconds("execute_row_ns"),

@@ -11,6 +11,9 @@ pub struct PhysicalDesign {
     pub neighbourhood: u32,
     /// Old versions kept beside a record once it was updated, 1 to 8.
     pub versions_beside: u32,
+    /// Whether a row keeps the memory of its old versions once it was updated. Else it goes back when nobody needs them,
+    /// which takes four verbs for each update.
+    pub keeps_versions: bool,
     /// Expected number of rows. Hash tables start at this size; they grow online beyond it.
     pub size_hint: u64,
     /// Bytes of a B+-tree node.
@@ -27,6 +30,7 @@ impl Default for PhysicalDesign {
             storage: Storage::HashInlined,
             neighbourhood: 8,
             versions_beside: 1,
+            keeps_versions: false,
             size_hint: 1024,
             node_bytes: 512,
             placement: Placement::Hashed { load_percent: 65 },

@@ -39,6 +39,7 @@ pub fn table(kind: &Kind, storage: Storage, versions_beside: u32) -> TableSpec {
     let schema = Schema::new(TABLE, columns, &[ID]).expect("the schema is right");
     let design = PhysicalDesign {
         server: None,
+        keeps_versions: false,
         storage,
         neighbourhood: if kind.is_tight { 2 } else { 4 },
         versions_beside,

@@ -1,6 +1,7 @@
 //! Calls on their way: delivered late, sometimes twice, answered once.
 
 use crate::fault::FaultKind;
+use crate::links::Post;
 use crate::network::Load;
 use crate::scheduler::Happening;
 use crate::state::Core;
@@ -156,7 +157,7 @@ impl Core {
         };
         let call = self.calls.get(number);
         call.pending += 1;
-        let posted = ((call.group, call.target), 0);
+        let posted = Post { pair: (call.group, call.target), before: 0, is_further: false };
         let transit =
             self.send((from, to), posted, way, &Load::Message(bytes), self.config.call_ns);
         self.queue.push(transit.served_ns, message);

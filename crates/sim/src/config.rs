@@ -135,6 +135,12 @@ pub struct SimConfig {
     /// order of posting, when the last of it does. For worlds that tell how fast something is: it costs the simulator
     /// least, and excludes weak memory and what is made of it. Default no.
     pub parts_at_once: bool,
+    /// Whether what a batch asks of one server before its next fence is posted as one list: cores of
+    /// [`SimConfig::machines`] pay [`hardware::Core::post_more_ps`] for all of it but the first. Default no.
+    pub posts_lists: bool,
+    /// So many queue pairs to each server, less than 65,536, are shared by the endpoints of a node, as by those of one thread. Default 0:
+    /// each endpoint has its own.
+    pub queue_pairs: u32,
     /// An atomic writes its word up to this much later than it reads it, and loses what plain writes leave
     /// there meanwhile; not where memory is coherent. Default 0.
     pub atomic_window_ns: u64,
@@ -208,6 +214,8 @@ impl Default for SimConfig {
             tearing: Tearing::AnyOrder,
             in_posting_order: false,
             parts_at_once: false,
+            posts_lists: false,
+            queue_pairs: 0,
             atomic_window_ns: 0,
             late_completion_one_in: 0,
             late_completion_ns: Interval::new(0, 50_000),

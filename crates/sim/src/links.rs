@@ -123,6 +123,17 @@ impl Links {
     }
 }
 
+/// How something is posted.
+#[derive(Clone, Copy)]
+pub(crate) struct Post {
+    /// Whose queue pair it takes, and to which server that leads.
+    pub pair: (u32, NodeId),
+    /// How many are posted before it at the same time.
+    pub before: u64,
+    /// Whether it is in the list of one before it.
+    pub is_further: bool,
+}
+
 impl Core {
     /// The way of a message that is sent now; `None`: it does not arrive before its sender gives up.
     #[inline]
@@ -132,14 +143,13 @@ impl Core {
     }
 
     /// Sends a verb or a message of a call: through the cards, then for as long as is usual and as the way
-    /// has it. `pair` is whose queue pair it takes and to which server that leads, `before` how many are posted
-    /// before it at the same time. Within a turn it leaves when all is paid for that the task did before, and the
+    /// has it. Within a turn it leaves when all is paid for that the task did before, and the
     /// posting itself.
     #[inline]
     pub(crate) fn send(
         &mut self,
         (from, to): (NodeId, NodeId),
-        (pair, before): ((u32, NodeId), u64),
+        post: Post,
         way: Way,
         load: &Load,
         usual: Interval,
@@ -148,10 +158,10 @@ impl Core {
         if let Some(network) = self.network {
             let ends = (self.machine_of(from), self.machine_of(to));
             let is_within = self.turns.take_time && ends.0 == ends.1;
-            let mut delay_ps = (before + 1) * network.core.post_ps;
+            let mut delay_ps = (post.before + 1) * network.core.post_ps;
             if self.turns.take_time {
                 let is_local = is_within && self.goes_without_card(load);
-                delay_ps = self.pay(load, is_local);
+                delay_ps = self.pay(load, is_local, post.is_further);
                 if is_local {
                     let served_ns = self.now_ns + delay_ps.div_ceil(NANOSECOND_PS);
                     return Transit { served_ns, back_ns: served_ns, is_local: true };
@@ -159,7 +169,7 @@ impl Core {
             }
             let posting = Posting {
                 ends,
-                queue_pair: queue_pair(pair.0, pair.1.0),
+                queue_pair: self.queue_pair(from, post.pair),
                 now_ns: self.now_ns,
                 delay_ps,
                 is_loopback: is_within,
@@ -169,6 +179,15 @@ impl Core {
         }
         transit.served_ns += usual.draw(&mut self.random) * way.slowness + way.crossing_ns;
         transit
+    }
+
+    /// The queue pair of an endpoint of `from` to a server; those of a node may share some.
+    #[inline]
+    fn queue_pair(&self, from: NodeId, (group, server): (u32, NodeId)) -> u64 {
+        match self.config.queue_pairs {
+            0 => queue_pair(group, server.0),
+            count => queue_pair((u32::from(from.0) << 16) | (group % count), server.0),
+        }
     }
 
     /// How much longer than usual a message is on its way; `None`: it does not arrive before its sender

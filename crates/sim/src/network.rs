@@ -44,7 +44,8 @@ impl Network {
 
     /// The same with cores that take no time: somebody else counts it.
     pub(crate) fn without_cores(mut self) -> Self {
-        self.core = Core { post_ps: 0, poll_ps: 0, serve_message_ps: 0, ..self.core };
+        self.core =
+            Core { post_ps: 0, post_more_ps: 0, poll_ps: 0, serve_message_ps: 0, ..self.core };
         self
     }
 

@@ -7,6 +7,7 @@
 
 use crate::effect::take_effect;
 use crate::flight::Flight;
+use crate::links::Post;
 use crate::network::Load;
 use crate::scheduler::Happening;
 use crate::state::Core;
@@ -58,7 +59,8 @@ impl Core {
         };
         self.verbs += 1;
         let before = u64::from(flight.next_verb - 1 - flight.first_verb);
-        let posted = ((flight.group, server), before);
+        let is_further = parts.iter().any(|part| part.server == server);
+        let posted = Post { pair: (flight.group, server), before, is_further };
         let usual = self.config.usual_ns(verb);
         let transit = self.send((flight.node, server), posted, way, &Load::Verb(*verb), usual);
         flight.back_ns = flight.back_ns.max(transit.back_ns);
@@ -101,12 +103,16 @@ impl Core {
         flight.fetched_again = again.end;
         self.aside(node, |core| {
             core.pay_for_polling(flight.is_local);
+            let mut servers = Vec::new();
             for (before, index) in again.enumerate() {
                 let (from, words) = flight.extra_reads[index];
                 let server = core.addresses.primary(from.region());
                 let Some(way) = core.way_of_verb(flight, server) else { continue };
                 let (verb, usual) = (Verb::Read { from, at: 0, words }, core.config.read_ns);
-                let posted = ((flight.group, server), before as u64);
+                let is_further = servers.contains(&server);
+                servers.push(server);
+                let posted =
+                    Post { pair: (flight.group, server), before: before as u64, is_further };
                 let transit = core.send((node, server), posted, way, &Load::Verb(verb), usual);
                 flight.back_ns = flight.back_ns.max(transit.back_ns);
                 flight.end_ns = flight.end_ns.max(transit.served_ns);

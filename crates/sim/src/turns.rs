@@ -131,10 +131,14 @@ impl Core {
     }
 
     /// The turn pays for posting a load or, if it is local, for carrying it out. Returns what it has taken by then.
-    pub(crate) fn pay(&mut self, load: &Load, is_local: bool) -> u64 {
+    pub(crate) fn pay(&mut self, load: &Load, is_local: bool, is_further: bool) -> u64 {
         let Network { core, memory, .. } = self.config.network.expect("machines have a network");
         let (sent, answered) = load.bytes();
-        let mut cost_ps = if is_local { local_ps(&memory, sent + answered) } else { core.post_ps };
+        let mut cost_ps = match (is_local, is_further && self.config.posts_lists) {
+            (true, _) => local_ps(&memory, sent + answered),
+            (false, false) => core.post_ps,
+            (false, true) => core.post_more_ps,
+        };
         if matches!(load, Load::Verb(Verb::WriteRow { .. } | Verb::InstallRow { .. })) {
             cost_ps += core.execute_row_ps;
         }

@@ -3,6 +3,7 @@
 
 use crate::fault::FaultKind;
 use crate::flight::{Flight, Phase};
+use crate::links::Post;
 use crate::links::Way;
 use crate::memory::Moments;
 use crate::network::Load;
@@ -134,7 +135,7 @@ impl Core {
     ) -> u64 {
         let kind = kind(verb);
         let usual = self.config.usual_ns(verb);
-        let posted = ((flight.group, node), before);
+        let posted = Post { pair: (flight.group, node), before, is_further: false };
         let transit = self.send((flight.node, node), posted, way, &Load::Verb(*verb), usual);
         flight.back_ns = flight.back_ns.max(transit.back_ns);
         flight.is_local &= transit.is_local;

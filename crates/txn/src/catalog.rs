@@ -13,7 +13,7 @@ use memory::{AllocateError, Label};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Most tables of a database at a time.
+/// Most tables of a database at a time, where nothing else is asked for.
 pub const TABLES_MAX: usize = 1024;
 /// Most secondary indexes of a table.
 pub const INDEXES_MAX: usize = 16;

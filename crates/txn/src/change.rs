@@ -6,8 +6,8 @@
 //! dropped, alone or with its table, is always looked for again by its number.
 
 use crate::catalog::{
-    Catalog, CatalogError, INDEXES_MAX, IndexId, TABLES_MAX, TableId, TableSpec, check_design,
-    check_index, index_label, table_label,
+    Catalog, CatalogError, INDEXES_MAX, IndexId, TableId, TableSpec, check_design, check_index,
+    index_label, table_label,
 };
 use crate::database::{Database, Oracle, Placed};
 use crate::definition::{
@@ -60,8 +60,8 @@ impl<E: Env> Database<E> {
         if catalog.table(&name).is_some() {
             return Err(CatalogError::Exists(format!("table {name}")));
         }
-        if catalog.names().count() >= TABLES_MAX {
-            return Err(too_many_tables());
+        if catalog.names().count() >= self.shared.config.tables {
+            return Err(too_many_tables(self.shared.config.tables));
         }
         let number = self.draw_number(TABLES, 1).await?;
         for (position, index) in spec.indexes.iter().enumerate() {
@@ -109,14 +109,14 @@ impl<E: Env> Database<E> {
     /// before, so that the last one of too many knows of all others. Those who come to the limit together may
     /// all be refused.
     async fn keep_tables_max(&self, table: &TableDefinition) -> Result<(), CatalogError> {
-        if self.shared.cached_catalog().names().count() <= TABLES_MAX {
+        if self.shared.cached_catalog().names().count() <= self.shared.config.tables {
             return Ok(());
         }
         let is_own = |other: &TableDefinition| other.number == table.number;
         match self.remove_table(&table.name, is_own).await {
             // Somebody else may have dropped it.
             Ok(()) | Err(CatalogError::NoTable(_) | CatalogError::Unacknowledged) => {
-                Err(too_many_tables())
+                Err(too_many_tables(self.shared.config.tables))
             }
             Err(error) => Err(error),
         }
@@ -509,8 +509,8 @@ impl<E: Env> Database<E> {
     }
 }
 
-fn too_many_tables() -> CatalogError {
-    CatalogError::Limit(format!("a database has at most {TABLES_MAX} tables"))
+fn too_many_tables(most: usize) -> CatalogError {
+    CatalogError::Limit(format!("a database has at most {most} tables"))
 }
 
 /// Refuses an index that the table has already, or has no room for.

@@ -166,7 +166,8 @@ impl<E: Env> LaneInner<E> {
             let is_deleted = entry.state == State::Deleted;
             let successor = if is_deleted { timestamp.deleted() } else { timestamp };
             let (table, row) = (entry.table, entry.row);
-            if !entry.buffer.is_null() {
+            let keeps = self.info(table).design.keeps_versions && !is_deleted;
+            if !(entry.buffer.is_null() || keeps) {
                 let (version, buffer) = (successor, entry.buffer);
                 self.displaced.push_back(DisplacedBuffer { row, version, buffer, table });
             }
@@ -243,6 +244,9 @@ impl<E: Env> LaneInner<E> {
         if !self.retired.is_empty() || !self.displaced.is_empty() {
             // Collection that fails is tried again with the next round; nothing is lost by waiting.
             let _ = self.collect_round().await;
+        } else if self.shared_slot.is_some() {
+            // Rows that keep their old versions need a horizon, too: one that fails is tried again.
+            let _ = self.advance_horizon().await;
         }
         // If it cannot be said that the upkeep is over, changes of the catalog wait for it no longer than E.
         let _ = self.end_upkeep().await;
@@ -270,7 +274,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     async fn grow(&mut self, owner: Owner) -> Result<(), Abort> {
-        let timestamp = self.next_timestamp();
+        let timestamp = self.upkeep_timestamp();
         let hash = self.hash_table(owner).clone();
         let placed = match owner {
             Owner::Table(table) => self.info(table).placed(),

@@ -1,16 +1,16 @@
 //! A database: what its lanes share.
 
 use crate::catalog::{
-    Catalog, CatalogError, IndexId, TableId, TableMemory, index_label, table_label,
+    Catalog, CatalogError, IndexId, TABLES_MAX, TableId, TableMemory, index_label, table_label,
 };
 use crate::collect::SharedHorizon;
 use crate::definition::TableDefinition;
 use crate::detach::detached;
+use crate::fetch::Fetched;
 use crate::lane::{Lane, LaneError, LaneInner};
 use crate::release::Released;
 use crate::shared_slot::SharedSlot;
 use crate::slot::take_place;
-use crate::snapshot::SLOTS_MAX;
 use crate::value_pool::SharedPieces;
 use fabric::{Batch, Env};
 use layout::oracle::VECTOR;
@@ -19,6 +19,11 @@ use memory::Label;
 use memory::extent::{allocate_extent, usage};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Slots of the vector where nothing else is asked for, and most lanes of a compute server.
+const SLOTS: u32 = 64;
+/// Most slots of a vector: versions name them with 16 bits.
+pub const SLOTS_MAX: u32 = (1 << 16) - 8;
 
 /// How snapshots of a database are taken; never both ways at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,9 +51,13 @@ pub struct DatabaseConfig {
     pub oracle: Oracle,
     /// Most lanes of a compute server, 1 to 64.
     pub lanes: u32,
-    /// Whether the lanes of this compute server share one slot of the vector, or have one each. The vector is
+    /// Slots of the vector: a multiple of 8, at most [`SLOTS_MAX`].
+    pub slots: u32,
+    /// Whether the lanes of this compute server share two slots of the vector, or have one each. The vector is
     /// shorter then, and a commit waits for those of its compute server that drew their numbers before it.
     pub shares_slot: bool,
+    /// Most tables.
+    pub tables: usize,
     /// The paper's E: a transaction that runs longer may find its versions collected.
     pub transaction_time_max_ns: u64,
     /// First number of a new slot; tests start near the end.
@@ -59,7 +68,9 @@ impl Default for DatabaseConfig {
     fn default() -> Self {
         Self {
             oracle: Oracle::DoubleCollect,
-            lanes: SLOTS_MAX as u32,
+            lanes: SLOTS,
+            slots: SLOTS,
+            tables: TABLES_MAX,
             shares_slot: false,
             transaction_time_max_ns: 10_000_000_000,
             first_counter: 0,
@@ -125,6 +136,8 @@ pub(crate) struct Shared<E: Env> {
     pub config: DatabaseConfig,
     slot_count: AtomicU32,
     has_collector: AtomicBool,
+    /// Where somebody fetches vectors for all lanes.
+    pub fetched: Fetched,
     published: Vec<AtomicU64>,
     catalog: Mutex<Arc<Catalog>>,
     /// Memory of dropped tables and indexes that lanes may still use.
@@ -168,7 +181,8 @@ impl<E: Env> Shared<E> {
             config,
             slot_count: AtomicU32::new(0),
             has_collector: AtomicBool::new(false),
-            published: (0..SLOTS_MAX).map(|_| AtomicU64::new(0)).collect(),
+            fetched: Fetched::default(),
+            published: (0..oracle_layout.slots).map(|_| AtomicU64::new(0)).collect(),
             catalog: Mutex::default(),
             released: Mutex::default(),
             pieces: SharedPieces::default(),
@@ -176,6 +190,12 @@ impl<E: Env> Shared<E> {
             horizon: SharedHorizon::default(),
             home: Mutex::default(),
         }
+    }
+
+    /// How many slots the vector may have.
+    #[inline]
+    pub fn slots(&self) -> u32 {
+        self.oracle_layout.slots
     }
 
     /// How many slots the vector has, as far as this compute server knows.
@@ -196,7 +216,7 @@ impl<E: Env> Shared<E> {
 
     /// Notes that the vector has become longer.
     pub fn note_slots(&self, count: u32) {
-        self.slot_count.fetch_max(count.min(SLOTS_MAX as u32), Relaxed);
+        self.slot_count.fetch_max(count.min(self.slots()), Relaxed);
     }
 
     /// The last number that this compute server published for `slot`.
@@ -270,7 +290,7 @@ impl<E: Env> Shared<E> {
     /// A lane comes home. If its announcement still stands it is withdrawn first, in a task of its own:
     /// collection and catalog changes would wait for a lane that nobody uses.
     pub fn take_back(self: &Arc<Self>, mut inner: Box<LaneInner<E>>) {
-        if inner.is_drawn {
+        if inner.drawn.is_some() {
             // A thread panicked in the middle of a commit.
             inner.lose_number();
         }
@@ -372,9 +392,11 @@ impl<E: Env> Database<E> {
         servers: Vec<NodeId>,
         config: DatabaseConfig,
     ) -> Result<Self, CatalogError> {
-        assert!((1..=SLOTS_MAX as u32).contains(&config.lanes), "a database has 1 to 64 lanes");
+        assert!((1..=SLOTS).contains(&config.lanes), "a compute server has 1 to 64 lanes");
+        let is_whole = config.slots.is_multiple_of(8) && (8..=SLOTS_MAX).contains(&config.slots);
+        assert!(is_whole, "a vector has 8 to 65,528 slots, a multiple of 8");
         assert!(!servers.is_empty());
-        let oracle_layout = OracleLayout { slots: SLOTS_MAX as u32 };
+        let oracle_layout = OracleLayout { slots: config.slots };
         let bytes = u64::from(oracle_layout.words()) * WORD_BYTES;
         let oracle = allocate_extent(&env, servers[0], bytes, Label(0)).await?;
         let mut batch = Batch::new();
@@ -516,7 +538,7 @@ impl<E: Env> Database<E> {
 async fn new_lane<E: Env>(env: &E, shared: &Arc<Shared<E>>) -> Result<Lane<E>, LaneError> {
     let place = match take_place(env, shared).await {
         Ok(Some(place)) => Ok(place),
-        Ok(None) => Err(LaneError::Exhausted(SLOTS_MAX as u32)),
+        Ok(None) => Err(LaneError::Exhausted(shared.slots())),
         Err(_) => Err(LaneError::Unreachable),
     };
     let place = place.inspect_err(|_| shared.home().made -= 1)?;

@@ -57,7 +57,7 @@ impl<E: Env> LaneInner<E> {
 
     /// Locks each row that has not changed since, clears its chain, unlocks.
     async fn detach_oldest(&mut self, count: usize) -> Result<(), FabricError> {
-        let locked = self.next_timestamp().locked().word();
+        let locked = self.upkeep_timestamp().locked().word();
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
         for waiting in self.displaced.iter().take(count) {

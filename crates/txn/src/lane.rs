@@ -94,7 +94,7 @@ impl<E: Env> Lane<E> {
     /// The version that the lane's last commit gave to its rows; none as for [`Lane::statistics`].
     pub fn last_commit(&self) -> Option<VersionWord> {
         let inner = self.inner.as_ref()?;
-        Some(VersionWord::new(inner.slot, inner.committed))
+        Some(inner.committed)
     }
 
     /// What the last [`Abort::UniqueViolation`] of this lane was about.
@@ -196,9 +196,9 @@ pub(crate) struct LaneInner<E: Env> {
     /// The last number used, committed or not.
     pub counter: u64,
     /// The last number whose commit was published.
-    pub committed: u64,
-    /// The last number used is not over: only where numbers are shared.
-    pub is_drawn: bool,
+    pub committed: VersionWord,
+    /// The last number used, if it is not over: only where numbers are shared.
+    pub drawn: Option<VersionWord>,
     /// The lane's announcement stands: horizons and catalog changes wait for it.
     pub is_announced: bool,
     /// A commit's outcome is unknown: the lane takes no more transactions.
@@ -286,8 +286,8 @@ impl<E: Env> LaneInner<E> {
             number,
             shared_slot,
             counter,
-            committed: counter,
-            is_drawn: false,
+            committed: VersionWord::new(slot, counter),
+            drawn: None,
             is_announced: false,
             is_lost: false,
             is_unfinished: false,
@@ -331,6 +331,13 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         let shared_slot = self.shared_slot.clone();
+        if let Some(slot) = &shared_slot
+            && self.shared.fetched.is_running()
+        {
+            slot.rest_unannounced(self.number);
+            self.is_announced = false;
+            return Ok(());
+        }
         let rested = shared_slot.as_deref().map(|slot| slot.rest(self.number));
         let (word, value) = match rested {
             Some(Ok(epoch)) => (LANE_ACKNOWLEDGED, epoch),
@@ -352,7 +359,10 @@ impl<E: Env> LaneInner<E> {
         if self.is_lost || self.shared_slot.as_ref().is_some_and(|slot| slot.is_lost()) {
             return Err(Abort::Unreachable);
         }
-        if self.counter >= COUNTER_LIMIT && !self.env.mutant("lane::pass_last_number") {
+        let drawn = |slot: &Arc<SharedSlot>| slot.has_drawn(COUNTER_LIMIT);
+        let is_used_up =
+            self.counter >= COUNTER_LIMIT || self.shared_slot.as_ref().is_some_and(drawn);
+        if is_used_up && !self.env.mutant("lane::pass_last_number") {
             self.take_new_slot().await?;
         }
         self.wants_newer = self.is_unfinished;
@@ -422,25 +432,34 @@ impl<E: Env> LaneInner<E> {
     pub fn next_timestamp(&mut self) -> VersionWord {
         match &self.shared_slot {
             None => self.counter += 1,
-            Some(_) => self.draw_shared(),
+            Some(_) => return self.draw_shared(self.written.len()),
         }
         VersionWord::new(self.slot, self.counter)
     }
 
+    /// A number for what is done after a commit. No short commit waits for it.
+    pub fn upkeep_timestamp(&mut self) -> VersionWord {
+        match &self.shared_slot {
+            None => self.next_timestamp(),
+            Some(_) => self.draw_shared(usize::MAX),
+        }
+    }
+
     #[inline(never)]
-    fn draw_shared(&mut self) {
+    fn draw_shared(&mut self, writes: usize) -> VersionWord {
         self.end_number();
         let slot = self.shared_slot.as_ref().expect("the lane shares its numbers");
-        self.counter = slot.draw();
-        self.is_drawn = true;
+        let drawn = slot.draw(writes);
+        self.drawn = Some(drawn);
+        drawn
     }
 
     /// The last number is over: nothing that is visible has it, unless it was installed to the last word.
     pub fn end_number(&mut self) {
         if let Some(slot) = &self.shared_slot
-            && std::mem::take(&mut self.is_drawn)
+            && let Some(drawn) = self.drawn.take()
         {
-            slot.end(self.counter);
+            slot.end(drawn);
         }
     }
 

@@ -17,6 +17,7 @@ pub mod database;
 pub mod definition;
 mod detach;
 pub mod displaced;
+mod fetch;
 mod fill;
 pub mod lane;
 pub mod local;

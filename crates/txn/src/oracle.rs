@@ -15,7 +15,6 @@ use crate::database::{Database, Oracle};
 use crate::detach::detached;
 use crate::lane::LaneInner;
 use crate::read::same_words;
-use crate::snapshot::SLOTS_MAX;
 use fabric::{Batch, Env, FabricError, Span};
 use layout::oracle::{
     CLOCK, EPOCH, FREEZER, LANE_ACKNOWLEDGED, LANE_ACTIVE, NEWEST, SLOT_COUNT, VECTOR,
@@ -63,6 +62,7 @@ impl<E: Env> LaneInner<E> {
         let oracle = self.shared.oracle;
         let lane = self.lane_word(LANE_ACTIVE);
         let announced = self.announce().await;
+        let slots = self.shared.slots();
         let words = VECTOR + self.shared.slots_in_use();
         let single = self.env.mutant("oracle::single_collect");
         let is_short = self.env.mutant("oracle::skip_new_slots");
@@ -75,7 +75,7 @@ impl<E: Env> LaneInner<E> {
         for _ in 0..COLLECT_COUNT_MAX {
             let batch = self.batch();
             // Whoever asks for a slot when all are taken is refused, but counted.
-            let slot_count = (batch.word(first.at + SLOT_COUNT) as u32).min(SLOTS_MAX as u32);
+            let slot_count = batch.word(first.at + SLOT_COUNT).min(u64::from(slots)) as u32;
             let is_longer = VECTOR + slot_count > first.words;
             if is_longer && !is_short {
                 // A lane was added: read the longer vector from now on.
@@ -120,6 +120,11 @@ impl<E: Env> LaneInner<E> {
     /// The newest frozen vector that covers the lane's own last commit and is not older
     /// than the lane's last snapshot; frozen here and now if there is none.
     async fn newest_frozen(&mut self) -> Result<u64, Abort> {
+        if self.shared.fetched.is_running()
+            && let Some(epoch) = self.newest_fetched().await?
+        {
+            return Ok(epoch);
+        }
         let lane = self.lane_word(LANE_ACTIVE);
         let announced = self.announce().await;
         let batch = self.batch();
@@ -169,16 +174,8 @@ impl<E: Env> LaneInner<E> {
 
     /// Takes the newest intact vector among those that were read, if it is new enough.
     fn take_frozen(&mut self, vectors: Span) -> Option<u64> {
-        let shape = self.shared.oracle_layout;
         let batch = self.batch.as_ref().expect("the batch came back");
-        let words = batch.words(vectors);
-        let vectors = words.chunks_exact(shape.frozen_words() as usize);
-        let intact = vectors.filter(|vector| {
-            let (body, sum) = vector.split_at(vector.len() - 1);
-            let is_intact = checksum(body, Cover::All) == sum[0];
-            body[0] != 0 && (is_intact || self.env.mutant("oracle::torn_frozen"))
-        });
-        let newest = intact.max_by_key(|vector| vector[0])?;
+        let newest = newest_intact(&self.env, self.shared.oracle_layout, batch.words(vectors))?;
         let counters = &newest[2..newest.len() - 1];
         let number = newest[0];
         // What anybody on this compute server has committed is seen by whoever begins here afterwards.
@@ -273,7 +270,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Waits until the collector has frozen a vector that it began to read after this was called.
+    /// Waits until the collector has frozen a vector that it began to read after this was called, and until lanes of
+    /// this compute server begin with it.
     async fn await_two_freezes(&mut self) -> Result<bool, Abort> {
         let newest = self.shared.oracle.add_words(u64::from(NEWEST));
         let mut first = None;
@@ -282,9 +280,12 @@ impl<E: Env> LaneInner<E> {
             let word = self.batch().read(newest, 1);
             self.execute().await.map_err(|_| Abort::Unreachable)?;
             let number = self.batch().word(word.at);
-            if number >= *first.get_or_insert(number) + 2 {
+            let is_newer = |stamp| first.is_some_and(|first: u64| stamp >= first + 2);
+            let fetched = &self.shared.fetched;
+            if is_newer(number) && (!fetched.is_running() || is_newer(fetched.bounds().0)) {
                 return Ok(true);
             }
+            first = first.or(Some(number));
         }
         Err(Abort::SnapshotUnavailable)
     }
@@ -304,6 +305,21 @@ impl<E: Env> LaneInner<E> {
         batch.write_word(acknowledged, epoch);
         self.execute().await.map_err(|_| Abort::Unreachable)
     }
+}
+
+/// The newest intact one of frozen vectors that were read: number, epoch, counters, checksum.
+pub(crate) fn newest_intact<'a, E: Env>(
+    env: &E,
+    shape: OracleLayout,
+    words: &'a [u64],
+) -> Option<&'a [u64]> {
+    let vectors = words.chunks_exact(shape.frozen_words() as usize);
+    let intact = vectors.filter(|vector| {
+        let (body, sum) = vector.split_at(vector.len() - 1);
+        let is_intact = checksum(body, Cover::All) == sum[0];
+        body[0] != 0 && (is_intact || env.mutant("oracle::torn_frozen"))
+    });
+    intact.max_by_key(|vector| vector[0])
 }
 
 /// Takes the try-lock, reads the vector once, and writes it to the ring with the next number. Answers whether it
@@ -377,5 +393,3 @@ impl<E: Env> Database<E> {
         self.shared.rely_on_collector();
     }
 }
-
-const _: () = assert!(SLOTS_MAX.is_multiple_of(8));

@@ -54,7 +54,7 @@ impl<E: Env> LaneInner<E> {
         };
         let Some(directory) = directory else { return Ok(Removal::Gone) };
         let place = hash.locate(directory, key.words());
-        let timestamp = self.next_timestamp();
+        let timestamp = self.upkeep_timestamp();
         let Some(insert) = self.lock_word(place.bucket, timestamp).await? else {
             return Ok(Removal::Busy);
         };
@@ -335,7 +335,7 @@ impl<E: Env> LaneInner<E> {
             self.scratch.batch = Some(batch);
             return Ok(Removal::Gone);
         }
-        let timestamp = self.next_timestamp();
+        let timestamp = self.upkeep_timestamp();
         batch.clear_verbs();
         let lock = index::tree::post_lock(&mut batch, &tree, &leaf, timestamp);
         batch = self.env.execute(batch).await?;
@@ -375,7 +375,7 @@ impl<E: Env> LaneInner<E> {
     /// An empty leaf takes over its right neighbour; the neighbour's memory waits for a horizon.
     async fn absorb_neighbour(&mut self, owner: Owner, key: &Key) {
         let tree = self.tree(owner);
-        let timestamp = self.next_timestamp();
+        let timestamp = self.upkeep_timestamp();
         let batch = Batch::new();
         let env = self.env.clone();
         let found =

@@ -1,21 +1,36 @@
-//! One slot of the vector for all lanes of a compute server [ZB17 §4.2].
+//! Two slots of the vector for all lanes of a compute server: one for short commits, one for long ones
+//! [ZB17 §4.2].
 //!
-//! The lanes draw their numbers from one counter and come to an end in any order, while a snapshot counts every
-//! number up to what the slot says. So the slot counts a prefix of which every number is over: committed, with
+//! The lanes draw their numbers from one counter for each slot and come to an end in any order, while a snapshot counts
+//! every number up to what the slot says. So a slot counts a prefix of which every number is over: committed, with
 //! everything installed, or given up. One lane at a time writes it, for all that are over by then; the others
 //! wait until it has counted theirs. The price is that a commit waits for those that drew before it, and that a
-//! number whose fate nobody knows stops the compute server.
+//! number whose fate nobody knows stops the compute server. We deviate from the paper, which has one slot: whoever
+//! writes little would wait for the few that write much.
 
-use layout::SlotId;
+use layout::{SlotId, VersionWord};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 use std::task::Waker;
 
-/// What the lanes that draw from one slot share.
+/// Slots of a compute server whose lanes share them.
+pub(crate) const SLOTS_EACH: usize = 2;
+/// More rows than that make a commit a long one.
+const SHORT_WRITES_MAX: usize = 32;
+
+/// What the lanes of a compute server share.
 pub(crate) struct SharedSlot {
+    /// The slot beside which the lanes announce.
     pub slot: SlotId,
-    numbers: Mutex<Numbers>,
+    /// Where short commits and long ones have their numbers from.
+    series: [Series; SLOTS_EACH],
     lanes: Mutex<Lanes>,
+}
+
+/// A slot, and the numbers that are drawn for it.
+struct Series {
+    slot: SlotId,
+    numbers: Mutex<Numbers>,
 }
 
 /// What the lanes would announce if they had words of their own: the words beside the slot say the oldest of it.
@@ -79,22 +94,27 @@ pub(crate) enum Turn {
 }
 
 impl SharedSlot {
-    /// A slot of which all numbers up to `counter` are used up.
-    pub(crate) fn new(slot: SlotId, counter: u64) -> Self {
-        let numbers = Numbers { complete: counter, published: counter, ..Numbers::default() };
-        Self { slot, numbers: Mutex::new(numbers), lanes: Mutex::default() }
+    /// Slots, with the counters up to which their numbers are used up.
+    pub(crate) fn new(slots: [(SlotId, u64); SLOTS_EACH]) -> Self {
+        let series = |(slot, counter)| {
+            let numbers = Numbers { complete: counter, published: counter, ..Numbers::default() };
+            Series { slot, numbers: Mutex::new(numbers) }
+        };
+        Self { slot: slots[0].0, series: slots.map(series), lanes: Mutex::default() }
     }
 
-    /// A number that nobody else has; it has to come to an end.
-    pub(crate) fn draw(&self) -> u64 {
-        let mut numbers = self.numbers();
+    /// A number that nobody else has, for a commit that writes so many rows; it has to come to an end.
+    pub(crate) fn draw(&self, writes: usize) -> VersionWord {
+        let series = &self.series[usize::from(writes > SHORT_WRITES_MAX)];
+        let mut numbers = series.numbers();
         numbers.over.push_back(false);
-        numbers.complete + numbers.over.len() as u64
+        VersionWord::new(series.slot, numbers.complete + numbers.over.len() as u64)
     }
 
-    /// Says that `number` is over.
-    pub(crate) fn end(&self, number: u64) {
-        let mut numbers = self.numbers();
+    /// Says that a number is over.
+    pub(crate) fn end(&self, drawn: VersionWord) {
+        let number = drawn.counter();
+        let mut numbers = self.numbers(drawn.slot());
         let place = number - numbers.complete - 1;
         numbers.over[place as usize] = true;
         if place > 0 {
@@ -107,14 +127,15 @@ impl SharedSlot {
         wake_all(numbers);
     }
 
-    /// What is to be done for `number` to be counted.
-    pub(crate) fn turn(&self, number: u64) -> Turn {
-        self.turn_of(number, None)
+    /// What is to be done for a number to be counted.
+    pub(crate) fn turn(&self, drawn: VersionWord) -> Turn {
+        self.turn_of(drawn, None)
     }
 
     /// The same, and `waker` is woken when that may have changed.
-    pub(crate) fn turn_of(&self, number: u64, waker: Option<&Waker>) -> Turn {
-        let mut numbers = self.numbers();
+    pub(crate) fn turn_of(&self, drawn: VersionWord, waker: Option<&Waker>) -> Turn {
+        let number = drawn.counter();
+        let mut numbers = self.numbers(drawn.slot());
         if numbers.published >= number {
             return Turn::Counted;
         }
@@ -129,9 +150,9 @@ impl SharedSlot {
         Turn::Wait
     }
 
-    /// Says that the slot counts up to `number`.
-    pub(crate) fn note_published(&self, number: u64) {
-        let mut numbers = self.numbers();
+    /// Says that `slot` counts up to `number`.
+    pub(crate) fn note_published(&self, slot: SlotId, number: u64) {
+        let mut numbers = self.numbers(slot);
         numbers.published = number;
         numbers.is_publishing = false;
         wake_all(numbers);
@@ -139,20 +160,34 @@ impl SharedSlot {
 
     /// Says that a number stays without an end: nothing behind it is ever counted.
     pub(crate) fn lose(&self) {
-        let mut numbers = self.numbers();
-        numbers.is_lost = true;
-        wake_all(numbers);
+        for series in &self.series {
+            let mut numbers = series.numbers();
+            numbers.is_lost = true;
+            wake_all(numbers);
+        }
     }
 
-    /// The last number that anybody has drawn.
-    pub(crate) fn last_drawn(&self) -> u64 {
-        let numbers = self.numbers();
-        numbers.complete + numbers.over.len() as u64
+    /// The slots, and the last number of each that anybody has drawn.
+    pub(crate) fn last_drawn(&self) -> [(SlotId, u64); SLOTS_EACH] {
+        self.series.each_ref().map(|series| {
+            let numbers = series.numbers();
+            (series.slot, numbers.complete + numbers.over.len() as u64)
+        })
+    }
+
+    /// The slots.
+    pub(crate) fn slots(&self) -> [SlotId; SLOTS_EACH] {
+        self.series.each_ref().map(|series| series.slot)
+    }
+
+    /// Whether any of the counters has come so far.
+    pub(crate) fn has_drawn(&self, limit: u64) -> bool {
+        self.last_drawn().iter().any(|&(_, counter)| counter >= limit)
     }
 
     /// Whether a number stays without an end.
     pub(crate) fn is_lost(&self) -> bool {
-        self.numbers().is_lost
+        self.series[0].numbers().is_lost
     }
 
     /// A place for one more lane.
@@ -186,11 +221,42 @@ impl SharedSlot {
         lanes.running().map(|lane| lane.stamp).min()
     }
 
+    /// The stamp that a lane is announced with.
+    pub(crate) fn stamp_of(&self, number: u32) -> u64 {
+        self.lanes().lanes[number as usize].stamp
+    }
+
     /// A running lane knows the catalog of `epoch`: the epoch that all running ones know.
     pub(crate) fn acknowledge(&self, number: u32, epoch: u64) -> u64 {
         let mut lanes = self.lanes();
         lanes.lanes[number as usize].epoch = epoch;
         lanes.running().map(|lane| lane.epoch).min().unwrap_or(epoch)
+    }
+
+    /// The smaller of these bounds and those of the lanes that run: a stamp, and an epoch. `None` while the
+    /// announcement is being withdrawn.
+    pub(crate) fn bounds_of_running(&self, (stamp, epoch): (u64, u64)) -> Option<(u64, u64)> {
+        let lanes = self.lanes();
+        if lanes.is_resting {
+            return None;
+        }
+        let both = |(stamp, epoch): (u64, u64), lane: &Announcement| {
+            (stamp.min(lane.stamp), epoch.min(lane.epoch))
+        };
+        Some(lanes.running().fold((stamp, epoch), both))
+    }
+
+    /// A lane is at rest, and somebody announces for all.
+    pub(crate) fn rest_unannounced(&self, number: u32) {
+        self.lanes().lanes[number as usize].stamp = 0;
+    }
+
+    /// If no lane runs, the announcement that was made for all has to be withdrawn.
+    pub(crate) fn rest_together(&self) -> Option<Withdrawal<'_>> {
+        let mut lanes = self.lanes();
+        let is_any_running = lanes.running().next().is_some();
+        lanes.is_resting |= !is_any_running;
+        (!is_any_running).then(|| Withdrawal(self))
     }
 
     /// A lane is at rest. If others run, they know the catalog of the epoch that is answered; if not, the
@@ -217,6 +283,13 @@ impl SharedSlot {
         self.lanes.lock().expect("no holder panics")
     }
 
+    fn numbers(&self, slot: SlotId) -> MutexGuard<'_, Numbers> {
+        let series = self.series.iter().find(|series| series.slot == slot);
+        series.expect("numbers are drawn here").numbers()
+    }
+}
+
+impl Series {
     fn numbers(&self) -> MutexGuard<'_, Numbers> {
         self.numbers.lock().expect("no holder panics")
     }
@@ -234,24 +307,36 @@ mod tests {
     use super::*;
 
     fn slot() -> SharedSlot {
-        SharedSlot::new(SlotId(3), 10)
+        SharedSlot::new([(SlotId(3), 10), (SlotId(5), 20)])
     }
 
     #[test]
     fn a_number_waits_for_those_before_it() {
         let slot = slot();
-        let [first, second, third] = [(); 3].map(|()| slot.draw());
-        assert_eq!([first, second, third], [11, 12, 13]);
+        let [first, second, third] = [(); 3].map(|()| slot.draw(SHORT_WRITES_MAX));
+        assert_eq!([first, second, third].map(VersionWord::counter), [11, 12, 13]);
         slot.end(second);
         assert_eq!(slot.turn(second), Turn::Wait);
         slot.end(first);
         assert_eq!(slot.turn(second), Turn::Publish(12), "for the first as well");
         assert_eq!(slot.turn(first), Turn::Wait, "one publishes at a time");
         slot.end(third);
-        slot.note_published(12);
+        slot.note_published(SlotId(3), 12);
         assert_eq!((slot.turn(first), slot.turn(second)), (Turn::Counted, Turn::Counted));
         assert_eq!(slot.turn(third), Turn::Publish(13));
-        assert_eq!(slot.draw(), 14);
+        assert_eq!(slot.draw(0), VersionWord::new(SlotId(3), 14));
+    }
+
+    #[test]
+    fn short_commits_do_not_wait_for_long_ones() {
+        let slot = slot();
+        let (long, short) = (slot.draw(SHORT_WRITES_MAX + 1), slot.draw(1));
+        assert_eq!((long, short.slot()), (VersionWord::new(SlotId(5), 21), SlotId(3)));
+        slot.end(short);
+        assert_eq!(slot.turn(short), Turn::Publish(11));
+        slot.end(long);
+        assert_eq!(slot.turn(long), Turn::Publish(21));
+        assert_eq!(slot.last_drawn(), [(SlotId(3), 11), (SlotId(5), 21)]);
     }
 
     #[test]
@@ -277,10 +362,10 @@ mod tests {
     #[test]
     fn nothing_behind_a_lost_number_is_counted() {
         let slot = slot();
-        let (first, second) = (slot.draw(), slot.draw());
+        let (first, second) = (slot.draw(1), slot.draw(1));
         slot.end(first);
         assert_eq!(slot.turn(first), Turn::Publish(11));
-        slot.note_published(11);
+        slot.note_published(SlotId(3), 11);
         slot.end(second);
         slot.lose();
         assert_eq!((slot.turn(first), slot.turn(second)), (Turn::Counted, Turn::Lost));

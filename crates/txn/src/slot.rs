@@ -6,8 +6,7 @@
 
 use crate::database::{Database, Shared};
 use crate::lane::{COUNTER_LIMIT, LaneInner};
-use crate::shared_slot::SharedSlot;
-use crate::snapshot::SLOTS_MAX;
+use crate::shared_slot::{SLOTS_EACH, SharedSlot};
 use fabric::{Batch, Env, FabricError};
 use layout::oracle::{LANE_GIVEN_BACK, LANE_WORDS, SLOT_COUNT};
 use layout::{GlobalPtr, SlotId};
@@ -48,11 +47,14 @@ pub(crate) async fn take_place<E: Env>(
     let shared_slot = match there {
         Some(slot) => slot,
         None => {
-            let Some(taken) = take_slot(env, shared).await? else { return Ok(None) };
-            let counter = taken.counter.max(shared.config.first_counter);
+            let mut slots = [(SlotId(0), 0); SLOTS_EACH];
+            for slot in &mut slots {
+                let Some(taken) = take_slot(env, shared).await? else { return Ok(None) };
+                *slot = (taken.slot, taken.counter.max(shared.config.first_counter));
+            }
             // Somebody else may have been faster: what was taken in vain stands in the vector as it is.
             let mut place = shared.shared_slot();
-            place.get_or_insert_with(|| Arc::new(SharedSlot::new(taken.slot, counter))).clone()
+            place.get_or_insert_with(|| Arc::new(SharedSlot::new(slots))).clone()
         }
     };
     let number = shared_slot.add_lane();
@@ -69,8 +71,8 @@ pub(crate) async fn take_slot<E: Env>(
     let count = batch.fetch_and_add(shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
     let batch = env.execute(batch).await?;
     let slot = batch.found(count);
-    shared.note_slots(slot.min(SLOTS_MAX as u64) as u32 + 1);
-    if slot < SLOTS_MAX as u64 {
+    shared.note_slots(slot.min(u64::from(shared.slots())) as u32 + 1);
+    if slot < u64::from(shared.slots()) {
         return Ok(Some(TakenSlot { slot: SlotId(slot as u16), counter: 0 }));
     }
     take_given_back(env, shared).await
@@ -82,7 +84,7 @@ async fn take_given_back<E: Env>(
     shared: &Shared<E>,
 ) -> Result<Option<TakenSlot>, FabricError> {
     let mut batch = Batch::new();
-    let lanes = batch.read(lane_of(shared, SlotId(0)), SLOTS_MAX as u32 * LANE_WORDS);
+    let lanes = batch.read(lane_of(shared, SlotId(0)), shared.slots() * LANE_WORDS);
     let mut batch = env.execute(batch).await?;
     let is_free = |lane: &[u64]| lane[LANE_GIVEN_BACK as usize] == 1;
     let marks = batch.words(lanes).chunks(LANE_WORDS as usize).map(is_free);
@@ -128,10 +130,10 @@ pub struct Departure {
 impl<E: Env> Database<E> {
     /// How many slots of the vector new lanes could take at this moment, of all compute servers together.
     pub async fn slots(&self) -> Result<SlotSupply, FabricError> {
-        let (shared, all) = (&self.shared, SLOTS_MAX as u32);
+        let (shared, all) = (&self.shared, self.shared.slots());
         let mut batch = Batch::new();
         let count = batch.read(shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
-        let lanes = batch.read(lane_of(shared, SlotId(0)), SLOTS_MAX as u32 * LANE_WORDS);
+        let lanes = batch.read(lane_of(shared, SlotId(0)), shared.slots() * LANE_WORDS);
         let batch = self.env.execute(batch).await?;
         let unused = all - batch.word(count.at).min(u64::from(all)) as u32;
         let lanes = batch.words(lanes).chunks(LANE_WORDS as usize);
@@ -144,6 +146,11 @@ impl<E: Env> Database<E> {
     /// taken, as if the compute server had died.
     pub async fn leave(&self, wait_ns: u64) -> Result<Departure, FabricError> {
         let deadline_ns = self.env.now_ns().saturating_add(wait_ns);
+        // A slot that was given back is somebody else's, who announces for it.
+        self.shared.fetched.stop();
+        while self.shared.fetched.is_present() {
+            self.env.yield_now().await;
+        }
         let mut departure = Departure::default();
         loop {
             let Some(mut lane) = self.shared.claim_idle() else {
@@ -154,7 +161,7 @@ impl<E: Env> Database<E> {
                 continue;
             };
             departure.left_behind += lane.collect_until(deadline_ns).await;
-            departure.slots += u32::from(lane.give_back_place().await?);
+            departure.slots += lane.give_back_place().await?;
         }
     }
 }
@@ -175,25 +182,40 @@ impl<E: Env> LaneInner<E> {
 
     /// Gives back the place, and with the last of its lanes the slot: writes the last number, and then that nobody
     /// draws any more. Not where somebody has to find out first what became of that number, or where hardly any
-    /// are left. Answers whether the slot was given up.
-    async fn give_back_place(mut self: Box<Self>) -> Result<bool, FabricError> {
-        let Self { slot, number, mut counter, mut is_lost, .. } = *self;
-        if let Some(shared_slot) = self.shared_slot.take() {
+    /// are left. Answers how many slots were given up.
+    async fn give_back_place(mut self: Box<Self>) -> Result<u32, FabricError> {
+        let Some(shared_slot) = self.shared_slot.take() else {
+            if !self.is_lost {
+                self.give_back_slot((self.slot, self.counter)).await?;
+            }
+            return Ok(1);
+        };
+        {
             let mut place = self.shared.shared_slot();
-            if !shared_slot.remove_lane(number) {
-                return Ok(false);
+            if !shared_slot.remove_lane(self.number) {
+                return Ok(0);
             }
             *place = None;
-            (counter, is_lost) = (shared_slot.last_drawn(), shared_slot.is_lost());
         }
-        if is_lost || counter >= COUNTER_LIMIT {
-            return Ok(true);
+        if !shared_slot.is_lost() {
+            for drawn in shared_slot.last_drawn() {
+                self.give_back_slot(drawn).await?;
+            }
+        }
+        Ok(SLOTS_EACH as u32)
+    }
+
+    async fn give_back_slot(&mut self, drawn: (SlotId, u64)) -> Result<(), FabricError> {
+        let (slot, counter) = drawn;
+        if counter >= COUNTER_LIMIT {
+            return Ok(());
         }
         let shared = self.shared.clone();
         let mut batch = self.batch.take().unwrap_or_default();
         batch.reset();
         batch.write_word(shared.oracle_layout.slot(shared.oracle, slot), counter);
         batch.write_word(lane_of(&shared, slot).add_words(u64::from(LANE_GIVEN_BACK)), 1);
-        self.env.execute(batch).await.map(|_| true)
+        self.batch = Some(self.env.execute(batch).await?);
+        Ok(())
     }
 }

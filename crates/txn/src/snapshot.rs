@@ -2,22 +2,23 @@
 
 use layout::{SlotId, VersionWord};
 
-/// Most slots of a database whose snapshots are double collects.
-pub const SLOTS_MAX: usize = 64;
-
 /// One counter per timestamp slot. Two snapshots of a database are always comparable: one is at or
 /// before the other. Nobody changes a snapshot once it was taken.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug, Default)]
 pub struct Snapshot {
-    counters: [u64; SLOTS_MAX],
-    slots: usize,
+    counters: Vec<u64>,
     /// Orders snapshots against collection: what was collected up to a larger stamp may be missing here.
     pub stamp: u64,
 }
 
-impl Default for Snapshot {
-    fn default() -> Self {
-        Self { counters: [0; SLOTS_MAX], slots: 0, stamp: 0 }
+impl Clone for Snapshot {
+    fn clone(&self) -> Self {
+        Self { counters: self.counters.clone(), stamp: self.stamp }
+    }
+
+    /// Takes the memory along that is there.
+    fn clone_from(&mut self, other: &Self) {
+        self.set(&other.counters, other.stamp);
     }
 }
 
@@ -25,9 +26,8 @@ impl Snapshot {
     /// Takes the counters over.
     #[inline]
     pub fn set(&mut self, counters: &[u64], stamp: u64) {
-        debug_assert!(counters.len() <= SLOTS_MAX);
-        self.slots = counters.len();
-        self.counters[..counters.len()].copy_from_slice(counters);
+        self.counters.clear();
+        self.counters.extend_from_slice(counters);
         self.stamp = stamp;
     }
 
@@ -35,20 +35,19 @@ impl Snapshot {
     #[inline]
     pub fn covers(&self, version: VersionWord) -> bool {
         let slot = usize::from(version.slot().0);
-        slot < self.slots && version.counter() <= self.counters[slot]
+        self.counters.get(slot).is_some_and(|&counter| version.counter() <= counter)
     }
 
     /// The counter of `slot`.
     #[inline]
     pub fn counter(&self, slot: SlotId) -> u64 {
-        let slot = usize::from(slot.0);
-        if slot < self.slots { self.counters[slot] } else { 0 }
+        self.counters.get(usize::from(slot.0)).copied().unwrap_or(0)
     }
 
     /// The counters.
     #[inline]
     pub fn counters(&self) -> &[u64] {
-        &self.counters[..self.slots]
+        &self.counters
     }
 
     /// At most how many commits `vector` has published that the snapshot does not cover: the numbers in between, of

@@ -10,7 +10,16 @@ const CORES: u64 = 16;
 
 /// So many memory servers, and compute nodes, on these machines, with nothing that takes time but hardware.
 fn world(servers: u16, machines: Machines, network: Network) -> World {
-    World::new(SimConfig {
+    world_with(servers, machines, network, |settings| settings)
+}
+
+fn world_with(
+    servers: u16,
+    machines: Machines,
+    network: Network,
+    settings: impl Fn(SimConfig) -> SimConfig,
+) -> World {
+    World::new(settings(SimConfig {
         server_words: vec![1 << 16; usize::from(servers)],
         compute_nodes: machines.of_nodes.len() as u16 - servers,
         read_ns: NOTHING,
@@ -23,7 +32,7 @@ fn world(servers: u16, machines: Machines, network: Network) -> World {
         network: Some(network),
         machines: Some(machines),
         ..SimConfig::new(1).named("machines")
-    })
+    }))
 }
 
 fn network() -> Network {
@@ -243,6 +252,48 @@ fn what_comes_behind_a_fence_is_in_front_of_those_that_wait() {
     // The core is never idle for long.
     let idle_ns = world.now_ns() - world.usage(env.node()).cores_ps / 1000;
     assert!(idle_ns < 5000, "{idle_ns}");
+}
+
+/// Reads of two servers by two tasks of a node, each from an endpoint of its own.
+fn of_two_servers(settings: impl Fn(SimConfig) -> SimConfig) -> (World, Endpoint) {
+    let (network, machines) = (network(), Machines::apart(3));
+    let world = world_with(2, machines, network, settings);
+    let env = client(&world, 0);
+    let batch = |batch: &mut Batch| {
+        for number in 0..6 {
+            batch.read(word(number % 2, 0), 1);
+        }
+    };
+    for own in [client(&world, 0), env.clone(), client(&world, 0)] {
+        takes_ns(&world, &own, batch);
+    }
+    // A turn ends with the next event.
+    world.run_for(1000);
+    (world, env)
+}
+
+#[test]
+fn a_list_is_posted_for_less_than_its_verbs_are() {
+    let core = network().core;
+    let (world, env) = of_two_servers(|settings| settings);
+    let one_by_one_ps = 6 * core.post_ps + core.poll_ps;
+    assert_eq!(world.usage(env.node()).cores_ps, 3 * one_by_one_ps);
+    let lists = |settings| SimConfig { parts_at_once: true, posts_lists: true, ..settings };
+    let (world, env) = of_two_servers(lists);
+    let two_lists_ps = 2 * core.post_ps + 4 * core.post_more_ps + core.poll_ps;
+    assert_eq!(world.usage(env.node()).cores_ps, 3 * two_lists_ps);
+    assert!(two_lists_ps < one_by_one_ps);
+}
+
+#[test]
+fn endpoints_of_a_node_may_share_queue_pairs() {
+    let missed_ps = |queue_pairs| {
+        let (world, env) = of_two_servers(|settings| SimConfig { queue_pairs, ..settings });
+        world.usage(env.node()).engine_ps
+    };
+    let (own_ps, shared_ps) = (missed_ps(0), missed_ps(1));
+    // Three endpoints have six pairs to two servers, or two.
+    assert_eq!(own_ps - shared_ps, 4 * network().card.queue_pair_miss_ps);
 }
 
 #[test]

@@ -13,12 +13,12 @@ impl<E: Env> LaneInner<E> {
     /// after every install has completed, on all servers.
     #[inline]
     pub(super) async fn publish(&mut self, timestamp: VersionWord) -> Result<(), FabricError> {
-        let slot = self.shared.oracle_layout.slot(self.shared.oracle, self.slot);
+        let slot = self.shared.oracle_layout.slot(self.shared.oracle, timestamp.slot());
         if let Some(shared_slot) = self.shared_slot.clone() {
-            return self.publish_in_turn(&shared_slot, slot, timestamp.counter()).await;
+            return self.publish_in_turn(&shared_slot, slot, timestamp).await;
         }
         if self.env.mutant("commit::answer_before_publish") {
-            self.publish_later(slot, timestamp.counter());
+            self.publish_later(slot, timestamp);
             return Ok(());
         }
         let batch = self.batch();
@@ -33,8 +33,8 @@ impl<E: Env> LaneInner<E> {
         self.batch().write_word(active, 0);
         self.execute().await?;
         self.is_announced = false;
-        self.committed = timestamp.counter();
-        self.shared.note_published(self.slot, self.committed);
+        self.committed = timestamp;
+        self.shared.note_published(self.slot, timestamp.counter());
         Ok(())
     }
 
@@ -45,7 +45,7 @@ impl<E: Env> LaneInner<E> {
         &mut self,
         shared_slot: &SharedSlot,
         slot: GlobalPtr,
-        number: u64,
+        number: VersionWord,
     ) -> Result<(), FabricError> {
         self.decide_upkeep();
         self.end_number();
@@ -73,8 +73,8 @@ impl<E: Env> LaneInner<E> {
                         shared_slot.lose();
                         return Err(error);
                     }
-                    self.shared.note_published(self.slot, all);
-                    shared_slot.note_published(all);
+                    self.shared.note_published(number.slot(), all);
+                    shared_slot.note_published(number.slot(), all);
                 }
             }
         }
@@ -82,20 +82,25 @@ impl<E: Env> LaneInner<E> {
 
     /// Writes the own number, whether those before it are over or not. For a mutant.
     #[cold]
-    async fn publish_past_gap(&mut self, slot: GlobalPtr, number: u64) -> Result<(), FabricError> {
-        let all = number.max(self.shared.published(self.slot));
+    async fn publish_past_gap(
+        &mut self,
+        slot: GlobalPtr,
+        number: VersionWord,
+    ) -> Result<(), FabricError> {
+        let all = number.counter().max(self.shared.published(number.slot()));
         let batch = self.batch();
         batch.clear_verbs();
         batch.write_word(slot, all);
         self.execute().await?;
         self.committed = number;
-        self.shared.note_published(self.slot, all);
+        self.shared.note_published(number.slot(), all);
         Ok(())
     }
 
     /// Writes the slot some time after the client was answered. For a mutant.
     #[cold]
-    fn publish_later(&mut self, slot: GlobalPtr, counter: u64) {
+    fn publish_later(&mut self, slot: GlobalPtr, timestamp: VersionWord) {
+        let counter = timestamp.counter();
         let env = self.env.clone();
         let publish = async move {
             let mut batch = Batch::new();
@@ -104,12 +109,12 @@ impl<E: Env> LaneInner<E> {
             let _ = env.execute(batch).await;
         };
         self.env.spawn(publish);
-        self.committed = counter;
+        self.committed = timestamp;
         self.shared.note_published(self.slot, counter);
     }
 }
 
-fn wait_for_turn(slot: &SharedSlot, number: u64, context: &mut Context<'_>) -> Poll<Turn> {
+fn wait_for_turn(slot: &SharedSlot, number: VersionWord, context: &mut Context<'_>) -> Poll<Turn> {
     match slot.turn_of(number, Some(context.waker())) {
         Turn::Wait => Poll::Pending,
         turn => Poll::Ready(turn),

@@ -26,6 +26,10 @@ pub struct Mix {
     pub shares_slot: bool,
     /// Whether vectors are frozen by a collector.
     pub has_collector: bool,
+    /// Whether a task of each compute server fetches them for its lanes.
+    pub fetches: bool,
+    /// Whether rows keep the memory of their old versions.
+    pub keeps_versions: bool,
 }
 
 /// A generator of its own, so that programs do not depend on the world's.
@@ -82,6 +86,7 @@ impl Mix {
         let make = if self.has_notes { table_with_notes } else { table };
         let mut spec = make("t", self.storage, indexes);
         spec.design.versions_beside = 1 + dice.below(3) as u32;
+        spec.design.keeps_versions = self.keeps_versions;
         if self.is_tight {
             spec.design.neighbourhood = 1 + dice.below(2) as u32;
             spec.design.size_hint = 1;
@@ -100,7 +105,7 @@ pub fn run(config: SimConfig, mix: &Mix) -> (Vec<Execution>, Cluster) {
     let mut dice = Dice(config.seed ^ 0xd1ce);
     let servers = 1 + (config.seed % 2) as u16;
     let (mut cluster, tables) = mix.open(config, servers, &mut dice);
-    cluster.has_collector = mix.has_collector;
+    (cluster.has_collector, cluster.fetches) = (mix.has_collector, mix.fetches);
     let history = cluster.run(tables, &mix.setup(), &programs(&mut dice, mix));
     (history, cluster)
 }
@@ -143,6 +148,8 @@ pub const SNAPSHOT: Mix = Mix {
     has_notes: false,
     shares_slot: false,
     has_collector: false,
+    fetches: false,
+    keeps_versions: false,
 };
 /// Growth and collection all the time.
 pub const TIGHT: Mix = Mix { transactions: 12, keys: KEY_MAX + 1, is_tight: true, ..SNAPSHOT };
@@ -216,6 +223,33 @@ fn lanes_share_a_slot_of_frozen_vectors() {
 fn a_collector_freezes_vectors_for_lanes_that_share_a_slot() {
     let frozen = Mix { oracle: Oracle::Frozen, has_collector: true, ..SNAPSHOT };
     check_all(Mix { shares_slot: true, sessions: 5, ..frozen }, 0..300);
+}
+
+/// Vectors that a collector freezes and each compute server fetches for all its lanes.
+const FETCHED: Mix = Mix {
+    oracle: Oracle::Frozen,
+    has_collector: true,
+    fetches: true,
+    shares_slot: true,
+    sessions: 5,
+    ..SNAPSHOT
+};
+
+#[test]
+fn fetched_vectors_are_snapshots() {
+    check_all(FETCHED, 0..300);
+}
+
+#[test]
+fn collection_takes_nothing_that_a_fetched_vector_sees() {
+    let tight =
+        Mix { transactions: TIGHT.transactions, keys: TIGHT.keys, is_tight: true, ..FETCHED };
+    check_all(tight, 0..300);
+}
+
+#[test]
+fn rows_that_keep_their_old_versions_show_the_right_ones() {
+    check_all(Mix { keeps_versions: true, keys: 3, ..TIGHT }, 0..300);
 }
 
 #[test]

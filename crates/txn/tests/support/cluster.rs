@@ -18,6 +18,8 @@ pub struct Cluster {
     pub admin: Endpoint,
     /// Whether sessions rely on a collector of frozen vectors; for those whose compute servers have several.
     pub has_collector: bool,
+    /// Whether a task of each compute server fetches vectors.
+    pub fetches: bool,
 }
 
 impl Cluster {
@@ -28,7 +30,7 @@ impl Cluster {
         let admin = world.endpoint(world.compute_node(0));
         let database = world.block_on(&admin, Database::create(admin.clone(), nodes, database));
         let database = database.unwrap_or_else(|error| panic!("{}: {error}", world.identity()));
-        Self { world, database, admin, has_collector: false }
+        Self { world, database, admin, has_collector: false, fetches: false }
     }
 
     /// Runs `future` as the administrator.
@@ -104,6 +106,13 @@ impl Cluster {
         if self.has_collector {
             homes.iter().for_each(Database::rely_on_collector);
             self.start_collector(running.clone());
+        }
+        for home in homes.iter().filter(|_| self.fetches) {
+            let (home, running) = (home.clone(), running.clone());
+            self.world.spawn_on(&home.env().clone(), async move {
+                let fetched = home.fetch_vectors(|| running.get() > 0).await;
+                fetched.expect("the oracle's memory server lives");
+            });
         }
         for (session, programs) in sessions.iter().enumerate() {
             let database = self.of_session(&homes, session);

@@ -58,6 +58,8 @@ pub struct Config {
     pub warehouses: u32,
     /// Partitions of the warehouses, each with all tables of its own on one memory server: the items are on each.
     pub partitions: u32,
+    /// Whether rows keep the memory of their old versions, see [`layout::PhysicalDesign::keeps_versions`].
+    pub keeps_versions: bool,
     /// How much each warehouse has.
     pub scale: Scale,
     /// Shares of the transactions.
@@ -83,6 +85,7 @@ impl Config {
         Self {
             warehouses,
             partitions: 1,
+            keeps_versions: false,
             scale: Scale::FULL,
             mix: Mix::STANDARD,
             distribution_percent: None,

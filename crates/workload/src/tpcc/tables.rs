@@ -142,7 +142,7 @@ pub async fn create<E: Env>(database: &Database<E>, config: &Config) -> Result<(
             let name = name_in(schema.name(), config, partition);
             let key = schema.key().to_vec();
             let schema = Schema::new(&name, schema.columns().to_vec(), &key)?;
-            let design = PhysicalDesign { server, ..design };
+            let design = PhysicalDesign { server, keeps_versions: config.keeps_versions, ..design };
             database.create_table(TableSpec { schema, design, indexes }).await?;
         }
     }

@@ -1,0 +1,271 @@
+//! Snapshots that a task of the compute server fetches for all its lanes [ZB17 §4.2, dedicated fetch thread].
+//!
+//! A fetcher reads the newest vector that a collector has frozen, over and over, and its lanes begin with what is
+//! here: a snapshot takes no verb and no round trip. Frozen vectors are comparable whoever read them when, so that
+//! being older costs nothing but freshness; and who begins waits until whatever this compute server had published by
+//! then is in. Nothing is ever merged into a fetched vector: that would make a long fork.
+//!
+//! The fetcher announces for all lanes, running or not, with its every round:
+//!
+//! ```text
+//!   active       = min(stamps of running lanes, stamp of the vector here)
+//!   acknowledged = min(epochs of running lanes, epoch of the vector here)
+//! ```
+//!
+//! Stamps and epochs of the vector here only rise, and a lane that begins takes them or later ones, so either bound
+//! holds for ever from the moment when it is computed, however late its write arrives.
+
+use crate::abort::Abort;
+use crate::database::{Database, Oracle};
+use crate::lane::LaneInner;
+use crate::oracle::newest_intact;
+use crate::shared_slot::SLOTS_EACH;
+use crate::snapshot::Snapshot;
+use fabric::{Batch, Env, FabricError};
+use layout::SlotId;
+use layout::oracle::{LANE_ACKNOWLEDGED, LANE_ACTIVE, NEWEST};
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard};
+use std::task::{Poll, Waker};
+
+/// Rounds without a newer vector after which a fetcher ends.
+const VAIN_ROUNDS_MAX: u32 = 1000;
+/// How long a fetcher waits for the first lane of its compute server.
+const LOOK_INTERVAL_NS: u64 = 1_000;
+
+/// The newest vector that was fetched, and who waits for a newer one.
+#[derive(Default)]
+pub(crate) struct Fetched {
+    is_present: AtomicBool,
+    is_running: AtomicBool,
+    is_stopped: AtomicBool,
+    newest: Mutex<Newest>,
+}
+
+#[derive(Default)]
+struct Newest {
+    snapshot: Snapshot,
+    epoch: u64,
+    waiting: Vec<(Wanted, Waker)>,
+}
+
+/// What a snapshot must have.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    stamp_min: u64,
+    /// What this compute server has published.
+    published: [(SlotId, u64); SLOTS_EACH],
+}
+
+impl Wanted {
+    fn is_in(&self, snapshot: &Snapshot) -> bool {
+        let covers = |&(slot, counter): &(SlotId, u64)| snapshot.counter(slot) >= counter;
+        snapshot.stamp >= self.stamp_min && self.published.iter().all(covers)
+    }
+}
+
+impl Fetched {
+    /// Whether somebody fetches vectors.
+    #[inline]
+    pub(crate) fn is_running(&self) -> bool {
+        self.is_running.load(Relaxed)
+    }
+
+    /// Whether a fetcher may still write announcements.
+    pub(crate) fn is_present(&self) -> bool {
+        self.is_present.load(Relaxed)
+    }
+
+    /// Asks the fetcher to end, for good.
+    pub(crate) fn stop(&self) {
+        self.is_stopped.store(true, Relaxed);
+    }
+
+    /// Stamp and epoch that every snapshot yet to come has at least.
+    pub(crate) fn bounds(&self) -> (u64, u64) {
+        let newest = self.newest();
+        (newest.snapshot.stamp, newest.epoch)
+    }
+
+    /// The vector has been fetched; wakes those who waited for it.
+    fn put(&self, vector: &[u64]) {
+        let mut guard = self.newest();
+        let newest = &mut *guard;
+        if vector[0] <= newest.snapshot.stamp {
+            return;
+        }
+        newest.snapshot.set(&vector[2..vector.len() - 1], vector[0]);
+        newest.epoch = vector[1];
+        let snapshot = &newest.snapshot;
+        let served = newest.waiting.extract_if(.., |(wanted, _)| wanted.is_in(snapshot));
+        let served: Vec<_> = served.collect();
+        drop(guard);
+        served.into_iter().for_each(|(_, waker)| waker.wake());
+    }
+
+    fn newest(&self) -> MutexGuard<'_, Newest> {
+        self.newest.lock().expect("no holder panics")
+    }
+}
+
+/// While it stands, a fetcher may write announcements.
+struct Present<'a>(&'a Fetched);
+
+impl Drop for Present<'_> {
+    fn drop(&mut self) {
+        self.0.is_present.store(false, Relaxed);
+    }
+}
+
+/// While it stands, lanes begin with what is fetched.
+struct Running<'a>(&'a Fetched);
+
+impl<'a> Running<'a> {
+    fn begin(fetched: &'a Fetched) -> Self {
+        fetched.is_running.store(true, Relaxed);
+        Self(fetched)
+    }
+}
+
+impl Drop for Running<'_> {
+    /// Whoever waits has to look elsewhere; nobody begins with what was fetched, for which nobody announces any more.
+    fn drop(&mut self) {
+        self.0.is_running.store(false, Relaxed);
+        let left = std::mem::take(&mut *self.0.newest());
+        left.waiting.into_iter().for_each(|(_, waker)| waker.wake());
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Takes the fetched vector once it has what this compute server has published by now and is not older than the
+    /// lane's last; `None` if nobody fetches any more.
+    pub(crate) async fn newest_fetched(&mut self) -> Result<Option<u64>, Abort> {
+        let shared_slot =
+            self.shared_slot.clone().expect("fetchers are for lanes that share a slot");
+        let shared = self.shared.clone();
+        // Before the vector is looked at: a round that does not count this lane is bound by the vector that was here.
+        while shared_slot
+            .announce(self.number, self.snapshot.stamp.max(shared.fetched.bounds().0))
+            .is_none()
+        {
+            self.env.yield_now().await;
+        }
+        let overlooks = self.env.mutant("oracle::overlook_own_commit");
+        let published = |slot| (slot, if overlooks { 0 } else { shared.published(slot) });
+        let stamp_min = self.snapshot.stamp + u64::from(self.wants_newer);
+        let stamp_min = stamp_min.max(shared_slot.stamp_of(self.number));
+        let published = shared_slot.slots().map(published);
+        let wanted = Wanted { stamp_min: stamp_min.max(1), published };
+        let snapshot = &mut self.snapshot;
+        let mut take = |waker: Option<&Waker>| -> Poll<Option<u64>> {
+            let mut newest = shared.fetched.newest();
+            if wanted.is_in(&newest.snapshot) {
+                snapshot.clone_from(&newest.snapshot);
+                return Poll::Ready(Some(newest.epoch));
+            }
+            if !shared.fetched.is_running() {
+                return Poll::Ready(None);
+            }
+            newest.waiting.extend(waker.map(|waker| (wanted, waker.clone())));
+            Poll::Pending
+        };
+        if E::IMMEDIATE {
+            loop {
+                match take(None) {
+                    Poll::Ready(epoch) => return Ok(epoch),
+                    // The fetcher is on another thread, and ends if it cannot go on.
+                    Poll::Pending => std::hint::spin_loop(),
+                }
+            }
+        }
+        Ok(poll_fn(|context| take(Some(context.waker()))).await)
+    }
+}
+
+impl<E: Env> Database<E> {
+    /// Fetches one frozen vector after another for the lanes of this compute server, for as long as it is wanted. They
+    /// share a slot ([`DatabaseConfig::shares_slot`](crate::DatabaseConfig)), and a collector freezes
+    /// ([`Self::collect_vectors`]). [`Self::leave`] ends it.
+    ///
+    /// It ends by itself if nobody freezes any more; lanes then take their snapshots themselves.
+    ///
+    /// # Errors
+    /// When the oracle's memory cannot be reached.
+    ///
+    /// # Panics
+    /// When lanes do not share a slot, vectors are not frozen, or another fetcher is there.
+    pub async fn fetch_vectors(&self, is_wanted: impl Fn() -> bool) -> Result<(), FabricError> {
+        let (fetched, config) = (&self.shared.fetched, &self.shared.config);
+        assert!(config.shares_slot && config.oracle == Oracle::Frozen, "there is nothing to fetch");
+        assert!(!fetched.is_present.swap(true, Relaxed), "a compute server has one fetcher");
+        let _present = Present(fetched);
+        let running = Running::begin(fetched);
+        let ended = self.fetch_until(&is_wanted).await;
+        drop(running);
+        ended.and(self.withdraw_for_all().await)
+    }
+
+    /// Round after round, until it is not wanted or brings nothing new any more.
+    async fn fetch_until(&self, is_wanted: &impl Fn() -> bool) -> Result<(), FabricError> {
+        let fetched = &self.shared.fetched;
+        let (mut batch, mut vain, mut newest) = (Batch::new(), 0, 0);
+        while is_wanted() && !fetched.is_stopped.load(Relaxed) && vain < VAIN_ROUNDS_MAX {
+            batch.reset();
+            if !self.announce_for_all(&mut batch) {
+                self.env.sleep_ns(LOOK_INTERVAL_NS).await;
+                continue;
+            }
+            batch = self.fetch_vector(batch).await?;
+            let stamp = fetched.bounds().0;
+            vain = if stamp > newest { 0 } else { vain + 1 };
+            newest = stamp;
+        }
+        Ok(())
+    }
+
+    /// Lanes that begin from now on announce themselves, and so does the last that runs when it rests.
+    async fn withdraw_for_all(&self) -> Result<(), FabricError> {
+        let Some(slot) = self.shared.shared_slot().clone() else {
+            return Ok(());
+        };
+        let Some(_withdrawal) = slot.rest_together() else {
+            return Ok(());
+        };
+        let lane = self.shared.oracle_layout.lane(self.shared.oracle, slot.slot);
+        let mut batch = Batch::new();
+        batch.write_word(lane.add_words(u64::from(LANE_ACTIVE)), 0);
+        self.env.execute(batch).await.map(drop)
+    }
+
+    /// Posts the announcement of all lanes, running or not; not before there are any, nor while one is withdrawn.
+    fn announce_for_all(&self, batch: &mut Batch) -> bool {
+        let shared = &self.shared;
+        let Some(slot) = shared.shared_slot().clone() else {
+            return false;
+        };
+        let (stamp, epoch) = shared.fetched.bounds();
+        let Some((active, acknowledged)) = slot.bounds_of_running((stamp.max(1), epoch)) else {
+            return false;
+        };
+        let lane = shared.oracle_layout.lane(shared.oracle, slot.slot);
+        batch.write_word(lane.add_words(u64::from(LANE_ACTIVE)), active);
+        batch.write_word(lane.add_words(u64::from(LANE_ACKNOWLEDGED)), acknowledged);
+        true
+    }
+
+    /// The newest number, and then the vector of that number.
+    async fn fetch_vector(&self, mut batch: Batch) -> Result<Batch, FabricError> {
+        let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
+        let newest = batch.read(oracle.add_words(u64::from(NEWEST)), 1);
+        batch = self.env.execute(batch).await?;
+        let number = batch.word(newest.at);
+        batch.clear_verbs();
+        let place = batch.read(shape.frozen(oracle, number), shape.frozen_words());
+        batch = self.env.execute(batch).await?;
+        if let Some(vector) = newest_intact(&self.env, shape, batch.words(place)) {
+            self.shared.fetched.put(vector);
+        }
+        Ok(batch)
+    }
+}

@@ -85,15 +85,16 @@ struct TableStatus {
 /// Shows the cluster.
 pub fn run(arguments: &StatusArguments) -> Result<Verdict> {
     let cluster = ClusterFile::load(&arguments.cluster.cluster, &arguments.cluster.set)?;
+    let (tables, problem) = match tables(&cluster) {
+        Ok(tables) => (Some(tables), None),
+        Err(error) => (None, Some(format!("{error:#}"))),
+    };
+    // Behind the tables: a server that was lost while they were asked for is told as missing.
     let map = Registry::open(&cluster)?.map()?;
     let count = cluster.memory.len() as u16;
     let is_there = |number: u16| map.memory_server(layout::NodeId(number)).is_some();
     let missing: Vec<usize> =
         (0..count).filter(|&number| !is_there(number)).map(usize::from).collect();
-    let (tables, problem) = match tables(&cluster) {
-        Ok(tables) => (Some(tables), None),
-        Err(error) => (None, Some(format!("{error:#}"))),
-    };
     let status = ClusterStatus {
         name: cluster.name.clone(),
         id: cluster.id.to_string(),

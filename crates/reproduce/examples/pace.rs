@@ -1,17 +1,17 @@
 //! How fast simulated worlds with hardware run, and how fast they are loaded:
 //! `cargo run --release -p reproduce --example pace [verbs|tpcc [WINDOW_US]]`.
 //!
-//! First a load like that of TPC-C at the size of the papers' cluster, of verbs alone: 28 memory servers,
-//! 28 compute servers, 60 threads each. Then TPC-C with all its protocol, on as many lanes as a database has.
+//! At the size of the papers' cluster, 28 memory servers and 28 compute servers of 60 threads each: first a load
+//! like that of TPC-C, of verbs alone; then TPC-C with all its protocol.
 //! Times are those of the processor, so that what else runs on the host matters less.
 
 use fabric::{Batch, Env, Fabric};
 use layout::{GlobalPtr, RegionId};
-use sim::{Endpoint, Interval, Machines, Network, SimConfig, World};
+use sim::{Endpoint, Interval, Machines, Network, Reach, SimConfig, Tearing, World};
 use std::cell::Cell;
 use std::rc::Rc;
 use txn::server::services;
-use txn::{Database, DatabaseConfig, Oracle};
+use txn::{Database, DatabaseConfig, Lane, Oracle};
 use workload::Workload;
 use workload::tpcc::{Config, Scale, Terminal, Tpcc};
 
@@ -27,9 +27,12 @@ const ROW_WORDS: u64 = 30;
 const ROW_SPACE: u64 = 64;
 /// One transaction in so many touches another server.
 const REMOTE_ONE_IN: u64 = 10;
-const LANES: u16 = 64;
-const LANE_NODES: u16 = 8;
-const WAREHOUSES: u32 = 64;
+/// Warehouses of each memory server.
+const WAREHOUSES_EACH: u32 = 50;
+/// Transactions of each thread before time passes.
+const PRACTICE: u64 = 60;
+/// Virtual time before anything is counted.
+const WARM_NS: u64 = 6_000_000;
 
 fn main() {
     let only = std::env::args().nth(1);
@@ -39,7 +42,7 @@ fn main() {
         verbs_alone(1000 * window_us.unwrap_or(1000));
     }
     if is_wanted("tpcc") {
-        protocol(1000 * window_us.unwrap_or(30_000));
+        protocol(1000 * window_us.unwrap_or(2000));
     }
 }
 
@@ -57,8 +60,9 @@ fn world(nodes: u16, server_words: u64) -> World {
         call_ns: NOTHING,
         wake_ns: NOTHING,
         word_ns: 0,
+        tearing: Tearing::None,
         network: Some(Network::connect_ib()),
-        machines: Some(Machines::apart(2 * nodes + 1)),
+        machines: Some(Machines { reach: Reach::CoreButAtomics, ..Machines::apart(2 * nodes + 1) }),
         parts_at_once: true,
         event_limit: u64::MAX,
         ..SimConfig::new(1).named("pace")
@@ -151,50 +155,89 @@ fn again(mut batch: Batch) -> Batch {
     batch
 }
 
+/// TPC-C as in figure 4 without locality, with as much loaded per warehouse as there.
 fn protocol(window_ns: u64) {
-    let config = Config { scale: Scale::SMALL, ..Config::new(WAREHOUSES) };
-    let tpcc = Rc::new(Tpcc::new(config).expect("the configuration is sound"));
-    let bytes = Workload::<Endpoint>::memory_bytes(&*tpcc) / u64::from(LANE_NODES);
-    let world = world(LANE_NODES, (2 * bytes / 8).next_power_of_two());
+    let scale =
+        Scale { items: 1000, districts: 10, customers_per_district: 20, orders_per_district: 60 };
+    let warehouses = WAREHOUSES_EACH * u32::from(SERVERS);
+    let config = Config { partitions: SERVERS.into(), scale, ..Config::new(warehouses) };
+    let tpcc = Tpcc::new(config).expect("the configuration is sound");
+    let bytes = Workload::<Endpoint>::memory_bytes(&tpcc) / u64::from(SERVERS);
+    // One more server has the vector, and nothing else.
+    let world = world(SERVERS + 1, (4 * bytes / 8).next_power_of_two());
     let nodes = world.serve(services);
-    let founder = world.endpoint(world.compute_node(LANE_NODES));
-    let config = DatabaseConfig { oracle: Oracle::Frozen, ..DatabaseConfig::default() };
+    let founder = world.endpoint(world.compute_node(SERVERS + 1));
+    let settings =
+        DatabaseConfig { oracle: Oracle::Frozen, shares_slot: true, ..DatabaseConfig::default() };
     let start = processor_seconds();
-    let database = world.load(&founder, async {
-        let database = Database::create(founder.clone(), nodes, config).await;
-        let database = database.expect("the servers are empty");
-        tpcc.create_tables(&database).await.expect("the tables are new");
-        let mut lane = database.lane().await.expect("lanes are free");
-        let parts = Workload::<Endpoint>::load_parts(&*tpcc);
-        for part in 0..parts {
-            let loaded = tpcc.load_part(&database, &mut lane, part, parts, &|_| {}).await;
-            loaded.expect("there is room");
-        }
-        lane.rest().await.expect("the oracle answers");
-        database
-    });
-    let (seconds, rows) = (processor_seconds() - start, Workload::<Endpoint>::load_rows(&*tpcc));
+    let database = world.load(&founder, loaded(&tpcc, founder.clone(), nodes, settings));
+    let (seconds, rows) = (processor_seconds() - start, Workload::<Endpoint>::load_rows(&tpcc));
     println!("TPC-C loaded: {rows} rows, {:.2} million a minute", rows as f64 * 60e-6 / seconds);
     let done = Rc::new(Cell::new(0));
-    for thread in 0..LANES - 1 {
-        let env = world.endpoint(world.compute_node(thread % LANE_NODES));
-        let database = Database::open(env.clone(), &database.root());
-        world.spawn_on(&env, transactions(tpcc.clone(), database, thread, done.clone()));
+    let (mut homes, mut threads) = (Vec::new(), Vec::new());
+    for node in 0..SERVERS {
+        let home = database.elsewhere(world.endpoint(world.compute_node(node)));
+        world.load(home.env(), home.refresh()).expect("the catalog is there");
+        for thread in 0..THREADS {
+            let database = home.with_env(world.endpoint(home.env().node()));
+            threads.push(world.load(database.env(), start_thread(tpcc, &database, (node, thread))));
+        }
+        homes.push(home);
     }
-    world.run_for(1_000_000);
-    pace("TPC-C with its protocol, 8 + 8 machines, 63 lanes", &world, &done, window_ns);
+    homes.iter().for_each(Database::rely_on_collector);
+    let oracle = homes[0].elsewhere(world.service_endpoint(layout::NodeId(0)));
+    world.spawn_on(&oracle.env().clone(), async move {
+        oracle.collect_vectors(|| true).await.expect("its memory is there");
+    });
+    for (lane, terminal) in threads {
+        let env = lane.env().clone();
+        world.spawn_on(&env, transactions(tpcc, lane, terminal, done.clone()));
+    }
+    world.run_for(WARM_NS);
+    pace("TPC-C with its protocol, 28 + 28 machines x 60 threads", &world, &done, window_ns);
+}
+
+async fn loaded(
+    tpcc: &Tpcc,
+    founder: Endpoint,
+    nodes: Vec<layout::NodeId>,
+    settings: DatabaseConfig,
+) -> Database<Endpoint> {
+    let database = Database::create(founder, nodes, settings).await;
+    let database = database.expect("the servers are empty");
+    tpcc.create_tables(&database).await.expect("the tables are new");
+    let mut lane = database.lane().await.expect("lanes are free");
+    tpcc.load_part(&database, &mut lane, 0, 1, &|_| {}).await.expect("there is room");
+    drop(lane);
+    database.leave(0).await.expect("the servers answer");
+    database
+}
+
+/// A lane and a terminal, which have practised: in a world that is loaded no time passes.
+async fn start_thread(
+    tpcc: Tpcc,
+    database: &Database<Endpoint>,
+    (node, thread): (u16, u16),
+) -> (Lane<Endpoint>, Terminal) {
+    let mut lane = database.lane().await.expect("there is one for each");
+    let (each, thread) = (WAREHOUSES_EACH, u32::from(thread));
+    let number = thread / each * each * u32::from(SERVERS) + u32::from(node) * each + thread % each;
+    let warehouses = tpcc.config().warehouses;
+    let threads = (number / warehouses + 1) * warehouses;
+    let terminal = tpcc.terminal(database, number, threads, 1);
+    let mut terminal = terminal.expect("the tables are there");
+    for _ in 0..PRACTICE {
+        tpcc.run_one(&mut lane, &mut terminal).await.expect("nothing fails here");
+    }
+    (lane, terminal)
 }
 
 async fn transactions(
-    tpcc: Rc<Tpcc>,
-    database: Database<Endpoint>,
-    thread: u16,
+    tpcc: Tpcc,
+    mut lane: Lane<Endpoint>,
+    mut terminal: Terminal,
     done: Rc<Cell<u64>>,
 ) {
-    database.refresh().await.expect("the catalog is there");
-    let mut lane = database.lane().await.expect("there is one for each");
-    let terminal = tpcc.terminal(&database, u32::from(thread), u32::from(LANES), 1);
-    let mut terminal: Terminal = terminal.expect("the tables are there");
     loop {
         tpcc.run_one(&mut lane, &mut terminal).await.expect("nothing fails here");
         done.set(done.get() + 1);

@@ -1,8 +1,8 @@
 //! What an experiment is, and all of them.
 
 use crate::figures::{
-    bandwidth, ethernet, hstore, locality, oracle, published, queue_pairs, scalability, tpcw,
-    traditional,
+    bandwidth, contention, ethernet, hstore, locality, oracle, population, published, queue_pairs,
+    scalability, scale, tpcw, traditional, traffic,
 };
 use crate::outcome::Outcome;
 
@@ -21,7 +21,7 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order in which `all` runs them.
-pub const EXPERIMENTS: [Experiment; 18] = [
+pub const EXPERIMENTS: [Experiment; 22] = [
     Experiment {
         name: "bandwidth",
         figure: "blog figure 1, and its text",
@@ -148,6 +148,34 @@ pub const EXPERIMENTS: [Experiment; 18] = [
         profile: "ipoib-fdr",
         run: hstore::run,
     },
+    Experiment {
+        name: "traffic",
+        figure: "beside NAM-DB figure 5",
+        shows: "round trips, verbs, bytes and latency of each type of transaction, on every profile",
+        profile: "connect-ib-2xfdr",
+        run: traffic::run,
+    },
+    Experiment {
+        name: "contention-ours",
+        figure: "NAM-DB figure 8, ours",
+        shows: "new orders a second by the number of machines and the skew of items, and what is aborted",
+        profile: "connect-ib-2xfdr",
+        run: contention::run,
+    },
+    Experiment {
+        name: "scale",
+        figure: "beyond NAM-DB figure 4",
+        shows: "new orders a second of up to 500 machines, and what is full first",
+        profile: "connect-ib-2xfdr",
+        run: scale::run,
+    },
+    Experiment {
+        name: "population",
+        figure: "beside NAM-DB figure 4",
+        shows: "what TPC-C does if more is loaded for each warehouse",
+        profile: "connect-ib-2xfdr",
+        run: population::run,
+    },
 ];
 
 /// The experiment of this name.
@@ -175,6 +203,7 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::{MadeOf, Record};
     use crate::{picture, text};
 
     #[test]
@@ -196,7 +225,10 @@ mod tests {
             let outcome = (experiment.run)(&mut run);
             let total = told.first().expect("there are points").1;
             assert!(told.iter().map(|told| told.0).eq(0..total), "{}: {told:?}", experiment.name);
-            (text::csv(&outcome), picture::svg(experiment, &outcome).expect("it can be drawn"))
+            let made_of =
+                MadeOf { commit: String::new(), seed: 1, is_quick: true, wall_time_s: 0.0 };
+            let record = Record::new(experiment, made_of, outcome);
+            (text::csv(&record), picture::svg(&record).expect("it can be drawn"))
         };
         for name in ["bandwidth", "ethernet-bound"] {
             let experiment = find(name).expect("it is one of them");

@@ -12,12 +12,17 @@
 mod busy;
 pub mod experiment;
 mod figures;
+mod kinds;
 pub mod outcome;
 pub mod picture;
 mod published;
+pub mod record;
+pub mod report;
+mod ruler;
 pub mod text;
 mod tpcc;
 mod world;
 
 pub use experiment::{EXPERIMENTS, Experiment, Run, find};
-pub use outcome::{Axis, Compared, Corner, Outcome, Role, Series};
+pub use outcome::{Axis, Compared, Outcome, Role, Series, Table};
+pub use record::{MadeOf, Record};

@@ -1,6 +1,6 @@
 //! What an experiment gives: points, and published numbers beside ours.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// An axis of a picture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,19 +11,8 @@ pub struct Axis {
     pub is_logarithmic: bool,
 }
 
-/// Where a picture has room for the names of its series.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Corner {
-    /// At the top, on the left.
-    UpperLeft,
-    /// At the top, on the right.
-    UpperRight,
-    /// At the bottom, on the right.
-    LowerRight,
-}
-
 /// A curve.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Series {
     /// What it is called beside the picture and in the CSV.
     pub name: String,
@@ -33,8 +22,19 @@ pub struct Series {
     pub is_published: bool,
 }
 
+/// Numbers that no curve shows well.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Table {
+    /// What it shows, in a sentence.
+    pub shows: String,
+    /// The heads of its columns, with units.
+    pub columns: Vec<String>,
+    /// Its cells, a row after the other; each row has a cell for each column.
+    pub rows: Vec<Vec<String>>,
+}
+
 /// What a published number is to the model.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// No number of the profile was chosen by it.
@@ -57,7 +57,7 @@ impl Role {
 }
 
 /// A published number beside ours.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Compared {
     /// What it is.
     pub what: String,
@@ -73,21 +73,6 @@ pub struct Compared {
     pub why: Option<&'static str>,
 }
 
-impl Compared {
-    /// Largest error of a point that needs no explanation, in percent.
-    pub const ERROR_PERCENT: f64 = 15.0;
-
-    /// By how many percent ours is above the published number.
-    pub fn error_percent(&self) -> f64 {
-        100.0 * (self.ours / self.published - 1.0)
-    }
-
-    /// Whether ours is within the bound.
-    pub fn is_near(&self) -> bool {
-        self.error_percent().abs() <= Self::ERROR_PERCENT
-    }
-}
-
 /// What an experiment gives.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
@@ -97,12 +82,12 @@ pub struct Outcome {
     pub x: Axis,
     /// What they show.
     pub y: Axis,
-    /// Where their names stand.
-    pub legend: Corner,
     /// The curves, in the order of the paper.
     pub series: Vec<Series>,
     /// Published numbers beside ours.
     pub compared: Vec<Compared>,
+    /// What is no curve.
+    pub tables: Vec<Table>,
     /// What a reader has to know about it, in sentences.
     pub notes: Vec<String>,
 }

@@ -1,141 +1,134 @@
-//! An outcome as a picture: SVG, drawn for reading, without any font of this machine.
+//! A record as a picture: SVG, drawn for reading, without any font of this machine.
 
-use crate::experiment::Experiment;
-use crate::outcome::{Axis, Corner, Outcome, Series};
+use crate::outcome::Series;
+use crate::record::Record;
+use crate::ruler::{Ruler, is_shown};
 use plotters::prelude::*;
-use std::ops::Range;
 
-const SIZE: (u32, u32) = (900, 540);
+const SIZE: (u32, u32) = (1080, 540);
+/// Where the names of the series begin: beside the curves, where they hide nothing.
+const NAMES_FROM: u32 = 770;
+/// Most characters in a line of a name.
+const NAME_LINE: usize = 34;
+const LINE_PIXELS: i32 = 19;
+const FONT: (&str, u32) = ("sans-serif", 17);
 const COLOURS: [RGBColor; 8] = [
-    BLUE,
-    RED,
+    RGBColor(0, 70, 200),
+    RGBColor(210, 30, 30),
     BLACK,
-    RGBColor(0, 128, 64),
-    RGBColor(160, 90, 0),
-    RGBColor(120, 0, 160),
-    RGBColor(0, 160, 180),
-    RGBColor(130, 130, 130),
+    RGBColor(0, 135, 70),
+    RGBColor(205, 120, 0),
+    RGBColor(125, 0, 165),
+    RGBColor(0, 150, 175),
+    RGBColor(125, 125, 125),
 ];
-/// Room above the highest point, and behind the last.
-const ROOM: f64 = 1.08;
+
+type Drawn = Result<(), Box<dyn std::error::Error>>;
+type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
 /// Draws all series.
 ///
 /// # Errors
 /// The drawing library's own.
-pub fn svg(experiment: &Experiment, outcome: &Outcome) -> Result<String, String> {
+pub fn svg(record: &Record) -> Result<String, String> {
     let mut text = String::new();
-    draw(experiment, outcome, &mut text).map_err(|error| error.to_string())?;
+    draw(record, &mut text).map_err(|error| error.to_string())?;
     Ok(text)
 }
 
-fn is_shown(axis: Axis, value: f64) -> bool {
-    value > 0.0 || !axis.is_logarithmic
-}
-
-/// Where a value is on its axis: powers of ten have equal distances.
-fn place(axis: Axis, value: f64) -> f64 {
-    if axis.is_logarithmic { libm::log10(value) } else { value }
-}
-
-/// What an axis reaches over; nothing that is 0 has a place among powers of ten.
-fn range(axis: Axis, values: impl Iterator<Item = f64>) -> Range<f64> {
-    let shown = values.filter(|value| is_shown(axis, *value));
-    let (low, high) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-        (low.min(value), high.max(value))
-    });
-    match axis.is_logarithmic {
-        true => place(axis, low).floor()..place(axis, high).ceil(),
-        false => 0.0..high * ROOM,
-    }
-}
-
-fn label(axis: Axis, place: f64) -> String {
-    let value = if axis.is_logarithmic { libm::pow(10.0, place) } else { place };
-    match value.abs() {
-        size if size >= 9.95 => grouped(value.round() as u64),
-        size if size >= 0.995 || size == 0.0 => {
-            format!("{value:.1}").trim_end_matches(".0").to_owned()
-        }
-        size if size >= 0.0095 => format!("{value:.2}"),
-        _ => format!("{value:.4}"),
-    }
-}
-
-/// 1234567 as `1,234,567`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-fn draw(
-    experiment: &Experiment,
-    outcome: &Outcome,
-    text: &mut String,
-) -> Result<(), Box<dyn std::error::Error>> {
+fn draw(record: &Record, text: &mut String) -> Drawn {
     let area = SVGBackend::with_string(text, SIZE).into_drawing_area();
     area.fill(&WHITE)?;
-    let points = || outcome.series.iter().flat_map(|series| series.points.iter());
-    let (x, y) = (outcome.x, outcome.y);
-    let caption = format!("{} ({})", experiment.shows, experiment.figure);
-    let mut chart = ChartBuilder::on(&area)
-        .margin(14)
-        .margin_right(44)
-        .caption(caption, ("sans-serif", 17))
-        .x_label_area_size(44)
-        .y_label_area_size(76)
+    let caption = format!("{} ({})", capital(&record.shows), record.figure);
+    let area = area.margin(8, 4, 6, 6).titled(&caption, ("sans-serif", 20))?;
+    let (left, right) = area.split_horizontally(NAMES_FROM);
+    curves(record, &left)?;
+    names(&record.series, &right)?;
+    area.present()?;
+    Ok(())
+}
+
+fn curves(record: &Record, area: &Area<'_>) -> Drawn {
+    let points = || record.series.iter().flat_map(|series| series.points.iter());
+    let (x, y) = (&record.x, &record.y);
+    let mut chart = ChartBuilder::on(area)
+        .margin(10)
+        .margin_right(24)
+        .x_label_area_size(52)
+        .y_label_area_size(80)
         .build_cartesian_2d(
-            range(x, points().map(|point| point.0)),
-            range(y, points().map(|point| point.1)),
+            Ruler::of(x, points().map(|point| point.0)),
+            Ruler::of(y, points().map(|point| point.1)),
         )?;
     chart
         .configure_mesh()
-        .x_desc(x.title)
-        .y_desc(y.title)
-        .x_label_formatter(&|place| label(x, *place))
-        .y_label_formatter(&|place| label(y, *place))
+        .x_desc(capital(&x.title))
+        .y_desc(capital(&y.title))
+        .axis_desc_style(FONT)
+        .label_style(FONT)
         .bold_line_style(BLACK.mix(0.15))
-        .light_line_style(WHITE)
+        .light_line_style(TRANSPARENT)
         .draw()?;
-    for (index, series) in outcome.series.iter().enumerate() {
-        let colour = colour(&outcome.series, index);
-        let places = || {
-            let shown =
-                series.points.iter().filter(|point| is_shown(x, point.0) && is_shown(y, point.1));
-            shown.map(|point| (place(x, point.0), place(y, point.1)))
+    for (index, series) in record.series.iter().enumerate() {
+        let colour = colour(&record.series, index);
+        let shown = || {
+            let points = series.points.iter().copied();
+            points.filter(|point| is_shown(x, point.0) && is_shown(y, point.1))
         };
         if series.is_published {
-            chart
-                .draw_series(places().map(|place| Circle::new(place, 5, colour.stroke_width(2))))?
-                .label(&series.name)
-                .legend(move |(x, y)| Circle::new((x + 9, y), 5, colour.stroke_width(2)));
-            continue;
+            chart.draw_series(shown().map(|point| published(point, colour)))?;
+        } else {
+            chart.draw_series(LineSeries::new(shown(), colour.stroke_width(2)))?;
+            chart.draw_series(shown().map(|point| Circle::new(point, 3, colour.filled())))?;
         }
-        chart
-            .draw_series(LineSeries::new(places(), colour.stroke_width(2)))?
-            .label(&series.name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
-        chart.draw_series(places().map(|place| Circle::new(place, 2, colour.filled())))?;
     }
-    chart
-        .configure_series_labels()
-        .position(match outcome.legend {
-            Corner::UpperLeft => SeriesLabelPosition::UpperLeft,
-            Corner::UpperRight => SeriesLabelPosition::UpperRight,
-            Corner::LowerRight => SeriesLabelPosition::LowerRight,
-        })
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK.mix(0.3))
-        .draw()?;
-    area.present()?;
     Ok(())
+}
+
+fn published<Place>(place: Place, colour: RGBColor) -> Circle<Place, u32> {
+    Circle::new(place, 6, colour.stroke_width(2))
+}
+
+/// The names of the series below each other, each with a piece of its curve.
+fn names(series: &[Series], area: &Area<'_>) -> Drawn {
+    let mut y = 24;
+    for (index, one) in series.iter().enumerate() {
+        let colour = colour(series, index);
+        if one.is_published {
+            area.draw(&published((14, y), colour))?;
+        } else {
+            area.draw(&PathElement::new([(2, y), (26, y)], colour.stroke_width(2)))?;
+            area.draw(&Circle::new((14, y), 3, colour.filled()))?;
+        }
+        for line in lines(&one.name) {
+            area.draw(&Text::new(line, (36, y - 7), FONT.into_font()))?;
+            y += LINE_PIXELS;
+        }
+        y += LINE_PIXELS / 3;
+    }
+    Ok(())
+}
+
+/// A name in lines, broken between words.
+fn lines(name: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in name.split(' ') {
+        let last = lines.last_mut().expect("there is always a line");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if last.len() + 1 + word.len() <= NAME_LINE {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Published points have the colour of the curve before them.
@@ -147,13 +140,21 @@ fn colour(series: &[Series], index: usize) -> RGBColor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::tests::small;
 
     #[test]
-    fn axes_are_labelled_by_values() {
-        let powers = Axis { title: "bytes", is_logarithmic: true };
-        assert_eq!(range(powers, [30.0, 0.0, 4000.0].into_iter()), 1.0..4.0);
-        assert_eq!(label(powers, 4.0), "10,000");
-        let plain = Axis { title: "bytes", is_logarithmic: false };
-        assert_eq!([0.0, 2.5, 0.25].map(|value| label(plain, value)), ["0", "2.5", "0.25"]);
+    fn every_series_has_its_name_beside_the_curves() {
+        let picture = svg(&small()).expect("it can be drawn");
+        let captions =
+            ["8 bytes, one", "as printed", "Queue pairs", "Reads a second of one server"];
+        for caption in captions {
+            assert!(picture.contains(caption), "{caption}: {picture}");
+        }
+    }
+
+    #[test]
+    fn long_names_have_several_lines() {
+        let name = "Trad-SI, 1 Gbit/s Ethernet, all servers told of each commit";
+        assert_eq!(lines(name), ["Trad-SI, 1 Gbit/s Ethernet, all", "servers told of each commit"]);
     }
 }

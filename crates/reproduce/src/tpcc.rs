@@ -5,18 +5,48 @@
 //! ([`SCALE`]), which changes neither districts nor what a transaction does.
 
 use crate::busy::Busy;
+use crate::kinds::Kinds;
 use crate::world;
-use fabric::Env;
-use sim::{Endpoint, Machines, Reach, World};
+use fabric::{Counts, Env, Fabric};
+use sim::{Endpoint, Machines, Reach, SimConfig, World};
 use std::cell::RefCell;
 use std::rc::Rc;
 use txn::{Database, DatabaseConfig, Lane, Oracle};
-use workload::tpcc::{Config, ItemChoice, Mix, Scale, TYPE_COUNT, Terminal};
+use workload::tpcc::{Config, ItemChoice, Mix, Scale, TABLE_NAMES, TYPE_COUNT, Terminal};
 use workload::{Finished, RunTotals, Tpcc, TransactionResult, Workload};
 
 /// What is loaded per warehouse. Ten districts as in the specification: they are what transactions meet in.
 pub(crate) const SCALE: Scale =
     Scale { items: 1000, districts: 10, customers_per_district: 20, orders_per_district: 60 };
+
+/// How the engine is set up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Engine {
+    pub oracle: Oracle,
+    /// Whether the lanes of a compute server share slots of the vector.
+    pub shares_slot: bool,
+    /// Whether a task of each compute server fetches vectors for its lanes.
+    pub fetches: bool,
+    /// Whether rows keep the memory of their old versions.
+    pub keeps_versions: bool,
+    /// Queue pairs of a compute server to each memory server; 0: one for each lane.
+    pub queue_pairs: u32,
+    /// Whether what a batch asks of one server is posted as one list.
+    pub posts_lists: bool,
+}
+
+impl Engine {
+    /// What does most: vectors frozen by a collector and fetched once for each compute server; queue pairs for each core
+    /// and not for each lane.
+    pub const BEST: Self = Self {
+        oracle: Oracle::Frozen,
+        shares_slot: true,
+        fetches: true,
+        keeps_versions: true,
+        queue_pairs: 16,
+        posts_lists: true,
+    };
+}
 
 /// A cluster, and what runs on it.
 #[derive(Clone, Copy, Debug)]
@@ -36,9 +66,10 @@ pub(crate) struct Plan {
     /// New orders that touch another warehouse, in percent; `None`: one in ten.
     pub distribution_percent: Option<u32>,
     pub item_choice: ItemChoice,
-    pub oracle: Oracle,
-    /// Whether the lanes of a compute server share a slot of the vector.
-    pub one_slot: bool,
+    pub engine: Engine,
+    /// Transactions of each thread before the hardware takes time: then every one has leaves of its own to insert into,
+    /// and knows where they are.
+    pub practice: u64,
     /// How a compute server reaches the memory server of the same number, if both are on one machine.
     pub locality: Option<Reach>,
     /// Virtual time before anything is counted.
@@ -54,8 +85,12 @@ pub(crate) struct Seen {
     /// Latencies of new orders that committed, in ns, sorted.
     pub new_order_ns: Vec<u64>,
     pub window_ns: u64,
+    /// What transactions of each type have cost.
+    pub kinds: Kinds,
     /// The busiest stage of all machines; the oracle's is 0, then come those of memory servers and compute servers.
     pub busiest: String,
+    /// The busiest stage of the machine that has the oracle.
+    pub of_oracle: String,
 }
 
 /// Position of new orders among the types.
@@ -97,8 +132,9 @@ impl Seen {
         )
     }
 
-    fn add(&mut self, finished: &Finished, took_ns: u64) {
+    fn add(&mut self, finished: &Finished, took_ns: u64, moved: Counts) {
         self.totals.add(finished);
+        self.kinds.add(finished, took_ns, moved);
         if finished.kind == NEW_ORDER && finished.result == TransactionResult::Committed {
             self.new_order_ns.push(took_ns);
         }
@@ -119,6 +155,7 @@ impl Plan {
     fn config(&self) -> Config {
         Config {
             partitions: u32::from(self.memory_servers),
+            keeps_versions: self.engine.keeps_versions,
             scale: self.scale,
             mix: self.mix,
             distribution_percent: self.distribution_percent,
@@ -128,12 +165,24 @@ impl Plan {
         }
     }
 
+    /// Slots of the vector: one for each lane or compute server, and one for who loads.
+    fn slots(&self) -> u32 {
+        let lanes = if self.engine.shares_slot { 2 } else { u32::from(self.threads) };
+        (u32::from(self.compute_servers) * lanes + 1).next_multiple_of(8)
+    }
+
     /// What is loaded per warehouse, in words.
     pub fn scale_sentence(&self) -> String {
         let Scale { items, districts, customers_per_district, orders_per_district } = self.scale;
         format!(
             "{items} items, {districts} districts, {customers_per_district} customers and {orders_per_district} orders of each"
         )
+    }
+
+    /// Words of each memory server: room for twice what is loaded.
+    fn words(&self, tpcc: &Tpcc) -> u64 {
+        let all = Workload::<Endpoint>::memory_bytes(tpcc) / layout::WORD_BYTES;
+        SERVER_WORDS.max((2 * all / u64::from(self.memory_servers)).next_power_of_two())
     }
 
     /// The oracle's memory server, which is the first, has a machine of its own.
@@ -166,11 +215,22 @@ pub(crate) fn run(plan: &Plan) -> Seen {
     let tpcc = Tpcc::new(plan.config()).expect("experiments have sound configurations");
     let servers = (plan.memory_servers + 1, plan.compute_servers);
     let network = world::network(plan.profile, PORTS);
-    let world = world::world_on(plan.machines(), plan.seed, network, servers, SERVER_WORDS);
+    let settings =
+        world::settings_on(plan.machines(), plan.seed, network, servers, plan.words(&tpcc));
+    let world = World::new(SimConfig {
+        posts_lists: plan.engine.posts_lists,
+        queue_pairs: plan.engine.queue_pairs,
+        ..settings
+    });
     let nodes = world.serve(txn::server::services);
     let admin = world.endpoint(world.compute_node(0));
-    let settings =
-        DatabaseConfig { oracle: plan.oracle, shares_slot: plan.one_slot, ..Default::default() };
+    let settings = DatabaseConfig {
+        oracle: plan.engine.oracle,
+        shares_slot: plan.engine.shares_slot,
+        slots: plan.slots(),
+        tables: usize::from(plan.memory_servers) * TABLE_NAMES.len(),
+        ..Default::default()
+    };
     let database = world.load(&admin, Database::create(admin.clone(), nodes, settings));
     let database = database.expect("the servers are empty");
     world.load(&admin, load(&tpcc, &database));
@@ -180,13 +240,14 @@ pub(crate) fn run(plan: &Plan) -> Seen {
     watch(&world, &tpcc, &homes, plan)
 }
 
-/// Words of each memory server.
+/// Fewest words of a memory server.
 const SERVER_WORDS: u64 = 1 << 26;
 /// Ports that carry traffic.
 pub(crate) const PORTS: u64 = 2;
-/// Transactions of each thread before the hardware takes time: then every one has leaves of its own to insert into, and
-/// knows where they are.
-const PRACTICE: u64 = 60;
+/// Transactions that a thread practises where nothing else is said.
+pub(crate) const PRACTICE: u64 = 60;
+/// So much later, lanes that share a slot find a newer horizon.
+const HORIZON_NS: u64 = 1_000_000;
 
 async fn load(tpcc: &Tpcc, database: &Database<Endpoint>) {
     tpcc.create_tables(database).await.expect("there is room");
@@ -199,7 +260,15 @@ async fn load(tpcc: &Tpcc, database: &Database<Endpoint>) {
 fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) -> Seen {
     let totals = RunTotals::new(TYPE_COUNT);
     let busiest = String::new();
-    let seen = Seen { totals, new_order_ns: Vec::new(), window_ns: plan.window_ns, busiest };
+    let (kinds, window_ns) = (Kinds::default(), plan.window_ns);
+    let seen = Seen {
+        totals,
+        new_order_ns: Vec::new(),
+        window_ns,
+        kinds,
+        busiest,
+        of_oracle: String::new(),
+    };
     let watch = Rc::new(RefCell::new(Watch { from_ns: u64::MAX, until_ns: u64::MAX, seen }));
     // None of them serves before all have practised: in a world that is loaded no time would pass.
     let mut threads = Vec::new();
@@ -207,15 +276,25 @@ fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) 
         world.load(home.env(), home.refresh()).expect("the servers answer");
         for thread in 0..plan.threads {
             let database = home.with_env(world.endpoint(home.env().node()));
-            let start = Thread::start(tpcc, &database, plan.terminal(compute, thread), plan.seed);
-            threads.push(world.load(database.env(), start));
+            let start = Thread::start(tpcc, &database, plan.terminal(compute, thread), plan);
+            let mut thread = world.load(database.env(), start);
+            // What practising has left behind would be collected within the window.
+            world.run_for(HORIZON_NS);
+            world.load(database.env(), thread.lane.collect_garbage()).expect("the servers answer");
+            threads.push(thread);
         }
     }
-    if plan.oracle == Oracle::Frozen {
+    if plan.engine.oracle == Oracle::Frozen {
         let oracle = homes[0].elsewhere(world.service_endpoint(layout::NodeId(0)));
         homes.iter().for_each(Database::rely_on_collector);
         world.spawn_on(&oracle.env().clone(), async move {
             oracle.collect_vectors(|| true).await.expect("its memory is there");
+        });
+    }
+    for home in homes.iter().filter(|_| plan.engine.fetches) {
+        let home = home.clone();
+        world.spawn_on(&home.env().clone(), async move {
+            home.fetch_vectors(|| true).await.expect("the oracle's memory is there");
         });
     }
     for thread in threads {
@@ -234,6 +313,7 @@ fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) 
     let mut seen = watch.borrow().seen.clone();
     seen.new_order_ns.sort_unstable();
     seen.busiest = busy.most(world);
+    seen.of_oracle = busy.most_of(world, 0);
     seen
 }
 
@@ -245,14 +325,14 @@ struct Thread {
 }
 
 impl Thread {
-    async fn start(tpcc: &Tpcc, database: &Database<Endpoint>, number: u32, seed: u64) -> Self {
+    async fn start(tpcc: &Tpcc, database: &Database<Endpoint>, number: u32, plan: &Plan) -> Self {
         let lane = database.lane().await.expect("each compute server has places enough");
         let warehouses = tpcc.config().warehouses;
         let threads = (number / warehouses + 1) * warehouses;
-        let terminal = tpcc.terminal(database, number, threads, seed);
+        let terminal = tpcc.terminal(database, number, threads, plan.seed);
         let terminal = terminal.expect("the tables are there");
         let mut thread = Self { tpcc: *tpcc, lane, terminal };
-        for _ in 0..PRACTICE {
+        for _ in 0..plan.practice {
             thread.run_one().await;
         }
         thread
@@ -267,6 +347,7 @@ impl Thread {
     async fn serve(mut self, watch: &RefCell<Watch>) {
         loop {
             let start_ns = self.lane.env().now_ns();
+            let before = self.lane.env().counters().counts();
             let finished = self.run_one().await;
             let now_ns = self.lane.env().now_ns();
             let watch = &mut *watch.borrow_mut();
@@ -274,7 +355,8 @@ impl Thread {
                 return;
             }
             if now_ns >= watch.from_ns {
-                watch.seen.add(&finished, now_ns - start_ns);
+                let moved = self.lane.env().counters().counts() - before;
+                watch.seen.add(&finished, now_ns - start_ns, moved);
             }
         }
     }
@@ -296,8 +378,8 @@ mod tests {
             mix: Mix::STANDARD,
             distribution_percent: None,
             item_choice: ItemChoice::Nurand,
-            oracle: Oracle::Frozen,
-            one_slot: true,
+            engine: Engine::BEST,
+            practice: PRACTICE,
             locality: None,
             warm_ns: 1_000_000,
             window_ns: 2_000_000,

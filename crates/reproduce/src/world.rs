@@ -9,11 +9,11 @@ use std::rc::Rc;
 /// Where experiments put their words: behind the header of a region.
 const FIRST_BYTE: u64 = 4096;
 
-/// The network of a built-in profile, with so many ports in use.
+/// The network of a built-in profile, with so many ports in use, or all if it has fewer.
 pub(crate) fn network(profile: &str, ports: u64) -> Network {
     let profile = hardware::profile(profile).expect("experiments name built-in profiles");
     let mut network = Network::of(&profile);
-    network.card = network.card.with_ports(ports);
+    network.card = network.card.with_ports(ports.min(network.card.ports));
     network
 }
 
@@ -52,8 +52,19 @@ pub(crate) fn world_on(
     servers_and_nodes: (u16, u16),
     words: u64,
 ) -> World {
+    World::new(settings_on(machines, seed, network, servers_and_nodes, words))
+}
+
+/// What such a world is made of.
+pub(crate) fn settings_on(
+    machines: Machines,
+    seed: u64,
+    network: Network,
+    servers_and_nodes: (u16, u16),
+    words: u64,
+) -> SimConfig {
     let settings = settings(seed, network, servers_and_nodes, words);
-    World::new(SimConfig { machines: Some(machines), parts_at_once: true, ..settings })
+    SimConfig { machines: Some(machines), parts_at_once: true, ..settings }
 }
 
 fn settings(seed: u64, network: Network, (servers, nodes): (u16, u16), words: u64) -> SimConfig {

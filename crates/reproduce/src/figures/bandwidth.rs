@@ -2,7 +2,7 @@
 //! the time until bytes are there, by size.
 
 use crate::experiment::Run;
-use crate::outcome::{Axis, Compared, Corner, Outcome, Role, Series};
+use crate::outcome::{Axis, Compared, Outcome, Role, Series};
 use crate::world::{Done, again, at, network, per_second, world};
 use fabric::{Batch, Fabric};
 use sim::Endpoint;
@@ -57,7 +57,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         ],
         x: Axis { title: "bytes", is_logarithmic: true },
         y: Axis { title: "microseconds", is_logarithmic: true },
-        legend: Corner::UpperLeft,
+        tables: Vec::new(),
         series: vec![
             curve("RDMA write, until it is in memory", over_network),
             curve("read from own memory", in_memory),

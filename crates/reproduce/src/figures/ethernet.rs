@@ -2,7 +2,7 @@
 //! each. Nothing but the links takes time.
 
 use crate::experiment::Run;
-use crate::outcome::{Axis, Compared, Corner, Outcome, Role, Series};
+use crate::outcome::{Axis, Compared, Outcome, Role, Series};
 use crate::world::{Done, again, at, links_alone, network, per_second, world};
 use fabric::{Batch, Fabric};
 use sim::Endpoint;
@@ -54,7 +54,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         ],
         x: Axis { title: "transactions under way", is_logarithmic: true },
         y: Axis { title: "transactions per second", is_logarithmic: true },
-        legend: Corner::LowerRight,
+        tables: Vec::new(),
         series,
         compared: vec![compared],
         notes: vec![

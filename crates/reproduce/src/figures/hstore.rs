@@ -1,7 +1,7 @@
 //! [ZB17 7.3, beside figure 6]: new-orders on an engine in the manner of H-Store, by the degree of distribution.
 
 use crate::experiment::Run;
-use crate::outcome::{Axis, Compared, Corner, Outcome, Role, Series};
+use crate::outcome::{Axis, Compared, Outcome, Role, Series};
 use crate::world::{Done, network, per_second, world_on};
 use baselines::Work;
 use baselines::h_store::{Cluster, SerialOutcome, submit};
@@ -96,7 +96,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         ],
         x: Axis { title: "new-orders that are distributed, percent", is_logarithmic: false },
         y: Axis { title: "new-orders per second", is_logarithmic: true },
-        legend: Corner::UpperRight,
+        tables: Vec::new(),
         compared: vec![
             compare("no new-order distributed", "k/s", 11.0, none / 1e3, (Role::Calibration, None)),
             compare("all distributed", "k/s", 0.9, all / 1e3, (Role::Prediction, Some(WHY_ALL))),

@@ -2,10 +2,9 @@
 //! and without locality.
 
 use crate::experiment::Run;
-use crate::outcome::{Axis, Compared, Corner, Outcome, Role, Series};
-use crate::tpcc::{self, Plan};
+use crate::outcome::{Axis, Compared, Outcome, Role, Series};
+use crate::tpcc::{self, Engine, Plan};
 use sim::Reach;
-use txn::Oracle;
 use workload::tpcc::{ItemChoice, Mix, Scale};
 
 /// Machines with a memory server and a compute server each; one more has the oracle.
@@ -75,7 +74,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         ],
         x: Axis { title: "distributed new orders, percent", is_logarithmic: false },
         y: Axis { title: "million new orders per second", is_logarithmic: false },
-        legend: Corner::LowerRight,
+        tables: Vec::new(),
         series,
         compared,
         notes,
@@ -94,8 +93,8 @@ fn plan(run: &Run<'_>, percent: u32, reach: Reach) -> Plan {
         mix: Mix([100, 0, 0, 0, 0]),
         distribution_percent: Some(percent),
         item_choice: ItemChoice::Nurand,
-        oracle: Oracle::Frozen,
-        one_slot: true,
+        engine: Engine::BEST,
+        practice: tpcc::PRACTICE,
         locality: Some(reach),
         warm_ns: run.quick_or(3_000_000, 6_000_000),
         window_ns: run.quick_or(1_000_000, 3_000_000),

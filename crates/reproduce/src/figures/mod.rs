@@ -1,12 +1,16 @@
 //! The experiments, one file for each.
 
 pub mod bandwidth;
+pub mod contention;
 pub mod ethernet;
 pub mod hstore;
 pub mod locality;
 pub mod oracle;
+pub mod population;
 pub mod published;
 pub mod queue_pairs;
 pub mod scalability;
+pub mod scale;
 pub mod tpcw;
 pub mod traditional;
+pub mod traffic;

@@ -5,7 +5,7 @@
 //! transactions here, as there are none in the original.
 
 use crate::experiment::Run;
-use crate::outcome::{Axis, Compared, Corner, Outcome, Role, Series};
+use crate::outcome::{Axis, Compared, Outcome, Role, Series};
 use crate::world::{Done, again, at, network, per_second, world};
 use fabric::{Batch, Fabric};
 use sim::{Endpoint, World};
@@ -123,7 +123,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         ],
         x: Axis { title: "clients", is_logarithmic: false },
         y: Axis { title: "million timestamp transactions per second", is_logarithmic: true },
-        legend: Corner::LowerRight,
+        tables: Vec::new(),
         series,
         compared,
         notes: vec![

@@ -2,7 +2,7 @@
 //! thread draws one of its own, and reads so many bytes through it.
 
 use crate::experiment::Run;
-use crate::outcome::{Axis, Compared, Corner, Outcome, Role, Series};
+use crate::outcome::{Axis, Compared, Outcome, Role, Series};
 use crate::world::{Done, again, at, network, per_second, world};
 use fabric::{Batch, Env, Fabric};
 use sim::{Endpoint, Network, World};
@@ -87,7 +87,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         parameters: parameters(network, window_ns),
         x: Axis { title: "queue pairs", is_logarithmic: false },
         y: Axis { title: "million reads per second", is_logarithmic: false },
-        legend: Corner::UpperRight,
+        tables: Vec::new(),
         series,
         compared,
         notes,

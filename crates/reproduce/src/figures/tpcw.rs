@@ -3,7 +3,7 @@
 
 use crate::busy::Busy;
 use crate::experiment::Run;
-use crate::outcome::{Axis, Compared, Corner, Outcome, Role, Series};
+use crate::outcome::{Axis, Compared, Outcome, Role, Series};
 use crate::world::{Done, network, per_second, world_on};
 use baselines::rsi::{self, Ended, Records, timestamp_thread};
 use baselines::tpcw::rsi::Places;
@@ -85,7 +85,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         ],
         x: Axis { title: "clients", is_logarithmic: false },
         y: Axis { title: "transactions per second", is_logarithmic: true },
-        legend: Corner::LowerRight,
+        tables: Vec::new(),
         compared,
         series,
         notes,

@@ -3,7 +3,7 @@
 
 use crate::busy::Busy;
 use crate::experiment::Run;
-use crate::outcome::{Axis, Corner, Outcome, Series};
+use crate::outcome::{Axis, Outcome, Series};
 use crate::world::{network, world_on};
 use baselines::tpcc::{Input, Terminal, Tpcc};
 use baselines::trad_si::{Cluster, Manager, Snapshots, TransactionOutcome};
@@ -43,19 +43,26 @@ pub(crate) struct Point {
     pub busiest: String,
 }
 
-/// How the texts may be read.
+/// How the texts may be read, and what is loaded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
-    name: &'static str,
+    pub name: &'static str,
     /// Cores of a server that are used; none: all of them.
-    cores: Option<u64>,
-    snapshots: Snapshots,
+    pub cores: Option<u64>,
+    pub snapshots: Snapshots,
+    /// Of each warehouse.
+    pub scale: Scale,
 }
 
-const READINGS: [Reading; 3] = [
-    Reading { name: "all cores", cores: None, snapshots: Snapshots::Asked },
-    Reading { name: "one core", cores: Some(1), snapshots: Snapshots::Asked },
-    Reading { name: "all told of each commit", cores: None, snapshots: Snapshots::Told },
+pub(crate) const READINGS: [Reading; 3] = [
+    Reading { name: "all cores", cores: None, snapshots: Snapshots::Asked, scale: SCALE },
+    Reading { name: "one core", cores: Some(1), snapshots: Snapshots::Asked, scale: SCALE },
+    Reading {
+        name: "all told of each commit",
+        cores: None,
+        snapshots: Snapshots::Told,
+        scale: SCALE,
+    },
 ];
 
 /// [ZB17 figure 4]: new orders a second.
@@ -119,7 +126,7 @@ fn outcome(
         ],
         x: Axis { title: "machines", is_logarithmic: false },
         y: Axis { title, is_logarithmic: true },
-        legend: Corner::LowerRight,
+        tables: Vec::new(),
         series: points.iter().map(curve).collect(),
         compared: Vec::new(),
         notes,
@@ -164,7 +171,7 @@ impl Tally {
 
 /// TPC-C's standard mix on so many machines, each with the cores and the card of the papers' cluster.
 pub(crate) fn trad_si(seed: u64, machines: u16, reading: Reading, window_ns: u64) -> Point {
-    let config = Config { scale: SCALE, ..Config::new(WAREHOUSES * u32::from(machines)) };
+    let config = Config { scale: reading.scale, ..Config::new(WAREHOUSES * u32::from(machines)) };
     let apart = Machines::apart(machines + 1);
     let mut network = network("connect-ib-2xfdr", PORTS);
     network.core.cores = reading.cores.unwrap_or(network.core.cores);

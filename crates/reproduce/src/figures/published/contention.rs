@@ -3,7 +3,7 @@
 
 use super::scalability::{parameters, standard};
 use crate::experiment::Run;
-use crate::outcome::{Axis, Corner, Outcome, Series};
+use crate::outcome::{Axis, Outcome, Series};
 use crate::published::{self, Plan, Seen};
 use baselines::nam_db::Timestamps;
 use workload::tpcc::ItemChoice;
@@ -26,22 +26,15 @@ const CHOICES: [(&str, ItemChoice, Timestamps); 6] = [
 
 /// The left half of the figure.
 pub fn throughput(run: &mut Run<'_>) -> Outcome {
-    outcome(run, "million new orders per second", Corner::UpperLeft, |seen| {
-        seen.new_orders_per_s() / 1e6
-    })
+    outcome(run, "million new orders per second", |seen| seen.new_orders_per_s() / 1e6)
 }
 
 /// The right half.
 pub fn aborts(run: &mut Run<'_>) -> Outcome {
-    outcome(run, "aborted attempts of all, percent", Corner::LowerRight, Seen::abort_percent)
+    outcome(run, "aborted attempts of all, percent", Seen::abort_percent)
 }
 
-fn outcome(
-    run: &mut Run<'_>,
-    title: &'static str,
-    legend: Corner,
-    value: fn(&Seen) -> f64,
-) -> Outcome {
+fn outcome(run: &mut Run<'_>, title: &'static str, value: fn(&Seen) -> f64) -> Outcome {
     let sizes: &[u16] = run.quick_or(&MACHINES_QUICK, &MACHINES);
     let (mut done, total) = (0, (sizes.len() * CHOICES.len()) as u64);
     let (mut series, mut notes) = (Vec::new(), Vec::new());
@@ -81,7 +74,7 @@ fn outcome(
         parameters: parameters(run),
         x: Axis { title: "machines", is_logarithmic: false },
         y: Axis { title, is_logarithmic: false },
-        legend,
+        tables: Vec::new(),
         series,
         compared: Vec::new(),
         notes,

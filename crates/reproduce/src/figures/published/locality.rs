@@ -2,7 +2,7 @@
 //! and without locality, by the protocol as printed.
 
 use crate::experiment::Run;
-use crate::outcome::{Axis, Compared, Corner, Outcome, Role, Series};
+use crate::outcome::{Axis, Compared, Outcome, Role, Series};
 use crate::published::{self, Plan};
 use baselines::nam_db::{Placement, Timestamps};
 use sim::Reach;
@@ -63,7 +63,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         ],
         x: Axis { title: "distributed new orders, percent", is_logarithmic: false },
         y: Axis { title: "million new orders per second", is_logarithmic: false },
-        legend: Corner::LowerRight,
+        tables: Vec::new(),
         compared: vec![
             compare(what, "x", 1.3, gain, Some(WHY_GAIN)),
             compare(more, "M/s", 1.5, last(&series[1]), Some(WHY_MORE)),

@@ -1,7 +1,7 @@
 //! [ZB17 7.1, figures 4, 5a and 5b]: TPC-C's standard mix by the number of machines, by the protocol as printed.
 
 use crate::experiment::Run;
-use crate::outcome::{Axis, Compared, Corner, Outcome, Role, Series};
+use crate::outcome::{Axis, Compared, Outcome, Role, Series};
 use crate::published::{self, Plan, Seen};
 use baselines::nam_db::{Placement, Step, Timestamps};
 use sim::Reach;
@@ -56,7 +56,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         parameters: parameters(run),
         x: Axis { title: "machines", is_logarithmic: false },
         y: Axis { title: "million new orders per second", is_logarithmic: false },
-        legend: Corner::UpperLeft,
+        tables: Vec::new(),
         series,
         compared,
         notes,
@@ -106,7 +106,7 @@ fn microseconds(run: &Run<'_>, series: Vec<Series>, notes: Vec<String>) -> Outco
         parameters: parameters(run),
         x: Axis { title: "machines", is_logarithmic: false },
         y: Axis { title: "microseconds", is_logarithmic: false },
-        legend: Corner::UpperLeft,
+        tables: Vec::new(),
         series,
         compared: Vec::new(),
         notes,
@@ -138,7 +138,7 @@ fn all_sizes(run: &mut Run<'_>, localities: &[bool]) -> Vec<Vec<(u16, Seen)>> {
 
 /// With locality every machine has a memory server and a compute server; without, half of them have the one and half
 /// the other.
-pub(super) fn standard(run: &Run<'_>, machines: u16, is_local: bool) -> Plan {
+pub(crate) fn standard(run: &Run<'_>, machines: u16, is_local: bool) -> Plan {
     let (servers, threads, placement) = match is_local {
         true => (machines, THREADS / 2, Placement::Partitions(WAREHOUSES)),
         false => (machines / 2, THREADS, Placement::Hashed),

@@ -3,7 +3,7 @@
 
 use super::scalability::{parameters, standard};
 use crate::experiment::Run;
-use crate::outcome::{Axis, Corner, Outcome, Series};
+use crate::outcome::{Axis, Outcome, Series};
 use crate::published::{self, Plan};
 use baselines::nam_db::{Fetch, Slots, Timestamps};
 
@@ -52,7 +52,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         parameters: parameters(run),
         x: Axis { title: "machines", is_logarithmic: false },
         y: Axis { title: "aborted attempts of all, percent", is_logarithmic: false },
-        legend: Corner::LowerRight,
+        tables: Vec::new(),
         series,
         compared: Vec::new(),
         notes,

@@ -1,0 +1,105 @@
+//! How long a run of several experiments still takes.
+
+use namdb::host::Moment;
+use reproduce::Experiment;
+
+/// Seconds that experiments take on two cores, quick and in full. Only their proportions matter: how fast this host is
+/// shows when the first is over.
+const SECONDS: [(&str, f64, f64); 22] = [
+    ("bandwidth", 0.1, 0.1),
+    ("ethernet-bound", 0.1, 0.8),
+    ("queue-pairs", 0.1, 0.3),
+    ("oracle", 0.1, 0.3),
+    ("tpcw", 1.0, 18.0),
+    ("scalability", 8.5, 170.0),
+    ("latency", 3.4, 91.0),
+    ("locality", 18.0, 84.0),
+    ("scalability-as-published", 8.0, 150.0),
+    ("latency-as-published", 4.0, 80.0),
+    ("latency-steps", 4.0, 80.0),
+    ("locality-as-published", 8.0, 60.0),
+    ("contention", 8.0, 240.0),
+    ("contention-aborts", 8.0, 240.0),
+    ("staleness", 5.0, 60.0),
+    ("contention-ours", 10.0, 240.0),
+    ("scale", 4.0, 60.0),
+    ("trad-si", 2.6, 70.0),
+    ("trad-si-latency", 2.5, 78.0),
+    ("h-store", 1.3, 24.0),
+    ("traffic", 2.0, 29.0),
+    ("population", 3.6, 20.0),
+];
+/// Of one that is not among them.
+const OTHER_SECONDS: (f64, f64) = (5.0, 100.0);
+
+/// The experiments that are not over.
+pub struct Left {
+    start: Moment,
+    /// Seconds expected of each experiment, in their order.
+    expected_s: Vec<f64>,
+    over: usize,
+}
+
+impl Left {
+    /// From now on, all of these.
+    pub fn of(experiments: &[&Experiment], is_quick: bool) -> Self {
+        let expected_s = experiments.iter().map(|experiment| expected_s(experiment.name, is_quick));
+        Self { start: Moment::now(), expected_s: expected_s.collect(), over: 0 }
+    }
+
+    /// One more is over.
+    pub fn one_less(&mut self) {
+        self.over += 1;
+    }
+
+    /// What to say of it behind the progress of one experiment, of which a share is done; nothing if there is
+    /// no other.
+    pub fn sentence(&self, share: f64) -> String {
+        let count = self.expected_s.len();
+        if count < 2 {
+            return String::new();
+        }
+        let minutes = left_s(&self.expected_s, self.over, share, self.start.elapsed_s()) / 60.0;
+        format!(
+            " (experiment {} of {count}, {:.0} min left for all)",
+            self.over + 1,
+            minutes.ceil()
+        )
+    }
+}
+
+fn expected_s(name: &str, is_quick: bool) -> f64 {
+    let known = SECONDS.iter().find(|known| known.0 == name);
+    let (quick, full) = known.map_or(OTHER_SECONDS, |known| (known.1, known.2));
+    if is_quick { quick } else { full }
+}
+
+/// Seconds left if this host goes on as before, compared with what was expected.
+fn left_s(expected_s: &[f64], over: usize, share: f64, elapsed_s: f64) -> f64 {
+    let all: f64 = expected_s.iter().sum();
+    let done = expected_s[..over].iter().sum::<f64>() + share * expected_s[over];
+    // At the beginning nothing is known of this host.
+    let pace = if done > 0.0 { elapsed_s / done } else { 1.0 };
+    (all - done) * pace
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_follows_the_pace_of_this_host() {
+        let expected_s = [10.0, 30.0, 60.0];
+        assert_eq!(left_s(&expected_s, 0, 0.0, 0.0), 100.0);
+        // Half of the second is over after 50 s, of which 25 s had been expected: it is half as fast.
+        assert_eq!(left_s(&expected_s, 1, 0.5, 50.0), 150.0);
+    }
+
+    #[test]
+    fn one_experiment_alone_says_nothing_of_others() {
+        let oracle = reproduce::find("oracle").expect("it is one of them");
+        assert_eq!(Left::of(&[oracle], true).sentence(0.5), "");
+        let two = Left::of(&[oracle, oracle], true);
+        assert!(two.sentence(0.0).starts_with(" (experiment 1 of 2, "), "{}", two.sentence(0.0));
+    }
+}

@@ -1,0 +1,252 @@
+//! `docs/reproduction.md`: texts, with all numbers from records of runs.
+//!
+//! The texts are in `crates/reproduce/text`: `frame.md`, and one for each experiment. Where a number of a run
+//! belongs, a place says which ([`template`]); a text that asks for a number that the run does not have is
+//! refused. Equal records give equal bytes.
+
+mod markdown;
+mod template;
+mod texts;
+
+use crate::experiment::EXPERIMENTS;
+use crate::outcome::{Role, Series};
+use crate::record::{Comparison, Record};
+use markdown::{at, brief, with_unit};
+use std::collections::BTreeMap;
+use template::Asked;
+
+/// Records by the names of their experiments.
+pub type Records = BTreeMap<String, Record>;
+
+/// The whole document. An experiment of which there is no record says so in its place.
+///
+/// # Errors
+/// A text asks for what is not there; the sentence names text, line and place.
+pub fn document(records: &Records) -> Result<String, String> {
+    let frame = template::fill(texts::FRAME, |place| match place {
+        "summary" => Ok(summary(records)),
+        "calibration" => Ok(calibration(records)),
+        "results" => results(records),
+        _ => Err("nothing of this name; there are summary, calibration, results".to_owned()),
+    });
+    frame.map_err(|problem| format!("text/frame.md: {problem}"))
+}
+
+fn results(records: &Records) -> Result<String, String> {
+    let sections = EXPERIMENTS.iter().map(|experiment| {
+        let text = texts::of(experiment.name)
+            .ok_or(format!("{}: no text; write text/{0}.md", experiment.name))?;
+        let Some(record) = records.get(experiment.name) else {
+            let title = text.lines().next().unwrap_or_default();
+            return Ok(format!(
+                "{title}\n\nNo run stands here yet: `namdb reproduce {} --report docs` puts it here.",
+                experiment.name
+            ));
+        };
+        let section = section(text, record);
+        section.map_err(|problem| format!("text/{}.md: {problem}", experiment.name))
+    });
+    Ok(sections.collect::<Result<Vec<_>, String>>()?.join("\n\n"))
+}
+
+/// The text of an experiment with the numbers of a run.
+fn section(text: &str, record: &Record) -> Result<String, String> {
+    let filled = template::fill(text, |place| {
+        let value = match Asked::parse(place)? {
+            Asked::Run => markdown::run(record),
+            Asked::Picture => markdown::picture(record),
+            Asked::Compared => markdown::compared(record),
+            Asked::Points => markdown::points(record),
+            Asked::Tables => markdown::tables(record),
+            Asked::Notes => markdown::notes(record),
+            Asked::Ours(what) => {
+                let compared = comparison(record, what)?;
+                with_unit(compared.ours, &compared.unit)
+            }
+            Asked::Error(what) => markdown::error(comparison(record, what)?),
+            Asked::First(name) => brief(end(series(record, name)?.points.first())?.1),
+            Asked::Last(name) => brief(end(series(record, name)?.points.last())?.1),
+            Asked::Most(name) => brief(most(series(record, name)?)?.1),
+            Asked::MostAt(name) => at(most(series(record, name)?)?.0),
+            Asked::At(x, name) => value_at(series(record, name)?, x),
+        };
+        Ok(value)
+    });
+    filled.map(|text| text.trim_end().to_owned())
+}
+
+fn comparison<'a>(record: &'a Record, what: &str) -> Result<&'a Comparison, String> {
+    let found = record.compared.iter().find(|compared| compared.what == what);
+    let names = || record.compared.iter().map(|compared| compared.what.as_str());
+    found.ok_or_else(|| format!("nothing of this name is compared, but {}", listed(names())))
+}
+
+fn series<'a>(record: &'a Record, name: &str) -> Result<&'a Series, String> {
+    let found = record.series.iter().find(|series| series.name == name);
+    let names = || record.series.iter().map(|series| series.name.as_str());
+    found.ok_or_else(|| format!("there is no curve of this name, but {}", listed(names())))
+}
+
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+}
+
+fn end(point: Option<&(f64, f64)>) -> Result<(f64, f64), String> {
+    point.copied().ok_or_else(|| "the curve has no point".to_owned())
+}
+
+fn most(series: &Series) -> Result<(f64, f64), String> {
+    end(series.points.iter().max_by(|one, other| one.1.total_cmp(&other.1)))
+}
+
+/// Quick runs have fewer points than the texts speak of.
+fn value_at(series: &Series, x: f64) -> String {
+    let point = series.points.iter().find(|point| point.0 == x);
+    point.map_or("(no point)".to_owned(), |point| brief(point.1))
+}
+
+/// How many published numbers came out, for each experiment.
+fn summary(records: &Records) -> String {
+    let head = ["experiment", "repeats", "published numbers", "within 15 %", "largest error"];
+    let of_list = EXPERIMENTS.iter().filter_map(|experiment| records.get(experiment.name));
+    let rows = of_list.map(|record| {
+        let near = record.compared.iter().filter(|compared| compared.is_near()).count();
+        let size = |compared: &&Comparison| compared.error_percent().abs();
+        let largest = record.compared.iter().max_by(|one, other| size(one).total_cmp(&size(other)));
+        let (all, near) = match record.compared.len() {
+            0 => ("none in hand".to_owned(), String::new()),
+            count => (count.to_string(), near.to_string()),
+        };
+        let largest = largest.map(markdown::error).unwrap_or_default();
+        vec![format!("`{}`", record.experiment), record.figure.clone(), all, near, largest]
+    });
+    let table = markdown::table(&head.map(str::to_owned), &rows.collect::<Vec<_>>());
+    let predictions = records.values().flat_map(|record| &record.compared);
+    let predictions: Vec<&Comparison> =
+        predictions.filter(|compared| compared.role == Role::Prediction).collect();
+    let near = predictions.iter().filter(|compared| compared.is_near()).count();
+    let count = predictions.len();
+    format!("{table}\n\nOf {count} predictions {near} are within 15 % of the published number.")
+}
+
+/// Everything that was chosen such that a published result comes out.
+fn calibration(records: &Records) -> String {
+    let mut rows = Vec::new();
+    for name in hardware::NAMES {
+        let profile = hardware::profile(name).expect("it is built in");
+        for (path, number) in profile.numbers().filter(|(_, number)| !number.fits.is_empty()) {
+            let number_of = format!("`{path}` = {} of profile `{name}`", number.value);
+            rows.push(vec![number_of, number.fits.join("; ")]);
+        }
+    }
+    for record in EXPERIMENTS.iter().filter_map(|experiment| records.get(experiment.name)) {
+        let chosen = record.compared.iter().filter(|compared| compared.role == Role::Calibration);
+        rows.extend(chosen.map(|compared| {
+            let published = with_unit(compared.published, &compared.unit);
+            vec![
+                format!("experiment `{}`", record.experiment),
+                format!("{}: {published}", compared.what),
+            ]
+        }));
+    }
+    markdown::table(&["what was chosen", "such that it comes out"].map(str::to_owned), &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::small;
+
+    const TREE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/");
+
+    fn records_of_the_tree() -> Records {
+        let read =
+            |name: &str| std::fs::read_to_string(format!("{TREE}reproduction/{name}.json")).ok();
+        let texts = EXPERIMENTS.iter().filter_map(|experiment| read(experiment.name));
+        let records = texts.map(|text| Record::parse(&text).expect("a command has written it"));
+        records.map(|record| (record.experiment.clone(), record)).collect()
+    }
+
+    #[test]
+    fn the_document_is_what_texts_and_records_give_and_has_every_experiment() {
+        let records = records_of_the_tree();
+        let document = document(&records).unwrap_or_else(|problem| panic!("{problem}"));
+        for experiment in &EXPERIMENTS {
+            assert!(
+                document.contains(&format!("`namdb reproduce {}", experiment.name)),
+                "{}",
+                experiment.name
+            );
+        }
+        let kept = std::fs::read_to_string(format!("{TREE}reproduction.md")).expect("it is there");
+        assert!(
+            kept == document,
+            "run `namdb reproduce report` to write docs/reproduction.md again"
+        );
+    }
+
+    #[test]
+    fn every_text_has_a_title_and_places_that_are_known() {
+        for experiment in &EXPERIMENTS {
+            let text = texts::of(experiment.name).expect(experiment.name);
+            assert!(text.starts_with("### "), "{}", experiment.name);
+            let mut places = Vec::new();
+            let known = template::fill(text, |place| {
+                places.push(place.to_owned());
+                Asked::parse(place).map(|_| String::new())
+            });
+            known.unwrap_or_else(|problem| panic!("{}: {problem}", experiment.name));
+            for needed in ["run", "picture"] {
+                assert!(
+                    places.iter().any(|place| place == needed),
+                    "{}: {needed}",
+                    experiment.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_of_a_run_come_into_its_text() {
+        let text = "### Title\n\n{{ours: drop}} {{error: drop}} {{first: 8 bytes, one}} {{last: 8 bytes, one}} \
+            {{most: 8 bytes, one}} {{most at: 8 bytes, one}} {{at 140: as printed}} {{at 7: as printed}}\n";
+        let filled = "### Title\n\n2.50 M/s +25 % 112 1.23 M 1.23 M 0.08 120 (no point)";
+        assert_eq!(section(text, &small()).as_deref(), Ok(filled));
+        let wrong = section("\n{{most: 9 bytes}}", &small()).expect_err("there is no such curve");
+        assert_eq!(
+            wrong,
+            "line 2: {{most: 9 bytes}}: there is no curve of this name, but \"8 bytes, one\", \"as printed\""
+        );
+        assert!(
+            section("{{ours: rise}}", &small()).is_err_and(|told| told.contains("but \"drop\""))
+        );
+    }
+
+    #[test]
+    fn the_summary_counts_what_came_near_and_what_was_chosen_is_listed() {
+        let mut record = small();
+        record.compared.push(Comparison { ours: 2.1, ..record.compared[0].clone() });
+        record.compared.push(Comparison { role: Role::Calibration, ..record.compared[0].clone() });
+        let records = Records::from([("queue-pairs".to_owned(), record)]);
+        let told = summary(&records);
+        assert!(told.contains("| `queue-pairs` | NAM-DB figure 9 | 3 | 1 | +25 % |"), "{told}");
+        assert!(
+            told.ends_with("Of 2 predictions 1 are within 15 % of the published number."),
+            "{told}"
+        );
+        let chosen = calibration(&records);
+        assert!(
+            chosen.contains(
+                "| `card.wire_ns` = 450 of profile `connect-ib-2xfdr` | blog: 1 KB in about 1 us |"
+            ),
+            "{chosen}"
+        );
+        assert!(chosen.contains("| experiment `queue-pairs` | drop: 2.00 M/s |"), "{chosen}");
+    }
+
+    #[test]
+    fn an_experiment_without_a_record_says_how_to_get_one() {
+        let document = document(&Records::new()).unwrap_or_else(|problem| panic!("{problem}"));
+        assert!(document.contains("`namdb reproduce oracle --report docs` puts it here"));
+    }
+}

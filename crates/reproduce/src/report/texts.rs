@@ -1,0 +1,35 @@
+//! What is written by hand: a text for each experiment, and the frame around them.
+
+/// Rules, method, surprises and limits, with places for what is generated.
+pub(super) const FRAME: &str = include_str!("../../text/frame.md");
+
+/// By the names of the experiments.
+const TEXTS: &[(&str, &str)] = &[
+    ("bandwidth", include_str!("../../text/bandwidth.md")),
+    ("ethernet-bound", include_str!("../../text/ethernet-bound.md")),
+    ("queue-pairs", include_str!("../../text/queue-pairs.md")),
+    ("oracle", include_str!("../../text/oracle.md")),
+    ("tpcw", include_str!("../../text/tpcw.md")),
+    ("scalability", include_str!("../../text/scalability.md")),
+    ("latency", include_str!("../../text/latency.md")),
+    ("locality", include_str!("../../text/locality.md")),
+    ("scalability-as-published", include_str!("../../text/scalability-as-published.md")),
+    ("latency-as-published", include_str!("../../text/latency-as-published.md")),
+    ("latency-steps", include_str!("../../text/latency-steps.md")),
+    ("locality-as-published", include_str!("../../text/locality-as-published.md")),
+    ("contention", include_str!("../../text/contention.md")),
+    ("contention-aborts", include_str!("../../text/contention-aborts.md")),
+    ("contention-ours", include_str!("../../text/contention-ours.md")),
+    ("scale", include_str!("../../text/scale.md")),
+    ("staleness", include_str!("../../text/staleness.md")),
+    ("trad-si", include_str!("../../text/trad-si.md")),
+    ("trad-si-latency", include_str!("../../text/trad-si-latency.md")),
+    ("h-store", include_str!("../../text/h-store.md")),
+    ("traffic", include_str!("../../text/traffic.md")),
+    ("population", include_str!("../../text/population.md")),
+];
+
+/// The text of the experiment of this name.
+pub(super) fn of(name: &str) -> Option<&'static str> {
+    TEXTS.iter().find(|(of, _)| *of == name).map(|(_, text)| *text)
+}

@@ -142,7 +142,7 @@ fn two_threads_with_frozen_snapshots_on_three_servers_keep_every_check() {
     assert_all_hold(&check(&tpcc, &database, &totals, false));
 }
 
-/// Each memory server has two of four warehouses with all tables of their own, and the threads share a slot of the
+/// Each memory server has two of four warehouses with all tables of their own, and the threads share two slots of the
 /// vector: commits wait for each other.
 #[test]
 fn two_threads_that_share_a_slot_over_partitions_keep_every_check() {
@@ -156,7 +156,7 @@ fn two_threads_that_share_a_slot_over_partitions_keep_every_check() {
     let totals = run_on_threads(&tpcc, &database, 2, 5000);
     assert_all_hold(&check(&tpcc, &database, &totals, false));
     let slots = run_now(database.vector()).expect("it is there");
-    assert_eq!(slots.len(), 1, "{slots:?}");
+    assert_eq!(slots.len(), 2, "{slots:?}");
 }
 
 #[allow(clippy::disallowed_methods, reason = "the local world is one of threads")]

@@ -34,6 +34,7 @@ mod slot;
 pub mod snapshot;
 pub mod statistics;
 pub mod step;
+mod timestamp;
 pub mod transaction;
 pub mod unique;
 pub mod value;

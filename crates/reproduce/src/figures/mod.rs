@@ -11,6 +11,7 @@ pub mod published;
 pub mod queue_pairs;
 pub mod scalability;
 pub mod scale;
+mod snapshots;
 pub mod tpcw;
 pub mod traditional;
 pub mod traffic;

@@ -197,3 +197,21 @@ fn lanes_beyond_the_vector_are_refused_and_the_others_go_on() {
     drop(more.pop());
     assert!(take(&elsewhere).is_ok(), "a lane that came home can be had again");
 }
+
+#[test]
+fn a_timestamp_without_rows_is_covered_by_every_later_snapshot() {
+    for shares_slot in [false, true] {
+        let oracle = Oracle::Frozen;
+        let database = database(DatabaseConfig { oracle, shares_slot, ..Default::default() });
+        let [mut one, mut other] = [(); 2].map(|()| run_now(database.lane()).expect("a lane"));
+        for _ in 0..40 {
+            let transaction = run_now(one.begin(Isolation::Snapshot)).expect("begins");
+            let before = transaction.snapshot().clone();
+            let timestamp = run_now(transaction.publish_timestamp()).expect("published");
+            assert!(!before.covers(timestamp), "{timestamp:?} was drawn after {before:?}");
+            let later = run_now(other.begin(Isolation::Snapshot)).expect("begins");
+            assert!(later.snapshot().covers(timestamp), "{timestamp:?}: {:?}", later.snapshot());
+            assert!(later.snapshot().includes(&before));
+        }
+    }
+}

@@ -6,7 +6,7 @@
 
 use super::snapshots::{self, Snapshots, Way};
 use crate::busy::Busy;
-use crate::experiment::Run;
+use crate::experiment::{Run, Steps};
 use crate::outcome::{Axis, Compared, Outcome, Role, Series, Table};
 use crate::world::{Done, again, at, network, world};
 use baselines::nam_db::{Fetch, Slots, Timestamps};
@@ -159,8 +159,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
     let mut points = Points {
         threads,
         window_ns,
-        done: 0,
-        total: ((STEPS.len() + 1) * threads.len() + OTHERWISE.len() + ways().len()) as u64,
+        steps: Steps::of((STEPS.len() + 1) * threads.len() + OTHERWISE.len() + ways().len()),
     };
     let (mut series, mut compared, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     for Published { step, name, most, role, why } in STEPS {
@@ -198,25 +197,19 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
 /// What ours is called.
 const OURS: &str = "ours";
 
-/// What is to be measured, and how much of it is done.
+/// What is to be measured.
 struct Points<'a> {
     threads: &'a [u64],
     window_ns: u64,
-    done: u64,
-    total: u64,
+    steps: Steps,
 }
 
 impl Points<'_> {
-    fn next(&mut self, run: &mut Run<'_>, what: &str) {
-        (run.progress)(self.done, self.total, what);
-        self.done += 1;
-    }
-
     /// The curve of a step, and what is busiest with the most clients.
     fn of_step(&mut self, run: &mut Run<'_>, step: Step, name: &str) -> (Vec<(f64, f64)>, String) {
         let (mut points, mut busiest) = (Vec::new(), String::new());
         for &per_server in self.threads {
-            self.next(run, name);
+            self.steps.next(run, name);
             let seen = seen(run.seed, (step, USUAL), per_server, self.window_ns);
             points.push((clients(per_server), seen.per_s / 1e6));
             busiest = seen.busiest;
@@ -233,7 +226,7 @@ impl Points<'_> {
         let (mut points, mut row) = (Vec::new(), Vec::new());
         let (mut taken, mut incomparable) = (0, 0);
         for &per_server in self.threads {
-            self.next(run, OURS);
+            self.steps.next(run, OURS);
             let lanes = (per_server * LANES) as u32;
             let seen = snapshots::taken(run.seed, Way::Ours, lanes, self.window_ns);
             points.push((clients(per_server), seen.per_s / 1e6));
@@ -252,7 +245,7 @@ impl Points<'_> {
         run: &mut Run<'_>,
         (step, pace, what): (Step, Pace, &str),
     ) -> Vec<String> {
-        self.next(run, what);
+        self.steps.next(run, what);
         let point = |&per_server: &u64| {
             let seen = seen(run.seed, (step, pace), per_server, self.window_ns);
             (clients(per_server), seen.per_s / 1e6)
@@ -267,7 +260,7 @@ impl Points<'_> {
 
     /// A row of the table of snapshots.
     fn of_printed(&mut self, run: &mut Run<'_>, (name, way): (&str, Way)) -> Vec<String> {
-        self.next(run, name);
+        self.steps.next(run, name);
         let seen = snapshots::taken(run.seed, way, PRINTED_THREADS, PRINTED_WINDOW_NS);
         snapshot_row(name, &seen)
     }

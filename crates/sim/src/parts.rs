@@ -102,7 +102,7 @@ impl Core {
         }
         flight.fetched_again = again.end;
         self.aside(node, |core| {
-            core.pay_for_polling(flight.is_local);
+            core.pay_for_polling(node, flight.is_local);
             let mut servers = Vec::new();
             for (before, index) in again.enumerate() {
                 let (from, words) = flight.extra_reads[index];

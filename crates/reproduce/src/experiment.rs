@@ -32,7 +32,7 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order in which `all` runs them.
-pub const EXPERIMENTS: [Experiment; 22] = [
+pub const EXPERIMENTS: [Experiment; 23] = [
     Experiment {
         name: "bandwidth",
         figure: "blog figure 1, and its text",
@@ -152,6 +152,14 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         protocol: Some(Protocol::AsPublished),
         profile: "connect-ib-2xfdr",
         run: published::staleness::run,
+    },
+    Experiment {
+        name: "communicators",
+        figure: "NAM-DB section 7.5, as printed",
+        shows: "new orders a second if few threads post for all",
+        protocol: Some(Protocol::AsPublished),
+        profile: "connect-ib-2xfdr",
+        run: published::communicators::run,
     },
     Experiment {
         name: "trad-si",

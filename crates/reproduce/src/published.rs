@@ -14,7 +14,7 @@ use baselines::nam_db::{
 use baselines::tpcc::{Input, OneSided, Terminal};
 use fabric::{Env, Fabric};
 use layout::{NodeId, RegionId};
-use sim::{Endpoint, Machines, Reach, World};
+use sim::{Endpoint, Machines, Reach, SimConfig, World};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -43,6 +43,10 @@ pub(crate) struct Plan {
     pub ports: u64,
     /// So many times as long as the profile says, cores take for a row.
     pub row_times: u64,
+    /// Queue pairs of a compute server to each memory server; 0: one for each thread.
+    pub queue_pairs: u32,
+    /// Cores of each machine that only post and poll, and have the queue pairs then.
+    pub communicators: u32,
     pub memory_servers: u16,
     pub compute_servers: u16,
     /// Threads of each compute server.
@@ -251,7 +255,9 @@ pub(crate) fn run(plan: &Plan) -> Seen {
     network.core.execute_row_ps *= plan.row_times;
     let servers = (plan.memory_servers + 1, plan.compute_servers);
     let words = design.region_words;
-    let world = world::world_on(plan.machines(), plan.seed, network, servers, words);
+    let settings = world::settings_on(plan.machines(), plan.seed, network, servers, words);
+    let (queue_pairs, communicators) = (plan.queue_pairs, plan.communicators);
+    let world = World::new(SimConfig { queue_pairs, communicators, ..settings });
     let memory_servers: Vec<MemoryServer> =
         design.data.iter().map(|&region| MemoryServer::new(&design, region, KEPT_NS)).collect();
     let admin = world.endpoint(world.compute_node(0));
@@ -386,6 +392,8 @@ mod tests {
             profile: "connect-ib-2xfdr",
             ports: PORTS,
             row_times: 1,
+            queue_pairs: 0,
+            communicators: 0,
             memory_servers: machines,
             compute_servers: machines,
             threads: 4,

@@ -25,6 +25,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("contention", include_str!("../../text/contention.md")),
     ("scale", include_str!("../../text/scale.md")),
     ("staleness", include_str!("../../text/staleness.md")),
+    ("communicators", include_str!("../../text/communicators.md")),
     ("trad-si", include_str!("../../text/trad-si.md")),
     ("trad-si-latency", include_str!("../../text/trad-si-latency.md")),
     ("h-store", include_str!("../../text/h-store.md")),

@@ -5,7 +5,7 @@ use reproduce::Experiment;
 
 /// Seconds that experiments take on two cores, quick and in full. Only their proportions matter: how fast this host is
 /// shows when the first is over.
-const SECONDS: [(&str, f64, f64); 22] = [
+const SECONDS: [(&str, f64, f64); 23] = [
     ("bandwidth", 0.1, 0.1),
     ("ethernet-bound", 0.1, 0.8),
     ("queue-pairs", 0.1, 0.3),
@@ -23,6 +23,7 @@ const SECONDS: [(&str, f64, f64); 22] = [
     ("staleness", 5.0, 60.0),
     ("contention", 10.0, 240.0),
     ("scale", 4.0, 60.0),
+    ("communicators", 8.0, 200.0),
     ("trad-si", 2.6, 70.0),
     ("trad-si-latency", 2.5, 78.0),
     ("h-store", 1.3, 24.0),

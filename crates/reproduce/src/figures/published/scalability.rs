@@ -159,6 +159,8 @@ pub(crate) fn standard(run: &Run<'_>, machines: u16, is_local: bool) -> Plan {
         profile: "connect-ib-2xfdr",
         ports: published::PORTS,
         row_times: 1,
+        queue_pairs: 0,
+        communicators: 0,
         memory_servers: servers,
         compute_servers: servers,
         threads,

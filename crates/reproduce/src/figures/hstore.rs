@@ -88,12 +88,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         role,
         why,
     };
-    let rows = LATER_US.map(|later_us| {
-        steps.next(run, "later messages");
-        let window_ns = ENGINES[0].window_ns / run.quick_or(4, 1);
-        let all = new_orders_per_s(run.seed, &ENGINES[0], (100, later_us * 1000), window_ns);
-        vec![later_us.to_string(), format!("{all:.0}"), format!("{:.0}", 1000.0 * PRINTED_ALL)]
-    });
+    let rows = LATER_US.map(|later_us| with_later_messages(run, &mut steps, later_us));
     let notes = series[1..].iter().map(|series| {
         let (none, all) = (end(series, 0), end(series, last));
         format!("{}: {none:.0} a second, {all:.0} if all are distributed.", series.name)
@@ -133,6 +128,14 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         notes: notes.collect(),
         series,
     }
+}
+
+/// A row of the table of messages that arrive later.
+fn with_later_messages(run: &mut Run<'_>, steps: &mut Steps, later_us: u64) -> Vec<String> {
+    steps.next(run, "later messages");
+    let window_ns = ENGINES[0].window_ns / run.quick_or(4, 1);
+    let all = new_orders_per_s(run.seed, &ENGINES[0], (100, later_us * 1000), window_ns);
+    vec![later_us.to_string(), format!("{all:.0}"), format!("{:.0}", 1000.0 * PRINTED_ALL)]
 }
 
 const WHY_ALL: &str = "two sites stand still for two round trips and what both compute; how H-Store itself chooses an \

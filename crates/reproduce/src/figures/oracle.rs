@@ -273,8 +273,9 @@ const NOTES: [&str; 6] = [
     "The global counter stays at its most; the paper's falls beyond 20 clients, by contention that no number at hand \
      describes.",
     "Of the partitioned vector no number is printed.",
-    "Where snapshots are looked at, machines have 16 cores, each client has one transaction at a time, and words of a verb \
-     take up to a nanosecond each, in any order, where it does not say otherwise.",
+    "Where snapshots are looked at, as of all of ours, machines have 16 cores, each client has one transaction at a time, verbs \
+     take up to 200 ns longer by chance, and their words up to a nanosecond each, in any order, where it does not say \
+     otherwise.",
 ];
 
 fn table(shows: &str, columns: &[&str], rows: Vec<Vec<String>>) -> Table {

@@ -157,7 +157,7 @@ pub(crate) fn standard(run: &Run<'_>, machines: u16, is_local: bool) -> Plan {
     Plan {
         seed: run.seed,
         profile: "connect-ib-2xfdr",
-        ports: published::PORTS,
+        ports: PORTS,
         row_times: 1,
         queue_pairs: 0,
         communicators: 0,
@@ -182,7 +182,7 @@ pub(super) fn parameters(run: &Run<'_>) -> Vec<(&'static str, String)> {
         ("threads of a compute server without locality, and with", "60 and 30".to_owned()),
         ("warehouses of each memory server", WAREHOUSES.to_string()),
         ("loaded per warehouse", Plan::scale_sentence()),
-        ("ports in use", published::PORTS.to_string()),
+        ("ports in use", PORTS.to_string()),
         ("timestamps", "background fetch, one slot per compute server".to_owned()),
         ("warm-up in virtual ns", plan.warm_ns.to_string()),
         ("window in virtual ns", plan.window_ns.to_string()),

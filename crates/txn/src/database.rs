@@ -242,13 +242,6 @@ impl<E: Env> Shared<E> {
         nodes
     }
 
-    /// The position of a memory server in the list.
-    #[inline]
-    pub fn server_position(&self, node: NodeId) -> usize {
-        let position = self.servers.iter().position(|&server| server == node);
-        position.expect("rows live on the database's memory servers")
-    }
-
     /// The catalog as it was last read.
     pub fn cached_catalog(&self) -> Arc<Catalog> {
         self.catalog.lock().expect("no holder panics").clone()

@@ -2,6 +2,7 @@
 
 use crate::abort::{Abort, TxnError};
 use crate::access::{Access, AccessMap};
+use crate::by_server::ByServer;
 use crate::catalog::{Catalog, CatalogError, IndexInfo, Primary, Secondary, TableId, TableInfo};
 use crate::collect::{Horizon, Retired};
 use crate::database::Shared;
@@ -22,7 +23,7 @@ use index::hash::Directory;
 use index::tree::LeafCache;
 use layout::oracle::{LANE_ACKNOWLEDGED, LANE_ACTIVE};
 use layout::{GlobalPtr, Key, NodeId, SlotId, VersionWord};
-use memory::Pool;
+use memory::{Label, Pool};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -141,10 +142,26 @@ pub(crate) struct LaneTable {
     pub pool: Pool,
     /// Leaves: on the tree's server, since its handlers reach no other.
     pub nodes: Pool,
-    /// Version buffers, by position of the memory server.
-    pub buffers: Vec<Pool>,
-    /// Values out of line, by position of the memory server; none where no column is kept so.
-    pub values: Vec<ValuePool>,
+    label: Label,
+    /// Version buffers.
+    buffers: ByServer<Pool>,
+    /// Values out of line.
+    values: ByServer<ValuePool>,
+}
+
+impl LaneTable {
+    /// Where version buffers of rows on `server` come from.
+    #[inline]
+    pub fn buffers_on(&mut self, server: NodeId) -> &mut Pool {
+        let Self { label, buffers, .. } = self;
+        buffers.on(server, || Pool::new(*label, vec![server]))
+    }
+
+    /// Where values out of line of rows on `server` come from.
+    pub fn values_on(&mut self, server: NodeId) -> &mut ValuePool {
+        let Self { label, values, .. } = self;
+        values.on(server, || ValuePool::new(*label, server))
+    }
 }
 
 /// What a lane keeps per secondary index.
@@ -157,8 +174,8 @@ pub(crate) struct LaneIndex {
 /// Where overflow blocks of a table or index come from, if it is open.
 #[inline]
 pub(crate) fn blocks_of<'a>(
-    tables: &'a mut [Option<LaneTable>],
-    indexes: &'a mut [Option<LaneIndex>],
+    tables: &'a mut [Option<Box<LaneTable>>],
+    indexes: &'a mut [Option<Box<LaneIndex>>],
     owner: Owner,
 ) -> Option<&'a mut Pool> {
     match owner {
@@ -170,8 +187,8 @@ pub(crate) fn blocks_of<'a>(
 /// What the lane remembers of the leaves of a table or index, and where new ones come from, if it is open.
 #[inline]
 pub(crate) fn leaves_of<'a>(
-    tables: &'a mut [Option<LaneTable>],
-    indexes: &'a mut [Option<LaneIndex>],
+    tables: &'a mut [Option<Box<LaneTable>>],
+    indexes: &'a mut [Option<Box<LaneIndex>>],
     owner: Owner,
 ) -> Option<(&'a mut LeafCache, &'a mut Pool)> {
     match owner {
@@ -208,8 +225,10 @@ pub(crate) struct LaneInner<E: Env> {
     /// The last transaction failed, perhaps for its snapshot's age: a frozen vector has to be newer.
     pub wants_newer: bool,
     pub catalog: Arc<Catalog>,
-    pub tables: Vec<Option<LaneTable>>,
-    pub indexes: Vec<Option<LaneIndex>>,
+    /// By position in the catalog. A table that the lane has not opened costs a word: lanes of large clusters open few
+    /// of many.
+    pub tables: Vec<Option<Box<LaneTable>>>,
+    pub indexes: Vec<Option<Box<LaneIndex>>>,
     pub snapshot: Snapshot,
     pub horizon: Horizon,
     pub retired: VecDeque<Retired>,
@@ -514,7 +533,7 @@ impl<E: Env> LaneInner<E> {
             self.tables.resize_with(position + 1, || None);
         }
         if self.tables[position].is_none() {
-            self.tables[position] = Some(self.new_lane_table(&info).await?);
+            self.tables[position] = Some(Box::new(self.new_lane_table(&info).await?));
         }
         for index in info.indexes.clone() {
             self.open_index(index).await?;
@@ -533,19 +552,15 @@ impl<E: Env> LaneInner<E> {
             Primary::Tree(tree) => vec![tree.node],
             Primary::Hash(_) => nodes.clone(),
         };
-        let on_server = |&node: &NodeId| Pool::new(info.label, vec![node]);
-        let values = |(server, pool)| ValuePool::new(info.label, server, pool);
         Ok(LaneTable {
             epoch: 0,
             directory,
             leaves: LeafCache::default(),
             pool: Pool::new(info.label, nodes),
             nodes: Pool::new(info.label, leaf_nodes),
-            buffers: self.shared.servers.iter().map(on_server).collect(),
-            values: match info.has_long_columns {
-                true => self.shared.servers.iter().map(on_server).enumerate().map(values).collect(),
-                false => Vec::new(),
-            },
+            label: info.label,
+            buffers: ByServer::new(),
+            values: ByServer::new(),
         })
     }
 
@@ -569,7 +584,8 @@ impl<E: Env> LaneInner<E> {
         if self.indexes.len() <= position {
             self.indexes.resize_with(position + 1, || None);
         }
-        self.indexes[position] = Some(LaneIndex { directory, leaves: LeafCache::default(), pool });
+        let opened = LaneIndex { directory, leaves: LeafCache::default(), pool };
+        self.indexes[position] = Some(Box::new(opened));
         Ok(())
     }
 

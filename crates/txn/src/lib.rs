@@ -7,6 +7,7 @@
 
 pub mod abort;
 pub mod access;
+mod by_server;
 pub mod catalog;
 pub mod change;
 mod check;

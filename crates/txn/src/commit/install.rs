@@ -58,9 +58,9 @@ impl<E: Env> LaneInner<E> {
     async fn give_buffer(&mut self, access: u32) -> Result<(), Abort> {
         let Access { table, row, image, .. } = self.accesses[access as usize];
         let words = self.info(table).buffer.words();
-        let server = self.shared.server_position(self.env.node_of(row.region()));
+        let server = self.env.node_of(row.region());
         let lane_table = self.tables[table as usize].as_mut().expect("the table is open");
-        let pool = &mut lane_table.buffers[server];
+        let pool = lane_table.buffers_on(server);
         let buffer = match pool.take(words) {
             Some(buffer) => buffer,
             None => pool.allocate(&self.env, words).await.map_err(|_| Abort::OutOfMemory)?,

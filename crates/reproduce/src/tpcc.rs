@@ -27,6 +27,8 @@ pub(crate) struct Engine {
     pub shares_slot: bool,
     /// Whether a task of each compute server fetches vectors for its lanes.
     pub fetches: bool,
+    /// Copies of frozen vectors beside the oracle's, which those fetch.
+    pub vector_copies: u32,
     /// Whether rows keep the memory of their old versions.
     pub keeps_versions: bool,
     /// Queue pairs of a compute server to each memory server; 0: one for each lane.
@@ -42,6 +44,7 @@ impl Engine {
         oracle: Oracle::Frozen,
         shares_slot: true,
         fetches: true,
+        vector_copies: 0,
         keeps_versions: true,
         queue_pairs: 16,
         posts_lists: true,
@@ -227,6 +230,7 @@ pub(crate) fn run(plan: &Plan) -> Seen {
     let settings = DatabaseConfig {
         oracle: plan.engine.oracle,
         shares_slot: plan.engine.shares_slot,
+        vector_copies: plan.engine.vector_copies,
         slots: plan.slots(),
         tables: usize::from(plan.memory_servers) * TABLE_NAMES.len(),
         ..Default::default()
@@ -285,7 +289,7 @@ fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) 
         }
     }
     if plan.engine.oracle == Oracle::Frozen {
-        let oracle = homes[0].elsewhere(world.service_endpoint(layout::NodeId(0)));
+        let oracle = homes[0].elsewhere(beside_vector(world, plan));
         homes.iter().for_each(Database::rely_on_collector);
         world.spawn_on(&oracle.env().clone(), async move {
             oracle.collect_vectors(|| true).await.expect("its memory is there");
@@ -315,6 +319,15 @@ fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) 
     seen.busiest = busy.most(world);
     seen.of_oracle = busy.most_of(world, 0);
     seen
+}
+
+/// Where the collector runs: in the memory server that has the vector, which reaches no other; so where it writes copies, in
+/// a process of its own on that machine.
+fn beside_vector(world: &World, plan: &Plan) -> Endpoint {
+    match plan.engine.vector_copies {
+        0 => world.service_endpoint(layout::NodeId(0)),
+        _ => world.endpoint(layout::NodeId(0)),
+    }
 }
 
 /// A thread of a compute server: a lane, and a terminal.

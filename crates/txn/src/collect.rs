@@ -414,15 +414,13 @@ impl<E: Env> LaneInner<E> {
     /// Whether the candidate could be adopted.
     async fn adopt_candidate(&mut self) -> Result<bool, Abort> {
         let stamp = self.horizon.candidate.snapshot.stamp;
-        if !self.everybody_is_past(stamp).await? {
-            return Ok(false);
-        }
-        let skip = self.env.mutant("collect::skip_collected_word");
-        if !skip {
-            if !self.raise_collected(stamp).await.map_err(|_| Abort::Unreachable)? {
+        // A collector that tells has asked and raised for all.
+        if let Some(collected) = self.shared.fetched.collected() {
+            if collected < stamp {
                 return Ok(false);
             }
-            self.env.reach(CollectStep::CollectedRaised).await;
+        } else if !self.raise_for_candidate(stamp).await? {
+            return Ok(false);
         }
         let Horizon { adopted, candidate } = &mut self.horizon;
         candidate.is_set = false;
@@ -431,6 +429,20 @@ impl<E: Env> LaneInner<E> {
             self.snapshot.stamp = self.snapshot.stamp.max(stamp);
         }
         adopted.set(candidate.snapshot.counters(), stamp);
+        Ok(true)
+    }
+
+    /// Raises the collected-up-to words to the candidate's stamp, if everybody is past it.
+    async fn raise_for_candidate(&mut self, stamp: u64) -> Result<bool, Abort> {
+        if !self.everybody_is_past(stamp).await? {
+            return Ok(false);
+        }
+        if !self.env.mutant("collect::skip_collected_word") {
+            if !self.raise_collected(stamp).await.map_err(|_| Abort::Unreachable)? {
+                return Ok(false);
+            }
+            self.env.reach(CollectStep::CollectedRaised).await;
+        }
         Ok(true)
     }
 

@@ -350,16 +350,14 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         let shared_slot = self.shared_slot.clone();
-        if let Some(slot) = &shared_slot
-            && self.shared.fetched.is_running()
-        {
-            slot.rest_unannounced(self.number);
-            self.is_announced = false;
-            return Ok(());
-        }
-        let rested = shared_slot.as_deref().map(|slot| slot.rest(self.number));
+        let is_fetched = || self.shared.fetched.is_running();
+        let rested = shared_slot.as_deref().map(|slot| slot.rest(self.number, is_fetched));
         let (word, value) = match rested {
-            Some(Ok(epoch)) => (LANE_ACKNOWLEDGED, epoch),
+            Some(Ok(None)) => {
+                self.is_announced = false;
+                return Ok(());
+            }
+            Some(Ok(Some(epoch))) => (LANE_ACKNOWLEDGED, epoch),
             None | Some(Err(_)) => (LANE_ACTIVE, 0),
         };
         let word = self.lane_word(word);

@@ -11,7 +11,7 @@
 //! servers want one all the time, a collector beside the vector freezes all the time instead.
 
 use crate::abort::Abort;
-use crate::database::{Database, Oracle};
+use crate::database::Oracle;
 use crate::detach::detached;
 use crate::lane::LaneInner;
 use crate::read::same_words;
@@ -339,19 +339,22 @@ async fn freeze_vector<E: Env>(
         env.yield_now().await;
         return Ok((batch, false));
     }
-    batch = copy_vector(env, batch, oracle, shape, freezer).await?;
+    batch.clear_verbs();
+    let vector;
+    (batch, vector) = read_vector(env, batch, oracle, shape).await?;
+    batch.clear_verbs();
+    post_vector(&mut batch, oracle, shape, vector);
+    batch = env.execute(batch).await?;
     Ok((batch, true))
 }
 
-/// Reads the vector once, and writes it to the ring with the next number.
-async fn copy_vector<E: Env>(
+/// Reads the vector once, and makes the next frozen one of it: where it stands in the batch's arena.
+pub(crate) async fn read_vector<E: Env>(
     env: &E,
     mut batch: Batch,
     oracle: GlobalPtr,
     shape: OracleLayout,
-    freezer: GlobalPtr,
-) -> Result<Batch, FabricError> {
-    batch.clear_verbs();
+) -> Result<(Batch, Span), FabricError> {
     let head = batch.read(oracle, VECTOR + shape.slots);
     batch = env.execute(batch).await?;
     let number = batch.word(head.at + NEWEST) + 1;
@@ -366,30 +369,13 @@ async fn copy_vector<E: Env>(
     let body = Span { at: vector.at, words: vector.words - 1 };
     let sum = checksum(batch.words(body), Cover::All);
     batch.set_word(vector.at + vector.words - 1, sum);
-    batch.clear_verbs();
-    batch.write(shape.frozen(oracle, number), vector);
-    batch.write_word(oracle.add_words(u64::from(NEWEST)), number);
-    batch.write_word(freezer, 0);
-    env.execute(batch).await
+    Ok((batch, vector))
 }
 
-impl<E: Env> Database<E> {
-    /// Freezes one vector after another, for as long as it is wanted: the collector of a database whose compute
-    /// servers all rely on one. There is one collector; beside the oracle's memory it is fastest.
-    pub async fn collect_vectors(&self, is_wanted: impl Fn() -> bool) -> Result<(), FabricError> {
-        let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
-        let freezer = oracle.add_words(u64::from(FREEZER));
-        let mut batch = Batch::new();
-        while is_wanted() {
-            batch = copy_vector(&self.env, batch, oracle, shape, freezer).await?;
-            batch.reset();
-            self.env.yield_now().await;
-        }
-        Ok(())
-    }
-
-    /// From now on, lanes of this compute server take the vectors that a collector freezes, and freeze none.
-    pub fn rely_on_collector(&self) {
-        self.shared.rely_on_collector();
-    }
+/// Posts a frozen vector to the ring, and gives back the try-lock.
+pub(crate) fn post_vector(batch: &mut Batch, oracle: GlobalPtr, shape: OracleLayout, vector: Span) {
+    let number = batch.word(vector.at);
+    batch.write(shape.frozen(oracle, number), vector);
+    batch.write_word(oracle.add_words(u64::from(NEWEST)), number);
+    batch.write_word(oracle.add_words(u64::from(FREEZER)), 0);
 }

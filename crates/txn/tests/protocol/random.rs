@@ -28,6 +28,8 @@ pub struct Mix {
     pub has_collector: bool,
     /// Whether a task of each compute server fetches them for its lanes.
     pub fetches: bool,
+    /// Copies of vectors, which those fetch.
+    pub vector_copies: u32,
     /// Whether rows keep the memory of their old versions.
     pub keeps_versions: bool,
 }
@@ -76,8 +78,12 @@ pub fn programs(dice: &mut Dice, mix: &Mix) -> Vec<Vec<Program>> {
 impl Mix {
     /// A world with this mix's table in it.
     pub fn open(&self, config: SimConfig, servers: u16, dice: &mut Dice) -> (Cluster, Tables) {
-        let (oracle, shares_slot) = (self.oracle, self.shares_slot);
-        let mut database = DatabaseConfig { oracle, shares_slot, ..DatabaseConfig::default() };
+        let mut database = DatabaseConfig {
+            oracle: self.oracle,
+            shares_slot: self.shares_slot,
+            vector_copies: self.vector_copies,
+            ..DatabaseConfig::default()
+        };
         if self.is_tight {
             database.transaction_time_max_ns = 2000 << dice.below(14);
         }
@@ -149,6 +155,7 @@ pub const SNAPSHOT: Mix = Mix {
     shares_slot: false,
     has_collector: false,
     fetches: false,
+    vector_copies: 0,
     keeps_versions: false,
 };
 /// Growth and collection all the time.
@@ -240,11 +247,29 @@ fn fetched_vectors_are_snapshots() {
     check_all(FETCHED, 0..300);
 }
 
+/// The same under growth and collection.
+const FETCHED_TIGHT: Mix =
+    Mix { transactions: TIGHT.transactions, keys: TIGHT.keys, is_tight: true, ..FETCHED };
+
 #[test]
 fn collection_takes_nothing_that_a_fetched_vector_sees() {
-    let tight =
-        Mix { transactions: TIGHT.transactions, keys: TIGHT.keys, is_tight: true, ..FETCHED };
-    check_all(tight, 0..300);
+    check_all(FETCHED_TIGHT, 0..300);
+}
+
+/// Each of the two compute servers reads a copy of its own.
+#[test]
+fn vectors_fetched_from_copies_are_snapshots() {
+    check_all(Mix { vector_copies: 2, ..FETCHED }, 0..300);
+}
+
+#[test]
+fn collection_takes_nothing_that_a_vector_from_a_copy_sees() {
+    check_all(Mix { vector_copies: 2, ..FETCHED_TIGHT }, 0..300);
+}
+
+#[test]
+fn collection_on_hot_rows_under_vectors_from_copies() {
+    check_all(Mix { vector_copies: 2, keys: 3, ..FETCHED_TIGHT }, 0..300);
 }
 
 #[test]

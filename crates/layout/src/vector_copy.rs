@@ -6,7 +6,7 @@ use crate::oracle::RING_PLACES;
 /// The shape of such an area. Fetchers read nothing else all the time, and N of them read N counters, so vectors
 /// stand here packed: of each counter 16 bits, by which it is larger than that of a *base*, which is an earlier vector
 /// and stands here whole. A fetcher that has read a base once needs no more than what is packed, until there is
-/// another base: some counter then was more than 65,535 larger.
+/// another base: at the latest when some counter is more than 65,535 larger.
 ///
 /// ```text
 /// word       | field     | written by           | meaning

@@ -165,7 +165,7 @@ pub const EXPERIMENTS: [Experiment; 22] = [
     Experiment {
         name: "scale",
         figure: "beyond NAM-DB figure 4",
-        shows: "new orders a second of up to 500 machines, and what is full first",
+        shows: "new orders a second of up to a thousand machines, and what is full first",
         profile: "connect-ib-2xfdr",
         run: scale::run,
     },

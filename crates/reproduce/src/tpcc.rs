@@ -4,7 +4,7 @@
 //! lane whose terminal has one home warehouse. What is loaded per warehouse is less than the specification's
 //! ([`SCALE`]), which changes neither districts nor what a transaction does.
 
-use crate::busy::Busy;
+use crate::busy::{Busiest, Busy};
 use crate::kinds::Kinds;
 use crate::world;
 use fabric::{Counts, Env, Fabric};
@@ -91,9 +91,9 @@ pub(crate) struct Seen {
     /// What transactions of each type have cost.
     pub kinds: Kinds,
     /// The busiest stage of all machines; the oracle's is 0, then come those of memory servers and compute servers.
-    pub busiest: String,
+    pub busiest: Busiest,
     /// The busiest stage of the machine that has the oracle.
-    pub of_oracle: String,
+    pub of_oracle: Busiest,
 }
 
 /// Position of new orders among the types.
@@ -263,7 +263,7 @@ async fn load(tpcc: &Tpcc, database: &Database<Endpoint>) {
 
 fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) -> Seen {
     let totals = RunTotals::new(TYPE_COUNT);
-    let busiest = String::new();
+    let busiest = Busiest::default();
     let (kinds, window_ns) = (Kinds::default(), plan.window_ns);
     let seen = Seen {
         totals,
@@ -271,7 +271,7 @@ fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) 
         window_ns,
         kinds,
         busiest,
-        of_oracle: String::new(),
+        of_oracle: Busiest::default(),
     };
     let watch = Rc::new(RefCell::new(Watch { from_ns: u64::MAX, until_ns: u64::MAX, seen }));
     // None of them serves before all have practised: in a world that is loaded no time would pass.
@@ -316,8 +316,8 @@ fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) 
     world.run_for(plan.window_ns);
     let mut seen = watch.borrow().seen.clone();
     seen.new_order_ns.sort_unstable();
-    seen.busiest = busy.most(world);
-    seen.of_oracle = busy.most_of(world, 0);
+    seen.busiest = busy.busiest(world);
+    seen.of_oracle = busy.busiest_of(world, 0);
     seen
 }
 

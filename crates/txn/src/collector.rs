@@ -77,6 +77,12 @@ impl Collected {
         }
     }
 
+    /// Takes words for raised that are not. For a mutant.
+    #[cold]
+    fn claim(&mut self) {
+        (self.raised, self.stamp) = (self.found.len(), self.target);
+    }
+
     /// The servers whose words are raised next.
     fn next(&self) -> std::ops::Range<usize> {
         self.raised..self.found.len().min(self.raised + RAISED_PER_VECTOR)
@@ -126,9 +132,10 @@ impl<E: Env> Collector<'_, E> {
         post_vector(&mut batch, oracle, shape, vector);
         let mut swaps = Vec::new();
         if has_copies {
-            let tells_early = self.env.mutant("collect::tell_before_raised");
-            let stamp = if tells_early { self.collected.target } else { self.collected.stamp };
-            let packed = self.packer.pack(&mut batch, vector, stamp);
+            if self.env.mutant("collect::tell_unraised") {
+                self.collected.claim();
+            }
+            let packed = self.packer.pack(&mut batch, vector, self.collected.stamp);
             for &copy in &self.shared.copies {
                 self.packer.post(&mut batch, copy, &packed);
             }

@@ -39,7 +39,7 @@ const VAIN_ROUNDS_MAX: u32 = 1000;
 /// How long a fetcher waits for the first lane of its compute server.
 const LOOK_INTERVAL_NS: u64 = 1_000;
 /// Between two announcements: horizons and changes of the catalog may wait for one, and nobody else does.
-const ANNOUNCE_INTERVAL_NS: u64 = 50_000;
+const ANNOUNCE_INTERVAL_NS: u64 = 100_000;
 
 /// The newest vector that was fetched, and who waits for a newer one.
 #[derive(Default)]
@@ -320,13 +320,13 @@ impl<E: Env> Database<E> {
         batch.clear_verbs();
         let place = batch.read(shape.packed(copy, number), shape.packed_words());
         batch = env.execute(batch).await?;
-        if let Some(wanted) = unpacker.wanted_base(env, batch.words(place)) {
+        if let Some(wanted) = unpacker.wanted_base(batch.words(place)) {
             batch.clear_verbs();
             let bases = batch.read(shape.base(copy, 0), BASE_PLACES * shape.base_words());
             batch = env.execute(batch).await?;
-            unpacker.take_base(env, wanted, batch.words(bases));
+            unpacker.take_base(wanted, batch.words(bases));
         }
-        if let Some(vector) = unpacker.unpack(env, batch.words(place)) {
+        if let Some(vector) = unpacker.unpack(batch.words(place)) {
             self.shared.fetched.put(vector);
         }
         Ok(batch)

@@ -4,13 +4,17 @@
 //! Nothing is lost by it: what a fetcher unpacks is the frozen vector of that number. So snapshots stay comparable
 //! whichever copy they come from, and a copy that lags behind costs freshness alone.
 
-use fabric::{Batch, Env, Span};
+use fabric::{Batch, Span};
 use layout::row::{Cover, checksum};
 use layout::vector_copy::{
     BASE_PLACES, COPY_NEWEST, OFFSET_BITS, OFFSETS_PER_WORD, PACKED_BASE, PACKED_COLLECTED,
     PACKED_EPOCH, PACKED_NUMBER, PACKED_OFFSETS,
 };
 use layout::{CopyLayout, GlobalPtr};
+
+/// Slots for each vector after which another becomes the base, though offsets still fit: everybody is used to it then, and
+/// it costs a copy four words more for each vector.
+const SLOTS_PER_VECTOR: u64 = 4;
 
 /// The collector's side: what it packs next is packed by this base.
 pub(crate) struct Packer {
@@ -40,7 +44,9 @@ impl Packer {
         let packed = batch.reserve(self.shape.packed_words());
         let frozen = &batch.words(vector)[..2 + self.shape.slots as usize];
         let (number, epoch) = (frozen[0], frozen[1]);
-        let is_new = self.number == 0 || !self.fits(&frozen[2..]);
+        let vectors_max = u64::from(self.shape.slots) / SLOTS_PER_VECTOR;
+        let is_used_up = self.number == 0 || number - self.number >= vectors_max;
+        let is_new = is_used_up || !self.fits(&frozen[2..]);
         if is_new {
             self.counters.clear();
             self.counters.extend_from_slice(&frozen[2..]);
@@ -103,10 +109,9 @@ fn close(batch: &mut Batch, span: Span) {
 }
 
 /// What is in front of the checksum, if that fits.
-fn intact<'a, E: Env>(env: &E, words: &'a [u64]) -> Option<&'a [u64]> {
+fn intact(words: &[u64]) -> Option<&[u64]> {
     let (sum, body) = words.split_last()?;
-    let is_intact = checksum(body, Cover::All) == *sum;
-    (body[0] != 0 && (is_intact || env.mutant("oracle::torn_copy"))).then_some(body)
+    (body[0] != 0 && checksum(body, Cover::All) == *sum).then_some(body)
 }
 
 /// A fetcher's side: the base that it has read, and what it unpacked last.
@@ -134,15 +139,15 @@ impl Unpacker {
     }
 
     /// The number of the base that a packed vector needs, if that is another one than is here, and the vector whole.
-    pub(crate) fn wanted_base<E: Env>(&self, env: &E, packed: &[u64]) -> Option<u64> {
-        let wanted = intact(env, packed)?[PACKED_BASE as usize];
+    pub(crate) fn wanted_base(&self, packed: &[u64]) -> Option<u64> {
+        let wanted = intact(packed)?[PACKED_BASE as usize];
         (wanted != self.number).then_some(wanted)
     }
 
     /// Takes the base of this number from what was read of the places of bases, if it is there.
-    pub(crate) fn take_base<E: Env>(&mut self, env: &E, wanted: u64, places: &[u64]) {
+    pub(crate) fn take_base(&mut self, wanted: u64, places: &[u64]) {
         let bases = places.chunks_exact(self.shape.base_words() as usize);
-        let mut intact = bases.filter_map(|base| intact(env, base));
+        let mut intact = bases.filter_map(|base| intact(base));
         if let Some(base) = intact.find(|base| base[0] == wanted) {
             self.number = wanted;
             self.base.clear();
@@ -151,10 +156,9 @@ impl Unpacker {
     }
 
     /// Unpacks a vector, if it is whole and its base is here.
-    pub(crate) fn unpack<E: Env>(&mut self, env: &E, packed: &[u64]) -> Option<Vector<'_>> {
-        let packed = intact(env, packed)?;
-        let is_by_base = packed[PACKED_BASE as usize] == self.number;
-        if !(is_by_base || env.mutant("oracle::unpack_by_any_base")) {
+    pub(crate) fn unpack(&mut self, packed: &[u64]) -> Option<Vector<'_>> {
+        let packed = intact(packed)?;
+        if packed[PACKED_BASE as usize] != self.number {
             return None;
         }
         self.counters.clear();
@@ -178,6 +182,7 @@ mod tests {
     use fabric::Fabric;
     use layout::RegionId;
 
+    /// A base serves two vectors.
     const SHAPE: CopyLayout = CopyLayout { slots: 8 };
 
     struct Copy {
@@ -221,12 +226,12 @@ mod tests {
         /// Reads vector `number` as a fetcher does: its counters, and how many bases that took.
         fn fetch(&self, unpacker: &mut Unpacker, number: u64) -> (Option<Vec<u64>>, u32) {
             let packed = self.read(SHAPE.packed(self.at, number), SHAPE.packed_words());
-            let wanted = unpacker.wanted_base(&self.env, &packed);
+            let wanted = unpacker.wanted_base(&packed);
             if let Some(wanted) = wanted {
                 let places = self.read(SHAPE.base(self.at, 0), BASE_PLACES * SHAPE.base_words());
-                unpacker.take_base(&self.env, wanted, &places);
+                unpacker.take_base(wanted, &places);
             }
-            let vector = unpacker.unpack(&self.env, &packed);
+            let vector = unpacker.unpack(&packed);
             let counters = vector.map(|vector| {
                 assert_eq!((vector.number, vector.epoch), (number, 100 + number));
                 assert_eq!(vector.collected, Some(number - 1));
@@ -237,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unpacked_is_what_was_frozen_and_a_base_serves_until_an_offset_is_too_large() {
+    fn what_is_unpacked_is_what_was_frozen() {
         let (mut copy, mut unpacker) = (Copy::new(), Unpacker::new(SHAPE));
         let mut counters = [5, 0, 0, 1 << 40, 7, 7, 7, 7];
         copy.write(1, counters);
@@ -245,10 +250,11 @@ mod tests {
         (counters[1], counters[3]) = (0xffff, (1 << 40) + 0xabcd);
         copy.write(2, counters);
         assert_eq!(copy.fetch(&mut unpacker, 2), (Some(counters.to_vec()), 0));
-        counters[1] = 0x1_0000;
         copy.write(3, counters);
-        assert_eq!(copy.fetch(&mut unpacker, 2).1, 0, "the older one is by the older base");
-        assert_eq!(copy.fetch(&mut unpacker, 3), (Some(counters.to_vec()), 1));
+        assert_eq!(copy.fetch(&mut unpacker, 3), (Some(counters.to_vec()), 1), "it has served");
+        counters[1] += 0x1_0000;
+        copy.write(4, counters);
+        assert_eq!(copy.fetch(&mut unpacker, 4), (Some(counters.to_vec()), 1), "it does not fit");
     }
 
     #[test]
@@ -258,7 +264,8 @@ mod tests {
             copy.write(number, [number << 20; 8]);
         }
         assert_eq!(copy.fetch(&mut unpacker, 1), (None, 1), "its base was replaced");
-        assert_eq!(copy.fetch(&mut unpacker, 3).0, Some(vec![3 << 20; 8]));
+        assert_eq!(copy.fetch(&mut unpacker, 2), (Some(vec![2 << 20; 8]), 1));
+        assert_eq!(copy.fetch(&mut unpacker, 3), (Some(vec![3 << 20; 8]), 1));
         let mut batch = Batch::new();
         let word = SHAPE.packed(copy.at, 3).add_words(u64::from(PACKED_OFFSETS));
         batch.write_word(word, 1);

@@ -3,7 +3,7 @@
 use crate::near;
 
 /// All of them, sorted.
-const NAMES: [&str; 81] = [
+const NAMES: [&str; 82] = [
     "collect::buffers_before_horizon",
     "collect::clock_unraised",
     "collect::detach_changed",

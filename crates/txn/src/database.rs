@@ -154,6 +154,8 @@ pub(crate) struct Shared<E: Env> {
     /// Free memory for values out of line.
     pub pieces: SharedPieces,
     shared_slot: Mutex<Option<Arc<SharedSlot>>>,
+    /// One of the first lanes takes the slots that all share.
+    pub is_taking_slot: AtomicBool,
     /// Where lanes share a slot, they share the horizon.
     pub horizon: SharedHorizon,
     home: Mutex<Home<E>>,
@@ -194,6 +196,7 @@ impl<E: Env> Shared<E> {
             released: Mutex::default(),
             pieces: SharedPieces::default(),
             shared_slot: Mutex::default(),
+            is_taking_slot: AtomicBool::new(false),
             horizon: SharedHorizon::default(),
             home: Mutex::default(),
         }

@@ -290,10 +290,13 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// Tells the others which catalog this lane now uses.
+    /// Tells the others which catalog this lane now uses: that of `epoch`, or the one that is here if that is newer, since
+    /// a snapshot may be older than what is known. A later snapshot of the newer epoch changes nothing, and is told
+    /// nobody.
     async fn refresh_catalog(&mut self, epoch: u64) -> Result<(), Abort> {
         let catalog = self.shared.catalog_at_least(&self.env, epoch).await;
         let catalog = catalog.map_err(|_| Abort::CatalogChanged)?;
+        let epoch = catalog.epoch;
         self.adopt_catalog(catalog);
         let acknowledged = self.lane_word(LANE_ACKNOWLEDGED);
         let epoch = match &self.shared_slot {
@@ -378,4 +381,35 @@ pub(crate) fn post_vector(batch: &mut Batch, oracle: GlobalPtr, shape: OracleLay
     batch.write(shape.frozen(oracle, number), vector);
     batch.write_word(oracle.add_words(u64::from(NEWEST)), number);
     batch.write_word(oracle.add_words(u64::from(FREEZER)), 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local::{OpenConfig, open};
+    use crate::{Isolation, TableSpec};
+    use fabric::{Fabric, run_now};
+    use layout::{Column, ColumnType, PhysicalDesign, Schema};
+
+    #[test]
+    fn a_lane_acknowledges_the_catalog_that_it_uses_though_its_snapshot_is_older() {
+        let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
+        let database = open(&config).expect("memory");
+        let mut lane = run_now(database.lane()).expect("a lane");
+        run_now(run_now(lane.begin(Isolation::Snapshot)).expect("begins").abort());
+        let older = lane.inner().catalog.epoch;
+        run_now(lane.rest()).expect("reachable");
+        let columns = vec![Column::new("id", ColumnType::Int8)];
+        let schema = Schema::new("t", columns, &[0]).expect("a valid schema");
+        let spec = TableSpec { schema, design: PhysicalDesign::default(), indexes: Vec::new() };
+        run_now(database.create_table(spec)).expect("created");
+        let newer = run_now(database.refresh()).expect("readable").epoch;
+        assert!(newer > older);
+        let lane = lane.inner();
+        run_now(lane.refresh_catalog(older)).expect("reachable");
+        let mut batch = Batch::new();
+        let word = batch.read(lane.lane_word(LANE_ACKNOWLEDGED), 1);
+        let batch = run_now(lane.env.execute(batch)).expect("reachable");
+        assert_eq!((lane.catalog.epoch, batch.word(word.at)), (newer, newer));
+    }
 }

@@ -17,7 +17,7 @@ const WAREHOUSES: u32 = 10;
 const SCALE: Scale =
     Scale { items: 200, districts: 10, customers_per_district: 10, orders_per_district: 20 };
 /// A stage in use for more of the time than this is called full: what comes waits for it.
-const FULL_SHARE: f64 = 0.8;
+const FULL_SHARE: f64 = 0.75;
 
 /// Runs all sizes, with vectors from one server and from copies.
 pub fn run(run: &mut Run<'_>) -> Outcome {
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn each_bottleneck_has_its_remedy_and_copies_grow_with_the_root() {
         let of = |place, stage, share| remedy(&Busiest { stage, place, share });
-        assert_eq!(of(3, "engine", 0.79), "none is full: more threads use more of it");
+        assert_eq!(of(3, "engine", 0.74), "none is full: more threads use more of it");
         assert_eq!(of(0, "link out", 0.98), "copies of vectors on other servers");
         assert_eq!(of(0, "engine", 0.9), "one publish for several commits of a compute server");
         assert_eq!(of(5, "engine", 0.9), "more machines");

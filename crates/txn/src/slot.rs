@@ -73,7 +73,7 @@ struct Taking<'a>(&'a AtomicBool);
 
 impl<'a> Taking<'a> {
     fn begin(is_taking: &'a AtomicBool) -> Option<Self> {
-        (!is_taking.swap(true, Acquire)).then_some(Self(is_taking))
+        (!is_taking.swap(true, Acquire)).then(|| Self(is_taking))
     }
 }
 

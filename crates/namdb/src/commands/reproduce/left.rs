@@ -22,7 +22,7 @@ const SECONDS: [(&str, f64, f64); 22] = [
     ("contention-aborts", 8.0, 240.0),
     ("staleness", 5.0, 60.0),
     ("contention-ours", 10.0, 240.0),
-    ("scale", 4.0, 60.0),
+    ("scale", 8.0, 420.0),
     ("trad-si", 2.6, 70.0),
     ("trad-si-latency", 2.5, 78.0),
     ("h-store", 1.3, 24.0),

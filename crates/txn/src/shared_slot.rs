@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(slot.acknowledge(first, 3), 0, "the second does not know it");
         assert_eq!(slot.acknowledge(second, 4), 3);
         assert_eq!(slot.rest(first, || false).ok(), Some(Some(4)));
-        let withdrawal = slot.rest(second, || false).err().expect("nobody runs");
+        let withdrawal = slot.rest(second, || false).expect_err("nobody runs");
         assert_eq!(slot.announce(first, 9), None);
         drop(withdrawal);
         assert_eq!(slot.announce(first, 9), Some(9));

@@ -23,28 +23,20 @@ const FULL_SHARE: f64 = 0.75;
 pub fn run(run: &mut Run<'_>) -> Outcome {
     let sizes: &[u16] = run.quick_or(&MACHINES_QUICK, &MACHINES);
     let total = 2 * sizes.len() as u64;
-    let (mut series, mut tables, mut done) = (Vec::new(), Vec::new(), 0);
-    for (name, has_copies) in [("vectors from one server", false), ("vectors from copies", true)] {
-        let (mut points, mut rows) = (Vec::new(), Vec::new());
-        for &machines in sizes {
+    let mut done = 0;
+    let mut curves = [(); 2].map(|()| Curve::default());
+    // From the largest on, whose memory the others then take: a process gives little of it back.
+    for &machines in sizes.iter().rev() {
+        for (curve, name) in curves.iter_mut().zip(NAMES) {
             (run.progress)(done, total, &format!("{machines} machines, {name}"));
             done += 1;
-            let plan = plan(run, machines, has_copies);
-            let seen = tpcc::run(&plan);
-            let of_each = seen.new_orders_per_s() / f64::from(machines / 2);
-            points.push((f64::from(machines), seen.new_orders_per_s() / 1e6));
-            rows.push(vec![
-                machines.to_string(),
-                plan.engine.vector_copies.to_string(),
-                format!("{:.2}", seen.new_orders_per_s() / 1e6),
-                format!("{:.1}", of_each / 1e3),
-                format!("{:.0}", seen.new_order_us(50)),
-                format!("{:.1} %", seen.abort_percent()),
-                seen.busiest.to_string(),
-                seen.of_oracle.to_string(),
-                remedy(&seen.busiest).to_owned(),
-            ]);
+            curve.measure(&plan(run, machines, name == COPIED), machines);
         }
+    }
+    let (mut series, mut tables) = (Vec::new(), Vec::new());
+    for (Curve { mut points, mut rows }, name) in curves.into_iter().zip(NAMES) {
+        points.reverse();
+        rows.reverse();
         series.push(Series { name: name.to_owned(), points, is_published: false });
         let columns = COLUMNS.map(str::to_owned).to_vec();
         tables.push(Table { shows: format!("What is full first: {name}"), columns, rows });
@@ -57,6 +49,35 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         compared: Vec::new(),
         tables,
         notes: Vec::new(),
+    }
+}
+
+const COPIED: &str = "vectors from copies";
+const NAMES: [&str; 2] = ["vectors from one server", COPIED];
+
+/// What was measured of one way of reading vectors.
+#[derive(Default)]
+struct Curve {
+    points: Vec<(f64, f64)>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Curve {
+    fn measure(&mut self, plan: &Plan, machines: u16) {
+        let seen = tpcc::run(plan);
+        let of_each = seen.new_orders_per_s() / f64::from(machines / 2);
+        self.points.push((f64::from(machines), seen.new_orders_per_s() / 1e6));
+        self.rows.push(vec![
+            machines.to_string(),
+            plan.engine.vector_copies.to_string(),
+            format!("{:.2}", seen.new_orders_per_s() / 1e6),
+            format!("{:.1}", of_each / 1e3),
+            format!("{:.0}", seen.new_order_us(50)),
+            format!("{:.1} %", seen.abort_percent()),
+            seen.busiest.to_string(),
+            seen.of_oracle.to_string(),
+            remedy(&seen.busiest).to_owned(),
+        ]);
     }
 }
 

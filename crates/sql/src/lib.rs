@@ -6,10 +6,18 @@
 //! unchanged in PostgreSQL 15.
 #![forbid(unsafe_code)]
 
+pub mod catalog;
 pub mod embedded;
 pub mod error;
+pub mod expression;
+pub mod function;
 pub mod load;
+pub mod procedure;
+pub mod query;
+mod resolve;
 pub mod source;
+mod token;
+mod type_name;
 pub mod types;
 
 pub use embedded::{EmbeddedStatement, VariableName};

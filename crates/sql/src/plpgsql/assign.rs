@@ -100,7 +100,7 @@ impl Compiler<'_> {
     }
 
     /// A variable, or a field of a record variable.
-    pub(super) fn datum(&mut self) -> Result<(usize, Option<usize>)> {
+    pub(super) fn datum(&mut self) -> Result<super::Datum> {
         let span = self.cursor.span();
         if let Some(Token::Placeholder(text)) = self.cursor.peek() {
             let number = text.get(1..).and_then(|digits| digits.parse::<usize>().ok());

@@ -58,7 +58,7 @@ impl Compiler<'_> {
                 if fields.is_empty() {
                     return Err(self.type_error(span, "this gives no rows to loop over"));
                 }
-                Over::Rows { into: self.into_of(into, false, &fields, span)?, sql }
+                Over::Rows { into: self.row_into(into, false, &fields, span)?, sql }
             }
         };
         self.cursor.rewind(body);
@@ -122,7 +122,7 @@ impl Compiler<'_> {
     }
 
     /// What stands between `FOR` and `IN`: a record variable, or several others.
-    fn row_targets(&mut self, place: Span) -> Result<Vec<(usize, Option<usize>)>> {
+    fn row_targets(&mut self, place: Span) -> Result<Vec<super::Datum>> {
         if let Some(Token::Word(word)) = self.cursor.peek()
             && self.names.find(&name_of(word)).is_none()
             && self.cursor.peek_at(1) != Some(&Token::Period)

@@ -52,6 +52,9 @@ pub(crate) struct Compiler<'a> {
     pub(crate) nesting: u32,
 }
 
+/// A variable by position, and a field of it if it is a record.
+type Datum = (usize, Option<usize>);
+
 /// A loop or block around a statement.
 pub(crate) struct Enclosing {
     label: Option<String>,

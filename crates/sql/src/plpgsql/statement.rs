@@ -22,7 +22,7 @@ impl Compiler<'_> {
             self.expect_no_rows(&sql, span)?;
             return Ok(StatementKind::Sql { sql, into: None });
         };
-        let (targets, is_strict, end) = self.into_targets(&tokens, at)?;
+        let (targets, is_strict, end) = self.read_into(&tokens, at)?;
         let (before, after) = (&tokens[..at], &tokens[end..]);
         if into_position(after).is_some() {
             return Err(self.syntax(tokens[at].span, "INTO stands twice in this statement"));
@@ -35,7 +35,7 @@ impl Compiler<'_> {
             let error = self.type_error(tokens[at].span, "this statement gives no row for INTO");
             return Err(error.advise("write RETURNING and the columns"));
         }
-        let into = self.into_of(targets, is_strict, &fields, tokens[at].span)?;
+        let into = self.row_into(targets, is_strict, &fields, tokens[at].span)?;
         Ok(StatementKind::Sql { sql, into: Some(into) })
     }
 
@@ -55,11 +55,11 @@ impl Compiler<'_> {
     }
 
     /// What stands behind the `INTO` at position `at`, and the position behind it.
-    fn into_targets(
+    fn read_into(
         &mut self,
         tokens: &[TokenWithSpan],
         at: usize,
-    ) -> Result<(Vec<(usize, Option<usize>)>, bool, usize)> {
+    ) -> Result<(Vec<super::Datum>, bool, usize)> {
         let end = tokens.last().map_or(0, |token| self.source.offset(token.span.end));
         let inner = Cursor::new(self.source, tokens.to_vec(), end);
         let outer = std::mem::replace(&mut self.cursor, inner);
@@ -72,7 +72,7 @@ impl Compiler<'_> {
     }
 
     /// Variables with commas between them.
-    pub(super) fn targets(&mut self) -> Result<Vec<(usize, Option<usize>)>> {
+    pub(super) fn targets(&mut self) -> Result<Vec<super::Datum>> {
         let mut targets = Vec::new();
         loop {
             let span = self.cursor.span();
@@ -95,9 +95,9 @@ impl Compiler<'_> {
     }
 
     /// The conversions from a row of `fields` to the targets.
-    pub(super) fn into_of(
+    pub(super) fn row_into(
         &mut self,
-        targets: Vec<(usize, Option<usize>)>,
+        targets: Vec<super::Datum>,
         is_strict: bool,
         fields: &[Field],
         place: Span,

@@ -31,7 +31,7 @@ impl<'p> FromClause<'p> {
 }
 
 impl Resolver<'_> {
-    pub(super) fn from_clause<'p>(
+    pub(super) fn sources<'p>(
         &mut self,
         clause: &mut FromClause<'p>,
         items: &[ast::TableWithJoins],
@@ -199,7 +199,7 @@ impl Resolver<'_> {
             }
             TableFactor::NestedJoin { table_with_joins, alias: None } => {
                 let before = clause.joins.len();
-                self.from_clause(clause, std::slice::from_ref(table_with_joins))?;
+                self.sources(clause, std::slice::from_ref(table_with_joins))?;
                 let inner = clause.joins.drain(before..).next();
                 inner.ok_or_else(|| self.error(span, ErrorKind::Syntax, "this join is empty"))
             }

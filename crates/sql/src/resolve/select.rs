@@ -124,7 +124,7 @@ impl Resolver<'_> {
         let span = select.span();
         self.refuse_clauses(select, span)?;
         let mut clause = FromClause::within(parent);
-        self.from_clause(&mut clause, &select.from)?;
+        self.sources(&mut clause, &select.from)?;
         let FromClause { scope, sources, joins } = clause;
         let filter = self.condition(&scope, select.selection.as_ref(), Some("in WHERE"))?;
         let outputs = self

@@ -261,7 +261,7 @@ impl Resolver<'_> {
         let table = self.target(&mut clause, &update.table)?;
         match &update.from {
             None => {}
-            Some(UpdateTableFromKind::AfterSet(items)) => self.from_clause(&mut clause, items)?,
+            Some(UpdateTableFromKind::AfterSet(items)) => self.sources(&mut clause, items)?,
             Some(UpdateTableFromKind::BeforeSet(_)) => {
                 return Err(self.error(span, ErrorKind::Syntax, "FROM stands behind SET"));
             }
@@ -316,7 +316,7 @@ impl Resolver<'_> {
         clause: &mut FromClause<'_>,
         table: &ast::TableWithJoins,
     ) -> Result<usize> {
-        self.from_clause(clause, std::slice::from_ref(table))?;
+        self.sources(clause, std::slice::from_ref(table))?;
         clause.joins.clear();
         match clause.sources.as_slice() {
             [crate::query::From { kind: crate::query::FromKind::Table(table), .. }] => Ok(*table),
@@ -343,7 +343,7 @@ impl Resolver<'_> {
         let mut clause = FromClause::within(None);
         let table = self.target(&mut clause, table)?;
         if let Some(items) = &delete.using {
-            self.from_clause(&mut clause, items)?;
+            self.sources(&mut clause, items)?;
         }
         let FromClause { scope, sources, joins } = clause;
         let filter = self.condition(&scope, delete.selection.as_ref(), Some("in WHERE"))?;

@@ -1,6 +1,7 @@
 //! Calls of functions.
 
 use super::coerce::{Context, converts_implicitly};
+use super::operator::comparison_type;
 use super::scope::Scope;
 use super::{Resolver, ident_name, object_parts};
 use crate::error::{Error, ErrorKind, Result};
@@ -30,6 +31,9 @@ impl Resolver<'_> {
         self.refuse_foreign(has_parameters, span, "function with two lists of arguments")?;
         if let Some(aggregate) = super::aggregate::named(&name) {
             return self.aggregate(scope, aggregate, function, span);
+        }
+        if let ("array", FunctionArguments::Subquery(query)) = (&*name, &function.args) {
+            return self.array_of_query(scope, query, span);
         }
         if function.filter.is_some() {
             return Err(
@@ -124,15 +128,17 @@ impl Resolver<'_> {
         }
     }
 
-    /// The type is the first argument's, the comparison is by the common one: so that is what is written.
+    /// The first argument, as the comparison takes it, or null. Integers of two widths are compared as they are.
     fn null_if(&self, values: Vec<Expr>, span: Span) -> Result<Expr> {
         let [left, right] = <[Expr; 2]>::try_from(values)
             .map_err(|_| self.error(span, ErrorKind::Syntax, "NULLIF has two arguments"))?;
-        let sql_type = left.sql_type.clone();
-        let sql_type = if sql_type == SqlType::Unknown { SqlType::Text } else { sql_type };
+        let own = left.sql_type.clone();
+        let integers = own.is_integer() && right.sql_type.is_integer();
+        let compared = comparison_type(&own, &right.sql_type).unwrap_or_else(|| own.clone());
+        let sql_type = if integers || own.base() == compared { own } else { compared };
         let left = self.convert(left, &sql_type, Context::Implicit, span)?;
-        let equal =
-            self.comparison(crate::expression::BinaryOperator::Equal, left.clone(), right, span)?;
+        let operator = crate::expression::BinaryOperator::Equal;
+        let equal = self.comparison(operator, left.clone(), right, span)?;
         let null = Expr::new(ExprKind::Null, sql_type.clone());
         let kind =
             ExprKind::Case { branches: vec![(equal, null)], otherwise: Some(Box::new(left)) };

@@ -394,6 +394,22 @@ impl Resolver<'_> {
         Ok(Expr::new(kind, sql_type))
     }
 
+    /// `ARRAY(SELECT ...)`
+    pub(super) fn array_of_query(
+        &mut self,
+        scope: &Scope<'_>,
+        query: &ast::Query,
+        span: Span,
+    ) -> Result<Expr> {
+        let query = Box::new(self.select(Some(scope), query)?);
+        let fields = query.fields();
+        let [field] = &fields[..] else {
+            return Err(self.type_error(span, "a query used as an array gives exactly one column"));
+        };
+        let sql_type = SqlType::Array(Box::new(field.sql_type.clone()));
+        Ok(Expr::new(ExprKind::Subquery { kind: SubqueryKind::Array, query }, sql_type))
+    }
+
     fn subscripts(
         &mut self,
         scope: &Scope<'_>,

@@ -572,7 +572,9 @@ fn name_of(node: &ast::Expr) -> String {
         Node::Cast { expr, data_type, .. } => return cast_name(expr, data_type),
         Node::CompoundFieldAccess { root, .. } => return name_of(root),
         Node::Case { .. } => "case",
-        Node::Exists { .. } => "exists",
+        Node::Exists { negated: false, .. } => "exists",
+        Node::TypedString(typed) => return type_name(&typed.data_type),
+        Node::Interval(_) => "interval",
         Node::Array(_) => "array",
         Node::Extract { .. } => "extract",
         Node::Ceil { .. } => "ceil",
@@ -580,6 +582,8 @@ fn name_of(node: &ast::Expr) -> String {
         Node::Position { .. } => "position",
         Node::Substring { shorthand: false, .. } => "substring",
         Node::Substring { .. } => "substr",
+        Node::Trim { trim_where: Some(ast::TrimWhereField::Leading), .. } => "ltrim",
+        Node::Trim { trim_where: Some(ast::TrimWhereField::Trailing), .. } => "rtrim",
         Node::Trim { .. } => "btrim",
         Node::Value(_) => "?column?",
         Node::Subquery(query) => return subquery_name(query),
@@ -591,7 +595,27 @@ fn name_of(node: &ast::Expr) -> String {
 /// A conversion has the name of what is converted, or else of the type.
 fn cast_name(inner: &ast::Expr, data_type: &ast::DataType) -> String {
     let name = name_of(inner);
-    if name != "?column?" { name } else { data_type.to_string().to_lowercase() }
+    if name != "?column?" { name } else { type_name(data_type) }
+}
+
+/// What PostgreSQL calls a type inside.
+fn type_name(data_type: &ast::DataType) -> String {
+    let written = data_type.to_string().to_lowercase();
+    let name = written.split('(').next().unwrap_or("").trim();
+    let inner = match name {
+        "smallint" => "int2",
+        "integer" | "int" => "int4",
+        "bigint" => "int8",
+        "boolean" => "bool",
+        "double precision" | "float" | "double" => "float8",
+        "decimal" | "dec" => "numeric",
+        "character varying" => "varchar",
+        "character" | "char" => "bpchar",
+        "timestamp with time zone" => "timestamptz",
+        "timestamp without time zone" => "timestamp",
+        other => other,
+    };
+    inner.to_owned()
 }
 
 fn subquery_name(query: &ast::Query) -> String {

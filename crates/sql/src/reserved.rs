@@ -22,13 +22,29 @@ pub(crate) fn is_reserved(name: &str) -> bool {
     RESERVED.binary_search(&name).is_ok()
 }
 
+/// Words that name columns and tables, but no functions and parameters; in the order of the alphabet.
+#[rustfmt::skip]
+const COLUMNS_ONLY: [&str; 40] = [
+    "between", "bigint", "bit", "boolean", "char", "character", "coalesce", "dec", "decimal",
+    "exists", "extract", "float", "greatest", "grouping", "inout", "int", "integer", "interval",
+    "least", "national", "nchar", "none", "normalize", "nullif", "numeric", "out", "overlay",
+    "position", "precision", "real", "row", "setof", "smallint", "substring", "time", "timestamp",
+    "treat", "trim", "values", "varchar",
+];
+
+/// Whether `name`, in small letters and without quotes, is no name of a parameter.
+pub(crate) fn is_no_parameter(name: &str) -> bool {
+    is_reserved(name) || COLUMNS_ONLY.binary_search(&name).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn words_are_in_order() {
-        assert!(RESERVED.is_sorted());
+        assert!(RESERVED.is_sorted() && COLUMNS_ONLY.is_sorted());
+        assert!(is_no_parameter("timestamp") && !is_reserved("timestamp"));
         assert!(is_reserved("where") && !is_reserved("value"));
     }
 }

@@ -34,6 +34,7 @@ pub(crate) fn tokenize(source: &Source, start: usize, text: &str) -> Result<Vec<
             }
             token => {
                 refuse_foreign(source, &token, span)?;
+                refuse_junk(source, kept.last(), &token, span)?;
                 kept.push(TokenWithSpan { token, span });
             }
         }
@@ -70,6 +71,27 @@ fn split_point(kept: &mut Vec<TokenWithSpan>, next: Span) -> bool {
     span.end = point;
     kept.push(TokenWithSpan { token: Token::Period, span: Span::new(point, next.start) });
     true
+}
+
+/// A word does not begin where a number ends [PostgreSQL 15, 4.1.2.6].
+fn refuse_junk(
+    source: &Source,
+    last: Option<&TokenWithSpan>,
+    token: &Token,
+    span: Span,
+) -> Result<()> {
+    let joined = last
+        .is_some_and(|last| matches!(last.token, Token::Number(..)) && last.span.end == span.start);
+    if joined && matches!(token, Token::Word(word) if word.quote_style.is_none()) {
+        let error = Error::at(
+            source,
+            span,
+            ErrorKind::Syntax,
+            "a word may not begin right behind a number",
+        );
+        return Err(error.advise("write a blank between them"));
+    }
+    Ok(())
 }
 
 /// The tokenizer knows the operators of other databases, too.

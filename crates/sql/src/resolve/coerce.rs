@@ -82,7 +82,8 @@ fn coerce_literal(expr: Expr, target: &SqlType, context: Context) -> Result<Expr
     }
 }
 
-/// PostgreSQL reads literals when it sees the statement.
+/// PostgreSQL reads literals when it sees the statement. We leave those of dates, times and intervals to the run, since
+/// there are too many ways to write them.
 fn check_literal(text: &str, target: &SqlType) -> Result<(), String> {
     let trimmed = text.trim();
     let reads = match target {

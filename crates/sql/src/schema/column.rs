@@ -149,7 +149,9 @@ impl SchemaReader<'_> {
         let node = parse::expression(self.source, &tokens, span)?;
         let sql_type = self.drafts[table].columns[column].sql_type.clone();
         let default = self.constant(&node, &sql_type, span)?;
-        self.drafts[table].columns[column].default = Some(default);
+        if self.drafts[table].columns[column].default.replace(default).is_some() {
+            return Err(self.cursor.error(span, ErrorKind::Syntax, "this column has two defaults"));
+        }
         Ok(is_null)
     }
 

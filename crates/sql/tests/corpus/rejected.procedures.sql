@@ -126,3 +126,5 @@ CREATE FUNCTION f() RETURNS integer LANGUAGE sql AS $$ SELECT id FROM item LIMIT
 CREATE FUNCTION f() RETURNS void LANGUAGE sql AS $$ INSERT IGNORE INTO note (about) VALUES (1) $$;
 -- case: another database's replace
 CREATE FUNCTION f() RETURNS void LANGUAGE sql AS $$ REPLACE INTO note (about) VALUES (1) $$;
+-- case: a parameter with the name of a type
+CREATE FUNCTION f(timestamp integer) RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$;

@@ -70,3 +70,7 @@ CREATE TABLE t (a void);
 CREATE TABLE t (a integer NOT NULL UNIQUE NULL);
 -- case: two words behind a key
 CREATE TABLE t (a integer PRIMARY KEY b integer);
+-- case: two defaults
+CREATE TABLE t (a integer DEFAULT 1 DEFAULT 2);
+-- case: a word right behind a number
+CREATE TABLE t (a integer DEFAULT 1NOT NULL);

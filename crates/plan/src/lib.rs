@@ -1,2 +1,20 @@
-//! x
+//! Plans of PostgreSQL for the statements of a workload: collected from a real one, and read into types.
+//!
+//! SPADE takes physical plans as they come, and decides on the rest [SPADE 3.1, 5.1]. A plan is what `EXPLAIN (VERBOSE,
+//! FORMAT XML)` says of a statement with its parameters still open (a generic plan); it is kept beside the workload, so that
+//! only who changes a workload needs a PostgreSQL.
+//!
+//! ```text
+//! expression  conditions, outputs and sort keys
+//! node        the types of a plan
+//! read        from XML to those
+//! ```
+#![forbid(unsafe_code)]
+
 pub mod expression;
+pub mod node;
+mod read;
+
+pub use expression::{Expression, SortKey};
+pub use node::{Node, Operator, Plan, SubPlan};
+pub use read::{Origin, PlanError, read};

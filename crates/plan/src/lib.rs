@@ -8,13 +8,22 @@
 //! expression  conditions, outputs and sort keys
 //! node        the types of a plan
 //! read        from XML to those
+//! server      a PostgreSQL to ask
+//! statistics  how tables look to its planner
+//! collect     questions and answers
 //! ```
 #![forbid(unsafe_code)]
 
+mod collect;
 pub mod expression;
 pub mod node;
 mod read;
+mod server;
+mod statistics;
 
+pub use collect::{Answer, Question, Statement, collect, run_files};
 pub use expression::{Expression, SortKey};
 pub use node::{Node, Operator, Plan, SubPlan};
 pub use read::{Origin, PlanError, read};
+pub use server::{CollectError, ServerChoice};
+pub use statistics::{ColumnSpread, TableSize};

@@ -80,8 +80,7 @@ impl Parser<'_> {
             self.word("THEN")?;
             branches.push((condition, self.value()?));
         }
-        let otherwise =
-            if self.takes_word("ELSE") { Some(Box::new(self.value()?)) } else { None };
+        let otherwise = if self.takes_word("ELSE") { Some(Box::new(self.value()?)) } else { None };
         self.word("END")?;
         Ok(Expression::Case { operand, branches, otherwise })
     }

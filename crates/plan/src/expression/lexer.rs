@@ -129,7 +129,8 @@ impl Lexer<'_> {
     }
 
     fn word(&mut self) -> Token {
-        let word = self.run(|character| is_name_start(character) || "0123456789$".contains(character));
+        let word =
+            self.run(|character| is_name_start(character) || "0123456789$".contains(character));
         let has_capitals = word.chars().any(char::is_uppercase);
         if has_capitals && !word.chars().any(char::is_lowercase) {
             Token::Keyword(word)

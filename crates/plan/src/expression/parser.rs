@@ -224,9 +224,7 @@ impl<'a> Parser<'a> {
 
     /// `SubPlan 1`.
     fn sub_plan(&mut self) -> Parsed<Option<String>> {
-        let is_sub_plan = |token: Option<&Placed>| {
-            matches!(token, Some((_, Token::Name(name))) if name == "SubPlan")
-        };
+        let is_sub_plan = |token: Option<&Placed>| matches!(token, Some((_, Token::Name(name))) if name == "SubPlan");
         if is_sub_plan(self.tokens.get(self.next + 1)) && self.takes_name("hashed") {
             return self.error(
                 "a hashed sub plan does not show what it compares, so it cannot be read; write NOT IN as NOT EXISTS, \

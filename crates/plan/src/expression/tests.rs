@@ -117,7 +117,9 @@ fn what_is_not_understood_is_told_with_its_place() {
 fn deep_nesting_is_refused() {
     let nested = |depth: usize| format!("{}1{}", "(- ".repeat(depth), ")".repeat(depth));
     assert!(Expression::parse(&nested(90)).is_ok());
-    assert!(Expression::parse(&nested(100_000)).is_err_and(|error| error.sentence.contains("deep")));
+    assert!(
+        Expression::parse(&nested(100_000)).is_err_and(|error| error.sentence.contains("deep"))
+    );
 }
 
 #[test]

@@ -31,8 +31,7 @@ impl<'r, 'a> Fields<'r, 'a> {
         }
         let mut fields = Self { reader, element, node: above.to_owned(), left };
         let kind = fields.text("Node-Type")?;
-        fields.node =
-            if above.is_empty() { kind.to_owned() } else { format!("{above} > {kind}") };
+        fields.node = if above.is_empty() { kind.to_owned() } else { format!("{above} > {kind}") };
         Ok(fields)
     }
 

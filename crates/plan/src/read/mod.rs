@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// How many nodes may lie above each other: more than any statement's plan has.
-const DEPTH_MAX: usize = 100;
+const DEPTH_MAX: usize = 40;
 /// Most elements of a file, so that a damaged one takes no memory.
 const ELEMENTS_MAX: u32 = 1_000_000;
 /// Most characters of a file.
@@ -183,12 +183,7 @@ impl<'a> Reader<'a> {
         self.settle(element, node, Expression::parse(text))
     }
 
-    fn sort_key(
-        &self,
-        element: Xml<'_, '_>,
-        node: &str,
-        text: &str,
-    ) -> Result<SortKey, PlanError> {
+    fn sort_key(&self, element: Xml<'_, '_>, node: &str, text: &str) -> Result<SortKey, PlanError> {
         match SortKey::parse(text) {
             Ok(key) => Ok(SortKey { value: self.settle(element, node, Ok(key.value))?, ..key }),
             Err(error) => self.error(element, node, error.to_string()),

@@ -33,7 +33,8 @@ impl<'a> Reader<'a> {
                 "SubPlan" => sub_plans.push(self.sub_plan(&fields, &child)?),
                 "Outer" | "Inner" | "Member" | "Subquery" => inputs.push(child.element),
                 other => {
-                    return fields.error(format!("a plan below it is `{other}`, which is not known"));
+                    return fields
+                        .error(format!("a plan below it is `{other}`, which is not known"));
                 }
             }
         }
@@ -229,7 +230,9 @@ impl<'a> Fields<'_, 'a> {
             None => None,
             Some("NOTHING") => Some(false),
             Some("UPDATE") => Some(true),
-            Some(other) => return self.error(format!("the conflict resolution {other} is not known")),
+            Some(other) => {
+                return self.error(format!("the conflict resolution {other} is not known"));
+            }
         };
         let indexes: Vec<String> =
             self.items("Conflict-Arbiter-Indexes")?.into_iter().map(str::to_owned).collect();

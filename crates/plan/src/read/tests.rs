@@ -54,7 +54,7 @@ fn an_unknown_node_is_named_with_those_above_it() {
     let message = refused(&text, 0);
     assert!(
         message
-            .starts_with("plans/buy.1.xml:5: in the plan of buy.1, node Limit > Gather: this kind"),
+            .starts_with("plans/buy.1.xml:4: in the plan of buy.1, node Limit > Gather: this kind"),
         "{message}"
     );
 }

@@ -11,14 +11,18 @@
 //! server      a PostgreSQL to ask
 //! statistics  how tables look to its planner
 //! collect     questions and answers
+//! spread      what a workload says of its tables
+//! folder      the plans beside a workload
 //! ```
 #![forbid(unsafe_code)]
 
 mod collect;
 pub mod expression;
+pub mod folder;
 pub mod node;
 mod read;
 mod server;
+mod spread;
 mod statistics;
 
 pub use collect::{Answer, Question, Statement, collect, run_files};

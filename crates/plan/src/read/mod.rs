@@ -90,19 +90,26 @@ pub fn read(text: &str, origin: &Origin) -> Result<Plan, PlanError> {
 
 /// The parser of XML goes down with the elements, so that deep ones have to be refused before. Returns the line.
 fn check_nesting(text: &str) -> Result<(), u32> {
+    // A node takes two levels, its attributes one more, and lists of them another.
+    let depth_max = 2 * DEPTH_MAX + 4;
     let mut depth = 0_usize;
-    for (index, line) in text.lines().enumerate() {
-        for (position, _) in line.match_indices('<') {
-            match line.as_bytes().get(position + 1) {
-                Some(b'/') => depth = depth.saturating_sub(1),
-                Some(b'!' | b'?') => {}
-                _ => depth += 1,
-            }
-            // A node takes two levels, its attributes one more, and lists of them another.
-            if depth > 2 * DEPTH_MAX + 4 {
-                return Err(index as u32 + 1);
-            }
+    let mut rest = text;
+    while let Some(start) = rest.find('<') {
+        rest = &rest[start..];
+        let end = if rest.starts_with("<!--") { "-->" } else { ">" };
+        // Whatever is not closed is refused by the parser.
+        let Some(length) = rest.find(end).map(|position| position + end.len()) else { break };
+        let (tag, behind) = rest.split_at(length);
+        match tag.as_bytes()[1] {
+            b'/' => depth = depth.saturating_sub(1),
+            b'!' | b'?' => {}
+            _ => depth += usize::from(!tag.ends_with("/>")),
         }
+        if depth > depth_max {
+            let before = text.len() - rest.len();
+            return Err(text[..before].matches('\n').count() as u32 + 1);
+        }
+        rest = behind;
     }
     Ok(())
 }

@@ -122,6 +122,15 @@ fn parameters_are_told_from_columns_of_init_plans() {
     assert!(refused(&text("$0"), 0).contains("there is no $1"));
 }
 
+#[test]
+fn comments_and_empty_elements_are_not_deep() {
+    let comment = format!("<!-- {} -->", "a < b ".repeat(1000));
+    let items = "<Item/>".repeat(1000);
+    let text = format!("{comment}\n{}", scan(&format!("<Presorted-Key>{items}</Presorted-Key>")));
+    // It is read up to what such a node does not have.
+    assert!(refused(&text, 0).contains("the attribute Presorted-Key is not known"));
+}
+
 /// Neither XML nor plans may be so deep that reading them ends the process.
 #[test]
 fn deep_plans_are_refused() {

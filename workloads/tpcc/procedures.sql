@@ -127,14 +127,15 @@ BEGIN
 END
 $$;
 
--- Clause 2.5. The customer is given by number or by last name; the other one is null. `history_number` is the hidden
--- key of the history row.
+-- Clause 2.5. The customer is given by last name or by number; the other one is not looked at. `history_number` is the
+-- hidden key of the history row.
 CREATE FUNCTION payment(
     history_number bigint,
     paid_warehouse smallint,
     paid_district smallint,
     customer_warehouse smallint,
     customer_district smallint,
+    by_name boolean,
     customer_number integer,
     customer_last varchar(16),
     amount numeric(12, 2)
@@ -188,7 +189,7 @@ BEGIN
     INTO district_name, district_street_1, district_street_2, district_city, district_state, district_zip;
 
     customer_id := customer_number;
-    IF customer_last IS NOT NULL THEN
+    IF by_name THEN
         SELECT count(*) INTO name_count
         FROM customer
         WHERE c_w_id = customer_warehouse AND c_d_id = customer_district AND c_last = customer_last;
@@ -233,6 +234,7 @@ $$;
 CREATE FUNCTION order_status(
     home_warehouse smallint,
     home_district smallint,
+    by_name boolean,
     customer_number integer,
     customer_last varchar(16)
 ) RETURNS TABLE (
@@ -254,7 +256,7 @@ DECLARE
     name_count bigint;
     newest integer;
 BEGIN
-    IF customer_last IS NOT NULL THEN
+    IF by_name THEN
         SELECT count(*) INTO name_count
         FROM customer
         WHERE c_w_id = home_warehouse AND c_d_id = home_district AND c_last = customer_last;

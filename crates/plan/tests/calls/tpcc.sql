@@ -76,7 +76,7 @@ DECLARE
     paid record;
 BEGIN
     -- By name: 10 customers 3, 6, 9 ... 30 of the same name, whose first names descend; the fifth is customer 18.
-    SELECT * INTO STRICT paid FROM payment(1, 1::smallint, 2::smallint, 2::smallint, 4::smallint, NULL, 'BARBARBAR', 12.50);
+    SELECT * INTO STRICT paid FROM payment(1, 1::smallint, 2::smallint, 2::smallint, 4::smallint, true, NULL, 'BARBARBAR', 12.50);
     ASSERT (paid.customer_id, paid.first_name, paid.balance, paid.customer_data) IS NOT DISTINCT FROM (18, 'first13', -22.50, NULL), paid::text;
     ASSERT (paid.warehouse_zip, paid.district_city, paid.credit_limit, paid.since) = ('123411111', 'city', 50000.00, '2000-01-01'), paid::text;
     ASSERT (SELECT w_ytd FROM warehouse WHERE w_id = 1) = 312.50;
@@ -85,12 +85,12 @@ BEGIN
     ASSERT (SELECT (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_amount, h_data) = (18, 4, 2, 2, 1, 12.50, 'ware1    dist2') FROM history WHERE h_id = 1);
 
     -- By number, with bad credit.
-    SELECT * INTO STRICT paid FROM payment(2, 1::smallint, 2::smallint, 1::smallint, 2::smallint, 7, NULL, 3.05);
+    SELECT * INTO STRICT paid FROM payment(2, 1::smallint, 2::smallint, 1::smallint, 2::smallint, false, 7, NULL, 3.05);
     ASSERT paid.customer_data = '7 2 1 2 1 3.05 ' || repeat('x', 185), paid::text;
     ASSERT (SELECT length(c_data) = 500 AND c_data LIKE '7 2 1 2 1 3.05 xxx%' FROM customer WHERE c_w_id = 1 AND c_d_id = 2 AND c_id = 7);
 
     BEGIN
-        PERFORM payment(3, 1::smallint, 2::smallint, 1::smallint, 2::smallint, NULL, 'NOBODY', 3.05);
+        PERFORM payment(3, 1::smallint, 2::smallint, 1::smallint, 2::smallint, true, NULL, 'NOBODY', 3.05);
         ASSERT false, 'nobody pays';
     EXCEPTION WHEN raise_exception THEN
         ASSERT sqlerrm = 'There is no such customer';
@@ -104,7 +104,7 @@ DECLARE
     line record;
     lines integer := 0;
 BEGIN
-    FOR line IN SELECT * FROM order_status(1::smallint, 3::smallint, 5, NULL) LOOP
+    FOR line IN SELECT * FROM order_status(1::smallint, 3::smallint, false, 5, NULL) LOOP
         lines := lines + 1;
         IF lines = 1 THEN
             ASSERT (line.customer_id, line.last_name, line.balance, line.order_number, line.carrier, line.item_number)
@@ -115,9 +115,9 @@ BEGIN
         END IF;
     END LOOP;
     ASSERT lines = 3;
-    SELECT * INTO line FROM order_status(1::smallint, 3::smallint, NULL, 'BARBARBAR') LIMIT 1;
+    SELECT * INTO line FROM order_status(1::smallint, 3::smallint, true, NULL, 'BARBARBAR') LIMIT 1;
     ASSERT (line.customer_id, line.order_number, line.carrier) = (18, 18, 1), line::text;
-    ASSERT (SELECT count(*) FROM order_status(1::smallint, 3::smallint, NULL, 'BARBARBAR')) = 6;
+    ASSERT (SELECT count(*) FROM order_status(1::smallint, 3::smallint, true, NULL, 'BARBARBAR')) = 6;
 END
 $$;
 

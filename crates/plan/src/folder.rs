@@ -74,6 +74,15 @@ pub struct PlanFile {
     pub text: String,
 }
 
+/// Plans as a PostgreSQL has just made them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Made {
+    /// The first number of its version.
+    pub server_version: u32,
+    /// One for each statement, in the order of those.
+    pub files: Vec<PlanFile>,
+}
+
 /// What writing has done, or what would have to be done.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Changes {
@@ -98,15 +107,16 @@ impl Changes {
 /// here and not when it is wanted.
 pub fn make(
     folder: &Path,
-    statements: &[EmbeddedStatement],
+    statements: &[&EmbeddedStatement],
     load: &Load,
     choice: &ServerChoice,
-) -> Result<Vec<PlanFile>, FolderError> {
-    let names: Vec<String> = statements.iter().map(file_name).collect::<Result<_, _>>()?;
+) -> Result<Made, FolderError> {
+    let names: Vec<String> =
+        statements.iter().map(|statement| file_name(statement)).collect::<Result<_, _>>()?;
     let question = Question {
         files: vec![folder.join("schema.sql"), folder.join("procedures.sql")],
         sizes: spread::sizes(load),
-        statements: statements.iter().map(asked).collect(),
+        statements: statements.iter().map(|statement| asked(statement)).collect(),
     };
     let answer = collect(&question, choice)?;
     let mut files = Vec::with_capacity(names.len());
@@ -116,7 +126,7 @@ pub fn make(
         read(&text, &origin(folder, statement, &name))?;
         files.push(PlanFile { name, text });
     }
-    Ok(files)
+    Ok(Made { server_version: answer.server_version, files })
 }
 
 /// Compares files with those that are there.
@@ -154,7 +164,7 @@ pub fn write(folder: &Path, files: &[PlanFile]) -> Result<Changes, FolderError> 
 ///
 /// # Errors
 /// If one is missing, is of another statement, or cannot be read.
-pub fn open(folder: &Path, statements: &[EmbeddedStatement]) -> Result<Vec<Plan>, FolderError> {
+pub fn open(folder: &Path, statements: &[&EmbeddedStatement]) -> Result<Vec<Plan>, FolderError> {
     statements
         .iter()
         .map(|statement| {

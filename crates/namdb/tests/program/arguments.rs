@@ -64,6 +64,7 @@ fn help_teaches_by_example() {
         "check history",
         "simulate",
         "doctor",
+        "spade plan",
     ] {
         let output = namdb(&format!("{command} --help"));
         assert!(output.status.success());

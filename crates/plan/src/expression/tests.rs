@@ -1,3 +1,5 @@
+//! Texts as PostgreSQL prints them, and texts that it never prints.
+
 use super::*;
 
 fn parse(text: &str) -> Expression {

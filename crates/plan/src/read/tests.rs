@@ -1,3 +1,5 @@
+//! Plans of few lines: what is read of them, and what is refused.
+
 use super::*;
 use crate::node::{IndexScan, Operator};
 

@@ -27,6 +27,8 @@ pub struct Table {
     pub schema: Schema,
     /// The primary key's columns by position; none if there is none.
     pub primary_key: Vec<usize>,
+    /// What plans call the primary key's index; empty if there is none.
+    pub primary_key_name: String,
     /// Everything else that rows are found by.
     pub indexes: Vec<Index>,
     /// What refers to other tables.

@@ -117,8 +117,13 @@ pub struct Variable {
 pub enum Body {
     /// PL/pgSQL.
     Block(Block),
-    /// Statements of SQL; the rows of the last are the result.
-    Statements(Vec<Sql>),
+    /// Statements of SQL; the rows of the last are the result, or its first row.
+    Statements {
+        /// The statements.
+        statements: Vec<Sql>,
+        /// The conversions of the result's columns: column n of the last statement is source 0, column n.
+        results: Vec<Expr>,
+    },
 }
 
 /// `DECLARE ... BEGIN ... END`
@@ -239,7 +244,7 @@ pub enum StatementKind {
     },
     /// `EXIT` and `CONTINUE`
     Leave {
-        /// How many loops and labelled blocks further out the one is that is meant; 0 is the innermost loop.
+        /// The loop or block that is meant; the innermost loop if there is none.
         label: Option<String>,
         /// `CONTINUE`
         continues: bool,

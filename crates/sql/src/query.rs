@@ -268,11 +268,6 @@ pub struct Delete {
     pub returning: Vec<Output>,
 }
 
-/// The names and types of a list of outputs.
-pub(crate) fn output_fields(outputs: &[Output]) -> Vec<Field> {
-    fields(outputs)
-}
-
 /// A column named `name` of type `sql_type`.
 pub(crate) fn field(name: &str, sql_type: SqlType) -> Field {
     Field { name: name.to_owned(), sql_type }

@@ -27,6 +27,10 @@ pub(crate) fn tokenize(source: &Source, start: usize, text: &str) -> Result<Vec<
         match token {
             Token::Whitespace(_) | Token::EOF => continue,
             Token::Number(digits, _) => push_number(&mut kept, digits, span),
+            Token::Period => {
+                split_point(&mut kept, span);
+                kept.push(TokenWithSpan { token: Token::Period, span });
+            }
             token => {
                 refuse_foreign(source, &token, span)?;
                 kept.push(TokenWithSpan { token, span });
@@ -38,34 +42,33 @@ pub(crate) fn tokenize(source: &Source, start: usize, text: &str) -> Result<Vec<
 
 /// `1..10` is a range in PL/pgSQL; the tokenizer makes `1.` and `.10` of it, or a point and `.10`.
 fn push_number(kept: &mut Vec<TokenWithSpan>, digits: String, span: Span) {
-    let previous = kept.last().map(|token| (token.token.clone(), token.span));
-    let joined = previous.is_some_and(|(token, at)| {
-        let ends_in_point = match &token {
-            Token::Number(text, _) => text.ends_with('.'),
-            Token::Period => true,
-            _ => false,
-        };
-        ends_in_point && at.end == span.start
-    });
-    if !(joined && digits.starts_with('.')) {
+    let joined =
+        digits.starts_with('.') && kept.last().is_some_and(|last| last.span.end == span.start);
+    let after_point = joined
+        && (split_point(kept, span) || kept.last().is_some_and(|last| last.token == Token::Period));
+    if !after_point {
         kept.push(TokenWithSpan { token: Token::Number(digits, false), span });
         return;
     }
-    let after = |by: u64, at: Location| Location::new(at.line, at.column + by);
-    if let Some(TokenWithSpan { token: Token::Number(text, _), span: at }) = kept.last_mut() {
-        text.pop();
-        let point = Location::new(at.end.line, at.end.column - 1);
-        let whole = at.end;
-        at.end = point;
-        kept.push(TokenWithSpan { token: Token::Period, span: Span::new(point, whole) });
+    let middle = Location::new(span.start.line, span.start.column + 1);
+    kept.push(TokenWithSpan { token: Token::Period, span: Span::new(span.start, middle) });
+    let number = Token::Number(digits[1..].to_owned(), false);
+    kept.push(TokenWithSpan { token: number, span: Span::new(middle, span.end) });
+}
+
+/// Takes the point off a number that ends where another one begins.
+fn split_point(kept: &mut Vec<TokenWithSpan>, next: Span) -> bool {
+    let Some(TokenWithSpan { token: Token::Number(digits, _), span }) = kept.last_mut() else {
+        return false;
+    };
+    if span.end != next.start || digits.len() < 2 || !digits.ends_with('.') {
+        return false;
     }
-    let point = Span::new(span.start, after(1, span.start));
-    kept.push(TokenWithSpan { token: Token::Period, span: point });
-    let digits = digits[1..].to_owned();
-    kept.push(TokenWithSpan {
-        token: Token::Number(digits, false),
-        span: Span::new(point.end, span.end),
-    });
+    digits.pop();
+    let point = Location::new(span.end.line, span.end.column - 1);
+    span.end = point;
+    kept.push(TokenWithSpan { token: Token::Period, span: Span::new(point, next.start) });
+    true
 }
 
 /// The tokenizer knows the operators of other databases, too.
@@ -111,10 +114,6 @@ impl<'s> Cursor<'s> {
     pub(crate) fn new(source: &'s Source, tokens: Vec<TokenWithSpan>, end: usize) -> Self {
         let end = source.location(end);
         Self { source, tokens: tokens.into(), at: 0, end: Span::new(end, end) }
-    }
-
-    pub(crate) fn source(&self) -> &'s Source {
-        self.source
     }
 
     pub(crate) fn position(&self) -> usize {
@@ -299,7 +298,7 @@ mod tests {
         assert_eq!(
             texts("1..10 a..b 1..n n..10 1.5 .5"),
             [
-                "1", ".", ".", "10", "a", ".", ".", "b", "1.", ".", "n", "n", ".", ".", "10",
+                "1", ".", ".", "10", "a", ".", ".", "b", "1", ".", ".", "n", "n", ".", ".", "10",
                 "1.5", ".5"
             ]
         );

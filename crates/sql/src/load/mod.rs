@@ -76,11 +76,14 @@
 //! `is`) is a TOML boolean, integer, float or string; decimals, dates and times are strings, as PostgreSQL reads them.
 
 mod amount;
+mod convert;
 mod distribution;
 mod raw;
+mod read;
 
 pub use amount::Amount;
 pub use distribution::{Alphabet, ArrayLength, Distribution, Draw, Literal, Range};
+pub use read::read_load;
 
 /// What `workload.toml` says, checked against schema and procedures.
 #[derive(Clone, PartialEq, Debug)]

@@ -125,7 +125,9 @@ impl Resolver<'_> {
                 (element.clone(), SqlType::Array(Box::new(element)))
             }
             _ => {
-                return Err(self.type_error(span, refused).advise("convert the argument with CAST"));
+                return Err(self
+                    .type_error(span, refused)
+                    .advise("convert the argument with CAST"));
             }
         };
         let argument = self.convert(argument, &wanted, Context::Implicit, span)?;

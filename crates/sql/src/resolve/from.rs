@@ -233,7 +233,11 @@ impl Resolver<'_> {
             Some([own]) => own,
             Some([schema, own]) if schema == "public" => own,
             _ => {
-                return Err(self.outside(span, "a table of another schema", "write the name alone"));
+                return Err(self.outside(
+                    span,
+                    "a table of another schema",
+                    "write the name alone",
+                ));
             }
         };
         self.reads_tables = true;

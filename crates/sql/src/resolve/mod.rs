@@ -154,6 +154,17 @@ impl<'a> Resolver<'a> {
         })
     }
 
+    /// A comparison of two values.
+    pub(crate) fn compare(
+        &self,
+        operator: crate::expression::BinaryOperator,
+        left: Expr,
+        right: Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        self.comparison(operator, left, right, span)
+    }
+
     /// A truth value.
     pub(crate) fn truth(&self, expr: Expr, span: Span) -> Result<Expr> {
         self.convert(expr, &SqlType::Bool, Context::Implicit, span)

@@ -91,6 +91,45 @@ fn texts(length: u32, alphabet: Alphabet) -> u64 {
     characters.saturating_pow(length)
 }
 
-fn sum(numbers: impl Iterator<Item = Option<u64>>) -> Option<u64> {
-    numbers.sum()
+fn sum(mut numbers: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    numbers.try_fold(0, |sum: u64, number| Some(sum.saturating_add(number?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn shipped(workload: &str) -> Vec<TableSize> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(workload);
+        let workload = sql::WorkloadFolder::read(&folder).expect("the workload is fine");
+        sizes(&workload.load)
+    }
+
+    fn distinct_of(sizes: &[TableSize], table: &str, columns: &[&str]) -> Vec<u64> {
+        let size = sizes.iter().find(|size| size.table == table).expect("there is such a table");
+        let distinct = |name: &&str| {
+            let spread = size.columns.iter().find(|spread| spread.column == **name);
+            spread.expect("it is known how the column is drawn").distinct
+        };
+        columns.iter().map(distinct).collect()
+    }
+
+    #[test]
+    fn values_repeat_as_often_as_they_are_drawn() {
+        let tpcc = shipped("tpcc");
+        let lines = tpcc.iter().find(|size| size.table == "order_line").expect("it is there");
+        assert_eq!(lines.rows, 3_000_000);
+        let columns = ["ol_w_id", "ol_d_id", "ol_o_id", "ol_number", "ol_i_id", "ol_supply_w_id"];
+        assert_eq!(distinct_of(&tpcc, "order_line", &columns), [10, 10, 3000, 10, 100_000, 10]);
+        // More texts than anybody can count are as many as there are rows.
+        assert_eq!(distinct_of(&tpcc, "item", &["i_name", "i_data"]), [100_000, 100_000]);
+        assert_eq!(distinct_of(&tpcc, "customer", &["c_last", "c_credit"]), [1000, 2]);
+        let date = lines.columns.iter().find(|spread| spread.column == "ol_delivery_d");
+        assert_eq!(date.map(|spread| spread.null_fraction), Some(1.0));
+
+        let tatp = shipped("tatp");
+        let columns = ["s_id", "sf_type", "start_time", "end_time"];
+        assert_eq!(distinct_of(&tatp, "call_forwarding", &columns), [1_000_000, 4, 3, 24]);
+    }
 }

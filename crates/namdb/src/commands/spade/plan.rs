@@ -79,12 +79,15 @@ pub fn run(arguments: &PlanArguments) -> Result<Verdict> {
     let folder = &arguments.folder;
     let workload = WorkloadFolder::read(folder)?;
     let statements: Vec<&EmbeddedStatement> = workload.program.embedded_statements().collect();
-    catch_interrupts_with(|| output::say("\n  stopping the server; press Ctrl-C again to leave at once"))?;
+    catch_interrupts_with(|| {
+        output::say("\n  stopping the server; press Ctrl-C again to leave at once")
+    })?;
     let choice = match &arguments.server {
         None => ServerChoice::Private,
         Some(url) => ServerChoice::Url(url.clone()),
     };
-    let whom = if arguments.server.is_some() { "the PostgreSQL there" } else { "a PostgreSQL of its own" };
+    let whom =
+        if arguments.server.is_some() { "the PostgreSQL there" } else { "a PostgreSQL of its own" };
     output::say(&format!("  asking {whom} for the plans of {} statements", statements.len()));
     let made = folder::make(folder, &statements, &workload.load, &choice);
     if interruption().load(Relaxed) {
@@ -114,15 +117,18 @@ pub fn run(arguments: &PlanArguments) -> Result<Verdict> {
         same: changes.same,
     };
     let text = in_words(&name, &made, &changes, arguments.check);
-    json::deliver(&report, arguments.json.as_deref(), &text).context("cannot tell what was done")?;
+    json::deliver(&report, arguments.json.as_deref(), &text)
+        .context("cannot tell what was done")?;
     let is_sound = !arguments.check || changes.is_empty();
     Ok(if is_sound { Verdict::Sound } else { Verdict::Damaged })
 }
 
 fn in_words(name: &str, made: &Made, changes: &Changes, checked_only: bool) -> String {
     let count = made.files.len();
-    let mut text =
-        format!("{name}: {count} plans by PostgreSQL {}, {} as they were\n", made.server_version, changes.same);
+    let mut text = format!(
+        "{name}: {count} plans by PostgreSQL {}, {} as they were\n",
+        made.server_version, changes.same
+    );
     let (added, changed, removed) = match checked_only {
         true => ("missing", "other than stored", "of no statement"),
         false => ("new", "changed", "removed"),

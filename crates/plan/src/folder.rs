@@ -105,6 +105,9 @@ impl Changes {
 
 /// Asks a PostgreSQL for the plans of a workload's statements. Each is read, so that one that cannot be used is refused
 /// here and not when it is wanted.
+///
+/// # Errors
+/// If there is no PostgreSQL, it refuses a file or a statement, or a plan has what is not known.
 pub fn make(
     folder: &Path,
     statements: &[&EmbeddedStatement],
@@ -130,6 +133,9 @@ pub fn make(
 }
 
 /// Compares files with those that are there.
+///
+/// # Errors
+/// If one that is there cannot be read.
 pub fn compare(folder: &Path, files: &[PlanFile]) -> Result<Changes, FolderError> {
     let mut there = stored(folder)?;
     let mut changes = Changes::default();
@@ -145,6 +151,9 @@ pub fn compare(folder: &Path, files: &[PlanFile]) -> Result<Changes, FolderError
 }
 
 /// Writes files, and removes those that are of no statement any more.
+///
+/// # Errors
+/// If one cannot be written or removed; those before it have been.
 pub fn write(folder: &Path, files: &[PlanFile]) -> Result<Changes, FolderError> {
     let changes = compare(folder, files)?;
     let plans = folder.join(FOLDER);

@@ -2,7 +2,9 @@
 //!
 //! A plan alone does not say all that its statement does. PostgreSQL prints neither the columns that an `UPDATE` sets or an
 //! `INSERT` fills, nor the numbers behind `LIMIT` and `OFFSET`, nor the strength of a lock: take them from the statement.
-//! The outputs of an `UPDATE`'s child are the new values, in the order of the table's columns, and then `ctid`.
+//! The outputs of an `UPDATE`'s child are the new values, in the order of the table's columns, and then `ctid`. Behind the
+//! columns that a query delivers, its nodes may have more that it sorts by or locks with: the statement tells how many.
+//! Conversions that PostgreSQL inserts by itself are not printed either; they follow from the types of both sides.
 
 use crate::expression::{Expression, SortKey};
 

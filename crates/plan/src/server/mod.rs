@@ -109,7 +109,8 @@ impl Server {
                 let server = PrivateServer::start()?;
                 let folder = server.folder().display();
                 // Of key words, since a path in a URL would have to be written in another way.
-                (format!("host='{folder}' user=postgres dbname=postgres"), Some(server))
+                let url = format!("host='{folder}' port=5432 user=postgres dbname=postgres");
+                (url, Some(server))
             }
         };
         Ok(Self { url, psql, scratch, _private: private })

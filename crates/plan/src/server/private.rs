@@ -20,10 +20,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const STOP_WITHIN: Duration = Duration::from_secs(20);
 
 /// The settings of a server that nobody's data is on.
-const SETTINGS: [&str; 5] = [
+const SETTINGS: [&str; 6] = [
     "fsync=off",
     "autovacuum=off",
-    "listen_addresses=",
+    "listen_addresses=", "port=5432",
     "max_connections=10",
     "shared_buffers=16MB",
 ];

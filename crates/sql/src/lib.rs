@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod catalog;
+mod depth;
 pub mod embedded;
 pub mod error;
 pub mod expression;
@@ -17,6 +18,7 @@ mod plpgsql;
 pub mod procedure;
 mod program;
 pub mod query;
+mod reserved;
 mod resolve;
 mod routine;
 mod schema;

@@ -1,6 +1,7 @@
 //! Tokens of a file with their places, and a cursor over them.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::reserved::is_reserved;
 use crate::source::Source;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word};
@@ -218,6 +219,16 @@ impl<'s> Cursor<'s> {
             }
             _ => Err(self.expected(what)),
         }
+    }
+
+    /// Takes a name that may not be a reserved word, which `what` says the meaning of.
+    pub(crate) fn identifier(&mut self, what: &str) -> Result<(String, Span)> {
+        let reserved = matches!(self.peek(), Some(Token::Word(word))
+            if word.quote_style.is_none() && is_reserved(&word.value.to_lowercase()));
+        if reserved {
+            return Err(self.expected(what));
+        }
+        self.name(what)
     }
 
     /// A syntax error at the next token.

@@ -119,8 +119,10 @@ impl Compiler<'_> {
             let code = match self.cursor.next().map(|token| token.token) {
                 Some(Token::SingleQuotedString(code)) if is_sqlstate(&code) => code,
                 _ => {
-                    return Err(self
-                        .syntax(span, "SQLSTATE is followed by five digits or capitals in quotes"));
+                    return Err(self.syntax(
+                        span,
+                        "SQLSTATE is followed by five digits or capitals in quotes",
+                    ));
                 }
             };
             raise.sqlstate = code;

@@ -227,11 +227,12 @@ impl Resolver<'_> {
     /// The table of that name, by position.
     pub(super) fn table(&mut self, name: &ObjectName) -> Result<usize> {
         let span = object_span(name);
-        let parts =
-            object_parts(name).map(|parts| parts.into_iter().map(ident_name).collect::<Vec<_>>());
-        let own = match parts.as_deref() {
-            Some([own]) => own,
-            Some([schema, own]) if schema == "public" => own,
+        let idents = object_parts(name).unwrap_or_default();
+        idents.first().map_or(Ok(()), |first| self.check_name(first))?;
+        let parts: Vec<String> = idents.into_iter().map(ident_name).collect();
+        let own = match &parts[..] {
+            [own] => own,
+            [schema, own] if schema == "public" => own,
             _ => {
                 return Err(self.outside(
                     span,
@@ -305,6 +306,7 @@ impl Resolver<'_> {
     ) -> Result<Join> {
         if let Some(alias) = alias {
             self.refuse_foreign(alias.at.is_some(), span, "AT")?;
+            self.check_name(&alias.name)?;
             if alias.columns.len() > columns.len() {
                 let sentence = format!(
                     "there are {} columns to name, not {}",

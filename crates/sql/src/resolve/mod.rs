@@ -22,6 +22,7 @@ use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::Expr;
 use crate::procedure::Variable;
+use crate::reserved::is_reserved;
 use crate::source::Source;
 use crate::types::SqlType;
 use coerce::{Context, coerce};
@@ -163,6 +164,16 @@ impl<'a> Resolver<'a> {
         span: Span,
     ) -> Result<Expr> {
         self.comparison(operator, left, right, span)
+    }
+
+    /// Refuses reserved words, which the parser takes as names of tables and columns.
+    fn check_name(&self, ident: &Ident) -> Result<()> {
+        if ident.quote_style.is_none() && is_reserved(&ident.value.to_lowercase()) {
+            let sentence = format!("`{}` is a reserved word", ident.value);
+            let error = self.error(ident.span, ErrorKind::Syntax, sentence);
+            return Err(error.advise("write it between double quotes if it is a name"));
+        }
+        Ok(())
     }
 
     /// A truth value.

@@ -12,6 +12,7 @@ impl Resolver<'_> {
     /// A name without a point in it: a column or a variable, an error if both are meant
     /// [PostgreSQL 15, 43.11.1].
     pub(super) fn identifier(&mut self, scope: &Scope<'_>, ident: &Ident) -> Result<Expr> {
+        self.check_name(ident)?;
         let name = ident_name(ident);
         let found = scope.find(&name);
         let variable = self.names.find(&name).map(|variable| (variable, None));
@@ -20,6 +21,7 @@ impl Resolver<'_> {
 
     /// `alias.column`, `record.field`, `label.variable` or `label.record.field`.
     pub(super) fn compound(&mut self, scope: &Scope<'_>, idents: &[Ident]) -> Result<Expr> {
+        idents.first().map_or(Ok(()), |first| self.check_name(first))?;
         let names: Vec<String> = idents.iter().map(ident_name).collect();
         let span = Span::union_iter(idents.iter().map(|ident| ident.span));
         let shown = names.join(".");

@@ -103,6 +103,8 @@ impl Resolver<'_> {
     /// A column of the table that is written to, which is never a variable.
     fn own_column(&self, table: usize, name: &ObjectName) -> Result<usize> {
         let table = &self.catalog.tables[table];
+        let first = object_parts(name).unwrap_or_default().first().copied();
+        first.map_or(Ok(()), |first| self.check_name(first))?;
         let own =
             object_parts(name).filter(|parts| parts.len() == 1).map(|parts| ident_name(parts[0]));
         own.and_then(|own| table.column(&own)).ok_or_else(|| {

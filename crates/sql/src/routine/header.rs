@@ -84,14 +84,14 @@ impl Compiler<'_> {
     }
 
     fn routine_name(&mut self) -> Result<String> {
-        let (name, span) = self.cursor.name("the procedure's name")?;
+        let (name, span) = self.cursor.identifier("the procedure's name")?;
         if !self.cursor.accept(&Token::Period) {
             return Ok(name);
         }
         if name != "public" {
             return Err(self.cursor.outside(span, "another schema", "write the name alone"));
         }
-        self.cursor.name("the procedure's name").map(|(name, _)| name)
+        self.cursor.identifier("the procedure's name").map(|(name, _)| name)
     }
 
     fn attribute(&mut self, attributes: &mut Attributes, kind: RoutineKind) -> Result<()> {

@@ -101,7 +101,7 @@ impl Compiler<'_> {
         if two || !follows {
             return Ok(None);
         }
-        self.cursor.name("a parameter's name").map(Some)
+        self.cursor.identifier("a parameter's name").map(Some)
     }
 
     /// Lengths and digits of parameters mean nothing in PostgreSQL.

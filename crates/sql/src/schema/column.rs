@@ -31,7 +31,7 @@ const COLUMN_WORDS: [&str; 10] = [
 
 impl SchemaReader<'_> {
     pub(super) fn column(&mut self, table: usize, late: &mut Vec<usize>) -> Result<()> {
-        let (name, place) = self.cursor.name("a column's name or a constraint")?;
+        let (name, place) = self.cursor.identifier("a column's name or a constraint")?;
         if self.drafts[table].column(&name).is_some() {
             let sentence = format!("the column `{name}` is declared twice");
             return Err(self.cursor.error(place, ErrorKind::Name, sentence));
@@ -92,7 +92,7 @@ impl SchemaReader<'_> {
     /// Takes tokens up to the next constraint of the column.
     fn skip_column_constraint(&mut self) -> Result<()> {
         if self.cursor.accept_word("CONSTRAINT") {
-            self.cursor.name("the constraint's name")?;
+            self.cursor.identifier("the constraint's name")?;
         }
         self.cursor.next();
         self.cursor.accept_word("KEY");

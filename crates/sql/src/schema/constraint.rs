@@ -29,7 +29,7 @@ impl SchemaReader<'_> {
     pub(super) fn late_constraint(&mut self, table: usize) -> Result<()> {
         let owner = self.owner(table);
         let named = if self.cursor.accept_word("CONSTRAINT") {
-            Some(self.cursor.name("the constraint's name")?)
+            Some(self.cursor.identifier("the constraint's name")?)
         } else {
             None
         };

@@ -98,7 +98,7 @@ impl SchemaReader<'_> {
         let named = if self.cursor.is_word("ON") {
             None
         } else {
-            Some(self.cursor.name("the index's name")?)
+            Some(self.cursor.identifier("the index's name")?)
         };
         self.cursor.expect_word("ON")?;
         self.cursor.accept_word("ONLY");
@@ -205,7 +205,7 @@ impl SchemaReader<'_> {
 
     /// The name of a table, with or without `public` in front.
     pub(super) fn relation(&mut self, what: &str) -> Result<(String, Span)> {
-        let (name, span) = self.cursor.name(what)?;
+        let (name, span) = self.cursor.identifier(what)?;
         if !self.cursor.accept(&Token::Period) {
             return Ok((name, span));
         }
@@ -216,7 +216,7 @@ impl SchemaReader<'_> {
                 "write the name alone",
             ));
         }
-        self.cursor.name(what)
+        self.cursor.identifier(what)
     }
 
     /// A table that has been created, by position.
@@ -231,7 +231,7 @@ impl SchemaReader<'_> {
 
     /// A column of a table, by position.
     pub(super) fn own_column(&mut self, table: usize) -> Result<usize> {
-        let (name, span) = self.cursor.name("a column's name")?;
+        let (name, span) = self.cursor.identifier("a column's name")?;
         let draft = &self.drafts[table];
         draft.column(&name).ok_or_else(|| {
             let sentence = format!("the table `{}` has no column `{name}`", draft.name);

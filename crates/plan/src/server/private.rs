@@ -23,7 +23,8 @@ const STOP_WITHIN: Duration = Duration::from_secs(20);
 const SETTINGS: [&str; 6] = [
     "fsync=off",
     "autovacuum=off",
-    "listen_addresses=", "port=5432",
+    "listen_addresses=",
+    "port=5432",
     "max_connections=10",
     "shared_buffers=16MB",
 ];

@@ -1,4 +1,4 @@
-//! Reads what `EXPLAIN (VERBOSE, FORMAT XML)` of PostgreSQL 14 and later says.
+//! Reads what `EXPLAIN (VERBOSE, FORMAT XML)` of PostgreSQL 14 to 16 says; later ones print sub plans in another way.
 //!
 //! Whatever is not known is refused: a node or an attribute that is passed over might change what the plan means.
 

@@ -17,7 +17,11 @@ pub(super) struct Programs {
 impl Programs {
     /// The newest ones that are installed together; those in the path come first.
     pub fn find() -> Result<Self, CollectError> {
-        folders()
+        Self::find_in(folders())
+    }
+
+    fn find_in(folders: Vec<PathBuf>) -> Result<Self, CollectError> {
+        folders
             .into_iter()
             .map(|folder| Self { initdb: folder.join("initdb"), postgres: folder.join("postgres") })
             .find(|programs| programs.initdb.is_file() && programs.postgres.is_file())
@@ -70,6 +74,28 @@ fn account(accounts: &str, name: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::scratch::Scratch;
+
+    #[test]
+    fn what_is_missing_is_told_with_how_to_get_it() {
+        let told = Programs::find_in(Vec::new()).err().expect("there is none").to_string();
+        assert!(told.contains("apt-get install postgresql") && told.contains("--server"), "{told}");
+    }
+
+    /// Half an installation, such as a client's folder, is passed over.
+    #[test]
+    fn both_programs_have_to_be_together() {
+        let scratch = Scratch::new().expect("there is a place for temporary files");
+        let folders = ["half", "whole"].map(|name| scratch.path().join(name));
+        for folder in &folders {
+            std::fs::create_dir(folder).expect("the folder is ours");
+            std::fs::write(folder.join("postgres"), "").expect("the folder is ours");
+        }
+        assert!(Programs::find_in(folders.to_vec()).is_err());
+        std::fs::write(folders[1].join("initdb"), "").expect("the folder is ours");
+        let found = Programs::find_in(folders.to_vec()).expect("one is whole");
+        assert_eq!(found.initdb, folders[1].join("initdb"));
+    }
 
     #[test]
     fn accounts_are_found_by_name() {

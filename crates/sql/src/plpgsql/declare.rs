@@ -155,16 +155,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// The type of `record.field`, `label.variable` or `table.column`.
+    /// The type of `label.variable` or `table.column`.
     fn qualified_type(&self, first: &str, second: &str) -> Option<SqlType> {
-        if let Some(variable) = self.names.find(first)
-            && let SqlType::Record(fields) = &self.variables[variable].sql_type
-        {
-            return fields
-                .iter()
-                .find(|field| field.name == second)
-                .map(|field| field.sql_type.clone());
-        }
         if let Some(variable) = self.names.find_in(first, second) {
             return Some(self.variables[variable].sql_type.clone());
         }

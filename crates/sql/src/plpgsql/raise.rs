@@ -28,7 +28,7 @@ impl Compiler<'_> {
             detail: None,
             hint: None,
         };
-        let mut has_code = false;
+        let (mut has_code, mut condition) = (false, None);
         match self.cursor.peek().cloned() {
             Some(Token::SingleQuotedString(format) | Token::EscapedStringLiteral(format)) => {
                 let span = self.cursor.span();
@@ -38,7 +38,7 @@ impl Compiler<'_> {
             }
             _ if self.cursor.is_word("USING") => {}
             Some(Token::Word(_)) => {
-                self.raise_condition(&mut raise)?;
+                condition = self.raise_condition(&mut raise)?;
                 has_code = true;
             }
             _ => return Err(self.cursor.expected("a message or the name of a condition")),
@@ -47,7 +47,7 @@ impl Compiler<'_> {
             self.raise_options(&mut raise, has_code)?;
         }
         if raise.message.is_empty() {
-            raise.message.push(raise.sqlstate.clone());
+            raise.message.push(condition.unwrap_or_else(|| raise.sqlstate.clone()));
         }
         self.semicolon()?;
         Ok(StatementKind::Raise(raise))
@@ -112,8 +112,8 @@ impl Compiler<'_> {
         Ok(Formula { expr, number: value.number })
     }
 
-    /// The name of a condition, or `SQLSTATE '22012'`.
-    fn raise_condition(&mut self, raise: &mut Raise) -> Result<()> {
+    /// The name of a condition, which is also the message if there is no other; or `SQLSTATE '22012'`.
+    fn raise_condition(&mut self, raise: &mut Raise) -> Result<Option<String>> {
         let span = self.cursor.span();
         if self.cursor.accept_word("SQLSTATE") {
             let code = match self.cursor.next().map(|token| token.token) {
@@ -126,12 +126,11 @@ impl Compiler<'_> {
                 }
             };
             raise.sqlstate = code;
-            return Ok(());
+            return Ok(None);
         }
         let (name, span) = self.cursor.name("the name of a condition")?;
         raise.sqlstate = self.condition_code(&name, span)?;
-        raise.message = vec![name];
-        Ok(())
+        Ok(Some(name))
     }
 
     fn condition_code(&self, name: &str, span: Span) -> Result<String> {

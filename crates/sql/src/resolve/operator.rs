@@ -51,6 +51,13 @@ impl Resolver<'_> {
         right: Expr,
         span: Span,
     ) -> Result<Expr> {
+        let is_row = |expr: &Expr| matches!(expr.sql_type, SqlType::Record(_));
+        self.refuse(
+            is_row(&left) && is_row(&right),
+            span,
+            "a comparison of rows",
+            "compare their columns one by one",
+        )?;
         let Some(common) = comparison_type(&left.sql_type, &right.sql_type) else {
             return Err(self.no_operator(operator, &left.sql_type, &right.sql_type, span));
         };
@@ -212,10 +219,7 @@ impl Resolver<'_> {
             }
             (left_type, right_type) => {
                 let is_text = |t: &SqlType| t.is_text() || *t == SqlType::Unknown;
-                if !left_type.is_text()
-                    && !right_type.is_text()
-                    && !(is_text(&left_type) && is_text(&right_type))
-                {
+                if !is_text(&left_type) && !is_text(&right_type) {
                     return Err(refused);
                 }
                 let left = self.convert(left, &SqlType::Text, Context::Assignment, span)?;

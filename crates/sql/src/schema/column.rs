@@ -30,7 +30,7 @@ const COLUMN_WORDS: [&str; 10] = [
 ];
 
 impl SchemaReader<'_> {
-    pub(super) fn column(&mut self, table: usize, late: &mut Vec<usize>) -> Result<()> {
+    pub(super) fn column(&mut self, table: usize, late: &mut Vec<(usize, usize)>) -> Result<()> {
         let (name, place) = self.cursor.identifier("a column's name or a constraint")?;
         if self.drafts[table].column(&name).is_some() {
             let sentence = format!("the column `{name}` is declared twice");
@@ -56,16 +56,20 @@ impl SchemaReader<'_> {
         &mut self,
         table: usize,
         column: usize,
-        late: &mut Vec<usize>,
+        late: &mut Vec<(usize, usize)>,
     ) -> Result<()> {
+        let mut said = None;
         loop {
             let span = self.cursor.span();
             if self.cursor.accept_words(&["NOT", "NULL"]) {
+                self.say_nullable(&mut said, false, span)?;
                 self.drafts[table].columns[column].nullable = false;
             } else if self.cursor.accept_word("NULL") {
-                self.drafts[table].columns[column].nullable = true;
+                self.say_nullable(&mut said, true, span)?;
             } else if self.cursor.accept_word("DEFAULT") {
-                self.default(table, column)?;
+                if self.default(table, column)? {
+                    self.say_nullable(&mut said, true, span)?;
+                }
             } else if self.cursor.is_word("GENERATED") {
                 let advice = "have the procedures count, from a column of a parent row";
                 return Err(self.cursor.outside(span, "GENERATED", advice));
@@ -73,12 +77,26 @@ impl SchemaReader<'_> {
                 let advice = "leave it out; texts are compared by their bytes";
                 return Err(self.cursor.outside(span, "COLLATE", advice));
             } else if self.is_column_constraint() {
-                late.push(self.cursor.position());
+                let from = self.cursor.position();
                 self.skip_column_constraint()?;
+                late.push((from, self.cursor.position()));
             } else {
                 return Ok(());
             }
         }
+    }
+
+    fn say_nullable(
+        &self,
+        said: &mut Option<bool>,
+        nullable: bool,
+        span: sqlparser::tokenizer::Span,
+    ) -> Result<()> {
+        if said.replace(nullable).is_some_and(|before| before != nullable) {
+            let sentence = "this column is declared NULL and NOT NULL";
+            return Err(self.cursor.error(span, ErrorKind::Syntax, sentence));
+        }
+        Ok(())
     }
 
     /// Whether a constraint begins here that says nothing of columns, since it belongs to one.
@@ -113,7 +131,8 @@ impl SchemaReader<'_> {
         }
     }
 
-    fn default(&mut self, table: usize, column: usize) -> Result<()> {
+    /// Reads a default, and whether `NULL` stands behind it.
+    fn default(&mut self, table: usize, column: usize) -> Result<bool> {
         let span = self.cursor.span();
         let stops = |token: &Token| {
             let next = COLUMN_WORDS.iter().any(|word| token_is_word(token, word))
@@ -126,14 +145,12 @@ impl SchemaReader<'_> {
             self.cursor.take_until(stops)?
         };
         let (tokens, is_null) = without_null(tokens);
-        if is_null {
-            self.drafts[table].columns[column].nullable = true;
-        }
+
         let node = parse::expression(self.source, &tokens, span)?;
         let sql_type = self.drafts[table].columns[column].sql_type.clone();
         let default = self.constant(&node, &sql_type, span)?;
         self.drafts[table].columns[column].default = Some(default);
-        Ok(())
+        Ok(is_null)
     }
 
     /// An expression without columns, as a value of a column.

@@ -7,6 +7,10 @@ use crate::error::{ErrorKind, Result};
 use layout::IndexKind;
 use sqlparser::tokenizer::{Span, Token};
 
+/// Words that PostgreSQL takes behind the columns of a table.
+const CLAUSES: [&str; 7] =
+    ["WITH", "WITHOUT", "PARTITION", "INHERITS", "TABLESPACE", "ON", "USING"];
+
 impl SchemaReader<'_> {
     pub(super) fn statement(&mut self) -> Result<()> {
         if self.cursor.accept(&Token::SemiColon) {
@@ -56,8 +60,9 @@ impl SchemaReader<'_> {
         self.cursor.expect(&Token::LParen)?;
         loop {
             if self.is_constraint() {
-                late.push(self.cursor.position());
+                let from = self.cursor.position();
                 self.skip_element()?;
+                late.push((from, self.cursor.position()));
             } else {
                 self.column(table, &mut late)?;
             }
@@ -67,13 +72,19 @@ impl SchemaReader<'_> {
         }
         self.cursor.expect(&Token::RParen)?;
         let end = self.cursor.position();
-        for position in late {
-            self.cursor.rewind(position);
+        for (from, to) in late {
+            self.cursor.rewind(from);
             self.late_constraint(table)?;
+            if self.cursor.position() != to {
+                return Err(self.cursor.expected("a comma or the next constraint"));
+            }
         }
         self.cursor.rewind(end);
         match self.cursor.peek() {
             None | Some(Token::SemiColon) => Ok(()),
+            Some(_) if !CLAUSES.iter().any(|word| self.cursor.is_word(word)) => {
+                Err(self.cursor.expected("`;`"))
+            }
             Some(_) => {
                 let advice = "end the statement here; the physical design is SPADE's";
                 Err(self.cursor.outside(self.cursor.span(), "a clause behind the columns", advice))

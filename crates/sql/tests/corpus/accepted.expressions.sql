@@ -12,7 +12,7 @@ coalesce(n, 0), coalesce(v, 'x'), nullif(a, 0), greatest(a, b, 5), least(d, p), 
 a::bigint, n::integer, CAST(t AS integer), '5'::smallint, a::text, t::varchar(3), f::numeric(6,2), l::integer, a::boolean, n::double precision, d::timestamp, p::date, '2020-01-01'::date, 1.5::numeric(3,1), t::char(4), 5::char(2), NULL::integer, z::timestamp
 abs(a), abs(n), abs(f), round(n), round(n, 1), round(f), round(a), trunc(n), floor(n), floor(f), ceil(a), ceiling(n), mod(a, 3), mod(b, a), mod(n, 2), sign(n), sign(a), random()
 length(t), length(c), char_length(v), lower(v), upper(c), substr(t, 2), substr(t, 2, 3), substring(t, 1, 2), substring(t FROM 2 FOR 3), substring(t FROM 2), lpad(t, 5), lpad(v, 5, '0'), rpad(t, 3, 'x'), left(t, 2), right(v, 3)
-trim(t), trim(BOTH 'x' FROM t), trim(LEADING FROM t), trim(TRAILING 'y' FROM v), btrim(t, 'xy'), ltrim(t), rtrim(t, 'x'), position('a' IN t), strpos(t, v), replace(t, 'a', 'b'), repeat(t, 3), reverse(v), chr(65), ascii(t), concat(t, a, NULL, n)
+trim(t), trim(BOTH 'x' FROM t), trim(LEADING 'z' FROM t), trim(TRAILING 'y' FROM v), btrim(t, 'xy'), ltrim(t), rtrim(t, 'x'), position('a' IN t), strpos(t, v), replace(t, 'a', 'b'), repeat(t, 3), reverse(v), chr(65), ascii(t), concat(t, a, NULL, n)
 to_char(a, '0000'), to_char(b, 'FM00009'), lpad(a::text, 5, '0')
 now(), current_timestamp, localtimestamp, current_date, clock_timestamp(), extract(year FROM d), extract(epoch FROM p), extract(second FROM z), extract(dow FROM d), date_trunc('day', p), date_trunc('month', z)
 d + 1, 1 + d, d - 1, d - d, p - p, p + i, i + p, d + i, z - i, z - p, i + i, i * 2, 2 * i, i / 2, p - '2020-01-01', p + '1 day', d - '2020-01-01', INTERVAL '3 days', DATE '2020-01-01', TIMESTAMP '2020-01-01 10:00'

@@ -21,7 +21,7 @@ CREATE PROCEDURE f(a integer, INOUT b integer) LANGUAGE plpgsql AS $$ BEGIN b :=
 CREATE FUNCTION f(a item.price%TYPE) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     b integer; c CONSTANT integer := 3; d integer NOT NULL DEFAULT 4; e item.name%TYPE = 'x'; f_ item%ROWTYPE; g record;
-    h integer[]; i numeric(6, 2)[] := ARRAY[1.5, 2]; j b%TYPE; k item; l char(3) := 'ab'; m ALIAS FOR $1; n f_.price%TYPE;
+    h integer[]; i numeric(6, 2)[] := ARRAY[1.5, 2]; j b%TYPE; k item; l char(3) := 'ab'; m ALIAS FOR $1;
     o text; p varchar; q timestamp := '2020-01-01'; r date; s boolean := true; t interval := '3 days';
 BEGIN
 END $$;

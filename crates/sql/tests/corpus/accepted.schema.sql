@@ -5,7 +5,7 @@ CREATE TABLE t (
     r timestamptz, s timestamp with time zone, t date, u boolean, v bool, w double precision, x float8, y float, z float(30)
 );
 -- case: keys inside columns
-CREATE TABLE t (a integer PRIMARY KEY, b integer UNIQUE, c integer NOT NULL CONSTRAINT c_key UNIQUE NULL);
+CREATE TABLE t (a integer PRIMARY KEY, b integer UNIQUE, c integer NOT NULL CONSTRAINT c_key UNIQUE);
 -- case: keys of tables
 CREATE TABLE t (a integer, b integer, c integer, PRIMARY KEY (b, a), UNIQUE (c), CONSTRAINT both_ UNIQUE (a, c));
 -- case: no primary key

@@ -66,3 +66,7 @@ CREATE TABLE t (a integer CHECK (a == 1));
 CREATE TABLE t (a integer DEFAULT, b integer);
 -- case: a column of no value
 CREATE TABLE t (a void);
+-- case: null and not null
+CREATE TABLE t (a integer NOT NULL UNIQUE NULL);
+-- case: two words behind a key
+CREATE TABLE t (a integer PRIMARY KEY b integer);

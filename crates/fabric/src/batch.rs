@@ -41,6 +41,8 @@ struct Body {
     fences: u32,
     /// Lookups in buckets of several slots.
     choices: u32,
+    /// Reads of rows that go on where the one before ended.
+    continued: u32,
     arena: Vec<u64>,
     used: usize,
 }
@@ -55,7 +57,15 @@ impl Batch {
     /// An empty batch; its arena grows with what is put there.
     pub fn new() -> Self {
         let (verbs, arena) = (Vec::new(), Vec::new());
-        Self(Box::new(Body { verbs, bytes: 0, fences: 0, choices: 0, arena, used: 0 }))
+        Self(Box::new(Body {
+            verbs,
+            bytes: 0,
+            fences: 0,
+            choices: 0,
+            continued: 0,
+            arena,
+            used: 0,
+        }))
     }
 
     /// Forgets verbs and arena contents: the next transaction starts.
@@ -72,6 +82,7 @@ impl Batch {
         self.0.bytes = 0;
         self.0.fences = 0;
         self.0.choices = 0;
+        self.0.continued = 0;
     }
 
     /// Takes `words` words of the arena. Their content is whatever stood there before.
@@ -232,11 +243,19 @@ impl Batch {
         self.word(swap.at)
     }
 
-    /// Reads header and untorn image of a row (`AllButLink`), or an old version or node (`All`).
+    /// Reads header and untorn image of a row (`AllButLink`), or an old version or node (`All`). Reads need no order
+    /// among themselves: rows that follow each other in memory and in the arena may be fetched together.
     #[inline]
     pub fn read_row(&mut self, from: GlobalPtr, words: u32, cover: Cover) -> Span {
         let span = self.reserve(words);
-        self.push(Verb::ReadRow { from, at: span.at, words, cover });
+        let goes_on = match self.0.verbs.last() {
+            Some(Verb::ReadRow { from: last, at, words, .. }) => {
+                last.add_words(u64::from(*words)) == from && *at + *words == span.at
+            }
+            _ => false,
+        };
+        self.0.continued += u32::from(goes_on);
+        self.push(Verb::ReadRow { from, at: span.at, words, cover, goes_on });
         span
     }
 
@@ -252,9 +271,25 @@ impl Batch {
     /// there already.
     #[inline]
     pub fn install_row(&mut self, to: GlobalPtr, span: Span, first: u32, cover: Cover) {
+        self.push_install(to, span, (first, cover, false));
+    }
+
+    /// As [`Self::install_row`] in any order, so that a card takes one request for it.
+    #[inline]
+    pub fn install_row_at_once(&mut self, to: GlobalPtr, span: Span, first: u32, cover: Cover) {
+        self.push_install(to, span, (first, cover, true));
+    }
+
+    #[inline(always)]
+    fn push_install(
+        &mut self,
+        to: GlobalPtr,
+        span: Span,
+        (first, cover, at_once): (u32, Cover, bool),
+    ) {
         self.refuse_unordered(to, span.words);
         debug_assert!(first > LINK && first <= span.words);
-        self.push(Verb::InstallRow { to, at: span.at, words: span.words, first, cover });
+        self.push(Verb::InstallRow { to, at: span.at, words: span.words, first, cover, at_once });
     }
 
     /// Fetches a bucket and picks the slot that holds the key in arena words `key`; the result has the
@@ -306,6 +341,12 @@ impl Batch {
     #[inline]
     pub fn verbs(&self) -> &[Verb] {
         &self.0.verbs
+    }
+
+    /// How many verbs there are, reads that go on where another ended not counted.
+    #[inline]
+    pub fn verb_count(&self) -> u64 {
+        self.0.verbs.len() as u64 - u64::from(self.0.continued)
     }
 
     /// Whether there is nothing to post.
@@ -383,6 +424,21 @@ mod tests {
         let write = |to, at, words| Verb::Write { to: ptr(to), at, words };
         assert_eq!(batch.verbs(), [write(64, 0, 3), write(96, 3, 1), write(104, 0, 2)]);
         assert_eq!(batch.bytes(), 48);
+    }
+
+    #[test]
+    fn rows_that_follow_each_other_are_read_by_one_verb() {
+        let mut batch = Batch::new();
+        batch.read_row(ptr(64), 4, Cover::AllButLink);
+        batch.read_row(ptr(96), 4, Cover::AllButLink);
+        batch.read_row(ptr(160), 4, Cover::AllButLink);
+        batch.put(&[0]);
+        batch.read_row(ptr(192), 4, Cover::AllButLink);
+        let requests: Vec<u64> = batch.verbs().iter().map(Verb::requests).collect();
+        assert_eq!((requests, batch.verb_count()), (vec![1, 0, 1, 1], 3));
+        assert_eq!(batch.bytes(), 4 * 32);
+        batch.clear_verbs();
+        assert_eq!(batch.verb_count(), 0);
     }
 
     #[test]

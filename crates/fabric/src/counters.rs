@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 /// How much went over the fabric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Verbs posted, calls included.
+    /// Verbs posted, calls included; rows that follow each other are read by one.
     pub verbs: u64,
     /// Bytes moved by them.
     pub bytes: u64,
@@ -85,7 +85,7 @@ impl Counters {
     /// Counts a batch. Only the endpoint's own thread calls this, so that load and store suffice.
     #[inline]
     pub fn count_batch(&self, batch: &Batch) {
-        bump(&self.verbs, batch.verbs().len() as u64);
+        bump(&self.verbs, batch.verb_count());
         bump(&self.bytes, batch.bytes());
         bump(&self.round_trips, batch.round_trips());
     }
@@ -131,7 +131,7 @@ impl Counters {
     #[cold]
     pub fn trace_batch(&self, batch: &Batch) {
         let mut trace = self.trace.lock().expect("no holder of the trace panics");
-        let count = batch.verbs().len();
+        let count = batch.verb_count();
         let ending = if count == 1 { "" } else { "s" };
         let _ = writeln!(trace, "round trip ({count} verb{ending}, {} bytes)", batch.bytes());
         for verb in batch.verbs() {

@@ -67,6 +67,8 @@ pub enum Verb {
         words: u32,
         /// What the checksum covers, where there is one.
         cover: Cover,
+        /// It goes on where the verb before it ended, in remote memory and in the arena: one request may fetch both.
+        goes_on: bool,
     },
     /// Writes an image so that `ReadRow` sees it whole or not at all; never touches the header word.
     /// Only one writer at a time: the caller holds the lock that guards the image.
@@ -84,7 +86,8 @@ pub enum Verb {
         cover: Cover,
     },
     /// What a commit does with a row or an old version that it has locked, in this order: the link word
-    /// (unless the cover includes it), the image as [`Verb::WriteRow`] does it, the header word.
+    /// (unless the cover includes it), the image as [`Verb::WriteRow`] does it, the header word. If `at_once`, all of
+    /// it may be one write, whose words come in any order.
     InstallRow {
         /// The header word; the image starts at the next.
         to: GlobalPtr,
@@ -96,6 +99,9 @@ pub enum Verb {
         first: u32,
         /// What the checksum covers.
         cover: Cover,
+        /// Nobody locks the row, moves it or takes its memory before the write is complete, and nobody is misled by a header
+        /// that is seen before the image.
+        at_once: bool,
     },
     /// Fetches a bucket and delivers its header and the slot that holds a key.
     FindSlot {
@@ -202,6 +208,7 @@ impl Verb {
             Self::Read { words, .. } | Self::Write { words, .. } => *words,
             Self::ReadRow { words, .. } => *words,
             Self::WriteRow { words, first, .. } => *words - *first + 1,
+            Self::InstallRow { words, at_once: true, .. } => *words,
             Self::InstallRow { words, first, .. } => *words - *first + 3,
             Self::WriteWord { .. } => 1,
             Self::FetchAndAdd { .. } => 2,
@@ -210,6 +217,19 @@ impl Verb {
             Self::Fence => 0,
         };
         words as u64 * layout::WORD_BYTES
+    }
+
+    /// How many requests a card has to take for it, where memory is not coherent.
+    #[inline]
+    pub const fn requests(&self) -> u64 {
+        match self {
+            Self::Fence | Self::ReadRow { goes_on: true, .. } => 0,
+            Self::WriteRow { cover: Cover::AllButLink, .. } => 2,
+            Self::InstallRow { at_once: true, .. } => 1,
+            Self::InstallRow { cover: Cover::All, .. } => 2,
+            Self::InstallRow { cover: Cover::AllButLink, .. } => 3,
+            _ => 1,
+        }
     }
 
     /// The first remote word touched.

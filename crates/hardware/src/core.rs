@@ -15,6 +15,9 @@ pub struct Core {
     pub poll_ps: u64,
     /// Picoseconds to take a message and answer it, without what it asks for.
     pub serve_message_ps: u64,
+    /// Picoseconds to give something to a thread on another core, or to take it: a cache line that the other has
+    /// written last.
+    pub hand_over_ps: u64,
     /// Picoseconds to read or write one row of a transaction, without verbs.
     pub execute_row_ps: u64,
 }
@@ -27,6 +30,7 @@ impl Core {
             post_more_ps: sheet.picoseconds("post_more_ns"),
             poll_ps: sheet.picoseconds("poll_ns"),
             serve_message_ps: sheet.picoseconds("serve_message_ns"),
+            hand_over_ps: sheet.picoseconds("hand_over_ns"),
             execute_row_ps: sheet.picoseconds("execute_row_ns"),
         }
     }

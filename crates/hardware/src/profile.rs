@@ -139,7 +139,7 @@ mod tests {
     fn every_profile_is_read_and_every_number_has_a_source() {
         for name in NAMES {
             let profile = profile(name).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(profile.numbers().count(), 38, "{name}");
+            assert_eq!(profile.numbers().count(), 39, "{name}");
             assert!(!profile.describes.is_empty());
         }
         let refused = profile("token-ring").expect_err("nobody has that").to_string();

@@ -3,7 +3,7 @@
 //! A reader who wants to know what a word means looks here. Each structure has one file with a byte
 //! table, a sentence per field (who writes it, with which verb), its invariants, and assertions the
 //! compiler checks. The order to read them: [`address`], [`version`], [`row`], [`bucket`], [`leaf`],
-//! [`oracle`], [`region`], [`value`]; then what users see: [`column`], [`schema`],
+//! [`oracle`], [`vector_copy`], [`region`], [`value`]; then what users see: [`column`], [`schema`],
 //! [`place`], [`record`], [`key`], [`design`].
 #![forbid(unsafe_code)]
 
@@ -22,6 +22,7 @@ pub mod row;
 pub mod schema;
 pub mod schema_error;
 pub mod value;
+pub mod vector_copy;
 pub mod version;
 
 pub use address::{GlobalPtr, NodeId, RegionId, WORD_BYTES};
@@ -37,4 +38,5 @@ pub use row::RowLayout;
 pub use schema::Schema;
 pub use schema_error::SchemaError;
 pub use value::{LongStage, LongValues, OutOfLine, ValueLayout};
+pub use vector_copy::CopyLayout;
 pub use version::{SlotId, VersionWord};

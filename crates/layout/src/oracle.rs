@@ -1,6 +1,7 @@
 //! The timestamp oracle's words: the vector, the words of each lane beside it, and frozen copies.
 
 use crate::address::{GlobalPtr, WORD_BYTES};
+use crate::vector_copy::CopyLayout;
 use crate::version::SlotId;
 
 /// The shape of the oracle's area, which lives on the first memory server.
@@ -86,6 +87,12 @@ impl OracleLayout {
     #[inline]
     pub const fn frozen_words(&self) -> u32 {
         self.slots + 3
+    }
+
+    /// The shape of copies of these vectors on other servers.
+    #[inline]
+    pub const fn copies(&self) -> CopyLayout {
+        CopyLayout { slots: self.slots }
     }
 
     /// Words of the whole area.

@@ -46,7 +46,7 @@ pub enum SnapshotWay {
 /// The order in which one row's words are installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstallOrder {
-    /// Old version, chain, invalid version, payload, version, header: our protocol.
+    /// Old version, chain, invalid version, payload, version, header: our protocol where memory is coherent.
     HeaderLast,
     /// Old version, chain, then header, version and payload in one write. [ZB17 §3.1, listing 1]
     SingleWrite,

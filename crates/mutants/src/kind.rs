@@ -70,6 +70,8 @@ pub struct Kind {
     pub is_near_wrap: bool,
     /// Whether lanes of a compute server share a slot.
     pub shares_slot: bool,
+    /// Copies of vectors that a collector freezes and compute servers fetch; 0: whoever needs a vector freezes it.
+    pub vector_copies: u32,
 }
 
 /// Snapshot isolation in a roomy table.
@@ -100,6 +102,7 @@ pub const ROOMY: Kind = Kind {
     slow_factor: 0,
     is_near_wrap: false,
     shares_slot: false,
+    vector_copies: 0,
 };
 
 /// Many short transactions of many sessions, so that vectors are read while they change.
@@ -163,6 +166,14 @@ pub const GROWING_HOT: Kind = Kind {
 /// Lists move all the time, so that rows come and go.
 pub const MOVING: Kind =
     Kind { move_percent: 70, lists: 3, pause_percent: 30, pause_ns: 20_000, ..TIGHT };
+/// The same under vectors that are fetched from copies, where snapshots soon are too old.
+pub const MOVING_FETCHED: Kind = Kind {
+    oracle: Oracle::Frozen,
+    shares_slot: true,
+    vector_copies: 2,
+    time_max_ns: 10_000,
+    ..MOVING
+};
 /// The same in buckets, where snapshots soon are too old.
 pub const MOVING_HASH: Kind =
     Kind { storage: Some(Storage::HashInlined), time_max_ns: 10_000, ..MOVING };

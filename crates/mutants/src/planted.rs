@@ -1,8 +1,9 @@
 //! All mutants, by the step of the protocol whose guard they remove.
 
 use crate::kind::{
-    CROWD, FROZEN, GROWING, GROWING_HOT, HOT, Kind, LONG, LOSSY, MOVING, MOVING_HASH,
-    MOVING_SERIAL, OWNED, OWNED_OUTSIDE, PILED, ROOMY, SERIAL, SHARED, SLOW, STAGGERED, WRAP,
+    CROWD, FROZEN, GROWING, GROWING_HOT, HOT, Kind, LONG, LOSSY, MOVING, MOVING_FETCHED,
+    MOVING_HASH, MOVING_SERIAL, OWNED, OWNED_OUTSIDE, PILED, ROOMY, SERIAL, SHARED, SLOW,
+    STAGGERED, WRAP,
 };
 use crate::mutant::Mutant;
 use layout::Storage;
@@ -99,6 +100,7 @@ pub const MUTANTS: &[Mutant] = &[
     guard("lane::pass_last_number", "a lane takes a new slot before its numbers end", WRAP),
     guard("value::skip_version", "a value out of line is that of its row", LONG),
     guard("collect::skip_collected_word", "collection says so in advance", MOVING),
+    guard("collect::tell_unraised", "the collector says so in advance", MOVING_FETCHED),
     guard("collect::ignore_lanes", "collection waits for older snapshots", MOVING)
         .without(&["collect::skip_collected_word"]),
     guard(

@@ -7,7 +7,9 @@ use crate::session::Session;
 use check::{History, Level, Verdict};
 use layout::Storage;
 use sim::{Carrier, Endpoint, SimConfig, World};
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use txn::server::services;
 use txn::{Database, DatabaseConfig, Isolation, Oracle};
 use workload::recording::Recordings;
@@ -160,8 +162,9 @@ impl Scene {
         let config = guards.iter().fold(config, |config, guard| config.with_mutant(guard));
         let world = World::new(config);
         let nodes = world.serve(services);
-        let Kind { oracle, shares_slot, .. } = *kind;
-        let mut settings = DatabaseConfig { oracle, shares_slot, ..DatabaseConfig::default() };
+        let Kind { oracle, shares_slot, vector_copies, .. } = *kind;
+        let mut settings =
+            DatabaseConfig { oracle, shares_slot, vector_copies, ..DatabaseConfig::default() };
         if kind.is_tight {
             let drawn_ns = 2000 << dice.below(14);
             let is_drawn = kind.time_max_ns == 0;
@@ -195,20 +198,43 @@ impl Scene {
         }
     }
 
+    /// Freezes vectors beside the oracle and fetches them for each compute server, as long as sessions run.
+    fn start_oracle(&self, homes: &[Database<Endpoint>], running: &Rc<Cell<u64>>) {
+        let collector = self.database.elsewhere(self.world.endpoint(layout::NodeId(0)));
+        let sessions = running.clone();
+        self.world.spawn_on(&collector.env().clone(), async move {
+            let collected = collector.collect_vectors(|| sessions.get() > 0).await;
+            collected.expect("the servers live");
+        });
+        for (number, home) in (0..).zip(homes) {
+            home.rely_on_collector();
+            let home = home.with_env(self.world.endpoint(self.world.compute_node(number)));
+            let sessions = running.clone();
+            self.world.spawn_on(&home.env().clone(), async move {
+                home.fetch_vectors(|| sessions.get() > 0).await.expect("the servers live");
+            });
+        }
+    }
+
     /// Runs all sessions, reads everything, checks the structures; answers what is wrong with them.
     fn play(&self) -> Vec<String> {
         let homes: Vec<_> = (0..2).map(|_| self.database.elsewhere(self.admin.clone())).collect();
+        let running = Rc::new(Cell::new(self.kind.sessions));
+        if self.kind.vector_copies > 0 {
+            self.start_oracle(&homes, &running);
+        }
         for number in 0..self.kind.sessions {
             let env = self.world.endpoint(self.world.compute_node(number as u16 % 4));
             let database = match self.kind.shares_slot {
                 false => self.database.elsewhere(env.clone()),
                 true => homes[number as usize % homes.len()].with_env(env.clone()),
             };
-            let session = self.session(number);
+            let (session, running) = (self.session(number), running.clone());
             let wait_ns = if self.kind.is_staggered { number * STAGGER_NS } else { 0 };
             self.world.spawn_on(&env.clone(), async move {
                 fabric::Env::sleep_ns(&env, wait_ns).await;
                 session.run(database).await;
+                running.set(running.get() - 1);
             });
         }
         let waiting = self.world.run_until_idle();

@@ -11,7 +11,7 @@ mod servers;
 use clap::{Parser, Subcommand};
 use commands::{
     bench as bench_command, check as check_command, cluster, compute_server, counts, demo, doctor,
-    memory_server, reproduce, simulate, soak, status, trace,
+    memory_server, reproduce, simulate, soak, spade, status, trace,
 };
 use servers::error::ServerError;
 use std::process::ExitCode;
@@ -27,6 +27,7 @@ Examples:
   namdb check history run.edn                which isolation a recorded history is of
   namdb simulate --seeds 200                 scenarios with faults, over many seeds
   namdb reproduce all --quick                the papers' evaluation on simulated hardware
+  namdb spade plan workloads/tpcc            the plans of SQL procedures, from PostgreSQL
   namdb doctor --cluster dev.toml            what keeps a cluster from running well here
   namdb cluster up --fabric tcp              memory servers as processes on this host
   namdb bench tpcc --cluster namdb.toml      a benchmark on them
@@ -57,6 +58,8 @@ enum Command {
     Simulate(simulate::SimulateArguments),
     /// Repeat the papers' evaluation on simulated hardware
     Reproduce(reproduce::ReproduceArguments),
+    /// Make SQL procedures into a physical design
+    Spade(spade::SpadeArguments),
     /// Judge what a database did by what its clients saw
     Check(check_command::CheckArguments),
     /// Find what keeps a cluster from running well on this host, and what mends it
@@ -80,6 +83,7 @@ fn main() -> ExitCode {
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
+        Command::Spade(arguments) => spade::run(&arguments),
         Command::Check(arguments) => check_command::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Cluster(arguments) => cluster::run(&arguments),

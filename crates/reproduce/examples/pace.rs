@@ -29,6 +29,8 @@ const ROW_SPACE: u64 = 64;
 const REMOTE_ONE_IN: u64 = 10;
 /// Warehouses of each memory server.
 const WAREHOUSES_EACH: u32 = 50;
+/// Queue pairs of a compute server to each memory server.
+const QUEUE_PAIRS: u32 = 16;
 /// Transactions of each thread before time passes.
 const PRACTICE: u64 = 60;
 /// Virtual time before anything is counted.
@@ -46,11 +48,11 @@ fn main() {
     }
 }
 
-/// A world in which nothing takes time but the hardware, with so many machines of either kind and one to
+/// What a world is made of in which nothing takes time but the hardware, with so many machines of either kind and one to
 /// load from.
-fn world(nodes: u16, server_words: u64) -> World {
+fn settings(nodes: u16, server_words: u64) -> SimConfig {
     const NOTHING: Interval = Interval::new(0, 0);
-    World::new(SimConfig {
+    SimConfig {
         server_words: vec![server_words; usize::from(nodes)],
         compute_nodes: nodes + 1,
         read_ns: NOTHING,
@@ -66,7 +68,7 @@ fn world(nodes: u16, server_words: u64) -> World {
         parts_at_once: true,
         event_limit: u64::MAX,
         ..SimConfig::new(1).named("pace")
-    })
+    }
 }
 
 /// Seconds that this process has run on a processor.
@@ -97,7 +99,7 @@ fn pace(what: &str, world: &World, done: &Cell<u64>, window_ns: u64) {
 }
 
 fn verbs_alone(window_ns: u64) {
-    let world = world(SERVERS, SERVER_WORDS);
+    let world = World::new(settings(SERVERS, SERVER_WORDS));
     let done = Rc::new(Cell::new(0));
     for node in 0..SERVERS {
         for _ in 0..THREADS {
@@ -160,11 +162,14 @@ fn protocol(window_ns: u64) {
     let scale =
         Scale { items: 1000, districts: 10, customers_per_district: 20, orders_per_district: 60 };
     let warehouses = WAREHOUSES_EACH * u32::from(SERVERS);
-    let config = Config { partitions: SERVERS.into(), scale, ..Config::new(warehouses) };
+    let (partitions, keeps_versions) = (SERVERS.into(), true);
+    let config = Config { partitions, keeps_versions, scale, ..Config::new(warehouses) };
     let tpcc = Tpcc::new(config).expect("the configuration is sound");
     let bytes = Workload::<Endpoint>::memory_bytes(&tpcc) / u64::from(SERVERS);
     // One more server has the vector, and nothing else.
-    let world = world(SERVERS + 1, (4 * bytes / 8).next_power_of_two());
+    let words = (4 * bytes / 8).next_power_of_two();
+    let settings = settings(SERVERS + 1, words);
+    let world = World::new(SimConfig { posts_lists: true, queue_pairs: QUEUE_PAIRS, ..settings });
     let nodes = world.serve(services);
     let founder = world.endpoint(world.compute_node(SERVERS + 1));
     let settings =
@@ -184,7 +189,13 @@ fn protocol(window_ns: u64) {
         }
         homes.push(home);
     }
-    homes.iter().for_each(Database::rely_on_collector);
+    for home in &homes {
+        home.rely_on_collector();
+        let home = home.clone();
+        world.spawn_on(&home.env().clone(), async move {
+            home.fetch_vectors(|| true).await.expect("the oracle's memory is there");
+        });
+    }
     let oracle = homes[0].elsewhere(world.service_endpoint(layout::NodeId(0)));
     world.spawn_on(&oracle.env().clone(), async move {
         oracle.collect_vectors(|| true).await.expect("its memory is there");

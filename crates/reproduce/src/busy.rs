@@ -2,6 +2,29 @@
 
 use layout::NodeId;
 use sim::{Usage, World};
+use std::fmt;
+
+/// A machine's busiest stage: `cores of machine 0, at 97 %`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Busiest {
+    pub stage: &'static str,
+    /// The machine's place among them.
+    pub place: usize,
+    /// How much of the time it was in use; more than 1 if what is posted fills it for longer.
+    pub share: f64,
+}
+
+impl Default for Busiest {
+    fn default() -> Self {
+        Self { stage: "nothing", place: 0, share: 0.0 }
+    }
+}
+
+impl fmt::Display for Busiest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of machine {}, at {:.0} %", self.stage, self.place, 100.0 * self.share)
+    }
+}
 
 /// Machines, and what they had been used for when the window opened.
 pub(crate) struct Busy {
@@ -16,28 +39,25 @@ impl Busy {
         Self { nodes, from_ns: world.now_ns() }
     }
 
-    /// The busiest stage of the busiest of these machines, which is called by its place among them: `cores of
-    /// machine 0, at 97 %`.
+    /// The busiest stage of the busiest of these machines, in words.
     pub(crate) fn most(&self, world: &World) -> String {
+        self.busiest(world).to_string()
+    }
+
+    /// The busiest stage of the busiest of these machines.
+    pub(crate) fn busiest(&self, world: &World) -> Busiest {
+        let all = (0..self.nodes.len()).map(|place| self.busiest_of(world, place));
+        all.fold(Busiest::default(), |most, next| if next.share > most.share { next } else { most })
+    }
+
+    /// The busiest stage of one of these machines.
+    pub(crate) fn busiest_of(&self, world: &World, place: usize) -> Busiest {
         let window_ns = world.now_ns() - self.from_ns;
-        let places = 0..self.nodes.len();
-        let most = places.map(|place| (self.fullest(world, window_ns, place), place));
-        let none = ((0.0, "nothing"), 0);
-        let ((share, stage), place) =
-            most.fold(none, |most, next| if next.0.0 > most.0.0 { next } else { most });
-        format!("{stage} of machine {place}, at {:.0} %", 100.0 * share)
-    }
-
-    /// The busiest stage of one of these machines: `link out, at 12 %`.
-    pub(crate) fn most_of(&self, world: &World, place: usize) -> String {
-        let (share, stage) = self.fullest(world, world.now_ns() - self.from_ns, place);
-        format!("{stage}, at {:.0} %", 100.0 * share)
-    }
-
-    fn fullest(&self, world: &World, window_ns: u64, place: usize) -> (f64, &'static str) {
         let (node, before) = &self.nodes[place];
         let shares = world.usage(*node).shares(before, window_ns);
-        let shares = shares.into_iter().map(|(stage, share)| (share, stage));
-        shares.fold((0.0, "nothing"), |most, next| if next.0 > most.0 { next } else { most })
+        let (stage, share) = shares
+            .into_iter()
+            .fold(("nothing", 0.0), |most, next| if next.1 > most.1 { next } else { most });
+        Busiest { stage, place, share }
     }
 }

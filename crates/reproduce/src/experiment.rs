@@ -6,6 +6,15 @@ use crate::figures::{
 };
 use crate::outcome::Outcome;
 
+/// Which of the protocols of NAM-DB an experiment runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Protocol {
+    /// This engine's.
+    Ours,
+    /// The one that the paper prints, [`baselines::nam_db`].
+    AsPublished,
+}
+
 /// One figure, or one number, of a paper.
 pub struct Experiment {
     /// Its name on the command line and in the names of files.
@@ -14,6 +23,8 @@ pub struct Experiment {
     pub figure: &'static str,
     /// What it shows, in a sentence.
     pub shows: &'static str,
+    /// Whose protocol it is about; none if it is about no protocol, about others, or about both.
+    pub protocol: Option<Protocol>,
     /// The hardware that it runs on by default.
     pub profile: &'static str,
     /// Runs it.
@@ -21,11 +32,12 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order in which `all` runs them.
-pub const EXPERIMENTS: [Experiment; 22] = [
+pub const EXPERIMENTS: [Experiment; 23] = [
     Experiment {
         name: "bandwidth",
         figure: "blog figure 1, and its text",
         shows: "bandwidth and latency of the network beside those of memory",
+        protocol: None,
         profile: "connect-ib-2xfdr",
         run: bandwidth::run,
     },
@@ -33,6 +45,7 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "ethernet-bound",
         figure: "NAM-DB section 1.1",
         shows: "what the bandwidth of Ethernet leaves of distributed transactions",
+        protocol: None,
         profile: "ethernet-10g",
         run: ethernet::run,
     },
@@ -40,6 +53,7 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "queue-pairs",
         figure: "NAM-DB figure 9",
         shows: "reads a second of one server by queue pairs and size",
+        protocol: None,
         profile: "connect-ib-2xfdr",
         run: queue_pairs::run,
     },
@@ -47,6 +61,7 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "oracle",
         figure: "NAM-DB figure 7",
         shows: "timestamp transactions a second by clients, for each step of the oracle",
+        protocol: None,
         profile: "connect-ib-2xfdr",
         run: oracle::run,
     },
@@ -54,6 +69,7 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "tpcw",
         figure: "blog figure 4, and its text",
         shows: "buying, by one-sided verbs and by messages over several networks",
+        protocol: None,
         profile: "connect-ib-2xfdr",
         run: tpcw::run,
     },
@@ -61,6 +77,7 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "scalability",
         figure: "NAM-DB figure 4: NAM-DB",
         shows: "new orders a second by the number of machines, with and without locality",
+        protocol: Some(Protocol::Ours),
         profile: "connect-ib-2xfdr",
         run: scalability::run,
     },
@@ -68,6 +85,7 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "latency",
         figure: "NAM-DB figure 5a: NAM-DB",
         shows: "latency of new orders by the number of machines",
+        protocol: Some(Protocol::Ours),
         profile: "connect-ib-2xfdr",
         run: scalability::latency,
     },
@@ -75,6 +93,7 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "locality",
         figure: "NAM-DB figure 6",
         shows: "new orders a second by the degree of distribution, with and without locality",
+        protocol: Some(Protocol::Ours),
         profile: "connect-ib-2xfdr",
         run: locality::run,
     },
@@ -82,6 +101,7 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "scalability-as-published",
         figure: "NAM-DB figure 4: NAM-DB, as printed",
         shows: "new orders a second by the number of machines",
+        protocol: Some(Protocol::AsPublished),
         profile: "connect-ib-2xfdr",
         run: published::scalability::run,
     },
@@ -89,6 +109,7 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "latency-as-published",
         figure: "NAM-DB figure 5a: NAM-DB, as printed",
         shows: "latency of new orders by the number of machines",
+        protocol: Some(Protocol::AsPublished),
         profile: "connect-ib-2xfdr",
         run: published::scalability::latency,
     },
@@ -96,6 +117,7 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "latency-steps",
         figure: "NAM-DB figure 5b, as printed",
         shows: "what the steps of a new order take",
+        protocol: Some(Protocol::AsPublished),
         profile: "connect-ib-2xfdr",
         run: published::scalability::steps,
     },
@@ -103,20 +125,23 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "locality-as-published",
         figure: "NAM-DB figure 6, as printed",
         shows: "new orders a second by the degree of distribution",
+        protocol: Some(Protocol::AsPublished),
         profile: "connect-ib-2xfdr",
         run: published::locality::run,
     },
     Experiment {
-        name: "contention",
+        name: "contention-as-published",
         figure: "NAM-DB figure 8, as printed: throughput",
         shows: "new orders a second by the number of machines and the skew of items",
+        protocol: Some(Protocol::AsPublished),
         profile: "connect-ib-2xfdr",
         run: published::contention::throughput,
     },
     Experiment {
-        name: "contention-aborts",
+        name: "contention-aborts-as-published",
         figure: "NAM-DB figure 8, as printed: abort rate",
         shows: "aborted attempts by the number of machines and the skew of items",
+        protocol: Some(Protocol::AsPublished),
         profile: "connect-ib-2xfdr",
         run: published::contention::aborts,
     },
@@ -124,13 +149,23 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "staleness",
         figure: "NAM-DB section 4.2, as printed",
         shows: "what each step of the oracle has aborted",
+        protocol: Some(Protocol::AsPublished),
         profile: "connect-ib-2xfdr",
         run: published::staleness::run,
+    },
+    Experiment {
+        name: "communicators",
+        figure: "NAM-DB section 7.5, as printed",
+        shows: "new orders a second if few threads post for all",
+        protocol: Some(Protocol::AsPublished),
+        profile: "connect-ib-2xfdr",
+        run: published::communicators::run,
     },
     Experiment {
         name: "trad-si",
         figure: "NAM-DB figure 4: Trad-SI",
         shows: "new orders of TPC-C by two-sided messages, by the number of machines",
+        protocol: None,
         profile: "connect-ib-2xfdr",
         run: traditional::run,
     },
@@ -138,6 +173,7 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "trad-si-latency",
         figure: "NAM-DB figure 5a: Trad-SI",
         shows: "how long new orders take by two-sided messages, by the number of machines",
+        protocol: None,
         profile: "connect-ib-2xfdr",
         run: traditional::run_latency,
     },
@@ -145,6 +181,7 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "h-store",
         figure: "NAM-DB section 7.3",
         shows: "new-orders on single-threaded partitions, by the degree of distribution",
+        protocol: None,
         profile: "ipoib-fdr",
         run: hstore::run,
     },
@@ -152,20 +189,23 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "traffic",
         figure: "beside NAM-DB figure 5",
         shows: "round trips, verbs, bytes and latency of each type of transaction, on every profile",
+        protocol: None,
         profile: "connect-ib-2xfdr",
         run: traffic::run,
     },
     Experiment {
-        name: "contention-ours",
+        name: "contention",
         figure: "NAM-DB figure 8, ours",
         shows: "new orders a second by the number of machines and the skew of items, and what is aborted",
+        protocol: Some(Protocol::Ours),
         profile: "connect-ib-2xfdr",
         run: contention::run,
     },
     Experiment {
         name: "scale",
         figure: "beyond NAM-DB figure 4",
-        shows: "new orders a second of up to 500 machines, and what is full first",
+        shows: "new orders a second of up to a thousand machines, and what is full first",
+        protocol: Some(Protocol::Ours),
         profile: "connect-ib-2xfdr",
         run: scale::run,
     },
@@ -173,10 +213,25 @@ pub const EXPERIMENTS: [Experiment; 22] = [
         name: "population",
         figure: "beside NAM-DB figure 4",
         shows: "what TPC-C does if more is loaded for each warehouse",
+        protocol: None,
         profile: "connect-ib-2xfdr",
         run: population::run,
     },
 ];
+
+/// What an experiment that repeats a figure by the protocol as printed is called behind the figure's name.
+const AS_PUBLISHED: &str = "-as-published";
+
+impl Experiment {
+    /// The experiment that shows the same by the protocol as printed, which may be this one; none if there is none.
+    pub fn as_published(&'static self) -> Option<&'static Self> {
+        match self.protocol {
+            Some(Protocol::AsPublished) => Some(self),
+            Some(Protocol::Ours) => find(&format!("{}{AS_PUBLISHED}", self.name)),
+            None => None,
+        }
+    }
+}
 
 /// The experiment of this name.
 pub fn find(name: &str) -> Option<&'static Experiment> {
@@ -200,6 +255,26 @@ impl Run<'_> {
     }
 }
 
+/// The points of an experiment, told of one after another.
+pub(crate) struct Steps {
+    done: u64,
+    total: u64,
+}
+
+impl Steps {
+    /// So many.
+    pub(crate) fn of(total: usize) -> Self {
+        Self { done: 0, total: total as u64 }
+    }
+
+    /// The next one is this.
+    pub(crate) fn next(&mut self, run: &mut Run<'_>, what: &str) {
+        assert!(self.done < self.total, "{what} was not counted");
+        (run.progress)(self.done, self.total, what);
+        self.done += 1;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,6 +289,22 @@ mod tests {
             assert!(hardware::profile(experiment.profile).is_ok());
         }
         assert!(find("figure 12").is_none());
+    }
+
+    #[test]
+    fn figures_by_the_protocol_as_printed_are_found() {
+        let printed = |name| {
+            let experiment = find(name).expect("it is one of them");
+            experiment.as_published().map(|printed| printed.name)
+        };
+        assert_eq!(printed("contention"), Some("contention-as-published"));
+        assert_eq!(printed("locality-as-published"), Some("locality-as-published"));
+        assert_eq!(printed("staleness"), Some("staleness"));
+        assert_eq!([printed("oracle"), printed("scale")], [None, None]);
+        // A name that says so keeps its promise.
+        for experiment in EXPERIMENTS.iter().filter(|one| one.name.ends_with(AS_PUBLISHED)) {
+            assert_eq!(experiment.protocol, Some(Protocol::AsPublished), "{}", experiment.name);
+        }
     }
 
     #[test]

@@ -20,9 +20,7 @@ impl Kinds {
     /// One more, unless it was not to be or failed.
     pub fn add(&mut self, finished: &Finished, took_ns: u64, moved: Counts) {
         if finished.result == TransactionResult::Committed {
-            let kind = &mut self.0[finished.kind];
-            kind.moved += moved;
-            kind.took_ns.push(took_ns);
+            self.0[finished.kind].add(took_ns, moved);
         }
     }
 
@@ -33,6 +31,17 @@ impl Kinds {
 }
 
 impl Kind {
+    /// One more has committed.
+    pub fn add(&mut self, took_ns: u64, moved: Counts) {
+        self.moved += moved;
+        self.took_ns.push(took_ns);
+    }
+
+    /// What all of them together took.
+    pub fn total_ns(&self) -> u64 {
+        self.took_ns.iter().sum()
+    }
+
     /// Committed transactions.
     pub fn count(&self) -> usize {
         self.took_ns.len()

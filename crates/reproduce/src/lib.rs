@@ -23,6 +23,6 @@ pub mod text;
 mod tpcc;
 mod world;
 
-pub use experiment::{EXPERIMENTS, Experiment, Run, find};
+pub use experiment::{EXPERIMENTS, Experiment, Protocol, Run, find};
 pub use outcome::{Axis, Compared, Outcome, Role, Series, Table};
 pub use record::{MadeOf, Record};

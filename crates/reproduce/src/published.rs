@@ -5,15 +5,16 @@
 //! says; with it a warehouse is on one server, and its terminals are on the same machine.
 
 use crate::busy::Busy;
+use crate::kinds;
 use crate::world;
 use baselines::nam_db::{
     Client, ComputeServer, Design, Ended, Fetch, LOADED, MemoryServer, Placement, Slots, Step,
     StepTimes, Stop, Timestamps, Vector,
 };
 use baselines::tpcc::{Input, OneSided, Terminal};
-use fabric::{Counts, Env, Fabric};
+use fabric::{Env, Fabric};
 use layout::{NodeId, RegionId};
-use sim::{Endpoint, Machines, Reach, World};
+use sim::{Endpoint, Machines, Reach, SimConfig, World};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -37,6 +38,15 @@ const MOVER_PAUSE_NS: u64 = 1_000_000;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub seed: u64,
+    pub profile: &'static str,
+    /// Ports that carry traffic, if the card has as many.
+    pub ports: u64,
+    /// So many times as long as the profile says, cores take for a row.
+    pub row_times: u64,
+    /// Queue pairs of a compute server to each memory server; 0: one for each thread.
+    pub queue_pairs: u32,
+    /// Cores of each machine that only post and poll, and have the queue pairs then.
+    pub communicators: u32,
     pub memory_servers: u16,
     pub compute_servers: u16,
     /// Threads of each compute server.
@@ -60,12 +70,9 @@ pub(crate) struct Plan {
 /// What was seen of a type of transactions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kind {
-    pub committed: u64,
+    /// Of those that committed, aborted attempts included.
+    pub cost: kinds::Kind,
     pub aborted: u64,
-    /// Latencies of those that committed, in ns, from the first attempt on; sorted.
-    pub latency_ns: Vec<u64>,
-    /// What went over the network for them, aborted attempts included.
-    counts: Counts,
     /// What the steps of the attempts that committed took.
     steps_ns: StepTimes,
 }
@@ -82,12 +89,15 @@ pub(crate) struct Seen {
 impl Kind {
     /// The latency in microseconds that so many of a hundred do not exceed.
     pub fn latency_us(&self, percent: usize) -> f64 {
-        let at = (self.latency_ns.len() * percent / 100).min(self.latency_ns.len().max(1) - 1);
-        self.latency_ns.get(at).map_or(f64::NAN, |&ns| ns as f64 / 1000.0)
+        self.cost.latency_us(percent).unwrap_or(f64::NAN)
+    }
+
+    fn committed(&self) -> u64 {
+        self.cost.count() as u64
     }
 
     fn per(&self, total: u64) -> f64 {
-        total as f64 / self.committed.max(1) as f64
+        total as f64 / self.committed().max(1) as f64
     }
 
     /// Mean microseconds of a step.
@@ -97,8 +107,7 @@ impl Kind {
 
     /// Mean microseconds of attempts that were aborted, for each transaction that committed.
     pub fn aborted_us(&self) -> f64 {
-        let all: u64 = self.latency_ns.iter().sum();
-        self.per(all - self.steps_ns.iter().sum::<u64>()) / 1000.0
+        self.per(self.cost.total_ns() - self.steps_ns.iter().sum::<u64>()) / 1000.0
     }
 }
 
@@ -114,18 +123,18 @@ impl Seen {
 
     /// New orders committed a second.
     pub fn new_orders_per_s(&self) -> f64 {
-        self.per_s(self.new_orders().committed)
+        self.per_s(self.new_orders().committed())
     }
 
     /// Transactions of all types committed a second.
     pub fn committed_per_s(&self) -> f64 {
-        self.per_s(self.kinds.iter().map(|kind| kind.committed).sum())
+        self.per_s(self.kinds.iter().map(Kind::committed).sum())
     }
 
     /// Aborted attempts of all attempts, in percent.
     pub fn abort_percent(&self) -> f64 {
         let aborted: u64 = self.kinds.iter().map(|kind| kind.aborted).sum();
-        let committed: u64 = self.kinds.iter().map(|kind| kind.committed).sum();
+        let committed: u64 = self.kinds.iter().map(Kind::committed).sum();
         100.0 * aborted as f64 / (aborted + committed).max(1) as f64
     }
 
@@ -147,20 +156,22 @@ impl Seen {
 
     /// A sentence for each type.
     pub fn sentences(&self) -> Vec<String> {
-        let kinds =
-            TRANSACTION_NAMES.iter().zip(&self.kinds).filter(|(_, kind)| kind.committed > 0);
-        let sentence = |(name, kind): (&&str, &Kind)| {
+        let sentence = |(name, kind): (&str, &Kind)| {
+            let [round_trips, verbs, bytes] = kind.cost.traffic();
             format!(
-                "{name}: {:.1} round trips, {:.0} verbs and {:.1} KB for each that commits, half within {:.0} us, 99 % \
-                 within {:.0} us.",
-                kind.per(kind.counts.round_trips),
-                kind.per(kind.counts.verbs),
-                kind.per(kind.counts.bytes) / 1000.0,
+                "{name}: {round_trips:.1} round trips, {verbs:.0} verbs and {:.1} KB for each that commits, half within \
+                 {:.0} us, 99 % within {:.0} us.",
+                bytes / 1000.0,
                 kind.latency_us(50),
                 kind.latency_us(99)
             )
         };
-        kinds.map(sentence).collect()
+        self.named().filter(|(_, kind)| kind.committed() > 0).map(sentence).collect()
+    }
+
+    /// All types with their names, in the order of the specification.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &Kind)> {
+        TRANSACTION_NAMES.into_iter().zip(&self.kinds)
     }
 }
 
@@ -240,10 +251,13 @@ struct Watch {
 pub(crate) fn run(plan: &Plan) -> Seen {
     let tpcc = OneSided::new(plan.config(), plan.placement);
     let design = plan.design(&tpcc);
-    let network = world::network("connect-ib-2xfdr", PORTS);
+    let mut network = world::network(plan.profile, plan.ports);
+    network.core.execute_row_ps *= plan.row_times;
     let servers = (plan.memory_servers + 1, plan.compute_servers);
     let words = design.region_words;
-    let world = world::world_on(plan.machines(), plan.seed, network, servers, words);
+    let settings = world::settings_on(plan.machines(), plan.seed, network, servers, words);
+    let (queue_pairs, communicators) = (plan.queue_pairs, plan.communicators);
+    let world = World::new(SimConfig { queue_pairs, communicators, ..settings });
     let memory_servers: Vec<MemoryServer> =
         design.data.iter().map(|&region| MemoryServer::new(&design, region, KEPT_NS)).collect();
     let admin = world.endpoint(world.compute_node(0));
@@ -265,7 +279,6 @@ pub(crate) fn run(plan: &Plan) -> Seen {
     let busy = Busy::since(&world, nodes.map(NodeId));
     world.run_for(plan.window_ns);
     let mut seen = watch.borrow().seen.clone();
-    seen.kinds.iter_mut().for_each(|kind| kind.latency_ns.sort_unstable());
     seen.busiest = busy.most(&world);
     seen
 }
@@ -363,9 +376,7 @@ async fn serve(
         let kind = &mut watch.seen.kinds[kind(&input)];
         kind.aborted += aborted;
         if let Some(spent_ns) = committed {
-            kind.committed += 1;
-            kind.latency_ns.push(now_ns - start_ns);
-            kind.counts += env.counters().counts() - before;
+            kind.cost.add(now_ns - start_ns, env.counters().counts() - before);
             kind.steps_ns.iter_mut().zip(spent_ns).for_each(|(sum, ns)| *sum += ns);
         }
     }
@@ -378,6 +389,11 @@ mod tests {
     fn plan(machines: u16) -> Plan {
         Plan {
             seed: 1,
+            profile: "connect-ib-2xfdr",
+            ports: PORTS,
+            row_times: 1,
+            queue_pairs: 0,
+            communicators: 0,
             memory_servers: machines,
             compute_servers: machines,
             threads: 4,
@@ -409,7 +425,7 @@ mod tests {
         let seen = run(&alone);
         let kind = seen.new_orders();
         let steps: f64 = Step::ALL.iter().map(|&step| kind.step_us(step)).sum();
-        let mean_us = kind.latency_ns.iter().sum::<u64>() as f64 / kind.committed as f64 / 1000.0;
+        let mean_us = kind.cost.total_ns() as f64 / kind.committed() as f64 / 1000.0;
         assert!((0.99..1.0001).contains(&((steps + kind.aborted_us()) / mean_us)), "{kind:?}");
         assert!(Step::ALL[1..].iter().all(|&step| kind.step_us(step) > 0.5), "{kind:?}");
         assert_eq!(kind.step_us(Step::Timestamp), 0.0, "the vector is there already");

@@ -4,7 +4,7 @@
 //! lane whose terminal has one home warehouse. What is loaded per warehouse is less than the specification's
 //! ([`SCALE`]), which changes neither districts nor what a transaction does.
 
-use crate::busy::Busy;
+use crate::busy::{Busiest, Busy};
 use crate::kinds::Kinds;
 use crate::world;
 use fabric::{Counts, Env, Fabric};
@@ -12,7 +12,9 @@ use sim::{Endpoint, Machines, Reach, SimConfig, World};
 use std::cell::RefCell;
 use std::rc::Rc;
 use txn::{Database, DatabaseConfig, Lane, Oracle};
-use workload::tpcc::{Config, ItemChoice, Mix, Scale, TABLE_NAMES, TYPE_COUNT, Terminal};
+use workload::tpcc::{
+    Config, ItemChoice, Mix, NodeBytes, Scale, TABLE_NAMES, TYPE_COUNT, Terminal,
+};
 use workload::{Finished, RunTotals, Tpcc, TransactionResult, Workload};
 
 /// What is loaded per warehouse. Ten districts as in the specification: they are what transactions meet in.
@@ -27,8 +29,14 @@ pub(crate) struct Engine {
     pub shares_slot: bool,
     /// Whether a task of each compute server fetches vectors for its lanes.
     pub fetches: bool,
+    /// Copies of frozen vectors beside the oracle's, which those fetch.
+    pub vector_copies: u32,
     /// Whether rows keep the memory of their old versions.
     pub keeps_versions: bool,
+    /// Whether lanes keep the leaves that they have written last.
+    pub keeps_leaves: bool,
+    /// How large the nodes of trees are.
+    pub node_bytes: NodeBytes,
     /// Queue pairs of a compute server to each memory server; 0: one for each lane.
     pub queue_pairs: u32,
     /// Whether what a batch asks of one server is posted as one list.
@@ -36,14 +44,17 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// What does most: vectors frozen by a collector and fetched once for each compute server; queue pairs for each core
-    /// and not for each lane.
+    /// What does most: vectors frozen by a collector and fetched once for each compute server; a queue pair for two cores,
+    /// so that the cards of 56 machines have all of theirs at hand.
     pub const BEST: Self = Self {
         oracle: Oracle::Frozen,
         shares_slot: true,
         fetches: true,
+        vector_copies: 0,
         keeps_versions: true,
-        queue_pairs: 16,
+        keeps_leaves: true,
+        node_bytes: NodeBytes::SMALL,
+        queue_pairs: 8,
         posts_lists: true,
     };
 }
@@ -88,9 +99,9 @@ pub(crate) struct Seen {
     /// What transactions of each type have cost.
     pub kinds: Kinds,
     /// The busiest stage of all machines; the oracle's is 0, then come those of memory servers and compute servers.
-    pub busiest: String,
+    pub busiest: Busiest,
     /// The busiest stage of the machine that has the oracle.
-    pub of_oracle: String,
+    pub of_oracle: Busiest,
 }
 
 /// Position of new orders among the types.
@@ -156,6 +167,7 @@ impl Plan {
         Config {
             partitions: u32::from(self.memory_servers),
             keeps_versions: self.engine.keeps_versions,
+            node_bytes: self.engine.node_bytes,
             scale: self.scale,
             mix: self.mix,
             distribution_percent: self.distribution_percent,
@@ -227,6 +239,8 @@ pub(crate) fn run(plan: &Plan) -> Seen {
     let settings = DatabaseConfig {
         oracle: plan.engine.oracle,
         shares_slot: plan.engine.shares_slot,
+        keeps_leaves: plan.engine.keeps_leaves,
+        vector_copies: plan.engine.vector_copies,
         slots: plan.slots(),
         tables: usize::from(plan.memory_servers) * TABLE_NAMES.len(),
         ..Default::default()
@@ -245,7 +259,7 @@ const SERVER_WORDS: u64 = 1 << 26;
 /// Ports that carry traffic.
 pub(crate) const PORTS: u64 = 2;
 /// Transactions that a thread practises where nothing else is said.
-pub(crate) const PRACTICE: u64 = 60;
+pub(crate) const PRACTICE: u64 = 200;
 /// So much later, lanes that share a slot find a newer horizon.
 const HORIZON_NS: u64 = 1_000_000;
 
@@ -259,7 +273,7 @@ async fn load(tpcc: &Tpcc, database: &Database<Endpoint>) {
 
 fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) -> Seen {
     let totals = RunTotals::new(TYPE_COUNT);
-    let busiest = String::new();
+    let busiest = Busiest::default();
     let (kinds, window_ns) = (Kinds::default(), plan.window_ns);
     let seen = Seen {
         totals,
@@ -267,7 +281,7 @@ fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) 
         window_ns,
         kinds,
         busiest,
-        of_oracle: String::new(),
+        of_oracle: Busiest::default(),
     };
     let watch = Rc::new(RefCell::new(Watch { from_ns: u64::MAX, until_ns: u64::MAX, seen }));
     // None of them serves before all have practised: in a world that is loaded no time would pass.
@@ -285,7 +299,7 @@ fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) 
         }
     }
     if plan.engine.oracle == Oracle::Frozen {
-        let oracle = homes[0].elsewhere(world.service_endpoint(layout::NodeId(0)));
+        let oracle = homes[0].elsewhere(beside_vector(world, plan));
         homes.iter().for_each(Database::rely_on_collector);
         world.spawn_on(&oracle.env().clone(), async move {
             oracle.collect_vectors(|| true).await.expect("its memory is there");
@@ -312,9 +326,18 @@ fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) 
     world.run_for(plan.window_ns);
     let mut seen = watch.borrow().seen.clone();
     seen.new_order_ns.sort_unstable();
-    seen.busiest = busy.most(world);
-    seen.of_oracle = busy.most_of(world, 0);
+    seen.busiest = busy.busiest(world);
+    seen.of_oracle = busy.busiest_of(world, 0);
     seen
+}
+
+/// Where the collector runs: in the memory server that has the vector, which reaches no other; so where it writes copies, in
+/// a process of its own on that machine.
+fn beside_vector(world: &World, plan: &Plan) -> Endpoint {
+    match plan.engine.vector_copies {
+        0 => world.service_endpoint(layout::NodeId(0)),
+        _ => world.endpoint(layout::NodeId(0)),
+    }
 }
 
 /// A thread of a compute server: a lane, and a terminal.

@@ -3,7 +3,7 @@
 use crate::near;
 
 /// All of them, sorted.
-const NAMES: [&str; 81] = [
+const NAMES: [&str; 82] = [
     "collect::buffers_before_horizon",
     "collect::clock_unraised",
     "collect::detach_changed",
@@ -13,6 +13,7 @@ const NAMES: [&str; 81] = [
     "collect::skip_bucket_stamp",
     "collect::skip_collected_word",
     "collect::skip_leaf_stamp",
+    "collect::tell_unraised",
     "collect::trust_entry_key",
     "collect::trust_newest_version",
     "collect::trust_tombstone",

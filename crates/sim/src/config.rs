@@ -141,6 +141,10 @@ pub struct SimConfig {
     /// So many queue pairs to each server, less than 65,536, are shared by the endpoints of a node, as by those of one thread. Default 0:
     /// each endpoint has its own.
     pub queue_pairs: u32,
+    /// So many cores of each machine only post and poll for the endpoints of its compute nodes, which hand them what they
+    /// post; each of these cores has one queue pair to each server. It needs [`SimConfig::machines`], with more cores than
+    /// that. Default 0: who posts has a core of its machine for it.
+    pub communicators: u32,
     /// An atomic writes its word up to this much later than it reads it, and loses what plain writes leave
     /// there meanwhile; not where memory is coherent. Default 0.
     pub atomic_window_ns: u64,
@@ -216,6 +220,7 @@ impl Default for SimConfig {
             parts_at_once: false,
             posts_lists: false,
             queue_pairs: 0,
+            communicators: 0,
             atomic_window_ns: 0,
             late_completion_one_in: 0,
             late_completion_ns: Interval::new(0, 50_000),
@@ -331,8 +336,15 @@ impl SimConfig {
     /// Whether the machines fit the rest; returns how many there are.
     pub(crate) fn ensure_machines(&self, node_count: u16) -> usize {
         let Some(machines) = &self.machines else {
+            assert!(self.communicators == 0, "communicators are cores of machines: configure some");
             return usize::from(node_count);
         };
+        let cores = self.network.map_or(0, |network| network.core.cores);
+        let communicators = u64::from(self.communicators);
+        assert!(
+            communicators == 0 || cores == 0 || communicators < cores,
+            "{communicators} of {cores} cores only communicate: leave one to execute"
+        );
         let placed = machines.of_nodes.len();
         assert!(self.network.is_some(), "machines share cards and cores: configure a network, too");
         assert!(placed == usize::from(node_count), "{placed} of {node_count} nodes have a machine");

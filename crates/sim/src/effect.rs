@@ -17,7 +17,7 @@ pub(crate) fn take_effect(
         Verb::Read { from, at, words } => {
             batch.words_mut(Span { at, words }).copy_from_slice(memory.span(from, words));
         }
-        Verb::ReadRow { from, at, words, cover } => {
+        Verb::ReadRow { from, at, words, cover, .. } => {
             let row = batch.words_mut(Span { at, words });
             row.copy_from_slice(memory.span(from, words));
             if !coherent && !is_intact(row, cover) {
@@ -43,7 +43,7 @@ pub(crate) fn take_effect(
         Verb::WriteRow { to, at, words, first, cover } => {
             write_image(memory, batch, (to, at, words), (first, cover), coherent);
         }
-        Verb::InstallRow { to, at, words, first, cover } => {
+        Verb::InstallRow { to, at, words, first, cover, .. } => {
             write_image(memory, batch, (to, at, words), (first, cover), coherent);
             let image = batch.words(Span { at, words });
             let row = memory.span_mut(to, words);

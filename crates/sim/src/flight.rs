@@ -195,6 +195,16 @@ impl Flight {
         NodeId(target.region().0)
     }
 
+    /// The verb just chosen as the card takes it: a read of rows together with those that go on where it ends.
+    pub(crate) fn with_continuations(&self, verb: &Verb) -> Verb {
+        let Verb::ReadRow { from, at, words, .. } = *verb else {
+            return *verb;
+        };
+        let behind = self.batch().verbs()[self.next_verb as usize..].iter();
+        let behind = behind.take_while(|verb| matches!(verb, Verb::ReadRow { goes_on: true, .. }));
+        Verb::Read { from, at, words: words + behind.map(Verb::target_words).sum::<u32>() }
+    }
+
     #[inline]
     pub(crate) fn batch_mut(&mut self) -> &mut Batch {
         self.batch.as_mut().expect("a flight carries its batch until it is taken")
@@ -323,6 +333,9 @@ impl Core {
         let answer_ns = self.config.answer_ns.draw(&mut self.random);
         let crossing_ns = self.answer_crossing_ns(flight);
         let mut time_ns = flight.end_ns.max(self.now_ns) + answer_ns + crossing_ns;
+        if !flight.is_local && self.has_communicators(flight.node) {
+            flight.back_ns = self.handed_back_ns(flight.node, flight.group, flight.back_ns);
+        }
         time_ns = time_ns.max(flight.back_ns);
         if self.random.one_in(self.config.late_completion_one_in) {
             time_ns += self.config.late_completion_ns.draw(&mut self.random);
@@ -412,7 +425,7 @@ impl Core {
         let is_local = flight.is_local;
         self.flights.put(place, flight);
         self.aside(node, |core| {
-            core.pay_for_polling(is_local);
+            core.pay_for_polling(node, is_local);
             core.post_segment(place);
         });
     }
@@ -454,7 +467,7 @@ impl Core {
             flight.waker = Some(waker.clone());
             return None;
         }
-        let is_local = flight.is_local;
+        let (node, is_local) = (flight.node, flight.is_local);
         let result = match flight.failure.take() {
             None => Ok(flight.batch.take().expect("a completed batch is taken once")),
             // What has not happened yet may still happen: the batch stays.
@@ -469,7 +482,7 @@ impl Core {
             extra.read(from, words);
         }
         self.flights.end(place);
-        self.pay_for_polling(is_local);
+        self.pay_for_polling(node, is_local);
         self.pay_for_batch(result.as_ref().ok());
         Some(result)
     }

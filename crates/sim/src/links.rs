@@ -161,7 +161,10 @@ impl Core {
             let mut delay_ps = (post.before + 1) * network.core.post_ps;
             if self.turns.take_time {
                 let is_local = is_within && self.goes_without_card(load);
-                delay_ps = self.pay(load, is_local, post.is_further);
+                delay_ps = match !is_local && self.has_communicators(from) {
+                    true => self.pay_communicator((from, post.pair.0), load, post.is_further),
+                    false => self.pay(load, is_local, post.is_further),
+                };
                 if is_local {
                     let served_ns = self.now_ns + delay_ps.div_ceil(NANOSECOND_PS);
                     return Transit { served_ns, back_ns: served_ns, is_local: true };
@@ -184,7 +187,11 @@ impl Core {
     /// The queue pair of an endpoint of `from` to a server; those of a node may share some.
     #[inline]
     fn queue_pair(&self, from: NodeId, (group, server): (u32, NodeId)) -> u64 {
-        match self.config.queue_pairs {
+        let shared = match self.has_communicators(from) {
+            true => self.config.communicators,
+            false => self.config.queue_pairs,
+        };
+        match shared {
             0 => queue_pair(group, server.0),
             count => queue_pair((u32::from(from.0) << 16) | (group % count), server.0),
         }

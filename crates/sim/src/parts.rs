@@ -58,16 +58,24 @@ impl Core {
             return;
         };
         self.verbs += 1;
-        let before = u64::from(flight.next_verb - 1 - flight.first_verb);
-        let is_further = parts.iter().any(|part| part.server == server);
-        let posted = Post { pair: (flight.group, server), before, is_further };
         let usual = self.config.usual_ns(verb);
-        let transit = self.send((flight.node, server), posted, way, &Load::Verb(*verb), usual);
-        flight.back_ns = flight.back_ns.max(transit.back_ns);
-        flight.is_local &= transit.is_local;
-        match parts.iter_mut().find(|part| part.server == server) {
-            Some(part) => part.effect_ns = part.effect_ns.max(transit.served_ns),
-            None => parts.push(Part { server, effect_ns: transit.served_ns }),
+        let requests_max = if self.coherent { 1 } else { u64::MAX };
+        for request in 0..verb.requests().min(requests_max) {
+            let load = match request {
+                0 => flight.with_continuations(verb),
+                // The words around an image: link or version before it, header behind it.
+                _ => Verb::WriteWord { to: at, value: 0 },
+            };
+            let before = u64::from(flight.next_verb - 1 - flight.first_verb);
+            let is_further = parts.iter().any(|part| part.server == server);
+            let posted = Post { pair: (flight.group, server), before, is_further };
+            let transit = self.send((flight.node, server), posted, way, &Load::Verb(load), usual);
+            flight.back_ns = flight.back_ns.max(transit.back_ns);
+            flight.is_local &= transit.is_local;
+            match parts.iter_mut().find(|part| part.server == server) {
+                Some(part) => part.effect_ns = part.effect_ns.max(transit.served_ns),
+                None => parts.push(Part { server, effect_ns: transit.served_ns }),
+            }
         }
     }
 
@@ -102,7 +110,7 @@ impl Core {
         }
         flight.fetched_again = again.end;
         self.aside(node, |core| {
-            core.pay_for_polling(flight.is_local);
+            core.pay_for_polling(node, flight.is_local);
             let mut servers = Vec::new();
             for (before, index) in again.enumerate() {
                 let (from, words) = flight.extra_reads[index];

@@ -139,7 +139,8 @@ impl Core {
             Some(network) => vec![CardState::new(&network.card); machine_count],
             None => Vec::new(),
         };
-        self.turns = Turns::new(machines, network.map_or(0, |network| network.core.cores));
+        let cores = network.map_or(0, |network| network.core.cores);
+        self.turns = Turns::new(machines, cores, self.config.communicators);
     }
 
     /// Lets everything happen that needs nobody else, until the driver must act.

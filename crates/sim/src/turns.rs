@@ -14,6 +14,7 @@
 //! So verbs leave, and clocks show, the right moments; what tasks of one node leave for each other in its own
 //! memory is there at the beginning of the turn already.
 
+use crate::calendar::Calendar;
 use crate::machine::{Machines, Reach, local_ps};
 use crate::network::{Load, NANOSECOND_PS, Network};
 use crate::scheduler::{Happening, TaskId};
@@ -25,8 +26,10 @@ use std::collections::VecDeque;
 
 /// The cores of one machine.
 struct MachineCores {
-    /// When each of them is free again; none if each task has its own.
+    /// When each of them is free again, but for communicators; none if each task has its own.
     free_ps: Vec<u64>,
+    /// When those that only post and poll are busy.
+    communicators: Vec<Calendar>,
     /// Tasks that were woken while none was.
     waiting: VecDeque<TaskId>,
     /// Whether the next turn is planned.
@@ -43,6 +46,8 @@ struct Turn {
     core: Option<usize>,
     /// What the turn has taken so far.
     spent_ps: u64,
+    /// Whether it has handed something to a communicator.
+    has_handed_over: bool,
 }
 
 /// The cores of all machines.
@@ -56,10 +61,11 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// All cores of `machines`, so many each; without machines nothing here takes time.
-    pub(crate) fn new(machines: Option<&Machines>, cores: u64) -> Self {
+    /// All cores of `machines`, so many each, of which some are communicators; without machines nothing here takes time.
+    pub(crate) fn new(machines: Option<&Machines>, cores: u64, communicators: u32) -> Self {
         let machine = |_| MachineCores {
-            free_ps: vec![0; cores as usize],
+            free_ps: vec![0; cores.saturating_sub(communicators.into()) as usize],
+            communicators: vec![Calendar::default(); communicators as usize],
             waiting: VecDeque::new(),
             is_planned: false,
             total_ps: 0,
@@ -79,6 +85,12 @@ impl Turns {
         cores.map_or((0, 0), |cores| (cores.total_ps, cores.free_ps.len() as u64))
     }
 
+    /// What the communicators of `machine` have taken, and how many they are.
+    pub(crate) fn usage_of_communicators(&self, machine: usize) -> (u64, u64) {
+        let all = self.machines.get(machine).map_or(&[][..], |cores| &cores.communicators);
+        (all.iter().map(Calendar::total_ps).sum(), all.len() as u64)
+    }
+
     /// Whether no task runs or waits for a core.
     pub(crate) fn are_idle(&self) -> bool {
         self.turn.is_none() && self.machines.iter().all(|machine| machine.waiting.is_empty())
@@ -91,7 +103,7 @@ impl Turns {
         let core = (0..cores.len()).min_by_key(|&core| cores[core]);
         let is_free = core.is_none_or(|core| cores[core] <= now_ps);
         if is_free {
-            self.turn = Some(Turn { machine, core, spent_ps: 0 });
+            self.turn = Some(Turn { machine, core, spent_ps: 0, has_handed_over: false });
         }
         is_free
     }
@@ -115,6 +127,12 @@ impl Turns {
     }
 }
 
+/// What the core that has made a row pays for it, if the load writes one.
+fn written_row_ps(load: &Load, core: &hardware::Core) -> u64 {
+    let writes = matches!(load, Load::Verb(Verb::WriteRow { .. } | Verb::InstallRow { .. }));
+    if writes { core.execute_row_ps } else { 0 }
+}
+
 /// Whether a verb reads a row of a transaction, or looks for one.
 fn reads_row(verb: &Verb) -> bool {
     matches!(verb, Verb::ReadRow { .. } | Verb::FindSlot { .. })
@@ -134,21 +152,69 @@ impl Core {
     pub(crate) fn pay(&mut self, load: &Load, is_local: bool, is_further: bool) -> u64 {
         let Network { core, memory, .. } = self.config.network.expect("machines have a network");
         let (sent, answered) = load.bytes();
-        let mut cost_ps = match (is_local, is_further && self.config.posts_lists) {
-            (true, _) => local_ps(&memory, sent + answered),
-            (false, false) => core.post_ps,
-            (false, true) => core.post_more_ps,
+        let cost_ps = match is_local {
+            true => local_ps(&memory, sent + answered),
+            false => self.posting_ps(is_further),
         };
-        if matches!(load, Load::Verb(Verb::WriteRow { .. } | Verb::InstallRow { .. })) {
-            cost_ps += core.execute_row_ps;
-        }
-        self.turns.spend(cost_ps)
+        self.turns.spend(cost_ps + written_row_ps(load, &core))
     }
 
-    /// The turn pays for noticing that a card has done what was posted.
-    pub(crate) fn pay_for_polling(&mut self, is_local: bool) {
+    fn posting_ps(&self, is_further: bool) -> u64 {
+        let core = self.core_costs();
+        if is_further && self.config.posts_lists { core.post_more_ps } else { core.post_ps }
+    }
+
+    /// Whether what `node` posts is posted by communicators of its machine.
+    #[inline]
+    pub(crate) fn has_communicators(&self, node: NodeId) -> bool {
+        self.config.communicators > 0 && usize::from(node.0) >= self.memory.region_count()
+    }
+
+    /// The turn pays for handing a load of `group` to a communicator, once for all that it hands over, and the communicator
+    /// for taking and posting it. Returns how long from now on that takes.
+    pub(crate) fn pay_communicator(
+        &mut self,
+        (node, group): (NodeId, u32),
+        load: &Load,
+        is_further: bool,
+    ) -> u64 {
+        let core = self.core_costs();
+        let is_first = self.turns.turn.as_mut().is_none_or(|turn| {
+            let is_first = !turn.has_handed_over;
+            turn.has_handed_over = true;
+            is_first
+        });
+        let taken_ps = if is_first { core.hand_over_ps } else { 0 };
+        let given_ps = self.turns.spend(taken_ps + written_row_ps(load, &core));
+        let cost_ps = taken_ps + self.posting_ps(is_further);
+        let now_ps = self.now_ns * NANOSECOND_PS;
+        self.communicator(node, group).take(now_ps, now_ps + given_ps, cost_ps) - now_ps
+    }
+
+    /// A communicator notices that the cards have done what `group` has posted, at `back_ns`, and hands it back. Returns
+    /// when that is over.
+    pub(crate) fn handed_back_ns(&mut self, node: NodeId, group: u32, back_ns: u64) -> u64 {
+        let core = self.core_costs();
+        let now_ps = self.now_ns * NANOSECOND_PS;
+        let back_ps = now_ps.max(back_ns * NANOSECOND_PS);
+        let cost_ps = core.poll_ps + core.hand_over_ps;
+        self.communicator(node, group).take(now_ps, back_ps, cost_ps).div_ceil(NANOSECOND_PS)
+    }
+
+    fn communicator(&mut self, node: NodeId, group: u32) -> &mut Calendar {
+        let machine = self.machine_of(node);
+        let communicators = &mut self.turns.machines[machine].communicators;
+        let place = group as usize % communicators.len();
+        &mut communicators[place]
+    }
+
+    /// The turn of a task of `node` pays for noticing that a card has done what was posted, or for taking it back from a
+    /// communicator.
+    pub(crate) fn pay_for_polling(&mut self, node: NodeId, is_local: bool) {
         if self.turns.take_time && !is_local {
-            self.turns.spend(self.core_costs().poll_ps);
+            let core = self.core_costs();
+            let is_handed = self.has_communicators(node);
+            self.turns.spend(if is_handed { core.hand_over_ps } else { core.poll_ps });
         }
     }
 
@@ -229,7 +295,7 @@ impl Core {
     /// What runs is over: its core is taken for as long as it takes.
     #[inline]
     pub(crate) fn end_turn(&mut self) {
-        let Some(Turn { machine, core, spent_ps }) = self.turns.turn.take() else {
+        let Some(Turn { machine, core, spent_ps, .. }) = self.turns.turn.take() else {
             return;
         };
         let cores = &mut self.turns.machines[machine];
@@ -255,7 +321,8 @@ impl Core {
     /// What goes on without its task, such as the part of a batch behind a fence: takes a core of the machine of
     /// `node` as soon as one is free, in front of those that wait, for what `work` spends.
     pub(crate) fn aside(&mut self, node: NodeId, work: impl FnOnce(&mut Self)) {
-        if !self.turns.take_time || self.turns.turn.is_some() {
+        // What communicators do is counted with them.
+        if !self.turns.take_time || self.turns.turn.is_some() || self.has_communicators(node) {
             return work(self);
         }
         let machine = self.machine_of(node);
@@ -263,7 +330,8 @@ impl Core {
         let core = (0..free_ps.len()).min_by_key(|&core| free_ps[core]);
         let wait_ps =
             core.map_or(0, |core| free_ps[core].saturating_sub(self.now_ns * NANOSECOND_PS));
-        self.turns.turn = Some(Turn { machine, core, spent_ps: wait_ps });
+        let has_handed_over = false;
+        self.turns.turn = Some(Turn { machine, core, spent_ps: wait_ps, has_handed_over });
         work(self);
         if let Some(turn) = &mut self.turns.turn {
             turn.spent_ps -= wait_ps;

@@ -22,14 +22,18 @@ pub struct Usage {
     pub atomics_ps: u64,
     /// All cores together, where the world has machines.
     pub cores_ps: u64,
-    /// How many cores there are; 0: as many as tasks.
+    /// How many cores there are, but for communicators; 0: as many as tasks.
     pub cores: u64,
+    /// All communicators together.
+    pub communicators_ps: u64,
+    /// How many communicators there are.
+    pub communicators: u64,
 }
 
 impl Usage {
     /// The stages with the share of each that was in use, of `window_ns` since it was used as `before`. The
     /// cores' share is of all of them together, or 0 where they are not counted.
-    pub fn shares(&self, before: &Self, window_ns: u64) -> [(&'static str, f64); 7] {
+    pub fn shares(&self, before: &Self, window_ns: u64) -> [(&'static str, f64); 8] {
         let share = |now_ps: u64, before_ps: u64, count: u64| {
             let most_ps = window_ns * NANOSECOND_PS * count;
             if most_ps == 0 { 0.0 } else { (now_ps - before_ps) as f64 / most_ps as f64 }
@@ -42,6 +46,10 @@ impl Usage {
             ("PCIe to memory", share(self.to_memory_ps, before.to_memory_ps, 1)),
             ("atomics", share(self.atomics_ps, before.atomics_ps, 1)),
             ("cores", share(self.cores_ps, before.cores_ps, self.cores)),
+            (
+                "communicators",
+                share(self.communicators_ps, before.communicators_ps, self.communicators),
+            ),
         ]
     }
 }
@@ -53,7 +61,8 @@ impl World {
             let machine = core.machine_of(node);
             let card = core.cards.get(machine).map(|card| card.usage()).unwrap_or_default();
             let (cores_ps, cores) = core.turns.usage(machine);
-            Usage { cores_ps, cores, ..card }
+            let (communicators_ps, communicators) = core.turns.usage_of_communicators(machine);
+            Usage { cores_ps, cores, communicators_ps, communicators, ..card }
         })
     }
 }

@@ -189,6 +189,10 @@ impl Core {
                 let link = if cover == Cover::All { NONE_LEFT_OUT } else { LINK };
                 self.write_image(flight, index, (at, words, first, cover), link, start_ns)
             }
+            Verb::InstallRow { at, words, cover, at_once: true, .. } if !self.coherent => {
+                seal(flight, at, words, cover);
+                self.write_words(flight, index, HEADER..words, NONE_LEFT_OUT, start_ns)
+            }
             Verb::InstallRow { at, words, first, cover, .. } => {
                 let (mut image_ns, mut link) = (start_ns, NONE_LEFT_OUT);
                 if cover == Cover::AllButLink {

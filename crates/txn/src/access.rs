@@ -52,6 +52,8 @@ pub enum Absence {
     None,
     /// Nothing has this key.
     NoEntry,
+    /// Nothing had this key when the lane last wrote its leaf: good for an insert, and for nothing else.
+    Kept,
     /// A tombstone that the snapshot covers; an insert updates it.
     Tombstone,
     /// A version after the snapshot: an insert would conflict.
@@ -116,7 +118,7 @@ impl Access {
     /// Whether commit makes the row, rather than changing one that stands there.
     #[inline]
     pub fn is_new(&self) -> bool {
-        self.absence == Absence::NoEntry && self.state != State::Read
+        matches!(self.absence, Absence::NoEntry | Absence::Kept) && self.state != State::Read
     }
 
     /// The words that hold the row as the transaction sees it.

@@ -20,6 +20,7 @@ use crate::removal::Removal;
 use crate::shared_slot::SharedSlot;
 use crate::snapshot::Snapshot;
 use crate::step::CollectStep;
+use crate::sweep::SWEPT_MAX;
 use crate::write::Owner;
 use fabric::{Env, FabricError, Span};
 use index::IndexError;
@@ -27,6 +28,7 @@ use index::hash::Growth;
 use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS, LANE_WORKING};
 use layout::row::KEY;
 use layout::{GlobalPtr, Key, OutOfLine, RegionId, VersionWord, region};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
 /// Commits between two rounds of collection.
@@ -95,7 +97,11 @@ pub struct Horizon {
 
 /// The horizon of lanes that share a slot.
 #[derive(Default)]
-pub(crate) struct SharedHorizon(Mutex<Shareable>);
+pub(crate) struct SharedHorizon {
+    shareable: Mutex<Shareable>,
+    /// The stamp of the snapshot that everybody covers, so that lanes see without the lock whether theirs is older.
+    stamp: AtomicU64,
+}
 
 #[derive(Default)]
 struct Shareable {
@@ -119,6 +125,7 @@ impl SharedHorizon {
     fn give_back(&self, horizon: &Horizon, now_ns: u64) {
         let mut shareable = self.shareable();
         shareable.horizon.clone_from(horizon);
+        self.stamp.store(horizon.adopted.stamp, Relaxed);
         (shareable.is_claimed, shareable.due_ns) = (false, now_ns + SHARED_HORIZON_INTERVAL_NS);
     }
 
@@ -128,7 +135,7 @@ impl SharedHorizon {
     }
 
     fn shareable(&self) -> MutexGuard<'_, Shareable> {
-        self.0.lock().expect("no holder panics")
+        self.shareable.lock().expect("no holder panics")
     }
 }
 
@@ -282,7 +289,14 @@ impl<E: Env> LaneInner<E> {
         };
         let (label, nodes) = (placed.label, self.shared.nodes(placed));
         let pool = blocks_of(&mut self.tables, &mut self.indexes, owner).expect("it is open");
-        let grown = index::hash::grow(&self.env, &hash, pool, &nodes, label, timestamp).await;
+        // What the snapshot covers was installed before it was taken, and what this lane has committed, too.
+        let snapshot = self.snapshot.clone();
+        let own = self.shared_slot.is_none().then_some(self.slot);
+        let is_installed =
+            |version: VersionWord| snapshot.covers(version) || Some(version.slot()) == own;
+        let grown =
+            index::hash::grow(&self.env, &hash, pool, &nodes, label, timestamp, &is_installed);
+        let grown = grown.await;
         match grown {
             Ok(Growth::Grown) => self.statistics.buckets_split += 1,
             Ok(_) => {}
@@ -325,8 +339,12 @@ impl<E: Env> LaneInner<E> {
         }
         let mut result = Ok(());
         let early = self.env.mutant("collect::garbage_before_horizon");
+        let mut swept = Vec::new();
         // What is in use now is looked at again in another round, not in this one.
         for _ in 0..self.retired.len().min(GARBAGE_PER_ROUND) {
+            if swept.len() == SWEPT_MAX && result.is_ok() {
+                result = self.sweep_tombstones(&std::mem::take(&mut swept)).await;
+            }
             let Some(&retired) = self.retired.front() else { break };
             if !(early || self.horizon.covers(retired.successor)) || result.is_err() {
                 break;
@@ -338,6 +356,10 @@ impl<E: Env> LaneInner<E> {
                     self.free_value(retired.table, value);
                     self.statistics.values_collected += 1;
                 }
+                // Where verbs take effect at once there is nothing to wait for together.
+                Garbage::Tombstone(key) if !E::IMMEDIATE && self.is_tree(retired.table) => {
+                    swept.push((retired, key));
+                }
                 Garbage::Tombstone(key) => {
                     result = self.collect_tombstone(&retired, &key).await;
                 }
@@ -347,7 +369,14 @@ impl<E: Env> LaneInner<E> {
                 }
             }
         }
+        if result.is_ok() && !swept.is_empty() {
+            result = self.sweep_tombstones(&swept).await;
+        }
         result.or_else(|_: FabricError| self.lose_upkeep())
+    }
+
+    fn is_tree(&self, table: u32) -> bool {
+        matches!(self.info(table).primary, Primary::Tree(_))
     }
 
     /// What became of locks was lost with a batch: they may be held by a number that must not be passed, so
@@ -371,13 +400,22 @@ impl<E: Env> LaneInner<E> {
         }
         let now_ns = self.env.now_ns();
         let Some(horizon) = self.shared.horizon.claim(now_ns) else {
-            self.horizon.adopted.clone_from(&self.shared.horizon.adopted());
+            self.adopt_shared_horizon();
             return Ok(());
         };
         self.horizon = horizon;
         let advanced = self.advance_own_horizon().await;
         self.shared.horizon.give_back(&self.horizon, self.env.now_ns());
         advanced
+    }
+
+    /// Takes the horizon of the compute server, if its lanes have one and it is newer than this lane's.
+    #[inline]
+    pub(crate) fn adopt_shared_horizon(&mut self) {
+        let newest = &self.shared.horizon;
+        if newest.stamp.load(Relaxed) > self.horizon.adopted.stamp {
+            self.horizon.adopted.clone_from(&newest.adopted());
+        }
     }
 
     /// Adopts the candidate as soon as every other lane is idle, covers it, or has run for longer than E.
@@ -414,15 +452,13 @@ impl<E: Env> LaneInner<E> {
     /// Whether the candidate could be adopted.
     async fn adopt_candidate(&mut self) -> Result<bool, Abort> {
         let stamp = self.horizon.candidate.snapshot.stamp;
-        if !self.everybody_is_past(stamp).await? {
-            return Ok(false);
-        }
-        let skip = self.env.mutant("collect::skip_collected_word");
-        if !skip {
-            if !self.raise_collected(stamp).await.map_err(|_| Abort::Unreachable)? {
+        // A collector that tells has asked and raised for all.
+        if let Some(collected) = self.shared.fetched.collected() {
+            if collected < stamp {
                 return Ok(false);
             }
-            self.env.reach(CollectStep::CollectedRaised).await;
+        } else if !self.raise_for_candidate(stamp).await? {
+            return Ok(false);
         }
         let Horizon { adopted, candidate } = &mut self.horizon;
         candidate.is_set = false;
@@ -431,6 +467,20 @@ impl<E: Env> LaneInner<E> {
             self.snapshot.stamp = self.snapshot.stamp.max(stamp);
         }
         adopted.set(candidate.snapshot.counters(), stamp);
+        Ok(true)
+    }
+
+    /// Raises the collected-up-to words to the candidate's stamp, if everybody is past it.
+    async fn raise_for_candidate(&mut self, stamp: u64) -> Result<bool, Abort> {
+        if !self.everybody_is_past(stamp).await? {
+            return Ok(false);
+        }
+        if !self.env.mutant("collect::skip_collected_word") {
+            if !self.raise_collected(stamp).await.map_err(|_| Abort::Unreachable)? {
+                return Ok(false);
+            }
+            self.env.reach(CollectStep::CollectedRaised).await;
+        }
         Ok(true)
     }
 
@@ -476,31 +526,46 @@ impl<E: Env> LaneInner<E> {
         Ok(age_ns > self.shared.config.transaction_time_max_ns)
     }
 
-    /// Raises the collected-up-to word of every region to at least `stamp`.
+    /// Raises the collected-up-to word of every region to at least `stamp`, all of them together.
     /// Answers whether it did: others may raise one all the time.
     async fn raise_collected(&mut self, stamp: u64) -> Result<bool, FabricError> {
-        for position in 0..self.shared.servers.len() {
-            let word = region::collected(RegionId(self.shared.servers[position].0));
-            let mut expected = self.horizon.adopted.stamp;
-            let mut is_raised = false;
-            for _ in 0..RAISE_COUNT_MAX {
-                let mut batch = self.scratch.batch.take().unwrap_or_default();
-                batch.reset();
-                let swap = batch.compare_and_swap(word, expected, stamp);
-                let batch = self.env.execute(batch).await?;
-                let found = batch.found(swap);
-                self.scratch.batch = Some(batch);
-                if found == expected || found >= stamp {
-                    is_raised = true;
-                    break;
-                }
-                expected = found;
+        let expected = self.horizon.adopted.stamp;
+        let mut words = std::mem::take(&mut self.scratch.raising);
+        words.clear();
+        let servers = self.shared.servers.iter();
+        words.extend(servers.map(|server| (region::collected(RegionId(server.0)), expected)));
+        let result = self.raise_words(&mut words, stamp).await;
+        self.scratch.raising = words;
+        result
+    }
+
+    /// Raises words that may hold what stands beside them.
+    async fn raise_words(
+        &mut self,
+        words: &mut Vec<(GlobalPtr, u64)>,
+        stamp: u64,
+    ) -> Result<bool, FabricError> {
+        for _ in 0..RAISE_COUNT_MAX {
+            let mut batch = self.scratch.batch.take().unwrap_or_default();
+            batch.reset();
+            for &(word, expected) in words.iter() {
+                batch.compare_and_swap(word, expected, stamp);
             }
-            if !is_raised {
-                return Ok(false);
+            let batch = self.env.execute(batch).await?;
+            // What the swaps have found stands at the beginning of the arena, in their order.
+            let mut found = (0..).map(|place| batch.word(place));
+            words.retain_mut(|(_, expected)| {
+                let found = found.next().expect("it never ends");
+                let is_raised = found == *expected || found >= stamp;
+                *expected = found;
+                !is_raised
+            });
+            self.scratch.batch = Some(batch);
+            if words.is_empty() {
+                return Ok(true);
             }
         }
-        Ok(true)
+        Ok(false)
     }
 
     fn free_leaf(&mut self, owner: Owner, leaf: GlobalPtr) {
@@ -512,7 +577,11 @@ impl<E: Env> LaneInner<E> {
 
     /// Removes a tombstone and its entry: locks bucket or leaf and row, raises the bucket's or leaf's own
     /// collected-up-to word, empties the place. If anything is in use, it waits for another round.
-    async fn collect_tombstone(&mut self, retired: &Retired, key: &Key) -> Result<(), FabricError> {
+    pub(crate) async fn collect_tombstone(
+        &mut self,
+        retired: &Retired,
+        key: &Key,
+    ) -> Result<(), FabricError> {
         let info = self.info(retired.table).clone();
         let removed = match &info.primary {
             Primary::Hash(hash) => {
@@ -527,7 +596,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    fn note_removal(&mut self, removal: Removal, retired: &Retired) {
+    pub(crate) fn note_removal(&mut self, removal: Removal, retired: &Retired) {
         match removal {
             Removal::Done => self.statistics.entries_collected += 1,
             Removal::Busy => self.retired.push_back(*retired),

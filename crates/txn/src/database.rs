@@ -56,6 +56,13 @@ pub struct DatabaseConfig {
     /// Whether the lanes of this compute server share two slots of the vector, or have one each. The vector is
     /// shorter then, and a commit waits for those of its compute server that drew their numbers before it.
     pub shares_slot: bool,
+    /// Whether lanes keep the leaves that they have written last, and insert beside without reading them again. Saves a
+    /// read for each leaf where lanes insert at places of their own; where they meet, attempts are aborted for it.
+    pub keeps_leaves: bool,
+    /// Copies of each frozen vector beside the oracle's ring, on other memory servers as far as there are, for
+    /// fetchers ([`Database::fetch_vectors`]); 0: they all read the ring. For large clusters the square root of the
+    /// number of compute servers is best.
+    pub vector_copies: u32,
     /// Most tables.
     pub tables: usize,
     /// The paper's E: a transaction that runs longer may find its versions collected.
@@ -72,6 +79,8 @@ impl Default for DatabaseConfig {
             slots: SLOTS,
             tables: TABLES_MAX,
             shares_slot: false,
+            keeps_leaves: false,
+            vector_copies: 0,
             transaction_time_max_ns: 10_000_000_000,
             first_counter: 0,
         }
@@ -85,6 +94,8 @@ pub struct Root {
     pub oracle: GlobalPtr,
     /// Slots of its vector.
     pub slots: u32,
+    /// Copies of frozen vectors.
+    pub copies: Vec<GlobalPtr>,
     /// The memory servers, in the order in which tables are spread over them.
     pub servers: Vec<NodeId>,
     /// How it was opened.
@@ -132,6 +143,8 @@ pub(crate) struct Placed {
 pub(crate) struct Shared<E: Env> {
     pub oracle: GlobalPtr,
     pub oracle_layout: OracleLayout,
+    /// Copies of frozen vectors.
+    pub copies: Vec<GlobalPtr>,
     pub servers: Vec<NodeId>,
     pub config: DatabaseConfig,
     slot_count: AtomicU32,
@@ -145,6 +158,8 @@ pub(crate) struct Shared<E: Env> {
     /// Free memory for values out of line.
     pub pieces: SharedPieces,
     shared_slot: Mutex<Option<Arc<SharedSlot>>>,
+    /// One of the first lanes takes the slots that all share.
+    pub is_taking_slot: AtomicBool,
     /// Where lanes share a slot, they share the horizon.
     pub horizon: SharedHorizon,
     home: Mutex<Home<E>>,
@@ -168,15 +183,13 @@ impl<E: Env> Default for Home<E> {
 
 impl<E: Env> Shared<E> {
     /// What the lanes of one compute server share; nothing is known yet of catalog and other lanes.
-    fn new(
-        oracle: GlobalPtr,
-        oracle_layout: OracleLayout,
-        servers: Vec<NodeId>,
-        config: DatabaseConfig,
-    ) -> Self {
+    fn new(root: Root) -> Self {
+        let Root { oracle, slots, copies, servers, config } = root;
+        let oracle_layout = OracleLayout { slots };
         Self {
             oracle,
             oracle_layout,
+            copies,
             servers,
             config,
             slot_count: AtomicU32::new(0),
@@ -187,6 +200,7 @@ impl<E: Env> Shared<E> {
             released: Mutex::default(),
             pieces: SharedPieces::default(),
             shared_slot: Mutex::default(),
+            is_taking_slot: AtomicBool::new(false),
             horizon: SharedHorizon::default(),
             home: Mutex::default(),
         }
@@ -240,13 +254,6 @@ impl<E: Env> Shared<E> {
         let mut nodes = self.servers.clone();
         nodes.rotate_left((label.0 % self.servers.len() as u64) as usize);
         nodes
-    }
-
-    /// The position of a memory server in the list.
-    #[inline]
-    pub fn server_position(&self, node: NodeId) -> usize {
-        let position = self.servers.iter().position(|&server| server == node);
-        position.expect("rows live on the database's memory servers")
     }
 
     /// The catalog as it was last read.
@@ -403,7 +410,9 @@ impl<E: Env> Database<E> {
         // The clock starts at 1, since a lane's announcement of 0 means that it is idle.
         batch.write_word(oracle, 1);
         env.execute(batch).await?;
-        Ok(Self::of(env, Shared::new(oracle, oracle_layout, servers, config)))
+        let copies = allocate_copies(&env, &servers, &config).await?;
+        let root = Root { oracle, slots: config.slots, copies, servers, config };
+        Ok(Self::of(env, Shared::new(root)))
     }
 
     /// A handle for another endpoint of the same compute server.
@@ -418,17 +427,15 @@ impl<E: Env> Database<E> {
 
     /// What another compute server needs in order to open this database.
     pub fn root(&self) -> Root {
-        let Shared { oracle, oracle_layout, servers, config, .. } = &*self.shared;
-        let (servers, config) = (servers.clone(), config.clone());
-        Root { oracle: *oracle, slots: oracle_layout.slots, servers, config }
+        let Shared { oracle, oracle_layout, copies, servers, config, .. } = &*self.shared;
+        let (copies, servers, config) = (copies.clone(), servers.clone(), config.clone());
+        Root { oracle: *oracle, slots: oracle_layout.slots, copies, servers, config }
     }
 
     /// A handle to a database that another endpoint has made. Nothing is known yet of its catalog:
     /// [`Database::refresh`] fetches it, and so does the first transaction.
     pub fn open(env: E, root: &Root) -> Self {
-        let oracle_layout = OracleLayout { slots: root.slots };
-        let (servers, config) = (root.servers.clone(), root.config.clone());
-        Self::of(env, Shared::new(root.oracle, oracle_layout, servers, config))
+        Self::of(env, Shared::new(root.clone()))
     }
 
     fn of(env: E, shared: Shared<E>) -> Self {
@@ -532,6 +539,22 @@ impl<E: Env> Database<E> {
         let batch = self.env.execute(batch).await?;
         Ok(batch.words(words)[VECTOR as usize..].to_vec())
     }
+}
+
+/// Memory for copies of frozen vectors, on the servers behind the oracle's.
+async fn allocate_copies<E: Env>(
+    env: &E,
+    servers: &[NodeId],
+    config: &DatabaseConfig,
+) -> Result<Vec<GlobalPtr>, CatalogError> {
+    let shape = OracleLayout { slots: config.slots }.copies();
+    let bytes = u64::from(shape.words()) * WORD_BYTES;
+    let mut copies = Vec::new();
+    for number in 1..=config.vector_copies as usize {
+        let server = servers[number % servers.len()];
+        copies.push(allocate_extent(env, server, bytes, Label(0)).await?);
+    }
+    Ok(copies)
 }
 
 /// A lane with a place of its own. The home has counted it.

@@ -102,8 +102,8 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     pub(crate) fn free_buffer(&mut self, table: u32, buffer: GlobalPtr) {
         let words = self.info(table).buffer.words();
-        let server = self.shared.server_position(self.env.node_of(buffer.region()));
-        self.lane_table(table).buffers[server].free(buffer, words);
+        let server = self.env.node_of(buffer.region());
+        self.lane_table(table).buffers_on(server).free(buffer, words);
     }
 
     /// Has the mover drop the whole overflow list: all of it is older than the horizon. Failing only

@@ -5,7 +5,10 @@
 //! being older costs nothing but freshness; and who begins waits until whatever this compute server had published by
 //! then is in. Nothing is ever merged into a fetched vector: that would make a long fork.
 //!
-//! The fetcher announces for all lanes, running or not, with its every round:
+//! Where the database has copies of the vectors, each fetcher reads one of them, that of its slot's number, so that they
+//! are spread evenly. A copy may be behind the oracle's ring: that costs freshness, too, and nothing else.
+//!
+//! The fetcher announces for all lanes, running or not, with its first round and now and then:
 //!
 //! ```text
 //!   active       = min(stamps of running lanes, stamp of the vector here)
@@ -19,11 +22,13 @@ use crate::abort::Abort;
 use crate::database::{Database, Oracle};
 use crate::lane::LaneInner;
 use crate::oracle::newest_intact;
-use crate::shared_slot::SLOTS_EACH;
+use crate::packed::{Unpacker, Vector};
+use crate::shared_slot::{SLOTS_EACH, SharedSlot};
 use crate::snapshot::Snapshot;
 use fabric::{Batch, Env, FabricError};
-use layout::SlotId;
 use layout::oracle::{LANE_ACKNOWLEDGED, LANE_ACTIVE, NEWEST};
+use layout::vector_copy::{BASE_PLACES, COPY_NEWEST};
+use layout::{GlobalPtr, SlotId};
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
@@ -33,6 +38,8 @@ use std::task::{Poll, Waker};
 const VAIN_ROUNDS_MAX: u32 = 1000;
 /// How long a fetcher waits for the first lane of its compute server.
 const LOOK_INTERVAL_NS: u64 = 1_000;
+/// Between two announcements: horizons and changes of the catalog may wait for one, and nobody else does.
+const ANNOUNCE_INTERVAL_NS: u64 = 100_000;
 
 /// The newest vector that was fetched, and who waits for a newer one.
 #[derive(Default)]
@@ -47,6 +54,7 @@ pub(crate) struct Fetched {
 struct Newest {
     snapshot: Snapshot,
     epoch: u64,
+    collected: Option<u64>,
     waiting: Vec<(Wanted, Waker)>,
 }
 
@@ -88,15 +96,21 @@ impl Fetched {
         (newest.snapshot.stamp, newest.epoch)
     }
 
+    /// The stamp to which the collected-up-to words of all regions have been raised, if the collector does that and
+    /// tells. Everybody is past it, or has run for too long.
+    pub(crate) fn collected(&self) -> Option<u64> {
+        self.newest().collected
+    }
+
     /// The vector has been fetched; wakes those who waited for it.
-    fn put(&self, vector: &[u64]) {
+    fn put(&self, vector: Vector<'_>) {
         let mut guard = self.newest();
         let newest = &mut *guard;
-        if vector[0] <= newest.snapshot.stamp {
+        if vector.number <= newest.snapshot.stamp {
             return;
         }
-        newest.snapshot.set(&vector[2..vector.len() - 1], vector[0]);
-        newest.epoch = vector[1];
+        newest.snapshot.set(vector.counters, vector.number);
+        (newest.epoch, newest.collected) = (vector.epoch, vector.collected);
         let snapshot = &newest.snapshot;
         let served = newest.waiting.extract_if(.., |(wanted, _)| wanted.is_in(snapshot));
         let served: Vec<_> = served.collect();
@@ -209,14 +223,25 @@ impl<E: Env> Database<E> {
     /// Round after round, until it is not wanted or brings nothing new any more.
     async fn fetch_until(&self, is_wanted: &impl Fn() -> bool) -> Result<(), FabricError> {
         let fetched = &self.shared.fetched;
-        let (mut batch, mut vain, mut newest) = (Batch::new(), 0, 0);
+        let mut unpacker = Unpacker::new(self.shared.oracle_layout.copies());
+        let (mut batch, mut vain, mut newest, mut announce_ns) = (Batch::new(), 0, 0, 0);
         while is_wanted() && !fetched.is_stopped.load(Relaxed) && vain < VAIN_ROUNDS_MAX {
             batch.reset();
-            if !self.announce_for_all(&mut batch) {
+            let Some(slot) = self.shared.shared_slot().clone() else {
                 self.env.sleep_ns(LOOK_INTERVAL_NS).await;
                 continue;
+            };
+            if self.env.now_ns() >= announce_ns {
+                if !self.announce_for_all(&slot, &mut batch) {
+                    self.env.sleep_ns(LOOK_INTERVAL_NS).await;
+                    continue;
+                }
+                announce_ns = self.env.now_ns() + ANNOUNCE_INTERVAL_NS;
             }
-            batch = self.fetch_vector(batch).await?;
+            batch = match self.copy_of(&slot) {
+                None => self.fetch_vector(batch).await?,
+                Some(copy) => self.fetch_copied(batch, copy, &mut unpacker).await?,
+            };
             let stamp = fetched.bounds().0;
             vain = if stamp > newest { 0 } else { vain + 1 };
             newest = stamp;
@@ -238,23 +263,29 @@ impl<E: Env> Database<E> {
         self.env.execute(batch).await.map(drop)
     }
 
-    /// Posts the announcement of all lanes, running or not; not before there are any, nor while one is withdrawn.
-    fn announce_for_all(&self, batch: &mut Batch) -> bool {
+    /// Posts the announcement of all lanes, running or not; not while one is withdrawn.
+    fn announce_for_all(&self, slot: &SharedSlot, batch: &mut Batch) -> bool {
         let shared = &self.shared;
-        let Some(slot) = shared.shared_slot().clone() else {
-            return false;
-        };
         let (stamp, epoch) = shared.fetched.bounds();
         let Some((active, acknowledged)) = slot.bounds_of_running((stamp.max(1), epoch)) else {
             return false;
         };
         let lane = shared.oracle_layout.lane(shared.oracle, slot.slot);
-        batch.write_word(lane.add_words(u64::from(LANE_ACTIVE)), active);
-        batch.write_word(lane.add_words(u64::from(LANE_ACKNOWLEDGED)), acknowledged);
+        let both = batch.put(&[active, acknowledged]);
+        const { assert!(LANE_ACKNOWLEDGED == LANE_ACTIVE + 1) };
+        batch.write(lane.add_words(u64::from(LANE_ACTIVE)), both);
         true
     }
 
-    /// The newest number, and then the vector of that number.
+    /// The copy of vectors that this compute server reads, if there are any.
+    fn copy_of(&self, slot: &SharedSlot) -> Option<GlobalPtr> {
+        let copies = &self.shared.copies;
+        let number = usize::from(slot.slot.0) / SLOTS_EACH;
+        (!copies.is_empty()).then(|| copies[number % copies.len()])
+    }
+
+    /// The newest number, and then the vector of that number. What is posted already, an announcement, has been made by
+    /// then.
     async fn fetch_vector(&self, mut batch: Batch) -> Result<Batch, FabricError> {
         let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
         let newest = batch.read(oracle.add_words(u64::from(NEWEST)), 1);
@@ -264,6 +295,38 @@ impl<E: Env> Database<E> {
         let place = batch.read(shape.frozen(oracle, number), shape.frozen_words());
         batch = self.env.execute(batch).await?;
         if let Some(vector) = newest_intact(&self.env, shape, batch.words(place)) {
+            let (number, epoch) = (vector[0], vector[1]);
+            let counters = &vector[2..vector.len() - 1];
+            self.shared.fetched.put(Vector { number, epoch, collected: None, counters });
+        }
+        Ok(batch)
+    }
+
+    /// The same from a copy, if it has a newer vector than is here. Its base is read where it is another than the last
+    /// one's, and if that is being replaced, the next round finds newer ones.
+    async fn fetch_copied(
+        &self,
+        mut batch: Batch,
+        copy: GlobalPtr,
+        unpacker: &mut Unpacker,
+    ) -> Result<Batch, FabricError> {
+        let (env, shape) = (&self.env, self.shared.oracle_layout.copies());
+        let newest = batch.read(copy.add_words(u64::from(COPY_NEWEST)), 1);
+        batch = env.execute(batch).await?;
+        let number = batch.word(newest.at);
+        if number <= self.shared.fetched.bounds().0 {
+            return Ok(batch);
+        }
+        batch.clear_verbs();
+        let place = batch.read(shape.packed(copy, number), shape.packed_words());
+        batch = env.execute(batch).await?;
+        if let Some(wanted) = unpacker.wanted_base(batch.words(place)) {
+            batch.clear_verbs();
+            let bases = batch.read(shape.base(copy, 0), BASE_PLACES * shape.base_words());
+            batch = env.execute(batch).await?;
+            unpacker.take_base(wanted, batch.words(bases));
+        }
+        if let Some(vector) = unpacker.unpack(batch.words(place)) {
             self.shared.fetched.put(vector);
         }
         Ok(batch)

@@ -2,11 +2,13 @@
 
 use crate::abort::{Abort, TxnError};
 use crate::access::{Access, AccessMap};
+use crate::by_server::ByServer;
 use crate::catalog::{Catalog, CatalogError, IndexInfo, Primary, Secondary, TableId, TableInfo};
 use crate::collect::{Horizon, Retired};
 use crate::database::Shared;
 use crate::detach::away_from_home;
 use crate::displaced::DisplacedBuffer;
+use crate::kept::KeptLeaves;
 use crate::shared_slot::SharedSlot;
 use crate::slot::LanePlace;
 use crate::snapshot::Snapshot;
@@ -22,7 +24,7 @@ use index::hash::Directory;
 use index::tree::LeafCache;
 use layout::oracle::{LANE_ACKNOWLEDGED, LANE_ACTIVE};
 use layout::{GlobalPtr, Key, NodeId, SlotId, VersionWord};
-use memory::Pool;
+use memory::{Label, Pool};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -137,14 +139,32 @@ pub(crate) struct LaneTable {
     pub directory: Directory,
     /// Leaves by key, where it is a tree.
     pub leaves: LeafCache,
+    /// Leaves that this lane has written last.
+    pub kept: KeptLeaves,
     /// Rows and overflow blocks.
     pub pool: Pool,
     /// Leaves: on the tree's server, since its handlers reach no other.
     pub nodes: Pool,
-    /// Version buffers, by position of the memory server.
-    pub buffers: Vec<Pool>,
-    /// Values out of line, by position of the memory server; none where no column is kept so.
-    pub values: Vec<ValuePool>,
+    label: Label,
+    /// Version buffers.
+    buffers: ByServer<Pool>,
+    /// Values out of line.
+    values: ByServer<ValuePool>,
+}
+
+impl LaneTable {
+    /// Where version buffers of rows on `server` come from.
+    #[inline]
+    pub fn buffers_on(&mut self, server: NodeId) -> &mut Pool {
+        let Self { label, buffers, .. } = self;
+        buffers.on(server, || Pool::new(*label, vec![server]))
+    }
+
+    /// Where values out of line of rows on `server` come from.
+    pub fn values_on(&mut self, server: NodeId) -> &mut ValuePool {
+        let Self { label, values, .. } = self;
+        values.on(server, || ValuePool::new(*label, server))
+    }
 }
 
 /// What a lane keeps per secondary index.
@@ -157,8 +177,8 @@ pub(crate) struct LaneIndex {
 /// Where overflow blocks of a table or index come from, if it is open.
 #[inline]
 pub(crate) fn blocks_of<'a>(
-    tables: &'a mut [Option<LaneTable>],
-    indexes: &'a mut [Option<LaneIndex>],
+    tables: &'a mut [Option<Box<LaneTable>>],
+    indexes: &'a mut [Option<Box<LaneIndex>>],
     owner: Owner,
 ) -> Option<&'a mut Pool> {
     match owner {
@@ -170,8 +190,8 @@ pub(crate) fn blocks_of<'a>(
 /// What the lane remembers of the leaves of a table or index, and where new ones come from, if it is open.
 #[inline]
 pub(crate) fn leaves_of<'a>(
-    tables: &'a mut [Option<LaneTable>],
-    indexes: &'a mut [Option<LaneIndex>],
+    tables: &'a mut [Option<Box<LaneTable>>],
+    indexes: &'a mut [Option<Box<LaneIndex>>],
     owner: Owner,
 ) -> Option<(&'a mut LeafCache, &'a mut Pool)> {
     match owner {
@@ -208,8 +228,10 @@ pub(crate) struct LaneInner<E: Env> {
     /// The last transaction failed, perhaps for its snapshot's age: a frozen vector has to be newer.
     pub wants_newer: bool,
     pub catalog: Arc<Catalog>,
-    pub tables: Vec<Option<LaneTable>>,
-    pub indexes: Vec<Option<LaneIndex>>,
+    /// By position in the catalog. A table that the lane has not opened costs a word: lanes of large clusters open few
+    /// of many.
+    pub tables: Vec<Option<Box<LaneTable>>>,
+    pub indexes: Vec<Option<Box<LaneIndex>>>,
     pub snapshot: Snapshot,
     pub horizon: Horizon,
     pub retired: VecDeque<Retired>,
@@ -258,6 +280,8 @@ pub(crate) struct Scratch {
     pub pending: Vec<crate::read::Pending>,
     pub spans: Vec<Span>,
     pub inserting: Vec<u32>,
+    /// Collected-up-to words that are being raised, with what they may hold.
+    pub raising: Vec<(GlobalPtr, u64)>,
     pub found: Vec<Option<crate::access::RowId>>,
     pub locks: crate::commit::Locks,
     /// Accesses that are written, not deleted, and of a table with indexes.
@@ -331,16 +355,14 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         let shared_slot = self.shared_slot.clone();
-        if let Some(slot) = &shared_slot
-            && self.shared.fetched.is_running()
-        {
-            slot.rest_unannounced(self.number);
-            self.is_announced = false;
-            return Ok(());
-        }
-        let rested = shared_slot.as_deref().map(|slot| slot.rest(self.number));
+        let is_fetched = || self.shared.fetched.is_running();
+        let rested = shared_slot.as_deref().map(|slot| slot.rest(self.number, is_fetched));
         let (word, value) = match rested {
-            Some(Ok(epoch)) => (LANE_ACKNOWLEDGED, epoch),
+            Some(Ok(None)) => {
+                self.is_announced = false;
+                return Ok(());
+            }
+            Some(Ok(Some(epoch))) => (LANE_ACKNOWLEDGED, epoch),
             None | Some(Err(_)) => (LANE_ACTIVE, 0),
         };
         let word = self.lane_word(word);
@@ -437,7 +459,7 @@ impl<E: Env> LaneInner<E> {
         VersionWord::new(self.slot, self.counter)
     }
 
-    /// A number for what is done after a commit. No short commit waits for it.
+    /// A number for a split before a commit, or for what is done after one. No short commit waits for it.
     pub fn upkeep_timestamp(&mut self) -> VersionWord {
         match &self.shared_slot {
             None => self.next_timestamp(),
@@ -514,7 +536,7 @@ impl<E: Env> LaneInner<E> {
             self.tables.resize_with(position + 1, || None);
         }
         if self.tables[position].is_none() {
-            self.tables[position] = Some(self.new_lane_table(&info).await?);
+            self.tables[position] = Some(Box::new(self.new_lane_table(&info).await?));
         }
         for index in info.indexes.clone() {
             self.open_index(index).await?;
@@ -533,19 +555,16 @@ impl<E: Env> LaneInner<E> {
             Primary::Tree(tree) => vec![tree.node],
             Primary::Hash(_) => nodes.clone(),
         };
-        let on_server = |&node: &NodeId| Pool::new(info.label, vec![node]);
-        let values = |(server, pool)| ValuePool::new(info.label, server, pool);
         Ok(LaneTable {
             epoch: 0,
             directory,
             leaves: LeafCache::default(),
+            kept: KeptLeaves::default(),
             pool: Pool::new(info.label, nodes),
             nodes: Pool::new(info.label, leaf_nodes),
-            buffers: self.shared.servers.iter().map(on_server).collect(),
-            values: match info.has_long_columns {
-                true => self.shared.servers.iter().map(on_server).enumerate().map(values).collect(),
-                false => Vec::new(),
-            },
+            label: info.label,
+            buffers: ByServer::new(),
+            values: ByServer::new(),
         })
     }
 
@@ -569,7 +588,8 @@ impl<E: Env> LaneInner<E> {
         if self.indexes.len() <= position {
             self.indexes.resize_with(position + 1, || None);
         }
-        self.indexes[position] = Some(LaneIndex { directory, leaves: LeafCache::default(), pool });
+        let opened = LaneIndex { directory, leaves: LeafCache::default(), pool };
+        self.indexes[position] = Some(Box::new(opened));
         Ok(())
     }
 

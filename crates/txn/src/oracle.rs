@@ -11,7 +11,7 @@
 //! servers want one all the time, a collector beside the vector freezes all the time instead.
 
 use crate::abort::Abort;
-use crate::database::{Database, Oracle};
+use crate::database::Oracle;
 use crate::detach::detached;
 use crate::lane::LaneInner;
 use crate::read::same_words;
@@ -39,6 +39,7 @@ impl<E: Env> LaneInner<E> {
             Oracle::DoubleCollect => self.double_collect().await?,
             Oracle::Frozen => self.newest_frozen().await?,
         };
+        self.adopt_shared_horizon();
         let cost = self.env.counters().counts() - before;
         self.statistics.snapshots += 1;
         self.statistics.snapshot_round_trips += cost.round_trips;
@@ -290,10 +291,13 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// Tells the others which catalog this lane now uses.
+    /// Tells the others which catalog this lane now uses: that of `epoch`, or the one that is here if that is newer, since
+    /// a snapshot may be older than what is known. A later snapshot of the newer epoch changes nothing, and is told
+    /// nobody.
     async fn refresh_catalog(&mut self, epoch: u64) -> Result<(), Abort> {
         let catalog = self.shared.catalog_at_least(&self.env, epoch).await;
         let catalog = catalog.map_err(|_| Abort::CatalogChanged)?;
+        let epoch = catalog.epoch;
         self.adopt_catalog(catalog);
         let acknowledged = self.lane_word(LANE_ACKNOWLEDGED);
         let epoch = match &self.shared_slot {
@@ -339,19 +343,22 @@ async fn freeze_vector<E: Env>(
         env.yield_now().await;
         return Ok((batch, false));
     }
-    batch = copy_vector(env, batch, oracle, shape, freezer).await?;
+    batch.clear_verbs();
+    let vector;
+    (batch, vector) = read_vector(env, batch, oracle, shape).await?;
+    batch.clear_verbs();
+    post_vector(&mut batch, oracle, shape, vector);
+    batch = env.execute(batch).await?;
     Ok((batch, true))
 }
 
-/// Reads the vector once, and writes it to the ring with the next number.
-async fn copy_vector<E: Env>(
+/// Reads the vector once, and makes the next frozen one of it: where it stands in the batch's arena.
+pub(crate) async fn read_vector<E: Env>(
     env: &E,
     mut batch: Batch,
     oracle: GlobalPtr,
     shape: OracleLayout,
-    freezer: GlobalPtr,
-) -> Result<Batch, FabricError> {
-    batch.clear_verbs();
+) -> Result<(Batch, Span), FabricError> {
     let head = batch.read(oracle, VECTOR + shape.slots);
     batch = env.execute(batch).await?;
     let number = batch.word(head.at + NEWEST) + 1;
@@ -366,30 +373,44 @@ async fn copy_vector<E: Env>(
     let body = Span { at: vector.at, words: vector.words - 1 };
     let sum = checksum(batch.words(body), Cover::All);
     batch.set_word(vector.at + vector.words - 1, sum);
-    batch.clear_verbs();
-    batch.write(shape.frozen(oracle, number), vector);
-    batch.write_word(oracle.add_words(u64::from(NEWEST)), number);
-    batch.write_word(freezer, 0);
-    env.execute(batch).await
+    Ok((batch, vector))
 }
 
-impl<E: Env> Database<E> {
-    /// Freezes one vector after another, for as long as it is wanted: the collector of a database whose compute
-    /// servers all rely on one. There is one collector; beside the oracle's memory it is fastest.
-    pub async fn collect_vectors(&self, is_wanted: impl Fn() -> bool) -> Result<(), FabricError> {
-        let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
-        let freezer = oracle.add_words(u64::from(FREEZER));
-        let mut batch = Batch::new();
-        while is_wanted() {
-            batch = copy_vector(&self.env, batch, oracle, shape, freezer).await?;
-            batch.reset();
-            self.env.yield_now().await;
-        }
-        Ok(())
-    }
+/// Posts a frozen vector to the ring, and gives back the try-lock.
+pub(crate) fn post_vector(batch: &mut Batch, oracle: GlobalPtr, shape: OracleLayout, vector: Span) {
+    let number = batch.word(vector.at);
+    batch.write(shape.frozen(oracle, number), vector);
+    batch.write_word(oracle.add_words(u64::from(NEWEST)), number);
+    batch.write_word(oracle.add_words(u64::from(FREEZER)), 0);
+}
 
-    /// From now on, lanes of this compute server take the vectors that a collector freezes, and freeze none.
-    pub fn rely_on_collector(&self) {
-        self.shared.rely_on_collector();
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local::{OpenConfig, open};
+    use crate::{Isolation, TableSpec};
+    use fabric::{Fabric, run_now};
+    use layout::{Column, ColumnType, PhysicalDesign, Schema};
+
+    #[test]
+    fn a_lane_acknowledges_the_catalog_that_it_uses_though_its_snapshot_is_older() {
+        let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
+        let database = open(&config).expect("memory");
+        let mut lane = run_now(database.lane()).expect("a lane");
+        run_now(run_now(lane.begin(Isolation::Snapshot)).expect("begins").abort());
+        let older = lane.inner().catalog.epoch;
+        run_now(lane.rest()).expect("reachable");
+        let columns = vec![Column::new("id", ColumnType::Int8)];
+        let schema = Schema::new("t", columns, &[0]).expect("a valid schema");
+        let spec = TableSpec { schema, design: PhysicalDesign::default(), indexes: Vec::new() };
+        run_now(database.create_table(spec)).expect("created");
+        let newer = run_now(database.refresh()).expect("readable").epoch;
+        assert!(newer > older);
+        let lane = lane.inner();
+        run_now(lane.refresh_catalog(older)).expect("reachable");
+        let mut batch = Batch::new();
+        let word = batch.read(lane.lane_word(LANE_ACKNOWLEDGED), 1);
+        let batch = run_now(lane.env.execute(batch)).expect("reachable");
+        assert_eq!((lane.catalog.epoch, batch.word(word.at)), (newer, newer));
     }
 }

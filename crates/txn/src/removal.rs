@@ -7,7 +7,7 @@ use crate::collect::{Garbage, Retired};
 use crate::lane::LaneInner;
 use crate::step::CollectStep;
 use crate::write::Owner;
-use fabric::{Batch, Env, FabricError};
+use fabric::{Batch, Env, FabricError, Swap};
 use index::tree::{LeafRead, LeafView, LockResult};
 use layout::bucket;
 use layout::row::{HEADER, LINK, VERSION};
@@ -225,15 +225,20 @@ impl<E: Env> LaneInner<E> {
         batch.clear_verbs();
         let swap = batch.compare_and_swap(row, retired.successor.word(), timestamp.locked().word());
         let batch = self.env.execute(batch).await?;
+        let removal = self.judge_tombstone(&batch, swap);
+        self.scratch.batch = Some(batch);
+        Ok(removal)
+    }
+
+    /// What the swap of a tombstone's header says.
+    pub(crate) fn judge_tombstone(&self, batch: &Batch, swap: Swap) -> Removal {
         let found = VersionWord::from_word(batch.found(swap));
-        let removal = match batch.swapped(swap) {
+        match batch.swapped(swap) {
             true => Removal::Done,
             false if self.env.mutant("collect::trust_tombstone") => Removal::Done,
             false if found.is_locked() && found != VersionWord::MOVED => Removal::Busy,
             false => Removal::Gone,
-        };
-        self.scratch.batch = Some(batch);
-        Ok(removal)
+        }
     }
 
     /// The stamp that a bucket or leaf gets when an entry leaves it. An index entry may lead to a row that
@@ -269,7 +274,7 @@ impl<E: Env> LaneInner<E> {
         let Some(image) = newest else { return Removal::Done };
         let version = VersionWord::from_word(self.batch().word(image.at + VERSION));
         let header = VersionWord::from_word(self.batch().word(image.at + HEADER));
-        let is_under_way = header.is_locked() && header != VersionWord::MOVED;
+        let is_under_way = header != version && header != VersionWord::MOVED;
         if is_under_way || version == VersionWord::TORN {
             // A new version may be on its way to the row's server: the lock of the entry, on another, does
             // not wait for it.
@@ -285,7 +290,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// The row of a removed tombstone: marked as gone, and its memory free again.
-    fn end_garbage(&mut self, batch: &mut Batch, owner: Owner, retired: &Retired) {
+    pub(crate) fn end_garbage(&mut self, batch: &mut Batch, owner: Owner, retired: &Retired) {
         let Owner::Table(table) = owner else { return };
         let words = self.info(table).row.words();
         if !self.env.mutant("collect::row_unmarked") {
@@ -335,6 +340,7 @@ impl<E: Env> LaneInner<E> {
             self.scratch.batch = Some(batch);
             return Ok(Removal::Gone);
         }
+        self.forget_leaf(owner, leaf.ptr);
         let timestamp = self.upkeep_timestamp();
         batch.clear_verbs();
         let lock = index::tree::post_lock(&mut batch, &tree, &leaf, timestamp);
@@ -373,7 +379,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// An empty leaf takes over its right neighbour; the neighbour's memory waits for a horizon.
-    async fn absorb_neighbour(&mut self, owner: Owner, key: &Key) {
+    pub(crate) async fn absorb_neighbour(&mut self, owner: Owner, key: &Key) {
         let tree = self.tree(owner);
         let timestamp = self.upkeep_timestamp();
         let batch = Batch::new();
@@ -382,6 +388,7 @@ impl<E: Env> LaneInner<E> {
             index::tree::find_leaf(&env, batch, &tree, self.leaf_cache(owner), key.words()).await;
         let Ok((batch, leaf)) = found else { return };
         let leaf: LeafRead = leaf;
+        self.forget_leaf(owner, leaf.ptr);
         let cache = self.leaf_cache(owner);
         let absorbed = index::tree::absorb_right(&env, batch, &tree, cache, leaf, timestamp).await;
         if let Ok((_, Some(absorbed))) = absorbed {
@@ -391,6 +398,7 @@ impl<E: Env> LaneInner<E> {
             };
             let what = Garbage::Leaf(owner, absorbed.dead.word());
             let row = absorbed.dead;
+            self.forget_leaf(owner, row);
             self.retired.push_back(Retired { table, row, successor: timestamp, what });
         }
     }

@@ -249,7 +249,8 @@ impl<E: Env> LaneInner<E> {
         let batch = self.batch.as_ref().expect("the batch is here");
         let header = VersionWord::from_word(batch.word(image.at + HEADER));
         let version = VersionWord::from_word(batch.word(image.at + VERSION));
-        if header.is_locked() || version == VersionWord::TORN {
+        // A header that is not the version's belongs to one that is being installed.
+        if header.is_locked() || version == VersionWord::TORN || header != version {
             return Err(Abort::WriteConflict.into());
         }
         // A version after the snapshot may be installed and not yet published: whoever gave the key up may

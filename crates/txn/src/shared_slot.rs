@@ -15,8 +15,8 @@ use std::task::Waker;
 
 /// Slots of a compute server whose lanes share them.
 pub(crate) const SLOTS_EACH: usize = 2;
-/// More rows than that make a commit a long one.
-const SHORT_WRITES_MAX: usize = 32;
+/// More rows than that make a commit a long one: the longest order of TPC-C writes 33.
+const SHORT_WRITES_MAX: usize = 40;
 
 /// What the lanes of a compute server share.
 pub(crate) struct SharedSlot {
@@ -246,11 +246,6 @@ impl SharedSlot {
         Some(lanes.running().fold((stamp, epoch), both))
     }
 
-    /// A lane is at rest, and somebody announces for all.
-    pub(crate) fn rest_unannounced(&self, number: u32) {
-        self.lanes().lanes[number as usize].stamp = 0;
-    }
-
     /// If no lane runs, the announcement that was made for all has to be withdrawn.
     pub(crate) fn rest_together(&self) -> Option<Withdrawal<'_>> {
         let mut lanes = self.lanes();
@@ -259,15 +254,23 @@ impl SharedSlot {
         (!is_any_running).then(|| Withdrawal(self))
     }
 
-    /// A lane is at rest. If others run, they know the catalog of the epoch that is answered; if not, the
-    /// announcement has to be withdrawn.
-    pub(crate) fn rest(&self, number: u32) -> Result<u64, Withdrawal<'_>> {
+    /// A lane is at rest. If others run, they know the catalog of the epoch that is answered; if nobody does, the
+    /// announcement has to be withdrawn. None of that if somebody announces for all, which is asked before anybody can
+    /// begin to.
+    pub(crate) fn rest(
+        &self,
+        number: u32,
+        is_announced_for: impl FnOnce() -> bool,
+    ) -> Result<Option<u64>, Withdrawal<'_>> {
         let mut lanes = self.lanes();
         lanes.lanes[number as usize].stamp = 0;
+        if is_announced_for() {
+            return Ok(None);
+        }
         let known = lanes.running().map(|lane| lane.epoch).min();
         lanes.is_resting |= known.is_none();
         match known {
-            Some(epoch) => Ok(epoch),
+            Some(epoch) => Ok(Some(epoch)),
             None => Err(Withdrawal(self)),
         }
     }
@@ -349,11 +352,13 @@ mod tests {
         assert!(slot.is_past(first, 7) && !slot.is_past(first, 8));
         assert_eq!(slot.acknowledge(first, 3), 0, "the second does not know it");
         assert_eq!(slot.acknowledge(second, 4), 3);
-        assert_eq!(slot.rest(first).ok(), Some(4));
-        let withdrawal = slot.rest(second).expect_err("nobody runs");
+        assert_eq!(slot.rest(first, || false).ok(), Some(Some(4)));
+        let withdrawal = slot.rest(second, || false).expect_err("nobody runs");
         assert_eq!(slot.announce(first, 9), None);
         drop(withdrawal);
         assert_eq!(slot.announce(first, 9), Some(9));
+        assert_eq!(slot.rest(first, || true).ok(), Some(None), "somebody announces for all");
+        assert_eq!(slot.announce(first, 9), Some(9), "so that nothing is withdrawn");
         assert!(!slot.remove_lane(second));
         assert_eq!(slot.add_lane(), second);
         assert!(!slot.remove_lane(first) && slot.remove_lane(second));

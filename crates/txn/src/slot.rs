@@ -11,6 +11,7 @@ use fabric::{Batch, Env, FabricError};
 use layout::oracle::{LANE_GIVEN_BACK, LANE_WORDS, SLOT_COUNT};
 use layout::{GlobalPtr, SlotId};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 
 /// Between two looks for garbage that became collectable.
 const LOOK_INTERVAL_NS: u64 = 1_000_000;
@@ -43,23 +44,72 @@ pub(crate) async fn take_place<E: Env>(
         let counter = taken.counter.max(shared.config.first_counter);
         return Ok(Some(LanePlace { slot: taken.slot, number: 0, counter, shared_slot: None }));
     }
-    let there = shared.shared_slot().clone();
-    let shared_slot = match there {
-        Some(slot) => slot,
-        None => {
-            let mut slots = [(SlotId(0), 0); SLOTS_EACH];
-            for slot in &mut slots {
-                let Some(taken) = take_slot(env, shared).await? else { return Ok(None) };
-                *slot = (taken.slot, taken.counter.max(shared.config.first_counter));
-            }
-            // Somebody else may have been faster: what was taken in vain stands in the vector as it is.
-            let mut place = shared.shared_slot();
-            place.get_or_insert_with(|| Arc::new(SharedSlot::new(slots))).clone()
+    loop {
+        if let Some(place) = place_beside(shared) {
+            return Ok(Some(place));
         }
-    };
-    let number = shared_slot.add_lane();
-    let slot = shared_slot.slot;
-    Ok(Some(LanePlace { slot, number, counter: 0, shared_slot: Some(shared_slot) }))
+        let Some(_taking) = Taking::begin(&shared.is_taking_slot) else {
+            env.yield_now().await;
+            continue;
+        };
+        // Whoever was at it may have just come to an end.
+        if shared.shared_slot().is_none() {
+            let Some(slots) = take_slots(env, shared).await? else { return Ok(None) };
+            *shared.shared_slot() = Some(Arc::new(SharedSlot::new(slots)));
+        }
+    }
+}
+
+/// A place beside the slot of the compute server, if it has one. It cannot be given back meanwhile.
+fn place_beside<E: Env>(shared: &Shared<E>) -> Option<LanePlace> {
+    let there = shared.shared_slot();
+    let shared_slot = there.as_ref()?.clone();
+    let (slot, number) = (shared_slot.slot, shared_slot.add_lane());
+    Some(LanePlace { slot, number, counter: 0, shared_slot: Some(shared_slot) })
+}
+
+/// While it stands, one of the first lanes of a compute server takes its slots, and the others wait for it.
+struct Taking<'a>(&'a AtomicBool);
+
+impl<'a> Taking<'a> {
+    fn begin(is_taking: &'a AtomicBool) -> Option<Self> {
+        (!is_taking.swap(true, Acquire)).then(|| Self(is_taking))
+    }
+}
+
+impl Drop for Taking<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Release);
+    }
+}
+
+/// The slots of a compute server, or none if there are not enough.
+async fn take_slots<E: Env>(
+    env: &E,
+    shared: &Shared<E>,
+) -> Result<Option<[(SlotId, u64); SLOTS_EACH]>, FabricError> {
+    let mut slots = [(SlotId(0), 0); SLOTS_EACH];
+    for number in 0..SLOTS_EACH {
+        let Some(taken) = take_slot(env, shared).await? else {
+            for &(slot, _) in &slots[..number] {
+                give_back_unused(env, shared, slot).await?;
+            }
+            return Ok(None);
+        };
+        slots[number] = (taken.slot, taken.counter.max(shared.config.first_counter));
+    }
+    Ok(Some(slots))
+}
+
+/// Gives back a slot from which no number was drawn.
+async fn give_back_unused<E: Env>(
+    env: &E,
+    shared: &Shared<E>,
+    slot: SlotId,
+) -> Result<(), FabricError> {
+    let mut batch = Batch::new();
+    batch.write_word(lane_of(shared, slot).add_words(u64::from(LANE_GIVEN_BACK)), 1);
+    env.execute(batch).await.map(drop)
 }
 
 /// A slot of the vector: one that nobody has used before, else one that was given back, if there is any.

@@ -3,7 +3,7 @@
 //! A lane that deletes more than it writes would otherwise pile up memory that the others lack.
 
 use fabric::Env;
-use layout::GlobalPtr;
+use layout::{GlobalPtr, NodeId};
 use memory::{AllocateError, Label, Pool};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Words of free pieces that a lane keeps for itself, per table and server (1 MiB); the rest is shared.
 const FREE_WORDS_MAX: u64 = 128 * 1024;
 
-/// Whose a piece of memory is: table, server by position, words.
-type Kind = (Label, usize, u32);
+/// Whose a piece of memory is: table, server, words.
+type Kind = (Label, NodeId, u32);
 
 /// Free pieces that any lane may take. Lanes look here only when they have none of their own.
 #[derive(Default)]
@@ -54,15 +54,16 @@ impl SharedPieces {
 /// A lane's memory for the values of one table on one server.
 pub(crate) struct ValuePool {
     label: Label,
-    server: usize,
+    server: NodeId,
     fresh: Pool,
     free: BTreeMap<u32, Vec<GlobalPtr>>,
     free_words: u64,
 }
 
 impl ValuePool {
-    /// An empty pool on the server at position `server`, which `fresh` takes its extents from.
-    pub fn new(label: Label, server: usize, fresh: Pool) -> Self {
+    /// An empty pool of a table on `server`.
+    pub fn new(label: Label, server: NodeId) -> Self {
+        let fresh = Pool::new(label, vec![server]);
         Self { label, server, fresh, free: BTreeMap::new(), free_words: 0 }
     }
 
@@ -97,7 +98,7 @@ impl ValuePool {
 mod tests {
     use super::*;
     use fabric::run_now;
-    use layout::{NodeId, RegionId};
+    use layout::RegionId;
 
     #[test]
     fn what_one_lane_has_too_much_of_serves_another() {
@@ -105,7 +106,7 @@ mod tests {
         let database = crate::local::open(&config).expect("memory");
         let env = database.env().clone();
         let (label, shared) = (Label(7), SharedPieces::default());
-        let pool = || ValuePool::new(label, 0, Pool::new(label, vec![NodeId(0)]));
+        let pool = || ValuePool::new(label, NodeId(0));
         let (mut giver, mut taker) = (pool(), pool());
         let words = FREE_WORDS_MAX as u32 / 2;
         let pieces: Vec<GlobalPtr> = (1..4).map(|n| GlobalPtr::new(RegionId(0), n << 30)).collect();

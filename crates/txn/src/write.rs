@@ -108,6 +108,8 @@ pub struct LeafSeen {
     pub span: Span,
     /// Its insert word.
     pub insert: VersionWord,
+    /// It was not read but kept from the lane's own last write: nobody goes by it without its lock.
+    pub is_kept: bool,
     /// Where the last key that was looked for stands or would stand; the next is often beside it.
     pub near: u32,
 }
@@ -153,7 +155,9 @@ impl<E: Env> Transaction<'_, E> {
         let lane = self.lane();
         let mut accesses = std::mem::take(&mut lane.scratch.inserting);
         accesses.clear();
-        let located = lane.locate_many(inserts, &[], &mut |access, _| accesses.push(access)).await;
+        lane.settle_kept(inserts)?;
+        let located =
+            lane.locate_many(inserts, (&[], true), &mut |access, _| accesses.push(access)).await;
         let mut result = located;
         for &access in &accesses {
             if result.is_ok() {
@@ -195,8 +199,11 @@ impl<E: Env> LaneInner<E> {
             ));
         }
         self.refill(access);
-        if entry.absence == Absence::NoEntry {
+        if self.accesses[access as usize].is_new() {
             self.reserve_place(access)?;
+        }
+        if entry.absence == Absence::Kept {
+            self.witness_leaf(entry.place as usize);
         }
         self.accesses[access as usize].state = State::Inserted;
         self.written.push(access);

@@ -5,7 +5,7 @@ use super::manifest::{self, Dependency, Manifest};
 use super::tree::Tree;
 
 /// The crates by folder, lowest first.
-const LAYERS: [&str; 21] = [
+const LAYERS: [&str; 22] = [
     "layout",
     "fabric",
     "membership",
@@ -18,6 +18,7 @@ const LAYERS: [&str; 21] = [
     "metrics",
     "recovery",
     "sql",
+    "plan",
     "spade",
     "model",
     "check",

@@ -74,6 +74,18 @@ impl<E: Env> Client<E> {
         Ok(Transaction::new(self, vector, begun_ns))
     }
 
+    /// A timestamp transaction: reads the current timestamp, draws a commit timestamp, and makes it visible [ZB17 7.2].
+    /// Answers the vector that it has read, and slot and number of what it has made visible.
+    ///
+    /// # Errors
+    /// The fabric's.
+    pub async fn timestamp_transaction(&mut self) -> Result<(Arc<[u64]>, u32, u64), FabricError> {
+        let vector = self.begin().await?.vector.clone();
+        let (slot, timestamp) = self.draw();
+        self.publish(timestamp).await?;
+        Ok((vector, slot, timestamp))
+    }
+
     /// The next commit timestamp, without communication [ZB17 4.1]: drawn when the locks are held, so that who aborts
     /// uses up none.
     pub(super) fn draw(&self) -> (u32, u64) {

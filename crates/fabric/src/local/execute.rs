@@ -109,7 +109,7 @@ impl Executor<'_> {
                     self.stored = true;
                     write_row(world.words(to, words)?, self.span(at, words), first, cover);
                 }
-                Verb::InstallRow { to, at, words, first, cover } => {
+                Verb::InstallRow { to, at, words, first, cover, .. } => {
                     self.stored = true;
                     install_row(
                         world.words(to, words)?,

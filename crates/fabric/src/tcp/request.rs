@@ -100,7 +100,7 @@ pub(super) fn encode(verb: &Verb, arena: &[u64], to: &mut Vec<u64>) {
             to.extend_from_slice(&image[always]);
             to.extend_from_slice(&image[rest]);
         }
-        Verb::InstallRow { to: target, at, words, first, cover } => {
+        Verb::InstallRow { to: target, at, words, first, cover, .. } => {
             let image = span(at, words);
             let [header, version, link] = [HEADER, VERSION, LINK].map(|word| image[word as usize]);
             let code = code(INSTALL_ROW, cover, first, words);

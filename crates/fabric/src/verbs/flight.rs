@@ -138,15 +138,26 @@ impl Flight {
             bytes += u64::from(verb.target_words()) * WORD_BYTES;
         }
         self.range = staging.take(bytes).map_err(|_: VerbsError| FabricError::NoRoom { bytes })?;
-        for part in &self.parts {
+        for (number, part) in self.parts.iter().enumerate() {
             let verb = &verbs[part.verb as usize];
+            let before = number.checked_sub(1).map(|before| self.parts[before].verb + 1);
+            if verb.requests() == 0 && before == Some(part.verb) {
+                // What is read together stands together in staging memory, too.
+                continue;
+            }
+            let also = self.parts[number + 1..].iter().zip(part.verb + 1..);
+            let also = also.map_while(|(part, next)| {
+                let verb = &verbs[part.verb as usize];
+                (part.verb == next && verb.requests() == 0).then(|| verb.target_words())
+            });
+            let further = also.sum();
             let node = ways.addresses.primary(verb.target().region());
             let region = ways.regions[usize::from(verb.target().region().0)];
             let line = ways.lines[usize::from(node.0)].as_mut().expect("it was checked above");
             line.know(staging.memories());
             let mut poster =
                 Poster { line, region, staging, range: self.range, offset: part.offset };
-            poster.post(verb, arena);
+            poster.post(verb, further, arena);
             if !self.waits_for.contains(&node) && verb.target_words() > 0 {
                 self.waits_for.push(node);
             }
@@ -232,11 +243,13 @@ struct Poster<'a> {
 }
 
 impl Poster<'_> {
-    fn post(&mut self, verb: &Verb, arena: &mut [u64]) {
+    /// Posts `verb`, and with it reads of so many further words that go on where it ends.
+    fn post(&mut self, verb: &Verb, further: u32, arena: &mut [u64]) {
         let first = self.region.address + verb.target().offset();
         let key = self.region.key;
         match *verb {
-            Verb::Read { words, .. } | Verb::ReadRow { words, .. } => self.read(first, words),
+            Verb::Read { words, .. } => self.read(first, words),
+            Verb::ReadRow { words, .. } => self.read(first, words + further),
             Verb::FindSlot { geometry, .. } => self.read(first, geometry.words()),
             Verb::Write { at, words, .. } => {
                 self.stage(&arena[at as usize..][..words as usize]);
@@ -261,6 +274,10 @@ impl Poster<'_> {
                 } else {
                     self.write(first, VERSION, words - VERSION);
                 }
+            }
+            Verb::InstallRow { at, words, cover, at_once: true, .. } => {
+                self.stage_image(arena, at, words, cover);
+                self.write(first, HEADER, words);
             }
             Verb::InstallRow { at, words, cover, .. } => {
                 self.stage_image(arena, at, words, cover);

@@ -74,6 +74,8 @@ struct Block {
 ///
 /// A reader that found a row in the old bucket before step 3 has what everybody has: no row that moves
 /// changes before step 4.
+///
+/// Rows are only moved in versions of which `is_installed` says that all of their words have come.
 pub async fn grow<E: Env>(
     env: &E,
     table: &HashTable,
@@ -81,6 +83,7 @@ pub async fn grow<E: Env>(
     nodes: &[NodeId],
     label: Label,
     timestamp: VersionWord,
+    is_installed: &dyn Fn(VersionWord) -> bool,
 ) -> Result<Growth, IndexError> {
     if !lock_root(env, table, timestamp).await? {
         return Ok(Growth::Busy);
@@ -99,7 +102,7 @@ pub async fn grow<E: Env>(
             return Err(error);
         }
     };
-    let result = split(env, table, &directory, pool, target, timestamp).await;
+    let result = split(env, table, &directory, pool, target, (timestamp, is_installed)).await;
     unlock_root(env, table).await?;
     result
 }
@@ -151,7 +154,7 @@ async fn split<E: Env>(
     directory: &Directory,
     pool: &mut Pool,
     target: u64,
-    timestamp: VersionWord,
+    (timestamp, is_installed): (VersionWord, &dyn Fn(VersionWord) -> bool),
 ) -> Result<Growth, IndexError> {
     let old = table.bucket(directory, directory.split);
     let new = table.bucket(directory, target);
@@ -175,7 +178,8 @@ async fn split<E: Env>(
             return Err(error);
         }
     };
-    let Some(batch) = lock_rows(env, batch, table, &moving, timestamp).await? else {
+    let locked = lock_rows(env, batch, table, &moving, (timestamp, is_installed));
+    let Some(batch) = locked.await? else {
         unlock_bucket(env, old, insert).await?;
         spare.into_iter().for_each(|block| pool.free(block, table.layout.overflow_words()));
         return Ok(Growth::Busy);
@@ -316,7 +320,7 @@ async fn lock_rows<E: Env>(
     mut batch: Batch,
     table: &HashTable,
     moving: &[Moving],
-    owner: VersionWord,
+    (owner, is_installed): (VersionWord, &dyn Fn(VersionWord) -> bool),
 ) -> Result<Option<Batch>, IndexError> {
     if !table.rows || moving.is_empty() || env.mutant("hash::copy_unlocked") {
         return Ok(Some(batch));
@@ -350,23 +354,55 @@ async fn lock_rows<E: Env>(
     if !complete {
         return Ok(None);
     }
+    if !env.is_coherent() && !are_installed(&batch, moving, is_installed) {
+        batch.clear_verbs();
+        for slot in moving {
+            let header = header(&batch, slot);
+            batch.write_word(slot.from, header);
+        }
+        env.execute(batch).await?;
+        return Ok(None);
+    }
     if !env.mutant("hash::trust_first_copy") {
         copy_back(&mut batch, moving);
     }
     Ok(Some(batch))
 }
 
-/// The rows read under their locks stand at the end of the arena, in order; put each where its first
-/// reading was. The header keeps the value it had before the lock.
-fn copy_back(batch: &mut Batch, moving: &[Moving]) {
+/// Whether the versions of rows that were read under their locks are installed, to the last word: a header may come
+/// before the image that it is written with, and what comes late would hit whoever has the slot then.
+fn are_installed(
+    batch: &Batch,
+    moving: &[Moving],
+    is_installed: &dyn Fn(VersionWord) -> bool,
+) -> bool {
+    under_locks(batch, moving).all(|(slot, at)| {
+        let version = batch.word(at + VERSION);
+        version == batch.word(slot.span.at + HEADER)
+            && is_installed(VersionWord::from_word(version))
+    })
+}
+
+/// The rows with the places of what was read under their locks: at the end of the arena, in order.
+fn under_locks<'a>(
+    batch: &Batch,
+    moving: &'a [Moving],
+) -> impl Iterator<Item = (&'a Moving, u32)> + use<'a> {
     let total: u32 = moving.iter().map(|slot| slot.span.words).sum();
-    let mut at = batch.arena_words() as u32 - total;
-    for slot in moving {
-        for word in VERSION..slot.span.words {
-            let value = batch.word(at + word);
-            batch.set_word(slot.span.at + word, value);
-        }
-        at += slot.span.words;
+    let first = batch.arena_words() as u32 - total;
+    moving.iter().scan(first, |next, slot| {
+        let at = *next;
+        *next += slot.span.words;
+        Some((slot, at))
+    })
+}
+
+/// Puts the rows that were read under their locks where their first readings were. The header keeps the value it had
+/// before the lock.
+fn copy_back(batch: &mut Batch, moving: &[Moving]) {
+    for (slot, at) in under_locks(batch, moving) {
+        let image = Span { at: at + VERSION, words: slot.span.words - VERSION };
+        batch.shift(image, slot.span.at + VERSION);
     }
 }
 

@@ -69,13 +69,13 @@ fn a_split_without_memory_leaves_everything_as_it_was() {
     let mut pool = Pool::new(LABEL, vec![NODE]);
     for attempt in 1..4 {
         let number = VersionWord::new(SlotId(2), attempt);
-        let grown = run_now(grow(&env, &table, &mut pool, &[NODE], LABEL, number));
+        let grown = run_now(grow(&env, &table, &mut pool, &[NODE], LABEL, number, &|_| true));
         assert!(matches!(grown, Err(IndexError::OutOfMemory(_))), "{grown:?}");
         assert_eq!(checked(&env, &table).buckets, 1);
     }
     run_now(free_label(&env, NODE, BALLAST)).expect("the server is alive");
     let number = VersionWord::new(SlotId(2), 4);
-    let grown = run_now(grow(&env, &table, &mut pool, &[NODE], LABEL, number));
+    let grown = run_now(grow(&env, &table, &mut pool, &[NODE], LABEL, number, &|_| true));
     assert_eq!(grown, Ok(Growth::Grown));
     assert_eq!(checked(&env, &table).buckets, 2);
 }

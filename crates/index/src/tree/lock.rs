@@ -37,8 +37,8 @@ impl LockResult {
 /// leaf's version behind it; the contract orders a read after an earlier atomic on the same server.
 ///
 /// The version closes two gaps that the insert word leaves. A word of a leaf and its image may have
-/// been read at different moments; and whoever changes a leaf twice under one number leaves the
-/// same word twice:
+/// been read at different moments; and whoever changed a leaf twice under one number would leave the
+/// same word twice. Splits and commits draw different numbers, and the counter holds even if they did not:
 ///
 /// ```text
 /// 1. transaction T splits the leaf under number 7: the word is 7

@@ -6,7 +6,7 @@ use layout::column::INLINE_LENGTH_MAX;
 use layout::oracle::{self, OracleLayout};
 use layout::row::{self, BufferLayout};
 use layout::{BucketLayout, GlobalPtr, LeafLayout, RegionId, RowLayout, SlotId, ValueLayout};
-use layout::{Column, ColumnType, Schema, bucket, leaf, region, value};
+use layout::{Column, ColumnType, Schema, bucket, leaf, region, value, vector_copy as copies};
 
 const AT: fn(u32, &'static str, &'static str, &'static str) -> Field =
     |word, name, written, meaning| Field::at(u64::from(word), name, written, meaning);
@@ -23,6 +23,7 @@ pub fn write(page: &mut Page) {
     buckets(page);
     nodes(page);
     oracle(page);
+    vector_copy(page);
 }
 
 /// A place behind the key, as an expression.
@@ -60,7 +61,7 @@ fn rows(page: &mut Page) {
         AT(
             row::HEADER,
             "header",
-            "batch 1: swap to the lock; batch 2: write, last; collection, split",
+            "batch 1: swap to the lock; batch 2: write, last where memory is coherent, else with the image; collection, split",
             "unlocked: the version; locked: lock bit and owner's timestamp",
         ),
         AT(
@@ -381,5 +382,64 @@ fn lanes_and_ring(page: &mut Page, area: &OracleLayout) {
         AT(1, "epoch", "write, under the try-lock", "version of the catalog"),
         AT(2, "counters", "write, under the try-lock", "N counters"),
         Field::from("2+N", "checksum", "write, under the try-lock", "over the words before"),
+    ]);
+}
+
+fn vector_copy(page: &mut Page) {
+    let shape = OracleLayout { slots: 64 }.copies();
+    let base = GlobalPtr::new(RegionId(0), 0);
+    let word = |ptr: GlobalPtr| ptr.offset() / layout::WORD_BYTES;
+    page.heading(
+        "Copy of frozen vectors",
+        &format!(
+            "An extent of a memory server, where the database has copies: {} words. Places are those of 64 slots.",
+            shape.words()
+        ),
+    );
+    page.fields(&[
+        AT(
+            copies::COPY_NEWEST,
+            "newest",
+            "write, the collector, after the vector",
+            "number of the newest vector here",
+        ),
+        Field::at(
+            word(shape.base(base, 0)),
+            "bases",
+            "write, the collector, before a vector that needs it",
+            "2 earlier vectors: number, N counters, checksum",
+        ),
+        Field::at(
+            word(shape.packed(base, 0)),
+            "places",
+            "write, the collector",
+            "8 packed vectors",
+        ),
+    ]);
+    page.heading(
+        "Packed vector",
+        &format!(
+            "{} words with 64 slots; number n stands in place n mod {}.",
+            shape.packed_words(),
+            oracle::RING_PLACES
+        ),
+    );
+    page.fields(&[
+        AT(copies::PACKED_NUMBER, "number", "write, the collector", "counts frozen vectors"),
+        AT(copies::PACKED_EPOCH, "epoch", "write, the collector", "version of the catalog"),
+        AT(copies::PACKED_BASE, "base", "write, the collector", "number of the base"),
+        AT(
+            copies::PACKED_COLLECTED,
+            "collected",
+            "write, the collector",
+            "stamp to which the collected-up-to words of all regions had been raised",
+        ),
+        AT(
+            copies::PACKED_OFFSETS,
+            "offsets",
+            "write, the collector",
+            "N/4 words of four counters each, less those of the base",
+        ),
+        Field::from("4+N/4", "checksum", "write, the collector", "over the words before"),
     ]);
 }

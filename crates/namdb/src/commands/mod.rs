@@ -12,6 +12,7 @@ pub mod memory_server;
 pub mod reproduce;
 pub mod simulate;
 pub mod soak;
+pub mod spade;
 pub mod status;
 pub mod trace;
 

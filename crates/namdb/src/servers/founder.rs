@@ -135,6 +135,7 @@ mod tests {
             let root = Root {
                 oracle: GlobalPtr::new(RegionId(0), offset),
                 slots: 64,
+                copies: Vec::new(),
                 servers: all_servers(2),
                 config: settings(OracleKind::DoubleCollect, 1000),
             };

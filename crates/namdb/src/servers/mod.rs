@@ -61,6 +61,8 @@ fn opened(root: &DatabaseRoot) -> Root {
     Root {
         oracle: root.oracle,
         slots: root.slots,
+        // The servers of a cluster start no collector.
+        copies: Vec::new(),
         servers: all_servers(root.servers.len()),
         config: settings(root.snapshots, root.transaction_time_ms),
     }

@@ -39,6 +39,9 @@ fn nonsense_is_answered_in_a_sentence() {
         ("bench ycsb --memory much", "such as 4G"),
         ("bench smallbank --records 10 --hot 11", "11 of 10 were asked for"),
         ("bench bank --json /no/such/folder/result.json", "cannot write /no/such/folder"),
+        ("reproduce chess", "there is no experiment \"chess\"; choose from all"),
+        ("reproduce h-store --protocol as-published", "these have: scalability, latency, locality"),
+        ("reproduce oracle --protocol rsi", "possible values: ours, as-published"),
         ("counts --workload chess --transactions 1", "possible values"),
         ("soak --minutes 0", "a time is a number over 0"),
         ("dance", "unrecognized subcommand"),
@@ -64,6 +67,7 @@ fn help_teaches_by_example() {
         "check history",
         "simulate",
         "doctor",
+        "spade plan",
     ] {
         let output = namdb(&format!("{command} --help"));
         assert!(output.status.success());

@@ -11,6 +11,7 @@ mod logs;
 mod server;
 mod simulate;
 mod soak;
+mod spade;
 mod startup;
 mod streams;
 mod support;

@@ -2,6 +2,7 @@
 
 pub mod bandwidth;
 pub mod contention;
+mod degrees;
 pub mod ethernet;
 pub mod hstore;
 pub mod locality;
@@ -11,6 +12,8 @@ pub mod published;
 pub mod queue_pairs;
 pub mod scalability;
 pub mod scale;
+mod sizes;
+mod snapshots;
 pub mod tpcw;
 pub mod traditional;
 pub mod traffic;

@@ -1,12 +1,13 @@
 //! Whether it matters how much is loaded for each warehouse: the same cluster and the same load, with more and more
 //! items, customers and orders, up to what TPC-C specifies.
 
+use super::scalability;
 use super::traditional::{self, READINGS, Reading};
 use crate::experiment::Run;
 use crate::outcome::{Axis, Outcome, Series, Table};
-use crate::tpcc::{self, Engine, PORTS, Plan, SCALE};
+use crate::tpcc::{self, PORTS, Plan, SCALE};
 use sim::Endpoint;
-use workload::tpcc::{Config, ItemChoice, Mix, Scale};
+use workload::tpcc::{Config, Scale};
 use workload::{Tpcc, Workload};
 
 /// Memory servers, and as many compute servers.
@@ -178,20 +179,11 @@ fn of_traditional(run: &Run<'_>, times: i32) -> Point {
 
 fn plan(run: &Run<'_>, scale: Scale) -> Plan {
     Plan {
-        seed: run.seed,
-        profile: "connect-ib-2xfdr",
-        memory_servers: SERVERS,
-        compute_servers: SERVERS,
         threads: THREADS,
         scale,
         warehouses_each: WAREHOUSES,
-        mix: Mix::STANDARD,
-        distribution_percent: None,
-        item_choice: ItemChoice::Nurand,
-        engine: Engine::BEST,
-        practice: tpcc::PRACTICE,
-        locality: None,
         warm_ns: run.quick_or(4_000_000, 10_000_000),
         window_ns: run.quick_or(4_000_000, 40_000_000),
+        ..scalability::plan(run, 2 * SERVERS, false)
     }
 }

@@ -1,71 +1,105 @@
-//! What each type of TPC-C's transactions costs on every profile: round trips, verbs and bytes, and how long it takes.
+//! What each type of TPC-C's transactions costs on every profile, by this engine and by the protocol as printed: round
+//! trips, verbs and bytes, and how long it takes.
 //!
 //! The papers print none of it. The picture puts the latency beside what a small read of an idle network takes.
 
-use crate::experiment::Run;
+use super::published::scalability::standard;
+use super::scalability;
+use crate::experiment::{Run, Steps};
 use crate::kinds::Kind;
 use crate::outcome::{Axis, Outcome, Series, Table};
-use crate::tpcc::{self, Engine, PORTS, Plan, SCALE};
+use crate::published;
+use crate::tpcc::{self, PORTS, Plan};
 use crate::world::{Done, at, network, world};
 use fabric::{Batch, Env, Fabric};
-use workload::tpcc::{ItemChoice, Mix, TRANSACTION_NAMES};
+use workload::tpcc::TRANSACTION_NAMES;
 
 /// Memory servers, and as many compute servers; one more machine has the oracle.
 const SERVERS: u16 = 4;
 /// Threads of each compute server, each with a warehouse of its own: nobody is kept waiting by a core.
 const THREADS: u16 = 20;
-/// Warehouses of each memory server [ZB17 7].
-const WAREHOUSES: u32 = 50;
 /// Profiles by which kernels exchange messages: everything takes longer.
 const SLOW: [&str; 3] = ["ethernet-10g", "ethernet-1g", "ipoib-fdr"];
 const PROFILES_QUICK: [&str; 2] = ["connect-ib-2xfdr", "ethernet-10g"];
-/// What the engine is called in the table.
-const OURS: &str = "ours";
+/// What the engines are called in the table.
+const ENGINES: [&str; 2] = ["ours", "as printed"];
 
-/// Runs all profiles.
+/// Runs both engines on all profiles.
 pub fn run(run: &mut Run<'_>) -> Outcome {
     let profiles: &[&'static str] = run.quick_or(&PROFILES_QUICK, &hardware::NAMES);
-    let (mut rows, mut points) = (Vec::new(), Vec::new());
+    let (mut rows, mut points) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     let mut notes = vec![
         "Aborted attempts of a transaction are part of what it costs, and so is its thread's share of the collection of garbage."
             .to_owned(),
     ];
-    for (done, &profile) in profiles.iter().enumerate() {
-        (run.progress)(done as u64, profiles.len() as u64, profile);
+    let mut steps = Steps::of(profiles.len() * ENGINES.len());
+    for &profile in profiles {
         let read_us = read_us(run.seed, profile);
-        let seen = tpcc::run(&plan(run, profile));
-        rows.extend(seen.kinds.named().map(|(name, kind)| row(OURS, profile, name, kind)));
-        let latencies = seen.kinds.named().map(|(_, kind)| kind.latency_us(50));
-        points.push((read_us, latencies.collect::<Vec<_>>()));
-        notes.push(seen.sentence(profile, 2 * SERVERS));
+        for (engine, name) in ENGINES.into_iter().enumerate() {
+            steps.next(run, &format!("{profile}, {name}"));
+            let (kinds, sentence) =
+                if engine == 0 { ours(run, profile) } else { printed(run, profile) };
+            rows[engine].extend(kinds.iter().map(|(of, kind)| row(name, profile, of, kind)));
+            let latencies = kinds.iter().map(|(_, kind)| kind.latency_us(50)).collect();
+            points[engine].push((read_us, latencies));
+            notes.push(sentence);
+        }
     }
-    points.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let curve = |(index, name): (usize, &str)| Series {
-        name: name.to_owned(),
-        points: points.iter().filter_map(|point| Some((point.0, point.1[index]?))).collect(),
-        is_published: false,
-    };
     let sample = plan(run, PROFILES_QUICK[0]);
     let us = "microseconds of a small read, nothing else under way: one point for each profile";
     Outcome {
         parameters: vec![
             ("memory servers, and as many compute servers", SERVERS.to_string()),
             ("threads of each compute server", THREADS.to_string()),
-            ("warehouses of each memory server", WAREHOUSES.to_string()),
-            ("loaded per warehouse", sample.scale_sentence()),
+            ("warehouses of each memory server", sample.warehouses_each.to_string()),
+            ("loaded per warehouse, ours", sample.scale_sentence()),
+            ("loaded per warehouse, as printed", published::Plan::scale_sentence()),
             ("ports in use, where there are two", PORTS.to_string()),
         ],
         x: Axis { title: us, is_logarithmic: true },
         y: Axis { title: "microseconds, median of a transaction", is_logarithmic: true },
-        series: TRANSACTION_NAMES.into_iter().enumerate().map(curve).collect(),
+        series: ENGINES
+            .into_iter()
+            .zip(points)
+            .flat_map(|(name, points)| curves(name, points))
+            .collect(),
         compared: Vec::new(),
         tables: vec![Table {
             shows: "What a committed transaction costs".to_owned(),
             columns: COLUMNS.map(str::to_owned).to_vec(),
-            rows,
+            rows: rows.concat(),
         }],
         notes,
     }
+}
+
+/// The types with what was seen of each, and what else there is to say.
+type Costs = (Vec<(&'static str, Kind)>, String);
+
+fn ours(run: &Run<'_>, profile: &'static str) -> Costs {
+    let seen = tpcc::run(&plan(run, profile));
+    let kinds = seen.kinds.named().map(|(name, kind)| (name, kind.clone())).collect();
+    (kinds, seen.sentence(&format!("{profile}, {}", ENGINES[0]), 2 * SERVERS))
+}
+
+fn printed(run: &Run<'_>, profile: &'static str) -> Costs {
+    let seen = published::run(&plan_printed(run, profile));
+    let kinds = seen.named().map(|(name, kind)| (name, kind.cost.clone())).collect();
+    (kinds, seen.sentence(&format!("{profile}, {}", ENGINES[1]), 2 * SERVERS))
+}
+
+/// For each profile how long a small read takes, and the medians of all types, if they have any.
+type Medians = Vec<(f64, Vec<Option<f64>>)>;
+
+/// A curve for each type, from the fastest profile to the slowest.
+fn curves(engine: &str, mut points: Medians) -> Vec<Series> {
+    points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let curve = |(index, name): (usize, &str)| Series {
+        name: format!("{name}, {engine}"),
+        points: points.iter().filter_map(|point| Some((point.0, point.1[index]?))).collect(),
+        is_published: false,
+    };
+    TRANSACTION_NAMES.into_iter().enumerate().map(curve).collect()
 }
 
 const COLUMNS: [&str; 8] =
@@ -89,24 +123,30 @@ fn row(engine: &str, profile: &str, name: &str, kind: &Kind) -> Vec<String> {
 }
 
 fn plan(run: &Run<'_>, profile: &'static str) -> Plan {
-    let slower = if SLOW.contains(&profile) { 10 } else { 1 };
+    let slower = slower(profile);
     Plan {
-        seed: run.seed,
         profile,
-        memory_servers: SERVERS,
-        compute_servers: SERVERS,
         threads: THREADS,
-        scale: SCALE,
-        warehouses_each: WAREHOUSES,
-        mix: Mix::STANDARD,
-        distribution_percent: None,
-        item_choice: ItemChoice::Nurand,
-        engine: Engine::BEST,
-        practice: tpcc::PRACTICE,
-        locality: None,
         warm_ns: slower * run.quick_or(1_000_000, 4_000_000),
         window_ns: slower * run.quick_or(1_000_000, 4_000_000),
+        ..scalability::plan(run, 2 * SERVERS, false)
     }
+}
+
+/// The same cluster with the protocol as printed.
+fn plan_printed(run: &Run<'_>, profile: &'static str) -> published::Plan {
+    let slower = slower(profile);
+    published::Plan {
+        profile,
+        threads: THREADS,
+        warm_ns: slower * run.quick_or(500_000, 1_000_000),
+        window_ns: slower * run.quick_or(1_000_000, 4_000_000),
+        ..standard(run, 2 * SERVERS, false)
+    }
+}
+
+fn slower(profile: &str) -> u64 {
+    if SLOW.contains(&profile) { 10 } else { 1 }
 }
 
 /// How long eight bytes take there and back if nothing else is under way, in microseconds.

@@ -327,6 +327,67 @@ fn how_busy_stages_are_adds_up() {
     assert_eq!(shares[6], ("cores", 2.0), "320 ns of 16 times 10");
 }
 
+fn with_communicators(communicators: u32, machines: Machines) -> World {
+    world_with(1, machines, network(), |settings| SimConfig { communicators, ..settings })
+}
+
+#[test]
+fn a_communicator_takes_and_gives_back_what_others_post() {
+    let read = |batch: &mut Batch| {
+        batch.read(word(0, 0), 8);
+        batch.read(word(0, 8), 8);
+    };
+    let [usual_ns, handed_ns] = [0, 1].map(|communicators| {
+        let world = with_communicators(communicators, Machines::apart(2));
+        let env = client(&world, 0);
+        takes_ns(&world, &env, read);
+        takes_ns(&world, &env, read)
+    });
+    // Given and taken, and the same on the way back.
+    let more_ps = 4 * network().core.hand_over_ps;
+    assert!((handed_ns - usual_ns).abs_diff(more_ps / 1000) <= 2, "{handed_ns} and {usual_ns}");
+    // Who reaches its memory without the card has nothing to hand over.
+    let together = Machines { of_nodes: vec![0, 0], reach: Reach::CoreButAtomics };
+    let [usual_ns, handed_ns] = [0, 1].map(|communicators| {
+        let world = with_communicators(communicators, together.clone());
+        takes_ns(&world, &client(&world, 0), read)
+    });
+    assert_eq!(handed_ns, usual_ns);
+}
+
+#[test]
+fn communicators_post_one_after_another_and_share_the_work() {
+    let core = network().core;
+    let (tasks, rounds) = (40, 50);
+    let paces = [1, 2].map(|communicators| {
+        let world = with_communicators(communicators, Machines::apart(2));
+        for _ in 0..tasks {
+            let env = world.endpoint(world.compute_node(0));
+            world.spawn_on(&env.clone(), async move {
+                for _ in 0..rounds {
+                    let mut batch = Batch::new();
+                    batch.read(word(0, 0), 1);
+                    env.execute(batch).await.expect("the server is alive");
+                }
+            });
+        }
+        let before = world.usage(world.compute_node(0));
+        assert_eq!(world.run_until_idle(), 0);
+        let share = world.usage(world.compute_node(0)).shares(&before, world.now_ns())[7];
+        assert!(share.0 == "communicators" && share.1 > 0.9, "{share:?}");
+        world.now_ns() * 1000 / (tasks * rounds)
+    });
+    let each_ps = core.post_ps + core.poll_ps + 2 * core.hand_over_ps;
+    assert!(paces[0] >= each_ps && paces[0] * 10 <= 11 * each_ps, "{paces:?} for {each_ps}");
+    assert!(paces[1] * 2 >= each_ps && paces[1] * 20 <= 12 * each_ps, "{paces:?} for {each_ps}");
+}
+
+#[test]
+#[should_panic(expected = "16 of 16 cores only communicate")]
+fn somebody_has_to_execute() {
+    with_communicators(CORES as u32, Machines::apart(2));
+}
+
 #[test]
 fn a_world_gets_other_hardware() {
     let read = |batch: &mut Batch| {

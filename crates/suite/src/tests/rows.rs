@@ -18,7 +18,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
             promise: "read_row delivers an image as one write_row left it, or the version TORN",
             falls_if: "a row is copied without looking at its version, or its checksum, again",
             broken: &[UNTORN],
-            play: |party| Box::pin(untorn(party, Cover::All)),
+            play: |party| Box::pin(untorn(party, Writer::Writing(Cover::All))),
             seen: "images read between the first and the last",
             ..Test::of_two()
         },
@@ -27,7 +27,16 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
             promise: "the same where the link word is written apart from the image",
             falls_if: "a row is copied without looking at its version, or its checksum, again",
             broken: &[UNTORN],
-            play: |party| Box::pin(untorn(party, Cover::AllButLink)),
+            play: |party| Box::pin(untorn(party, Writer::Writing(Cover::AllButLink))),
+            seen: "images read between the first and the last",
+            ..Test::of_two()
+        },
+        Test {
+            name: "rows-installed-at-once",
+            promise: "the same of a row whose link, image and header are installed in any order",
+            falls_if: "a row is copied without looking at its version, or its checksum, again",
+            broken: &[UNTORN],
+            play: |party| Box::pin(untorn(party, Writer::Installing)),
             seen: "images read between the first and the last",
             ..Test::of_two()
         },
@@ -50,11 +59,22 @@ fn image(version: u64) -> [u64; WORDS as usize] {
     words
 }
 
-async fn untorn<E: Env>(party: Party<E>, cover: Cover) -> Report {
+/// How a row is written over and over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    Writing(Cover),
+    Installing,
+}
+
+async fn untorn<E: Env>(party: Party<E>, writer: Writer) -> Report {
     party.meet(0).await?;
     if party.number == 0 {
-        return write_rows(&party, cover).await;
+        return write_rows(&party, writer).await;
     }
+    let cover = match writer {
+        Writer::Writing(cover) => cover,
+        Writer::Installing => Cover::AllButLink,
+    };
     let (mut between, mut last) = (0, 0);
     let deadline = party.deadline();
     let mut batch = Batch::new();
@@ -65,7 +85,8 @@ async fn untorn<E: Env>(party: Party<E>, cover: Cover) -> Report {
         let words = batch.words(span);
         let version = words[VERSION as usize];
         deadline.check(&party.env)?;
-        party.expect(words[HEADER as usize] == 0, || "write_row wrote a header".to_owned())?;
+        let has_header = writer == Writer::Installing || words[HEADER as usize] == 0;
+        party.expect(has_header, || "write_row wrote a header".to_owned())?;
         if version == VersionWord::TORN.word() {
             continue;
         }
@@ -80,15 +101,20 @@ async fn untorn<E: Env>(party: Party<E>, cover: Cover) -> Report {
     Ok(vec![between])
 }
 
-async fn write_rows<E: Env>(party: &Party<E>, cover: Cover) -> Report {
+async fn write_rows<E: Env>(party: &Party<E>, writer: Writer) -> Report {
     let mut batch = Batch::new();
     let mut pace = Pace::default();
     loop {
         let version = party.next(&mut pace).await?.unwrap_or(LAST);
         batch.reset();
         let (span, link) = (batch.put(&image(version)), batch.put(&[version]));
-        batch.write_row(word(0, 0), span, LINK, cover);
-        if cover == Cover::AllButLink {
+        match writer {
+            Writer::Installing => {
+                batch.install_row_at_once(word(0, 0), span, LINK + 1, Cover::AllButLink);
+            }
+            Writer::Writing(cover) => batch.write_row(word(0, 0), span, LINK, cover),
+        }
+        if writer == Writer::Writing(Cover::AllButLink) {
             batch.write(word(0, u64::from(LINK)), link);
         }
         batch = party.execute(batch).await?;

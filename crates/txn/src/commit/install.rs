@@ -1,6 +1,6 @@
 //! Batch 2: old versions to their buffers, payloads, headers; new rows, entries, insert words.
 
-use super::{LeafLock, RowLock};
+use super::{LeafLock, Ring, RowLock};
 use crate::abort::Abort;
 use crate::access::{Access, State};
 use crate::catalog::Primary;
@@ -22,16 +22,22 @@ impl<E: Env> LaneInner<E> {
         let mut refreshed = false;
         for index in 0..self.scratch.locks.rows.len() {
             let RowLock { access, ring, .. } = self.scratch.locks.rows[index];
-            if ring.words == 0 {
-                self.give_buffer(access).await?;
-                continue;
-            }
-            if self.is_ring_slot_free(ring) {
-                continue;
-            }
+            let ring = match ring {
+                Ring::Missing => {
+                    self.give_buffer(access).await?;
+                    continue;
+                }
+                Ring::Free => continue,
+                Ring::Read(ring) if self.is_ring_slot_free(ring) => continue,
+                Ring::Read(ring) => ring,
+            };
             if !refreshed {
                 refreshed = true;
-                self.advance_horizon().await?;
+                match self.shared_slot {
+                    None => self.advance_horizon().await?,
+                    // Others wait for this commit's number: the horizon is advanced after commits.
+                    Some(_) => self.adopt_shared_horizon(),
+                }
             }
             if !self.is_ring_slot_free(ring) {
                 self.move_ring_slot(access).await?;
@@ -58,9 +64,9 @@ impl<E: Env> LaneInner<E> {
     async fn give_buffer(&mut self, access: u32) -> Result<(), Abort> {
         let Access { table, row, image, .. } = self.accesses[access as usize];
         let words = self.info(table).buffer.words();
-        let server = self.shared.server_position(self.env.node_of(row.region()));
+        let server = self.env.node_of(row.region());
         let lane_table = self.tables[table as usize].as_mut().expect("the table is open");
-        let pool = &mut lane_table.buffers[server];
+        let pool = lane_table.buffers_on(server);
         let buffer = match pool.take(words) {
             Some(buffer) => buffer,
             None => pool.allocate(&self.env, words).await.map_err(|_| Abort::OutOfMemory)?,
@@ -106,6 +112,11 @@ impl<E: Env> LaneInner<E> {
         if !self.placed.is_empty() {
             self.install_values(&mut batch);
         }
+        if !self.env.is_coherent() {
+            for lock in &locks.rows {
+                self.fill_new_buffer(&mut batch, lock.access, timestamp);
+            }
+        }
         for lock in &locks.rows {
             self.install_row(&mut batch, lock.access, timestamp);
         }
@@ -128,7 +139,36 @@ impl<E: Env> LaneInner<E> {
         self.execute().await
     }
 
-    /// {old version to its buffer}, {chain, payload with its version, header}.
+    /// A row's new buffer with the version that is displaced, where memory is not coherent: all of it is private until
+    /// the chain leads there, and buffers that follow each other are one write.
+    #[inline]
+    fn fill_new_buffer(&mut self, batch: &mut Batch, access: u32, timestamp: VersionWord) {
+        let entry = self.accesses[access as usize];
+        if !entry.has_new_buffer {
+            return;
+        }
+        self.statistics.buffers_given += 1;
+        let shape = self.info(entry.table).buffer;
+        let is_deleted = entry.state == State::Deleted;
+        let version = if is_deleted { timestamp.deleted() } else { timestamp };
+        let chain = ChainWord::from_word(batch.word(entry.image.at + LINK));
+        debug_assert!(chain.next() == 0);
+        let buffer = batch.reserve(shape.words());
+        batch.words_mut(buffer).fill(0);
+        let slot = Span { at: buffer.at + shape.slot(0), words: shape.row.words() };
+        let image = Span { at: entry.image.at + VERSION, words: entry.image.words - VERSION };
+        batch.shift(image, slot.at + VERSION);
+        batch.set_word(slot.at + LINK, version.word());
+        close_image(batch, slot, Cover::All);
+        batch.write_unseen(chain.buffer(), buffer);
+    }
+
+    /// {old version to its buffer}, {chain}, {payload with its version, header}.
+    ///
+    /// Where memory is not coherent the last is one write, whose words come in any order. Whoever locks the row expects
+    /// a version that its snapshot covers, which stands there whole since before that snapshot, and a split moves a row only
+    /// in such a version. The chain goes ahead if it changes: a reader that meets the new version too early would miss the
+    /// older ones.
     #[inline]
     fn install_row(&mut self, batch: &mut Batch, access: u32, timestamp: VersionWord) {
         let entry = self.accesses[access as usize];
@@ -138,7 +178,8 @@ impl<E: Env> LaneInner<E> {
         let version = if is_deleted { timestamp.deleted() } else { timestamp };
         let chain = ChainWord::from_word(batch.word(entry.image.at + LINK));
         let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
-        if entry.has_new_buffer {
+        let is_coherent = self.env.is_coherent();
+        if entry.has_new_buffer && is_coherent {
             self.statistics.buffers_given += 1;
             clear_buffer(batch, chain.buffer(), &shape);
         }
@@ -154,8 +195,19 @@ impl<E: Env> LaneInner<E> {
         if self.env.mutant("commit::payload_before_old_version") {
             batch.write_row(entry.row, fresh, first, Cover::AllButLink);
         }
-        batch.install_row(slot, entry.image, KEY, Cover::All);
-        batch.install_row(entry.row, fresh, first, Cover::AllButLink);
+        let is_new_chain = entry.has_new_buffer || after != chain;
+        if is_coherent {
+            batch.install_row(slot, entry.image, KEY, Cover::All);
+            batch.install_row(entry.row, fresh, first, Cover::AllButLink);
+        } else {
+            if !entry.has_new_buffer {
+                batch.install_row_at_once(slot, entry.image, KEY, Cover::All);
+            }
+            if is_new_chain {
+                batch.write_word(entry.row.add_words(u64::from(LINK)), after.word());
+            }
+            batch.install_row_at_once(entry.row, fresh, first, Cover::AllButLink);
+        }
         self.accesses[access as usize].buffer = chain.buffer();
     }
 
@@ -177,7 +229,8 @@ impl<E: Env> LaneInner<E> {
         };
         let slot = self.slot_at(entry.place, &layout);
         if is_inlined {
-            batch.install_row(slot, entry.fresh, KEY, Cover::AllButLink);
+            // An empty slot has no chain, and nobody locks a row of it before its bucket is free again.
+            batch.install_row_at_once(slot, entry.fresh, KEY, Cover::AllButLink);
             self.accesses[access as usize].row = slot;
         } else {
             write_private(batch, entry.row, entry.fresh, self.env.is_coherent());
@@ -259,11 +312,17 @@ fn write_pointer(batch: &mut Batch, slot: GlobalPtr, row: GlobalPtr, key: &Key) 
 #[inline]
 fn write_private(batch: &mut Batch, row: GlobalPtr, fresh: Span, is_coherent: bool) {
     if !is_coherent {
-        let body = Span { at: fresh.at + VERSION, words: fresh.words - 2 };
-        let sum = layout::row::checksum(batch.words(body), Cover::AllButLink);
-        batch.set_word(fresh.at + fresh.words - 1, sum);
+        close_image(batch, fresh, Cover::AllButLink);
     }
     batch.write_unseen(row, fresh);
+}
+
+/// Puts its checksum behind an image.
+#[inline]
+fn close_image(batch: &mut Batch, row: Span, cover: Cover) {
+    let body = Span { at: row.at + VERSION, words: row.words - 2 };
+    let sum = layout::row::checksum(batch.words(body), cover);
+    batch.set_word(row.at + row.words - 1, sum);
 }
 
 /// A buffer out of the pool holds what its last row left in all slots but the one that is filled now: they are

@@ -1,9 +1,10 @@
 //! Batch 1: one swap per row, bucket and leaf; what held is locked.
 
-use super::{Locks, RowLock};
+use super::{Locks, Ring, RowLock};
 use crate::abort::Abort;
+use crate::access::Access;
 use crate::lane::LaneInner;
-use fabric::{Env, Span};
+use fabric::{Batch, Env, Span};
 use layout::row::{ChainWord, LINK};
 use layout::{VersionWord, leaf};
 
@@ -32,9 +33,9 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Takes over the chains as they are under the locks. The version that a swap finds does not vouch for
-    /// the chain that was read with it: collection may have detached the buffer in between, and put the
-    /// same header back. A chain that leads elsewhere means one more round trip.
+    /// Takes over the chains as they are under the locks. Where rows give their buffers back, the version that a swap
+    /// finds does not vouch for the chain that was read with it: collection may have detached the buffer in between, and
+    /// put the same header back. A chain that leads elsewhere means one more round trip.
     #[inline]
     async fn adopt_chains(&mut self) -> Result<(), Abort> {
         let mut batch = self.batch.take().unwrap_or_default();
@@ -46,13 +47,13 @@ impl<E: Env> LaneInner<E> {
                 continue;
             }
             batch.set_word(link, chain);
-            lock.ring = Span::default();
+            lock.ring = Ring::Missing;
             let chain = ChainWord::from_word(chain);
             if !chain.buffer().is_null() {
                 let table = self.catalog.tables[access.table as usize].as_ref();
                 let shape = table.expect("accesses name tables of the lane's catalog").buffer;
                 let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
-                lock.ring = batch.read(slot, RING_WORDS);
+                lock.ring = Ring::Read(batch.read(slot, RING_WORDS));
             }
         }
         let is_complete = batch.is_empty();
@@ -74,15 +75,9 @@ impl<E: Env> LaneInner<E> {
                 continue;
             }
             let swap = batch.compare_and_swap(access.row, access.version.word(), locked);
-            let chain_span = batch.read(access.row.add_words(u64::from(LINK)), 1);
-            let chain = ChainWord::from_word(batch.word(access.image.at + LINK));
-            let mut ring = Span::default();
-            if !chain.buffer().is_null() {
-                let shape = self.info(access.table).buffer;
-                let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
-                ring = batch.read(slot, RING_WORDS);
-            }
-            locks.rows.push(RowLock { access: number, swap, chain: chain_span, ring });
+            let chain = self.post_chain(&mut batch, access);
+            let ring = self.post_ring(&mut batch, access);
+            locks.rows.push(RowLock { access: number, swap, chain, ring });
         }
         for insert in &self.bucket_inserts {
             let skipped = self.env.mutant("commit::skip_insert_word");
@@ -93,10 +88,41 @@ impl<E: Env> LaneInner<E> {
             let seen = &self.leaves_seen[lock.seen as usize];
             lock.swap = Some(batch.compare_and_swap(seen.leaf, seen.insert.word(), locked));
             // The insert word may have been read later than the entries; with the lock held, the rewrite
-            // counter tells whether they are still what was read.
-            lock.version = batch.read(seen.leaf.add_words(u64::from(leaf::VERSION)), 1);
+            // counter tells whether they are still what was read. Of a kept leaf both are of one moment.
+            lock.version = match seen.is_kept {
+                true => Span { at: seen.span.at + leaf::VERSION, words: 1 },
+                false => batch.read(seen.leaf.add_words(u64::from(leaf::VERSION)), 1),
+            };
         }
         self.batch = Some(batch);
+    }
+
+    /// The chain word under the lock. Where rows keep their buffers nobody changes it but who installs a version, and
+    /// the version that is expected here was installed, all of it, before the snapshot that covers it was taken: so the
+    /// chain that was read with it is the one, if the swap finds it. A tombstone's buffer goes all the same.
+    #[inline]
+    fn post_chain(&self, batch: &mut Batch, access: &Access) -> Span {
+        let stays = self.info(access.table).design.keeps_versions && !access.version.is_deleted();
+        match stays {
+            true => Span { at: access.image.at + LINK, words: 1 },
+            false => batch.read(access.row.add_words(u64::from(LINK)), 1),
+        }
+    }
+
+    /// The next slot of the row's buffer. What it holds was displaced by the row's version or before it: if everybody
+    /// sees that version, nobody needs the slot, and it need not be read.
+    #[inline]
+    fn post_ring(&self, batch: &mut Batch, access: &Access) -> Ring {
+        let chain = ChainWord::from_word(batch.word(access.image.at + LINK));
+        if chain.buffer().is_null() {
+            return Ring::Missing;
+        }
+        if self.horizon.covers(access.version) {
+            return Ring::Free;
+        }
+        let shape = self.info(access.table).buffer;
+        let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
+        Ring::Read(batch.read(slot, RING_WORDS))
     }
 
     #[inline]

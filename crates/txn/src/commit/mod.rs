@@ -22,15 +22,26 @@ use layout::VersionWord;
 pub struct RowLock {
     access: u32,
     swap: Swap,
-    /// The chain word, read after the swap.
+    /// The chain word, read after the swap, or that of the image where the swap vouches for it.
     chain: Span,
-    ring: Span,
+    ring: Ring,
+}
+
+/// What is known of the next slot of a row's version buffer.
+#[derive(Clone, Copy, Debug)]
+enum Ring {
+    /// The row has no buffer.
+    Missing,
+    /// Nobody needs what the slot holds.
+    Free,
+    /// What was read of it: moved flag, version, successor.
+    Read(Span),
 }
 
 /// A leaf to be locked, with the range of leaf inserts that go into it.
 #[derive(Clone, Copy, Debug)]
 pub struct LeafLock {
-    seen: u32,
+    pub(crate) seen: u32,
     first: u32,
     count: u32,
     swap: Option<Swap>,
@@ -39,6 +50,11 @@ pub struct LeafLock {
 }
 
 impl LeafLock {
+    /// Whether something goes into the leaf.
+    pub(crate) fn is_written(&self) -> bool {
+        self.count > 0
+    }
+
     /// A leaf that is locked though nothing goes into it.
     fn bare(seen: u32) -> Self {
         Self { seen, first: 0, count: 0, swap: None, version: Span::default() }
@@ -50,7 +66,7 @@ impl LeafLock {
 pub struct Locks {
     rows: Vec<RowLock>,
     buckets: Vec<Swap>,
-    leaves: Vec<LeafLock>,
+    pub(crate) leaves: Vec<LeafLock>,
 }
 
 impl<E: Env> LaneInner<E> {
@@ -73,6 +89,11 @@ impl<E: Env> LaneInner<E> {
             Outcome::Aborted(abort) => {
                 if !self.is_lost {
                     self.end_number();
+                }
+                self.forget_leaves();
+                if abort == Abort::VersionBufferFull && self.shared_slot.is_some() {
+                    // A commit advances no horizon while others wait for its number; one that fails is tried again.
+                    let _ = self.advance_horizon().await;
                 }
                 self.statistics.aborts[abort.index()] += 1;
             }
@@ -150,6 +171,7 @@ impl<E: Env> LaneInner<E> {
         }
         self.env.reach(CommitStep::TimestampPublished).await;
         self.retire_write_set(timestamp);
+        self.keep_leaves(timestamp);
         self.keep_up().await;
         Outcome::Committed
     }

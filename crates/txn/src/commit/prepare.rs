@@ -175,7 +175,9 @@ impl<E: Env> LaneInner<E> {
         let inserts = &self.leaf_inserts[first..first + count];
         let key = |insert: &LeafInsert| Key::from_words(batch.words(insert.key));
         let keys: Vec<Key> = inserts.iter().map(key).collect();
-        let timestamp = self.next_timestamp();
+        self.forget_leaf(seen.owner, seen.leaf);
+        // A split takes several round trips, for which short commits need not wait.
+        let timestamp = self.upkeep_timestamp();
         let mut batch = self.batch.take().unwrap_or_default();
         batch.clear_verbs();
         let leaf = LeafRead { ptr: seen.leaf, span: seen.span, insert: seen.insert };

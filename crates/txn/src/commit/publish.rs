@@ -12,7 +12,7 @@ impl<E: Env> LaneInner<E> {
     /// Writes the slot. Only the lane writes it and its numbers rise, so a plain write does; it goes out
     /// after every install has completed, on all servers.
     #[inline]
-    pub(super) async fn publish(&mut self, timestamp: VersionWord) -> Result<(), FabricError> {
+    pub(crate) async fn publish(&mut self, timestamp: VersionWord) -> Result<(), FabricError> {
         let slot = self.shared.oracle_layout.slot(self.shared.oracle, timestamp.slot());
         if let Some(shared_slot) = self.shared_slot.clone() {
             return self.publish_in_turn(&shared_slot, slot, timestamp).await;

@@ -63,9 +63,10 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<OutOfLine, Abort> {
         let unplaced = OutOfLine { ptr: 0, bytes, version };
         let words = value_layout(&self.env, unplaced).piece_words();
-        let server = self.shared.server_position(self.env.node_of(self.home_of(access).region()));
+        let server = self.env.node_of(self.home_of(access).region());
         let table = self.tables[access.table as usize].as_mut().expect("the table is open");
-        let allocated = table.values[server].allocate(&self.env, &self.shared.pieces, words).await;
+        let allocated =
+            table.values_on(server).allocate(&self.env, &self.shared.pieces, words).await;
         let piece = allocated.map_err(|_| Abort::OutOfMemory)?;
         Ok(OutOfLine { ptr: piece.word(), ..unplaced })
     }
@@ -134,10 +135,10 @@ impl<E: Env> LaneInner<E> {
     /// Nobody needs the value: its memory serves another.
     pub(crate) fn free_value(&mut self, table: u32, value: OutOfLine) {
         let Some(piece) = value.stored() else { return };
-        let server = self.shared.server_position(self.env.node_of(piece.region()));
+        let server = self.env.node_of(piece.region());
         if let Some(table) = self.tables[table as usize].as_mut() {
             let words = value_layout(&self.env, value).piece_words();
-            table.values[server].free(&self.shared.pieces, piece, words);
+            table.values_on(server).free(&self.shared.pieces, piece, words);
         }
     }
 }

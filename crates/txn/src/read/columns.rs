@@ -4,7 +4,7 @@
 //! fetched as a whole, and a checksum vouches for all of a row.
 
 use crate::abort::TxnError;
-use crate::access::{Access, RowId, State};
+use crate::access::{Absence, Access, RowId, State};
 use crate::catalog::{TableId, TableInfo};
 use crate::database::Database;
 use crate::lane::LaneInner;
@@ -61,7 +61,7 @@ impl<E: Env> Transaction<'_, E> {
             let is_there = !matches!(state, State::Absent | State::Deleted);
             found.push(is_there.then(|| RowId::new(access, transaction)));
         };
-        lane.locate_many(reads, columns, &mut visit).await
+        lane.locate_many(reads, (columns, false), &mut visit).await
     }
 }
 
@@ -76,7 +76,9 @@ impl<E: Env> LaneInner<E> {
     /// Whether so many words of a row that was found have come, if it is there.
     #[inline]
     pub(super) fn has_words(&self, access: u32, words: u32) -> bool {
-        let Access { state, image, table, .. } = self.accesses[access as usize];
-        state != State::Read || image.words >= words.min(self.info(table).row.words())
+        let Access { state, absence, image, table, .. } = self.accesses[access as usize];
+        // What is kept says nothing to a read.
+        let is_known = state != State::Absent || absence != Absence::Kept;
+        is_known && (state != State::Read || image.words >= words.min(self.info(table).row.words()))
     }
 }

@@ -60,7 +60,9 @@ impl<E: Env> LaneInner<E> {
         key: &[u64],
     ) -> Option<usize> {
         let covers = |seen: &LeafSeen| {
-            seen.owner == owner && LeafView::new(tree.layout, batch.words(seen.span)).covers(key)
+            seen.owner == owner
+                && !seen.is_kept
+                && LeafView::new(tree.layout, batch.words(seen.span)).covers(key)
         };
         let first = self.leaves_seen.len().saturating_sub(LEAVES_SEARCHED_MAX);
         let found = self.leaves_seen[first..].iter().rposition(covers);
@@ -128,7 +130,7 @@ impl<E: Env> LaneInner<E> {
     /// Remembers a leaf that was read; answers where.
     pub(crate) fn note_leaf(&mut self, owner: Owner, read: &LeafRead) -> usize {
         let LeafRead { ptr, span, insert } = *read;
-        self.leaves_seen.push(LeafSeen { owner, leaf: ptr, span, insert, near: 0 });
+        self.leaves_seen.push(LeafSeen { owner, leaf: ptr, span, insert, is_kept: false, near: 0 });
         self.leaves_seen.len() - 1
     }
 }

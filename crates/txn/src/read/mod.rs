@@ -78,19 +78,20 @@ pub(crate) fn same_words(one: &[u64], other: &[u64]) -> bool {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Finds or reads every key's row; `visit` gets the access of each, in order.
+    /// Finds or reads every key's row; `visit` gets the access of each, in order. For an insert, what kept leaves have
+    /// settled is settled.
     #[inline]
     pub(crate) async fn locate_many(
         &mut self,
         keys: &[(TableId, Key)],
-        columns: &[Columns],
+        (columns, is_insert): (&[Columns], bool),
         visit: &mut impl FnMut(u32, State),
     ) -> Result<(), TxnError> {
         let mut order = std::mem::take(&mut self.scratch.spans);
         let mut pending = std::mem::take(&mut self.scratch.pending);
         order.clear();
         pending.clear();
-        let result = self.locate_all(keys, columns, &mut order, &mut pending).await;
+        let result = self.locate_all(keys, (columns, is_insert), &mut order, &mut pending).await;
         if result.is_ok() {
             for place in &order {
                 visit(place.at, self.accesses[place.at as usize].state);
@@ -105,11 +106,12 @@ impl<E: Env> LaneInner<E> {
     async fn locate_all(
         &mut self,
         keys: &[(TableId, Key)],
-        columns: &[Columns],
+        (columns, is_insert): (&[Columns], bool),
         order: &mut Vec<Span>,
         pending: &mut Vec<Pending>,
     ) -> Result<(), TxnError> {
         self.batch().clear_verbs();
+        let by_kept = is_insert && self.shared.config.keeps_leaves;
         let mut open = None;
         let (mut key_bytes, mut words) = (0, WHOLE);
         for (table, key) in keys {
@@ -123,6 +125,10 @@ impl<E: Env> LaneInner<E> {
             }
             if !key.may_have_bytes(key_bytes) {
                 return Err(self.info(table.0).wrong_key(key).into());
+            }
+            if by_kept && let Some(access) = self.kept_access(table.0, key) {
+                order.push(Span { at: access, words: 0 });
+                continue;
             }
             let access = self.post_lookup(table.0, key, words, pending)?;
             order.push(Span { at: access, words: 0 });

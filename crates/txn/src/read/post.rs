@@ -188,7 +188,12 @@ impl<E: Env> LaneInner<E> {
 
     /// A new access; what it holds is settled later.
     #[inline(always)]
-    fn add_access(&mut self, table: u32, vacancy: Vacancy, key_at: u32) -> Result<u32, TxnError> {
+    pub(crate) fn add_access(
+        &mut self,
+        table: u32,
+        vacancy: Vacancy,
+        key_at: u32,
+    ) -> Result<u32, TxnError> {
         let access = self.accesses.len() as u32;
         if self.batch().arena_words() > ARENA_WORDS_MAX {
             return Err(TxnError::TooLarge(

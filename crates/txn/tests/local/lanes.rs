@@ -197,3 +197,44 @@ fn lanes_beyond_the_vector_are_refused_and_the_others_go_on() {
     drop(more.pop());
     assert!(take(&elsewhere).is_ok(), "a lane that came home can be had again");
 }
+
+#[test]
+fn a_slot_that_is_one_too_few_for_a_compute_server_is_given_back() {
+    let shares = DatabaseConfig { slots: 8, shares_slot: true, ..DatabaseConfig::default() };
+    let first = database(shares);
+    let free = |database: &Database<LocalEnv>| run_now(database.slots()).expect("reachable").free;
+    // One compute server has a slot to itself, so that an odd number is left for those that need two.
+    let mut alone = first.root();
+    alone.config.shares_slot = false;
+    let alone = Database::open(first.env().world().endpoint(), &alone);
+    let lane = run_now(alone.lane()).expect("a lane");
+    let others: Vec<_> = std::iter::from_fn(|| {
+        let other = Database::open(first.env().world().endpoint(), &first.root());
+        run_now(other.lane()).ok().map(|lane| (other, lane))
+    })
+    .collect();
+    assert_eq!((others.len(), free(&first)), (3, 1), "the last one tried in vain");
+    drop(lane);
+    run_now(alone.leave(0)).expect("reachable");
+    assert_eq!(free(&first), 2);
+    let last = Database::open(first.env().world().endpoint(), &first.root());
+    assert!(run_now(last.lane()).is_ok());
+}
+
+#[test]
+fn a_timestamp_without_rows_is_covered_by_every_later_snapshot() {
+    for shares_slot in [false, true] {
+        let oracle = Oracle::Frozen;
+        let database = database(DatabaseConfig { oracle, shares_slot, ..Default::default() });
+        let [mut one, mut other] = [(); 2].map(|()| run_now(database.lane()).expect("a lane"));
+        for _ in 0..40 {
+            let transaction = run_now(one.begin(Isolation::Snapshot)).expect("begins");
+            let before = transaction.snapshot().clone();
+            let timestamp = run_now(transaction.publish_timestamp()).expect("published");
+            assert!(!before.covers(timestamp), "{timestamp:?} was drawn after {before:?}");
+            let later = run_now(other.begin(Isolation::Snapshot)).expect("begins");
+            assert!(later.snapshot().covers(timestamp), "{timestamp:?}: {:?}", later.snapshot());
+            assert!(later.snapshot().includes(&before));
+        }
+    }
+}

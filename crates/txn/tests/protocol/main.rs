@@ -4,7 +4,7 @@
 //! processes ([`processes`]); [`random`] mixes
 //! everything, [`contents`] more rows; [`catalog`] has changes of the catalog side by side, [`filling`] indexes
 //! that are made over tables in use; [`killed`] and [`dropped`] end compute servers and futures half way,
-//! [`lost`] takes the memory of a server.
+//! [`lost`] takes the memory of a server, [`slots`] has lanes that start at once.
 //! [`mutants`] shows that these tests notice a missing guard, and [`played`] the same of guards that only a
 //! certain course of events needs.
 
@@ -22,4 +22,5 @@ mod mutants;
 mod played;
 mod processes;
 mod random;
+mod slots;
 mod threads;

@@ -28,8 +28,12 @@ pub struct Mix {
     pub has_collector: bool,
     /// Whether a task of each compute server fetches them for its lanes.
     pub fetches: bool,
+    /// Copies of vectors, which those fetch.
+    pub vector_copies: u32,
     /// Whether rows keep the memory of their old versions.
     pub keeps_versions: bool,
+    /// Whether lanes keep the leaves that they have written last.
+    pub keeps_leaves: bool,
 }
 
 /// A generator of its own, so that programs do not depend on the world's.
@@ -76,8 +80,13 @@ pub fn programs(dice: &mut Dice, mix: &Mix) -> Vec<Vec<Program>> {
 impl Mix {
     /// A world with this mix's table in it.
     pub fn open(&self, config: SimConfig, servers: u16, dice: &mut Dice) -> (Cluster, Tables) {
-        let (oracle, shares_slot) = (self.oracle, self.shares_slot);
-        let mut database = DatabaseConfig { oracle, shares_slot, ..DatabaseConfig::default() };
+        let mut database = DatabaseConfig {
+            oracle: self.oracle,
+            shares_slot: self.shares_slot,
+            keeps_leaves: self.keeps_leaves,
+            vector_copies: self.vector_copies,
+            ..DatabaseConfig::default()
+        };
         if self.is_tight {
             database.transaction_time_max_ns = 2000 << dice.below(14);
         }
@@ -149,7 +158,9 @@ pub const SNAPSHOT: Mix = Mix {
     shares_slot: false,
     has_collector: false,
     fetches: false,
+    vector_copies: 0,
     keeps_versions: false,
+    keeps_leaves: false,
 };
 /// Growth and collection all the time.
 pub const TIGHT: Mix = Mix { transactions: 12, keys: KEY_MAX + 1, is_tight: true, ..SNAPSHOT };
@@ -240,16 +251,57 @@ fn fetched_vectors_are_snapshots() {
     check_all(FETCHED, 0..300);
 }
 
+/// The same under growth and collection.
+const FETCHED_TIGHT: Mix =
+    Mix { transactions: TIGHT.transactions, keys: TIGHT.keys, is_tight: true, ..FETCHED };
+
 #[test]
 fn collection_takes_nothing_that_a_fetched_vector_sees() {
-    let tight =
-        Mix { transactions: TIGHT.transactions, keys: TIGHT.keys, is_tight: true, ..FETCHED };
-    check_all(tight, 0..300);
+    check_all(FETCHED_TIGHT, 0..300);
+}
+
+/// Each of the two compute servers reads a copy of its own.
+#[test]
+fn vectors_fetched_from_copies_are_snapshots() {
+    check_all(Mix { vector_copies: 2, ..FETCHED }, 0..300);
+}
+
+#[test]
+fn collection_takes_nothing_that_a_vector_from_a_copy_sees() {
+    check_all(Mix { vector_copies: 2, ..FETCHED_TIGHT }, 0..300);
+}
+
+#[test]
+fn collection_on_hot_rows_under_vectors_from_copies() {
+    check_all(Mix { vector_copies: 2, keys: 3, ..FETCHED_TIGHT }, 0..300);
 }
 
 #[test]
 fn rows_that_keep_their_old_versions_show_the_right_ones() {
     check_all(Mix { keeps_versions: true, keys: 3, ..TIGHT }, 0..300);
+}
+
+/// Rows, leaves and vectors as the fastest configuration has them.
+const FASTEST: Mix = Mix { keeps_versions: true, keeps_leaves: true, ..FETCHED };
+
+#[test]
+fn inserts_beside_kept_leaves_are_as_those_beside_leaves_that_were_read() {
+    check_all(Mix { keeps_leaves: true, ..SNAPSHOT }, 0..300);
+    check_all(Mix { keeps_leaves: true, ..TIGHT }, 0..300);
+}
+
+#[test]
+fn kept_leaves_bear_witness_for_serializable_transactions() {
+    let serializable = Mix { isolation: Isolation::Serializable, keeps_leaves: true, ..TIGHT };
+    check_all(serializable, 0..300);
+}
+
+#[test]
+fn what_is_fastest_shows_snapshots() {
+    check_all(FASTEST, 0..300);
+    let tight =
+        Mix { transactions: TIGHT.transactions, keys: TIGHT.keys, is_tight: true, ..FASTEST };
+    check_all(tight, 0..300);
 }
 
 #[test]

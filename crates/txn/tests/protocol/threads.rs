@@ -64,7 +64,7 @@ impl Litmus {
         let indexes = self.index.map(|(kind, unique)| index(kind, unique)).into_iter().collect();
         let table = run_now(database.create_table(table("t", storage, indexes))).expect("created");
         let by_group = database.index("t", "by_group");
-        let tables = Tables { table, by_group, storage, has_notes: false };
+        let tables = Tables { table, by_group, storage, has_notes: false, keeps_leaves: false };
         let rounds = Rounds::new(self.sessions.len());
         std::thread::scope(|scope| {
             for (number, lists) in self.sessions.iter().enumerate() {

@@ -44,9 +44,15 @@ impl Cluster {
         self.database.elsewhere(self.world.endpoint(node))
     }
 
-    /// Freezes vectors beside the oracle for as long as sessions run.
+    /// Freezes vectors beside the oracle for as long as sessions run; in a process of its own where it has to do with
+    /// other memory servers.
     fn start_collector(&self, running: Rc<Cell<usize>>) {
-        let oracle = self.database.elsewhere(self.world.service_endpoint(layout::NodeId(0)));
+        let oracle = layout::NodeId(0);
+        let env = match self.database.config().vector_copies {
+            0 => self.world.service_endpoint(oracle),
+            _ => self.world.endpoint(oracle),
+        };
+        let oracle = self.database.elsewhere(env);
         self.world.spawn_on(&oracle.env().clone(), async move {
             let collected = oracle.collect_vectors(|| running.get() > 0).await;
             collected.expect("the oracle's memory server lives");
@@ -70,7 +76,8 @@ impl Cluster {
         let table = created.unwrap_or_else(|error| panic!("{}: {error}", self.world.identity()));
         let by_group = self.database.index(&name, "by_group");
         let has_notes = !self.database.schema(table).expect("just made").long_columns().is_empty();
-        Tables { table, by_group, storage, has_notes }
+        let keeps_leaves = self.database.root().config.keeps_leaves;
+        Tables { table, by_group, storage, has_notes, keeps_leaves }
     }
 
     /// Runs one transaction as the administrator.

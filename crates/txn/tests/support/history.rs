@@ -20,6 +20,8 @@ pub struct Cell {
 pub enum Observation {
     /// The row, or that there is none.
     Row(i32, Option<Cell>),
+    /// That there is none, if the transaction commits.
+    Free(i32),
     /// That there is a row.
     Present(i32),
     /// All rows of a group; `own` rows were left out.
@@ -83,7 +85,11 @@ pub fn violations(history: &[Execution]) -> Vec<String> {
     for (number, execution) in history.iter().enumerate() {
         let Some(snapshot) = &execution.snapshot else { continue };
         let state = state_of(history, &chains, snapshot);
-        for observation in &execution.observations {
+        let is_committed = execution.outcome == Outcome::Committed;
+        let holds = |observation: &&Observation| {
+            is_committed || !matches!(observation, Observation::Free(_))
+        };
+        for observation in execution.observations.iter().filter(holds) {
             if let Some(error) = contradiction(observation, &state) {
                 let outcome = execution.outcome;
                 found.push(format!(
@@ -174,6 +180,9 @@ fn contradiction(observation: &Observation, state: &State) -> Option<String> {
         Observation::Row(id, seen) if state.get(id) != seen.as_ref() => {
             Some(format!("read of row {id}: saw {seen:?}, the snapshot has {:?}", state.get(id)))
         }
+        Observation::Free(id) if state.contains_key(id) => {
+            Some(format!("insert of row {id} committed, the snapshot has it"))
+        }
         Observation::Present(id) if !state.contains_key(id) => {
             Some(format!("insert of row {id} refused, the snapshot does not have it"))
         }
@@ -242,14 +251,16 @@ fn add_reads(
 ) {
     let answer = |cell: Option<Cell>| match observation {
         Observation::Row(_, _) => cell.map(|cell| cell.value),
-        Observation::Present(_) => cell.map(|_| 1),
+        Observation::Present(_) | Observation::Free(_) => cell.map(|_| 1),
         Observation::Group { group, .. } => {
             cell.filter(|cell| cell.group == *group).map(|cell| cell.value)
         }
         Observation::Twice(_) => None,
     };
     let is_read = match observation {
-        Observation::Row(read, _) | Observation::Present(read) => *read == id,
+        Observation::Row(read, _) | Observation::Present(read) | Observation::Free(read) => {
+            *read == id
+        }
         Observation::Group { own, .. } => !own.contains(&id),
         Observation::Twice(_) => false,
     };

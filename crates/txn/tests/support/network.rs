@@ -147,7 +147,7 @@ impl Network {
         let name = spec.schema.name().to_owned();
         let table = self.engine.block_on(self.database.create_table(spec)).expect("created");
         let by_group = self.database.index(&name, "by_group");
-        Tables { table, by_group, storage, has_notes: false }
+        Tables { table, by_group, storage, has_notes: false, keeps_leaves: false }
     }
 
     /// Fills the table, runs each list of programs in a lane of its own, every other one on another thread if the

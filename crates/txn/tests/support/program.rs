@@ -21,6 +21,8 @@ pub struct Tables {
     pub storage: Storage,
     /// Rows have a column out of line, whose values are checked with every read.
     pub has_notes: bool,
+    /// Lanes keep leaves: an insert learns only at its commit whether the key is free.
+    pub keeps_leaves: bool,
 }
 
 /// One statement.
@@ -331,7 +333,10 @@ impl Run {
     ) -> Result<(), TxnError> {
         match txn.insert(self.tables.table, &key(id)).await {
             Ok(row) => {
-                self.observe(id, None, seen);
+                match self.tables.keeps_leaves && !self.own.contains_key(&id) {
+                    true => seen.push(Observation::Free(id)),
+                    false => self.observe(id, None, seen),
+                }
                 let next = self.next_cell(id, group);
                 self.write(txn, row, id, next);
                 Ok(())

@@ -42,6 +42,7 @@ use crate::driver::{CheckResult, Finished, RunTotals, TransactionResult, Workloa
 use crate::error::WorkloadError;
 use crate::ycsb::zipf::Zipf;
 use fabric::Env;
+pub use tables::NodeBytes;
 use tables::Partitions;
 use terminal::Input;
 use txn::{Database, Isolation, Lane, RowId};
@@ -60,6 +61,8 @@ pub struct Config {
     pub partitions: u32,
     /// Whether rows keep the memory of their old versions, see [`layout::PhysicalDesign::keeps_versions`].
     pub keeps_versions: bool,
+    /// How large the nodes of its trees are.
+    pub node_bytes: NodeBytes,
     /// How much each warehouse has.
     pub scale: Scale,
     /// Shares of the transactions.
@@ -86,6 +89,7 @@ impl Config {
             warehouses,
             partitions: 1,
             keeps_versions: false,
+            node_bytes: NodeBytes::LARGE,
             scale: Scale::FULL,
             mix: Mix::STANDARD,
             distribution_percent: None,

@@ -38,9 +38,22 @@ const DENSE_NEIGHBOURHOOD: u32 = 1;
 const VERSIONS_BESIDE_HOT: u32 = 8;
 /// Old versions beside all other rows.
 const VERSIONS_BESIDE_COLD: u32 = 1;
-/// Bytes of a tree node: about forty-five entries of an order line. Larger ones split less often, and cost more
-/// to read.
-const NODE_BYTES: u32 = 1536;
+/// Bytes of the nodes of the trees. Larger ones split less often, and cost more to read and to write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NodeBytes {
+    /// Of order lines, of which ten go into a leaf together.
+    pub order_lines: u32,
+    /// Of all other trees.
+    pub others: u32,
+}
+
+impl NodeBytes {
+    /// About forty-five order lines in a leaf.
+    pub const LARGE: Self = Self { order_lines: 1536, others: 1536 };
+    /// For cards that write every leaf whole.
+    pub const SMALL: Self = Self { order_lines: 1024, others: 384 };
+}
+
 /// Memory beyond the raw rows of the loaded database, in percent: 80 for headers, keys and indexes as
 /// measured at full scale, the rest for old versions and the orders of a run.
 const OVERHEAD_PERCENT: u64 = 200;
@@ -198,9 +211,10 @@ fn design(table: &str, config: &Config, partition: u32) -> (PhysicalDesign, Vec<
         columns,
         unique: false,
         kind,
-        node_bytes: NODE_BYTES,
+        node_bytes: config.node_bytes.others,
         size_hint: rows,
     };
+    let others = config.node_bytes.others;
     match table {
         "warehouse" => (dense(vec![warehouses], VERSIONS_BESIDE_HOT, rows), vec![]),
         "district" => (dense(vec![warehouses, districts], VERSIONS_BESIDE_HOT, rows), vec![]),
@@ -213,9 +227,10 @@ fn design(table: &str, config: &Config, partition: u32) -> (PhysicalDesign, Vec<
         "stock" => (dense(vec![warehouses, items], VERSIONS_BESIDE_COLD, rows), vec![]),
         "orders" => {
             let columns = vec![orders::O_W_ID, orders::O_D_ID, orders::O_C_ID];
-            (tree(rows), vec![index(ORDER_CUSTOMER, columns, IndexKind::Tree)])
+            (tree(rows, others), vec![index(ORDER_CUSTOMER, columns, IndexKind::Tree)])
         }
-        _ => (tree(rows), vec![]),
+        "order_line" => (tree(rows, config.node_bytes.order_lines), vec![]),
+        _ => (tree(rows, others), vec![]),
     }
 }
 
@@ -230,12 +245,12 @@ fn dense(columns: Vec<(i64, u64)>, versions_beside: u32, size_hint: u64) -> Phys
     }
 }
 
-fn tree(size_hint: u64) -> PhysicalDesign {
+fn tree(size_hint: u64, node_bytes: u32) -> PhysicalDesign {
     PhysicalDesign {
         storage: Storage::Tree,
         versions_beside: VERSIONS_BESIDE_COLD,
         size_hint,
-        node_bytes: NODE_BYTES,
+        node_bytes,
         ..PhysicalDesign::default()
     }
 }

@@ -5,7 +5,7 @@ use reproduce::Experiment;
 
 /// Seconds that experiments take on two cores, quick and in full. Only their proportions matter: how fast this host is
 /// shows when the first is over.
-const SECONDS: [(&str, f64, f64); 22] = [
+const SECONDS: [(&str, f64, f64); 23] = [
     ("bandwidth", 0.1, 0.1),
     ("ethernet-bound", 0.1, 0.8),
     ("queue-pairs", 0.1, 0.3),
@@ -18,11 +18,12 @@ const SECONDS: [(&str, f64, f64); 22] = [
     ("latency-as-published", 4.0, 80.0),
     ("latency-steps", 4.0, 80.0),
     ("locality-as-published", 8.0, 60.0),
-    ("contention", 8.0, 240.0),
-    ("contention-aborts", 8.0, 240.0),
+    ("contention-as-published", 8.0, 240.0),
+    ("contention-aborts-as-published", 8.0, 240.0),
     ("staleness", 5.0, 60.0),
-    ("contention-ours", 10.0, 240.0),
-    ("scale", 4.0, 60.0),
+    ("contention", 10.0, 400.0),
+    ("scale", 8.0, 420.0),
+    ("communicators", 8.0, 200.0),
     ("trad-si", 2.6, 70.0),
     ("trad-si-latency", 2.5, 78.0),
     ("h-store", 1.3, 24.0),

@@ -8,7 +8,7 @@ use crate::Verdict;
 use crate::bench::progress::Progress;
 use crate::output;
 use anyhow::{Context, Result, anyhow, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use left::Left;
 use namdb::host::Moment;
 use reproduce::{EXPERIMENTS, Experiment, MadeOf, Record, Run, find, picture, text};
@@ -21,6 +21,8 @@ Examples:
   namdb reproduce queue-pairs           NAM-DB figure 9, into ./reproduction
   namdb reproduce all --quick           every experiment with few points, in a minute or two
   namdb reproduce oracle --seed 7 --out /tmp/seven
+  namdb reproduce locality --protocol as-published
+                                        NAM-DB figure 6 by the protocol as the paper prints it
 
   namdb reproduce all --report docs     everything, and then docs/reproduction.md with tables and pictures
   namdb reproduce oracle --report docs  one experiment again; of all others the document keeps what it has
@@ -38,6 +40,9 @@ pub struct ReproduceArguments {
     /// An experiment, `all` of them, `list`, or `report`
     #[arg(value_name = "FIGURE")]
     what: String,
+    /// Whose protocol runs in figures of NAM-DB: this database's, or the one that the paper prints
+    #[arg(long, value_enum, default_value_t = Protocol::Ours)]
+    protocol: Protocol,
     /// Fewer points and shorter windows
     #[arg(long)]
     quick: bool,
@@ -55,20 +60,24 @@ pub struct ReproduceArguments {
     from: Option<PathBuf>,
 }
 
+/// Choices of `--protocol`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Protocol {
+    /// This database's; an experiment whose name says that it is as published stays so
+    Ours,
+    /// The one that the paper prints, where the figure has it
+    AsPublished,
+}
+
 /// Runs what is asked for.
 pub fn run(arguments: &ReproduceArguments) -> Result<Verdict> {
     if arguments.from.is_some() && arguments.what != "report" {
         bail!("--from belongs to `namdb reproduce report`");
     }
-    let experiments: Vec<&Experiment> = match arguments.what.as_str() {
+    let experiments = match arguments.what.as_str() {
         "list" => return list(),
         "report" => return write_again(arguments),
-        "all" => EXPERIMENTS.iter().collect(),
-        name => vec![find(name).ok_or_else(|| {
-            let names: Vec<&str> = EXPERIMENTS.iter().map(|experiment| experiment.name).collect();
-            let names = names.join(", ");
-            anyhow!("there is no experiment {name:?}; choose from all, list, report, {names}")
-        })?],
+        _ => chosen(&arguments.what, arguments.protocol)?,
     };
     let folder = &arguments.out;
     make(folder)?;
@@ -82,6 +91,32 @@ pub fn run(arguments: &ReproduceArguments) -> Result<Verdict> {
         tell(&report::write(documents)?)?;
     }
     Ok(Verdict::Sound)
+}
+
+/// The experiments of this name, by this protocol.
+fn chosen(name: &str, protocol: Protocol) -> Result<Vec<&'static Experiment>> {
+    if name == "all" {
+        let is_chosen = |one: &&'static Experiment| {
+            protocol == Protocol::Ours || one.protocol == Some(reproduce::Protocol::AsPublished)
+        };
+        return Ok(EXPERIMENTS.iter().filter(is_chosen).collect());
+    }
+    let names = |of: fn(&&'static Experiment) -> bool| {
+        let names = EXPERIMENTS.iter().filter(of).map(|experiment| experiment.name);
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let experiment = find(name).ok_or_else(|| {
+        let names = names(|_| true);
+        anyhow!("there is no experiment {name:?}; choose from all, list, report, {names}")
+    })?;
+    if protocol == Protocol::Ours {
+        return Ok(vec![experiment]);
+    }
+    let printed = experiment.as_published().ok_or_else(|| {
+        let names = names(|experiment| experiment.as_published().is_some());
+        anyhow!("{name} has nothing by the protocol as published; these have: {names}")
+    })?;
+    Ok(vec![printed])
 }
 
 fn write_again(arguments: &ReproduceArguments) -> Result<Verdict> {

@@ -1,5 +1,6 @@
 //! The figures of NAM-DB with its protocol as printed.
 
+pub mod communicators;
 pub mod contention;
 pub mod locality;
 pub mod scalability;

@@ -1,96 +1,138 @@
 //! [ZB17 7.1, figures 4, 5a and 5b]: TPC-C's standard mix by the number of machines, by the protocol as printed.
 
-use crate::experiment::Run;
-use crate::outcome::{Axis, Compared, Outcome, Role, Series};
-use crate::published::{self, Plan, Seen};
+use super::super::sizes::{self, NAMES, PUBLISHED, PUBLISHED_MACHINES, WAREHOUSES};
+use crate::experiment::{Run, Steps};
+use crate::outcome::{Axis, Compared, Outcome, Role, Series, Table};
+use crate::published::{self, PORTS, Plan, Seen};
 use baselines::nam_db::{Placement, Step, Timestamps};
 use sim::Reach;
 use workload::tpcc::{ItemChoice, Mix};
 
-/// Machines beside the one of the vector.
-const MACHINES: [u16; 7] = [2, 4, 8, 16, 28, 40, 56];
-const MACHINES_QUICK: [u16; 3] = [2, 4, 8];
-/// Threads of a compute server that has its machine to itself; of one that shares it, half as many [ZB17 7.1].
-const THREADS: u16 = 60;
-/// Warehouses of each memory server [ZB17 7].
-const WAREHOUSES: u32 = 50;
-/// What the text prints, in millions a second, at this number of machines.
-const PUBLISHED: [f64; 2] = [3.64, 6.5];
+/// Million transactions of all types a second that the text prints, with locality.
 const PUBLISHED_ALL: f64 = 14.5;
-const PUBLISHED_MACHINES: u16 = 56;
 
-const WHY_APART: &str = "the engines of the cards are the limit; with one port in use their links are, and it is two thirds; \
-                         how many ports carried the traffic is not printed";
-const WHY_LOCAL: &str = "with locality the cores are the limit here: with rows that take them four times as long it is less than \
-                   what is printed; what the original did for a row beside its verbs, and what its limit was, is not printed";
+const WHY_APART: &str = "the engines of the cards are the limit, as the run shows; how much it is with one port stands in the \
+                         table, and how many carried the traffic is not printed";
+const WHY_LOCAL: &str = "with locality the cores are the limit, as the run shows; how much longer rows would have to take them \
+                         stands in the table. What the original did for a row beside its verbs, and what its limit was, is not \
+                         printed";
 
-const NAMES: [&str; 2] = ["without locality", "with locality"];
+/// Machines of a cluster that stands for larger ones: without locality and with, what it does grows with their number.
+const FEW_MACHINES: u16 = 8;
+/// What else may have been so: with locality or not, what it is called, ports, and so many times as long for a row.
+const OTHERWISE: [(bool, &str, u64, u64); 9] = [
+    (false, "nothing", PORTS, 1),
+    (false, "one port in use", 1, 1),
+    (false, "rows take cores twice as long", PORTS, 2),
+    (true, "nothing", PORTS, 1),
+    (true, "one port in use", 1, 1),
+    (true, "rows take cores twice as long", PORTS, 2),
+    (true, "rows take cores 3 times as long", PORTS, 3),
+    (true, "rows take cores 4 times as long", PORTS, 4),
+    (true, "rows take cores 6 times as long", PORTS, 6),
+];
 
 /// Figure 4.
 pub fn run(run: &mut Run<'_>) -> Outcome {
-    let seen = all_sizes(run, &[false, true]);
+    let mut steps = Steps::of(2 * sizes::count(run) + OTHERWISE.len());
     let (mut series, mut compared, mut notes) = (Vec::new(), Vec::new(), Vec::new());
-    for (place, points) in seen.iter().enumerate() {
-        let (name, published) = (NAMES[place], PUBLISHED[place]);
-        series.push(curve(points, name.to_owned(), |seen| seen.new_orders_per_s() / 1e6));
-        series.push(Series {
-            name: format!("{name}, published"),
-            points: vec![(f64::from(PUBLISHED_MACHINES), published)],
-            is_published: true,
-        });
+    for (is_local, name) in [false, true].into_iter().zip(NAMES) {
+        let points = sizes::all(run, &mut steps, is_local, seen);
+        series.push(sizes::curve(&points, name.to_owned(), |seen| seen.new_orders_per_s() / 1e6));
+        series.push(sizes::published(is_local));
         let Some((machines, last)) = points.last() else { continue };
         notes.push(last.sentence(name, *machines));
         notes.extend(last.sentences());
-        if *machines == PUBLISHED_MACHINES {
-            let ours = last.new_orders_per_s() / 1e6;
-            let what = format!("new orders of 56 machines, {name}");
-            compared.push(millions(what, published, ours, [WHY_APART, WHY_LOCAL][place]));
+        if *machines != PUBLISHED_MACHINES {
+            continue;
+        }
+        let (what, ours) = (format!("new orders of 56 machines, {name}"), last.new_orders_per_s());
+        let why = if is_local { WHY_LOCAL } else { WHY_APART };
+        compared.push(millions(what, PUBLISHED[usize::from(is_local)], ours, why));
+        if is_local {
+            let what = "transactions of all types, with locality".to_owned();
+            compared.push(millions(what, PUBLISHED_ALL, last.committed_per_s(), WHY_LOCAL));
         }
     }
-    if let Some((PUBLISHED_MACHINES, last)) = seen[1].last() {
-        let ours = last.committed_per_s() / 1e6;
-        let what = "transactions of all types, with locality".to_owned();
-        compared.push(millions(what, PUBLISHED_ALL, ours, WHY_LOCAL));
-    }
+    let rows = OTHERWISE.map(|otherwise| sensitivity(run, &mut steps, otherwise));
     Outcome {
         parameters: parameters(run),
         x: Axis { title: "machines", is_logarithmic: false },
         y: Axis { title: "million new orders per second", is_logarithmic: false },
-        tables: Vec::new(),
+        tables: vec![Table {
+            shows: format!(
+                "What the printed numbers depend on, with {FEW_MACHINES} machines; none of it is chosen by them"
+            ),
+            columns: SENSITIVITY_COLUMNS.map(str::to_owned).to_vec(),
+            rows: rows.to_vec(),
+        }],
         series,
         compared,
         notes,
     }
 }
 
-fn millions(what: String, published: f64, ours: f64, why: &'static str) -> Compared {
-    let (unit, role) = ("M/s", Role::Prediction);
+const SENSITIVITY_COLUMNS: [&str; 6] = [
+    "",
+    "changed",
+    "million new orders/s",
+    "if each machine did as much among 56",
+    "printed of 56",
+    "busiest",
+];
+
+fn sensitivity(
+    run: &mut Run<'_>,
+    steps: &mut Steps,
+    (is_local, what, ports, row_times): (bool, &str, u64, u64),
+) -> Vec<String> {
+    let name = NAMES[usize::from(is_local)];
+    steps.next(run, &format!("{name}, changed: {what}"));
+    let plan = Plan { ports, row_times, ..standard(run, FEW_MACHINES, is_local) };
+    let seen = published::run(&plan);
+    let here = seen.new_orders_per_s() / 1e6;
+    let more = f64::from(PUBLISHED_MACHINES) / f64::from(FEW_MACHINES);
+    vec![
+        name.to_owned(),
+        what.to_owned(),
+        format!("{here:.2}"),
+        format!("{:.2}", more * here),
+        format!("{:.2}", PUBLISHED[usize::from(is_local)]),
+        seen.busiest,
+    ]
+}
+
+fn millions(what: String, published: f64, ours_per_s: f64, why: &'static str) -> Compared {
+    let (unit, role, ours) = ("M/s", Role::Prediction, ours_per_s / 1e6);
     Compared { what, unit, published, ours, role, why: Some(why) }
 }
 
 /// Figure 5a.
 pub fn latency(run: &mut Run<'_>) -> Outcome {
-    let seen = all_sizes(run, &[false, true]);
+    let mut steps = Steps::of(2 * sizes::count(run));
     let mut series = Vec::new();
-    for (points, locality) in seen.iter().zip(NAMES) {
+    for (is_local, locality) in [false, true].into_iter().zip(NAMES) {
+        let points = sizes::all(run, &mut steps, is_local, seen);
         for percent in [50, 99] {
             let name = format!("{percent} % of new orders within, {locality}");
-            series.push(curve(points, name, |seen| seen.new_orders().latency_us(percent)));
+            series.push(sizes::curve(&points, name, |seen| seen.new_orders().latency_us(percent)));
         }
     }
     let notes =
         vec!["The text prints no latency: NAM-DB's stays almost constant there.".to_owned()];
-    microseconds(run, series, notes)
+    sizes::microseconds(parameters(run), series, notes)
 }
 
 /// Figure 5b.
 pub fn steps(run: &mut Run<'_>) -> Outcome {
-    let seen = all_sizes(run, &[false]).remove(0);
-    let of_step =
-        |step: Step| curve(&seen, step.name().to_owned(), |seen| seen.new_orders().step_us(step));
+    let mut steps = Steps::of(sizes::count(run));
+    let seen = sizes::all(run, &mut steps, false, seen);
+    let of_step = |step: Step| {
+        sizes::curve(&seen, step.name().to_owned(), |seen| seen.new_orders().step_us(step))
+    };
     let mut series: Vec<Series> = Step::ALL.into_iter().map(of_step).collect();
     let aborted = "attempts that were aborted".to_owned();
-    series.push(curve(&seen, aborted, |seen| seen.new_orders().aborted_us()));
+    series.push(sizes::curve(&seen, aborted, |seen| seen.new_orders().aborted_us()));
     let notes = vec![
         "Mean times of new orders without locality; those that are committed at last, by the steps of that attempt."
             .to_owned(),
@@ -98,53 +140,27 @@ pub fn steps(run: &mut Run<'_>) -> Outcome {
          of the timestamp does not."
             .to_owned(),
     ];
-    microseconds(run, series, notes)
+    sizes::microseconds(parameters(run), series, notes)
 }
 
-fn microseconds(run: &Run<'_>, series: Vec<Series>, notes: Vec<String>) -> Outcome {
-    Outcome {
-        parameters: parameters(run),
-        x: Axis { title: "machines", is_logarithmic: false },
-        y: Axis { title: "microseconds", is_logarithmic: false },
-        tables: Vec::new(),
-        series,
-        compared: Vec::new(),
-        notes,
-    }
+fn seen(run: &Run<'_>, machines: u16, is_local: bool) -> Seen {
+    published::run(&standard(run, machines, is_local))
 }
 
-fn curve(points: &[(u16, Seen)], name: String, value: impl Fn(&Seen) -> f64) -> Series {
-    let points = points.iter().map(|(machines, seen)| (f64::from(*machines), value(seen)));
-    Series { name, points: points.collect(), is_published: false }
-}
-
-fn all_sizes(run: &mut Run<'_>, localities: &[bool]) -> Vec<Vec<(u16, Seen)>> {
-    let sizes: &[u16] = run.quick_or(&MACHINES_QUICK, &MACHINES);
-    let (mut done, total) = (0, (sizes.len() * localities.len()) as u64);
-    let mut all = Vec::new();
-    for &is_local in localities {
-        let mut points = Vec::new();
-        for &machines in sizes {
-            let name = NAMES[usize::from(is_local)];
-            (run.progress)(done, total, &format!("{name}, {machines} machines"));
-            done += 1;
-            let plan = standard(run, machines, is_local);
-            points.push((machines, published::run(&plan)));
-        }
-        all.push(points);
-    }
-    all
-}
-
-/// With locality every machine has a memory server and a compute server; without, half of them have the one and half
-/// the other.
+/// The cluster of so many machines.
 pub(crate) fn standard(run: &Run<'_>, machines: u16, is_local: bool) -> Plan {
-    let (servers, threads, placement) = match is_local {
-        true => (machines, THREADS / 2, Placement::Partitions(WAREHOUSES)),
-        false => (machines / 2, THREADS, Placement::Hashed),
+    let (servers, threads) = sizes::servers_and_threads(machines, is_local);
+    let placement = match is_local {
+        true => Placement::Partitions(WAREHOUSES),
+        false => Placement::Hashed,
     };
     Plan {
         seed: run.seed,
+        profile: "connect-ib-2xfdr",
+        ports: PORTS,
+        row_times: 1,
+        queue_pairs: 0,
+        communicators: 0,
         memory_servers: servers,
         compute_servers: servers,
         threads,
@@ -166,7 +182,7 @@ pub(super) fn parameters(run: &Run<'_>) -> Vec<(&'static str, String)> {
         ("threads of a compute server without locality, and with", "60 and 30".to_owned()),
         ("warehouses of each memory server", WAREHOUSES.to_string()),
         ("loaded per warehouse", Plan::scale_sentence()),
-        ("ports in use", published::PORTS.to_string()),
+        ("ports in use", PORTS.to_string()),
         ("timestamps", "background fetch, one slot per compute server".to_owned()),
         ("warm-up in virtual ns", plan.warm_ns.to_string()),
         ("window in virtual ns", plan.window_ns.to_string()),

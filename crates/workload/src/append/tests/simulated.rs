@@ -94,7 +94,7 @@ fn planted_bugs_are_found_out_by_what_clients_see() {
         ("commit::publish_before_install", Snapshot, "G-single"),
         ("commit::validate_before_locks", Serializable, "G2"),
         ("commit::skip_insert_word", Snapshot, "G-single"),
-        ("hash::moved_row_unlocked", Snapshot, "incompatible-order"),
+        ("hash::moved_row_unlocked", Snapshot, "lost-update"),
     ] {
         let level = match isolation {
             Snapshot => Level::Snapshot,

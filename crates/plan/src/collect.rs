@@ -1,0 +1,219 @@
+//! Asks a PostgreSQL for the plans of statements.
+
+use crate::server::{CollectError, Server, ServerChoice};
+use crate::statistics::{self, TableSize};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Begins the line before each plan in the answer; no line of XML begins like that.
+const MARK: &str = "==== ";
+
+/// What is to be planned.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Question {
+    /// Files that make tables, indexes and procedures, in the order in which they are run.
+    pub files: Vec<PathBuf>,
+    /// How large the tables are to look.
+    pub sizes: Vec<TableSize>,
+    /// The statements.
+    pub statements: Vec<Statement>,
+}
+
+/// A statement with open parameters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Statement {
+    /// What it is called, such as `new_order.3`: letters, digits, `_`, `-` and `.`.
+    pub name: String,
+    /// Its text, with parameters `$1` to `$n`.
+    pub text: String,
+    /// PostgreSQL's names of their types.
+    pub parameter_types: Vec<String>,
+}
+
+/// Plans as a PostgreSQL gives them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// The version's first number.
+    pub server_version: u32,
+    /// The plan of each statement in XML, in the order of the question.
+    pub plans: Vec<String>,
+}
+
+/// Asks for the plans, in a database that is made for that and dropped.
+///
+/// # Errors
+/// If there is no PostgreSQL, or it refuses a file or a statement; the message has its words.
+pub fn collect(question: &Question, choice: &ServerChoice) -> Result<Answer, CollectError> {
+    let server = Server::open(choice)?;
+    let database = Database::create(&server)?;
+    let connect = server.script("connect.sql", &format!("\\connect {}\n", database.name))?;
+    let statistics = server.script("statistics.sql", &statistics::script(&question.sizes))?;
+    let explain = server.script("explain.sql", &explain_script(&question.statements))?;
+    let mut scripts: Vec<&Path> = vec![&connect];
+    scripts.extend(question.files.iter().map(PathBuf::as_path));
+    scripts.extend([&*statistics, &*explain]);
+    let answer = server.run("the workload", &scripts);
+    let answer = answer.map_err(|error| in_words(error, &explain, &question.statements))?;
+    take_apart(&answer, &question.statements)
+}
+
+/// Runs files in a database that is made for that and dropped: whether a workload does what it says.
+///
+/// # Errors
+/// As [`collect`].
+pub fn run_files(files: &[PathBuf], choice: &ServerChoice) -> Result<(), CollectError> {
+    let server = Server::open(choice)?;
+    let database = Database::create(&server)?;
+    let connect = server.script("connect.sql", &format!("\\connect {}\n", database.name))?;
+    let mut scripts: Vec<&Path> = vec![&connect];
+    scripts.extend(files.iter().map(PathBuf::as_path));
+    server.run("the workload", &scripts).map(|_| ())
+}
+
+/// A database of our own on a server that may be somebody else's.
+struct Database<'a> {
+    server: &'a Server,
+    name: String,
+}
+
+impl<'a> Database<'a> {
+    fn create(server: &'a Server) -> Result<Self, CollectError> {
+        // As the folder is called: one for each process and server.
+        let folder = server.folder().file_name().unwrap_or_default();
+        let name = folder.to_string_lossy().replace('-', "_");
+        // Texts compare byte by byte, as they do in namdb.
+        let create = format!(
+            "DROP DATABASE IF EXISTS {name};\n\
+             CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';\n"
+        );
+        let script = format!("SET client_min_messages = warning;\n{create}");
+        server.run("a database of its own", &[&server.script("create.sql", &script)?])?;
+        Ok(Self { server, name })
+    }
+}
+
+impl Drop for Database<'_> {
+    fn drop(&mut self) {
+        let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE);\n", self.name);
+        // A database that stays behind is dropped by whoever makes it anew.
+        let _ = self
+            .server
+            .script("drop.sql", &drop)
+            .and_then(|script| self.server.run("to drop its database", &[&script]));
+    }
+}
+
+impl Server {
+    /// Writes a script.
+    fn script(&self, name: &str, text: &str) -> Result<PathBuf, CollectError> {
+        let path = self.folder().join(name);
+        let written = std::fs::write(&path, text);
+        written.map_err(|error| CollectError::Scratch { error: error.to_string() })?;
+        Ok(path)
+    }
+}
+
+/// The script that explains each statement behind its mark. PostgreSQL 15 has no option for generic plans, so each is
+/// prepared, and explained with values that do not matter.
+fn explain_script(statements: &[Statement]) -> String {
+    let mut script = format!(
+        "\\echo '{MARK}version'\nSELECT current_setting('server_version_num')::integer / 10000;\n"
+    );
+    for statement in statements {
+        let types = statement.parameter_types.join(", ");
+        let nulls = vec!["NULL"; statement.parameter_types.len()].join(", ");
+        let (types, nulls) = match nulls.is_empty() {
+            true => (String::new(), String::new()),
+            false => (format!(" ({types})"), format!(" ({nulls})")),
+        };
+        // Writing to a string does not fail. The text has a line of its own, so that messages tell it.
+        let _ = write!(
+            script,
+            "\\echo '{MARK}{}'\nPREPARE asked{types} AS\n{};\n\
+             EXPLAIN (VERBOSE, FORMAT XML) EXECUTE asked{nulls};\nDEALLOCATE asked;\n",
+            statement.name, statement.text
+        );
+    }
+    script
+}
+
+/// Puts the statement's name into a message that has a line of our script.
+fn in_words(error: CollectError, explain: &Path, statements: &[Statement]) -> CollectError {
+    let CollectError::Refused { said, .. } = &error else { return error };
+    let Some(place) = said.split(&format!("{}:", explain.display())).nth(1) else { return error };
+    let line: usize = place.split(':').next().and_then(|line| line.parse().ok()).unwrap_or(0);
+    let script = explain_script(statements);
+    let before = script.lines().take(line).filter_map(|line| line.strip_prefix("\\echo '"));
+    let Some(mark) = before.last() else { return error };
+    let name = mark.trim_start_matches(MARK).trim_end_matches('\'');
+    // Without the place in a file that nobody will see again.
+    let said = place.split_once(": ").map_or(&**said, |(_, said)| said).to_owned();
+    CollectError::Refused { what: format!("the statement {name}"), said }
+}
+
+fn take_apart(answer: &str, statements: &[Statement]) -> Result<Answer, CollectError> {
+    let mut parts = answer.split(MARK).filter_map(|part| part.split_once('\n'));
+    let no_plan = |statement: &str| CollectError::NoPlan { statement: statement.to_owned() };
+    let version = parts
+        .find(|(name, _)| *name == "version")
+        .and_then(|(_, version)| version.trim().parse().ok());
+    let server_version = version.ok_or_else(|| no_plan("its version"))?;
+    let mut plans = Vec::with_capacity(statements.len());
+    for statement in statements {
+        match parts.next() {
+            Some((name, plan)) if name == statement.name && plan.contains("<explain") => {
+                plans.push(plan.trim().to_owned());
+            }
+            _ => return Err(no_plan(&statement.name)),
+        }
+    }
+    Ok(Answer { server_version, plans })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statements() -> Vec<Statement> {
+        let statement = |name: &str, types: &[&str]| Statement {
+            name: name.to_owned(),
+            text: "SELECT\n1".to_owned(),
+            parameter_types: types.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        vec![statement("a.1", &["integer", "text"]), statement("b.1", &[])]
+    }
+
+    #[test]
+    fn the_script_prepares_and_explains_each_statement() {
+        let script = explain_script(&statements());
+        assert!(script.contains("PREPARE asked (integer, text) AS\nSELECT\n1;\n"));
+        assert!(script.contains("EXECUTE asked (NULL, NULL);\n"));
+        assert!(script.contains("PREPARE asked AS\n"));
+        assert!(script.contains("EXECUTE asked;\n"));
+    }
+
+    #[test]
+    fn answers_are_taken_apart_by_their_marks() {
+        let answer = "==== version\n15\n==== a.1\n<explain>\n1\n</explain>\n==== b.1\n<explain/>\n";
+        let taken = take_apart(answer, &statements());
+        let plans = vec!["<explain>\n1\n</explain>".to_owned(), "<explain/>".to_owned()];
+        assert_eq!(taken, Ok(Answer { server_version: 15, plans }));
+        for damaged in [
+            "",
+            "==== version\n15\n==== a.1\n<explain/>\n",
+            "==== version\n15\n==== b.1\n<explain/>\n",
+        ] {
+            assert!(take_apart(damaged, &statements()).is_err(), "{damaged}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_its_statement() {
+        let script = explain_script(&statements());
+        let second = script.lines().position(|line| line.contains("b.1")).expect("it is there");
+        let said = format!("psql:/tmp/x/explain.sql:{}: ERROR:  no such table", second + 4);
+        let error = CollectError::Refused { what: "the workload".to_owned(), said };
+        let told = in_words(error, Path::new("/tmp/x/explain.sql"), &statements());
+        assert_eq!(told.to_string(), "PostgreSQL refuses the statement b.1: ERROR:  no such table");
+    }
+}

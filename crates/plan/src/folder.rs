@@ -1,0 +1,267 @@
+//! The plans beside a workload: one file `plans/PROCEDURE.NUMBER.xml` for each statement.
+//!
+//! Each file begins with a comment that has the statement, so that a plan that is of an older one is noticed.
+
+use crate::collect::{Question, Statement, collect};
+use crate::node::Plan;
+use crate::read::{Origin, PlanError, read};
+use crate::server::{CollectError, ServerChoice};
+use crate::spread;
+use sql::{EmbeddedStatement, Load};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// The folder of plans in a workload's folder.
+pub const FOLDER: &str = "plans";
+/// What makes plans, for messages.
+const REMEDY: &str = "make the plans with `namdb spade plan`";
+
+/// Why there are no plans to work with.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FolderError {
+    /// PostgreSQL.
+    #[error(transparent)]
+    Collect(#[from] CollectError),
+    /// A plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A plan that is not there.
+    #[error("{file}: there is no plan of {statement}; {REMEDY}")]
+    Missing {
+        /// Where it should be.
+        file: String,
+        /// Of which statement.
+        statement: String,
+    },
+    /// A plan of something else.
+    #[error(
+        "{file}: this is the plan of another statement than {statement} in line {line} of procedures.sql; {REMEDY}"
+    )]
+    Stale {
+        /// The file.
+        file: String,
+        /// The statement that it should be of.
+        statement: String,
+        /// Where that stands.
+        line: u32,
+    },
+    /// A name that no file can have.
+    #[error(
+        "the procedure `{procedure}` has a name that is no name of a file; use letters, digits and _"
+    )]
+    Name {
+        /// The procedure.
+        procedure: String,
+    },
+    /// A file.
+    #[error("{file}: {error}")]
+    File {
+        /// Which.
+        file: String,
+        /// What the system says.
+        error: String,
+    },
+}
+
+/// The file of a plan.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlanFile {
+    /// Its name in the folder of plans.
+    pub name: String,
+    /// What is in it.
+    pub text: String,
+}
+
+/// Plans as a PostgreSQL has just made them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Made {
+    /// The first number of its version.
+    pub server_version: u32,
+    /// One for each statement, in the order of those.
+    pub files: Vec<PlanFile>,
+}
+
+/// What writing has done, or what would have to be done.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Changes {
+    /// Files that were not there.
+    pub added: Vec<String>,
+    /// Files that had another plan.
+    pub changed: Vec<String>,
+    /// Files that are of no statement.
+    pub removed: Vec<String>,
+    /// How many were as they are.
+    pub same: usize,
+}
+
+impl Changes {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
+    }
+}
+
+/// Asks a PostgreSQL for the plans of a workload's statements. Each is read, so that one that cannot be used is refused
+/// here and not when it is wanted.
+///
+/// # Errors
+/// If there is no PostgreSQL, it refuses a file or a statement, or a plan has what is not known.
+pub fn make(
+    folder: &Path,
+    statements: &[&EmbeddedStatement],
+    load: &Load,
+    choice: &ServerChoice,
+) -> Result<Made, FolderError> {
+    let names: Vec<String> =
+        statements.iter().map(|statement| file_name(statement)).collect::<Result<_, _>>()?;
+    let question = Question {
+        files: vec![folder.join("schema.sql"), folder.join("procedures.sql")],
+        sizes: spread::sizes(load),
+        statements: statements.iter().map(|statement| asked(statement)).collect(),
+    };
+    let answer = collect(&question, choice)?;
+    let mut files = Vec::with_capacity(names.len());
+    for ((name, statement), plan) in names.into_iter().zip(statements).zip(&answer.plans) {
+        let made_by = format!("by PostgreSQL {}", answer.server_version);
+        let text = format!("{}{plan}\n", comment(statement, &made_by));
+        read(&text, &origin(folder, statement, &name))?;
+        files.push(PlanFile { name, text });
+    }
+    Ok(Made { server_version: answer.server_version, files })
+}
+
+/// Compares files with those that are there.
+///
+/// # Errors
+/// If one that is there cannot be read.
+pub fn compare(folder: &Path, files: &[PlanFile]) -> Result<Changes, FolderError> {
+    let mut there = stored(folder)?;
+    let mut changes = Changes::default();
+    for file in files {
+        match there.remove(&file.name) {
+            None => changes.added.push(file.name.clone()),
+            Some(text) if text == file.text => changes.same += 1,
+            Some(_) => changes.changed.push(file.name.clone()),
+        }
+    }
+    changes.removed.extend(there.into_keys());
+    Ok(changes)
+}
+
+/// Writes files, and removes those that are of no statement any more.
+///
+/// # Errors
+/// If one cannot be written or removed; those before it have been.
+pub fn write(folder: &Path, files: &[PlanFile]) -> Result<Changes, FolderError> {
+    let changes = compare(folder, files)?;
+    let plans = folder.join(FOLDER);
+    std::fs::create_dir_all(&plans).map_err(|error| failed(&plans, &error))?;
+    for name in &changes.removed {
+        let path = plans.join(name);
+        std::fs::remove_file(&path).map_err(|error| failed(&path, &error))?;
+    }
+    for file in files {
+        let path = plans.join(&file.name);
+        std::fs::write(&path, &file.text).map_err(|error| failed(&path, &error))?;
+    }
+    Ok(changes)
+}
+
+/// Reads the plans of a workload's statements, in the order of those.
+///
+/// # Errors
+/// If one is missing, is of another statement, or cannot be read.
+pub fn open(folder: &Path, statements: &[&EmbeddedStatement]) -> Result<Vec<Plan>, FolderError> {
+    statements
+        .iter()
+        .map(|statement| {
+            let name = file_name(statement)?;
+            let origin = origin(folder, statement, &name);
+            let text = match std::fs::read_to_string(&origin.file) {
+                Ok(text) => text,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    let (file, statement) = (origin.file, origin.statement);
+                    return Err(FolderError::Missing { file, statement });
+                }
+                Err(error) => return Err(failed(Path::new(&origin.file), &error)),
+            };
+            // All but the first line, which has the version.
+            let wanted = comment(statement, "");
+            let wanted = wanted.split_once('\n').map_or("", |(_, rest)| rest);
+            if !text.split_once('\n').is_some_and(|(_, rest)| rest.starts_with(wanted)) {
+                let (file, statement_name, line) = (origin.file, origin.statement, statement.line);
+                return Err(FolderError::Stale { file, statement: statement_name, line });
+            }
+            Ok(read(&text, &origin)?)
+        })
+        .collect()
+}
+
+/// What a statement is called: `new_order.3`.
+fn name(statement: &EmbeddedStatement) -> String {
+    format!("{}.{}", statement.procedure, statement.number)
+}
+
+fn file_name(statement: &EmbeddedStatement) -> Result<String, FolderError> {
+    let plain = |character: char| character.is_alphanumeric() || "_$".contains(character);
+    if !statement.procedure.chars().all(plain) {
+        return Err(FolderError::Name { procedure: statement.procedure.clone() });
+    }
+    Ok(format!("{}.xml", name(statement)))
+}
+
+fn asked(statement: &EmbeddedStatement) -> Statement {
+    Statement {
+        name: name(statement),
+        text: statement.text.clone(),
+        parameter_types: statement.parameter_types.clone(),
+    }
+}
+
+fn origin(folder: &Path, statement: &EmbeddedStatement, file_name: &str) -> Origin {
+    Origin {
+        file: folder.join(FOLDER).join(file_name).display().to_string(),
+        statement: name(statement),
+        parameters: statement.parameter_types.len() as u32,
+    }
+}
+
+/// The comment at the head of a file: whose plan it is.
+fn comment(statement: &EmbeddedStatement, made_by: &str) -> String {
+    let mut text = format!("{} {made_by}\n\n{}\n", name(statement), statement.text.trim());
+    let names = statement.parameter_types.iter().zip(&statement.variables);
+    for (number, (type_name, variable)) in (1..).zip(names) {
+        let field = variable.field.as_ref().map(|field| format!(".{field}")).unwrap_or_default();
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "${number} {type_name} {}{field}", variable.name);
+    }
+    // Two of these may not follow each other in a comment.
+    let text = text.replace("--", "- -").replace("--", "- -");
+    format!("<!-- {text}-->\n")
+}
+
+/// The files with plans that are there.
+fn stored(folder: &Path) -> Result<BTreeMap<String, String>, FolderError> {
+    let plans = folder.join(FOLDER);
+    let entries = match std::fs::read_dir(&plans) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(failed(&plans, &error)),
+    };
+    let mut files = BTreeMap::new();
+    for entry in entries {
+        let path: PathBuf = entry.map_err(|error| failed(&plans, &error))?.path();
+        if path.extension().is_some_and(|extension| extension == "xml") {
+            let text = std::fs::read_to_string(&path).map_err(|error| failed(&path, &error))?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            files.insert(name, text);
+        }
+    }
+    Ok(files)
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> FolderError {
+    FolderError::File { file: path.display().to_string(), error: error.to_string() }
+}

@@ -1,0 +1,132 @@
+//! The attributes of a node, each of which has to be taken by somebody.
+
+use super::{PlanError, Reader};
+use crate::expression::{Expression, SortKey};
+use roxmltree::Node as Xml;
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+/// The attributes of a node that nobody has taken yet.
+pub(super) struct Fields<'r, 'a> {
+    pub(super) reader: &'r Reader<'a>,
+    pub(super) element: Xml<'a, 'a>,
+    /// The node with those above it, for messages.
+    pub(super) node: String,
+    left: BTreeMap<&'a str, Xml<'a, 'a>>,
+}
+
+impl<'r, 'a> Fields<'r, 'a> {
+    /// The attributes of a `<Plan>` below the node `above`.
+    pub(super) fn new(
+        reader: &'r Reader<'a>,
+        element: Xml<'a, 'a>,
+        above: &str,
+    ) -> Result<Self, PlanError> {
+        let mut left = BTreeMap::new();
+        for child in element.children().filter(Xml::is_element) {
+            let name = child.tag_name().name();
+            if left.insert(name, child).is_some() {
+                return reader.error(child, above, format!("the attribute {name} is there twice"));
+            }
+        }
+        let mut fields = Self { reader, element, node: above.to_owned(), left };
+        let kind = fields.text("Node-Type")?;
+        fields.node = if above.is_empty() { kind.to_owned() } else { format!("{above} > {kind}") };
+        Ok(fields)
+    }
+
+    /// What kind of node it is.
+    pub(super) fn kind(&self) -> &str {
+        self.node.rsplit(" > ").next().unwrap_or(&self.node)
+    }
+
+    pub(super) fn error<T>(&self, sentence: impl Into<String>) -> Result<T, PlanError> {
+        self.reader.error(self.element, &self.node, sentence.into())
+    }
+
+    pub(super) fn take(&mut self, name: &str) -> Option<Xml<'a, 'a>> {
+        self.left.remove(name)
+    }
+
+    /// An attribute that has to be there.
+    pub(super) fn text(&mut self, name: &str) -> Result<&'a str, PlanError> {
+        match self.optional(name)? {
+            Some(text) => Ok(text),
+            None => self.error(format!(
+                "the attribute {name} is missing; explain with (VERBOSE, FORMAT XML) and with costs"
+            )),
+        }
+    }
+
+    /// An attribute that may be there.
+    pub(super) fn optional(&mut self, name: &str) -> Result<Option<&'a str>, PlanError> {
+        let Some(element) = self.take(name) else { return Ok(None) };
+        if element.children().any(|child| child.is_element()) {
+            return self.reader.error(element, &self.node, format!("{name} is more than a text"));
+        }
+        Ok(Some(element.text().unwrap_or_default()))
+    }
+
+    pub(super) fn number<T: FromStr>(&mut self, name: &str) -> Result<T, PlanError> {
+        let text = self.text(name)?;
+        match text.parse() {
+            Ok(number) => Ok(number),
+            Err(_) => self.error(format!("{name} is `{text}`, which is no number")),
+        }
+    }
+
+    /// A truth value, false if it is not there.
+    pub(super) fn flag(&mut self, name: &str) -> Result<bool, PlanError> {
+        match self.optional(name)? {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(other) => self.error(format!("{name} is `{other}`, neither true nor false")),
+        }
+    }
+
+    /// An expression that may be there.
+    pub(super) fn expression(&mut self, name: &str) -> Result<Option<Expression>, PlanError> {
+        let Some(text) = self.optional(name)? else { return Ok(None) };
+        self.reader.expression(self.element, &self.node, text).map(Some)
+    }
+
+    /// The texts of a list; none if it is not there.
+    pub(super) fn items(&mut self, name: &str) -> Result<Vec<&'a str>, PlanError> {
+        let Some(list) = self.take(name) else { return Ok(Vec::new()) };
+        let mut items = Vec::new();
+        for item in list.children().filter(Xml::is_element) {
+            if item.tag_name().name() != "Item" || item.children().any(|part| part.is_element()) {
+                let sentence = format!("{name} has something else than texts in <Item>");
+                return self.reader.error(item, &self.node, sentence);
+            }
+            items.push(item.text().unwrap_or_default());
+        }
+        Ok(items)
+    }
+
+    pub(super) fn expressions(&mut self, name: &str) -> Result<Vec<Expression>, PlanError> {
+        let items = self.items(name)?;
+        items
+            .into_iter()
+            .map(|text| self.reader.expression(self.element, &self.node, text))
+            .collect()
+    }
+
+    pub(super) fn sort_keys(&mut self, name: &str) -> Result<Vec<SortKey>, PlanError> {
+        let items = self.items(name)?;
+        items.into_iter().map(|text| self.reader.sort_key(self.element, &self.node, text)).collect()
+    }
+
+    /// Refuses what nobody has taken.
+    pub(super) fn finish(self) -> Result<(), PlanError> {
+        match self.left.iter().next() {
+            None => Ok(()),
+            Some((name, element)) => {
+                let sentence = format!(
+                    "the attribute {name} is not known, and might change what the plan means"
+                );
+                self.reader.error(*element, &self.node, sentence)
+            }
+        }
+    }
+}

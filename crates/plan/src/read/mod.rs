@@ -1,0 +1,257 @@
+//! Reads what `EXPLAIN (VERBOSE, FORMAT XML)` of PostgreSQL 14 to 16 says; later ones print sub plans in another way.
+//!
+//! Whatever is not known is refused: a node or an attribute that is passed over might change what the plan means.
+
+mod fields;
+mod node;
+mod scan;
+
+use crate::expression::{Expression, ExpressionError, SortKey};
+use crate::node::Plan;
+use fields::Fields;
+use roxmltree::{Document, Node as Xml, ParsingOptions};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// How many nodes may lie above each other: more than any statement's plan has.
+const DEPTH_MAX: usize = 40;
+/// Most elements of a file, so that a damaged one takes no memory.
+const ELEMENTS_MAX: u32 = 1_000_000;
+/// Most characters of a file.
+const BYTES_MAX: usize = 16 << 20;
+
+/// Whose plan it is, for messages and for the meaning of `$n`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// The file, as it is to be named.
+    pub file: String,
+    /// The statement.
+    pub statement: String,
+    /// How many parameters the statement has.
+    pub parameters: u32,
+}
+
+/// Why a plan cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub struct PlanError {
+    /// The file.
+    pub file: String,
+    /// The line in it, from 1; 0 if it is about all of it.
+    pub line: u32,
+    /// The statement.
+    pub statement: String,
+    /// The node, with those above it; empty where there is none.
+    pub node: String,
+    /// What is wrong, and what can be done.
+    pub sentence: String,
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.file)?;
+        if self.line > 0 {
+            write!(formatter, ":{}", self.line)?;
+        }
+        write!(formatter, ": in the plan of {}", self.statement)?;
+        if !self.node.is_empty() {
+            write!(formatter, ", node {}", self.node)?;
+        }
+        write!(formatter, ": {}", self.sentence)
+    }
+}
+
+/// Reads the plan of a statement.
+///
+/// # Errors
+/// If it is no plan, or has anything that this crate does not know.
+pub fn read(text: &str, origin: &Origin) -> Result<Plan, PlanError> {
+    let refuse = |line, sentence: String| PlanError {
+        file: origin.file.clone(),
+        line,
+        statement: origin.statement.clone(),
+        node: String::new(),
+        sentence,
+    };
+    if text.len() > BYTES_MAX {
+        return Err(refuse(0, format!("a plan has at most {} MiB", BYTES_MAX >> 20)));
+    }
+    check_nesting(text).map_err(|line| {
+        refuse(line, "the elements are nested more deeply than those of any plan".to_owned())
+    })?;
+    let options = ParsingOptions { nodes_limit: ELEMENTS_MAX, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options)
+        .map_err(|error| refuse(error.pos().row, format!("this is no XML: {error}")))?;
+    let reader = Reader::new(&document, origin);
+    let explain = document.root_element();
+    let query = reader.only_child(explain, "explain", "Query")?;
+    let plan = reader.only_child(query, "Query", "Plan")?;
+    Ok(Plan { root: reader.node(plan, "")? })
+}
+
+/// The parser of XML goes down with the elements, so that deep ones have to be refused before. Returns the line.
+fn check_nesting(text: &str) -> Result<(), u32> {
+    // A node takes two levels, its attributes one more, and lists of them another.
+    let depth_max = 2 * DEPTH_MAX + 4;
+    let mut depth = 0_usize;
+    let mut rest = text;
+    while let Some(start) = rest.find('<') {
+        rest = &rest[start..];
+        let end = if rest.starts_with("<!--") { "-->" } else { ">" };
+        // Whatever is not closed is refused by the parser.
+        let Some(length) = rest.find(end).map(|position| position + end.len()) else { break };
+        let (tag, behind) = rest.split_at(length);
+        match tag.as_bytes()[1] {
+            b'/' => depth = depth.saturating_sub(1),
+            b'!' | b'?' => {}
+            _ => depth += usize::from(!tag.ends_with("/>")),
+        }
+        if depth > depth_max {
+            let before = text.len() - rest.len();
+            return Err(text[..before].matches('\n').count() as u32 + 1);
+        }
+        rest = behind;
+    }
+    Ok(())
+}
+
+/// What holds for all nodes of a plan.
+struct Reader<'a> {
+    document: &'a Document<'a>,
+    origin: &'a Origin,
+    /// The numbers of columns that init plans deliver.
+    delivered: BTreeSet<u32>,
+    /// The alias that columns without one belong to, if the plan has a single one.
+    only_alias: Option<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(document: &'a Document<'a>, origin: &'a Origin) -> Self {
+        let texts = |name: &'static str| {
+            let named = move |element: &Xml<'_, '_>| element.tag_name().name() == name;
+            document.descendants().filter(named).filter_map(|element| element.text())
+        };
+        let aliases: BTreeSet<&str> = texts("Alias").collect();
+        let mut names = aliases.iter();
+        let only_alias = names.next().filter(|_| names.next().is_none());
+        Self {
+            document,
+            origin,
+            delivered: texts("Subplan-Name").flat_map(|name| delivers(name).1).collect(),
+            only_alias: only_alias.map(|alias| (*alias).to_owned()),
+        }
+    }
+
+    fn line(&self, element: Xml<'_, '_>) -> u32 {
+        self.document.text_pos_at(element.range().start).row
+    }
+
+    fn error<T>(&self, element: Xml<'_, '_>, node: &str, sentence: String) -> Result<T, PlanError> {
+        Err(PlanError {
+            file: self.origin.file.clone(),
+            line: self.line(element),
+            statement: self.origin.statement.clone(),
+            node: node.to_owned(),
+            sentence,
+        })
+    }
+
+    /// The child of that name, if there is no other.
+    fn only_child<'x>(
+        &self,
+        parent: Xml<'x, 'x>,
+        called: &str,
+        name: &str,
+    ) -> Result<Xml<'x, 'x>, PlanError> {
+        if parent.tag_name().name() != called {
+            let found = parent.tag_name().name();
+            return self.error(parent, "", format!("<{called}> is expected instead of <{found}>"));
+        }
+        let mut children = parent.children().filter(Xml::is_element);
+        match (children.next(), children.next()) {
+            (Some(child), None) if child.tag_name().name() == name => Ok(child),
+            (_, Some(other)) => {
+                let other = other.tag_name().name();
+                let sentence = format!(
+                    "<{called}> has <{other}>, and may have <{name}> alone; explain with (VERBOSE, FORMAT XML) only"
+                );
+                self.error(parent, "", sentence)
+            }
+            _ => self.error(parent, "", format!("<{called}> has no <{name}>")),
+        }
+    }
+
+    /// Reads an expression, and settles what only the whole plan tells.
+    fn expression(
+        &self,
+        element: Xml<'_, '_>,
+        node: &str,
+        text: &str,
+    ) -> Result<Expression, PlanError> {
+        self.settle(element, node, Expression::parse(text))
+    }
+
+    fn sort_key(&self, element: Xml<'_, '_>, node: &str, text: &str) -> Result<SortKey, PlanError> {
+        match SortKey::parse(text) {
+            Ok(key) => Ok(SortKey { value: self.settle(element, node, Ok(key.value))?, ..key }),
+            Err(error) => self.error(element, node, error.to_string()),
+        }
+    }
+
+    fn settle(
+        &self,
+        element: Xml<'_, '_>,
+        node: &str,
+        parsed: Result<Expression, ExpressionError>,
+    ) -> Result<Expression, PlanError> {
+        let expression = match parsed {
+            Ok(expression) => expression,
+            Err(error) => return self.error(element, node, error.to_string()),
+        };
+        expression.map(&mut |part| match part {
+            Expression::Column { relation: None, column } => {
+                Ok(Expression::Column { relation: self.only_alias.clone(), column })
+            }
+            Expression::Parameter(number) => self.parameter(element, node, number),
+            other => Ok(other),
+        })
+    }
+
+    /// PostgreSQL prints parameters of the statement and columns of init plans alike.
+    fn parameter(
+        &self,
+        element: Xml<'_, '_>,
+        node: &str,
+        number: u32,
+    ) -> Result<Expression, PlanError> {
+        let is_parameter = (1..=self.origin.parameters).contains(&number);
+        match (is_parameter, self.delivered.contains(&number)) {
+            (true, false) => Ok(Expression::Parameter(number)),
+            (false, true) => Ok(Expression::InitPlanOutput(number)),
+            (true, true) => {
+                let sentence = format!(
+                    "${number} is a parameter of the statement and a column of an init plan, which PostgreSQL prints alike; \
+                     split the statement in two"
+                );
+                self.error(element, node, sentence)
+            }
+            (false, false) => {
+                let count = self.origin.parameters;
+                self.error(
+                    element,
+                    node,
+                    format!("the statement has {count} parameters, and there is no ${number}"),
+                )
+            }
+        }
+    }
+}
+
+/// Takes `InitPlan 1 (returns $0,$1)` apart into the name and the numbers.
+fn delivers(name: &str) -> (&str, Vec<u32>) {
+    let Some((name, rest)) = name.split_once(" (returns ") else { return (name, Vec::new()) };
+    let numbers = rest.trim_end_matches(')').split(',');
+    (name, numbers.filter_map(|number| number.strip_prefix('$')?.parse().ok()).collect())
+}
+
+#[cfg(test)]
+mod tests;

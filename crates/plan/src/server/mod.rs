@@ -1,0 +1,140 @@
+//! A PostgreSQL to ask: one that runs, or one of our own.
+
+mod private;
+mod process;
+mod programs;
+mod scratch;
+
+use private::PrivateServer;
+use scratch::Scratch;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// How long a script may take.
+const SCRIPT_WITHIN: Duration = Duration::from_secs(300);
+
+/// Why there are no plans.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CollectError {
+    /// PostgreSQL is not installed.
+    #[error(
+        "{programs} of PostgreSQL cannot be found in the path or in /usr/lib/postgresql: install it (Debian: apt-get \
+         install postgresql), or name a server by --server"
+    )]
+    Absent {
+        /// What is looked for.
+        programs: &'static str,
+    },
+    /// There is no user to run it as.
+    #[error(
+        "a server of PostgreSQL does not run as root, and there is neither a user postgres nor nobody: run this as \
+         another user, or name a server by --server"
+    )]
+    NoUser,
+    /// Temporary files.
+    #[error("no folder for temporary files can be made: {error}; TMPDIR says where")]
+    Scratch {
+        /// What the system says.
+        error: String,
+    },
+    /// A program cannot be run.
+    #[error("{what} cannot be run: {error}")]
+    Run {
+        /// Which.
+        what: String,
+        /// What the system says.
+        error: String,
+    },
+    /// A program has failed.
+    #[error("{what} has failed: {said}")]
+    Failed {
+        /// Which.
+        what: String,
+        /// What it said.
+        said: String,
+    },
+    /// A program takes too long.
+    #[error("{what} was ended after {seconds} seconds")]
+    Late {
+        /// Which.
+        what: String,
+        /// How long it was let.
+        seconds: u64,
+    },
+    /// PostgreSQL refuses a file or a statement.
+    #[error("PostgreSQL refuses {what}: {said}")]
+    Refused {
+        /// What.
+        what: String,
+        /// What it said.
+        said: String,
+    },
+    /// The answer is not what it should be.
+    #[error("the answer of PostgreSQL has no plan of {statement}")]
+    NoPlan {
+        /// Of which statement.
+        statement: String,
+    },
+}
+
+/// Which PostgreSQL is asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ServerChoice {
+    /// One that is started for the purpose and stopped afterwards.
+    Private,
+    /// One that runs, by a URL as `psql` takes it. Its user has to be a superuser: a database is made and dropped, and
+    /// the sizes of its tables are written into the catalog.
+    Url(String),
+}
+
+/// A server with a connection's worth of arguments.
+pub(crate) struct Server {
+    url: String,
+    psql: std::path::PathBuf,
+    scratch: Scratch,
+    // Behind everything that uses it.
+    _private: Option<PrivateServer>,
+}
+
+impl Server {
+    pub fn open(choice: &ServerChoice) -> Result<Self, CollectError> {
+        let psql = programs::psql()?;
+        let scratch =
+            Scratch::new().map_err(|error| CollectError::Scratch { error: error.to_string() })?;
+        let (url, private) = match choice {
+            ServerChoice::Url(url) => (url.clone(), None),
+            ServerChoice::Private => {
+                let server = PrivateServer::start()?;
+                let folder = server.folder().display();
+                // Of key words, since a path in a URL would have to be written in another way.
+                let url = format!("host='{folder}' port=5432 user=postgres dbname=postgres");
+                (url, Some(server))
+            }
+        };
+        Ok(Self { url, psql, scratch, _private: private })
+    }
+
+    /// Where files may be put.
+    pub fn folder(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// Runs scripts one after the other in one session; returns what they print, rows without decoration.
+    ///
+    /// # Errors
+    /// At the first statement that is refused.
+    pub fn run(&self, what: &str, scripts: &[&Path]) -> Result<String, CollectError> {
+        let mut command = Command::new(&self.psql);
+        command.args(["-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1", "-d", &self.url]);
+        command.env("PGCONNECT_TIMEOUT", "20").env("PGAPPNAME", "namdb").env("PGOPTIONS", "");
+        scripts.iter().for_each(|script| _ = command.arg("-f").arg(script));
+        let finished = process::run(&mut command, "psql", self.folder(), SCRIPT_WITHIN)?;
+        if finished.status.success() {
+            return Ok(finished.output);
+        }
+        let said = finished.complaint.trim().to_owned();
+        Err(CollectError::Refused { what: what.to_owned(), said })
+    }
+}

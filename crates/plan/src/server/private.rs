@@ -1,0 +1,150 @@
+//! A PostgreSQL server of our own: in a temporary folder, reached through a socket there, gone with its owner.
+
+use super::programs::{Programs, server_user};
+use super::scratch::Scratch;
+use super::{CollectError, process};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// How long a server may take to set up its files.
+const INIT_WITHIN: Duration = Duration::from_secs(120);
+/// How long it may take until it answers.
+const START_WITHIN: Duration = Duration::from_secs(60);
+/// How often we look whether it does.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How long it may take to stop when it is told to.
+const STOP_WITHIN: Duration = Duration::from_secs(20);
+
+/// The settings of a server that nobody's data is on.
+const SETTINGS: [&str; 6] = [
+    "fsync=off",
+    "autovacuum=off",
+    "listen_addresses=",
+    "port=5432",
+    "max_connections=10",
+    "shared_buffers=16MB",
+];
+/// The last line of the server's file of its own once it takes connections.
+const READY: &str = "ready";
+
+/// The server, while it lives.
+pub(super) struct PrivateServer {
+    process: Child,
+    // Behind the process, since it goes after that.
+    scratch: Scratch,
+}
+
+impl PrivateServer {
+    /// Sets a server up and waits until it takes connections.
+    pub fn start() -> Result<Self, CollectError> {
+        let programs = Programs::find()?;
+        let user = server_user()?;
+        let scratch = Scratch::new().map_err(|error| scratch_failed(&error))?;
+        if let Some((user, group)) = user {
+            scratch.give_to(user, group).map_err(|error| scratch_failed(&error))?;
+        }
+        let data = scratch.path().join("data");
+        initialize(&programs, user, &scratch, &data)?;
+
+        let log = scratch.path().join("log");
+        let log_file = File::create(&log).map_err(|error| scratch_failed(&error))?;
+        let mut command = dies_with_us(&programs.postgres, user, scratch.path());
+        command.arg("-D").arg(&data).arg("-k").arg(scratch.path());
+        SETTINGS.iter().for_each(|setting| _ = command.arg("-c").arg(setting));
+        let errors = log_file.try_clone().map_err(|error| scratch_failed(&error))?;
+        command.stdin(Stdio::null()).stdout(log_file).stderr(errors);
+        let process = command.spawn().map_err(|error| CollectError::Run {
+            what: "postgres".to_owned(),
+            error: error.to_string(),
+        })?;
+        let mut server = Self { process, scratch };
+        server.wait_until_ready(&data, &log)?;
+        Ok(server)
+    }
+
+    /// The folder with its socket.
+    pub fn folder(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    fn wait_until_ready(&mut self, data: &Path, log: &Path) -> Result<(), CollectError> {
+        let looks = START_WITHIN.as_millis() / LOOK_EVERY.as_millis();
+        for _ in 0..looks {
+            let state = std::fs::read_to_string(data.join("postmaster.pid")).unwrap_or_default();
+            if state.lines().last().is_some_and(|line| line.trim() == READY) {
+                return Ok(());
+            }
+            let ended = process::wait(&mut self.process, LOOK_EVERY);
+            if !matches!(ended, Ok(None)) {
+                let said = std::fs::read_to_string(log).unwrap_or_default();
+                let what = "postgres".to_owned();
+                return Err(CollectError::Failed { what, said: said.trim().to_owned() });
+            }
+        }
+        let seconds = START_WITHIN.as_secs();
+        Err(CollectError::Late { what: "postgres, to take connections,".to_owned(), seconds })
+    }
+}
+
+impl Drop for PrivateServer {
+    fn drop(&mut self) {
+        // An immediate shutdown: nobody wants the data. Whatever fails, the process is killed in the end.
+        let _ = kill_process(Pid::from_child(&self.process), Signal::QUIT);
+        if !matches!(process::wait(&mut self.process, STOP_WITHIN), Ok(Some(_))) {
+            process::end(&mut self.process);
+        }
+    }
+}
+
+/// Makes the files of a server; texts are compared byte by byte there, wherever it runs.
+fn initialize(
+    programs: &Programs,
+    user: Option<(u32, u32)>,
+    scratch: &Scratch,
+    data: &Path,
+) -> Result<(), CollectError> {
+    let mut command = as_user(Command::new(&programs.initdb), user, scratch.path());
+    command.arg("-D").arg(data);
+    command.args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]);
+    let finished = process::run(&mut command, "initdb", scratch.path(), INIT_WITHIN)?;
+    if finished.status.success() {
+        return Ok(());
+    }
+    let said = finished.complaint.trim().to_owned();
+    Err(CollectError::Failed { what: "initdb".to_owned(), said })
+}
+
+/// A server that is told to stop when the thread that starts it is no more, where there is a program for that.
+fn dies_with_us(postgres: &Path, user: Option<(u32, u32)>, folder: &Path) -> Command {
+    let setpriv = PathBuf::from("/usr/bin/setpriv");
+    let wrapped = ["--pdeathsig", "QUIT"];
+    let mut trial = Command::new(&setpriv);
+    trial.args(wrapped).arg("true");
+    let works = process::run(&mut trial, "setpriv", folder, START_WITHIN)
+        .is_ok_and(|finished| finished.status.success());
+    let command = if works {
+        let mut command = Command::new(&setpriv);
+        command.args(wrapped).arg(postgres);
+        command
+    } else {
+        Command::new(postgres)
+    };
+    as_user(command, user, folder)
+}
+
+fn as_user(mut command: Command, user: Option<(u32, u32)>, folder: &Path) -> Command {
+    // Where root's own folder is, another user may not be.
+    command.current_dir(folder);
+    if let Some((user, group)) = user {
+        command.uid(user).gid(group);
+    }
+    command
+}
+
+fn scratch_failed(error: &std::io::Error) -> CollectError {
+    CollectError::Scratch { error: error.to_string() }
+}

@@ -1,0 +1,39 @@
+//! A folder for temporary files that goes with its owner.
+
+use std::os::unix::fs::{DirBuilderExt, chown};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// The folder.
+pub(crate) struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// A new folder that nobody else may look into.
+    pub fn new() -> std::io::Result<Self> {
+        let number = COUNT.fetch_add(1, Relaxed);
+        let name = format!("namdb-plan-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(Self { path })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the folder to another user, which only root can.
+    pub fn give_to(&self, user: u32, group: u32) -> std::io::Result<()> {
+        chown(&self.path, Some(user), Some(group))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // There is nobody to tell, and whoever clears temporary files takes it.
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}

@@ -1,0 +1,92 @@
+//! How deep the tree of a statement will be, before there is one.
+//!
+//! The parser bounds brackets by its own recursion, but `1 + 1 + 1 + ...` is a loop to it that gives a tree as deep as the
+//! sum is long, and everything that walks trees is recursive.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::Source;
+use crate::token::token_is_word;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+/// Most operators on the way from a statement down to a value.
+const OPERATORS_MAX: u32 = 100;
+
+/// Words that stand between two values, or before one.
+const OPERATOR_WORDS: [&str; 9] =
+    ["AND", "OR", "NOT", "IS", "IN", "LIKE", "ILIKE", "BETWEEN", "UNION"];
+/// Words behind which another expression begins.
+const CLAUSE_WORDS: [&str; 14] = [
+    "SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "WHEN", "THEN",
+    "ELSE", "SET", "VALUES", "ON",
+];
+
+/// What stands between two brackets.
+#[derive(Default)]
+struct Level {
+    operators: u32,
+    /// The deepest of what stands in brackets inside.
+    inner: u32,
+}
+
+/// Refuses `tokens` if they make a tree that is too deep.
+pub(crate) fn check_depth(source: &Source, tokens: &[TokenWithSpan]) -> Result<()> {
+    let mut levels = vec![Level::default()];
+    for token in tokens {
+        let Some(level) = levels.last_mut() else {
+            return Ok(());
+        };
+        match &token.token {
+            Token::LParen | Token::LBracket => levels.push(Level::default()),
+            Token::RParen | Token::RBracket => {
+                let depth = level.operators + level.inner + 1;
+                levels.pop();
+                let Some(outer) = levels.last_mut() else {
+                    return Ok(());
+                };
+                outer.inner = outer.inner.max(depth);
+            }
+            Token::Comma => level.operators = 0,
+            Token::Word(_) if is_one_of(&token.token, &CLAUSE_WORDS) => level.operators = 0,
+            Token::Word(_) => {
+                level.operators += u32::from(is_one_of(&token.token, &OPERATOR_WORDS))
+            }
+            Token::Number(..)
+            | Token::SingleQuotedString(_)
+            | Token::Placeholder(_)
+            | Token::Period => {}
+            _ => level.operators += 1,
+        }
+        let open: u32 = levels.iter().map(|level| level.operators + 1).sum();
+        let inner = levels.last().map_or(0, |level| level.inner);
+        if open + inner > OPERATORS_MAX {
+            let sentence =
+                format!("an expression has at most {OPERATORS_MAX} operators inside each other");
+            let error = Error::at(source, token.span, ErrorKind::Outside, sentence);
+            return Err(error.advise("compute a part of it into a variable first"));
+        }
+    }
+    Ok(())
+}
+
+fn is_one_of(token: &Token, words: &[&str]) -> bool {
+    words.iter().any(|word| token_is_word(token, word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::token::tokenize;
+
+    fn fits(text: &str) -> bool {
+        let source = Source::new("f", text);
+        check_depth(&source, &tokenize(&source, 0, text).expect("it has tokens")).is_ok()
+    }
+
+    #[test]
+    fn long_lists_fit_and_long_sums_do_not() {
+        assert!(fits(&"(1 + 1), ".repeat(500)));
+        assert!(fits(&"a = 1 AND ".repeat(40)));
+        assert!(!fits(&"1 + ".repeat(200)));
+        assert!(!fits(&format!("{}1{}", "(".repeat(60), " + 1)".repeat(60))));
+    }
+}

@@ -1,0 +1,39 @@
+//! Reads a workload folder and gives a typed, resolved program, for planners, executors of plans and code
+//! generators.
+//!
+//! A folder has three files: `schema.sql` (tables, keys and indexes), `procedures.sql` (stored procedures in `plpgsql`
+//! or `sql`) and `workload.toml` (how often each is called and with what, see [`load`]). The first two run
+//! unchanged in PostgreSQL 15.
+#![forbid(unsafe_code)]
+
+pub mod catalog;
+mod depth;
+pub mod embedded;
+pub mod error;
+pub mod expression;
+pub mod function;
+pub mod load;
+mod parse;
+mod plpgsql;
+pub mod procedure;
+mod program;
+pub mod query;
+mod reserved;
+mod resolve;
+mod routine;
+mod schema;
+pub mod source;
+mod token;
+mod type_name;
+pub mod types;
+
+pub use catalog::{Catalog, Table};
+pub use embedded::{EmbeddedStatement, VariableName};
+pub use error::{Error, ErrorKind, Result};
+pub use load::{Load, read_load};
+pub use procedure::Procedure;
+pub use program::{Program, WorkloadFolder};
+pub use routine::read_procedures;
+pub use schema::read_schema;
+pub use source::Source;
+pub use types::{Field, Numeric, SqlType};

@@ -1,0 +1,162 @@
+//! Numbers that may depend on the scale: `"3000 * units"`, `"subscriber.rows"`.
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, Visitor};
+use std::fmt;
+
+/// Most characters of an amount.
+const AMOUNT_BYTES_MAX: usize = 200;
+
+/// A whole number, or a formula over the units of scale and the rows of tables.
+///
+/// A formula has integers, `units`, `TABLE.rows` and the operators `+ - * /` (the last rounds down), from the left
+/// to the right with the usual precedence; there are no parentheses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Amount {
+    /// Terms to be added up.
+    pub(crate) terms: Vec<Term>,
+}
+
+/// Factors to be multiplied, or divided by, one after the other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Term {
+    negative: bool,
+    pub(crate) factors: Vec<(bool, Factor)>,
+}
+
+/// One number of a formula.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Factor {
+    Number(i64),
+    Units,
+    Rows(String),
+}
+
+impl Amount {
+    /// The amount that is always `number`.
+    pub fn constant(number: i64) -> Self {
+        Self {
+            terms: vec![Term { negative: false, factors: vec![(false, Factor::Number(number))] }],
+        }
+    }
+
+    /// The number at `units` of scale; `rows` tells the rows of a table. None beyond 63 bits, for division by
+    /// zero, and where `rows` knows no answer.
+    pub fn evaluate(&self, units: u64, rows: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
+        self.terms.iter().try_fold(0_i64, |sum, term| {
+            let product = term.factors.iter().try_fold(1_i64, |product, (divides, factor)| {
+                let value = match factor {
+                    Factor::Number(number) => *number,
+                    Factor::Units => i64::try_from(units).ok()?,
+                    Factor::Rows(table) => rows(table)?,
+                };
+                if *divides {
+                    product.checked_div_euclid(value)
+                } else {
+                    product.checked_mul(value)
+                }
+            })?;
+            if term.negative { sum.checked_sub(product) } else { sum.checked_add(product) }
+        })
+    }
+
+    /// The tables whose rows the formula names.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &str> {
+        let factors = self.terms.iter().flat_map(|term| &term.factors);
+        factors.filter_map(|(_, factor)| match factor {
+            Factor::Rows(table) => Some(&**table),
+            _ => None,
+        })
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        if text.len() > AMOUNT_BYTES_MAX {
+            return Err(format!("an amount has at most {AMOUNT_BYTES_MAX} characters"));
+        }
+        let spaced = ["+", "-", "*", "/"].iter().fold(text.to_owned(), |text, operator| {
+            text.replace(operator, &format!(" {operator} "))
+        });
+        let mut words = spaced.split_whitespace().peekable();
+        let mut negative = words.next_if_eq(&"-").is_some();
+        let mut terms = Vec::new();
+        loop {
+            let mut factors = vec![(false, factor(words.next())?)];
+            while let Some(operator) = words.next_if(|word| matches!(*word, "*" | "/")) {
+                factors.push((operator == "/", factor(words.next())?));
+            }
+            terms.push(Term { negative, factors });
+            negative = match words.next() {
+                None => return Ok(Self { terms }),
+                Some("+") => false,
+                Some("-") => true,
+                Some(word) => return Err(format!("an operator is expected before `{word}`")),
+            };
+        }
+    }
+}
+
+fn factor(word: Option<&str>) -> Result<Factor, String> {
+    let word = word.ok_or("a number, `units` or `TABLE.rows` is missing")?;
+    if word == "units" {
+        return Ok(Factor::Units);
+    }
+    if let Some(table) = word.strip_suffix(".rows") {
+        return Ok(Factor::Rows(table.to_owned()));
+    }
+    let number = word.replace('_', "").parse();
+    number.map(Factor::Number).map_err(|_| {
+        format!("`{word}` is no number; an amount has integers, `units`, `TABLE.rows` and + - * /")
+    })
+}
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AmountVisitor)
+    }
+}
+
+struct AmountVisitor;
+
+impl Visitor<'_> for AmountVisitor {
+    type Value = Amount;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an integer, or a formula such as \"10 * units\"")
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Amount, E> {
+        Ok(Amount::constant(number))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Amount, E> {
+        Amount::parse(text).map_err(E::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Result<Option<i64>, String> {
+        let rows = |table: &str| (table == "item").then_some(1000);
+        Amount::parse(text).map(|amount| amount.evaluate(7, &rows))
+    }
+
+    #[test]
+    fn formulas_are_evaluated_with_precedence() {
+        assert_eq!(value("1 + 10*units - 2"), Ok(Some(69)));
+        assert_eq!(value("-units + 5 * units / 2"), Ok(Some(10)));
+        assert_eq!(value("item.rows / 3"), Ok(Some(333)));
+        assert_eq!(value("100_000"), Ok(Some(100_000)));
+    }
+
+    #[test]
+    fn what_has_no_value_is_told() {
+        assert_eq!(value("stock.rows"), Ok(None));
+        assert_eq!(value("units / 0"), Ok(None));
+        assert_eq!(value("9223372036854775807 * units"), Ok(None));
+        assert!(value("10 units").is_err_and(|problem| problem.contains("operator")));
+        assert!(value("units +").is_err_and(|problem| problem.contains("missing")));
+        assert!(value("w").is_err_and(|problem| problem.contains("no number")));
+    }
+}

@@ -1,0 +1,131 @@
+//! Statements and expressions of SQL by the parser of `sqlparser`, with errors that know their place.
+
+use crate::depth::check_depth;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::Source;
+use crate::token::token_is_word;
+use sqlparser::ast::{Expr, Statement};
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan};
+
+/// Deepest nesting that the parser follows.
+const PARSER_DEPTH: usize = 24;
+
+/// What a query may go on with where an expression of PL/pgSQL ends.
+const QUERY_WORDS: [&str; 8] =
+    ["FROM", "WHERE", "GROUP", "ORDER", "LIMIT", "OFFSET", "UNION", "FOR"];
+
+/// One statement of all of `tokens`, which stand at `place`.
+pub(crate) fn statement(
+    source: &Source,
+    tokens: &[TokenWithSpan],
+    place: Span,
+) -> Result<Statement> {
+    check_depth(source, tokens)?;
+    let mut parser = parser(tokens);
+    let statement = parser.parse_statement().map_err(|error| located(source, &error, place))?;
+    expect_end(source, &parser, place)?;
+    Ok(statement)
+}
+
+/// One expression of all of `tokens`, which stand at `place`.
+pub(crate) fn expression(source: &Source, tokens: &[TokenWithSpan], place: Span) -> Result<Expr> {
+    if tokens.is_empty() {
+        return Err(Error::at(source, place, ErrorKind::Syntax, "an expression is missing here"));
+    }
+    check_depth(source, tokens)?;
+    let mut parser = parser(tokens);
+    let expression = parser.parse_expr().map_err(|error| located(source, &error, place))?;
+    let next = parser.peek_token();
+    if QUERY_WORDS.iter().any(|word| token_is_word(&next.token, word)) {
+        let sentence = "a query without SELECT is outside the supported SQL";
+        let error = Error::at(source, next.span, ErrorKind::Outside, sentence);
+        return Err(error.advise("write (SELECT ...) in parentheses"));
+    }
+    expect_end(source, &parser, place)?;
+    Ok(expression)
+}
+
+fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {
+    Parser::new(&PostgreSqlDialect {})
+        .with_recursion_limit(PARSER_DEPTH)
+        .with_tokens_with_locations(tokens.to_vec())
+}
+
+fn expect_end(source: &Source, parser: &Parser<'_>, place: Span) -> Result<()> {
+    let next = parser.peek_token();
+    if next.token == Token::EOF {
+        return Ok(());
+    }
+    let span = if next.span.start.line == 0 { place } else { next.span };
+    Err(Error::at(source, span, ErrorKind::Syntax, "this does not continue the statement"))
+}
+
+/// The parser's errors name their place in a sentence.
+fn located(source: &Source, error: &ParserError, place: Span) -> Error {
+    let message = match error {
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
+        ParserError::RecursionLimitExceeded => {
+            let sentence = "this is nested too deeply";
+            let error = Error::at(source, place, ErrorKind::Outside, sentence);
+            return error.advise("compute a part of it into a variable first");
+        }
+    };
+    let (sentence, at) = match message.split_once(" at Line: ") {
+        Some((sentence, place)) => (sentence, location(place)),
+        None => (&**message, None),
+    };
+    let sentence = sentence.replace("Expected: ", "expected is ").replace(", found: ", ", found ");
+    let span = match at {
+        Some(start) => Span::new(start, word_end(source, start)),
+        None => place,
+    };
+    Error::at(source, span, ErrorKind::Syntax, sentence)
+}
+
+/// `3, Column: 14`
+fn location(text: &str) -> Option<Location> {
+    let (line, column) = text.split_once(", Column: ")?;
+    Some(Location::new(line.trim().parse().ok()?, column.trim().parse().ok()?))
+}
+
+/// The end of the word or sign that begins at `start`.
+fn word_end(source: &Source, start: Location) -> Location {
+    let from = source.offset(start);
+    let rest = source.text().get(from..).unwrap_or("");
+    let word = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').count().max(1);
+    Location::new(start.line, start.column + word as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::token::tokenize;
+
+    fn problem(text: &str) -> String {
+        let source = Source::new("f", text);
+        let tokens = tokenize(&source, 0, text).expect("it has tokens");
+        let place = Span::new(Location::new(1, 1), source.location(text.len()));
+        let error = statement(&source, &tokens, place).expect_err("it is wrong");
+        format!("{error}")
+    }
+
+    #[test]
+    fn errors_know_their_place() {
+        assert_eq!(problem("SELECT a\nFROM 5"), "f:2:6: at `5`: expected is identifier, found 5");
+        assert_eq!(
+            problem("DELETE FROM t SELECT"),
+            "f:1:15: at `SELECT`: this does not continue the statement"
+        );
+        assert!(problem("SELECT (1").starts_with("f:1:1: at `SELECT (1`: expected is )"));
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        let deep = format!("SELECT {}1{}", "(".repeat(900), ")".repeat(900));
+        assert!(problem(&deep).contains("inside each other"));
+        let selects = format!("{}1{}", "SELECT (".repeat(45), ")".repeat(45));
+        assert!(problem(&selects).contains("nested too deeply"));
+    }
+}

@@ -1,0 +1,161 @@
+//! Blocks, and which statement begins with which word.
+
+use super::{Compiler, Enclosing};
+use crate::error::Result;
+use crate::procedure::{Block, Statement, StatementKind};
+use sqlparser::tokenizer::{Span, Token};
+
+/// Words that end a list of statements.
+const END_WORDS: [&str; 6] = ["END", "ELSIF", "ELSEIF", "ELSE", "WHEN", "EXCEPTION"];
+
+impl Compiler<'_> {
+    /// The whole body of a procedure.
+    pub(crate) fn body(&mut self) -> Result<Block> {
+        let label = self.label()?;
+        if !self.cursor.is_word("DECLARE") && !self.cursor.is_word("BEGIN") {
+            return Err(self.cursor.expected("`DECLARE` or `BEGIN`"));
+        }
+        let block = self.block(label)?;
+        self.cursor.accept(&Token::SemiColon);
+        if self.cursor.is_at_end() {
+            Ok(block)
+        } else {
+            Err(self.cursor.expected("the end of the body"))
+        }
+    }
+
+    /// From `DECLARE` or `BEGIN` to `END`, without the semicolon.
+    pub(super) fn block(&mut self, label: Option<String>) -> Result<Block> {
+        self.names.open(label.as_deref());
+        let mut declarations = Vec::new();
+        while self.cursor.accept_word("DECLARE") {
+            self.declarations(&mut declarations)?;
+        }
+        self.cursor.expect_word("BEGIN")?;
+        self.enclosing.push(Enclosing { label: label.clone(), is_loop: false });
+        let statements = self.statements()?;
+        self.enclosing.pop();
+        let span = self.cursor.span();
+        if self.cursor.is_word("EXCEPTION") {
+            let advice = "test for the case before it happens, with IF; an error undoes the whole transaction";
+            return Err(self.outside(span, "a block with EXCEPTION", advice));
+        }
+        self.cursor.expect_word("END")?;
+        self.end_label(label.as_deref())?;
+        self.names.close();
+        Ok(Block { label, declarations, statements })
+    }
+
+    /// `<<label>>`, if there is one.
+    pub(super) fn label(&mut self) -> Result<Option<String>> {
+        if !self.cursor.accept(&Token::ShiftLeft) {
+            return Ok(None);
+        }
+        let (label, _) = self.cursor.name("a label")?;
+        self.cursor.expect(&Token::ShiftRight)?;
+        Ok(Some(label))
+    }
+
+    /// The label that may stand behind `END`.
+    pub(super) fn end_label(&mut self, label: Option<&str>) -> Result<()> {
+        if !matches!(self.cursor.peek(), Some(Token::Word(_))) {
+            return Ok(());
+        }
+        let (found, span) = self.cursor.name("a label")?;
+        match label {
+            Some(label) if label == found => Ok(()),
+            Some(label) => Err(self.syntax(span, format!("this ends `{label}`, not `{found}`"))),
+            None => Err(self.syntax(span, "what ends here has no label")),
+        }
+    }
+
+    /// Statements up to a word that ends them.
+    pub(super) fn statements(&mut self) -> Result<Vec<Statement>> {
+        self.deeper(|compiler| {
+            let mut statements = Vec::new();
+            while !END_WORDS.iter().any(|word| compiler.cursor.is_word(word)) {
+                if compiler.cursor.is_at_end() {
+                    return Err(compiler.cursor.expected("`END`"));
+                }
+                let span = compiler.cursor.span();
+                let kind = compiler.statement()?;
+                statements.push(Statement { line: compiler.line(span), kind });
+            }
+            Ok(statements)
+        })
+    }
+
+    pub(super) fn semicolon(&mut self) -> Result<()> {
+        self.cursor.expect(&Token::SemiColon)
+    }
+
+    fn statement(&mut self) -> Result<StatementKind> {
+        let label = self.label()?;
+        if self.cursor.is_word("DECLARE") || self.cursor.is_word("BEGIN") {
+            let block = self.block(label)?;
+            self.semicolon()?;
+            return Ok(StatementKind::Block(block));
+        }
+        if ["LOOP", "WHILE", "FOR", "FOREACH"].iter().any(|word| self.cursor.is_word(word)) {
+            return self.loop_statement(label);
+        }
+        let span = self.cursor.span();
+        if label.is_some() {
+            return Err(self.cursor.expected("a block or loop behind the label"));
+        }
+        if self.begins_assignment() {
+            return self.assignment();
+        }
+        let Some(Token::Word(word)) = self.cursor.peek() else {
+            return Err(self.cursor.expected("a statement"));
+        };
+        let word =
+            if word.quote_style.is_some() { String::new() } else { word.value.to_uppercase() };
+        self.worded(&word, span)
+    }
+
+    fn worded(&mut self, word: &str, span: Span) -> Result<StatementKind> {
+        match word {
+            "IF" => self.if_statement(),
+            "CASE" => self.case_statement(),
+            "EXIT" | "CONTINUE" => self.leave(),
+            "RETURN" => self.return_statement(),
+            "RAISE" => self.raise(),
+            "GET" => self.get_diagnostics(),
+            "PERFORM" => self.perform(),
+            "NULL" => {
+                self.cursor.next();
+                self.semicolon()?;
+                Ok(StatementKind::Nothing)
+            }
+            "SELECT" | "INSERT" | "UPDATE" | "DELETE" | "VALUES" | "WITH" => self.sql_statement(),
+            _ => Err(self.refused_statement(word, span)),
+        }
+    }
+
+    fn refused_statement(&self, word: &str, span: Span) -> crate::error::Error {
+        let advice = match word {
+            "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "START" => {
+                "leave it out: each call is one transaction, and RAISE EXCEPTION undoes it"
+            }
+            "EXECUTE" => "write the statement itself, without text put together at run time",
+            "CALL" | "DO" => "write the statements of the procedure here",
+            "OPEN" | "FETCH" | "MOVE" | "CLOSE" => "write FOR row IN query LOOP",
+            "ASSERT" => "write IF ... THEN RAISE EXCEPTION",
+            "MERGE" => "write UPDATE, and INSERT if NOT FOUND",
+            "CREATE" | "DROP" | "ALTER" | "TRUNCATE" | "LOCK" | "SET" | "RESET" | "COPY"
+            | "NOTIFY" | "LISTEN" | "GRANT" | "REVOKE" | "ANALYZE" | "VACUUM" | "REFRESH"
+            | "EXPLAIN" | "DECLARE" | "PREPARE" | "DEALLOCATE" | "DISCARD" | "COMMENT"
+            | "IMPORT" | "REINDEX" | "CLUSTER" | "CHECKPOINT" | "SHOW" | "TABLE" | "ABORT"
+            | "SECURITY" | "UNLISTEN" | "LOAD" | "REASSIGN" | "RELEASE" | "END" => {
+                "a procedure reads and writes rows, by SELECT, INSERT, UPDATE and DELETE"
+            }
+            _ => {
+                let shown = self.source.piece(span);
+                return self
+                    .syntax(span, format!("`{shown}` is no variable and begins no statement"));
+            }
+        };
+        self.outside(span, word, advice)
+    }
+}

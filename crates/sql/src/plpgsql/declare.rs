@@ -1,0 +1,183 @@
+//! Declarations of variables.
+
+use super::Compiler;
+use crate::error::{ErrorKind, Result};
+use crate::procedure::Formula;
+use crate::token::token_is_word;
+use crate::type_name::parse_type;
+use crate::types::SqlType;
+use sqlparser::tokenizer::Token;
+
+impl Compiler<'_> {
+    /// Declarations up to `BEGIN` or another `DECLARE`.
+    pub(super) fn declarations(
+        &mut self,
+        declared: &mut Vec<(usize, Option<Formula>)>,
+    ) -> Result<()> {
+        while !self.cursor.is_word("BEGIN") && !self.cursor.is_word("DECLARE") {
+            let (name, place) = self.cursor.name("a variable's name or `BEGIN`")?;
+            if self.names.is_declared(&name) {
+                let sentence = format!("`{name}` is declared twice in this block");
+                return Err(self.cursor.error(place, ErrorKind::Name, sentence));
+            }
+            if self.cursor.accept_words(&["ALIAS", "FOR"]) {
+                self.alias(&name)?;
+                continue;
+            }
+            let is_constant = self.cursor.accept_word("CONSTANT");
+            let span = self.cursor.span();
+            if self.cursor.is_word("CURSOR")
+                || self.cursor.is_word("NO") && self.cursor.is_word_at(1, "SCROLL")
+            {
+                return Err(self.outside(span, "a cursor", "write FOR row IN query LOOP"));
+            }
+            let sql_type = self.declared_type()?;
+            if sql_type == SqlType::Void {
+                return Err(self.type_error(span, "a variable cannot be void"));
+            }
+            let is_not_null = self.cursor.accept_words(&["NOT", "NULL"]);
+            let variable = self.add_variable(&name, sql_type.clone(), place);
+            if sql_type == SqlType::Record(Vec::new()) {
+                self.open_records.push(variable);
+            }
+            let value = self.initial(&sql_type, variable)?;
+            if is_not_null && value.is_none() {
+                let sentence = format!("`{name}` is NOT NULL and begins as null");
+                return Err(self.syntax(place, sentence));
+            }
+            self.variables[variable].is_constant = is_constant;
+            self.variables[variable].is_not_null = is_not_null;
+            self.names.declare(&name, variable);
+            declared.push((variable, value));
+        }
+        Ok(())
+    }
+
+    fn initial(&mut self, sql_type: &SqlType, variable: usize) -> Result<Option<Formula>> {
+        let given = self.cursor.accept(&Token::Assignment)
+            || self.cursor.accept(&Token::Eq)
+            || self.cursor.accept_word("DEFAULT");
+        if !given {
+            self.cursor.expect(&Token::SemiColon)?;
+            return Ok(None);
+        }
+        let span = self.cursor.span();
+        let tokens = self.cursor.take_until(|token| *token == Token::SemiColon)?;
+        self.cursor.expect(&Token::SemiColon)?;
+        if self.open_records.contains(&variable) {
+            return Err(self.outside(
+                span,
+                "a first value of a record",
+                "assign its fields by SELECT INTO",
+            ));
+        }
+        self.formula(&tokens, span, Some(sql_type)).map(Some)
+    }
+
+    /// `name ALIAS FOR $1;`
+    fn alias(&mut self, name: &str) -> Result<()> {
+        let span = self.cursor.span();
+        let variable = match self.cursor.peek() {
+            Some(Token::Placeholder(text)) => {
+                let number = text.get(1..).and_then(|digits| digits.parse::<usize>().ok());
+                let place = number.and_then(|number| number.checked_sub(1));
+                place.and_then(|place| self.names.positional.get(place)).copied()
+            }
+            Some(Token::Word(word)) => self.names.find(&crate::token::name_of(word)),
+            _ => None,
+        };
+        let Some(variable) = variable else {
+            return Err(self.cursor.error(
+                span,
+                ErrorKind::Name,
+                "there is no such parameter or variable",
+            ));
+        };
+        self.cursor.next();
+        self.names.declare(name, variable);
+        self.cursor.expect(&Token::SemiColon)
+    }
+
+    /// A type, also `variable%TYPE`, `table.column%TYPE`, `table%ROWTYPE` and `table`.
+    pub(crate) fn declared_type(&mut self) -> Result<SqlType> {
+        let from = self.cursor.position();
+        if let Some(sql_type) = self.copied_type()? {
+            return Ok(sql_type);
+        }
+        self.cursor.rewind(from);
+        if let Some(Token::Word(word)) = self.cursor.peek()
+            && let Some(table) = self.catalog.table(&crate::token::name_of(word))
+        {
+            let fields = table.fields();
+            self.cursor.next();
+            return Ok(SqlType::Record(fields));
+        }
+        parse_type(&mut self.cursor)
+    }
+
+    /// A type with `%TYPE` or `%ROWTYPE` behind a name, if that is what stands here.
+    fn copied_type(&mut self) -> Result<Option<SqlType>> {
+        let from = self.cursor.position();
+        let Some(Token::Word(_)) = self.cursor.peek() else {
+            return Ok(None);
+        };
+        let mut parts = vec![self.cursor.name("a name")?.0];
+        while self.cursor.accept(&Token::Period) {
+            parts.push(self.cursor.name("a name")?.0);
+        }
+        if !self.cursor.accept(&Token::Mod) {
+            return Ok(None);
+        }
+        let span = self.cursor.span_from(from);
+        let rows = self.cursor.accept_word("ROWTYPE");
+        if !rows {
+            self.cursor.expect_word("TYPE")?;
+        }
+        let array = matches!(self.cursor.peek(), Some(Token::LBracket));
+        if array {
+            return Err(self.outside(span, "an array of a copied type", "write the type's name"));
+        }
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let parts = if parts.len() > 1 && parts[0] == "public" { &parts[1..] } else { &parts[..] };
+        let found = match parts {
+            [table] if rows => {
+                self.catalog.table(table).map(|table| SqlType::Record(table.fields()))
+            }
+            [variable] => {
+                self.names.find(variable).map(|variable| self.variables[variable].sql_type.clone())
+            }
+            [first, second] if !rows => self.qualified_type(first, second),
+            _ => None,
+        };
+        found.map(Some).ok_or_else(|| {
+            let sentence = format!("`{}` has no type to copy", parts.join("."));
+            self.cursor.error(span, ErrorKind::Name, sentence)
+        })
+    }
+
+    /// The type of `label.variable` or `table.column`.
+    fn qualified_type(&self, first: &str, second: &str) -> Option<SqlType> {
+        if let Some(variable) = self.names.find_in(first, second) {
+            return Some(self.variables[variable].sql_type.clone());
+        }
+        let table = self.catalog.table(first)?;
+        table.column(second).map(|column| table.columns[column].sql_type.clone())
+    }
+}
+
+/// Whether a list of tokens has the word `word` outside all brackets.
+pub(super) fn has_word(
+    tokens: &[sqlparser::tokenizer::TokenWithSpan],
+    word: &str,
+) -> Option<usize> {
+    let mut depth = 0_i32;
+    for (at, token) in tokens.iter().enumerate() {
+        match &token.token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket => depth -= 1,
+            token if depth == 0 && token_is_word(token, word) => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}

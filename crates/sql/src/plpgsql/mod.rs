@@ -1,0 +1,177 @@
+//! PL/pgSQL: from tokens to statements with every name resolved.
+//!
+//! A [`Compiler`] goes through the text once, as PostgreSQL does, since names mean what is declared before them. `block` and
+//! `declare` have the structure, `control`, `loops`, `raise` and `assign` the statements of the language, `statement` those
+//! of SQL; `embed` makes of the latter what a planner gets.
+
+mod assign;
+mod block;
+mod condition;
+mod control;
+mod declare;
+mod embed;
+mod loops;
+mod raise;
+mod statement;
+
+use crate::catalog::Catalog;
+use crate::embedded::EmbeddedStatement;
+use crate::error::{Error, ErrorKind, Result};
+use crate::expression::Expr;
+use crate::parse;
+use crate::procedure::{Formula, Returns, Variable};
+use crate::resolve::coerce::Context;
+use crate::resolve::names::Names;
+use crate::resolve::scope::Scope;
+use crate::resolve::{Reference, Resolver};
+use crate::source::Source;
+use crate::token::Cursor;
+use crate::types::SqlType;
+use sqlparser::ast;
+use sqlparser::tokenizer::{Span, TokenWithSpan};
+
+/// Deepest nesting of blocks, loops and branches.
+const NESTING_MAX: u32 = 64;
+
+/// What is known at a place of a procedure.
+pub(crate) struct Compiler<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) cursor: Cursor<'a>,
+    pub(crate) procedure: String,
+    pub(crate) names: Names,
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) statements: Vec<EmbeddedStatement>,
+    pub(crate) returns: Returns,
+    /// Whether results are what output parameters hold.
+    pub(crate) has_outputs: bool,
+    /// Record variables that have the columns of what is assigned to them.
+    pub(crate) open_records: Vec<usize>,
+    /// What `EXIT` may name, innermost last.
+    pub(crate) enclosing: Vec<Enclosing>,
+    pub(crate) nesting: u32,
+}
+
+/// A variable by position, and a field of it if it is a record.
+type Datum = (usize, Option<usize>);
+
+/// A loop or block around a statement.
+pub(crate) struct Enclosing {
+    label: Option<String>,
+    is_loop: bool,
+}
+
+impl<'a> Compiler<'a> {
+    fn syntax(&self, span: Span, sentence: impl Into<String>) -> Error {
+        Error::at(self.source, span, ErrorKind::Syntax, sentence)
+    }
+
+    fn type_error(&self, span: Span, sentence: impl Into<String>) -> Error {
+        Error::at(self.source, span, ErrorKind::Type, sentence)
+    }
+
+    fn outside(&self, span: Span, what: &str, advice: &str) -> Error {
+        self.cursor.outside(span, what, advice)
+    }
+
+    fn line(&self, span: Span) -> u32 {
+        span.start.line as u32
+    }
+
+    /// Adds a variable and gives its position; it is not yet visible.
+    pub(crate) fn add_variable(&mut self, name: &str, sql_type: SqlType, span: Span) -> usize {
+        let line = self.line(span);
+        let name = name.to_owned();
+        self.variables.push(Variable {
+            name,
+            sql_type,
+            line,
+            is_constant: false,
+            is_not_null: false,
+        });
+        self.variables.len() - 1
+    }
+
+    /// Runs `resolve` with what is visible here, and keeps which variables it found.
+    pub(crate) fn resolve<T>(
+        &self,
+        place: Span,
+        resolve: impl FnOnce(&mut Resolver<'_>) -> Result<T>,
+    ) -> Result<(T, Vec<Reference>)> {
+        let mut resolver =
+            Resolver::new(self.source, self.catalog, &self.names, &self.variables, place);
+        let resolved = resolve(&mut resolver)?;
+        Ok((resolved, resolver.references))
+    }
+
+    /// An expression of `tokens`, as `wanted` if that is given.
+    fn formula(
+        &mut self,
+        tokens: &[TokenWithSpan],
+        place: Span,
+        wanted: Option<&SqlType>,
+    ) -> Result<Formula> {
+        let node = parse::expression(self.source, tokens, place)?;
+        let (expr, references) = self.resolve(place, |resolver| {
+            let expr = resolver.expr(&Scope::default(), &node)?;
+            convert_value(resolver, expr, &node, wanted, place)
+        })?;
+        let number = match expr.has_subquery() {
+            true => Some(self.embed("SELECT ", &[tokens], &references)?),
+            false => None,
+        };
+        Ok(Formula { expr, number })
+    }
+
+    /// A truth value.
+    fn condition_formula(&mut self, tokens: &[TokenWithSpan], place: Span) -> Result<Formula> {
+        self.formula(tokens, place, Some(&SqlType::Bool))
+    }
+
+    /// `column` of a row, converted for a variable of type `wanted`.
+    fn converted_column(
+        &self,
+        column: usize,
+        found: &SqlType,
+        wanted: &SqlType,
+        place: Span,
+    ) -> Result<Expr> {
+        use crate::expression::{ColumnRef, ExprKind};
+        let kind = ExprKind::Column(ColumnRef { level: 0, source: 0, column });
+        let expr = Expr::new(kind, found.clone());
+        let (expr, _) = self
+            .resolve(place, |resolver| resolver.convert(expr, wanted, Context::Variable, place))?;
+        Ok(expr)
+    }
+
+    /// Runs `inside` one level deeper.
+    fn deeper<T>(&mut self, inside: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.nesting >= NESTING_MAX {
+            let what = format!("nesting of more than {NESTING_MAX} blocks and branches");
+            return Err(self.outside(self.cursor.span(), &what, "split the procedure"));
+        }
+        self.nesting += 1;
+        let result = inside(self);
+        self.nesting -= 1;
+        result
+    }
+}
+
+fn convert_value(
+    resolver: &Resolver<'_>,
+    expr: Expr,
+    node: &ast::Expr,
+    wanted: Option<&SqlType>,
+    place: Span,
+) -> Result<Expr> {
+    use sqlparser::ast::Spanned;
+    let span = match node.span() {
+        span if span.start.line == 0 => place,
+        span => span,
+    };
+    let own = match &expr.sql_type {
+        SqlType::Unknown => SqlType::Text,
+        known => known.clone(),
+    };
+    resolver.convert(expr, wanted.unwrap_or(&own), Context::Variable, span)
+}

@@ -1,0 +1,50 @@
+//! Words that name nothing unless they are quoted [PostgreSQL 15, appendix C].
+
+/// In the order of the alphabet.
+#[rustfmt::skip]
+const RESERVED: [&str; 100] = [
+    "all", "analyse", "analyze", "and", "any", "array", "as", "asc", "asymmetric",
+    "authorization", "binary", "both", "case", "cast", "check", "collate", "collation", "column",
+    "concurrently", "constraint", "create", "cross", "current_catalog", "current_date",
+    "current_role", "current_schema", "current_time", "current_timestamp", "current_user",
+    "default", "deferrable", "desc", "distinct", "do", "else", "end", "except", "false", "fetch",
+    "for", "foreign", "freeze", "from", "full", "grant", "group", "having", "ilike", "in",
+    "initially", "inner", "intersect", "into", "is", "isnull", "join", "lateral", "leading",
+    "left", "like", "limit", "localtime", "localtimestamp", "natural", "not", "notnull", "null",
+    "offset", "on", "only", "or", "order", "outer", "overlaps", "placing", "primary",
+    "references", "returning", "right", "select", "session_user", "similar", "some", "symmetric",
+    "table", "tablesample", "then", "to", "trailing", "true", "union", "unique", "user", "using",
+    "variadic", "verbose", "when", "where", "window", "with",
+];
+
+/// Whether `name`, in small letters and without quotes, is no name of a table, column or variable.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    RESERVED.binary_search(&name).is_ok()
+}
+
+/// Words that name columns and tables, but no functions and parameters; in the order of the alphabet.
+#[rustfmt::skip]
+const COLUMNS_ONLY: [&str; 40] = [
+    "between", "bigint", "bit", "boolean", "char", "character", "coalesce", "dec", "decimal",
+    "exists", "extract", "float", "greatest", "grouping", "inout", "int", "integer", "interval",
+    "least", "national", "nchar", "none", "normalize", "nullif", "numeric", "out", "overlay",
+    "position", "precision", "real", "row", "setof", "smallint", "substring", "time", "timestamp",
+    "treat", "trim", "values", "varchar",
+];
+
+/// Whether `name`, in small letters and without quotes, is no name of a parameter.
+pub(crate) fn is_no_parameter(name: &str) -> bool {
+    is_reserved(name) || COLUMNS_ONLY.binary_search(&name).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_in_order() {
+        assert!(RESERVED.is_sorted() && COLUMNS_ONLY.is_sorted());
+        assert!(is_no_parameter("timestamp") && !is_reserved("timestamp"));
+        assert!(is_reserved("where") && !is_reserved("value"));
+    }
+}

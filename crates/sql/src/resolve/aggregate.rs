@@ -1,0 +1,192 @@
+//! Functions of the rows of a group, and which columns may stand beside them.
+
+use super::Resolver;
+use super::coerce::Context;
+use super::scope::Scope;
+use crate::error::{ErrorKind, Result};
+use crate::expression::{Aggregate, Expr, ExprKind};
+use crate::query::{From, FromKind};
+use crate::types::{Numeric, SqlType};
+use sqlparser::ast::{self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments};
+use sqlparser::tokenizer::Span;
+
+/// The aggregate of that name.
+pub(super) fn named(name: &str) -> Option<Aggregate> {
+    Some(match name {
+        "count" => Aggregate::Count,
+        "sum" => Aggregate::Sum,
+        "min" => Aggregate::Min,
+        "max" => Aggregate::Max,
+        "avg" => Aggregate::Avg,
+        "bool_and" | "every" => Aggregate::BoolAnd,
+        "bool_or" => Aggregate::BoolOr,
+        "array_agg" => Aggregate::ArrayAgg,
+        _ => return None,
+    })
+}
+
+impl Resolver<'_> {
+    pub(super) fn aggregate(
+        &mut self,
+        scope: &Scope<'_>,
+        aggregate: Aggregate,
+        function: &ast::Function,
+        span: Span,
+    ) -> Result<Expr> {
+        if let Some(place) = self.no_aggregates {
+            let sentence = format!("an aggregate may not stand {place}");
+            return Err(self.type_error(span, sentence).advise("compute it in a sub-select"));
+        }
+        let FunctionArguments::List(list) = &function.args else {
+            return Err(self.error(span, ErrorKind::Syntax, "an aggregate has one argument"));
+        };
+        let advice = "leave it out, or order the rows in a sub-select";
+        self.refuse(!list.clauses.is_empty(), span, "an order inside an aggregate", advice)?;
+        let distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
+        let argument = match &list.args[..] {
+            [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]
+                if aggregate == Aggregate::Count && !distinct =>
+            {
+                None
+            }
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(node))] => {
+                let inside = |resolver: &mut Self| resolver.expr(scope, node);
+                Some(self.with_aggregates(Some("inside another aggregate"), inside)?)
+            }
+            _ => {
+                return Err(
+                    self.type_error(span, "an aggregate has one argument, and only count has *")
+                );
+            }
+        };
+        let (argument, sql_type) = self.aggregate_types(aggregate, argument, span)?;
+        let filter = match &function.filter {
+            Some(node) => {
+                let inside = |resolver: &mut Self| resolver.expr(scope, node);
+                let filter = self.with_aggregates(Some("in a FILTER"), inside)?;
+                Some(Box::new(self.truth(filter, span)?))
+            }
+            None => None,
+        };
+        let argument = argument.map(Box::new);
+        Ok(Expr::new(ExprKind::Aggregate { aggregate, argument, distinct, filter }, sql_type))
+    }
+
+    fn aggregate_types(
+        &self,
+        aggregate: Aggregate,
+        argument: Option<Expr>,
+        span: Span,
+    ) -> Result<(Option<Expr>, SqlType)> {
+        let Some(argument) = argument else {
+            return Ok((None, SqlType::Int8));
+        };
+        let refused = format!("there is no such aggregate of {}", argument.sql_type);
+        let open = SqlType::Numeric(Numeric::Open);
+        let (wanted, result) = match (aggregate, argument.sql_type.base()) {
+            (Aggregate::Count, SqlType::Unknown) => (SqlType::Text, SqlType::Int8),
+            (Aggregate::Count, any) => (any, SqlType::Int8),
+            (Aggregate::Sum, small @ (SqlType::Int2 | SqlType::Int4)) => (small, SqlType::Int8),
+            (Aggregate::Sum, SqlType::Int8) => {
+                (SqlType::Int8, SqlType::Numeric(Numeric::Exact { scale: 0 }))
+            }
+            (Aggregate::Sum, SqlType::Numeric(_)) => (open.clone(), same_scale(&argument.sql_type)),
+            (Aggregate::Avg, number) if number.is_integer() => (number, open),
+            (Aggregate::Avg, SqlType::Numeric(_)) => (open.clone(), open),
+            (Aggregate::Sum | Aggregate::Avg, same @ (SqlType::Float8 | SqlType::Interval)) => {
+                (same.clone(), same)
+            }
+            (Aggregate::Min | Aggregate::Max, SqlType::Numeric(_)) => {
+                (open, same_scale(&argument.sql_type))
+            }
+            (
+                Aggregate::Min | Aggregate::Max,
+                SqlType::Varchar(_) | SqlType::Text | SqlType::Unknown,
+            ) => (SqlType::Text, SqlType::Text),
+            (
+                Aggregate::Min | Aggregate::Max,
+                any @ (SqlType::Int2
+                | SqlType::Int4
+                | SqlType::Int8
+                | SqlType::Float8
+                | SqlType::Char(_)),
+            ) => (any.clone(), any),
+            (Aggregate::Min | Aggregate::Max, time) if time.is_time() => (time.clone(), time),
+            (Aggregate::BoolAnd | Aggregate::BoolOr, _) => (SqlType::Bool, SqlType::Bool),
+            (Aggregate::ArrayAgg, SqlType::Array(_) | SqlType::Record(_)) => {
+                return Err(self.outside(
+                    span,
+                    "an array of arrays or rows",
+                    "aggregate plain values",
+                ));
+            }
+            (Aggregate::ArrayAgg, any) => {
+                let element = if any == SqlType::Unknown { SqlType::Text } else { any };
+                (element.clone(), SqlType::Array(Box::new(element)))
+            }
+            _ => {
+                return Err(self
+                    .type_error(span, refused)
+                    .advise("convert the argument with CAST"));
+            }
+        };
+        let argument = self.convert(argument, &wanted, Context::Implicit, span)?;
+        Ok((Some(argument), result))
+    }
+
+    /// Refuses columns that differ within a group. `group` is what rows are grouped by.
+    pub(super) fn check_grouped(
+        &self,
+        expr: &Expr,
+        group: &[Expr],
+        sources: &[From],
+        span: Span,
+    ) -> Result<()> {
+        if group.contains(expr) || matches!(expr.kind, ExprKind::Aggregate { .. }) {
+            return Ok(());
+        }
+        if let ExprKind::Column(column) = expr.kind
+            && column.level == 0
+            && !self.group_has_key(column.source, group, sources)
+        {
+            let source = &sources[column.source];
+            let name = &source.columns[column.column].name;
+            let sentence =
+                format!("`{}.{name}` is neither grouped by nor inside an aggregate", source.alias);
+            let error = self.type_error(span, sentence);
+            return Err(error.advise("add it to GROUP BY, or write min(...) around it"));
+        }
+        let mut result = Ok(());
+        expr.for_each_child(&mut |child| {
+            if result.is_ok() {
+                result = self.check_grouped(child, group, sources, span);
+            }
+        });
+        result
+    }
+
+    /// Whether rows are grouped by the primary key of a table, which determines its other columns.
+    fn group_has_key(&self, source: usize, group: &[Expr], sources: &[From]) -> bool {
+        let FromKind::Table(table) = sources[source].kind else {
+            return false;
+        };
+        let key = &self.catalog.tables[table].primary_key;
+        let grouped = |column: usize| {
+            group.iter().any(|expr| {
+                matches!(expr.kind, ExprKind::Column(found)
+                    if found.level == 0 && found.source == source && found.column == column)
+            })
+        };
+        !key.is_empty() && key.iter().all(|&column| grouped(column))
+    }
+}
+
+fn same_scale(sql_type: &SqlType) -> SqlType {
+    match sql_type {
+        SqlType::Numeric(numeric) => {
+            let exact = numeric.scale().map(|scale| Numeric::Exact { scale });
+            SqlType::Numeric(exact.unwrap_or(Numeric::Open))
+        }
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,257 @@
+//! Calls of functions.
+
+use super::coerce::{Context, converts_implicitly};
+use super::operator::comparison_type;
+use super::scope::Scope;
+use super::{Resolver, ident_name, object_parts};
+use crate::error::{Error, ErrorKind, Result};
+use crate::expression::{Expr, ExprKind};
+use crate::function::{Function, SIGNATURES, Signature, Takes, WITHOUT_PARENTHESES};
+use crate::types::SqlType;
+use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
+use sqlparser::tokenizer::Span;
+
+/// Most arguments of a call, as in PostgreSQL.
+const ARGUMENTS_MAX: usize = 100;
+
+impl Resolver<'_> {
+    pub(super) fn call(
+        &mut self,
+        scope: &Scope<'_>,
+        function: &ast::Function,
+        span: Span,
+    ) -> Result<Expr> {
+        let name = self.function_name(&function.name, span)?;
+        let advice = "write the loop or sub-select that computes it";
+        self.refuse(function.over.is_some(), span, "a window function", advice)?;
+        self.refuse(!function.within_group.is_empty(), span, "WITHIN GROUP", advice)?;
+        self.refuse_foreign(function.null_treatment.is_some(), span, "IGNORE NULLS")?;
+        self.refuse_foreign(function.uses_odbc_syntax, span, "{fn ...}")?;
+        let has_parameters = !matches!(function.parameters, FunctionArguments::None);
+        self.refuse_foreign(has_parameters, span, "function with two lists of arguments")?;
+        if let Some(aggregate) = super::aggregate::named(&name) {
+            return self.aggregate(scope, aggregate, function, span);
+        }
+        if let ("array", FunctionArguments::Subquery(query)) = (&*name, &function.args) {
+            return self.array_of_query(scope, query, span);
+        }
+        if function.filter.is_some() {
+            return Err(
+                self.type_error(span, format!("FILTER is for aggregates, and `{name}` is none"))
+            );
+        }
+        let nodes = self.plain_arguments(&name, &function.args, span)?;
+        self.call_named(scope, &name, &nodes, span)
+    }
+
+    /// A function by its lower-case name, which may have `pg_catalog` in front.
+    pub(super) fn function_name(&self, name: &ast::ObjectName, span: Span) -> Result<String> {
+        let parts =
+            object_parts(name).map(|parts| parts.into_iter().map(ident_name).collect::<Vec<_>>());
+        match parts.as_deref() {
+            Some([name]) => Ok(name.clone()),
+            Some([schema, name]) if schema == "pg_catalog" => Ok(name.clone()),
+            _ => Err(self.outside(span, "a function of another schema", "write the name alone")),
+        }
+    }
+
+    fn plain_arguments<'n>(
+        &self,
+        name: &str,
+        arguments: &'n FunctionArguments,
+        span: Span,
+    ) -> Result<Vec<&'n ast::Expr>> {
+        let list = match arguments {
+            FunctionArguments::None if WITHOUT_PARENTHESES.contains(&name) => return Ok(Vec::new()),
+            FunctionArguments::List(list) if !WITHOUT_PARENTHESES.contains(&name) => list,
+            _ => {
+                return Err(self.error(
+                    span,
+                    ErrorKind::Syntax,
+                    format!("`{name}` is not called like this"),
+                ));
+            }
+        };
+        if !list.clauses.is_empty() || list.duplicate_treatment.is_some() {
+            let sentence = format!("`{name}` is no aggregate and has plain arguments");
+            return Err(self.error(span, ErrorKind::Syntax, sentence));
+        }
+        let advice = "write the arguments in order, without names";
+        let node = |argument: &'n FunctionArg| match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(node)) => Ok(node),
+            _ => Err(self.outside(span, "this kind of argument", advice)),
+        };
+        list.args.iter().map(node).collect()
+    }
+
+    /// A call of `name` with `nodes`, however it is written.
+    pub(super) fn call_named(
+        &mut self,
+        scope: &Scope<'_>,
+        name: &str,
+        nodes: &[&ast::Expr],
+        span: Span,
+    ) -> Result<Expr> {
+        if nodes.len() > ARGUMENTS_MAX {
+            let sentence = format!("a function has at most {ARGUMENTS_MAX} arguments");
+            return Err(self.error(span, ErrorKind::Syntax, sentence));
+        }
+        let values = nodes.iter().map(|node| self.expr(scope, node)).collect::<Result<Vec<_>>>()?;
+        let function = match name {
+            "coalesce" => Function::Coalesce,
+            "greatest" => Function::Greatest,
+            "least" => Function::Least,
+            "nullif" => Function::NullIf,
+            "concat" => Function::Concat,
+            "cardinality" | "array_length" | "array_upper" | "array_lower" | "array_append"
+            | "array_cat" => {
+                return self.array_call(name, values, span);
+            }
+            _ => return self.signature_call(name, values, span),
+        };
+        if values.is_empty() {
+            return Err(self.error(span, ErrorKind::Syntax, format!("`{name}` needs an argument")));
+        }
+        match function {
+            Function::Concat => {
+                let convert =
+                    |value| self.convert(value, &SqlType::Text, Context::Assignment, span);
+                let arguments = values.into_iter().map(convert).collect::<Result<Vec<_>>>()?;
+                Ok(Expr::new(ExprKind::Function { function, arguments }, SqlType::Text))
+            }
+            Function::NullIf => self.null_if(values, span),
+            function => {
+                let arguments = self.unify(values, &name.to_uppercase(), span)?;
+                let sql_type = arguments[0].sql_type.clone();
+                Ok(Expr::new(ExprKind::Function { function, arguments }, sql_type))
+            }
+        }
+    }
+
+    /// The first argument, as the comparison takes it, or null. Integers of two widths are compared as they are.
+    fn null_if(&self, values: Vec<Expr>, span: Span) -> Result<Expr> {
+        let [left, right] = <[Expr; 2]>::try_from(values)
+            .map_err(|_| self.error(span, ErrorKind::Syntax, "NULLIF has two arguments"))?;
+        let own = left.sql_type.clone();
+        let integers = own.is_integer() && right.sql_type.is_integer();
+        let compared = comparison_type(&own, &right.sql_type).unwrap_or_else(|| own.clone());
+        let sql_type = if integers || own.base() == compared { own } else { compared };
+        let left = self.convert(left, &sql_type, Context::Implicit, span)?;
+        let operator = crate::expression::BinaryOperator::Equal;
+        let equal = self.comparison(operator, left.clone(), right, span)?;
+        let null = Expr::new(ExprKind::Null, sql_type.clone());
+        let kind =
+            ExprKind::Case { branches: vec![(equal, null)], otherwise: Some(Box::new(left)) };
+        Ok(Expr::new(kind, sql_type))
+    }
+
+    /// The function of that name that the arguments fit best [PostgreSQL 15, 10.3].
+    fn signature_call(&self, name: &str, values: Vec<Expr>, span: Span) -> Result<Expr> {
+        let named: Vec<&Signature> = SIGNATURES.iter().filter(|one| one.name == name).collect();
+        if named.is_empty() {
+            return Err(self.unknown_function(name, span));
+        }
+        let fits = |signature: &&&Signature| {
+            signature.takes.len() == values.len()
+                && signature.takes.iter().zip(&values).all(|(takes, value)| {
+                    takes
+                        .sql_type()
+                        .is_some_and(|target| converts_implicitly(&value.sql_type, &target))
+                })
+        };
+        let fitting = named.iter().filter(fits);
+        let Some(signature) = fitting.max_by_key(|signature| rank(signature, &values)) else {
+            let types: Vec<String> = values.iter().map(|value| value.sql_type.name()).collect();
+            let sentence = format!("there is no {name}({})", types.join(", "));
+            return Err(self.type_error(span, sentence).advise(taken(&named)));
+        };
+        let pairs = values.into_iter().zip(signature.takes);
+        let convert = |(value, takes): (Expr, &Takes)| match takes.sql_type() {
+            Some(target) => self.convert(value, &target, Context::Implicit, span),
+            None => Ok(value),
+        };
+        let arguments = pairs.map(convert).collect::<Result<Vec<_>>>()?;
+        let sql_type =
+            signature.gives.sql_type(arguments.first().map(|argument| &argument.sql_type));
+        self.check_format(signature.function, &arguments, span)?;
+        Ok(Expr::new(ExprKind::Function { function: signature.function, arguments }, sql_type))
+    }
+
+    /// `to_char` has a language of its own, of which we take counts of digits.
+    fn check_format(&self, function: Function, arguments: &[Expr], span: Span) -> Result<()> {
+        if function != Function::ToChar {
+            return Ok(());
+        }
+        let is_plain = |format: &str| {
+            let digits = format.strip_prefix("FM").unwrap_or(format);
+            !digits.is_empty() && digits.chars().all(|c| matches!(c, '0' | '9'))
+        };
+        let known = matches!(arguments.get(1).map(|format| &format.kind), Some(ExprKind::Text(text)) if is_plain(text));
+        let advice = "write a constant of FM, 0 and 9 alone, or lpad(n::text, digits, '0')";
+        self.refuse(!known, span, "this format of to_char", advice)
+    }
+
+    fn array_call(&self, name: &str, values: Vec<Expr>, span: Span) -> Result<Expr> {
+        let signature = SIGNATURES.iter().find(|one| one.name == name);
+        let Some(signature) = signature.filter(|one| one.takes.len() == values.len()) else {
+            return Err(self.type_error(span, format!("`{name}` has another number of arguments")));
+        };
+        let Some(SqlType::Array(element)) = values.first().map(|value| value.sql_type.clone())
+        else {
+            return Err(
+                self.type_error(span, format!("the first argument of `{name}` is an array"))
+            );
+        };
+        let array = SqlType::Array(element.clone());
+        let pairs = values.into_iter().zip(signature.takes);
+        let convert = |(value, takes): (Expr, &Takes)| {
+            let target = match takes {
+                Takes::Array => array.clone(),
+                Takes::Element => (*element).clone(),
+                _ => SqlType::Int4,
+            };
+            self.convert(value, &target, Context::Implicit, span)
+        };
+        let arguments = pairs.map(convert).collect::<Result<Vec<_>>>()?;
+        let sql_type = signature.gives.sql_type(Some(&array));
+        Ok(Expr::new(ExprKind::Function { function: signature.function, arguments }, sql_type))
+    }
+
+    fn unknown_function(&self, name: &str, span: Span) -> Error {
+        let advice = match name {
+            "nextval" | "currval" | "setval" | "lastval" => "keep the counter in a column of a row",
+            "date_part" => "write EXTRACT(field FROM time)",
+            "format" => "put the text together with ||",
+            "initcap" | "translate" | "regexp_replace" | "split_part" => {
+                "use substr, replace and ||"
+            }
+            "power" | "sqrt" | "exp" | "ln" | "log" => {
+                "compute it outside and pass it as an argument"
+            }
+            "row_number" | "rank" | "lag" | "lead" => "count in a loop",
+            "string_agg" | "json_agg" => "return the rows",
+            _ => "write what it does at this place, or pass its result as an argument",
+        };
+        self.outside(span, &format!("the function `{name}`"), advice)
+    }
+}
+
+/// First by arguments that need no conversion, then by those that become the preferred type of their kind.
+fn rank(signature: &Signature, values: &[Expr]) -> (usize, usize, usize) {
+    let pairs = || signature.takes.iter().zip(values);
+    let exact =
+        pairs().filter(|(takes, value)| takes.sql_type() == Some(value.sql_type.base())).count();
+    let preferred = pairs()
+        .filter(|(takes, _)| matches!(takes, Takes::Float | Takes::Text | Takes::TimestampTz));
+    let text = pairs()
+        .filter(|(takes, value)| value.sql_type == SqlType::Unknown && **takes == Takes::Text);
+    (exact, text.count(), preferred.count())
+}
+
+fn taken(named: &[&Signature]) -> String {
+    let one = |signature: &&Signature| {
+        let types = signature.takes.iter().filter_map(|takes| takes.sql_type());
+        format!("{}({})", signature.name, types.map(|t| t.name()).collect::<Vec<_>>().join(", "))
+    };
+    format!("there is {}", named.iter().map(one).collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,380 @@
+//! `FROM`: tables, sub-selects, joins.
+
+use super::coerce::Context;
+use super::operator::pair;
+use super::scope::{Scope, Visible};
+use super::{Resolver, ident_name, object_parts, object_span};
+use crate::error::{ErrorKind, Result};
+use crate::expression::{BinaryOperator, ColumnRef, Expr, ExprKind};
+use crate::query::{From, FromKind, Join, JoinKind, field};
+use crate::types::{Field, SqlType};
+use sqlparser::ast::{
+    self, FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, ObjectName, Spanned,
+    TableAlias, TableFactor,
+};
+use sqlparser::tokenizer::Span;
+
+/// Most tables of one query.
+const SOURCES_MAX: usize = 64;
+
+/// What stands behind `FROM`, while it is read.
+pub(super) struct FromClause<'p> {
+    pub(super) scope: Scope<'p>,
+    pub(super) sources: Vec<From>,
+    pub(super) joins: Vec<Join>,
+}
+
+impl<'p> FromClause<'p> {
+    pub(super) fn within(parent: Option<&'p Scope<'p>>) -> Self {
+        Self { scope: Scope::within(parent), sources: Vec::new(), joins: Vec::new() }
+    }
+}
+
+impl Resolver<'_> {
+    pub(super) fn sources<'p>(
+        &mut self,
+        clause: &mut FromClause<'p>,
+        items: &[ast::TableWithJoins],
+    ) -> Result<()> {
+        for item in items {
+            let first = clause.sources.len();
+            let mut tree = self.factor(clause, &item.relation)?;
+            for join in &item.joins {
+                self.refuse_foreign(join.global, join.span(), "GLOBAL JOIN")?;
+                tree = self.join(clause, tree, first, join)?;
+            }
+            clause.joins.push(tree);
+        }
+        Ok(())
+    }
+
+    fn join(
+        &mut self,
+        clause: &mut FromClause<'_>,
+        left: Join,
+        first: usize,
+        join: &ast::Join,
+    ) -> Result<Join> {
+        let span = join.relation.span();
+        let middle = clause.sources.len();
+        let (kind, constraint) = match &join.join_operator {
+            JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => {
+                (JoinKind::Inner, constraint)
+            }
+            JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => {
+                (JoinKind::Left, constraint)
+            }
+            JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => {
+                (JoinKind::Right, constraint)
+            }
+            JoinOperator::FullOuter(constraint) => (JoinKind::Full, constraint),
+            JoinOperator::CrossJoin(JoinConstraint::None) => {
+                let right = self.factor(clause, &join.relation)?;
+                return Ok(paired(left, right, JoinKind::Inner, None));
+            }
+            _ => {
+                let sentence = "PostgreSQL has no such join";
+                return Err(self.error(span, ErrorKind::Syntax, sentence));
+            }
+        };
+        let right = self.factor(clause, &join.relation)?;
+        let condition = match constraint {
+            JoinConstraint::On(node) => {
+                let scope = only(&clause.scope, first);
+                let condition = self.expr(&scope, node)?;
+                self.truth(condition, node.span())?
+            }
+            JoinConstraint::Using(names) => {
+                self.using(clause, names, (first, middle), kind, span)?
+            }
+            JoinConstraint::Natural => {
+                return Err(self.outside(span, "NATURAL JOIN", "write JOIN ... USING (columns)"));
+            }
+            JoinConstraint::None => {
+                return Err(self.error(span, ErrorKind::Syntax, "a join needs ON or USING"));
+            }
+        };
+        Ok(paired(left, right, kind, Some(condition)))
+    }
+
+    /// Columns of equal names are equal, and stand for one.
+    fn using(
+        &self,
+        clause: &mut FromClause<'_>,
+        names: &[ObjectName],
+        (first, middle): (usize, usize),
+        kind: JoinKind,
+        span: Span,
+    ) -> Result<Expr> {
+        let advice = "write JOIN ... ON a.x = b.x";
+        self.refuse(
+            matches!(kind, JoinKind::Right | JoinKind::Full),
+            span,
+            "USING in this join",
+            advice,
+        )?;
+        let mut condition = None;
+        for name in names {
+            let column = object_parts(name)
+                .filter(|parts| parts.len() == 1)
+                .map(|parts| ident_name(parts[0]));
+            let column = column.unwrap_or_default();
+            let left = find_one(&clause.scope, first..middle, &column);
+            let right = find_one(&clause.scope, middle..clause.sources.len(), &column);
+            let (Some(left), Some(right)) = (left, right) else {
+                let sentence =
+                    format!("`{column}` is not a column of exactly one table on each side");
+                return Err(self.error(object_span(name), ErrorKind::Name, sentence));
+            };
+            clause.scope.sources[right.0].merged.push(right.1);
+            let expr = |(source, column): (usize, usize)| {
+                let sql_type = clause.sources[source].columns[column].sql_type.clone();
+                Expr::new(ExprKind::Column(ColumnRef { level: 0, source, column }), sql_type)
+            };
+            let equal = self.comparison(BinaryOperator::Equal, expr(left), expr(right), span)?;
+            condition = Some(match condition {
+                Some(before) => pair(BinaryOperator::And, before, equal, SqlType::Bool),
+                None => equal,
+            });
+        }
+        condition
+            .ok_or_else(|| self.error(span, ErrorKind::Syntax, "USING names at least one column"))
+    }
+
+    fn factor(&mut self, clause: &mut FromClause<'_>, factor: &TableFactor) -> Result<Join> {
+        let span = factor.span();
+        match factor {
+            TableFactor::Table {
+                name,
+                alias,
+                args: None,
+                with_hints,
+                version,
+                with_ordinality,
+                ..
+            } => {
+                let plain = with_hints.is_empty() && version.is_none() && !with_ordinality;
+                self.refuse_foreign(!plain, span, "such table in FROM")?;
+                self.table_source(clause, name, alias.as_ref(), span)
+            }
+            TableFactor::Table { name, alias, args: Some(arguments), with_ordinality, .. } => {
+                self.refuse(*with_ordinality, span, "WITH ORDINALITY", "count in a loop")?;
+                let function = self.function_name(name, span)?;
+                let nodes = arguments.args.iter().map(|argument| match argument {
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(node)) => Ok(node),
+                    _ => Err(self.outside(
+                        span,
+                        "this kind of argument",
+                        "write the arguments in order",
+                    )),
+                });
+                let nodes = nodes.collect::<Result<Vec<_>>>()?;
+                self.function_source(clause, &function, &nodes, alias.as_ref(), span)
+            }
+            TableFactor::UNNEST { alias, array_exprs, with_offset, with_ordinality, .. } => {
+                let extra = *with_offset || *with_ordinality;
+                self.refuse(extra, span, "WITH ORDINALITY", "count in a loop")?;
+                let nodes: Vec<&ast::Expr> = array_exprs.iter().collect();
+                self.function_source(clause, "unnest", &nodes, alias.as_ref(), span)
+            }
+            TableFactor::Derived { lateral, subquery, alias, sample } => {
+                self.refuse(*lateral, span, "LATERAL", "loop over the rows of the first query")?;
+                self.refuse(sample.is_some(), span, "TABLESAMPLE", "leave it out")?;
+                let Some(alias) = alias else {
+                    let sentence = "a query in FROM needs an alias";
+                    return Err(self.error(span, ErrorKind::Syntax, sentence));
+                };
+                let parent = clause.scope.parent;
+                let inside = |resolver: &mut Self| resolver.select(parent, subquery);
+                let query = self.with_aggregates(None, inside)?;
+                let columns = query.fields();
+                self.add_source(
+                    clause,
+                    FromKind::Query(Box::new(query)),
+                    columns,
+                    None,
+                    Some(alias),
+                    span,
+                )
+            }
+            TableFactor::NestedJoin { table_with_joins, alias: None } => {
+                let before = clause.joins.len();
+                self.sources(clause, std::slice::from_ref(table_with_joins))?;
+                let inner = clause.joins.drain(before..).next();
+                inner.ok_or_else(|| self.error(span, ErrorKind::Syntax, "this join is empty"))
+            }
+            _ => Err(self.outside(
+                span,
+                "this source of rows",
+                "write tables, sub-selects or unnest(array)",
+            )),
+        }
+    }
+
+    fn table_source(
+        &mut self,
+        clause: &mut FromClause<'_>,
+        name: &ObjectName,
+        alias: Option<&TableAlias>,
+        span: Span,
+    ) -> Result<Join> {
+        let table = self.table(name)?;
+        let columns = self.catalog.tables[table].fields();
+        let own = self.catalog.tables[table].name.clone();
+        self.add_source(clause, FromKind::Table(table), columns, Some(own), alias, span)
+    }
+
+    /// The table of that name, by position.
+    pub(super) fn table(&mut self, name: &ObjectName) -> Result<usize> {
+        let span = object_span(name);
+        let idents = object_parts(name).unwrap_or_default();
+        idents.first().map_or(Ok(()), |first| self.check_name(first))?;
+        let parts: Vec<String> = idents.into_iter().map(ident_name).collect();
+        let own = match &parts[..] {
+            [own] => own,
+            [schema, own] if schema == "public" => own,
+            _ => {
+                return Err(self.outside(
+                    span,
+                    "a table of another schema",
+                    "write the name alone",
+                ));
+            }
+        };
+        self.reads_tables = true;
+        self.catalog.position(own).ok_or_else(|| {
+            let sentence = format!("there is no table `{own}` in the schema");
+            self.error(span, ErrorKind::Name, sentence)
+        })
+    }
+
+    fn function_source(
+        &mut self,
+        clause: &mut FromClause<'_>,
+        function: &str,
+        nodes: &[&ast::Expr],
+        alias: Option<&TableAlias>,
+        span: Span,
+    ) -> Result<Join> {
+        let scope = clause.scope.clone();
+        let values =
+            nodes.iter().map(|node| self.expr(&scope, node)).collect::<Result<Vec<_>>>()?;
+        // A function of one column gives it the alias as its name.
+        let single = alias.map_or_else(|| function.to_owned(), |alias| ident_name(&alias.name));
+        let (kind, columns) = match function {
+            "unnest" if !values.is_empty() => {
+                let name = if values.len() == 1 { single } else { "unnest".to_owned() };
+                let element =
+                    |value: &Expr| match &value.sql_type {
+                        SqlType::Array(element) => Ok(field(&name, (**element).clone())),
+                        other => Err(self
+                            .type_error(span, format!("unnest takes arrays, and this is {other}"))),
+                    };
+                let columns = values.iter().map(element).collect::<Result<Vec<_>>>()?;
+                (FromKind::Unnest(values), columns)
+            }
+            "generate_series" if matches!(values.len(), 2 | 3) => {
+                let values = self.unify(values, "generate_series", span)?;
+                let sql_type = values[0].sql_type.clone();
+                if !matches!(sql_type, SqlType::Int4 | SqlType::Int8) {
+                    let advice = "write whole numbers";
+                    return Err(self.outside(span, "a series of other than integers", advice));
+                }
+                (FromKind::Series(values), vec![field(&single, sql_type)])
+            }
+            _ => {
+                let advice =
+                    "write tables, sub-selects, unnest(array) or generate_series(low, high)";
+                return Err(self.outside(
+                    span,
+                    &format!("the function `{function}` in FROM"),
+                    advice,
+                ));
+            }
+        };
+        self.add_source(clause, kind, columns, Some(function.to_owned()), alias, span)
+    }
+
+    fn add_source(
+        &mut self,
+        clause: &mut FromClause<'_>,
+        kind: FromKind,
+        mut columns: Vec<Field>,
+        own: Option<String>,
+        alias: Option<&TableAlias>,
+        span: Span,
+    ) -> Result<Join> {
+        if let Some(alias) = alias {
+            self.refuse_foreign(alias.at.is_some(), span, "AT")?;
+            self.check_name(&alias.name)?;
+            if alias.columns.len() > columns.len() {
+                let sentence = format!(
+                    "there are {} columns to name, not {}",
+                    columns.len(),
+                    alias.columns.len()
+                );
+                return Err(self.error(span, ErrorKind::Name, sentence));
+            }
+            for (column, named) in columns.iter_mut().zip(&alias.columns) {
+                self.refuse(
+                    named.data_type.is_some(),
+                    span,
+                    "a type in an alias",
+                    "write the name alone",
+                )?;
+                column.name = ident_name(&named.name);
+            }
+        }
+        let alias = alias.map(|alias| ident_name(&alias.name)).or(own).unwrap_or_default();
+        if clause.scope.source(&alias).is_some() {
+            let sentence = format!("`{alias}` stands twice in FROM");
+            let error = self.error(span, ErrorKind::Name, sentence);
+            return Err(error.advise("give one of them another alias"));
+        }
+        if clause.sources.len() >= SOURCES_MAX {
+            let what = format!("a query of more than {SOURCES_MAX} tables");
+            return Err(self.outside(span, &what, "split it"));
+        }
+        let visible =
+            Visible { alias: alias.clone(), columns: columns.clone(), merged: Vec::new() };
+        clause.scope.sources.push(visible);
+        clause.sources.push(From { alias, columns, kind });
+        Ok(Join::Source(clause.sources.len() - 1))
+    }
+
+    /// `count` rows from a clause such as `LIMIT`.
+    pub(super) fn row_count(&mut self, node: &ast::Expr) -> Result<Expr> {
+        let scope = Scope::default();
+        let value = self.expr(&scope, node)?;
+        self.convert(value, &SqlType::Int8, Context::Assignment, node.span())
+    }
+}
+
+fn paired(left: Join, right: Join, kind: JoinKind, condition: Option<Expr>) -> Join {
+    Join::Pair { left: Box::new(left), right: Box::new(right), kind, condition }
+}
+
+/// The scope in which only the sources from `first` on are visible, as a join sees them.
+fn only<'p>(scope: &Scope<'p>, first: usize) -> Scope<'p> {
+    let mut only = scope.clone();
+    for hidden in &mut only.sources[..first] {
+        *hidden = Visible { alias: String::new(), columns: Vec::new(), merged: Vec::new() };
+    }
+    only
+}
+
+/// Source and column of the only column called `name` in a range of sources.
+fn find_one(
+    scope: &Scope<'_>,
+    range: std::ops::Range<usize>,
+    name: &str,
+) -> Option<(usize, usize)> {
+    let in_source = |source: usize| {
+        let visible = &scope.sources[source];
+        let found = visible.columns.iter().position(|field| field.name == name)?;
+        (!visible.merged.contains(&found)).then_some((source, found))
+    };
+    let mut hits = range.filter_map(in_source);
+    let hit = hits.next()?;
+    hits.next().is_none().then_some(hit)
+}

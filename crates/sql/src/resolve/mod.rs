@@ -1,0 +1,198 @@
+//! From SQL as parsed to SQL with every name resolved and every type known.
+//!
+//! A [`Resolver`] works on one statement or expression. `expression` goes by the kind of expression, with `operator`,
+//! `call` and `name` for the larger kinds; `select`, `from` and `write` go by the clauses of statements; `coerce` has
+//! PostgreSQL's rules of conversion.
+
+mod aggregate;
+mod call;
+pub(crate) mod coerce;
+mod expression;
+mod from;
+mod literal;
+mod name;
+pub(crate) mod names;
+mod operator;
+pub(crate) mod scope;
+mod select;
+mod special;
+mod write;
+
+use crate::catalog::Catalog;
+use crate::error::{Error, ErrorKind, Result};
+use crate::expression::Expr;
+use crate::procedure::Variable;
+use crate::reserved::is_reserved;
+use crate::source::Source;
+use crate::types::SqlType;
+use coerce::{Context, coerce};
+use names::Names;
+use sqlparser::ast::{self, Ident, Spanned};
+use sqlparser::tokenizer::Span;
+
+/// Deepest nesting of an expression or query.
+const DEPTH_MAX: u32 = 150;
+
+/// Resolves one statement or expression.
+pub(crate) struct Resolver<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) names: &'a Names,
+    pub(crate) variables: &'a [Variable],
+    /// The statement's place, for what has none of its own.
+    pub(crate) place: Span,
+    /// Where variables were found, in the order in which they were resolved.
+    pub(crate) references: Vec<Reference>,
+    /// Whether tables were found.
+    pub(crate) reads_tables: bool,
+    /// Why aggregates may not stand here, if they may not.
+    no_aggregates: Option<&'static str>,
+    depth: u32,
+}
+
+/// A place where the text names a variable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Reference {
+    pub(crate) span: Span,
+    pub(crate) variable: usize,
+    pub(crate) field: Option<usize>,
+}
+
+impl<'a> Resolver<'a> {
+    pub(crate) fn new(
+        source: &'a Source,
+        catalog: &'a Catalog,
+        names: &'a Names,
+        variables: &'a [Variable],
+        place: Span,
+    ) -> Self {
+        Self {
+            source,
+            catalog,
+            names,
+            variables,
+            place,
+            references: Vec::new(),
+            reads_tables: false,
+            no_aggregates: Some("here"),
+            depth: 0,
+        }
+    }
+
+    pub(crate) fn error(&self, span: Span, kind: ErrorKind, sentence: impl Into<String>) -> Error {
+        let span = if span.start.line == 0 { self.place } else { span };
+        Error::at(self.source, span, kind, sentence)
+    }
+
+    fn type_error(&self, span: Span, sentence: impl Into<String>) -> Error {
+        self.error(span, ErrorKind::Type, sentence)
+    }
+
+    fn outside(&self, span: Span, what: &str, advice: &str) -> Error {
+        let sentence = format!("{what} is outside the supported SQL");
+        self.error(span, ErrorKind::Outside, sentence).advise(advice)
+    }
+
+    /// Refuses what PostgreSQL has and we do not, if it is there.
+    fn refuse(&self, is_there: bool, span: Span, what: &str, advice: &str) -> Result<()> {
+        if is_there { Err(self.outside(span, what, advice)) } else { Ok(()) }
+    }
+
+    /// Refuses what the parser takes for the sake of other databases, if it is there.
+    fn refuse_foreign(&self, is_there: bool, span: Span, what: &str) -> Result<()> {
+        if is_there {
+            return Err(self.error(span, ErrorKind::Syntax, format!("PostgreSQL has no {what}")));
+        }
+        Ok(())
+    }
+
+    /// Runs `inside` one level deeper.
+    fn nested<T>(
+        &mut self,
+        span: impl Fn() -> Span,
+        inside: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        if self.depth >= DEPTH_MAX {
+            let what = format!("an expression nested more than {DEPTH_MAX} deep");
+            return Err(self.outside(span(), &what, "compute a part of it into a variable first"));
+        }
+        self.depth += 1;
+        let result = inside(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Runs `inside` with aggregates allowed, or refused for the reason given.
+    fn with_aggregates<T>(
+        &mut self,
+        refused: Option<&'static str>,
+        inside: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let before = std::mem::replace(&mut self.no_aggregates, refused);
+        let result = inside(self);
+        self.no_aggregates = before;
+        result
+    }
+
+    /// `expr` as `target`, or an error at `span` that says what does not go together.
+    pub(crate) fn convert(
+        &self,
+        expr: Expr,
+        target: &SqlType,
+        context: Context,
+        span: Span,
+    ) -> Result<Expr> {
+        let found = expr.sql_type.clone();
+        let converted =
+            coerce(expr, target, context).map_err(|sentence| self.type_error(span, sentence))?;
+        converted.ok_or_else(|| {
+            let sentence = format!("{target} is wanted here, and this is {found}");
+            let error = self.type_error(span, sentence);
+            if matches!(target, SqlType::Record(_) | SqlType::Void | SqlType::Array(_)) {
+                return error;
+            }
+            error.advise(format!("write CAST(... AS {target}) if that is meant"))
+        })
+    }
+
+    /// A comparison of two values.
+    pub(crate) fn compare(
+        &self,
+        operator: crate::expression::BinaryOperator,
+        left: Expr,
+        right: Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        self.comparison(operator, left, right, span)
+    }
+
+    /// Refuses reserved words, which the parser takes as names of tables and columns.
+    fn check_name(&self, ident: &Ident) -> Result<()> {
+        if ident.quote_style.is_none() && is_reserved(&ident.value.to_lowercase()) {
+            let sentence = format!("`{}` is a reserved word", ident.value);
+            let error = self.error(ident.span, ErrorKind::Syntax, sentence);
+            return Err(error.advise("write it between double quotes if it is a name"));
+        }
+        Ok(())
+    }
+
+    /// A truth value.
+    pub(crate) fn truth(&self, expr: Expr, span: Span) -> Result<Expr> {
+        self.convert(expr, &SqlType::Bool, Context::Implicit, span)
+    }
+}
+
+/// A name as PostgreSQL compares it.
+pub(crate) fn ident_name(ident: &Ident) -> String {
+    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
+}
+
+/// The identifiers of a dotted name; `None` for what is no plain name.
+fn object_parts(name: &ast::ObjectName) -> Option<Vec<&Ident>> {
+    name.0.iter().map(|part| part.as_ident()).collect()
+}
+
+/// A dotted name's place.
+fn object_span(name: &ast::ObjectName) -> Span {
+    name.span()
+}

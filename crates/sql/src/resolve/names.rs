@@ -1,0 +1,58 @@
+//! What the names of variables mean at a place of a procedure.
+
+/// The variables that are visible, innermost block last.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Names {
+    levels: Vec<Level>,
+    /// Whether a column hides a variable of the same name, as in `sql` functions; otherwise that is an error.
+    pub(crate) columns_win: bool,
+    /// The parameters that `$1` and so on mean, by variable.
+    pub(crate) positional: Vec<usize>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Level {
+    label: Option<String>,
+    entries: Vec<(String, usize)>,
+}
+
+impl Names {
+    /// Opens a block; its variables hide those further out.
+    pub(crate) fn open(&mut self, label: Option<&str>) {
+        self.levels.push(Level { label: label.map(str::to_owned), entries: Vec::new() });
+    }
+
+    /// Ends the innermost block.
+    pub(crate) fn close(&mut self) {
+        self.levels.pop();
+    }
+
+    /// Whether the innermost block declares `name`.
+    pub(crate) fn is_declared(&self, name: &str) -> bool {
+        self.levels.last().is_some_and(|level| level.entries.iter().any(|(entry, _)| entry == name))
+    }
+
+    /// Declares `name` in the innermost block.
+    pub(crate) fn declare(&mut self, name: &str, variable: usize) {
+        if let Some(level) = self.levels.last_mut() {
+            level.entries.push((name.to_owned(), variable));
+        }
+    }
+
+    /// The variable called `name`.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        self.levels.iter().rev().find_map(|level| level.find(name))
+    }
+
+    /// The variable called `name` of the block labelled `label`; a procedure is a label of its parameters.
+    pub(crate) fn find_in(&self, label: &str, name: &str) -> Option<usize> {
+        let labelled = |level: &&Level| level.label.as_deref() == Some(label);
+        self.levels.iter().rev().find(labelled).and_then(|level| level.find(name))
+    }
+}
+
+impl Level {
+    fn find(&self, name: &str) -> Option<usize> {
+        self.entries.iter().find(|(entry, _)| entry == name).map(|(_, variable)| *variable)
+    }
+}

@@ -1,0 +1,78 @@
+//! The columns that a query sees.
+
+use crate::expression::ColumnRef;
+use crate::types::{Field, SqlType};
+
+/// The sources of a query, and the query around it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope<'p> {
+    /// What a sub-select sees besides its own sources.
+    pub(crate) parent: Option<&'p Scope<'p>>,
+    /// The query's own sources; the position is that of the source.
+    pub(crate) sources: Vec<Visible>,
+}
+
+/// A source with the name by which it is visible.
+#[derive(Clone, Debug)]
+pub(crate) struct Visible {
+    pub(crate) alias: String,
+    pub(crate) columns: Vec<Field>,
+    /// Columns that are not found without the alias, since `USING` has merged them with those of another source.
+    pub(crate) merged: Vec<usize>,
+}
+
+/// What a name of a column means.
+pub(crate) enum Found {
+    Nothing,
+    Column(ColumnRef, SqlType),
+    /// Two sources have it.
+    Ambiguous,
+}
+
+impl<'p> Scope<'p> {
+    pub(crate) fn within(parent: Option<&'p Scope<'p>>) -> Self {
+        Self { parent, sources: Vec::new() }
+    }
+
+    /// The column called `name`, of the innermost query that has one.
+    pub(crate) fn find(&self, name: &str) -> Found {
+        self.search(&|visible: &Visible| {
+            let is_it =
+                |(at, field): &(usize, &Field)| field.name == name && !visible.merged.contains(at);
+            visible.columns.iter().enumerate().find(is_it).map(|(at, _)| at)
+        })
+    }
+
+    /// The column called `name` of the source called `alias`.
+    pub(crate) fn find_in(&self, alias: &str, name: &str) -> Found {
+        self.search(&|visible: &Visible| {
+            let named = visible.alias == alias;
+            visible.columns.iter().position(|field| named && field.name == name)
+        })
+    }
+
+    /// The position of the source called `alias` in this query.
+    pub(crate) fn source(&self, alias: &str) -> Option<usize> {
+        self.sources.iter().position(|visible| visible.alias == alias)
+    }
+
+    fn search(&self, pick: &dyn Fn(&Visible) -> Option<usize>) -> Found {
+        let mut level = 0;
+        let mut scope = Some(self);
+        while let Some(here) = scope {
+            let picked =
+                |(source, visible): (usize, &Visible)| pick(visible).map(|column| (source, column));
+            let mut hits = here.sources.iter().enumerate().filter_map(picked);
+            if let Some((source, column)) = hits.next() {
+                if hits.next().is_some() {
+                    return Found::Ambiguous;
+                }
+                let sql_type = here.sources[source].columns[column].sql_type.clone();
+                return Found::Column(ColumnRef { level, source, column }, sql_type);
+            }
+            level += 1;
+            scope = here.parent;
+        }
+        Found::Nothing
+    }
+}

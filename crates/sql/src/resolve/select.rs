@@ -1,0 +1,630 @@
+//! Queries, clause by clause.
+
+use super::coerce::{Context, common_type};
+use super::from::FromClause;
+use super::scope::Scope;
+use super::{Resolver, ident_name};
+use crate::error::{ErrorKind, Result};
+use crate::expression::{ColumnRef, Expr, ExprKind};
+use crate::query::{OrderBy, OrderKey, Output, Plain, RowLock, Select, SelectBody, field};
+use crate::types::{Field, SqlType};
+use sqlparser::ast::{
+    self, Distinct, GroupByExpr, LimitClause, OrderByKind, OrderBySort, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, Spanned,
+};
+use sqlparser::tokenizer::Span;
+
+/// Most columns of a query, as in PostgreSQL.
+const OUTPUTS_MAX: usize = 1664;
+
+impl Resolver<'_> {
+    pub(crate) fn select(
+        &mut self,
+        parent: Option<&Scope<'_>>,
+        query: &ast::Query,
+    ) -> Result<Select> {
+        self.nested(
+            || query.span(),
+            |resolver| {
+                resolver
+                    .with_aggregates(Some("here"), |resolver| resolver.select_here(parent, query))
+            },
+        )
+    }
+
+    fn select_here(&mut self, parent: Option<&Scope<'_>>, query: &ast::Query) -> Result<Select> {
+        let span = query.span();
+        let advice = "write the query as a sub-select in FROM, or one statement after the other";
+        self.refuse(query.with.is_some(), span, "WITH", advice)?;
+        let foreign = query.for_clause.is_some()
+            || query.settings.is_some()
+            || query.format_clause.is_some()
+            || !query.pipe_operators.is_empty();
+        self.refuse_foreign(foreign, span, "such clause")?;
+        let (body, order) = match &*query.body {
+            SetExpr::Select(select) => self.plain(parent, select, query.order_by.as_ref())?,
+            SetExpr::Query(inner) => {
+                let bare = query.order_by.is_none()
+                    && query.limit_clause.is_none()
+                    && query.fetch.is_none();
+                let advice = "leave out the parentheses";
+                self.refuse(
+                    !bare || !query.locks.is_empty(),
+                    span,
+                    "a clause behind a query in parentheses",
+                    advice,
+                )?;
+                return self.select(parent, inner);
+            }
+            other => {
+                let body = self.set_body(parent, other, span)?;
+                let order = self.order_of_union(&body, query.order_by.as_ref())?;
+                (body, order)
+            }
+        };
+        let (limit, offset) = self.bounds(query)?;
+        let lock = self.lock(query, &body, span)?;
+        Ok(Select { body, order, limit, offset, lock })
+    }
+
+    fn lock(
+        &mut self,
+        query: &ast::Query,
+        body: &SelectBody,
+        span: Span,
+    ) -> Result<Option<RowLock>> {
+        let Some(lock) = query.locks.first() else {
+            return Ok(None);
+        };
+        let advice = "write FOR UPDATE";
+        self.refuse(lock.nonblock.is_some(), span, "NOWAIT and SKIP LOCKED", advice)?;
+        let lockable =
+            matches!(body, SelectBody::Plain(plain) if !plain.is_grouped && !plain.distinct);
+        if !lockable {
+            return Err(self.type_error(span, "rows that are grouped or united cannot be locked"));
+        }
+        let updates = query.locks.iter().any(|lock| lock.lock_type == ast::LockType::Update);
+        Ok(Some(if updates { RowLock::Update } else { RowLock::Share }))
+    }
+
+    fn bounds(&mut self, query: &ast::Query) -> Result<(Option<Expr>, Option<Expr>)> {
+        let span = query.span();
+        let (mut limit, mut offset) = (None, None);
+        match &query.limit_clause {
+            None => {}
+            Some(LimitClause::LimitOffset { limit: rows, offset: skipped, limit_by }) => {
+                self.refuse_foreign(!limit_by.is_empty(), span, "LIMIT BY")?;
+                limit = rows.as_ref().map(|node| self.row_count(node)).transpose()?;
+                offset =
+                    skipped.as_ref().map(|skipped| self.row_count(&skipped.value)).transpose()?;
+            }
+            Some(LimitClause::OffsetCommaLimit { .. }) => {
+                let sentence = "PostgreSQL has no LIMIT with a comma";
+                return Err(self
+                    .error(span, ErrorKind::Syntax, sentence)
+                    .advise("write LIMIT n OFFSET m"));
+            }
+        }
+        if let Some(fetch) = &query.fetch {
+            self.refuse(fetch.with_ties || fetch.percent, span, "FETCH WITH TIES", "write LIMIT")?;
+            limit = match &fetch.quantity {
+                Some(node) => Some(self.row_count(node)?),
+                None => Some(Expr::new(ExprKind::Integer(1), SqlType::Int8)),
+            };
+        }
+        Ok((limit, offset))
+    }
+
+    fn plain(
+        &mut self,
+        parent: Option<&Scope<'_>>,
+        select: &ast::Select,
+        order_by: Option<&ast::OrderBy>,
+    ) -> Result<(SelectBody, Vec<OrderKey>)> {
+        let span = select.span();
+        self.refuse_clauses(select, span)?;
+        let mut clause = FromClause::within(parent);
+        self.sources(&mut clause, &select.from)?;
+        let FromClause { scope, sources, joins } = clause;
+        let filter = self.condition(&scope, select.selection.as_ref(), Some("in WHERE"))?;
+        let outputs = self
+            .with_aggregates(None, |resolver| resolver.outputs(&scope, &select.projection, span))?;
+        let group = self.group(&scope, &select.group_by, &outputs, span)?;
+        let having = self.condition(&scope, select.having.as_ref(), None)?;
+        let order =
+            self.with_aggregates(None, |resolver| resolver.order(&scope, &outputs, order_by))?;
+        let keys = order.iter().filter_map(|key| match &key.by {
+            OrderBy::Expr(expr) => Some(expr),
+            OrderBy::Output(_) => None,
+        });
+        let exprs: Vec<&Expr> =
+            outputs.iter().map(|output| &output.expr).chain(&having).chain(keys).collect();
+        let is_grouped =
+            !group.is_empty() || having.is_some() || exprs.iter().any(|expr| expr.has_aggregate());
+        if is_grouped {
+            for expr in exprs {
+                self.check_grouped(expr, &group, &sources, span)?;
+            }
+        }
+        let distinct = match &select.distinct {
+            None | Some(Distinct::All) => false,
+            Some(Distinct::Distinct) => true,
+            Some(Distinct::On(_)) => {
+                let advice = "write ORDER BY and LIMIT 1, or GROUP BY with min and max";
+                return Err(self.outside(span, "DISTINCT ON", advice));
+            }
+        };
+        if distinct && order.iter().any(|key| matches!(key.by, OrderBy::Expr(_))) {
+            let sentence = "with DISTINCT, rows are ordered by columns of the result only";
+            return Err(self.type_error(span, sentence));
+        }
+        let plain = Plain { sources, joins, filter, group, is_grouped, having, distinct, outputs };
+        Ok((SelectBody::Plain(plain), order))
+    }
+
+    fn refuse_clauses(&self, select: &ast::Select, span: Span) -> Result<()> {
+        if select.into.is_some() {
+            let sentence = "INTO may not stand here";
+            let error = self.error(span, ErrorKind::Syntax, sentence);
+            return Err(error.advise("write it once, right behind the columns"));
+        }
+        let advice = "write the loop or sub-select that computes it";
+        self.refuse(!select.named_window.is_empty(), span, "WINDOW", advice)?;
+        let foreign = select.top.is_some()
+            || select.exclude.is_some()
+            || !select.lateral_views.is_empty()
+            || select.prewhere.is_some()
+            || !select.connect_by.is_empty()
+            || !select.cluster_by.is_empty()
+            || !select.distribute_by.is_empty()
+            || !select.sort_by.is_empty()
+            || select.qualify.is_some()
+            || select.value_table_mode.is_some()
+            || select.select_modifiers.is_some()
+            || select.flavor != ast::SelectFlavor::Standard;
+        self.refuse_foreign(foreign, span, "such clause")
+    }
+
+    /// A condition of `WHERE`, `HAVING` or `ON`.
+    pub(super) fn condition(
+        &mut self,
+        scope: &Scope<'_>,
+        node: Option<&ast::Expr>,
+        no_aggregates: Option<&'static str>,
+    ) -> Result<Option<Expr>> {
+        let Some(node) = node else {
+            return Ok(None);
+        };
+        let condition =
+            self.with_aggregates(no_aggregates, |resolver| resolver.expr(scope, node))?;
+        self.truth(condition, node.span()).map(Some)
+    }
+
+    /// The columns of a result: also those of `RETURNING`.
+    pub(super) fn outputs(
+        &mut self,
+        scope: &Scope<'_>,
+        items: &[SelectItem],
+        span: Span,
+    ) -> Result<Vec<Output>> {
+        let mut outputs = Vec::new();
+        for item in items {
+            match item {
+                SelectItem::UnnamedExpr(node) => {
+                    let expr = self.output(scope, node)?;
+                    outputs.push(Output { name: name_of(node), expr });
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    outputs
+                        .push(Output { name: ident_name(alias), expr: self.output(scope, expr)? });
+                }
+                SelectItem::ExprWithAliases { .. } => {
+                    self.refuse_foreign(true, span, "column with several aliases")?;
+                }
+                SelectItem::Wildcard(options) => {
+                    self.refuse_options(options, span)?;
+                    self.all_columns(scope, &mut outputs, span)?;
+                }
+                SelectItem::QualifiedWildcard(
+                    SelectItemQualifiedWildcardKind::ObjectName(name),
+                    options,
+                ) => {
+                    self.refuse_options(options, span)?;
+                    let alias = super::object_parts(name).filter(|parts| parts.len() == 1);
+                    let alias = alias.map(|parts| ident_name(parts[0])).unwrap_or_default();
+                    let Some(source) = scope.source(&alias) else {
+                        let sentence = format!("there is no table `{name}` here");
+                        return Err(self.error(span, ErrorKind::Name, sentence));
+                    };
+                    columns_of(scope, source, &mut outputs, true);
+                }
+                SelectItem::QualifiedWildcard(..) => {
+                    return Err(self.outside(span, "a row taken apart", "name its columns"));
+                }
+            }
+        }
+        if outputs.len() > OUTPUTS_MAX {
+            let sentence = format!("a query has at most {OUTPUTS_MAX} columns");
+            return Err(self.type_error(span, sentence));
+        }
+        Ok(outputs)
+    }
+
+    fn refuse_options(&self, options: &ast::WildcardAdditionalOptions, span: Span) -> Result<()> {
+        let foreign = options.opt_ilike.is_some()
+            || options.opt_exclude.is_some()
+            || options.opt_except.is_some()
+            || options.opt_replace.is_some()
+            || options.opt_rename.is_some()
+            || options.opt_alias.is_some();
+        self.refuse_foreign(foreign, span, "such option of *")
+    }
+
+    fn output(&mut self, scope: &Scope<'_>, node: &ast::Expr) -> Result<Expr> {
+        let expr = self.expr(scope, node)?;
+        let sql_type =
+            if expr.sql_type == SqlType::Unknown { SqlType::Text } else { expr.sql_type.clone() };
+        self.convert(expr, &sql_type, Context::Implicit, node.span())
+    }
+
+    fn all_columns(&self, scope: &Scope<'_>, outputs: &mut Vec<Output>, span: Span) -> Result<()> {
+        if scope.sources.is_empty() {
+            return Err(self.error(
+                span,
+                ErrorKind::Syntax,
+                "there is no table whose columns * could be",
+            ));
+        }
+        let merges = scope.sources.iter().any(|visible| !visible.merged.is_empty());
+        self.refuse(merges, span, "* over a join with USING", "name the columns")?;
+        for source in 0..scope.sources.len() {
+            columns_of(scope, source, outputs, false);
+        }
+        Ok(())
+    }
+
+    fn group(
+        &mut self,
+        scope: &Scope<'_>,
+        group_by: &GroupByExpr,
+        outputs: &[Output],
+        span: Span,
+    ) -> Result<Vec<Expr>> {
+        let nodes = match group_by {
+            GroupByExpr::Expressions(nodes, modifiers) if modifiers.is_empty() => nodes,
+            _ => {
+                let advice = "name the columns";
+                return Err(self.outside(span, "this kind of GROUP BY", advice));
+            }
+        };
+        let mut group = Vec::new();
+        for node in nodes {
+            let by_number = output_number(node).map(|number| (number, outputs.len()));
+            let expr = match by_number {
+                Some((number, count)) if (1..=count).contains(&number) => {
+                    outputs[number - 1].expr.clone()
+                }
+                Some(_) => {
+                    return Err(
+                        self.type_error(node.span(), "there is no such column in the result")
+                    );
+                }
+                None => self.grouping(scope, node, outputs)?,
+            };
+            if expr.has_aggregate() {
+                return Err(self.type_error(node.span(), "rows are not grouped by an aggregate"));
+            }
+            group.push(expr);
+        }
+        Ok(group)
+    }
+
+    /// A name is a column of the tables first, and else one of the result.
+    fn grouping(
+        &mut self,
+        scope: &Scope<'_>,
+        node: &ast::Expr,
+        outputs: &[Output],
+    ) -> Result<Expr> {
+        if let ast::Expr::Identifier(ident) = node
+            && matches!(scope.find(&ident_name(ident)), super::scope::Found::Nothing)
+            && let Some(output) = outputs.iter().find(|output| output.name == ident_name(ident))
+        {
+            return Ok(output.expr.clone());
+        }
+        self.with_aggregates(Some("in GROUP BY"), |resolver| resolver.expr(scope, node))
+    }
+
+    fn order(
+        &mut self,
+        scope: &Scope<'_>,
+        outputs: &[Output],
+        order_by: Option<&ast::OrderBy>,
+    ) -> Result<Vec<OrderKey>> {
+        let mut keys = Vec::new();
+        for (node, options) in self.order_nodes(order_by)? {
+            let by = match order_output(node, outputs.iter().map(|output| &*output.name)) {
+                Some(Ok(position)) => OrderBy::Output(position),
+                Some(Err(sentence)) => return Err(self.type_error(node.span(), sentence)),
+                None => {
+                    let expr = self.expr(scope, node)?;
+                    let position = outputs.iter().position(|output| output.expr == expr);
+                    position.map_or(OrderBy::Expr(expr), OrderBy::Output)
+                }
+            };
+            keys.push(self.order_key(by, options, node.span())?);
+        }
+        Ok(keys)
+    }
+
+    fn order_key(
+        &self,
+        by: OrderBy,
+        options: &ast::OrderByOptions,
+        span: Span,
+    ) -> Result<OrderKey> {
+        let descending = match &options.sort {
+            None | Some(OrderBySort::Asc) => false,
+            Some(OrderBySort::Desc) => true,
+            Some(OrderBySort::Using(_)) => {
+                return Err(self.outside(span, "ORDER BY USING", "write ASC or DESC"));
+            }
+        };
+        Ok(OrderKey { by, descending, nulls_first: options.nulls_first.unwrap_or(descending) })
+    }
+
+    fn order_nodes<'n>(
+        &self,
+        order_by: Option<&'n ast::OrderBy>,
+    ) -> Result<Vec<(&'n ast::Expr, &'n ast::OrderByOptions)>> {
+        let Some(order_by) = order_by else {
+            return Ok(Vec::new());
+        };
+        let OrderByKind::Expressions(keys) = &order_by.kind else {
+            self.refuse_foreign(true, order_by.span(), "ORDER BY ALL")?;
+            return Ok(Vec::new());
+        };
+        let foreign =
+            order_by.interpolate.is_some() || keys.iter().any(|key| key.with_fill.is_some());
+        self.refuse_foreign(foreign, order_by.span(), "such clause of ORDER BY")?;
+        Ok(keys.iter().map(|key| (&key.expr, &key.options)).collect())
+    }
+
+    fn order_of_union(
+        &self,
+        body: &SelectBody,
+        order_by: Option<&ast::OrderBy>,
+    ) -> Result<Vec<OrderKey>> {
+        let (SelectBody::Union { columns, .. } | SelectBody::Values { columns, .. }) = body else {
+            return Ok(Vec::new());
+        };
+        let mut keys = Vec::new();
+        for (node, options) in self.order_nodes(order_by)? {
+            match order_output(node, columns.iter().map(|column| &*column.name)) {
+                Some(Ok(position)) => {
+                    keys.push(self.order_key(OrderBy::Output(position), options, node.span())?)
+                }
+                _ => {
+                    let sentence = "a union is ordered by columns of its result only";
+                    return Err(self.type_error(node.span(), sentence));
+                }
+            }
+        }
+        Ok(keys)
+    }
+
+    fn set_body(
+        &mut self,
+        parent: Option<&Scope<'_>>,
+        body: &SetExpr,
+        span: Span,
+    ) -> Result<SelectBody> {
+        match body {
+            SetExpr::Values(values) => {
+                self.refuse_foreign(
+                    values.explicit_row || values.value_keyword,
+                    span,
+                    "VALUES ROW",
+                )?;
+                self.values(parent, values, span)
+            }
+            SetExpr::SetOperation { left, op: SetOperator::Union, set_quantifier, right } => {
+                let all = match set_quantifier {
+                    SetQuantifier::All => true,
+                    SetQuantifier::None | SetQuantifier::Distinct => false,
+                    _ => {
+                        return Err(self.error(
+                            span,
+                            ErrorKind::Syntax,
+                            "PostgreSQL has no UNION BY NAME",
+                        ));
+                    }
+                };
+                let left = self.side(parent, left, span)?;
+                let right = self.side(parent, right, span)?;
+                self.union(all, left, right, span)
+            }
+            SetExpr::SetOperation { op, .. } => {
+                let advice = "write EXISTS or NOT EXISTS";
+                Err(self.outside(span, &op.to_string(), advice))
+            }
+            SetExpr::Table(_) => Err(self.outside(span, "TABLE", "write SELECT * FROM")),
+            _ => Err(self.error(span, ErrorKind::Syntax, "a query is expected here")),
+        }
+    }
+
+    fn side(&mut self, parent: Option<&Scope<'_>>, side: &SetExpr, span: Span) -> Result<Select> {
+        let inside = |resolver: &mut Self| match side {
+            SetExpr::Query(query) => resolver.select(parent, query),
+            SetExpr::Select(select) => {
+                let (body, order) = resolver.plain(parent, select, None)?;
+                Ok(Select { body, order, limit: None, offset: None, lock: None })
+            }
+            other => {
+                let body = resolver.set_body(parent, other, span)?;
+                Ok(Select { body, order: Vec::new(), limit: None, offset: None, lock: None })
+            }
+        };
+        self.nested(|| span, inside)
+    }
+
+    fn union(&self, all: bool, left: Select, right: Select, span: Span) -> Result<SelectBody> {
+        let (ours, theirs) = (left.fields(), right.fields());
+        if ours.len() != theirs.len() {
+            return Err(self.type_error(span, "both sides of a union have as many columns"));
+        }
+        let common = |(ours, theirs): (&Field, &Field)| {
+            let types = [ours.sql_type.clone(), theirs.sql_type.clone()];
+            let sql_type = common_type(&types).ok_or_else(|| {
+                let sentence =
+                    format!("column `{}` of the union is {} and {}", ours.name, types[0], types[1]);
+                self.type_error(span, sentence).advise("convert one with CAST")
+            })?;
+            Ok(Field { name: ours.name.clone(), sql_type })
+        };
+        let columns = ours.iter().zip(&theirs).map(common).collect::<Result<Vec<_>>>()?;
+        Ok(SelectBody::Union { columns, all, left: Box::new(left), right: Box::new(right) })
+    }
+
+    fn values(
+        &mut self,
+        parent: Option<&Scope<'_>>,
+        values: &ast::Values,
+        span: Span,
+    ) -> Result<SelectBody> {
+        let scope = Scope::within(parent);
+        let mut rows = Vec::new();
+        for row in &values.rows {
+            let nodes = row.content.iter();
+            rows.push(nodes.map(|node| self.expr(&scope, node)).collect::<Result<Vec<_>>>()?);
+        }
+        let width = rows.first().map_or(0, Vec::len);
+        if width == 0 || rows.iter().any(|row| row.len() != width) {
+            return Err(self.error(
+                span,
+                ErrorKind::Syntax,
+                "the rows of VALUES have as many columns each",
+            ));
+        }
+        let mut columns = Vec::new();
+        for at in 0..width {
+            let column = rows.iter().map(|row| row[at].clone()).collect();
+            let column = self.unify(column, "VALUES", span)?;
+            columns.push(field(&format!("column{}", at + 1), column[0].sql_type.clone()));
+            rows.iter_mut().zip(column).for_each(|(row, value)| row[at] = value);
+        }
+        Ok(SelectBody::Values { columns, rows })
+    }
+}
+
+fn columns_of(scope: &Scope<'_>, source: usize, outputs: &mut Vec<Output>, with_merged: bool) {
+    let visible = &scope.sources[source];
+    for (column, field) in visible.columns.iter().enumerate() {
+        if with_merged || !visible.merged.contains(&column) {
+            let kind = ExprKind::Column(ColumnRef { level: 0, source, column });
+            let expr = Expr::new(kind, field.sql_type.clone());
+            outputs.push(Output { name: field.name.clone(), expr });
+        }
+    }
+}
+
+/// The number of a column that stands for it in `ORDER BY` and `GROUP BY`.
+fn output_number(node: &ast::Expr) -> Option<usize> {
+    match node {
+        ast::Expr::Value(value) => match &value.value {
+            ast::Value::Number(digits, false) => digits.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A column of the result by number or by name, which comes before columns of tables here.
+fn order_output<'n>(
+    node: &ast::Expr,
+    names: impl Iterator<Item = &'n str>,
+) -> Option<std::result::Result<usize, &'static str>> {
+    let names: Vec<&str> = names.collect();
+    if let Some(number) = output_number(node) {
+        let position = number.checked_sub(1).filter(|position| *position < names.len());
+        return Some(position.ok_or("there is no such column in the result"));
+    }
+    let ast::Expr::Identifier(ident) = node else {
+        return None;
+    };
+    names.iter().position(|name| *name == ident_name(ident)).map(Ok)
+}
+
+/// The name that PostgreSQL gives to a column without an alias.
+fn name_of(node: &ast::Expr) -> String {
+    use ast::Expr as Node;
+    let fixed = match node {
+        Node::Identifier(ident) => return ident_name(ident),
+        Node::CompoundIdentifier(idents) => {
+            return idents.last().map(ident_name).unwrap_or_default();
+        }
+        Node::Function(function) => {
+            let last = super::object_parts(&function.name)
+                .and_then(|parts| parts.last().map(|ident| ident_name(ident)));
+            return last.unwrap_or_default();
+        }
+        Node::Nested(inner) => return name_of(inner),
+        Node::Cast { expr, data_type, .. } => return cast_name(expr, data_type),
+        Node::CompoundFieldAccess { root, .. } => return name_of(root),
+        Node::Case { .. } => "case",
+        Node::Exists { negated: false, .. } => "exists",
+        Node::TypedString(typed) => return type_name(&typed.data_type),
+        Node::Interval(_) => "interval",
+        Node::Array(_) => "array",
+        Node::Extract { .. } => "extract",
+        Node::Ceil { .. } => "ceil",
+        Node::Floor { .. } => "floor",
+        Node::Position { .. } => "position",
+        Node::Substring { shorthand: false, .. } => "substring",
+        Node::Substring { .. } => "substr",
+        Node::Trim { trim_where: Some(ast::TrimWhereField::Leading), .. } => "ltrim",
+        Node::Trim { trim_where: Some(ast::TrimWhereField::Trailing), .. } => "rtrim",
+        Node::Trim { .. } => "btrim",
+        Node::Value(_) => "?column?",
+        Node::Subquery(query) => return subquery_name(query),
+        _ => "?column?",
+    };
+    fixed.to_owned()
+}
+
+/// A conversion has the name of what is converted, or else of the type.
+fn cast_name(inner: &ast::Expr, data_type: &ast::DataType) -> String {
+    let name = name_of(inner);
+    if name != "?column?" { name } else { type_name(data_type) }
+}
+
+/// What PostgreSQL calls a type inside.
+fn type_name(data_type: &ast::DataType) -> String {
+    let written = data_type.to_string().to_lowercase();
+    let name = written.split('(').next().unwrap_or("").trim();
+    let inner = match name {
+        "smallint" => "int2",
+        "integer" | "int" => "int4",
+        "bigint" => "int8",
+        "boolean" => "bool",
+        "double precision" | "float" | "double" => "float8",
+        "decimal" | "dec" => "numeric",
+        "character varying" => "varchar",
+        "character" | "char" => "bpchar",
+        "timestamp with time zone" => "timestamptz",
+        "timestamp without time zone" => "timestamp",
+        other => other,
+    };
+    inner.to_owned()
+}
+
+fn subquery_name(query: &ast::Query) -> String {
+    match &*query.body {
+        SetExpr::Select(select) => match select.projection.first() {
+            Some(SelectItem::UnnamedExpr(node)) => name_of(node),
+            Some(SelectItem::ExprWithAlias { alias, .. }) => ident_name(alias),
+            _ => "?column?".to_owned(),
+        },
+        _ => "?column?".to_owned(),
+    }
+}

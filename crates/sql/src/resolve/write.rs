@@ -1,0 +1,358 @@
+//! `INSERT`, `UPDATE` and `DELETE`.
+
+use super::coerce::Context;
+use super::from::FromClause;
+use super::scope::Scope;
+use super::{Resolver, ident_name, object_parts, object_span};
+use crate::error::{ErrorKind, Result};
+use crate::expression::{ColumnRef, Expr, ExprKind};
+use crate::query::{Delete, Insert, InsertSource, OnConflict, Output, Query, Update};
+use sqlparser::ast::{
+    self, AssignmentTarget, ConflictTarget, FromTable, ObjectName, OnConflictAction, OnInsert,
+    SelectItem, SetExpr, Spanned, Statement, TableObject, UpdateTableFromKind,
+};
+use sqlparser::tokenizer::Span;
+
+impl Resolver<'_> {
+    /// A statement that reads or writes tables.
+    pub(crate) fn query(&mut self, statement: &Statement) -> Result<Query> {
+        match statement {
+            Statement::Query(query) => match &*query.body {
+                SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) => {
+                    let advice =
+                        "write the query as a sub-select, or one statement after the other";
+                    self.refuse(query.with.is_some(), query.span(), "WITH", advice)?;
+                    self.query(inner)
+                }
+                _ => self.select(None, query).map(|select| Query::Select(Box::new(select))),
+            },
+            Statement::Insert(insert) => {
+                self.insert(insert).map(|insert| Query::Insert(Box::new(insert)))
+            }
+            Statement::Update(update) => {
+                self.update(update).map(|update| Query::Update(Box::new(update)))
+            }
+            Statement::Delete(delete) => {
+                self.delete(delete).map(|delete| Query::Delete(Box::new(delete)))
+            }
+            _ => {
+                let advice = "write SELECT, INSERT, UPDATE or DELETE";
+                Err(self.outside(self.place, "this statement", advice))
+            }
+        }
+    }
+
+    fn insert(&mut self, insert: &ast::Insert) -> Result<Insert> {
+        let span = self.place;
+        let foreign = insert.or.is_some()
+            || insert.ignore
+            || insert.overwrite
+            || !insert.assignments.is_empty()
+            || insert.partitioned.is_some()
+            || !insert.after_columns.is_empty()
+            || insert.has_table_keyword
+            || insert.output.is_some()
+            || insert.replace_into
+            || insert.priority.is_some()
+            || insert.insert_alias.is_some()
+            || insert.settings.is_some()
+            || insert.format_clause.is_some()
+            || !insert.into;
+        self.refuse_foreign(foreign, span, "such INSERT")?;
+        let TableObject::TableName(name) = &insert.table else {
+            return Err(self.error(span, ErrorKind::Syntax, "INSERT INTO is followed by a table"));
+        };
+        let table = self.table(name)?;
+        let columns = self.insert_columns(table, &insert.columns)?;
+        let source = match &insert.source {
+            None => InsertSource::Values(vec![Vec::new()]),
+            Some(query) => match &*query.body {
+                SetExpr::Values(values) if query.with.is_none() => {
+                    self.insert_values(table, &columns, values, span)?
+                }
+                _ => self.insert_select(table, &columns, query)?,
+            },
+        };
+        let given = match &source {
+            InsertSource::Values(rows) => rows.first().map_or(0, Vec::len),
+            InsertSource::Select(_, values) => values.len(),
+        };
+        let columns = columns[..given.min(columns.len())].to_vec();
+        let on_conflict = self.on_conflict(table, insert.on.as_ref(), span)?;
+        let alias = insert.table_alias.as_ref().map(|alias| ident_name(&alias.alias));
+        let returning = self.returning_of(table, alias, insert.returning.as_deref(), span)?;
+        Ok(Insert { table, columns, source, on_conflict, returning })
+    }
+
+    fn insert_columns(&self, table: usize, names: &[ObjectName]) -> Result<Vec<usize>> {
+        if names.is_empty() {
+            return Ok((0..self.catalog.tables[table].columns.len()).collect());
+        }
+        let mut columns = Vec::new();
+        for name in names {
+            let column = self.own_column(table, name)?;
+            if columns.contains(&column) {
+                let sentence = format!("the column `{name}` is named twice");
+                return Err(self.error(object_span(name), ErrorKind::Name, sentence));
+            }
+            columns.push(column);
+        }
+        Ok(columns)
+    }
+
+    /// A column of the table that is written to, which is never a variable.
+    fn own_column(&self, table: usize, name: &ObjectName) -> Result<usize> {
+        let table = &self.catalog.tables[table];
+        let first = object_parts(name).unwrap_or_default().first().copied();
+        first.map_or(Ok(()), |first| self.check_name(first))?;
+        let own =
+            object_parts(name).filter(|parts| parts.len() == 1).map(|parts| ident_name(parts[0]));
+        own.and_then(|own| table.column(&own)).ok_or_else(|| {
+            let sentence = format!("the table `{}` has no column `{name}`", table.name);
+            self.error(object_span(name), ErrorKind::Name, sentence)
+        })
+    }
+
+    fn insert_values(
+        &mut self,
+        table: usize,
+        columns: &[usize],
+        values: &ast::Values,
+        span: Span,
+    ) -> Result<InsertSource> {
+        let scope = Scope::default();
+        let mut rows: Vec<Vec<Option<Expr>>> = Vec::new();
+        for row in &values.rows {
+            let nodes = &row.content;
+            let width = rows.first().map_or(nodes.len(), Vec::len);
+            self.check_width(nodes.len(), columns.len(), span)?;
+            if nodes.len() != width {
+                return Err(self.error(
+                    span,
+                    ErrorKind::Syntax,
+                    "the rows of VALUES have as many columns each",
+                ));
+            }
+            let pairs = nodes.iter().zip(columns);
+            let value = |(node, &column): (&ast::Expr, &usize)| {
+                self.column_value(&scope, table, column, node)
+            };
+            rows.push(pairs.map(value).collect::<Result<Vec<_>>>()?);
+        }
+        Ok(InsertSource::Values(rows))
+    }
+
+    fn check_width(&self, given: usize, wanted: usize, span: Span) -> Result<()> {
+        if given > wanted {
+            let sentence = format!("there are {given} values for {wanted} columns");
+            return Err(self.type_error(span, sentence));
+        }
+        Ok(())
+    }
+
+    /// A value for a column; none for `DEFAULT`.
+    fn column_value(
+        &mut self,
+        scope: &Scope<'_>,
+        table: usize,
+        column: usize,
+        node: &ast::Expr,
+    ) -> Result<Option<Expr>> {
+        if is_default(node) {
+            return Ok(None);
+        }
+        let value = self.expr(scope, node)?;
+        let column = &self.catalog.tables[table].columns[column];
+        self.convert(value, &column.sql_type, Context::Assignment, node.span()).map(Some)
+    }
+
+    fn insert_select(
+        &mut self,
+        table: usize,
+        columns: &[usize],
+        query: &ast::Query,
+    ) -> Result<InsertSource> {
+        let span = query.span();
+        let select = self.select(None, query)?;
+        let fields = select.fields();
+        self.check_width(fields.len(), columns.len(), span)?;
+        let mut values = Vec::new();
+        for (at, (field, &column)) in fields.iter().zip(columns).enumerate() {
+            let kind = ExprKind::Column(ColumnRef { level: 0, source: 0, column: at });
+            let value = Expr::new(kind, field.sql_type.clone());
+            let wanted = &self.catalog.tables[table].columns[column].sql_type;
+            values.push(self.convert(value, wanted, Context::Assignment, span)?);
+        }
+        Ok(InsertSource::Select(Box::new(select), values))
+    }
+
+    fn on_conflict(
+        &self,
+        table: usize,
+        on: Option<&OnInsert>,
+        span: Span,
+    ) -> Result<Option<OnConflict>> {
+        let conflict = match on {
+            None => return Ok(None),
+            Some(OnInsert::OnConflict(conflict)) => conflict,
+            Some(_) => {
+                return Err(self.error(
+                    span,
+                    ErrorKind::Syntax,
+                    "PostgreSQL has no ON DUPLICATE KEY",
+                ));
+            }
+        };
+        if !matches!(conflict.action, OnConflictAction::DoNothing) {
+            let advice = "write UPDATE, and INSERT if NOT FOUND";
+            return Err(self.outside(span, "ON CONFLICT DO UPDATE", advice));
+        }
+        let mut columns = Vec::new();
+        match &conflict.conflict_target {
+            None => {}
+            Some(ConflictTarget::Columns(idents)) => {
+                for ident in idents {
+                    let name = ObjectName::from(vec![ident.clone()]);
+                    columns.push(self.own_column(table, &name)?);
+                }
+                let table = &self.catalog.tables[table];
+                let is_key = |key: &[usize]| {
+                    key.len() == columns.len() && key.iter().all(|c| columns.contains(c))
+                };
+                let mut unique = table.indexes.iter().filter(|index| index.unique);
+                if !is_key(&table.primary_key) && !unique.any(|index| is_key(&index.columns)) {
+                    let sentence = "no unique key has exactly these columns";
+                    return Err(self.error(span, ErrorKind::Name, sentence));
+                }
+            }
+            Some(ConflictTarget::OnConstraint(_)) => {
+                return Err(self.outside(span, "ON CONSTRAINT", "name the columns of the key"));
+            }
+        }
+        Ok(Some(OnConflict::DoNothing { columns }))
+    }
+
+    fn returning_of(
+        &mut self,
+        table: usize,
+        alias: Option<String>,
+        items: Option<&[SelectItem]>,
+        span: Span,
+    ) -> Result<Vec<Output>> {
+        let Some(items) = items else {
+            return Ok(Vec::new());
+        };
+        let columns = self.catalog.tables[table].fields();
+        let alias = alias.unwrap_or_else(|| self.catalog.tables[table].name.clone());
+        let visible = super::scope::Visible { alias, columns, merged: Vec::new() };
+        let scope = Scope { parent: None, sources: vec![visible] };
+        self.outputs(&scope, items, span)
+    }
+
+    fn update(&mut self, update: &ast::Update) -> Result<Update> {
+        let span = self.place;
+        let foreign = update.or.is_some()
+            || update.output.is_some()
+            || !update.order_by.is_empty()
+            || update.limit.is_some()
+            || !update.table.joins.is_empty();
+        self.refuse_foreign(foreign, span, "such UPDATE")?;
+        let mut clause = FromClause::within(None);
+        let table = self.target(&mut clause, &update.table)?;
+        match &update.from {
+            None => {}
+            Some(UpdateTableFromKind::AfterSet(items)) => self.sources(&mut clause, items)?,
+            Some(UpdateTableFromKind::BeforeSet(_)) => {
+                return Err(self.error(span, ErrorKind::Syntax, "FROM stands behind SET"));
+            }
+        }
+        let FromClause { scope, sources, joins } = clause;
+        let mut assignments: Vec<(usize, Option<Expr>)> = Vec::new();
+        for assignment in &update.assignments {
+            self.assignment(&scope, table, assignment, &mut assignments)?;
+        }
+        let filter = self.condition(&scope, update.selection.as_ref(), Some("in WHERE"))?;
+        let returning =
+            self.outputs(&scope, update.returning.as_deref().unwrap_or_default(), span)?;
+        Ok(Update { table, sources, joins, assignments, filter, returning })
+    }
+
+    fn assignment(
+        &mut self,
+        scope: &Scope<'_>,
+        table: usize,
+        assignment: &ast::Assignment,
+        assignments: &mut Vec<(usize, Option<Expr>)>,
+    ) -> Result<()> {
+        let pairs: Vec<(&ObjectName, &ast::Expr)> = match (&assignment.target, &assignment.value) {
+            (AssignmentTarget::ColumnName(name), value) => vec![(name, value)],
+            (AssignmentTarget::Tuple(names), ast::Expr::Tuple(values))
+                if names.len() == values.len() =>
+            {
+                names.iter().zip(values).collect()
+            }
+            (AssignmentTarget::Tuple(_), value) => {
+                let advice = "write one column = value for each column";
+                return Err(self.outside(value.span(), "an assignment of a whole row", advice));
+            }
+        };
+        for (name, node) in pairs {
+            let column = self.own_column(table, name)?;
+            if assignments.iter().any(|(other, _)| *other == column) {
+                let sentence = format!("the column `{name}` is assigned twice");
+                return Err(self.error(object_span(name), ErrorKind::Name, sentence));
+            }
+            let value = self.with_aggregates(Some("in UPDATE"), |resolver| {
+                resolver.column_value(scope, table, column, node)
+            })?;
+            assignments.push((column, value));
+        }
+        Ok(())
+    }
+
+    /// The table that is changed; it becomes source 0.
+    fn target(
+        &mut self,
+        clause: &mut FromClause<'_>,
+        table: &ast::TableWithJoins,
+    ) -> Result<usize> {
+        self.sources(clause, std::slice::from_ref(table))?;
+        clause.joins.clear();
+        match clause.sources.as_slice() {
+            [crate::query::From { kind: crate::query::FromKind::Table(table), .. }] => Ok(*table),
+            _ => Err(self.error(self.place, ErrorKind::Syntax, "one table is changed at a time")),
+        }
+    }
+
+    fn delete(&mut self, delete: &ast::Delete) -> Result<Delete> {
+        let span = self.place;
+        let foreign = !delete.tables.is_empty()
+            || delete.output.is_some()
+            || !delete.order_by.is_empty()
+            || delete.limit.is_some();
+        self.refuse_foreign(foreign, span, "such DELETE")?;
+        let tables = match &delete.from {
+            FromTable::WithFromKeyword(tables) => tables,
+            FromTable::WithoutKeyword(_) => {
+                return Err(self.error(span, ErrorKind::Syntax, "DELETE is followed by FROM"));
+            }
+        };
+        let [table] = &tables[..] else {
+            return Err(self.error(span, ErrorKind::Syntax, "one table is changed at a time"));
+        };
+        let mut clause = FromClause::within(None);
+        let table = self.target(&mut clause, table)?;
+        if let Some(items) = &delete.using {
+            self.sources(&mut clause, items)?;
+        }
+        let FromClause { scope, sources, joins } = clause;
+        let filter = self.condition(&scope, delete.selection.as_ref(), Some("in WHERE"))?;
+        let returning =
+            self.outputs(&scope, delete.returning.as_deref().unwrap_or_default(), span)?;
+        Ok(Delete { table, sources, joins, filter, returning })
+    }
+}
+
+fn is_default(node: &ast::Expr) -> bool {
+    matches!(node, ast::Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}

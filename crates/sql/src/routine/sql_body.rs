@@ -1,0 +1,55 @@
+//! Bodies in `sql`: statements one after the other.
+
+use crate::error::{ErrorKind, Result};
+use crate::expression::{ColumnRef, Expr, ExprKind};
+use crate::plpgsql::Compiler;
+use crate::procedure::{Body, Returns, Sql};
+use crate::resolve::coerce::Context;
+use crate::types::Field;
+use sqlparser::tokenizer::{Span, Token};
+
+impl Compiler<'_> {
+    pub(super) fn sql_body(&mut self) -> Result<Body> {
+        let mut statements: Vec<Sql> = Vec::new();
+        let mut last = self.cursor.span();
+        loop {
+            while self.cursor.accept(&Token::SemiColon) {}
+            if self.cursor.is_at_end() {
+                break;
+            }
+            last = self.cursor.span();
+            let tokens = self.cursor.take_until(|token| *token == Token::SemiColon)?;
+            statements.push(self.embedded_query(&[&tokens], "", last)?);
+        }
+        let results = self.results(statements.last(), last)?;
+        Ok(Body::Statements { statements, results })
+    }
+
+    /// The columns of the last statement as the function returns them.
+    fn results(&self, last: Option<&Sql>, place: Span) -> Result<Vec<Expr>> {
+        let wanted: Vec<Field> = match &self.returns {
+            Returns::Nothing => return Ok(Vec::new()),
+            Returns::Value(sql_type) => vec![crate::query::field("", sql_type.clone())],
+            Returns::Row(fields) | Returns::Rows(fields) => fields.clone(),
+        };
+        let found = last.map(|sql| sql.query.outputs()).unwrap_or_default();
+        if found.len() != wanted.len() {
+            let sentence = format!(
+                "the last statement gives {} columns, and {} are returned",
+                found.len(),
+                wanted.len()
+            );
+            return Err(self.cursor.error(place, ErrorKind::Type, sentence));
+        }
+        let mut results = Vec::new();
+        for (at, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
+            let kind = ExprKind::Column(ColumnRef { level: 0, source: 0, column: at });
+            let expr = Expr::new(kind, found.sql_type.clone());
+            let (expr, _) = self.resolve(place, |resolver| {
+                resolver.convert(expr, &wanted.sql_type, Context::Assignment, place)
+            })?;
+            results.push(expr);
+        }
+        Ok(results)
+    }
+}

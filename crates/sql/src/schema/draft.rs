@@ -1,0 +1,93 @@
+//! A table while its keys may still come.
+
+use crate::catalog::{Check, ForeignKey, HIDDEN_KEY, Index, Table, TableColumn};
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::Source;
+use crate::types::SqlType;
+use layout::{Column, ColumnType, Schema};
+use sqlparser::tokenizer::Span;
+
+/// A table that has been read, before its rows are laid out.
+pub(super) struct Draft {
+    pub(super) name: String,
+    pub(super) place: Span,
+    pub(super) columns: Vec<TableColumn>,
+    pub(super) primary: Option<Key>,
+    pub(super) indexes: Vec<Index>,
+    pub(super) foreign_keys: Vec<ForeignKey>,
+    pub(super) checks: Vec<Check>,
+}
+
+/// A key with its name.
+pub(super) struct Key {
+    pub(super) name: String,
+    pub(super) columns: Vec<usize>,
+}
+
+impl Draft {
+    pub(super) fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    /// Whether some key of the table has exactly these columns.
+    pub(super) fn has_unique(&self, columns: &[usize]) -> bool {
+        let same = |key: &[usize]| {
+            key.len() == columns.len() && columns.iter().all(|column| key.contains(column))
+        };
+        let primary = self.primary.as_ref().is_some_and(|key| same(&key.columns));
+        primary || self.indexes.iter().any(|index| index.unique && same(&index.columns))
+    }
+
+    pub(super) fn finish(self, source: &Source) -> Result<Table> {
+        let mut stored = Vec::new();
+        for column in &self.columns {
+            let Some(column_type) = column.sql_type.column_type() else {
+                let sentence = format!("a column cannot be {}", column.sql_type);
+                return Err(Error::at(source, self.place, ErrorKind::Outside, sentence));
+            };
+            stored.push(Column {
+                name: column.name.clone(),
+                column_type,
+                nullable: column.nullable,
+            });
+        }
+        let (primary_key_name, primary_key) = match self.primary {
+            Some(key) => (key.name, key.columns),
+            None => (String::new(), Vec::new()),
+        };
+        let mut key = primary_key.clone();
+        if key.is_empty() {
+            key.push(stored.len());
+            stored.push(Column::new(HIDDEN_KEY, ColumnType::Int8));
+        }
+        let schema = Schema::new(&self.name, stored, &key).map_err(|error| {
+            Error::at(source, self.place, ErrorKind::Outside, error.to_string())
+        })?;
+        Ok(Table {
+            name: self.name,
+            columns: self.columns,
+            schema,
+            primary_key,
+            primary_key_name,
+            indexes: self.indexes,
+            foreign_keys: self.foreign_keys,
+            checks: self.checks,
+        })
+    }
+}
+
+/// Why no column can have the type, and what to write instead.
+pub(super) fn refusal(sql_type: &SqlType) -> Option<(String, &'static str)> {
+    let advice = match sql_type {
+        SqlType::Text | SqlType::Varchar(None) => {
+            "write varchar(n) with the longest length that occurs"
+        }
+        SqlType::Char(None) => "write char(n)",
+        SqlType::Numeric(crate::types::Numeric::Open) => "write numeric(p,s)",
+        SqlType::Bytes => "write varchar(n)",
+        SqlType::Array(_) => "write a table with a row for each element",
+        SqlType::Interval => "write bigint, and count microseconds",
+        _ => return None,
+    };
+    Some((format!("a column of type {sql_type}"), advice))
+}

@@ -1,0 +1,53 @@
+//! Names that PostgreSQL gives to keys and indexes that have none; plans use them.
+
+use super::SchemaReader;
+
+/// Bytes of the longest name in PostgreSQL.
+const NAME_BYTES: usize = 63;
+
+impl SchemaReader<'_> {
+    /// `TABLE_COLUMNS_SUFFIX`, shortened to fit, with a number behind it if it is taken; it is taken from now on
+    /// if it names a relation [PostgreSQL 15, `ChooseRelationName`].
+    pub(super) fn choose_name(&mut self, table: &str, columns: &[String], suffix: &str) -> String {
+        let columns = columns.join("_");
+        let mut number = 0;
+        loop {
+            let suffix = if number == 0 { suffix.to_owned() } else { format!("{suffix}{number}") };
+            let name = object_name(table, &columns, &suffix);
+            if !self.relations.contains(&name) {
+                self.relations.push(name.clone());
+                return name;
+            }
+            number += 1;
+        }
+    }
+}
+
+/// Cuts the longer of table and columns until all fits [PostgreSQL 15, `makeObjectName`].
+fn object_name(table: &str, columns: &str, suffix: &str) -> String {
+    let overhead = suffix.len() + 1 + if columns.is_empty() { 0 } else { 1 };
+    let (mut first, mut second) = (table.len(), columns.len());
+    while first + second + overhead > NAME_BYTES {
+        if first > second { first -= 1 } else { second -= 1 }
+    }
+    let parts = [cut(table, first), cut(columns, second), suffix];
+    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("_")
+}
+
+fn cut(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::object_name;
+
+    #[test]
+    fn long_names_are_cut_where_they_are_longest() {
+        assert_eq!(object_name("t", "a_b", "key"), "t_a_b_key");
+        assert_eq!(object_name("t", "", "pkey"), "t_pkey");
+        let name = object_name(&"t".repeat(60), "column", "key");
+        assert_eq!((name.len(), name.ends_with("_column_key")), (63, true));
+    }
+}

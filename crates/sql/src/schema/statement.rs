@@ -1,0 +1,262 @@
+//! The statements of a schema.
+
+use super::SchemaReader;
+use super::draft::Draft;
+use crate::catalog::Index;
+use crate::error::{ErrorKind, Result};
+use layout::IndexKind;
+use sqlparser::tokenizer::{Span, Token};
+
+/// Words that PostgreSQL takes behind the columns of a table.
+const CLAUSES: [&str; 7] =
+    ["WITH", "WITHOUT", "PARTITION", "INHERITS", "TABLESPACE", "ON", "USING"];
+
+impl SchemaReader<'_> {
+    pub(super) fn statement(&mut self) -> Result<()> {
+        if self.cursor.accept(&Token::SemiColon) {
+            return Ok(());
+        }
+        let span = self.cursor.span();
+        if self.cursor.accept_words(&["CREATE", "TABLE"]) {
+            self.create_table()?;
+        } else if self.cursor.is_words(&["CREATE", "UNIQUE", "INDEX"])
+            || self.cursor.is_words(&["CREATE", "INDEX"])
+        {
+            self.create_index()?;
+        } else if self.cursor.accept_words(&["ALTER", "TABLE"]) {
+            self.alter_table()?;
+        } else {
+            let advice = "a schema has CREATE TABLE, CREATE INDEX and ALTER TABLE ... ADD of a key; \
+                          it describes a database without tables, so leave out DROP";
+            return Err(self.cursor.outside(span, "this statement", advice));
+        }
+        if self.cursor.is_at_end() {
+            return Ok(());
+        }
+        self.cursor.expect(&Token::SemiColon)
+    }
+
+    fn create_table(&mut self) -> Result<()> {
+        self.if_not_exists();
+        let (name, place) = self.relation("the table's name")?;
+        if self.relations.contains(&name) {
+            let sentence = format!("there already is a table or index `{name}`");
+            return Err(self.cursor.error(place, ErrorKind::Name, sentence));
+        }
+        self.relations.push(name.clone());
+        let (columns, indexes, foreign_keys) = (Vec::new(), Vec::new(), Vec::new());
+        let checks = Vec::new();
+        self.drafts.push(Draft {
+            name,
+            place,
+            columns,
+            primary: None,
+            indexes,
+            foreign_keys,
+            checks,
+        });
+        let table = self.drafts.len() - 1;
+        let mut late = Vec::new();
+        self.cursor.expect(&Token::LParen)?;
+        loop {
+            if self.is_constraint() {
+                let from = self.cursor.position();
+                self.skip_element()?;
+                late.push((from, self.cursor.position()));
+            } else {
+                self.column(table, &mut late)?;
+            }
+            if !self.cursor.accept(&Token::Comma) {
+                break;
+            }
+        }
+        self.cursor.expect(&Token::RParen)?;
+        let end = self.cursor.position();
+        for (from, to) in late {
+            self.cursor.rewind(from);
+            self.late_constraint(table)?;
+            if self.cursor.position() != to {
+                return Err(self.cursor.expected("a comma or the next constraint"));
+            }
+        }
+        self.cursor.rewind(end);
+        match self.cursor.peek() {
+            None | Some(Token::SemiColon) => Ok(()),
+            Some(_) if !CLAUSES.iter().any(|word| self.cursor.is_word(word)) => {
+                Err(self.cursor.expected("`;`"))
+            }
+            Some(_) => {
+                let advice = "end the statement here; the physical design is SPADE's";
+                Err(self.cursor.outside(self.cursor.span(), "a clause behind the columns", advice))
+            }
+        }
+    }
+
+    /// Constraints are read when all columns are known.
+    fn skip_element(&mut self) -> Result<()> {
+        self.cursor.take_until(|token| matches!(token, Token::Comma | Token::RParen)).map(|_| ())
+    }
+
+    fn create_index(&mut self) -> Result<()> {
+        self.cursor.expect_word("CREATE")?;
+        let unique = self.cursor.accept_word("UNIQUE");
+        self.cursor.expect_word("INDEX")?;
+        let span = self.cursor.span();
+        if self.cursor.accept_word("CONCURRENTLY") {
+            return Err(self.cursor.outside(span, "CONCURRENTLY", "leave it out"));
+        }
+        self.if_not_exists();
+        let named = if self.cursor.is_word("ON") {
+            None
+        } else {
+            Some(self.cursor.identifier("the index's name")?)
+        };
+        self.cursor.expect_word("ON")?;
+        self.cursor.accept_word("ONLY");
+        let table = self.table()?;
+        let kind = self.index_kind()?;
+        let columns = self.index_columns(table)?;
+        if kind == IndexKind::Hash && (unique || columns.len() > 1) {
+            let sentence = "PostgreSQL's hash indexes have one column and are not unique";
+            return Err(self.cursor.error(span, ErrorKind::Type, sentence));
+        }
+        if !matches!(self.cursor.peek(), None | Some(Token::SemiColon)) {
+            let advice = "index all rows, by plain columns";
+            return Err(self.cursor.outside(
+                self.cursor.span(),
+                "a clause behind an index",
+                advice,
+            ));
+        }
+        let draft = &self.drafts[table];
+        let parts: Vec<String> =
+            columns.iter().map(|&column| draft.columns[column].name.clone()).collect();
+        let own = draft.name.clone();
+        let name = match named {
+            Some((name, place)) => self.claim(name, place)?,
+            None => self.choose_name(&own, &parts, "idx"),
+        };
+        self.drafts[table].indexes.push(Index { name, columns, unique, kind });
+        Ok(())
+    }
+
+    fn index_kind(&mut self) -> Result<IndexKind> {
+        if !self.cursor.accept_word("USING") {
+            return Ok(IndexKind::Tree);
+        }
+        let (method, span) = self.cursor.name("`btree` or `hash`")?;
+        match &*method {
+            "btree" => Ok(IndexKind::Tree),
+            "hash" => Ok(IndexKind::Hash),
+            "gin" | "gist" | "spgist" | "brin" => {
+                Err(self.cursor.outside(span, "this kind of index", "write btree or hash"))
+            }
+            _ => Err(self.cursor.error(
+                span,
+                ErrorKind::Name,
+                format!("there is no kind of index `{method}`"),
+            )),
+        }
+    }
+
+    fn index_columns(&mut self, table: usize) -> Result<Vec<usize>> {
+        let mut columns = Vec::new();
+        self.cursor.expect(&Token::LParen)?;
+        loop {
+            let span = self.cursor.span();
+            if self.cursor.peek() == Some(&Token::LParen)
+                || matches!(self.cursor.peek_at(1), Some(Token::LParen))
+            {
+                let advice = "index a column, and store in it what the expression gives";
+                return Err(self.cursor.outside(span, "an index of an expression", advice));
+            }
+            columns.push(self.own_column(table)?);
+            self.cursor.accept_word("ASC");
+            let span = self.cursor.span();
+            if self.cursor.is_word("DESC") || self.cursor.is_word("NULLS") {
+                let advice = "leave it out; trees are read in both directions";
+                return Err(self.cursor.outside(span, "an order of an index", advice));
+            }
+            if matches!(self.cursor.peek(), Some(Token::Word(_))) {
+                return Err(self.cursor.outside(
+                    span,
+                    "an option of an indexed column",
+                    "leave it out",
+                ));
+            }
+            if self.cursor.accept(&Token::RParen) {
+                return Ok(columns);
+            }
+            self.cursor.expect(&Token::Comma)?;
+        }
+    }
+
+    fn alter_table(&mut self) -> Result<()> {
+        self.cursor.accept_words(&["IF", "EXISTS"]);
+        self.cursor.accept_word("ONLY");
+        let table = self.table()?;
+        loop {
+            let span = self.cursor.span();
+            let adds = self.cursor.accept_word("ADD");
+            if !adds || !self.is_constraint() {
+                let advice = "write ALTER TABLE ... ADD [CONSTRAINT name] PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK, \
+                              and all else in CREATE TABLE";
+                return Err(self.cursor.outside(span, "this change of a table", advice));
+            }
+            self.late_constraint(table)?;
+            if !self.cursor.accept(&Token::Comma) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn if_not_exists(&mut self) {
+        self.cursor.accept_words(&["IF", "NOT", "EXISTS"]);
+    }
+
+    /// The name of a table, with or without `public` in front.
+    pub(super) fn relation(&mut self, what: &str) -> Result<(String, Span)> {
+        let (name, span) = self.cursor.identifier(what)?;
+        if !self.cursor.accept(&Token::Period) {
+            return Ok((name, span));
+        }
+        if name != "public" {
+            return Err(self.cursor.outside(
+                span,
+                "a table of another schema",
+                "write the name alone",
+            ));
+        }
+        self.cursor.identifier(what)
+    }
+
+    /// A table that has been created, by position.
+    pub(super) fn table(&mut self) -> Result<usize> {
+        let (name, span) = self.relation("a table's name")?;
+        let position = self.drafts.iter().position(|draft| draft.name == name);
+        position.ok_or_else(|| {
+            let sentence = format!("there is no table `{name}` before this line");
+            self.cursor.error(span, ErrorKind::Name, sentence)
+        })
+    }
+
+    /// A column of a table, by position.
+    pub(super) fn own_column(&mut self, table: usize) -> Result<usize> {
+        let (name, span) = self.cursor.identifier("a column's name")?;
+        let draft = &self.drafts[table];
+        draft.column(&name).ok_or_else(|| {
+            let sentence = format!("the table `{}` has no column `{name}`", draft.name);
+            self.cursor.error(span, ErrorKind::Name, sentence)
+        })
+    }
+
+    /// Takes a name for an index or key, which no other may have.
+    pub(super) fn claim(&mut self, name: String, place: Span) -> Result<String> {
+        if self.relations.contains(&name) {
+            let sentence = format!("there already is a table or index `{name}`");
+            return Err(self.cursor.error(place, ErrorKind::Name, sentence));
+        }
+        self.relations.push(name.clone());
+        Ok(name)
+    }
+}

@@ -1,0 +1,85 @@
+//! A text with a name, and places in it.
+
+use sqlparser::tokenizer::{Location, Span};
+
+/// Most bytes of a file that is read.
+pub const FILE_BYTES_MAX: usize = 1024 * 1024;
+/// Most characters of an offending piece that an error shows.
+const PIECE_SHOWN: usize = 40;
+
+/// A file's text, with the beginning of each line for errors that name line and column.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Source {
+    name: String,
+    text: String,
+    lines: Vec<usize>,
+}
+
+impl Source {
+    /// `name` is what errors call the file.
+    pub fn new(name: &str, text: &str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let lines = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
+        Self { name: name.to_owned(), text: text.to_owned(), lines }
+    }
+
+    /// What errors call the file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Line and column, both from 1 and the column in characters, of byte `at`.
+    pub(crate) fn location(&self, at: usize) -> Location {
+        let at = at.min(self.text.len());
+        let line = self.lines.partition_point(|start| *start <= at);
+        let start = self.lines[line - 1];
+        let column = self.text.get(start..at).map_or(0, |before| before.chars().count());
+        Location::new(line as u64, column as u64 + 1)
+    }
+
+    /// The byte at which `location` begins; the end of the text if it lies behind it.
+    pub(crate) fn offset(&self, location: Location) -> usize {
+        let line = (location.line.max(1) - 1) as usize;
+        let Some(&start) = self.lines.get(line) else {
+            return self.text.len();
+        };
+        let column = (location.column.max(1) - 1) as usize;
+        let within = self.text[start..].char_indices().nth(column);
+        within.map_or(self.text.len(), |(at, _)| start + at)
+    }
+
+    /// The text between two locations.
+    pub(crate) fn slice(&self, span: Span) -> &str {
+        self.text.get(self.offset(span.start)..self.offset(span.end)).unwrap_or("")
+    }
+
+    /// The beginning of the text at `span`, on one line, for an error.
+    pub(crate) fn piece(&self, span: Span) -> String {
+        let mut words = self.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
+        if words.chars().count() > PIECE_SHOWN {
+            words = words.chars().take(PIECE_SHOWN - 3).chain("...".chars()).collect();
+        }
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_in_lines_and_characters() {
+        let source = Source::new("f.sql", "ab\n\u{e4}cd\n");
+        assert_eq!(source.location(5), Location::new(2, 2));
+        assert_eq!(source.offset(Location::new(2, 2)), 5);
+        assert_eq!(source.offset(Location::new(9, 1)), source.text().len());
+        let span = Span::new(Location::new(1, 2), Location::new(2, 3));
+        assert_eq!(source.slice(span), "b\n\u{e4}c");
+        assert_eq!(source.piece(span), "b \u{e4}c");
+    }
+}

@@ -1,0 +1,176 @@
+//! Names of types: `numeric(12,2)`, `character varying(16)`, `integer[]`.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::token::Cursor;
+use crate::types::{DECIMAL_DIGITS_MAX, Numeric, SqlType};
+use sqlparser::tokenizer::{Span, Token};
+
+/// Most characters of `char(n)` and `varchar(n)`, as in PostgreSQL.
+const LENGTH_MAX: u32 = 10_485_760;
+
+/// Takes the name of a type, with what stands in parentheses and brackets behind it.
+pub(crate) fn parse_type(cursor: &mut Cursor<'_>) -> Result<SqlType> {
+    let from = cursor.position();
+    let (name, span) = cursor.name("the name of a type")?;
+    if name == "pg_catalog" && cursor.accept(&Token::Period) {
+        return parse_type(cursor);
+    }
+    let base = match &*name {
+        "smallint" | "int2" => SqlType::Int2,
+        "integer" | "int" | "int4" => SqlType::Int4,
+        "bigint" | "int8" => SqlType::Int8,
+        "boolean" | "bool" => SqlType::Bool,
+        "float8" => SqlType::Float8,
+        "float" => parse_float(cursor, span)?,
+        "double" => {
+            cursor.expect_word("PRECISION")?;
+            SqlType::Float8
+        }
+        "numeric" | "decimal" | "dec" => parse_numeric(cursor)?,
+        "text" => SqlType::Text,
+        "varchar" => SqlType::Varchar(parse_length(cursor)?),
+        "character" | "char" => parse_character(cursor)?,
+        "bpchar" => SqlType::Char(parse_length(cursor)?),
+        "bytea" => SqlType::Bytes,
+        "date" => SqlType::Date,
+        "timestamp" => parse_timestamp(cursor)?,
+        "timestamptz" => SqlType::TimestampTz,
+        "interval" => SqlType::Interval,
+        "void" => SqlType::Void,
+        "record" => SqlType::Record(Vec::new()),
+        _ => return Err(unknown_type(cursor, &name, span)),
+    };
+    parse_array(cursor, base, from)
+}
+
+fn parse_character(cursor: &mut Cursor<'_>) -> Result<SqlType> {
+    if cursor.accept_word("VARYING") {
+        return Ok(SqlType::Varchar(parse_length(cursor)?));
+    }
+    Ok(SqlType::Char(Some(parse_length(cursor)?.unwrap_or(1))))
+}
+
+fn parse_timestamp(cursor: &mut Cursor<'_>) -> Result<SqlType> {
+    let span = cursor.span();
+    if cursor.peek() == Some(&Token::LParen) {
+        let advice = "write `timestamp`, which has microseconds";
+        return Err(cursor.outside(span, "a precision of timestamps", advice));
+    }
+    if cursor.accept_words(&["WITH", "TIME", "ZONE"]) {
+        return Ok(SqlType::TimestampTz);
+    }
+    cursor.accept_words(&["WITHOUT", "TIME", "ZONE"]);
+    Ok(SqlType::Timestamp)
+}
+
+fn parse_float(cursor: &mut Cursor<'_>, span: Span) -> Result<SqlType> {
+    match parse_digits(cursor)?.as_slice() {
+        [] | [25..=53] => Ok(SqlType::Float8),
+        [1..=24] => Err(cursor.outside(span, "`real`", "write `double precision`")),
+        _ => Err(cursor.error(span, ErrorKind::Type, "a float has 1 to 53 binary digits")),
+    }
+}
+
+fn parse_numeric(cursor: &mut Cursor<'_>) -> Result<SqlType> {
+    let span = cursor.span();
+    let (precision, scale) = match parse_digits(cursor)?.as_slice() {
+        [] => return Ok(SqlType::Numeric(Numeric::Open)),
+        [precision] => (*precision, 0),
+        [precision, scale] => (*precision, *scale),
+        _ => {
+            return Err(cursor.error(
+                span,
+                ErrorKind::Type,
+                "numeric has precision and scale, no more",
+            ));
+        }
+    };
+    if !(1..=1000).contains(&precision) {
+        return Err(cursor.error(span, ErrorKind::Type, "the precision of numeric is 1 to 1000"));
+    }
+    let narrow = precision <= u32::from(DECIMAL_DIGITS_MAX) && scale <= precision;
+    if !narrow {
+        let advice = format!(
+            "write at most numeric({DECIMAL_DIGITS_MAX},s) with s from 0 to {DECIMAL_DIGITS_MAX}"
+        );
+        return Err(cursor.outside(span, "a decimal that does not fit eight bytes", &advice));
+    }
+    Ok(SqlType::Numeric(Numeric::Declared { precision: precision as u8, scale: scale as u8 }))
+}
+
+fn parse_length(cursor: &mut Cursor<'_>) -> Result<Option<u32>> {
+    let span = cursor.span();
+    match parse_digits(cursor)?.as_slice() {
+        [] => Ok(None),
+        [length] if (1..=LENGTH_MAX).contains(length) => Ok(Some(*length)),
+        _ => Err(cursor.error(
+            span,
+            ErrorKind::Type,
+            format!("a length is one number from 1 to {LENGTH_MAX}"),
+        )),
+    }
+}
+
+/// The numbers in parentheses, if there are any.
+fn parse_digits(cursor: &mut Cursor<'_>) -> Result<Vec<u32>> {
+    let mut digits = Vec::new();
+    if !cursor.accept(&Token::LParen) {
+        return Ok(digits);
+    }
+    loop {
+        let expected = cursor.expected("a number");
+        let Some(Token::Number(text, _)) = cursor.next().map(|token| token.token) else {
+            return Err(expected);
+        };
+        digits.push(text.parse().map_err(|_| expected)?);
+        if cursor.accept(&Token::RParen) {
+            return Ok(digits);
+        }
+        cursor.expect(&Token::Comma)?;
+    }
+}
+
+fn parse_array(cursor: &mut Cursor<'_>, base: SqlType, from: usize) -> Result<SqlType> {
+    let mut dimensions = 0;
+    while cursor.accept(&Token::LBracket) {
+        if matches!(cursor.peek(), Some(Token::Number(digits, _)) if digits.parse::<u32>().is_ok())
+        {
+            cursor.next();
+        }
+        cursor.expect(&Token::RBracket)?;
+        dimensions += 1;
+    }
+    match (dimensions, base) {
+        (0, base) => Ok(base),
+        (_, SqlType::Void | SqlType::Record(_)) => Err(cursor.error(
+            cursor.span_from(from),
+            ErrorKind::Type,
+            "there are no arrays of these",
+        )),
+        (1, base) => Ok(SqlType::Array(Box::new(base))),
+        _ => Err(cursor.outside(
+            cursor.span_from(from),
+            "an array of several dimensions",
+            "use several arrays",
+        )),
+    }
+}
+
+fn unknown_type(cursor: &Cursor<'_>, name: &str, span: Span) -> Error {
+    let advice = match name {
+        "real" | "float4" => "write `double precision`",
+        "serial" | "bigserial" | "smallserial" | "serial4" | "serial8" | "serial2" => {
+            "write `bigint` and have the procedures count, from a column of a parent row"
+        }
+        "time" | "timetz" => "write `timestamp`",
+        "json" | "jsonb" | "xml" | "uuid" | "inet" => "write `varchar(n)`",
+        "money" => "write `numeric(p,s)`",
+        "bit" | "oid" => "write `integer` or `bytea`",
+        "name" | "refcursor" | "anyelement" | "anyarray" | "trigger" => "",
+        _ => {
+            let sentence = format!("there is no type `{name}`");
+            return cursor.error(span, ErrorKind::Name, sentence);
+        }
+    };
+    cursor.outside(span, &format!("the type `{name}`"), advice)
+}

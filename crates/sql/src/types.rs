@@ -1,0 +1,171 @@
+//! Types of PostgreSQL that the subset has, and what columns of a table make of them.
+
+use layout::ColumnType;
+use std::fmt;
+
+/// Most digits of a decimal, which is kept in eight bytes.
+pub const DECIMAL_DIGITS_MAX: u8 = 18;
+
+/// The type of an expression, a variable or a column, as PostgreSQL sees it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SqlType {
+    /// A literal whose type follows from its use.
+    Unknown,
+    /// `boolean`.
+    Bool,
+    /// `smallint`.
+    Int2,
+    /// `integer`.
+    Int4,
+    /// `bigint`.
+    Int8,
+    /// `numeric`: as declared with precision and scale, or as an expression gives it.
+    Numeric(Numeric),
+    /// `double precision`.
+    Float8,
+    /// `text`.
+    Text,
+    /// `character varying`, with its most characters if it was declared with them.
+    Varchar(Option<u32>),
+    /// `character`, blanks at the end not significant; without a length where an expression has lost it.
+    Char(Option<u32>),
+    /// `bytea`.
+    Bytes,
+    /// `date`.
+    Date,
+    /// `timestamp without time zone`.
+    Timestamp,
+    /// `timestamp with time zone`.
+    TimestampTz,
+    /// `interval`, in expressions only.
+    Interval,
+    /// An array of one dimension.
+    Array(Box<SqlType>),
+    /// A row.
+    Record(Vec<Field>),
+    /// No value.
+    Void,
+}
+
+/// What is known of a `numeric` before a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Numeric {
+    /// `numeric(precision, scale)`: values are rounded to the scale and refused beyond the precision.
+    Declared {
+        /// Digits.
+        precision: u8,
+        /// Digits behind the point.
+        scale: u8,
+    },
+    /// An expression whose values have exactly this many digits behind the point.
+    Exact {
+        /// Digits behind the point.
+        scale: u8,
+    },
+    /// The number of digits behind the point depends on the values, as with division.
+    Open,
+}
+
+impl Numeric {
+    /// Digits behind the point of every value, if that is known.
+    pub const fn scale(self) -> Option<u8> {
+        match self {
+            Self::Declared { scale, .. } | Self::Exact { scale } => Some(scale),
+            Self::Open => None,
+        }
+    }
+}
+
+/// A column of a row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub sql_type: SqlType,
+}
+
+impl SqlType {
+    /// The type's name in PostgreSQL, with lengths and digits where they are declared, ready for `PREPARE`.
+    pub fn name(&self) -> String {
+        self.to_string()
+    }
+
+    /// What a column of this type stores, or `None` if no column can have it.
+    pub fn column_type(&self) -> Option<ColumnType> {
+        Some(match self {
+            Self::Bool => ColumnType::Bool,
+            Self::Int2 => ColumnType::Int2,
+            Self::Int4 => ColumnType::Int4,
+            Self::Int8 => ColumnType::Int8,
+            Self::Numeric(Numeric::Declared { scale, .. }) => ColumnType::Decimal { scale: *scale },
+            Self::Float8 => ColumnType::Float8,
+            Self::Varchar(Some(length)) => ColumnType::Varchar(*length),
+            Self::Char(Some(length)) => ColumnType::Char(*length),
+            Self::Date => ColumnType::Date,
+            Self::Timestamp | Self::TimestampTz => ColumnType::Timestamp,
+            _ => return None,
+        })
+    }
+
+    /// Whether arithmetic applies.
+    pub fn is_number(&self) -> bool {
+        self.is_integer() || matches!(self, Self::Numeric(_) | Self::Float8)
+    }
+
+    /// Whether values are whole numbers of two, four or eight bytes.
+    pub fn is_integer(&self) -> bool {
+        matches!(self, Self::Int2 | Self::Int4 | Self::Int8)
+    }
+
+    /// Whether values are text.
+    pub fn is_text(&self) -> bool {
+        matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
+    }
+
+    /// Whether values are dates or times.
+    pub fn is_time(&self) -> bool {
+        matches!(self, Self::Date | Self::Timestamp | Self::TimestampTz)
+    }
+
+    /// The type without lengths and digits, which is what PostgreSQL chooses operators by.
+    pub fn base(&self) -> Self {
+        match self {
+            Self::Numeric(_) => Self::Numeric(Numeric::Open),
+            Self::Varchar(_) => Self::Varchar(None),
+            Self::Char(_) => Self::Char(None),
+            Self::Array(element) => Self::Array(Box::new(element.base())),
+            other => other.clone(),
+        }
+    }
+}
+
+impl fmt::Display for SqlType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown => formatter.write_str("unknown"),
+            Self::Bool => formatter.write_str("boolean"),
+            Self::Int2 => formatter.write_str("smallint"),
+            Self::Int4 => formatter.write_str("integer"),
+            Self::Int8 => formatter.write_str("bigint"),
+            Self::Numeric(Numeric::Declared { precision, scale }) => {
+                write!(formatter, "numeric({precision},{scale})")
+            }
+            Self::Numeric(_) => formatter.write_str("numeric"),
+            Self::Float8 => formatter.write_str("double precision"),
+            Self::Text => formatter.write_str("text"),
+            Self::Varchar(Some(length)) => write!(formatter, "character varying({length})"),
+            Self::Varchar(None) => formatter.write_str("character varying"),
+            Self::Char(Some(length)) => write!(formatter, "character({length})"),
+            Self::Char(None) => formatter.write_str("bpchar"),
+            Self::Bytes => formatter.write_str("bytea"),
+            Self::Date => formatter.write_str("date"),
+            Self::Timestamp => formatter.write_str("timestamp without time zone"),
+            Self::TimestampTz => formatter.write_str("timestamp with time zone"),
+            Self::Interval => formatter.write_str("interval"),
+            Self::Array(element) => write!(formatter, "{element}[]"),
+            Self::Record(_) => formatter.write_str("record"),
+            Self::Void => formatter.write_str("void"),
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The corpus of accepted and rejected files: against what is recorded, against PostgreSQL, and changed at random.
+
+mod agreement;
+mod corpus;
+mod expressions;
+mod load;
+mod mutation;
+mod server;
+mod snapshot;
+mod workloads;

@@ -256,17 +256,15 @@ impl Expression {
         }
     }
 
-    /// The same with every part replaced by what `change` makes of it, from the inside to the outside.
-    pub(crate) fn map<E>(
-        self,
-        change: &mut dyn FnMut(Expression) -> Result<Expression, E>,
-    ) -> Result<Expression, E> {
-        let mut whole = self;
-        for part in whole.parts_mut() {
-            let placeholder = Expression::Row(Vec::new());
-            *part = std::mem::replace(part, placeholder).map(change)?;
+    /// Has `change` change every part and then the whole, from the inside to the outside.
+    pub(crate) fn change<E>(
+        &mut self,
+        change: &mut dyn FnMut(&mut Expression) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for part in self.parts_mut() {
+            part.change(change)?;
         }
-        change(whole)
+        change(self)
     }
 
     fn parts_mut(&mut self) -> Vec<&mut Expression> {

@@ -203,17 +203,21 @@ impl<'a> Reader<'a> {
         node: &str,
         parsed: Result<Expression, ExpressionError>,
     ) -> Result<Expression, PlanError> {
-        let expression = match parsed {
+        let mut expression = match parsed {
             Ok(expression) => expression,
             Err(error) => return self.error(element, node, error.to_string()),
         };
-        expression.map(&mut |part| match part {
-            Expression::Column { relation: None, column } => {
-                Ok(Expression::Column { relation: self.only_alias.clone(), column })
+        expression.change(&mut |part| {
+            match part {
+                Expression::Column { relation: relation @ None, .. } => {
+                    relation.clone_from(&self.only_alias);
+                }
+                Expression::Parameter(number) => *part = self.parameter(element, node, *number)?,
+                _ => {}
             }
-            Expression::Parameter(number) => self.parameter(element, node, number),
-            other => Ok(other),
-        })
+            Ok(())
+        })?;
+        Ok(expression)
     }
 
     /// PostgreSQL prints parameters of the statement and columns of init plans alike.

@@ -9,12 +9,14 @@ mod call;
 pub(crate) mod coerce;
 mod expression;
 mod from;
+mod label;
 mod literal;
 mod name;
 pub(crate) mod names;
 mod operator;
 pub(crate) mod scope;
 mod select;
+mod set;
 mod special;
 mod write;
 

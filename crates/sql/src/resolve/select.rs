@@ -1,16 +1,17 @@
 //! Queries, clause by clause.
 
-use super::coerce::{Context, common_type};
+use super::coerce::Context;
 use super::from::FromClause;
+use super::label::name_of;
 use super::scope::Scope;
 use super::{Resolver, ident_name};
 use crate::error::{ErrorKind, Result};
 use crate::expression::{ColumnRef, Expr, ExprKind};
-use crate::query::{OrderBy, OrderKey, Output, Plain, RowLock, Select, SelectBody, field};
-use crate::types::{Field, SqlType};
+use crate::query::{OrderBy, OrderKey, Output, Plain, RowLock, Select, SelectBody};
+use crate::types::SqlType;
 use sqlparser::ast::{
     self, Distinct, GroupByExpr, LimitClause, OrderByKind, OrderBySort, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, Spanned,
+    SelectItemQualifiedWildcardKind, SetExpr, Spanned,
 };
 use sqlparser::tokenizer::Span;
 
@@ -115,7 +116,7 @@ impl Resolver<'_> {
         Ok((limit, offset))
     }
 
-    fn plain(
+    pub(super) fn plain(
         &mut self,
         parent: Option<&Scope<'_>>,
         select: &ast::Select,
@@ -412,109 +413,6 @@ impl Resolver<'_> {
         }
         Ok(keys)
     }
-
-    fn set_body(
-        &mut self,
-        parent: Option<&Scope<'_>>,
-        body: &SetExpr,
-        span: Span,
-    ) -> Result<SelectBody> {
-        match body {
-            SetExpr::Values(values) => {
-                self.refuse_foreign(
-                    values.explicit_row || values.value_keyword,
-                    span,
-                    "VALUES ROW",
-                )?;
-                self.values(parent, values, span)
-            }
-            SetExpr::SetOperation { left, op: SetOperator::Union, set_quantifier, right } => {
-                let all = match set_quantifier {
-                    SetQuantifier::All => true,
-                    SetQuantifier::None | SetQuantifier::Distinct => false,
-                    _ => {
-                        return Err(self.error(
-                            span,
-                            ErrorKind::Syntax,
-                            "PostgreSQL has no UNION BY NAME",
-                        ));
-                    }
-                };
-                let left = self.side(parent, left, span)?;
-                let right = self.side(parent, right, span)?;
-                self.union(all, left, right, span)
-            }
-            SetExpr::SetOperation { op, .. } => {
-                let advice = "write EXISTS or NOT EXISTS";
-                Err(self.outside(span, &op.to_string(), advice))
-            }
-            SetExpr::Table(_) => Err(self.outside(span, "TABLE", "write SELECT * FROM")),
-            _ => Err(self.error(span, ErrorKind::Syntax, "a query is expected here")),
-        }
-    }
-
-    fn side(&mut self, parent: Option<&Scope<'_>>, side: &SetExpr, span: Span) -> Result<Select> {
-        let inside = |resolver: &mut Self| match side {
-            SetExpr::Query(query) => resolver.select(parent, query),
-            SetExpr::Select(select) => {
-                let (body, order) = resolver.plain(parent, select, None)?;
-                Ok(Select { body, order, limit: None, offset: None, lock: None })
-            }
-            other => {
-                let body = resolver.set_body(parent, other, span)?;
-                Ok(Select { body, order: Vec::new(), limit: None, offset: None, lock: None })
-            }
-        };
-        self.nested(|| span, inside)
-    }
-
-    fn union(&self, all: bool, left: Select, right: Select, span: Span) -> Result<SelectBody> {
-        let (ours, theirs) = (left.fields(), right.fields());
-        if ours.len() != theirs.len() {
-            return Err(self.type_error(span, "both sides of a union have as many columns"));
-        }
-        let common = |(ours, theirs): (&Field, &Field)| {
-            let types = [ours.sql_type.clone(), theirs.sql_type.clone()];
-            let sql_type = common_type(&types).ok_or_else(|| {
-                let sentence =
-                    format!("column `{}` of the union is {} and {}", ours.name, types[0], types[1]);
-                self.type_error(span, sentence).advise("convert one with CAST")
-            })?;
-            Ok(Field { name: ours.name.clone(), sql_type })
-        };
-        let columns = ours.iter().zip(&theirs).map(common).collect::<Result<Vec<_>>>()?;
-        Ok(SelectBody::Union { columns, all, left: Box::new(left), right: Box::new(right) })
-    }
-
-    fn values(
-        &mut self,
-        parent: Option<&Scope<'_>>,
-        values: &ast::Values,
-        span: Span,
-    ) -> Result<SelectBody> {
-        let scope = Scope::within(parent);
-        let mut rows = Vec::new();
-        for row in &values.rows {
-            let nodes = row.content.iter();
-            rows.push(nodes.map(|node| self.expr(&scope, node)).collect::<Result<Vec<_>>>()?);
-        }
-        let width = rows.first().map_or(0, Vec::len);
-        if width == 0 || rows.iter().any(|row| row.len() != width) {
-            return Err(self.error(
-                span,
-                ErrorKind::Syntax,
-                "the rows of VALUES have as many columns each",
-            ));
-        }
-        let mut columns = Vec::new();
-        for at in 0..width {
-            let column = rows.iter().map(|row| row[at].clone()).collect();
-            let column = self.unify(column, "VALUES", span)?;
-            columns.push(field(&format!("column{}", at + 1), column[0].sql_type.clone()));
-            rows.iter_mut().zip(column).for_each(|(row, value)| row[at] = value);
-        }
-        Ok(SelectBody::Values { columns, rows })
-    }
 }
 
 fn columns_of(scope: &Scope<'_>, source: usize, outputs: &mut Vec<Output>, with_merged: bool) {
@@ -553,78 +451,4 @@ fn order_output<'n>(
         return None;
     };
     names.iter().position(|name| *name == ident_name(ident)).map(Ok)
-}
-
-/// The name that PostgreSQL gives to a column without an alias.
-fn name_of(node: &ast::Expr) -> String {
-    use ast::Expr as Node;
-    let fixed = match node {
-        Node::Identifier(ident) => return ident_name(ident),
-        Node::CompoundIdentifier(idents) => {
-            return idents.last().map(ident_name).unwrap_or_default();
-        }
-        Node::Function(function) => {
-            let last = super::object_parts(&function.name)
-                .and_then(|parts| parts.last().map(|ident| ident_name(ident)));
-            return last.unwrap_or_default();
-        }
-        Node::Nested(inner) => return name_of(inner),
-        Node::Cast { expr, data_type, .. } => return cast_name(expr, data_type),
-        Node::CompoundFieldAccess { root, .. } => return name_of(root),
-        Node::Case { .. } => "case",
-        Node::Exists { negated: false, .. } => "exists",
-        Node::TypedString(typed) => return type_name(&typed.data_type),
-        Node::Interval(_) => "interval",
-        Node::Array(_) => "array",
-        Node::Extract { .. } => "extract",
-        Node::Ceil { .. } => "ceil",
-        Node::Floor { .. } => "floor",
-        Node::Position { .. } => "position",
-        Node::Substring { shorthand: false, .. } => "substring",
-        Node::Substring { .. } => "substr",
-        Node::Trim { trim_where: Some(ast::TrimWhereField::Leading), .. } => "ltrim",
-        Node::Trim { trim_where: Some(ast::TrimWhereField::Trailing), .. } => "rtrim",
-        Node::Trim { .. } => "btrim",
-        Node::Value(_) => "?column?",
-        Node::Subquery(query) => return subquery_name(query),
-        _ => "?column?",
-    };
-    fixed.to_owned()
-}
-
-/// A conversion has the name of what is converted, or else of the type.
-fn cast_name(inner: &ast::Expr, data_type: &ast::DataType) -> String {
-    let name = name_of(inner);
-    if name != "?column?" { name } else { type_name(data_type) }
-}
-
-/// What PostgreSQL calls a type inside.
-fn type_name(data_type: &ast::DataType) -> String {
-    let written = data_type.to_string().to_lowercase();
-    let name = written.split('(').next().unwrap_or("").trim();
-    let inner = match name {
-        "smallint" => "int2",
-        "integer" | "int" => "int4",
-        "bigint" => "int8",
-        "boolean" => "bool",
-        "double precision" | "float" | "double" => "float8",
-        "decimal" | "dec" => "numeric",
-        "character varying" => "varchar",
-        "character" | "char" => "bpchar",
-        "timestamp with time zone" => "timestamptz",
-        "timestamp without time zone" => "timestamp",
-        other => other,
-    };
-    inner.to_owned()
-}
-
-fn subquery_name(query: &ast::Query) -> String {
-    match &*query.body {
-        SetExpr::Select(select) => match select.projection.first() {
-            Some(SelectItem::UnnamedExpr(node)) => name_of(node),
-            Some(SelectItem::ExprWithAlias { alias, .. }) => ident_name(alias),
-            _ => "?column?".to_owned(),
-        },
-        _ => "?column?".to_owned(),
-    }
 }

@@ -1,0 +1,115 @@
+//! Queries that are no plain `SELECT`: unions and lists of rows.
+
+use super::Resolver;
+use super::coerce::common_type;
+use super::scope::Scope;
+use crate::error::{ErrorKind, Result};
+use crate::query::{Select, SelectBody, field};
+use crate::types::Field;
+use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
+use sqlparser::tokenizer::Span;
+
+impl Resolver<'_> {
+    pub(super) fn set_body(
+        &mut self,
+        parent: Option<&Scope<'_>>,
+        body: &SetExpr,
+        span: Span,
+    ) -> Result<SelectBody> {
+        match body {
+            SetExpr::Values(values) => {
+                self.refuse_foreign(
+                    values.explicit_row || values.value_keyword,
+                    span,
+                    "VALUES ROW",
+                )?;
+                self.values(parent, values, span)
+            }
+            SetExpr::SetOperation { left, op: SetOperator::Union, set_quantifier, right } => {
+                let all = match set_quantifier {
+                    SetQuantifier::All => true,
+                    SetQuantifier::None | SetQuantifier::Distinct => false,
+                    _ => {
+                        return Err(self.error(
+                            span,
+                            ErrorKind::Syntax,
+                            "PostgreSQL has no UNION BY NAME",
+                        ));
+                    }
+                };
+                let left = self.side(parent, left, span)?;
+                let right = self.side(parent, right, span)?;
+                self.union(all, left, right, span)
+            }
+            SetExpr::SetOperation { op, .. } => {
+                let advice = "write EXISTS or NOT EXISTS";
+                Err(self.outside(span, &op.to_string(), advice))
+            }
+            SetExpr::Table(_) => Err(self.outside(span, "TABLE", "write SELECT * FROM")),
+            _ => Err(self.error(span, ErrorKind::Syntax, "a query is expected here")),
+        }
+    }
+
+    fn side(&mut self, parent: Option<&Scope<'_>>, side: &SetExpr, span: Span) -> Result<Select> {
+        let inside = |resolver: &mut Self| match side {
+            SetExpr::Query(query) => resolver.select(parent, query),
+            SetExpr::Select(select) => {
+                let (body, order) = resolver.plain(parent, select, None)?;
+                Ok(Select { body, order, limit: None, offset: None, lock: None })
+            }
+            other => {
+                let body = resolver.set_body(parent, other, span)?;
+                Ok(Select { body, order: Vec::new(), limit: None, offset: None, lock: None })
+            }
+        };
+        self.nested(|| span, inside)
+    }
+
+    fn union(&self, all: bool, left: Select, right: Select, span: Span) -> Result<SelectBody> {
+        let (ours, theirs) = (left.fields(), right.fields());
+        if ours.len() != theirs.len() {
+            return Err(self.type_error(span, "both sides of a union have as many columns"));
+        }
+        let common = |(ours, theirs): (&Field, &Field)| {
+            let types = [ours.sql_type.clone(), theirs.sql_type.clone()];
+            let sql_type = common_type(&types).ok_or_else(|| {
+                let sentence =
+                    format!("column `{}` of the union is {} and {}", ours.name, types[0], types[1]);
+                self.type_error(span, sentence).advise("convert one with CAST")
+            })?;
+            Ok(Field { name: ours.name.clone(), sql_type })
+        };
+        let columns = ours.iter().zip(&theirs).map(common).collect::<Result<Vec<_>>>()?;
+        Ok(SelectBody::Union { columns, all, left: Box::new(left), right: Box::new(right) })
+    }
+
+    fn values(
+        &mut self,
+        parent: Option<&Scope<'_>>,
+        values: &ast::Values,
+        span: Span,
+    ) -> Result<SelectBody> {
+        let scope = Scope::within(parent);
+        let mut rows = Vec::new();
+        for row in &values.rows {
+            let nodes = row.content.iter();
+            rows.push(nodes.map(|node| self.expr(&scope, node)).collect::<Result<Vec<_>>>()?);
+        }
+        let width = rows.first().map_or(0, Vec::len);
+        if width == 0 || rows.iter().any(|row| row.len() != width) {
+            return Err(self.error(
+                span,
+                ErrorKind::Syntax,
+                "the rows of VALUES have as many columns each",
+            ));
+        }
+        let mut columns = Vec::new();
+        for at in 0..width {
+            let column = rows.iter().map(|row| row[at].clone()).collect();
+            let column = self.unify(column, "VALUES", span)?;
+            columns.push(field(&format!("column{}", at + 1), column[0].sql_type.clone()));
+            rows.iter_mut().zip(column).for_each(|(row, value)| row[at] = value);
+        }
+        Ok(SelectBody::Values { columns, rows })
+    }
+}

@@ -153,6 +153,15 @@ pub enum ExprKind {
         /// The query.
         query: Box<Select>,
     },
+    /// A sub-select that has a plan, which is not of this crate's making.
+    SubPlan {
+        /// What is made of its rows.
+        kind: SubqueryKind,
+        /// Its position among the plans.
+        plan: usize,
+    },
+    /// The element at hand of an array that a plan goes through, which is not of this crate's making either.
+    Element,
 }
 
 /// A column in the scope of a query.
@@ -406,8 +415,9 @@ impl Expr {
                 [array, index].into_iter().for_each(|e| visit(e))
             }
             ExprKind::Array(elements) | ExprKind::Row(elements) => elements.iter().for_each(visit),
-            ExprKind::Subquery { kind: SubqueryKind::In { operand, .. }, .. } => visit(operand),
-            ExprKind::Subquery { .. } => {}
+            ExprKind::Subquery { kind: SubqueryKind::In { operand, .. }, .. }
+            | ExprKind::SubPlan { kind: SubqueryKind::In { operand, .. }, .. } => visit(operand),
+            ExprKind::Subquery { .. } | ExprKind::SubPlan { .. } | ExprKind::Element => {}
         }
     }
 }

@@ -5,7 +5,7 @@ use super::manifest::{self, Dependency, Manifest};
 use super::tree::Tree;
 
 /// The crates by folder, lowest first.
-const LAYERS: [&str; 22] = [
+const LAYERS: [&str; 29] = [
     "layout",
     "fabric",
     "membership",
@@ -19,11 +19,18 @@ const LAYERS: [&str; 22] = [
     "recovery",
     "sql",
     "plan",
+    "value",
+    "procedure",
+    "population",
+    "execute",
+    "generate",
+    "generated",
     "spade",
     "model",
     "check",
     "workload",
     "baselines",
+    "measure",
     "scenario",
     "mutants",
     "reproduce",

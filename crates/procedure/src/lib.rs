@@ -1,0 +1,14 @@
+//! Stored procedures ready to be carried out: each statement as PostgreSQL plans it, each expression typed, each access to a
+//! table as the key or range that it asks for.
+//!
+//! `sql` knows what a procedure means, `plan` in which order PostgreSQL would do it. Here both are put together, and what
+//! comes out is what the executor runs, the code generator prints and the tuner counts [SPADE 3.1, 3.2].
+//!
+//! ```text
+//! node    the types of a statement that is ready
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod node;
+
+pub use node::{Access, Node, Operator, Procedure, Statement};

@@ -32,7 +32,7 @@ pub use design::{IndexDesign, IndexKind, PhysicalDesign, Placement, Storage};
 pub use key::{KEY_WORDS_MAX, Key, KeyBuilder};
 pub use leaf::LeafLayout;
 pub use oracle::OracleLayout;
-pub use place::Place;
+pub use place::{Place, Slot};
 pub use record::{RecordMut, RecordRef};
 pub use row::RowLayout;
 pub use schema::Schema;

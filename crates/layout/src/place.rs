@@ -1,6 +1,7 @@
 //! Where a column's value lies in a row: in the key, in the payload, or out of line.
 
 use crate::column::{Column, ColumnType};
+use std::fmt;
 
 /// Bytes that a row has of a column out of line.
 pub(crate) const REFERENCE_BYTES: u32 = crate::value::REFERENCE_WORDS * 8;
@@ -25,31 +26,47 @@ pub enum Place {
     },
 }
 
-/// Everything that reading or writing a column takes, in a few bytes: the data path looks here only.
+/// Everything that reading or writing a column takes, in a few bytes: the data path looks here only. Code that was
+/// generated for a schema has its slots as constants, so that the compiler folds them into the accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Slot {
+pub struct Slot {
     /// First byte in key or payload, behind a key's null byte.
-    pub at: u32,
+    pub(crate) at: u32,
     /// Bytes of a fixed-width value, 0 for text and bytes.
-    pub width: u8,
+    pub(crate) width: u8,
     /// Bits above and below a fixed-width value in its word of the payload: columns are aligned to their width, so
     /// that it stands in one word.
-    pub bits_above: u8,
-    pub bits_below: u8,
+    pub(crate) bits_above: u8,
+    pub(crate) bits_below: u8,
     /// Bytes of the length in front of text and bytes.
-    pub prefix: u8,
+    pub(crate) prefix: u8,
     /// Bit of the null flag in the payload, 0 where there is none.
-    pub null_bit: u8,
+    pub(crate) null_bit: u8,
     /// Where the value stands.
-    pub kind: SlotKind,
+    pub(crate) kind: SlotKind,
     /// Byte of the null flag in the payload.
-    pub null_byte: u16,
+    pub(crate) null_byte: u16,
     /// Which of the columns out of line it is.
-    pub long: u8,
+    pub(crate) long: u8,
     /// Largest length of text and bytes.
-    pub length_max: u32,
+    pub(crate) length_max: u32,
     /// Whether it holds text, which is UTF-8.
-    pub is_text: bool,
+    pub(crate) is_text: bool,
+}
+
+impl fmt::Display for Slot {
+    /// The constant's expression, for code that is generated; of columns that have one.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.kind, self.is_text) {
+            (SlotKind::Key, _) => write!(formatter, "Slot::key({}, {})", self.at, self.width)?,
+            (_, true) => write!(formatter, "Slot::text({}, {})", self.at, self.length_max)?,
+            _ => write!(formatter, "Slot::number({}, {})", self.at, self.width)?,
+        }
+        match self.null_bit {
+            0 => Ok(()),
+            bit => write!(formatter, ".nullable({}, {bit})", self.null_byte),
+        }
+    }
 }
 
 /// Where a column's value stands.
@@ -63,6 +80,43 @@ pub(crate) enum SlotKind {
 }
 
 impl Slot {
+    const EMPTY: Self = Self {
+        at: 0,
+        width: 0,
+        bits_above: 0,
+        bits_below: 0,
+        prefix: 1,
+        null_bit: 0,
+        kind: SlotKind::Payload,
+        null_byte: 0,
+        long: 0,
+        length_max: 0,
+        is_text: false,
+    };
+
+    /// A number of `width` bytes at byte `at` of the payload.
+    pub const fn number(at: u32, width: u8) -> Self {
+        let bits_below = (at % 8 * 8) as u8;
+        Self { at, width, bits_below, bits_above: 64 - 8 * width - bits_below, ..Self::EMPTY }
+    }
+
+    /// A text of at most `length_max` bytes at byte `at` of the payload.
+    pub const fn text(at: u32, length_max: u32) -> Self {
+        let prefix = length_bytes(length_max) as u8;
+        Self { at, prefix, length_max, is_text: true, ..Self::EMPTY }
+    }
+
+    /// A number of `width` bytes at byte `at` of the key.
+    pub const fn key(at: u32, width: u8) -> Self {
+        Self { at, width, kind: SlotKind::Key, ..Self::EMPTY }
+    }
+
+    /// The same column, whose null flag is bit `null_bit` of the payload's byte `null_byte`.
+    #[must_use]
+    pub const fn nullable(self, null_byte: u16, null_bit: u8) -> Self {
+        Self { null_byte, null_bit, ..self }
+    }
+
     pub(crate) fn new(column: &Column, place: Place, (null_byte, null_bit): (u16, u8)) -> Self {
         let (kind, at) = match place {
             Place::Payload { at } => (SlotKind::Payload, at),
@@ -81,7 +135,7 @@ impl Slot {
             at,
             width,
             bits_above: if is_number { 64 - 8 * width - bits_below } else { 0 },
-            bits_below,
+            bits_below: if is_number { bits_below } else { 0 },
             prefix: length_bytes(length_max) as u8,
             null_bit,
             kind,

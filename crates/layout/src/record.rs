@@ -68,10 +68,21 @@ impl<'a> RecordRef<'a> {
         }
     }
 
+    /// Whether the column with this slot, which is none of the key, is null.
+    #[inline(always)]
+    pub fn is_null_in(&self, slot: Slot) -> bool {
+        slot.null_bit != 0 && self.payload_bytes()[usize::from(slot.null_byte)] & slot.null_bit != 0
+    }
+
     /// An integer, date, timestamp, scaled decimal or bool (0 or 1). Meaningless where the column is null.
     #[inline(always)]
     pub fn int(&self, column: usize) -> i64 {
-        let slot = self.schema.slot(column);
+        self.int_in(self.schema.slot(column))
+    }
+
+    /// As [`RecordRef::int`], of the column with this slot.
+    #[inline(always)]
+    pub fn int_in(&self, slot: Slot) -> i64 {
         match slot.kind {
             SlotKind::Payload => {
                 assert!(slot.width > 0, "the column holds no number");
@@ -103,7 +114,12 @@ impl<'a> RecordRef<'a> {
     /// bytes. Columns of the key are read with [`RecordRef::value`].
     #[inline(always)]
     pub fn bytes(&self, column: usize) -> &'a [u8] {
-        let slot = self.schema.slot(column);
+        self.bytes_in(self.schema.slot(column))
+    }
+
+    /// As [`RecordRef::bytes`], of the column with this slot.
+    #[inline(always)]
+    pub fn bytes_in(&self, slot: Slot) -> &'a [u8] {
         if slot.kind != SlotKind::Payload || slot.width > 0 {
             return self.bytes_elsewhere(slot);
         }
@@ -246,7 +262,12 @@ impl<'a> RecordMut<'a> {
     /// with an error instead.
     #[inline(always)]
     pub fn set_int(&mut self, column: usize, value: i64) {
-        let slot = self.schema.slot(column);
+        self.set_int_in(self.schema.slot(column), value);
+    }
+
+    /// As [`RecordMut::set_int`], of the column with this slot.
+    #[inline(always)]
+    pub fn set_int_in(&mut self, slot: Slot, value: i64) {
         assert!(slot.kind == SlotKind::Payload, "a key column cannot be changed in place");
         let bytes = cast_slice_mut::<u64, u8>(self.payload);
         bytes[usize::from(slot.null_byte)] &= !slot.null_bit;
@@ -283,11 +304,18 @@ impl<'a> RecordMut<'a> {
     #[inline]
     pub fn set_bytes(&mut self, column: usize, value: &[u8]) {
         let slot = self.schema.slot(column);
-        assert!(value.len() <= slot.length_max as usize, "the value is longer than its column");
-        assert!(!slot.is_text || is_utf8(value), "text is UTF-8, and this value is not");
         if slot.kind != SlotKind::Payload {
+            check_bytes(slot, value);
             return self.stage_bytes(column, value);
         }
+        self.set_bytes_in(slot, value);
+    }
+
+    /// As [`RecordMut::set_bytes`], of the column with this slot, which is kept in the row.
+    #[inline(always)]
+    pub fn set_bytes_in(&mut self, slot: Slot, value: &[u8]) {
+        check_bytes(slot, value);
+        assert!(slot.kind == SlotKind::Payload, "the column is kept in the row, outside the key");
         let bytes = cast_slice_mut::<u64, u8>(self.payload);
         bytes[usize::from(slot.null_byte)] &= !slot.null_bit;
         let (at, prefix) = (slot.at as usize, usize::from(slot.prefix));
@@ -323,6 +351,13 @@ impl<'a> RecordMut<'a> {
             self.set_out_of_line(column, OutOfLine::EMPTY);
         }
         self.mark_null(column, true);
+    }
+
+    /// Sets the column with this slot to null, which is one that may be and is kept in the row.
+    #[inline(always)]
+    pub fn set_null_in(&mut self, slot: Slot) {
+        assert!(slot.null_bit != 0, "the column cannot be null");
+        cast_slice_mut::<u64, u8>(self.payload)[usize::from(slot.null_byte)] |= slot.null_bit;
     }
 
     #[inline]
@@ -375,6 +410,12 @@ impl<'a> RecordMut<'a> {
     }
 }
 
+#[inline(always)]
+fn check_bytes(slot: Slot, value: &[u8]) {
+    assert!(value.len() <= slot.length_max as usize, "the value is longer than its column");
+    assert!(!slot.is_text || is_utf8(value), "text is UTF-8, and this value is not");
+}
+
 /// Whether bytes are text. Most text is ASCII, of which the compiler looks at many bytes at a time.
 #[inline]
 fn is_utf8(bytes: &[u8]) -> bool {
@@ -399,6 +440,43 @@ mod tests {
             Column::new("photo", ColumnType::Bytes(9000)),
         ];
         Schema::new("t", columns, &[0, 6]).expect("the schema is fine")
+    }
+
+    #[test]
+    fn constants_are_the_slots_of_the_schema() {
+        let columns = vec![
+            Column::new("w", ColumnType::Int2),
+            Column::new("name", ColumnType::Varchar(16)),
+            Column::nullable("note", ColumnType::Char(300)),
+            Column::nullable("balance", ColumnType::Decimal { scale: 2 }),
+        ];
+        let schema = Schema::new("t", columns, &[0]).expect("the schema is fine");
+        let written: Vec<String> = (0..4).map(|column| schema.slot(column).to_string()).collect();
+        let expected = [
+            "Slot::key(0, 2)",
+            "Slot::text(16, 16)",
+            "Slot::text(33, 300).nullable(0, 1)",
+            "Slot::number(8, 8).nullable(0, 2)",
+        ];
+        assert_eq!(written, expected);
+        let constants = [
+            Slot::key(0, 2),
+            Slot::text(16, 16),
+            Slot::text(33, 300).nullable(0, 1),
+            Slot::number(8, 8).nullable(0, 2),
+        ];
+        assert_eq!([0, 1, 2, 3].map(|column| schema.slot(column)), constants);
+
+        let mut payload = vec![0; schema.row_layout(false).payload_words as usize];
+        let mut row = RecordMut::new(&schema, &mut payload);
+        row.set_bytes_in(constants[1], b"Ada");
+        row.set_null_in(constants[2]);
+        row.set_int_in(constants[3], -12);
+        let key = schema.encode_key(&[Value::Int(-3)]).expect("fits");
+        let row = RecordRef::new(&schema, key.words(), &payload);
+        assert_eq!((row.int_in(constants[0]), row.bytes_in(constants[1])), (-3, &b"Ada"[..]));
+        assert_eq!((row.is_null_in(constants[2]), row.is_null_in(constants[3])), (true, false));
+        assert_eq!(row.int_in(constants[3]), -12);
     }
 
     #[test]

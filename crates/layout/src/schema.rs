@@ -166,7 +166,7 @@ impl Schema {
 
     /// What reading and writing `column` takes.
     #[inline]
-    pub(crate) fn slot(&self, column: usize) -> Slot {
+    pub fn slot(&self, column: usize) -> Slot {
         self.slots[column]
     }
 }

@@ -5,7 +5,7 @@ use super::manifest::{self, Dependency, Manifest};
 use super::tree::Tree;
 
 /// The crates by folder, lowest first.
-const LAYERS: [&str; 29] = [
+const LAYERS: [&str; 30] = [
     "layout",
     "fabric",
     "membership",
@@ -23,6 +23,7 @@ const LAYERS: [&str; 29] = [
     "procedure",
     "population",
     "execute",
+    "runtime",
     "generate",
     "generated",
     "spade",

@@ -1,0 +1,74 @@
+//! What a procedure is given for a call.
+
+use crate::results::Results;
+use fabric::Env;
+use layout::Key;
+use txn::{RowId, Scan, TableId, Transaction};
+
+/// A call under way.
+pub struct Call<'a, 'lane, E: Env> {
+    /// Its transaction.
+    pub txn: &'a mut Transaction<'lane, E>,
+    /// Memory that calls use again.
+    pub scratch: &'a mut Scratch,
+    /// The rows that it gives.
+    pub results: &'a mut Results,
+    /// When it began, in microseconds since 1970-01-01, UTC.
+    pub now_us: i64,
+}
+
+/// Memory that calls use again, so that they allocate nothing once it has grown.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// Keys to read in one round trip.
+    pub reads: Vec<(TableId, Key)>,
+    /// Keys to insert in one round trip.
+    pub inserts: Vec<(TableId, Key)>,
+    /// Ranges to scan together.
+    pub scans: Vec<Scan>,
+    rows: Vec<Vec<RowId>>,
+    found: Vec<Vec<Option<RowId>>>,
+    numbers: Vec<Vec<i64>>,
+}
+
+impl Scratch {
+    /// A list of rows, to be given back with [`Scratch::give_rows`]. One that an error keeps from coming back is lost to the
+    /// next call, no more.
+    #[inline]
+    pub fn take_rows(&mut self) -> Vec<RowId> {
+        self.rows.pop().unwrap_or_default()
+    }
+
+    /// Gives a list back.
+    #[inline]
+    pub fn give_rows(&mut self, mut rows: Vec<RowId>) {
+        rows.clear();
+        self.rows.push(rows);
+    }
+
+    /// A list of what was found for keys.
+    #[inline]
+    pub fn take_found(&mut self) -> Vec<Option<RowId>> {
+        self.found.pop().unwrap_or_default()
+    }
+
+    /// Gives a list back.
+    #[inline]
+    pub fn give_found(&mut self, mut found: Vec<Option<RowId>>) {
+        found.clear();
+        self.found.push(found);
+    }
+
+    /// A list of numbers.
+    #[inline]
+    pub fn take_numbers(&mut self) -> Vec<i64> {
+        self.numbers.pop().unwrap_or_default()
+    }
+
+    /// Gives a list back.
+    #[inline]
+    pub fn give_numbers(&mut self, mut numbers: Vec<i64>) {
+        numbers.clear();
+        self.numbers.push(numbers);
+    }
+}

@@ -1,0 +1,27 @@
+//! What generated procedures stand on.
+//!
+//! Generated code does what usually happens. Whatever else may happen in SQL, such as a null where none was expected, a
+//! number out of range, or a row that is missing where a value is taken from it, it leaves alone: it stops with
+//! [`Stop::Deviates`], its transaction is rolled back, and the executor of plans, which knows all of SQL, carries out the
+//! call from its beginning. So there is one place that knows PostgreSQL's errors, and generated code reads as if written by
+//! hand.
+//!
+//! ```text
+//! stop     why a procedure ends early
+//! number   arithmetic that stops where a number is out of range
+//! text     texts of a known greatest length, which need no memory of their own
+//! results  the rows that a call gives
+//! call     what a procedure is given for a call
+//! ```
+#![forbid(unsafe_code)]
+
+mod call;
+pub mod number;
+mod results;
+mod stop;
+pub mod text;
+
+pub use call::{Call, Scratch};
+pub use results::{Cell, Results};
+pub use stop::{Raised, Stop, known};
+pub use text::Text;

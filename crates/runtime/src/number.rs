@@ -1,0 +1,113 @@
+//! Arithmetic of SQL on integers and on decimals whose digits behind the point are known beforehand. Both are 64 bits here;
+//! what does not fit deviates.
+
+use crate::stop::Stop;
+
+/// Powers of ten that fit 64 bits.
+const POWERS: [i64; 19] = {
+    let mut powers = [1; 19];
+    let mut at = 1;
+    while at < 19 {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+
+/// `a + b`.
+#[inline(always)]
+pub fn add(a: i64, b: i64) -> Result<i64, Stop> {
+    a.checked_add(b).ok_or(Stop::Deviates)
+}
+
+/// `a - b`.
+#[inline(always)]
+pub fn subtract(a: i64, b: i64) -> Result<i64, Stop> {
+    a.checked_sub(b).ok_or(Stop::Deviates)
+}
+
+/// `a * b`; of decimals the digits behind the point add up.
+#[inline(always)]
+pub fn multiply(a: i64, b: i64) -> Result<i64, Stop> {
+    a.checked_mul(b).ok_or(Stop::Deviates)
+}
+
+/// `a / b` of integers, towards zero.
+#[inline(always)]
+pub fn divide(a: i64, b: i64) -> Result<i64, Stop> {
+    a.checked_div(b).ok_or(Stop::Deviates)
+}
+
+/// `a % b` of integers, with the sign of `a`.
+#[inline(always)]
+pub fn modulo(a: i64, b: i64) -> Result<i64, Stop> {
+    a.checked_rem(b).ok_or(Stop::Deviates)
+}
+
+/// `-a`.
+#[inline(always)]
+pub fn negate(a: i64) -> Result<i64, Stop> {
+    a.checked_neg().ok_or(Stop::Deviates)
+}
+
+/// A `smallint`.
+#[inline(always)]
+pub fn int2(value: i64) -> Result<i64, Stop> {
+    if i16::try_from(value).is_ok() { Ok(value) } else { Err(Stop::Deviates) }
+}
+
+/// An `integer`.
+#[inline(always)]
+pub fn int4(value: i64) -> Result<i64, Stop> {
+    if i32::try_from(value).is_ok() { Ok(value) } else { Err(Stop::Deviates) }
+}
+
+/// A decimal of at most `precision` digits.
+#[inline(always)]
+pub fn digits(value: i64, precision: u8) -> Result<i64, Stop> {
+    match POWERS.get(usize::from(precision)) {
+        Some(bound) if value.unsigned_abs() >= bound.unsigned_abs() => Err(Stop::Deviates),
+        _ => Ok(value),
+    }
+}
+
+/// A decimal with `from` digits behind the point as one with `to`, rounded to the nearest and halves away from zero, as
+/// `numeric` does.
+///
+/// # Panics
+/// If more than 18 digits are added or taken away: no decimal of 64 bits has them.
+#[inline(always)]
+pub fn rescale(value: i64, from: u8, to: u8) -> Result<i64, Stop> {
+    if to >= from {
+        return multiply(value, POWERS[usize::from(to - from)]);
+    }
+    let unit = POWERS[usize::from(from - to)];
+    let (whole, rest) = (value / unit, value % unit);
+    Ok(if rest.unsigned_abs() * 2 >= unit.unsigned_abs() { whole + rest.signum() } else { whole })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_round_to_the_nearest_and_halves_away_from_zero() {
+        let rounded = |value| rescale(value, 3, 2).expect("fits");
+        assert_eq!(
+            [1234, 1235, -1234, -1235, 5, -5, 4].map(rounded),
+            [123, 124, -123, -124, 1, -1, 0]
+        );
+        assert_eq!(rescale(15, 1, 3).expect("fits"), 1500);
+    }
+
+    #[test]
+    fn what_does_not_fit_deviates() {
+        let deviates = |result: Result<i64, Stop>| matches!(result, Err(Stop::Deviates));
+        assert!(deviates(add(i64::MAX, 1)) && deviates(divide(1, 0)) && deviates(negate(i64::MIN)));
+        assert!(
+            deviates(int2(40_000)) && deviates(int4(1 << 31)) && deviates(rescale(i64::MAX, 0, 1))
+        );
+        assert!(deviates(digits(100, 2)) && deviates(digits(-100, 2)));
+        assert_eq!((digits(-99, 2).expect("fits"), int2(-32_768).expect("fits")), (-99, -32_768));
+    }
+}

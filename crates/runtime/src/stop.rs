@@ -1,0 +1,56 @@
+//! Why a procedure ends early.
+
+use std::borrow::Cow;
+use txn::{Abort, TxnError};
+
+/// Why a generated procedure ended before its end.
+#[derive(Debug)]
+pub enum Stop {
+    /// Something that only the executor of plans deals with.
+    Deviates,
+    /// An error that the procedure raised.
+    Raised(Raised),
+    /// The transaction cannot go on.
+    Engine(TxnError),
+}
+
+/// An error as SQL has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Raised {
+    /// Its code, five characters.
+    pub sqlstate: &'static str,
+    /// Its sentence.
+    pub message: Cow<'static, str>,
+}
+
+impl Stop {
+    /// `RAISE EXCEPTION` with a message that is known beforehand.
+    #[cold]
+    pub const fn raised(sqlstate: &'static str, message: &'static str) -> Self {
+        Self::Raised(Raised { sqlstate, message: Cow::Borrowed(message) })
+    }
+}
+
+impl From<TxnError> for Stop {
+    /// A key that is there already is SQL's business, and so is a value that does not fit: the executor tells of them in
+    /// PostgreSQL's words.
+    #[cold]
+    fn from(error: TxnError) -> Self {
+        match error {
+            TxnError::DuplicateKey { .. } | TxnError::Schema(_) => Self::Deviates,
+            other => Self::Engine(other),
+        }
+    }
+}
+
+impl From<Abort> for Stop {
+    fn from(abort: Abort) -> Self {
+        Self::Engine(abort.into())
+    }
+}
+
+/// A value where null was not expected.
+#[inline(always)]
+pub fn known<T>(value: Option<T>) -> Result<T, Stop> {
+    value.ok_or(Stop::Deviates)
+}

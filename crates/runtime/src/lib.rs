@@ -7,6 +7,8 @@
 //! hand.
 //!
 //! ```text
+//! argument what a call is given
+//! bind     tables by their names
 //! stop     why a procedure ends early
 //! number   arithmetic that stops where a number is out of range
 //! text     texts of a known greatest length, which need no memory of their own
@@ -15,13 +17,17 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod argument;
+pub mod bind;
 mod call;
 pub mod number;
 mod results;
 mod stop;
 pub mod text;
 
+pub use argument::Argument;
+pub use bind::BindError;
 pub use call::{Call, Scratch};
 pub use results::{Cell, Results};
-pub use stop::{Raised, Stop, known};
+pub use stop::{Raised, Stop, count, element, known};
 pub use text::Text;

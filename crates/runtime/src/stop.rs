@@ -54,3 +54,16 @@ impl From<Abort> for Stop {
 pub fn known<T>(value: Option<T>) -> Result<T, Stop> {
     value.ok_or(Stop::Deviates)
 }
+
+/// An element of an array, counted from 1; beyond its bounds there is null, which was not expected.
+#[inline(always)]
+pub fn element<T: Copy>(list: &[T], position: i64) -> Result<T, Stop> {
+    let at = usize::try_from(position.wrapping_sub(1)).map_err(|_| Stop::Deviates)?;
+    list.get(at).copied().ok_or(Stop::Deviates)
+}
+
+/// A number of rows, which is not negative.
+#[inline(always)]
+pub fn count(value: i64) -> Result<usize, Stop> {
+    usize::try_from(value).map_err(|_| Stop::Deviates)
+}

@@ -1,0 +1,105 @@
+//! Keys and ranges of tables as Rust.
+
+use crate::code::{Code, Kind};
+use crate::expression::Scope;
+use crate::unsupported::Unsupported;
+use layout::ColumnType;
+use procedure::node::{Bound, Range};
+use sql::Table;
+use sql::expression::Expr;
+
+type Result<T> = std::result::Result<T, Unsupported>;
+
+/// A piece of Rust that gives the key made of values for these columns.
+pub fn key(scope: Scope<'_>, table: &Table, columns: &[usize], values: &[Expr]) -> Result<Code> {
+    let (text, parts) = builder(scope, table, columns, values)?;
+    Ok(Code::from_parts(format!("{text}.key()"), Kind::Int, &parts.iter().collect::<Vec<_>>()))
+}
+
+/// The two ends of a range.
+#[derive(Clone, Debug)]
+pub struct Ends {
+    /// The least key.
+    pub low: String,
+    /// The greatest key.
+    pub high: String,
+    /// What both are made of.
+    pub parts: Vec<Code>,
+}
+
+/// The ends of a range over an index, or the primary key, with these columns.
+pub fn ends(scope: Scope<'_>, table: &Table, columns: &[usize], range: &Range) -> Result<Ends> {
+    let words = match range.index {
+        Some(_) => table.schema.index_key_words(columns),
+        None => table.schema.key_words(),
+    };
+    let (prefix, mut parts) = builder(scope, table, columns, &range.equal)?;
+    let next = columns.get(range.equal.len()).copied();
+    let mut end = |bound: &Option<Bound>, is_low: bool| -> Result<String> {
+        let name = if is_low { "prefix_low" } else { "prefix_high" };
+        let Some(bound) = bound else { return Ok(format!("{prefix}.{name}({words})")) };
+        let column =
+            next.ok_or_else(|| Unsupported::new("a range beyond the columns of its index"))?;
+        let value = scope.code(&bound.value)?;
+        if value.kind.scale().is_none() && !bound.is_included {
+            return Err(Unsupported::new("an open end of a range of texts"));
+        }
+        // Columns of an open end are whole numbers of some unit, so that the next one is the end.
+        let text = match (bound.is_included, is_low) {
+            (true, _) => value.known(),
+            (false, true) => format!("number::add({}, 1)?", value.known()),
+            (false, false) => format!("number::subtract({}, 1)?", value.known()),
+        };
+        let inclusive = Code { text, is_nullable: false, ..value };
+        let part = key_part(table, column, &inclusive, !bound.is_included)?;
+        parts.push(inclusive);
+        Ok(format!("{prefix}{part}.{name}({words})"))
+    };
+    let low = end(&range.low, true)?;
+    let high = end(&range.high, false)?;
+    Ok(Ends { low, high, parts })
+}
+
+fn builder(
+    scope: Scope<'_>,
+    table: &Table,
+    columns: &[usize],
+    values: &[Expr],
+) -> Result<(String, Vec<Code>)> {
+    let mut text = "KeyBuilder::new()".to_owned();
+    let mut parts = Vec::new();
+    for (&column, value) in columns.iter().zip(values) {
+        let code = scope.code(value)?;
+        text.push_str(&key_part(table, column, &code, false)?);
+        parts.push(code);
+    }
+    Ok((text, parts))
+}
+
+/// The call that appends a column to a key. A value that `may_leave` the column's type is checked.
+fn key_part(table: &Table, column: usize, value: &Code, may_leave: bool) -> Result<String> {
+    let described = &table.schema.columns()[column];
+    let known = value.known();
+    let flag = match described.nullable && !table.schema.key().contains(&column) {
+        true => ".unsigned(0, 1)",
+        false => "",
+    };
+    let checked =
+        |name: &str| if may_leave { format!("number::{name}({known})?") } else { known.clone() };
+    let call = match described.column_type {
+        ColumnType::Int2 => format!(".int2({} as i16)", checked("int2")),
+        ColumnType::Int4 | ColumnType::Date => format!(".int4({} as i32)", checked("int4")),
+        ColumnType::Int8 | ColumnType::Timestamp | ColumnType::Decimal { .. } => {
+            format!(".int8({known})")
+        }
+        ColumnType::Char(length) | ColumnType::Varchar(length) => {
+            let fits = value.bytes_max.is_some_and(|bytes| bytes <= length as usize);
+            let text =
+                if fits { known.clone() } else { format!("text::fitting({known}, {length})?") };
+            format!(".padded({text}, {length})")
+        }
+        ColumnType::Bool => format!(".unsigned(u64::from({known}), 1)"),
+        other => return Err(Unsupported::new(format!("a key with a column of type {other:?}"))),
+    };
+    Ok(format!("{flag}{call}"))
+}

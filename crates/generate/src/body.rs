@@ -1,0 +1,614 @@
+//! The statements of PL/pgSQL as Rust.
+
+use crate::chain::Chain;
+use crate::code::{Code, Kind};
+use crate::expression::{atom, in_scale, is_null};
+use crate::found;
+use crate::function::Function;
+use crate::names::identifier;
+use crate::unsupported::Unsupported;
+use crate::variable::Place;
+use procedure::node::Node;
+use sql::SqlType;
+use sql::expression::Expr;
+use sql::procedure::{
+    Block, Body, Formula, Into, Level, Over, ParameterMode, Raise, Returns, Sql, Statement,
+    StatementKind, Target,
+};
+
+type Result<T> = std::result::Result<T, Unsupported>;
+
+impl<'a> Function<'a> {
+    /// Prints the body.
+    pub fn body(&mut self) -> Result<()> {
+        let routine = &self.procedure.routine;
+        match &routine.body {
+            Body::Block(block) => {
+                self.block(block)?;
+                if !ends(&block.statements) {
+                    self.finish()?;
+                }
+                Ok(())
+            }
+            Body::Statements { statements, results } => {
+                let Some((last, before)) = statements.split_last() else {
+                    self.line("Ok(())");
+                    return Ok(());
+                };
+                for sql in before {
+                    self.each(self.plan(sql)?, &[], &mut |_, _| Ok(()))?;
+                }
+                let is_set = matches!(routine.returns, Returns::Rows(_));
+                let gives = !matches!(routine.returns, Returns::Nothing);
+                if gives && !is_set {
+                    return Err(Unsupported::new("a function in SQL that returns one row"));
+                }
+                self.each(self.plan(last)?, &[], &mut |function, columns| {
+                    if gives { function.give(columns, results) } else { Ok(()) }
+                })?;
+                self.line("Ok(())");
+                Ok(())
+            }
+        }
+    }
+
+    /// What happens at the end of a block that does not return.
+    fn finish(&mut self) -> Result<()> {
+        let routine = &self.procedure.routine;
+        let has_outputs = routine.parameters.iter().any(|p| p.mode != ParameterMode::In);
+        match &routine.returns {
+            Returns::Nothing | Returns::Rows(_) => {}
+            Returns::Value(SqlType::Void) => {}
+            Returns::Value(_) | Returns::Row(_) if has_outputs => self.give_outputs()?,
+            // Without RETURN, which is an error.
+            _ => {
+                self.line("Err(Stop::Deviates)");
+                return Ok(());
+            }
+        }
+        self.line("Ok(())");
+        Ok(())
+    }
+
+    fn plan(&self, sql: &Sql) -> Result<&'a Node> {
+        let procedure: &'a procedure::Procedure = self.procedure;
+        let planned = procedure.statements.get(sql.number as usize - 1);
+        let planned = planned.ok_or_else(|| Unsupported::new("a statement without a plan"))?;
+        if !planned.sub_plans.is_empty() {
+            return Err(Unsupported::new("a sub-select"));
+        }
+        Ok(&planned.root)
+    }
+
+    fn block(&mut self, block: &'a Block) -> Result<()> {
+        if block.label.is_some() {
+            return Err(Unsupported::new("a block with a label"));
+        }
+        for (variable, initial) in &block.declarations {
+            let declared = &self.procedure.routine.variables[*variable];
+            if declared.is_not_null && initial.is_none() {
+                return Err(Unsupported::new("a variable that refuses null"));
+            }
+            if let Some(formula) = initial {
+                let code = self.formula(formula)?;
+                self.assign_all(*variable, &code, &formula.expr)?;
+            }
+        }
+        self.statements(&block.statements)
+    }
+
+    fn statements(&mut self, statements: &'a [Statement]) -> Result<()> {
+        let mut at = 0;
+        while let Some(statement) = statements.get(at) {
+            at += 1;
+            if let StatementKind::Sql { sql, into } = &statement.kind
+                && let Some(test) =
+                    statements.get(at).and_then(|next| found::test(&self.procedure.routine, next))
+            {
+                at += 1;
+                self.sql(sql, into.as_ref(), Some(test))?;
+            } else {
+                self.statement(statement)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn statement(&mut self, statement: &'a Statement) -> Result<()> {
+        match &statement.kind {
+            StatementKind::Block(block) => self.block(block),
+            StatementKind::Assign { target, value } => {
+                let code = self.formula(value)?;
+                self.assign_target(target, &code, &value.expr)
+            }
+            StatementKind::Sql { sql, into } => self.sql(sql, into.as_ref(), None),
+            StatementKind::Perform(sql) => self.sql(sql, None, None),
+            StatementKind::If { branches, otherwise } => {
+                self.branches(branches)?;
+                if !otherwise.is_empty() {
+                    self.line("else {");
+                    self.statements(otherwise)?;
+                    self.line("}");
+                }
+                Ok(())
+            }
+            StatementKind::Case { operand, branches, otherwise } => {
+                if let Some((variable, value)) = operand {
+                    let code = self.formula(value)?;
+                    self.assign_all(*variable, &code, &value.expr)?;
+                }
+                self.branches(branches)?;
+                self.line("else {");
+                match otherwise {
+                    Some(statements) => self.statements(statements)?,
+                    None => self.line("return Err(Stop::Deviates);"),
+                }
+                self.line("}");
+                Ok(())
+            }
+            StatementKind::Loop { label, over, body } => self.looped(label.as_deref(), over, body),
+            StatementKind::Leave { label, continues, when } => {
+                self.leave(label.as_deref(), *continues, when.as_ref())
+            }
+            StatementKind::Return(value) => self.ret(value.as_ref()),
+            StatementKind::ReturnNext(Some(_)) => Err(Unsupported::new("RETURN NEXT with a value")),
+            StatementKind::ReturnNext(None) => self.give_outputs(),
+            StatementKind::ReturnQuery(sql, results) => {
+                self.each(self.plan(sql)?, &[], &mut |function, columns| {
+                    function.give(columns, results)
+                })
+            }
+            StatementKind::Raise(raise) => self.raise(raise),
+            StatementKind::GetRowCount(_) => Err(Unsupported::new("GET DIAGNOSTICS")),
+            StatementKind::Nothing => Ok(()),
+        }
+    }
+
+    fn formula(&self, formula: &Formula) -> Result<Code> {
+        if formula.number.is_some() {
+            return Err(Unsupported::new("an expression with a sub-select"));
+        }
+        self.scope(&[], &[]).code(&formula.expr)
+    }
+
+    fn condition(&self, formula: &Formula) -> Result<Code> {
+        if formula.number.is_some() {
+            return Err(Unsupported::new("a condition with a sub-select"));
+        }
+        self.scope(&[], &[]).condition(&formula.expr)
+    }
+
+    fn branches(&mut self, branches: &'a [(Formula, Vec<Statement>)]) -> Result<()> {
+        for (position, (condition, statements)) in branches.iter().enumerate() {
+            let code = self.condition(condition)?;
+            let word = if position == 0 { "if" } else { "else if" };
+            self.line(format!("{word} {} {{", code.text));
+            self.statements(statements)?;
+            self.line("}");
+        }
+        Ok(())
+    }
+
+    /// A statement with what its row is assigned to, and the test of `FOUND` behind it.
+    fn sql(
+        &mut self,
+        sql: &'a Sql,
+        into: Option<&'a Into>,
+        test: Option<found::FoundTest<'a>>,
+    ) -> Result<()> {
+        let node = self.plan(sql)?;
+        if into.is_some_and(|into| into.is_strict) {
+            return Err(Unsupported::new("INTO STRICT"));
+        }
+        match presence(node) {
+            _ if into.is_none() && test.is_none() => self.each(node, &[], &mut |_, _| Ok(())),
+            Presence::Always => {
+                self.each(node, &[], &mut |function, columns| function.assign_row(into, columns))?;
+                test.map_or(Ok(()), |test| self.statements(test.present))
+            }
+            Presence::Once => {
+                let inside = test.filter(|test| !ends(test.absent));
+                self.each(node, &[], &mut |function, columns| {
+                    function.assign_row(into, columns)?;
+                    inside.map_or(Ok(()), |test| function.statements(test.present))
+                })?;
+                self.absent("else {", into, test)?;
+                let behind = test.filter(|_| inside.is_none());
+                behind.map_or(Ok(()), |test| self.statements(test.present))
+            }
+            Presence::Often => self.first(sql, node, into, test),
+        }
+    }
+
+    fn assign_row(&mut self, into: Option<&Into>, columns: &[Code]) -> Result<()> {
+        into.map_or(Ok(()), |into| self.assign_into(into, columns))
+    }
+
+    /// A statement that may give several rows, of which a query takes the first.
+    fn first(
+        &mut self,
+        sql: &'a Sql,
+        node: &'a Node,
+        into: Option<&'a Into>,
+        test: Option<found::FoundTest<'a>>,
+    ) -> Result<()> {
+        let is_found = self.names.fresh("is_found");
+        let is_query = matches!(&sql.query, sql::query::Query::Select(_));
+        self.line(format!("let mut {is_found} = false;"));
+        if is_query {
+            self.line(format!("'{is_found}: {{"));
+        }
+        self.each(node, &[], &mut |function, columns| {
+            if !is_query && into.is_some() {
+                // A second row is an error there.
+                function.line(format!("if {is_found} {{ return Err(Stop::Deviates); }}"));
+            }
+            function.assign_row(into, columns)?;
+            function.line(format!("{is_found} = true;"));
+            if is_query {
+                function.line(format!("break '{is_found};"));
+            }
+            Ok(())
+        })?;
+        if is_query {
+            self.line("}");
+        }
+        match test.filter(|test| !ends(test.absent)) {
+            Some(test) => {
+                self.line(format!("if {is_found} {{"));
+                self.statements(test.present)?;
+                self.line("}");
+                self.absent("else {", into, Some(test))
+            }
+            None => {
+                self.absent(&format!("if !{is_found} {{"), into, test)?;
+                test.map_or(Ok(()), |test| self.statements(test.present))
+            }
+        }
+    }
+
+    /// What is done where there was no row.
+    fn absent(
+        &mut self,
+        word: &str,
+        into: Option<&'a Into>,
+        test: Option<found::FoundTest<'a>>,
+    ) -> Result<()> {
+        self.line(word);
+        let absent = test.map_or(&[][..], |test| test.absent);
+        if let Some(into) = into
+            && !ends(absent)
+        {
+            self.missing(into, test.is_none())?;
+        }
+        self.statements(absent)?;
+        self.line("}");
+        Ok(())
+    }
+
+    /// Without a row its targets are null; if one cannot be, the call deviates, unless nobody asks for it then.
+    fn missing(&mut self, into: &Into, is_asked: bool) -> Result<()> {
+        let mut lines = Vec::new();
+        for (target, _) in &into.targets {
+            for place in self.places(target)? {
+                let variable = self.variables.at(place);
+                match (variable.is_read, variable.is_nullable) {
+                    (false, _) => {}
+                    (true, true) => lines.push(format!("{} = None;", variable.name)),
+                    (true, false) if is_asked => {
+                        self.line("return Err(Stop::Deviates);");
+                        return Ok(());
+                    }
+                    (true, false) => {}
+                }
+            }
+        }
+        lines.iter().for_each(|line| self.line(line));
+        Ok(())
+    }
+
+    fn places(&self, target: &Target) -> Result<Vec<Place>> {
+        match target {
+            Target::Variable(variable) => Ok(self.variables.places(*variable)),
+            Target::Field { variable, field } => Ok(vec![(*variable, Some(*field))]),
+            Target::Element { .. } => {
+                Err(Unsupported::new("an assignment to an element of an array"))
+            }
+        }
+    }
+
+    fn assign_into(&mut self, into: &Into, columns: &[Code]) -> Result<()> {
+        // A record takes the whole row.
+        if let [(Target::Variable(variable), _)] = into.targets.as_slice()
+            && matches!(self.procedure.routine.variables[*variable].sql_type, SqlType::Record(_))
+        {
+            for (place, code) in self.variables.places(*variable).into_iter().zip(columns) {
+                self.assign(place, code)?;
+            }
+            return Ok(());
+        }
+        for (target, expr) in &into.targets {
+            let places = self.places(target)?;
+            let [place] = places.as_slice() else {
+                return Err(Unsupported::new("a record among several targets"));
+            };
+            if !self.variables.at(*place).is_read {
+                continue;
+            }
+            let code = self.scope(&[columns], &[]).code(expr)?;
+            self.assign(*place, &code)?;
+        }
+        Ok(())
+    }
+
+    fn assign_target(&mut self, target: &Target, code: &Code, expr: &Expr) -> Result<()> {
+        match target {
+            Target::Variable(variable) => self.assign_all(*variable, code, expr),
+            other => {
+                for place in self.places(other)? {
+                    self.assign(place, code)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Assigns to a variable; null, and nothing else, to all fields of a record.
+    fn assign_all(&mut self, variable: usize, code: &Code, expr: &Expr) -> Result<()> {
+        let places = self.variables.places(variable);
+        let is_record =
+            matches!(self.procedure.routine.variables[variable].sql_type, SqlType::Record(_));
+        if is_record && !is_null(expr) {
+            return Err(Unsupported::new("an assignment of whole records"));
+        }
+        for place in places {
+            self.assign(place, code)?;
+        }
+        Ok(())
+    }
+
+    fn assign(&mut self, place: Place, code: &Code) -> Result<()> {
+        let variable = self.variables.at(place).clone();
+        if !variable.is_read {
+            return Ok(());
+        }
+        if variable.is_argument {
+            return Err(Unsupported::new("an assignment to a parameter that is given"));
+        }
+        self.guess.note(place, &variable, code);
+        let kind = variable.kind?;
+        let code = in_scale(code, &kind)?;
+        let bytes = variable.bytes_max;
+        let name = &variable.name;
+        let text = match (variable.is_nullable, code.is_nullable, &kind) {
+            _ if code.text == "None" => "None".to_owned(),
+            (true, true, Kind::Text) => format!("{}.map(Text::new).transpose()?", atom(&code.text)),
+            (true, true, _) => code.text.clone(),
+            (true, false, Kind::Text) => format!("Some(Text::new({})?)", code.text),
+            (true, false, _) => format!("Some({})", code.text),
+            (false, _, Kind::Text) => format!("Text::new({})?", code.known()),
+            (false, _, _) => code.known(),
+        };
+        if kind == Kind::Text && bytes.is_none() {
+            return Err(Unsupported::new(format!("a text of unknown length in variable {name}")));
+        }
+        if matches!(kind, Kind::List(_)) {
+            return Err(Unsupported::new("a variable that is an array"));
+        }
+        self.records([&code]);
+        self.line(format!("{name} = {text};"));
+        Ok(())
+    }
+
+    fn looped(&mut self, label: Option<&str>, over: &'a Over, body: &'a [Statement]) -> Result<()> {
+        let label = label.map_or(String::new(), |label| format!("'{}: ", identifier(label)));
+        match over {
+            Over::Forever => self.line(format!("{label}loop {{")),
+            Over::While(condition) => {
+                let code = self.condition(condition)?;
+                self.line(format!("{label}while {} {{", code.text));
+            }
+            Over::Range { variable, from, to, by: None, reverse } => {
+                let (from, to) = (self.formula(from)?, self.formula(to)?);
+                let name = self.variables.at((*variable, None)).name.clone();
+                let range = match reverse {
+                    true => format!("({}..={}).rev()", to.known(), from.known()),
+                    false => format!("{}..={}", from.known(), to.known()),
+                };
+                self.line(format!("{label}for {name} in {range} {{"));
+            }
+            Over::Range { .. } => return Err(Unsupported::new("FOR with BY")),
+            Over::Rows { into, sql } => {
+                if changes(body) {
+                    return Err(Unsupported::new("a loop over rows that changes tables"));
+                }
+                if !label.is_empty() {
+                    return Err(Unsupported::new("a loop over rows with a label"));
+                }
+                if leaves(body) {
+                    return Err(Unsupported::new("a loop over rows with EXIT or CONTINUE"));
+                }
+                return self.each(self.plan(sql)?, &[], &mut |function, columns| {
+                    function.assign_into(into, columns)?;
+                    function.statements(body)
+                });
+            }
+            Over::Elements { target, element, array } => {
+                let list = self.formula(array)?;
+                let Kind::List(kind) = &list.kind else {
+                    return Err(Unsupported::new("FOREACH of what is no array"));
+                };
+                let name = self.names.fresh("element");
+                self.line(format!("{label}for &{name} in {} {{", list.known()));
+                let value = Code::new(name, (**kind).clone());
+                let code = self.scope(&[&[value]], &[]).code(element)?;
+                self.assign_target(target, &code, element)?;
+            }
+        }
+        self.statements(body)?;
+        self.line("}");
+        Ok(())
+    }
+
+    fn leave(
+        &mut self,
+        label: Option<&str>,
+        continues: bool,
+        when: Option<&Formula>,
+    ) -> Result<()> {
+        let word = if continues { "continue" } else { "break" };
+        let target = label.map_or(String::new(), |label| format!(" '{}", identifier(label)));
+        match when {
+            Some(condition) => {
+                let code = self.condition(condition)?;
+                self.line(format!("if {} {{ {word}{target}; }}", code.text));
+            }
+            None => self.line(format!("{word}{target};")),
+        }
+        Ok(())
+    }
+
+    fn ret(&mut self, value: Option<&Formula>) -> Result<()> {
+        let routine = &self.procedure.routine;
+        match value {
+            Some(value) if matches!(routine.returns, Returns::Value(_)) => {
+                let code = self.formula(value)?;
+                self.line("call.results.row();");
+                self.cell(&code)?;
+            }
+            Some(_) => return Err(Unsupported::new("RETURN of a row")),
+            None if matches!(routine.returns, Returns::Rows(_) | Returns::Nothing) => {}
+            None if matches!(routine.returns, Returns::Value(SqlType::Void)) => {}
+            None => self.give_outputs()?,
+        }
+        self.line("return Ok(());");
+        Ok(())
+    }
+
+    /// A row of the output parameters.
+    fn give_outputs(&mut self) -> Result<()> {
+        let outputs =
+            self.procedure.routine.parameters.iter().filter(|p| p.mode != ParameterMode::In);
+        let codes: Vec<Code> =
+            outputs.map(|p| self.variables.code(p.variable)).collect::<Result<_>>()?;
+        self.line("call.results.row();");
+        for code in &codes {
+            self.cell(code)?;
+        }
+        Ok(())
+    }
+
+    /// A row of the result.
+    fn give(&mut self, columns: &[Code], results: &[Expr]) -> Result<()> {
+        let codes = self.codes(results, columns, &[])?;
+        self.records(&codes);
+        self.line("call.results.row();");
+        for code in &codes {
+            self.cell(code)?;
+        }
+        Ok(())
+    }
+
+    fn cell(&mut self, code: &Code) -> Result<()> {
+        let suffix = if code.is_nullable { "_or_null" } else { "" };
+        let text = &code.text;
+        match (&code.kind, code.is_nullable) {
+            (Kind::Int | Kind::Decimal(_), _) => {
+                self.line(format!("call.results.int{suffix}({text});"))
+            }
+            (Kind::Bool, true) => {
+                self.line(format!("call.results.int_or_null({text}.map(i64::from));"))
+            }
+            (Kind::Bool, false) => self.line(format!("call.results.int(i64::from({text}));")),
+            (Kind::Float, _) => self.line(format!("call.results.float{suffix}({text});")),
+            (Kind::Text, _) => self.line(format!("call.results.text{suffix}({text});")),
+            _ => return Err(Unsupported::new("an array in a result")),
+        }
+        Ok(())
+    }
+
+    fn raise(&mut self, raise: &Raise) -> Result<()> {
+        let [message] = raise.message.as_slice() else {
+            return Err(Unsupported::new("RAISE with values"));
+        };
+        if raise.level != Level::Exception || raise.detail.is_some() || raise.hint.is_some() {
+            return Err(Unsupported::new("RAISE other than a plain exception"));
+        }
+        self.line(format!("return Err(Stop::raised({:?}, {message:?}));", raise.sqlstate));
+        Ok(())
+    }
+}
+
+/// How many rows a plan gives.
+enum Presence {
+    /// One.
+    Always,
+    /// One or none, and its text is an `if` that an `else` may follow.
+    Once,
+    /// Any number.
+    Often,
+}
+
+fn presence(node: &Node) -> Presence {
+    use procedure::node::Operator;
+    let single = |node: &Node| {
+        let chain = Chain::of(node);
+        match chain.is_some_and(|chain| chain.is_single() && chain.scan.filter.is_none()) {
+            true => Presence::Once,
+            false => Presence::Often,
+        }
+    };
+    match &node.operator {
+        Operator::Aggregate { keys, filter: None, .. } if keys.is_empty() => Presence::Always,
+        Operator::Project { input: None, condition: None, filter: None } => Presence::Always,
+        Operator::Insert(insert) => presence(&insert.input),
+        Operator::Update(update) => single(&update.input),
+        Operator::Delete(delete) => single(&delete.input),
+        _ => single(node),
+    }
+}
+
+/// Whether the statements never come to their end.
+fn ends(statements: &[Statement]) -> bool {
+    statements.last().is_some_and(|last| match &last.kind {
+        StatementKind::Return(_) => true,
+        StatementKind::Raise(raise) => raise.level == Level::Exception,
+        StatementKind::Leave { when: None, .. } => true,
+        StatementKind::If { branches, otherwise } => {
+            ends(otherwise) && branches.iter().all(|(_, statements)| ends(statements))
+        }
+        _ => false,
+    })
+}
+
+fn changes(statements: &[Statement]) -> bool {
+    any(statements, &|kind| match kind {
+        StatementKind::Sql { sql, .. }
+        | StatementKind::Perform(sql)
+        | StatementKind::ReturnQuery(sql, _) => !matches!(sql.query, sql::query::Query::Select(_)),
+        _ => false,
+    })
+}
+
+fn leaves(statements: &[Statement]) -> bool {
+    any(statements, &|kind| matches!(kind, StatementKind::Leave { .. }))
+}
+
+/// Whether a statement, or one inside it, is as asked.
+fn any(statements: &[Statement], test: &dyn Fn(&StatementKind) -> bool) -> bool {
+    statements.iter().any(|statement| {
+        test(&statement.kind)
+            || match &statement.kind {
+                StatementKind::Block(block) => any(&block.statements, test),
+                StatementKind::If { branches, otherwise } => {
+                    branches.iter().any(|(_, inside)| any(inside, test)) || any(otherwise, test)
+                }
+                StatementKind::Case { branches, otherwise, .. } => {
+                    branches.iter().any(|(_, inside)| any(inside, test))
+                        || otherwise.as_ref().is_some_and(|inside| any(inside, test))
+                }
+                StatementKind::Loop { body, .. } => any(body, test),
+                _ => false,
+            }
+    })
+}

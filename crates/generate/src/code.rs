@@ -1,0 +1,133 @@
+//! Pieces of Rust with what is known of their values.
+
+use crate::unsupported::Unsupported;
+use layout::ColumnType;
+use sql::{Numeric, SqlType};
+use std::collections::BTreeSet;
+
+/// What a piece of Rust gives.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// `i64`: integers, dates and times.
+    Int,
+    /// `i64`: the units of a decimal with so many digits behind the point.
+    Decimal(u8),
+    /// `bool`.
+    Bool,
+    /// `f64`.
+    Float,
+    /// `&[u8]`.
+    Text,
+    /// `&[T]`.
+    List(Box<Kind>),
+    /// A column that generated code does not read: a text of a key, or one out of line.
+    Unreadable,
+}
+
+impl Kind {
+    /// What values of a type are in Rust.
+    pub fn of(sql_type: &SqlType) -> Result<Self, Unsupported> {
+        Ok(match sql_type {
+            SqlType::Bool => Self::Bool,
+            SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => Self::Int,
+            SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz => Self::Int,
+            SqlType::Numeric(Numeric::Declared { scale, .. } | Numeric::Exact { scale }) => {
+                Self::Decimal(*scale)
+            }
+            SqlType::Float8 => Self::Float,
+            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Self::Text,
+            SqlType::Array(element) => Self::List(Box::new(Self::of(element)?)),
+            other => return Err(Unsupported::new(format!("a value of type {other}"))),
+        })
+    }
+
+    /// What a column of a table gives.
+    pub fn of_column(column_type: ColumnType) -> Result<Self, Unsupported> {
+        Ok(match column_type {
+            ColumnType::Bool => Self::Bool,
+            ColumnType::Decimal { scale } => Self::Decimal(scale),
+            ColumnType::Float8 => Self::Float,
+            ColumnType::Char(_) | ColumnType::Varchar(_) => Self::Text,
+            ColumnType::Bytes(_) => return Err(Unsupported::new("a column of bytes")),
+            _ => Self::Int,
+        })
+    }
+
+    /// The type of an argument.
+    pub fn argument_type(&self) -> String {
+        match self {
+            Self::Int | Self::Decimal(_) => "i64".to_owned(),
+            Self::Bool => "bool".to_owned(),
+            Self::Float => "f64".to_owned(),
+            Self::Text => "&'a [u8]".to_owned(),
+            Self::List(element) => format!("&'a [{}]", element.argument_type()),
+            Self::Unreadable => unreachable!("only columns are"),
+        }
+    }
+
+    /// Digits behind the point of a number.
+    pub fn scale(&self) -> Option<u8> {
+        match self {
+            Self::Int => Some(0),
+            Self::Decimal(scale) => Some(*scale),
+            _ => None,
+        }
+    }
+}
+
+/// An expression of Rust.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Code {
+    /// Its text.
+    pub text: String,
+    /// What it gives.
+    pub kind: Kind,
+    /// Whether it gives an `Option`, of which `None` is null.
+    pub is_nullable: bool,
+    /// The rows that have to be at hand: names of `RowId`s, and those of the records that the text refers to.
+    pub rows: BTreeSet<Row>,
+    /// Most bytes of a text, if they are known.
+    pub bytes_max: Option<usize>,
+}
+
+/// A row at hand.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Row {
+    /// The variable with its `RowId`.
+    pub id: String,
+    /// The variable with its record, which is made where it is needed.
+    pub record: String,
+}
+
+impl Code {
+    /// A piece that is never null and needs no row.
+    pub fn new(text: impl Into<String>, kind: Kind) -> Self {
+        let bytes_max = None;
+        Self { text: text.into(), kind, is_nullable: false, rows: BTreeSet::new(), bytes_max }
+    }
+
+    /// Null.
+    pub fn null(kind: Kind) -> Self {
+        Self { is_nullable: true, ..Self::new("None", kind) }
+    }
+
+    /// The same piece as a value: where it is null, the call deviates.
+    pub fn known(&self) -> String {
+        match self.is_nullable {
+            true => format!("known({})?", self.text),
+            false => self.text.clone(),
+        }
+    }
+
+    /// A piece made of others, of which none may be null.
+    pub fn from_parts(text: String, kind: Kind, parts: &[&Self]) -> Self {
+        let rows = parts.iter().flat_map(|part| part.rows.iter().cloned()).collect();
+        Self { rows, ..Self::new(text, kind) }
+    }
+
+    /// The same with a known greatest length.
+    #[must_use]
+    pub fn at_most(self, bytes: Option<usize>) -> Self {
+        Self { bytes_max: bytes, ..self }
+    }
+}

@@ -1,0 +1,571 @@
+//! Expressions of SQL as Rust.
+//!
+//! Operands of operators and functions are taken as not null: where one that may be is, the call deviates. Null passes only
+//! where a value is moved as it is, and where it is asked for.
+
+use crate::code::{Code, Kind};
+use crate::unsupported::Unsupported;
+use crate::variable::Variables;
+use sql::expression::{BinaryOperator, CastKind, ColumnRef, Expr, ExprKind, Test, UnaryOperator};
+use sql::function::Function;
+use sql::{Numeric, SqlType};
+
+type Result<T> = std::result::Result<T, Unsupported>;
+
+/// Most digits behind the point of a number of 64 bits.
+const SCALE_MAX: u8 = 18;
+
+/// What expressions refer to.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    /// The variables of the procedure.
+    pub variables: &'a Variables,
+    /// The columns of the sources of level 0.
+    pub sources: &'a [&'a [Code]],
+    /// The columns of source 0 of the levels above.
+    pub outer: &'a [Vec<Code>],
+}
+
+impl Scope<'_> {
+    /// The expression as Rust.
+    pub fn code(self, expr: &Expr) -> Result<Code> {
+        match &expr.kind {
+            ExprKind::Null => Ok(Code::null(Kind::of(&expr.sql_type).unwrap_or(Kind::Int))),
+            ExprKind::Bool(value) => Ok(Code::new(value.to_string(), Kind::Bool)),
+            ExprKind::Integer(value) => Ok(Code::new(value.to_string(), Kind::Int)),
+            ExprKind::Number(digits) => number(digits),
+            ExprKind::Text(text) => Ok(text_literal(text)),
+            ExprKind::Variable(variable) => self.variables.code(*variable),
+            ExprKind::Field { variable, field } => self.variables.field_code(*variable, *field),
+            ExprKind::Column(column) => self.column(*column),
+            ExprKind::Unary { operator, operand } => self.unary(*operator, operand),
+            ExprKind::Binary { operator, left, right } => self.binary(*operator, left, right),
+            ExprKind::Is { operand, test, negated } => self.is(operand, *test, *negated),
+            ExprKind::Between { operand, low, high, negated } => {
+                self.between(operand, (low, high), *negated)
+            }
+            ExprKind::InList { operand, list, negated } => self.in_list(operand, list, *negated),
+            ExprKind::Like { operand, pattern, ignores_case: false, negated } => {
+                self.like(operand, pattern, *negated)
+            }
+            ExprKind::Case { branches, otherwise } => self.case(branches, otherwise.as_deref()),
+            ExprKind::Cast { operand, kind } => self.cast(operand, *kind, &expr.sql_type),
+            ExprKind::Function { function, arguments } => self.function(*function, arguments),
+            ExprKind::Subscript { array, index } => self.element(array, index),
+            _ => Err(Unsupported::new("this kind of expression")),
+        }
+    }
+
+    /// The expression as a condition that has to be true.
+    pub fn condition(self, expr: &Expr) -> Result<Code> {
+        let code = self.code(expr)?;
+        match code.kind {
+            Kind::Bool => Ok(Code { text: code.known(), is_nullable: false, ..code }),
+            _ => Err(Unsupported::new("a condition that is not a truth value")),
+        }
+    }
+
+    fn column(self, column: ColumnRef) -> Result<Code> {
+        let columns: Option<&[Code]> = match column.level {
+            0 => self.sources.get(column.source).copied(),
+            level => self.outer.get(level as usize - 1).map(Vec::as_slice),
+        };
+        let code = columns.and_then(|columns| columns.get(column.column));
+        if code.is_some_and(|code| code.kind == Kind::Unreadable) {
+            return Err(Unsupported::new("a text of a key, or one that is kept out of line"));
+        }
+        code.cloned().ok_or_else(|| Unsupported::new("a column of a node that is not at hand"))
+    }
+
+    fn unary(self, operator: UnaryOperator, operand: &Expr) -> Result<Code> {
+        let code = self.code(operand)?;
+        let text = match (operator, &code.kind) {
+            (UnaryOperator::Negate, Kind::Int | Kind::Decimal(_)) => {
+                match code.text.parse::<u32>() {
+                    Ok(literal) => format!("-{literal}"),
+                    Err(_) => format!("number::negate({})?", code.known()),
+                }
+            }
+            (UnaryOperator::Negate, Kind::Float) => format!("-{}", code.known()),
+            (UnaryOperator::Not, Kind::Bool) => format!("!{}", atom(&code.known())),
+            _ => return Err(Unsupported::new("a sign before what is no number")),
+        };
+        Ok(Code::from_parts(text, code.kind.clone(), &[&code]))
+    }
+
+    fn binary(self, operator: BinaryOperator, left: &Expr, right: &Expr) -> Result<Code> {
+        use BinaryOperator as B;
+        let (a, b) = (self.code(left)?, self.code(right)?);
+        match operator {
+            B::And | B::Or => {
+                let sign = if operator == B::And { "&&" } else { "||" };
+                let text = format!("{} {sign} {}", atom(&a.known()), atom(&b.known()));
+                Ok(Code::from_parts(text, Kind::Bool, &[&a, &b]))
+            }
+            B::Add | B::Subtract | B::Multiply | B::Divide | B::Modulo => {
+                arithmetic(operator, &a, &b, left)
+            }
+            B::Concatenate => concatenation(&a, &b),
+            B::Distinct | B::NotDistinct => Err(Unsupported::new("IS DISTINCT FROM")),
+            _ if operator.is_comparison() => comparison(operator, &a, &b),
+            _ => Err(Unsupported::new(format!("the operator {}", operator.sign()))),
+        }
+    }
+
+    fn is(self, operand: &Expr, test: Test, negated: bool) -> Result<Code> {
+        let code = self.code(operand)?;
+        let text = match (test, code.is_nullable, negated) {
+            (Test::Null, true, false) => format!("{}.is_none()", atom(&code.text)),
+            (Test::Null, true, true) => format!("{}.is_some()", atom(&code.text)),
+            (Test::Null, false, negated) => negated.to_string(),
+            (Test::True, true, negated) => {
+                format!("{} {} Some(true)", atom(&code.text), if negated { "!=" } else { "==" })
+            }
+            (Test::False, true, negated) => {
+                format!("{} {} Some(false)", atom(&code.text), if negated { "!=" } else { "==" })
+            }
+            (Test::True, false, negated) | (Test::False, false, negated) => {
+                let is_plain = (test == Test::True) != negated;
+                if is_plain { code.text.clone() } else { format!("!{}", atom(&code.text)) }
+            }
+        };
+        Ok(Code::from_parts(text, Kind::Bool, &[&code]))
+    }
+
+    fn between(self, operand: &Expr, (low, high): (&Expr, &Expr), negated: bool) -> Result<Code> {
+        let (value, low, high) = (self.code(operand)?, self.code(low)?, self.code(high)?);
+        let from = comparison(BinaryOperator::GreaterOrEqual, &value, &low)?;
+        let to = comparison(BinaryOperator::LessOrEqual, &value, &high)?;
+        let sign = if negated { "!" } else { "" };
+        let text = format!("{sign}({} && {})", from.text, to.text);
+        Ok(Code::from_parts(text, Kind::Bool, &[&value, &low, &high]))
+    }
+
+    fn in_list(self, operand: &Expr, list: &[Expr], negated: bool) -> Result<Code> {
+        let value = self.code(operand)?;
+        let mut tests = Vec::new();
+        let mut parts = vec![value.clone()];
+        for element in list {
+            let element = self.code(element)?;
+            tests.push(comparison(BinaryOperator::Equal, &value, &element)?.text);
+            parts.push(element);
+        }
+        let sign = if negated { "!" } else { "" };
+        let parts: Vec<&Code> = parts.iter().collect();
+        Ok(Code::from_parts(format!("{sign}({})", tests.join(" || ")), Kind::Bool, &parts))
+    }
+
+    fn like(self, operand: &Expr, pattern: &Expr, negated: bool) -> Result<Code> {
+        let value = self.code(operand)?;
+        let ExprKind::Text(pattern) = &without_casts(pattern).kind else {
+            return Err(Unsupported::new("LIKE with a pattern that is computed"));
+        };
+        let inner = pattern.strip_prefix('%').and_then(|rest| rest.strip_suffix('%'));
+        let Some(part) = inner.filter(|part| !part.contains(['%', '_', '\\'])) else {
+            return Err(Unsupported::new(format!("LIKE '{pattern}'")));
+        };
+        let sign = if negated { "!" } else { "" };
+        let text = format!("{sign}text::contains({}, {})", value.known(), text_literal(part).text);
+        Ok(Code::from_parts(text, Kind::Bool, &[&value]))
+    }
+
+    fn case(self, branches: &[(Expr, Expr)], otherwise: Option<&Expr>) -> Result<Code> {
+        let mut conditions = Vec::new();
+        let mut values = Vec::new();
+        for (condition, value) in branches {
+            conditions.push(self.condition(condition)?);
+            values.push(self.code(value)?);
+        }
+        let kind = values.iter().find(|value| value.text != "None").map(|value| value.kind.clone());
+        let kind = kind.ok_or_else(|| Unsupported::new("a CASE of nulls"))?;
+        values.push(match otherwise {
+            Some(otherwise) => self.code(otherwise)?,
+            None => Code::null(kind.clone()),
+        });
+        let scale = values.iter().filter_map(|value| value.kind.scale()).max();
+        let kind = match (kind.scale(), scale) {
+            (Some(_), Some(scale)) if scale > 0 => Kind::Decimal(scale),
+            _ => kind,
+        };
+        let is_nullable = values.iter().any(|value| value.is_nullable);
+        let values: Vec<Code> =
+            values.iter().map(|value| in_scale(value, &kind)).collect::<Result<_>>()?;
+        let taken = |value: &Code| match (is_nullable, value.is_nullable) {
+            (true, false) => format!("Some({})", value.text),
+            _ => value.text.clone(),
+        };
+        let arm = |(condition, value): (&Code, &Code)| {
+            format!("if {} {{ {} }}", condition.text, taken(value))
+        };
+        let arms: Vec<String> = conditions.iter().zip(&values).map(arm).collect();
+        let last = values.last().expect("ELSE was added");
+        let text = format!("{} else {{ {} }}", arms.join(" else "), taken(last));
+        let parts: Vec<&Code> = conditions.iter().chain(&values).collect();
+        let bytes_max = values
+            .iter()
+            .map(|value| value.bytes_max)
+            .try_fold(0, |most, bytes| bytes.map(|bytes| bytes.max(most)));
+        Ok(Code { is_nullable, ..Code::from_parts(text, kind, &parts) }.at_most(bytes_max))
+    }
+
+    fn cast(self, operand: &Expr, kind: CastKind, to: &SqlType) -> Result<Code> {
+        if let ExprKind::Text(literal) = &operand.kind {
+            return cast_literal(literal, to);
+        }
+        if matches!(operand.kind, ExprKind::Null) {
+            return Ok(Code::null(Kind::of(to)?));
+        }
+        let code = self.code(operand)?;
+        let is_open = matches!(to, SqlType::Numeric(Numeric::Open));
+        let target =
+            if is_open { Kind::Decimal(code.kind.scale().unwrap_or(0)) } else { Kind::of(to)? };
+        let from_type = &operand.sql_type;
+        if code.is_nullable && is_same(&code.kind, &target) && !loses(from_type, to) {
+            return Ok(Code { kind: target, ..code });
+        }
+        let value = code.known();
+        let text = match (&code.kind, &target) {
+            (Kind::Int, Kind::Int) => whole(value, from_type, to),
+            (Kind::Int | Kind::Decimal(_), Kind::Decimal(scale)) => {
+                let from = code.kind.scale().unwrap_or(0);
+                let scaled = rescaled(value, from, *scale);
+                match to {
+                    SqlType::Numeric(Numeric::Declared { precision, .. })
+                        if loses(from_type, to) =>
+                    {
+                        format!("number::digits({scaled}, {precision})?")
+                    }
+                    _ => scaled,
+                }
+            }
+            (Kind::Decimal(scale), Kind::Int) => {
+                whole(rescaled(value, *scale, 0), &SqlType::Int8, to)
+            }
+            (Kind::Text, Kind::Text) => return text_cast(&code, kind, to),
+            (Kind::Int, Kind::Text) if from_type.is_integer() => {
+                let text = format!("&text::number({value}, 0)");
+                let code = Code::from_parts(text, Kind::Text, &[&code]);
+                return text_cast(&code.at_most(Some(20)), kind, to);
+            }
+            (Kind::Decimal(scale), Kind::Text) => {
+                let text = format!("&text::number({value}, {scale})");
+                let code = Code::from_parts(text, Kind::Text, &[&code]);
+                return text_cast(&code.at_most(Some(22)), kind, to);
+            }
+            (from, target) if from == target => value,
+            _ => return Err(Unsupported::new(format!("a conversion from {from_type} to {to}"))),
+        };
+        Ok(Code::from_parts(text, target, &[&code]))
+    }
+
+    fn function(self, function: Function, arguments: &[Expr]) -> Result<Code> {
+        if function == Function::Round && arguments.len() == 2 {
+            return self.round(&arguments[0], &arguments[1]);
+        }
+        let codes: Vec<Code> = arguments.iter().map(|a| self.code(a)).collect::<Result<_>>()?;
+        let parts: Vec<&Code> = codes.iter().collect();
+        match (function, parts.as_slice()) {
+            (Function::Cardinality, [list]) => Ok(Code::from_parts(
+                format!("{}.len() as i64", atom(&list.known())),
+                Kind::Int,
+                &parts,
+            )),
+            (Function::LocalTimestamp | Function::Now, []) => {
+                Ok(Code::new("call.now_us", Kind::Int))
+            }
+            (Function::Round, [value]) if value.kind.scale().is_some() => {
+                let text = rescaled(value.known(), value.kind.scale().unwrap_or(0), 0);
+                Ok(Code::from_parts(text, Kind::Decimal(0), &parts))
+            }
+            (Function::Left, [value, count]) => {
+                let text = format!("text::left({}, {})?", value.known(), count.known());
+                let bytes = count.text.parse().ok().or(value.bytes_max);
+                Ok(Code::from_parts(text, Kind::Text, &parts).at_most(bytes))
+            }
+            (Function::Coalesce, [first, second]) if first.kind == second.kind => {
+                if !first.is_nullable {
+                    return Ok((*first).clone());
+                }
+                let text = match second.is_nullable {
+                    true => format!("{}.or({})", atom(&first.text), second.text),
+                    false => format!("{}.unwrap_or({})", atom(&first.text), second.text),
+                };
+                let code = Code::from_parts(text, first.kind.clone(), &parts);
+                Ok(Code { is_nullable: second.is_nullable, ..code })
+            }
+            (Function::Abs, [value]) if value.kind.scale().is_some() => {
+                let text = format!("known({}.checked_abs())?", atom(&value.known()));
+                Ok(Code::from_parts(text, value.kind.clone(), &parts))
+            }
+            _ => Err(Unsupported::new(format!("the function {function:?}"))),
+        }
+    }
+
+    fn round(self, value: &Expr, digits: &Expr) -> Result<Code> {
+        let code = self.code(value)?;
+        let digits = match without_casts(digits).kind {
+            ExprKind::Integer(digits @ 0..=18) => digits as u8,
+            _ => return Err(Unsupported::new("round() to a number of digits that is computed")),
+        };
+        let Some(scale) = code.kind.scale() else {
+            return Err(Unsupported::new("round() of a float"));
+        };
+        let text = rescaled(code.known(), scale, digits);
+        Ok(Code::from_parts(text, Kind::Decimal(digits), &[&code]))
+    }
+
+    fn element(self, array: &Expr, index: &Expr) -> Result<Code> {
+        let (list, index) = (self.code(array)?, self.code(index)?);
+        let Kind::List(element) = &list.kind else {
+            return Err(Unsupported::new("an element of what is no array"));
+        };
+        let text = format!("element({}, {})?", list.known(), index.known());
+        Ok(Code::from_parts(text, (**element).clone(), &[&list, &index]))
+    }
+}
+
+fn is_same(from: &Kind, to: &Kind) -> bool {
+    from == to
+}
+
+/// Whether a conversion between types of one kind may have to refuse or to change a value.
+fn loses(from: &SqlType, to: &SqlType) -> bool {
+    match (from, to) {
+        (SqlType::Int2, SqlType::Int4 | SqlType::Int8) | (SqlType::Int4, SqlType::Int8) => false,
+        (from, to) if from == to => false,
+        (SqlType::Varchar(Some(from)), SqlType::Varchar(Some(to))) => from > to,
+        (_, SqlType::Text | SqlType::Varchar(None)) => false,
+        (SqlType::Char(Some(from)), SqlType::Char(Some(to))) => from > to,
+        (SqlType::Char(_), SqlType::Char(None)) => false,
+        _ => true,
+    }
+}
+
+/// Whether the expression is null, perhaps of some type.
+pub fn is_null(expr: &Expr) -> bool {
+    matches!(without_casts(expr).kind, ExprKind::Null)
+}
+
+/// The expression without conversions around it.
+fn without_casts(expr: &Expr) -> &Expr {
+    match &expr.kind {
+        ExprKind::Cast { operand, .. } => without_casts(operand),
+        _ => expr,
+    }
+}
+
+/// Text that may stand before a dot or behind a sign.
+pub fn atom(text: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "_.:".contains(letter);
+    let is_call = text.ends_with([')', '?']) && balanced_call(text);
+    if text.chars().all(is_plain) || is_call { text.to_owned() } else { format!("({text})") }
+}
+
+/// Whether the text is a name with arguments in one pair of parentheses.
+fn balanced_call(text: &str) -> bool {
+    let Some(open) = text.find('(') else { return false };
+    let is_plain = |letter: char| letter.is_alphanumeric() || "_.:".contains(letter);
+    if open == 0 || !text[..open].chars().all(is_plain) {
+        return false;
+    }
+    let inside = text.trim_end_matches('?');
+    let mut depth = 0;
+    for (at, letter) in inside.char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 && at > open && at + 1 < inside.len() {
+            return false;
+        }
+    }
+    true
+}
+
+/// A decimal as it is written.
+fn number(digits: &str) -> Result<Code> {
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let units: i64 = format!("{whole}{fraction}")
+        .parse()
+        .map_err(|_| Unsupported::new(format!("the number {digits}")))?;
+    let scale = u8::try_from(fraction.len()).unwrap_or(u8::MAX);
+    if scale > SCALE_MAX {
+        return Err(Unsupported::new(format!("the number {digits}")));
+    }
+    Ok(Code::new(units.to_string(), Kind::Decimal(scale)))
+}
+
+fn text_literal(text: &str) -> Code {
+    let text_max = Some(text.len());
+    let is_ascii = text.is_ascii();
+    let literal = if is_ascii { format!("b{text:?}") } else { format!("{text:?}.as_bytes()") };
+    Code::new(literal, Kind::Text).at_most(text_max)
+}
+
+/// A literal between quotes, read as a type.
+fn cast_literal(literal: &str, to: &SqlType) -> Result<Code> {
+    match Kind::of(to)? {
+        Kind::Text if matches!(to, SqlType::Char(_)) => {
+            Ok(text_literal(literal.trim_end_matches(' ')))
+        }
+        Kind::Text => Ok(text_literal(literal)),
+        Kind::Int if to.is_integer() => {
+            let value: i64 = literal
+                .trim()
+                .parse()
+                .map_err(|_| Unsupported::new(format!("'{literal}' as a number")))?;
+            Ok(Code::new(value.to_string(), Kind::Int))
+        }
+        _ => Err(Unsupported::new(format!("'{literal}' as {to}"))),
+    }
+}
+
+/// A number in the type `to`, checked if it may not fit.
+fn whole(value: String, from: &SqlType, to: &SqlType) -> String {
+    match to {
+        _ if !loses(from, to) => value,
+        SqlType::Int2 => format!("number::int2({value})?"),
+        SqlType::Int4 => format!("number::int4({value})?"),
+        _ => value,
+    }
+}
+
+/// A decimal with other digits behind the point.
+fn rescaled(value: String, from: u8, to: u8) -> String {
+    match value.parse::<i64>() {
+        _ if from == to => value,
+        Ok(literal) if to > from => match 10_i64.checked_pow(u32::from(to - from)) {
+            Some(power) if literal.checked_mul(power).is_some() => (literal * power).to_string(),
+            _ => format!("number::rescale({value}, {from}, {to})?"),
+        },
+        _ => format!("number::rescale({value}, {from}, {to})?"),
+    }
+}
+
+/// The same value as one of `kind`, which has as many digits behind the point or more.
+pub fn in_scale(code: &Code, kind: &Kind) -> Result<Code> {
+    if code.kind == *kind || code.text == "None" {
+        return Ok(Code { kind: kind.clone(), ..code.clone() });
+    }
+    match (code.kind.scale(), kind.scale()) {
+        (Some(from), Some(to)) => {
+            Ok(Code::from_parts(rescaled(code.known(), from, to), kind.clone(), &[code]))
+        }
+        _ => Err(Unsupported::new("values of different kinds beside each other")),
+    }
+}
+
+fn arithmetic(operator: BinaryOperator, a: &Code, b: &Code, left: &Expr) -> Result<Code> {
+    use BinaryOperator as B;
+    let parts = [a, b];
+    if a.kind == Kind::Float && b.kind == Kind::Float {
+        return Err(Unsupported::new("arithmetic of floats"));
+    }
+    let (Some(from), Some(to)) = (a.kind.scale(), b.kind.scale()) else {
+        return Err(Unsupported::new("arithmetic of what is no number"));
+    };
+    let is_decimal = matches!(a.kind, Kind::Decimal(_)) || matches!(b.kind, Kind::Decimal(_));
+    if is_decimal && matches!(operator, B::Divide | B::Modulo) {
+        return Err(Unsupported::new("division of decimals"));
+    }
+    if left.sql_type.is_time() {
+        return Err(Unsupported::new("arithmetic of times"));
+    }
+    let scale = if operator == B::Multiply { from + to } else { from.max(to) };
+    if scale > SCALE_MAX {
+        return Err(Unsupported::new("a decimal of more than 18 digits behind the point"));
+    }
+    let kind = if is_decimal { Kind::Decimal(scale) } else { Kind::Int };
+    let (left_text, right_text) = match operator {
+        B::Multiply => (a.known(), b.known()),
+        _ => (rescaled(a.known(), from, scale), rescaled(b.known(), to, scale)),
+    };
+    let name = match operator {
+        B::Add => "add",
+        B::Subtract => "subtract",
+        B::Multiply => "multiply",
+        B::Divide => "divide",
+        _ => "modulo",
+    };
+    let sum = format!("number::{name}({left_text}, {right_text})?");
+    // Sums of narrow integers stay as narrow; all else has room for 64 bits.
+    let text = match (&kind, &left.sql_type) {
+        (Kind::Int, SqlType::Int2) => format!("number::int2({sum})?"),
+        (Kind::Int, SqlType::Int4) => format!("number::int4({sum})?"),
+        _ => sum,
+    };
+    Ok(Code::from_parts(text, kind, &parts))
+}
+
+fn concatenation(a: &Code, b: &Code) -> Result<Code> {
+    if a.kind != Kind::Text || b.kind != Kind::Text {
+        return Err(Unsupported::new("|| of what is no text"));
+    }
+    let (Some(first), Some(second)) = (a.bytes_max, b.bytes_max) else {
+        return Err(Unsupported::new("|| of texts of unknown length"));
+    };
+    let bytes = first + second;
+    // A chain of operators becomes one list of parts.
+    let inner = a.text.strip_prefix("&Text::<").and_then(|rest| {
+        let (_, rest) = rest.split_once(">::of(&[")?;
+        rest.strip_suffix("])?")
+    });
+    let parts = inner.unwrap_or(&a.text).to_owned();
+    let (left, right) = (if inner.is_some() { parts } else { a.known() }, b.known());
+    let text = format!("&Text::<{bytes}>::of(&[{left}, {right}])?");
+    Ok(Code::from_parts(text, Kind::Text, &[a, b]).at_most(Some(bytes)))
+}
+
+fn comparison(operator: BinaryOperator, a: &Code, b: &Code) -> Result<Code> {
+    use BinaryOperator as B;
+    let scale = a.kind.scale().max(b.kind.scale());
+    let in_common = |code: &Code| match (code.kind.scale(), scale) {
+        (Some(from), Some(scale)) => rescaled(code.known(), from, scale),
+        _ => code.known(),
+    };
+    if a.kind.scale().is_some() != b.kind.scale().is_some() {
+        return Err(Unsupported::new("a comparison of different kinds"));
+    }
+    if matches!(a.kind, Kind::List(_)) || a.kind == Kind::Float {
+        return Err(Unsupported::new("a comparison of arrays or floats"));
+    }
+    let sign = match operator {
+        B::Equal => "==",
+        B::NotEqual => "!=",
+        B::Less => "<",
+        B::LessOrEqual => "<=",
+        B::Greater => ">",
+        _ => ">=",
+    };
+    let side = |code: &Code| match code.kind {
+        // A literal is an array of its own length.
+        Kind::Text if code.text.starts_with("b\"") => format!("{}[..]", code.text),
+        Kind::Text if code.text.starts_with('&') => code.text[1..].to_owned(),
+        Kind::Text => format!("*{}", code.known()),
+        _ => in_common(code),
+    };
+    let text = format!("{} {sign} {}", side(a), side(b));
+    Ok(Code::from_parts(text, Kind::Bool, &[a, b]))
+}
+
+/// Text in a type of text.
+fn text_cast(code: &Code, kind: CastKind, to: &SqlType) -> Result<Code> {
+    let value = code.known();
+    let fits = |length: u32| code.bytes_max.is_some_and(|bytes| bytes <= length as usize);
+    let (text, bytes) = match to {
+        SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) if !fits(*length) => {
+            let text = match kind {
+                CastKind::Explicit => format!("text::left({value}, {length})?"),
+                _ => format!("text::fitting({value}, {length})?"),
+            };
+            (text, Some(*length as usize))
+        }
+        _ => (value, code.bytes_max),
+    };
+    let text = match to {
+        SqlType::Char(_) => format!("text::trimmed({text})"),
+        _ => text,
+    };
+    Ok(Code::from_parts(text, Kind::Text, &[code]).at_most(bytes))
+}

@@ -1,0 +1,121 @@
+//! What is known while a procedure is printed.
+
+use crate::code::{Code, Kind, Row};
+use crate::expression::Scope;
+use crate::names::{Names, constant, identifier};
+use crate::unsupported::Unsupported;
+use crate::variable::{Guess, Variables};
+use procedure::Procedure;
+use procedure::node::Workload;
+use sql::expression::Expr;
+use std::collections::BTreeSet;
+
+type Result<T> = std::result::Result<T, Unsupported>;
+
+/// A procedure that is printed.
+pub struct Function<'a> {
+    /// The tables.
+    pub workload: &'a Workload,
+    /// The procedure.
+    pub procedure: &'a Procedure,
+    /// Its variables, as far as they are known.
+    pub variables: Variables,
+    /// What has been found out of them by printing it.
+    pub guess: Guess,
+    /// Names that are taken.
+    pub names: Names,
+    /// The text so far.
+    pub out: String,
+    /// The tables whose columns are named.
+    pub modules: BTreeSet<usize>,
+}
+
+impl<'a> Function<'a> {
+    /// An empty text.
+    pub fn new(workload: &'a Workload, procedure: &'a Procedure, guess: &Guess) -> Self {
+        let mut names = Names::default();
+        let variables = Variables::new(&procedure.routine, &mut names, guess);
+        let guess = guess.clone();
+        Self {
+            workload,
+            procedure,
+            variables,
+            guess,
+            names,
+            out: String::new(),
+            modules: BTreeSet::new(),
+        }
+    }
+
+    /// Appends a line.
+    pub fn line(&mut self, text: impl AsRef<str>) {
+        self.out.push_str(text.as_ref());
+        self.out.push('\n');
+    }
+
+    /// The scope of expressions over these sources.
+    pub fn scope<'s>(&'s self, sources: &'s [&'s [Code]], outer: &'s [Vec<Code>]) -> Scope<'s> {
+        Scope { variables: &self.variables, sources, outer }
+    }
+
+    /// Expressions over one source.
+    pub fn codes(&self, exprs: &[Expr], source: &[Code], outer: &[Vec<Code>]) -> Result<Vec<Code>> {
+        exprs.iter().map(|expr| self.scope(&[source], outer).code(expr)).collect()
+    }
+
+    /// Makes the records of the rows that pieces refer to.
+    pub fn records<'c>(&mut self, codes: impl IntoIterator<Item = &'c Code>) {
+        let rows: BTreeSet<Row> =
+            codes.into_iter().flat_map(|code| code.rows.iter().cloned()).collect();
+        for Row { id, record } in rows {
+            self.line(format!("let {record} = call.txn.row({id});"));
+        }
+    }
+
+    /// The name of a column's slot.
+    pub fn slot(&mut self, table: usize, column: usize) -> String {
+        self.modules.insert(table);
+        let of = &self.workload.catalog.tables[table];
+        format!("{}::{}", identifier(&of.name), constant(&of.schema.columns()[column].name))
+    }
+
+    /// The columns of a row of a table, as SQL sees them.
+    pub fn columns(&mut self, table: usize, row: &Row) -> Vec<Code> {
+        let of = &self.workload.catalog.tables[table];
+        let column = |column: usize| {
+            let described = &of.schema.columns()[column];
+            let slot = self.slot(table, column);
+            let record = &row.record;
+            let is_key = of.schema.key().contains(&column);
+            let kind = match Kind::of_column(described.column_type) {
+                Ok(Kind::Text) if is_key || of.schema.long_word(column).is_some() => {
+                    Kind::Unreadable
+                }
+                kind => kind.unwrap_or(Kind::Unreadable),
+            };
+            let value = match kind {
+                Kind::Bool => format!("{record}.int_in({slot}) != 0"),
+                Kind::Float => format!("f64::from_bits({record}.int_in({slot}) as u64)"),
+                Kind::Text => format!("{record}.bytes_in({slot})"),
+                _ => format!("{record}.int_in({slot})"),
+            };
+            let is_nullable = described.nullable && !is_key;
+            let text = match is_nullable {
+                true => format!("(!{record}.is_null_in({slot})).then(|| {value})"),
+                false => value,
+            };
+            let length = described.column_type.length_max();
+            let bytes_max = (kind == Kind::Text).then_some(length as usize);
+            let rows = BTreeSet::from([row.clone()]);
+            Code { text, kind, is_nullable, rows, bytes_max }
+        };
+        (0..of.columns.len()).map(column).collect()
+    }
+
+    /// Names for a row of a table.
+    pub fn row(&mut self, table: usize) -> Row {
+        let name = &self.workload.catalog.tables[table].name;
+        let id = self.names.fresh(&format!("{name}_row"));
+        Row { record: self.names.fresh(name), id }
+    }
+}

@@ -1,0 +1,41 @@
+//! Prints stored procedures as Rust that reads as if written by hand [SPADE 3.1].
+//!
+//! Each procedure becomes one `async fn` over the transaction API: PL/pgSQL's statements are Rust's, plans are loops around
+//! reads, columns are at places that the compiler knows, and integers, decimals and texts are values without memory of their
+//! own. Generated code does what usually happens and leaves the rest to the executor of plans, see `runtime`. A procedure
+//! that has something in it which no code is generated for is left to the executor as a whole, and the module says why.
+//!
+//! ```text
+//! code        pieces of Rust with what is known of their values
+//! expression  expressions
+//! variable    variables, and what is found out of them
+//! flow        which of them are asked for, and may be null then
+//! found       tests of FOUND
+//! access      keys and ranges
+//! chain       plans that end in one table
+//! node        plans
+//! change      inserts, updates and deletes
+//! body        statements
+//! tables      the module of the tables
+//! workload    all modules of a workload
+//! ```
+#![forbid(unsafe_code)]
+
+mod access;
+mod body;
+mod chain;
+mod change;
+mod code;
+mod expression;
+mod flow;
+mod found;
+mod function;
+mod names;
+mod node;
+mod tables;
+mod unsupported;
+mod variable;
+mod workload;
+
+pub use unsupported::Unsupported;
+pub use workload::{File, Generated, generate};

@@ -1,0 +1,556 @@
+//! Plans as Rust: what is done for each of their rows stands inside loops.
+
+use crate::access::{ends, key};
+use crate::chain::Chain;
+use crate::code::{Code, Kind, Row};
+use crate::function::Function;
+use crate::names::identifier;
+use crate::unsupported::Unsupported;
+use procedure::node::{Access, Join, JoinKind, JoinMethod, Node, Operator, SortKey};
+use sql::expression::{Aggregate, Expr, ExprKind};
+use sql::{Catalog, Table};
+
+type Result<T> = std::result::Result<T, Unsupported>;
+/// Prints what is done with a row, which is given as its columns.
+pub type Each<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &[Code]) -> Result<()>;
+/// As [`Each`], with the row of the table itself.
+pub type EachRow<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &Row, &[Code]) -> Result<()>;
+
+impl<'a> Function<'a> {
+    /// Prints `body` for each row that `node` delivers. `outer` has the rows of the levels above, the nearest first.
+    pub fn each(&mut self, node: &'a Node, outer: &[Vec<Code>], body: Each<'_, 'a>) -> Result<()> {
+        if let Some(chain) = Chain::of(node) {
+            return self
+                .each_row(&chain, outer, &mut |function, _, columns| body(function, columns));
+        }
+        match &node.operator {
+            Operator::Project { condition: None, filter: None, input: None } => {
+                let columns = self.codes(&node.outputs, &[], outer)?;
+                body(self, &columns)
+            }
+            Operator::Project { condition: None, filter, input: Some(input) } => {
+                self.each(input, outer, &mut |function, columns| {
+                    let outputs = function.codes(&node.outputs, columns, outer)?;
+                    function.filtered(filter.as_ref(), &[columns], outer, &mut |function| {
+                        body(function, &outputs)
+                    })
+                })
+            }
+            Operator::Join(join) => self.join(node, join, outer, body),
+            Operator::Aggregate { keys, filter: None, input, .. } if keys.is_empty() => {
+                self.aggregate(node, input, outer, body)
+            }
+            Operator::Insert(_) | Operator::Update(_) | Operator::Delete(_) => {
+                self.change(node, outer, body)
+            }
+            other => Err(Unsupported::new(format!("a plan with {}", name_of(other)))),
+        }
+    }
+
+    /// As [`Function::each`], of the rows of one table.
+    pub fn each_row(
+        &mut self,
+        chain: &Chain<'a>,
+        outer: &[Vec<Code>],
+        body: EachRow<'_, 'a>,
+    ) -> Result<()> {
+        let row = self.row(chain.scan.table);
+        if let Access::Key(values) = &chain.scan.access
+            && chain.is_single()
+        {
+            let table = self.table(chain.scan.table);
+            let key = key(self.scope(&[], outer), table, table.schema.key(), values)?;
+            self.records([&key]);
+            let name = identifier(&table.name);
+            self.line(format!(
+                "if let Some({}) = call.txn.read(tables.{name}, &{}).await? {{",
+                row.id, key.text
+            ));
+            self.row_body(chain, &row, outer, body)?;
+            self.line("}");
+            return Ok(());
+        }
+        let rows = self.rows(chain, outer)?;
+        let (skip, take) = self.bounds(chain, outer)?;
+        self.line(format!("for &{} in {rows}.iter(){skip}{take} {{", row.id));
+        self.row_body(chain, &row, outer, body)?;
+        self.line("}");
+        self.line(format!("call.scratch.give_rows({rows});"));
+        Ok(())
+    }
+
+    /// What is done with a row at hand: its filter, its lock, and `body`.
+    pub fn row_body(
+        &mut self,
+        chain: &Chain<'a>,
+        row: &Row,
+        outer: &[Vec<Code>],
+        body: EachRow<'_, 'a>,
+    ) -> Result<()> {
+        let columns = self.columns(chain.scan.table, row);
+        let is_sieved = chain.sort.is_some() || chain.limit.is_some() || chain.offset.is_some();
+        let filter = chain.scan.filter.as_ref().filter(|_| !is_sieved);
+        let outputs = self.chain_outputs(chain, &columns, outer, chain.outputs.len())?;
+        self.filtered(filter, &[&columns], outer, &mut |function| {
+            if chain.is_locked {
+                function.line(format!("call.txn.update({});", row.id));
+            }
+            body(function, row, &outputs)
+        })
+    }
+
+    /// What the nodes of a chain deliver, up to the given number of them.
+    fn chain_outputs(
+        &self,
+        chain: &Chain<'a>,
+        columns: &[Code],
+        outer: &[Vec<Code>],
+        nodes: usize,
+    ) -> Result<Vec<Code>> {
+        let mut outputs = columns.to_vec();
+        for exprs in &chain.outputs[..nodes] {
+            outputs = self.codes_that_can(exprs, &outputs, outer);
+        }
+        Ok(outputs)
+    }
+
+    /// Expressions over one source; those that cannot be printed are errors only for who asks for them.
+    fn codes_that_can(&self, exprs: &[Expr], source: &[Code], outer: &[Vec<Code>]) -> Vec<Code> {
+        let code = |expr: &Expr| self.scope(&[source], outer).code(expr);
+        let unreadable = || Code::new("", Kind::Unreadable);
+        exprs.iter().map(|expr| code(expr).unwrap_or_else(|_| unreadable())).collect()
+    }
+
+    /// `body` if the condition holds.
+    pub fn filtered(
+        &mut self,
+        filter: Option<&Expr>,
+        sources: &[&[Code]],
+        outer: &[Vec<Code>],
+        body: &mut dyn FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let Some(filter) = filter else { return body(self) };
+        let condition = self.scope(sources, outer).condition(filter)?;
+        self.records([&condition]);
+        self.line(format!("if {} {{", condition.text));
+        body(self)?;
+        self.line("}");
+        Ok(())
+    }
+
+    /// The rows of a chain as a list, in order; what a filter leaves out is not in it if they are sorted or bounded.
+    pub fn rows(&mut self, chain: &Chain<'a>, outer: &[Vec<Code>]) -> Result<String> {
+        let table = self.table(chain.scan.table);
+        let rows = self.names.fresh(&format!("{}_rows", table.name));
+        let is_sieved = chain.sort.is_some() || chain.limit.is_some() || chain.offset.is_some();
+        let filter = chain.scan.filter.as_ref().filter(|_| is_sieved);
+        self.line(format!("let mut {rows} = call.scratch.take_rows();"));
+        let limit = match chain.limit {
+            Some(limit) if chain.sort.is_none() && filter.is_none() && chain.offset.is_none() => {
+                Some(limit)
+            }
+            _ => None,
+        };
+        self.find(chain, &rows, limit, outer)?;
+        if let Some(filter) = filter {
+            let row = self.row(chain.scan.table);
+            let columns = self.columns(chain.scan.table, &row);
+            let condition = self.scope(&[&columns], outer).condition(filter)?;
+            if condition.text.contains('?') {
+                return Err(Unsupported::new(
+                    "a condition that may fail, on rows that are sorted or bounded",
+                ));
+            }
+            self.line(format!("{rows}.retain(|&{}| {{", row.id));
+            self.records([&condition]);
+            self.line(format!("{} }});", condition.text));
+        }
+        if let Some((keys, nodes)) = chain.sort {
+            self.sort(chain, &rows, keys, nodes, outer)?;
+        }
+        Ok(rows)
+    }
+
+    /// Fills a list with the rows that a scan finds.
+    fn find(
+        &mut self,
+        chain: &Chain<'a>,
+        rows: &str,
+        limit: Option<&Expr>,
+        outer: &[Vec<Code>],
+    ) -> Result<()> {
+        let scan = chain.scan;
+        let table = self.table(scan.table);
+        let name = identifier(&table.name);
+        let limit = match limit {
+            Some(limit) => format!("count({})?", self.scope(&[], outer).code(limit)?.known()),
+            None => "usize::MAX".to_owned(),
+        };
+        match &scan.access {
+            Access::Key(values) => {
+                let key = key(self.scope(&[], outer), table, table.schema.key(), values)?;
+                self.records([&key]);
+                self.line(format!(
+                    "{rows}.extend(call.txn.read(tables.{name}, &{}).await?);",
+                    key.text
+                ));
+            }
+            Access::Lookup { index, key: values } => {
+                let index = &table.indexes[*index];
+                let key = key(self.scope(&[], outer), table, &index.columns, values)?;
+                self.records([&key]);
+                let index = index_name(table, &index.name);
+                self.line(format!(
+                    "call.txn.lookup(tables.{index}, &{}, &mut {rows}).await?;",
+                    key.text
+                ));
+                if limit != "usize::MAX" {
+                    self.line(format!("{rows}.truncate({limit});"));
+                }
+            }
+            Access::Range(range) => {
+                let (columns, source) = match range.index {
+                    Some(index) => {
+                        let index = &table.indexes[index];
+                        let name = index_name(table, &index.name);
+                        (index.columns.as_slice(), format!("ScanSource::Index(tables.{name})"))
+                    }
+                    None => (table.schema.key(), format!("ScanSource::Table(tables.{name})")),
+                };
+                let ends = ends(self.scope(&[], outer), table, columns, range)?;
+                self.records(&ends.parts);
+                let reverse = range.is_backward;
+                self.line(format!(
+                    "let range = Scan {{ source: {source}, low: {}, high: {}, reverse: {reverse}, limit: {limit} }};",
+                    ends.low, ends.high
+                ));
+                self.line(format!("call.txn.scan(&range, &mut {rows}).await?;"));
+            }
+            _ => return Err(Unsupported::new("a scan of a whole table, or by several keys")),
+        }
+        Ok(())
+    }
+
+    fn sort(
+        &mut self,
+        chain: &Chain<'a>,
+        rows: &str,
+        keys: &[SortKey],
+        nodes: usize,
+        outer: &[Vec<Code>],
+    ) -> Result<()> {
+        let side = |function: &mut Self, id: &str, record: &str| -> Result<Vec<Code>> {
+            let row = Row { id: id.to_owned(), record: record.to_owned() };
+            let columns = function.columns(chain.scan.table, &row);
+            let outputs = function.chain_outputs(chain, &columns, outer, nodes)?;
+            keys.iter().map(|key| function.scope(&[&outputs], outer).code(&key.value)).collect()
+        };
+        let left = side(self, "a", "left")?;
+        let right = side(self, "b", "right")?;
+        let mut orders = Vec::new();
+        for ((key, a), b) in keys.iter().zip(&left).zip(&right) {
+            if a.is_nullable || a.text.contains('?') || a.kind == Kind::Float {
+                return Err(Unsupported::new("an order by what may be null or fail"));
+            }
+            let (first, second) = if key.descending { (b, a) } else { (a, b) };
+            let operand = |code: &Code| match code.kind {
+                Kind::Text => code.text.clone(),
+                _ => format!("&{}", crate::expression::atom(&code.text)),
+            };
+            orders.push(format!("Ord::cmp({}, {})", operand(first), operand(second)));
+        }
+        self.line(format!("{rows}.sort_by(|&a, &b| {{"));
+        self.line("let (left, right) = (call.txn.row(a), call.txn.row(b));");
+        let (first, rest) =
+            orders.split_first().ok_or_else(|| Unsupported::new("an order by nothing"))?;
+        let rest: String = rest.iter().map(|order| format!(".then_with(|| {order})")).collect();
+        self.line(format!("{first}{rest} }});"));
+        Ok(())
+    }
+
+    /// What is left out in front, and how many are taken, as calls behind an iterator.
+    pub fn bounds(&mut self, chain: &Chain<'a>, outer: &[Vec<Code>]) -> Result<(String, String)> {
+        let is_seen_to =
+            chain.sort.is_none() && chain.scan.filter.is_none() && chain.offset.is_none();
+        let bound = |function: &Self, expr: Option<&Expr>, name: &str| -> Result<String> {
+            let Some(expr) = expr else { return Ok(String::new()) };
+            let code = function.scope(&[], outer).code(expr)?;
+            Ok(format!(".{name}(count({})?)", code.known()))
+        };
+        let skip = bound(self, chain.offset, "skip")?;
+        let take = bound(self, chain.limit.filter(|_| !is_seen_to), "take")?;
+        Ok((skip, take))
+    }
+
+    fn join(
+        &mut self,
+        node: &'a Node,
+        join: &'a Join,
+        outer: &[Vec<Code>],
+        body: Each<'_, 'a>,
+    ) -> Result<()> {
+        if join.method != JoinMethod::NestedLoop || join.kind != JoinKind::Inner {
+            return Err(Unsupported::new("a join other than nested loops"));
+        }
+        let mut pair = |function: &mut Self, outside: &[Code], inside: &[Code]| -> Result<()> {
+            let sources = [outside, inside];
+            let code = |expr: &Expr| function.scope(&sources, outer).code(expr);
+            let unreadable = |_| Code::new("", Kind::Unreadable);
+            let outputs: Vec<Code> =
+                node.outputs.iter().map(|e| code(e).unwrap_or_else(unreadable)).collect();
+            function.filtered(join.join_filter.as_ref(), &sources, outer, &mut |function| {
+                function.filtered(join.filter.as_ref(), &sources, outer, &mut |function| {
+                    body(function, &outputs)
+                })
+            })
+        };
+        if let (Some(first), Some(second)) = (Chain::of(&join.outer), Chain::of(&join.inner))
+            && !first.is_single()
+            && first.scan.filter.is_none()
+            && second.is_single()
+            && !second.is_locked
+        {
+            return self.join_by_key(&first, &second, outer, &mut pair);
+        }
+        self.each(&join.outer, outer, &mut |function, outside| {
+            let scopes: Vec<Vec<Code>> =
+                std::iter::once(outside.to_vec()).chain(outer.iter().cloned()).collect();
+            function
+                .each(&join.inner, &scopes, &mut |function, inside| pair(function, outside, inside))
+        })
+    }
+
+    /// A join whose inner rows are found by their keys: all are read in one round trip.
+    fn join_by_key(
+        &mut self,
+        first: &Chain<'a>,
+        second: &Chain<'a>,
+        outer: &[Vec<Code>],
+        pair: &mut dyn FnMut(&mut Self, &[Code], &[Code]) -> Result<()>,
+    ) -> Result<()> {
+        let Access::Key(values) = &second.scan.access else {
+            return Err(Unsupported::new("a join of rows that are not found by their keys"));
+        };
+        let rows = self.rows(first, outer)?;
+        let (skip, take) = self.bounds(first, outer)?;
+        let outside = self.row(first.scan.table);
+        let inside = self.row(second.scan.table);
+        let columns = self.columns(first.scan.table, &outside);
+        let outputs = self.chain_outputs(first, &columns, outer, first.outputs.len())?;
+        let scopes: Vec<Vec<Code>> =
+            std::iter::once(outputs.clone()).chain(outer.iter().cloned()).collect();
+        let table = self.table(second.scan.table);
+        let key = key(self.scope(&[], &scopes), table, table.schema.key(), values)?;
+        let name = identifier(&table.name);
+        let found = self.names.fresh(&format!("{}_found", table.name));
+        self.line(format!("let mut {found} = call.scratch.take_found();"));
+        self.line("call.scratch.reads.clear();");
+        self.line(format!("for &{} in {rows}.iter(){skip}{take} {{", outside.id));
+        self.records([&key]);
+        self.line(format!("call.scratch.reads.push((tables.{name}, {})); }}", key.text));
+        self.line(format!("call.txn.read_many(&call.scratch.reads, &mut {found}).await?;"));
+        let (one, other) = (&outside.id, &inside.id);
+        self.line(format!("for (&{one}, &{other}) in {rows}.iter(){skip}{take}.zip(&{found}) {{"));
+        self.line(format!("let Some({other}) = {other} else {{ continue }};"));
+        self.row_body(second, &inside, &scopes, &mut |function, _, columns| {
+            pair(function, &outputs, columns)
+        })?;
+        self.line("}");
+        self.line(format!("call.scratch.give_found({found});"));
+        self.line(format!("call.scratch.give_rows({rows});"));
+        Ok(())
+    }
+
+    /// One group of all rows.
+    fn aggregate(
+        &mut self,
+        node: &'a Node,
+        input: &'a Node,
+        outer: &[Vec<Code>],
+        body: Each<'_, 'a>,
+    ) -> Result<()> {
+        let mut gathered = Vec::new();
+        let outputs: Vec<Expr> =
+            node.outputs.iter().map(|expr| gather(expr, &mut gathered)).collect();
+        let mut values = Vec::new();
+        for of in &gathered {
+            values.push(self.begin_aggregate(of)?);
+        }
+        self.each(input, outer, &mut |function, columns| {
+            for (of, value) in gathered.iter().zip(&values) {
+                function.take_in(of, &value.name, columns, outer)?;
+            }
+            Ok(())
+        })?;
+        let mut columns = Vec::new();
+        for (of, value) in gathered.iter().zip(values) {
+            columns.push(self.end_aggregate(of, value, input, outer)?);
+        }
+        let outputs = self.codes(&outputs, &columns, outer)?;
+        body(self, &outputs)
+    }
+
+    fn begin_aggregate(&mut self, of: &Gathered) -> Result<Accumulator> {
+        let (wanted, initial, is_list) = match (of.aggregate, of.distinct) {
+            (Aggregate::Count, true) => ("values", "call.scratch.take_numbers()", true),
+            (Aggregate::Count, false) => ("count", "0_i64", false),
+            (Aggregate::Sum, false) => ("sum", "None::<i64>", false),
+            (Aggregate::Min, _) => ("least", "None::<i64>", false),
+            (Aggregate::Max, _) => ("greatest", "None::<i64>", false),
+            _ => return Err(Unsupported::new(format!("the aggregate {:?}", of.aggregate))),
+        };
+        let name = self.names.fresh(wanted);
+        self.line(format!("let mut {name} = {initial};"));
+        Ok(Accumulator { name, is_list })
+    }
+
+    /// Adds a row to an aggregate. Nulls do not count.
+    fn take_in(
+        &mut self,
+        of: &Gathered,
+        name: &str,
+        columns: &[Code],
+        outer: &[Vec<Code>],
+    ) -> Result<()> {
+        let Some(argument) = &of.argument else {
+            self.line(format!("{name} += 1;"));
+            return Ok(());
+        };
+        let code = self.scope(&[columns], outer).code(argument)?;
+        if code.kind.scale().is_none() && of.aggregate != Aggregate::Count {
+            return Err(Unsupported::new("an aggregate of what is no number"));
+        }
+        self.records([&code]);
+        let value = match code.is_nullable {
+            true => {
+                self.line(format!("if let Some(value) = {} {{", code.text));
+                "value".to_owned()
+            }
+            false => code.text.clone(),
+        };
+        match (of.aggregate, of.distinct) {
+            (Aggregate::Count, true) if code.kind.scale().is_some() => {
+                self.line(format!("{name}.push({value});"))
+            }
+            (Aggregate::Count, true) => {
+                return Err(Unsupported::new("count(DISTINCT) of what is no number"));
+            }
+            (Aggregate::Count, false) => self.line(format!("{name} += 1;")),
+            (Aggregate::Sum, _) => {
+                self.line(format!("{name} = Some(number::add({name}.unwrap_or(0), {value})?);"));
+            }
+            (Aggregate::Min, _) => self
+                .line(format!("{name} = Some({name}.map_or({value}, |v: i64| v.min({value})));")),
+            _ => self
+                .line(format!("{name} = Some({name}.map_or({value}, |v: i64| v.max({value})));")),
+        }
+        if code.is_nullable {
+            self.line("}");
+        }
+        Ok(())
+    }
+
+    fn end_aggregate(
+        &mut self,
+        of: &Gathered,
+        value: Accumulator,
+        input: &'a Node,
+        outer: &[Vec<Code>],
+    ) -> Result<Code> {
+        let name = value.name;
+        if value.is_list {
+            let count = self.names.fresh("count");
+            self.line(format!("{name}.sort_unstable();"));
+            self.line(format!("{name}.dedup();"));
+            self.line(format!("let {count} = {name}.len() as i64;"));
+            self.line(format!("call.scratch.give_numbers({name});"));
+            return Ok(Code::new(count, Kind::Int));
+        }
+        if of.aggregate == Aggregate::Count {
+            return Ok(Code::new(name, Kind::Int));
+        }
+        let kind = self.kind_of(of.argument.as_ref(), input, outer)?;
+        // A sum of integers may become a decimal without digits behind the point.
+        Ok(Code { is_nullable: true, ..Code::new(name, kind) })
+    }
+
+    /// What an expression over a node's rows gives.
+    fn kind_of(
+        &mut self,
+        expr: Option<&Expr>,
+        input: &'a Node,
+        outer: &[Vec<Code>],
+    ) -> Result<Kind> {
+        let expr = expr.ok_or_else(|| Unsupported::new("an aggregate of nothing"))?;
+        let mut found = None;
+        let before = (self.out.len(), self.names.clone());
+        self.each(input, outer, &mut |function, columns| {
+            found = Some(function.scope(&[columns], outer).code(expr)?.kind);
+            Ok(())
+        })?;
+        self.out.truncate(before.0);
+        self.names = before.1;
+        found.ok_or_else(|| Unsupported::new("an aggregate of nothing"))
+    }
+
+    /// A table of the catalog.
+    pub fn table(&self, table: usize) -> &'a Table {
+        let catalog: &'a Catalog = &self.workload.catalog;
+        &catalog.tables[table]
+    }
+}
+
+/// The name of an index among the tables and indexes of a workload.
+pub fn index_name(table: &Table, index: &str) -> String {
+    identifier(&format!("{}_by_{index}", table.name))
+}
+
+/// An aggregate of a plan.
+#[derive(Clone, PartialEq, Debug)]
+struct Gathered {
+    aggregate: Aggregate,
+    argument: Option<Expr>,
+    distinct: bool,
+}
+
+/// The variable that gathers it.
+struct Accumulator {
+    name: String,
+    is_list: bool,
+}
+
+/// The expression with columns of source 0 instead of aggregates, which go to `into`.
+fn gather(expr: &Expr, into: &mut Vec<Gathered>) -> Expr {
+    match &expr.kind {
+        ExprKind::Aggregate { aggregate, argument, distinct, filter: None } => {
+            let argument = argument.as_deref().cloned();
+            let gathered = Gathered { aggregate: *aggregate, argument, distinct: *distinct };
+            let known = into.iter().position(|other| *other == gathered);
+            let column = known.unwrap_or_else(|| {
+                into.push(gathered);
+                into.len() - 1
+            });
+            let column = sql::expression::ColumnRef { level: 0, source: 0, column };
+            Expr { kind: ExprKind::Column(column), sql_type: expr.sql_type.clone() }
+        }
+        ExprKind::Cast { operand, kind } => {
+            let operand = Box::new(gather(operand, into));
+            Expr { kind: ExprKind::Cast { operand, kind: *kind }, sql_type: expr.sql_type.clone() }
+        }
+        _ => expr.clone(),
+    }
+}
+
+fn name_of(operator: &Operator) -> &'static str {
+    match operator {
+        Operator::Sort { .. } => "an order of computed rows",
+        Operator::Limit { .. } => "a LIMIT of computed rows",
+        Operator::Aggregate { .. } => "groups",
+        Operator::Unique { .. } => "DISTINCT",
+        Operator::Values { .. } => "VALUES of several rows",
+        Operator::Unnest { .. } | Operator::Series { .. } => "a function that gives rows",
+        Operator::Append { .. } | Operator::MergeAppend { .. } => "UNION",
+        Operator::Shared { .. } => "WITH",
+        _ => "this kind of node",
+    }
+}

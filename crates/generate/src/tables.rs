@@ -1,0 +1,108 @@
+//! The tables of a workload as Rust: their numbers in a database, and the places of their columns.
+
+use crate::code::Kind;
+use crate::names::{constant, identifier};
+use crate::node::index_name;
+use layout::{ColumnType, Place};
+use sql::{Catalog, Table};
+use std::fmt::Write;
+
+/// The module `tables`.
+pub fn module(catalog: &Catalog) -> String {
+    let mut out = String::from(
+        "//! Tables and indexes by their numbers, and columns by their places.\n\n\
+         use fabric::Env;\nuse layout::Slot;\nuse runtime::{BindError, bind};\nuse txn::{Database, IndexId, TableId};\n\n\
+         /// The tables and indexes in an open database.\n#[derive(Clone, Copy, Debug)]\npub struct Tables {\n",
+    );
+    for table in &catalog.tables {
+        write(
+            &mut out,
+            format_args!(
+                "/// Table `{}`.\npub {}: TableId,\n",
+                table.name,
+                identifier(&table.name)
+            ),
+        );
+        for index in &table.indexes {
+            let name = index_name(table, &index.name);
+            write(
+                &mut out,
+                format_args!(
+                    "/// Index `{}` of table `{}`.\npub {name}: IndexId,\n",
+                    index.name, table.name
+                ),
+            );
+        }
+    }
+    out.push_str(
+        "}\n\nimpl Tables {\n/// Finds all by name, and makes sure that columns are where this code was generated for.\n\
+         pub fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {\nOk(Self {\n",
+    );
+    for table in &catalog.tables {
+        let name = identifier(&table.name);
+        write(
+            &mut out,
+            format_args!("{name}: bind::table(database, {:?}, {name}::SLOTS)?,\n", table.name),
+        );
+        for index in &table.indexes {
+            let field = index_name(table, &index.name);
+            write(
+                &mut out,
+                format_args!(
+                    "{field}: bind::index(database, {:?}, {:?})?,\n",
+                    table.name, index.name
+                ),
+            );
+        }
+    }
+    out.push_str("})\n}\n}\n");
+    for table in &catalog.tables {
+        columns(&mut out, table);
+    }
+    out
+}
+
+fn columns(out: &mut String, table: &Table) {
+    let constants: Vec<(usize, String)> = (0..table.columns.len())
+        .filter(|&column| is_readable(table, column))
+        .map(|column| (column, constant(&table.schema.columns()[column].name)))
+        .collect();
+    let name = identifier(&table.name);
+    write(
+        out,
+        format_args!(
+            "\n/// Columns of table `{}`.\npub mod {name} {{\nuse super::Slot;\n\n",
+            table.name
+        ),
+    );
+    for (column, constant) in &constants {
+        let slot = table.schema.slot(*column);
+        let described = &table.schema.columns()[*column].name;
+        write(
+            out,
+            format_args!("/// Column `{described}`.\npub const {constant}: Slot = {slot};\n"),
+        );
+    }
+    out.push_str("\n/// All of these, with their positions in the table.\npub const SLOTS: &[(usize, Slot)] = &[\n");
+    for (column, constant) in &constants {
+        write(out, format_args!("({column}, {constant}),\n"));
+    }
+    out.push_str("];\n}\n");
+}
+
+/// Whether generated code reads a column, which it does where the place is a constant.
+pub fn is_readable(table: &Table, column: usize) -> bool {
+    let column_type = table.schema.columns()[column].column_type;
+    let kind = Kind::of_column(column_type);
+    match table.schema.place(column) {
+        Place::Key { .. } => {
+            kind.is_ok_and(|kind| kind.scale().is_some()) && column_type != ColumnType::Bool
+        }
+        Place::Payload { .. } => kind.is_ok(),
+        Place::OutOfLine { .. } => false,
+    }
+}
+
+fn write(out: &mut String, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("a string takes all that is written to it");
+}

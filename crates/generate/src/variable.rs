@@ -1,0 +1,169 @@
+//! The variables of a procedure in Rust.
+
+use crate::code::{Code, Kind};
+use crate::names::Names;
+use crate::unsupported::Unsupported;
+use sql::procedure::{ParameterMode, Procedure, Variable as Declared};
+use sql::{Field, SqlType};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A variable, or a field of a record.
+pub type Place = (usize, Option<usize>);
+
+/// A variable in Rust.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// What it holds; why it can hold nothing, if nobody may ask for it.
+    pub kind: Result<Kind, Unsupported>,
+    /// Its type.
+    pub sql_type: SqlType,
+    /// Most bytes of a text.
+    pub bytes_max: Option<usize>,
+    /// Whether it is an `Option`.
+    pub is_nullable: bool,
+    /// Whether it is what the caller gave.
+    pub is_argument: bool,
+    /// Whether anybody asks for it.
+    pub is_read: bool,
+}
+
+/// What is found out of variables from what is assigned to them.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Guess {
+    /// Those that may be null.
+    pub nullable: BTreeSet<Place>,
+    /// What those hold whose types do not tell, and most bytes of texts: parameters and results lose lengths and
+    /// digits [PostgreSQL, CREATE FUNCTION].
+    pub kinds: BTreeMap<Place, (Kind, Option<usize>)>,
+    /// Those that somebody asks for.
+    pub read: BTreeSet<Place>,
+}
+
+impl Guess {
+    /// Notes that `code` is assigned to `variable` as it is.
+    pub fn note(&mut self, place: Place, variable: &Variable, code: &Code) {
+        if code.is_nullable {
+            self.nullable.insert(place);
+        }
+        if code.text == "None" || variable.is_typed() {
+            return;
+        }
+        let noted = self.kinds.entry(place).or_insert_with(|| (code.kind.clone(), Some(0)));
+        if let (Some(before), Some(now)) = (noted.0.scale(), code.kind.scale())
+            && now > before
+        {
+            noted.0 = code.kind.clone();
+        }
+        noted.1 = noted.1.zip(code.bytes_max).map(|(before, now)| before.max(now));
+    }
+}
+
+/// All variables of a procedure.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Variables {
+    all: Vec<Entry>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+struct Entry {
+    is_record: bool,
+    parts: Vec<Variable>,
+}
+
+impl Variables {
+    /// Those of `procedure`, as far as they are known.
+    pub fn new(procedure: &Procedure, names: &mut Names, guess: &Guess) -> Self {
+        let is_input = |position: usize| {
+            let mut parameters = procedure.parameters.iter();
+            parameters.any(|p| p.variable == position && p.mode != ParameterMode::Out)
+        };
+        let mut entry = |(position, declared): (usize, &Declared)| {
+            let mut part = |place: Place, name: &str, sql_type: &SqlType| {
+                let known = guess.kinds.get(&place).cloned();
+                let typed = (Kind::of(sql_type), bytes_max(sql_type));
+                let (kind, bytes_max) = known.map_or(typed, |(kind, bytes)| (Ok(kind), bytes));
+                Variable {
+                    name: names.fresh(name),
+                    kind,
+                    sql_type: sql_type.clone(),
+                    bytes_max,
+                    is_nullable: guess.nullable.contains(&place),
+                    is_argument: is_input(position),
+                    is_read: guess.read.contains(&place),
+                }
+            };
+            let SqlType::Record(fields) = &declared.sql_type else {
+                let single = part((position, None), &declared.name, &declared.sql_type);
+                return Entry { is_record: false, parts: vec![single] };
+            };
+            let field = |(at, field): (usize, &Field)| {
+                let name = format!("{}_{}", declared.name, field.name);
+                part((position, Some(at)), &name, &field.sql_type)
+            };
+            Entry { is_record: true, parts: fields.iter().enumerate().map(field).collect() }
+        };
+        Self { all: procedure.variables.iter().enumerate().map(&mut entry).collect() }
+    }
+
+    /// A variable, or a field of one.
+    pub fn at(&self, (variable, field): Place) -> &Variable {
+        &self.all[variable].parts[field.unwrap_or(0)]
+    }
+
+    /// All places of a variable: one, or one for each field of a record.
+    pub fn places(&self, variable: usize) -> Vec<Place> {
+        let entry = &self.all[variable];
+        let field = |field| (variable, entry.is_record.then_some(field));
+        (0..entry.parts.len()).map(field).collect()
+    }
+
+    /// All places of all variables, in order.
+    pub fn all(&self) -> impl Iterator<Item = (Place, &Variable)> {
+        (0..self.all.len()).flat_map(|v| self.places(v)).map(|place| (place, self.at(place)))
+    }
+
+    /// The value of a variable.
+    pub fn code(&self, variable: usize) -> Result<Code, Unsupported> {
+        value(self.at((variable, None)))
+    }
+
+    /// The value of a record's field.
+    pub fn field_code(&self, variable: usize, field: usize) -> Result<Code, Unsupported> {
+        value(self.at((variable, Some(field))))
+    }
+}
+
+impl Variable {
+    /// Whether the type alone tells what it holds, and how long a text may be.
+    pub fn is_typed(&self) -> bool {
+        match &self.sql_type {
+            SqlType::Numeric(numeric) => numeric.scale().is_some(),
+            text if text.is_text() => bytes_max(text).is_some(),
+            _ => true,
+        }
+    }
+}
+
+/// What stands for the variable in expressions.
+fn value(variable: &Variable) -> Result<Code, Unsupported> {
+    let kind = variable.kind.clone()?;
+    let name = &variable.name;
+    let is_owned_text = kind == Kind::Text && !variable.is_argument;
+    let text = match (is_owned_text, variable.is_nullable) {
+        (true, true) => format!("{name}.as_deref()"),
+        (true, false) => format!("&{name}"),
+        (false, _) => name.clone(),
+    };
+    let code = Code { is_nullable: variable.is_nullable, ..Code::new(text, kind) };
+    Ok(code.at_most(variable.bytes_max))
+}
+
+/// Most bytes of a value of a text type, if it says so.
+pub fn bytes_max(sql_type: &SqlType) -> Option<usize> {
+    match sql_type {
+        SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => Some(*length as usize),
+        _ => None,
+    }
+}

@@ -1,0 +1,379 @@
+//! All modules of a workload.
+
+use crate::code::Kind;
+use crate::flow;
+use crate::function::Function;
+use crate::names::identifier;
+use crate::tables;
+use crate::unsupported::Unsupported;
+use crate::variable::{Guess, Variable};
+use procedure::Procedure;
+use procedure::node::Workload;
+use sql::Load;
+use sql::load::{Distribution, Draw, Literal};
+use sql::procedure::{ParameterMode, Procedure as Routine};
+use std::fmt::Write;
+
+type Result<T> = std::result::Result<T, Unsupported>;
+
+/// Most times that a procedure is printed to find out what its variables hold. Each time tells at least one of them.
+const PASSES_MAX: usize = 200;
+
+/// A file of Rust, not formatted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct File {
+    /// Its name in the workload's folder.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// What was generated for a workload.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Generated {
+    /// The files.
+    pub files: Vec<File>,
+    /// The procedures that are left to the executor, and why.
+    pub left: Vec<(String, Unsupported)>,
+}
+
+/// Generates the modules of a workload. What arguments may be null, and how many digits behind the point they have, follows
+/// from how `load` draws them: calls with others are left to the executor.
+pub fn generate(workload: &Workload, load: &Load) -> Generated {
+    let mut files =
+        vec![File { name: "tables.rs".to_owned(), text: tables::module(&workload.catalog) }];
+    let mut left = Vec::new();
+    let mut generated = Vec::new();
+    for procedure in &workload.procedures {
+        let name = &procedure.routine.name;
+        let is_called =
+            load.procedures.iter().any(|load| load.procedure == *name && load.frequency > 0.0);
+        let printed = match is_called {
+            true => print(workload, procedure, &hints(load, &procedure.routine)),
+            false => Err(Unsupported::new("a procedure that the load never calls")),
+        };
+        match printed {
+            Ok(text) => {
+                files.push(File { name: format!("{}.rs", identifier(name)), text });
+                generated.push(procedure);
+            }
+            Err(unsupported) => left.push((name.clone(), unsupported)),
+        }
+    }
+    files.push(File { name: "mod.rs".to_owned(), text: module(&load.name, &generated, &left) });
+    Generated { files, left }
+}
+
+/// Prints a procedure until nothing new is found out of its variables.
+fn print(workload: &Workload, procedure: &Procedure, hints: &Guess) -> Result<String> {
+    let mut guess = hints.clone();
+    flow::survey(procedure, &mut guess);
+    for _ in 0..PASSES_MAX {
+        let mut function = Function::new(workload, procedure, &guess);
+        let printed = function.body();
+        if function.guess == guess {
+            printed?;
+            return file(&function);
+        }
+        guess = function.guess;
+    }
+    Err(Unsupported::new("variables of which it does not follow what they hold"))
+}
+
+/// What the load tells of arguments.
+fn hints(load: &Load, routine: &Routine) -> Guess {
+    let mut guess = Guess::default();
+    let Some(load) = load.procedures.iter().find(|load| load.procedure == routine.name) else {
+        return guess;
+    };
+    let inputs = routine.parameters.iter().filter(|parameter| parameter.mode != ParameterMode::Out);
+    for (parameter, (_, distribution)) in inputs.zip(&load.arguments) {
+        let place = (parameter.variable, None);
+        if may_be_null(distribution) {
+            guess.nullable.insert(place);
+        }
+        let is_decimal =
+            matches!(routine.variables[parameter.variable].sql_type, sql::SqlType::Numeric(_));
+        if let Some(scale) = decimals(distribution).filter(|_| is_decimal) {
+            guess.kinds.insert(place, (Kind::Decimal(scale), None));
+        }
+    }
+    guess
+}
+
+fn may_be_null(distribution: &Distribution) -> bool {
+    let of_draw = match &distribution.draw {
+        // Other values than those listed give null.
+        Draw::Cases { .. } | Draw::Column { .. } => true,
+        Draw::Mixture(parts) => parts.iter().any(|(_, part)| may_be_null(part)),
+        Draw::Digits { of, .. } | Draw::LastName(of) => may_be_null(of),
+        _ => false,
+    };
+    distribution.null > 0.0 || of_draw
+}
+
+/// Digits behind the point of a drawn decimal, where all draws have as many.
+fn decimals(distribution: &Distribution) -> Option<u8> {
+    match &distribution.draw {
+        Draw::Uniform { decimals, .. } => Some(*decimals),
+        Draw::Constant(Literal::Text(text)) => {
+            u8::try_from(text.split_once('.').map_or(0, |(_, fraction)| fraction.len())).ok()
+        }
+        Draw::Constant(Literal::Integer(_)) => Some(0),
+        Draw::Mixture(parts) => {
+            let mut scales = parts.iter().map(|(_, part)| decimals(part));
+            let first = scales.next()??;
+            scales.all(|scale| scale == Some(first)).then_some(first)
+        }
+        _ => None,
+    }
+}
+
+/// The file of a procedure.
+fn file(function: &Function<'_>) -> Result<String> {
+    let routine = &function.procedure.routine;
+    let name = identifier(&routine.name);
+    let inputs: Vec<&Variable> = routine
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.mode != ParameterMode::Out)
+        .map(|parameter| function.variables.at((parameter.variable, None)))
+        .collect();
+    let mut out =
+        format!("//! Procedure `{}`, line {} of `procedures.sql`.\n\n", routine.name, routine.line);
+    out.push_str(&imports(function));
+    out.push_str(&arguments(&inputs)?);
+    write(&mut out, format_args!("\n/// Carries out `{}`.\n", routine.name));
+    write(
+        &mut out,
+        format_args!(
+            "pub async fn {name}<E: Env>(call: &mut Call<'_, '_, E>, tables: &Tables, arguments: &Arguments<'_>) -> Result<(), Stop> {{\n"
+        ),
+    );
+    for input in &inputs {
+        if input.is_read {
+            write(&mut out, format_args!("let {0} = arguments.{0};\n", input.name));
+        }
+    }
+    out.push_str(&locals(function)?);
+    out.push_str(&function.out);
+    out.push_str("}\n");
+    Ok(out)
+}
+
+/// What the file uses.
+fn imports(function: &Function<'_>) -> String {
+    let text = &function.out;
+    let names = |of: &str, names: &[&str]| {
+        let used: Vec<&str> = names.iter().copied().filter(|name| is_used(text, name)).collect();
+        match used.is_empty() {
+            true => String::new(),
+            false => format!("use {of}::{{{}}};\n", used.join(", ")),
+        }
+    };
+    let catalog = &function.workload.catalog;
+    let modules = function.modules.iter().map(|&table| identifier(&catalog.tables[table].name));
+    let modules: Vec<String> = modules.filter(|name| text.contains(&format!("{name}::"))).collect();
+    let mut tables = vec!["Tables".to_owned()];
+    tables.extend(modules);
+    let mut out = format!("use super::tables::{{{}}};\nuse fabric::Env;\n", tables.join(", "));
+    out.push_str(&names("layout", &["KeyBuilder"]));
+    let locals = ["Text", "count", "element", "known", "number", "text"];
+    let is_local_text = !function.out.contains("Text") && locals_have_text(function);
+    let mut used: Vec<&str> = locals.into_iter().filter(|name| is_used(text, name)).collect();
+    if is_local_text {
+        used.insert(0, "Text");
+    }
+    let used: String = used.iter().map(|name| format!(", {name}")).collect();
+    write(&mut out, format_args!("use runtime::{{Argument, Call, Stop{used}}};\n"));
+    out.push_str(&names("txn", &["Scan", "ScanSource"]));
+    out.push('\n');
+    out
+}
+
+fn locals_have_text(function: &Function<'_>) -> bool {
+    function
+        .variables
+        .all()
+        .any(|(_, variable)| is_local(variable) && variable.kind == Ok(Kind::Text))
+}
+
+/// Whether a name stands in a text by itself, and not behind a dot.
+fn is_used(text: &str, name: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        let is_call = matches!(after, Some('(' | ':' | ' ' | '<'));
+        !before.is_some_and(|letter| is_part(letter) || letter == '.') && is_call
+    })
+}
+
+/// The arguments as a structure.
+fn arguments(inputs: &[&Variable]) -> Result<String> {
+    let mut out = String::from(
+        "/// The arguments.\n#[derive(Clone, Copy, Debug)]\npub struct Arguments<'a> {\n",
+    );
+    let mut bind = String::new();
+    for input in inputs {
+        let kind = input.kind.clone()?;
+        let plain = kind.argument_type();
+        let of = if input.is_nullable { format!("Option<{plain}>") } else { plain };
+        let digits = match kind {
+            Kind::Decimal(scale) => {
+                format!(", in units of the last of {scale} digits behind the point")
+            }
+            _ => String::new(),
+        };
+        write(
+            &mut out,
+            format_args!(
+                "/// `{}`, {}{digits}.\npub {}: {of},\n",
+                input.name, input.sql_type, input.name
+            ),
+        );
+        let getter = match &kind {
+            Kind::Int => "int()".to_owned(),
+            Kind::Decimal(scale) => format!("decimal({scale})"),
+            Kind::Bool => "bool()".to_owned(),
+            Kind::Float => "float()".to_owned(),
+            Kind::Text => "text()".to_owned(),
+            Kind::List(element) => match **element {
+                Kind::Int => "ints()".to_owned(),
+                Kind::Bool => "bools()".to_owned(),
+                Kind::Text => "texts()".to_owned(),
+                _ => return Err(Unsupported::new("an array of this type as an argument")),
+            },
+            Kind::Unreadable => return Err(Unsupported::new("an argument of this type")),
+        };
+        let getter = if input.is_nullable {
+            format!("or_null(|argument| argument.{getter})")
+        } else {
+            getter
+        };
+        write(&mut bind, format_args!("{}: {}.{getter}?,\n", input.name, input.name));
+    }
+    if inputs.is_empty() {
+        out.push_str("/// There are none.\npub nothing: std::marker::PhantomData<&'a ()>,\n");
+        bind.push_str("nothing: std::marker::PhantomData,\n");
+    } else if inputs.iter().all(|input| !matches!(input.kind, Ok(Kind::Text | Kind::List(_)))) {
+        out.push_str("/// Nothing is borrowed.\npub borrowed: std::marker::PhantomData<&'a ()>,\n");
+        bind.push_str("borrowed: std::marker::PhantomData,\n");
+    }
+    let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+    write(
+        &mut out,
+        format_args!(
+            "}}\n\nimpl<'a> Arguments<'a> {{\n/// Takes the arguments of a call; others than expected deviate.\n\
+             pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {{\n\
+             let [{}] = arguments else {{ return Err(Stop::Deviates) }};\nOk(Self {{\n{bind}}})\n}}\n}}\n",
+            names.join(", ")
+        ),
+    );
+    Ok(out)
+}
+
+fn is_local(variable: &Variable) -> bool {
+    variable.is_read && !variable.is_argument
+}
+
+/// The variables that are declared in front.
+fn locals(function: &Function<'_>) -> Result<String> {
+    let mut out = String::new();
+    let loops = loop_variables(&function.procedure.routine);
+    for ((position, _), variable) in function.variables.all() {
+        if !is_local(variable) || loops.contains(&position) {
+            continue;
+        }
+        let kind = variable.kind.clone()?;
+        let plain = match kind {
+            Kind::Int | Kind::Decimal(_) => "i64".to_owned(),
+            Kind::Bool => "bool".to_owned(),
+            Kind::Float => "f64".to_owned(),
+            Kind::Text => format!("Text<{}>", variable.bytes_max.unwrap_or(0)),
+            Kind::List(_) | Kind::Unreadable => {
+                return Err(Unsupported::new("a variable that is an array"));
+            }
+        };
+        let name = &variable.name;
+        match variable.is_nullable {
+            true => write(&mut out, format_args!("let mut {name}: Option<{plain}> = None;\n")),
+            false => write(&mut out, format_args!("let mut {name}: {plain};\n")),
+        }
+    }
+    Ok(out)
+}
+
+/// The variables of loops over ranges, which are declared by their loops.
+fn loop_variables(routine: &Routine) -> Vec<usize> {
+    use sql::procedure::{Body, Over, Statement, StatementKind};
+    fn gather(statements: &[Statement], into: &mut Vec<usize>) {
+        for statement in statements {
+            match &statement.kind {
+                StatementKind::Block(block) => gather(&block.statements, into),
+                StatementKind::If { branches, otherwise } => {
+                    branches.iter().for_each(|(_, inside)| gather(inside, into));
+                    gather(otherwise, into);
+                }
+                StatementKind::Case { branches, otherwise, .. } => {
+                    branches.iter().for_each(|(_, inside)| gather(inside, into));
+                    otherwise.iter().for_each(|inside| gather(inside, into));
+                }
+                StatementKind::Loop { over, body, .. } => {
+                    if let Over::Range { variable, .. } = over {
+                        into.push(*variable);
+                    }
+                    gather(body, into);
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut found = Vec::new();
+    if let Body::Block(block) = &routine.body {
+        gather(&block.statements, &mut found);
+    }
+    found
+}
+
+/// The module of the workload.
+fn module(name: &str, generated: &[&Procedure], left: &[(String, Unsupported)]) -> String {
+    let mut out = format!(
+        "//! Workload `{name}`, generated from `workloads/{name}` by `namdb spade generate`. Do not change it here.\n"
+    );
+    if !left.is_empty() {
+        out.push_str("//!\n//! Left to the executor of plans:\n//!\n");
+    }
+    for (procedure, why) in left {
+        write(&mut out, format_args!("//! - `{procedure}`: {why}\n"));
+    }
+    out.push('\n');
+    for procedure in generated {
+        write(&mut out, format_args!("pub mod {};\n", identifier(&procedure.routine.name)));
+    }
+    out.push_str("pub mod tables;\n\nuse fabric::Env;\nuse runtime::{Argument, Call, Stop};\npub use tables::Tables;\n\n");
+    out.push_str("/// The procedures that there is code for, in the order of [`run`].\npub const PROCEDURES: &[&str] = &[\n");
+    for procedure in generated {
+        write(&mut out, format_args!("{:?},\n", procedure.routine.name));
+    }
+    out.push_str(
+        "];\n\n/// Carries out the procedure with this position in [`PROCEDURES`].\n\
+         pub async fn run<E: Env>(call: &mut Call<'_, '_, E>, tables: &Tables, procedure: usize, arguments: &[Argument<'_>]) -> Result<(), Stop> {\n\
+         match procedure {\n",
+    );
+    for (position, procedure) in generated.iter().enumerate() {
+        let name = identifier(&procedure.routine.name);
+        write(
+            &mut out,
+            format_args!(
+                "{position} => {name}::{name}(call, tables, &{name}::Arguments::bind(arguments)?).await,\n"
+            ),
+        );
+    }
+    out.push_str("_ => Err(Stop::Deviates),\n}\n}\n");
+    out
+}
+
+fn write(out: &mut String, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("a string takes all that is written to it");
+}

@@ -24,7 +24,7 @@ impl<'a> Function<'a> {
         let routine = &self.procedure.routine;
         match &routine.body {
             Body::Block(block) => {
-                self.block(block)?;
+                self.block(block, true)?;
                 if !ends(&block.statements) {
                     self.finish()?;
                 }
@@ -80,7 +80,8 @@ impl<'a> Function<'a> {
         Ok(&planned.root)
     }
 
-    fn block(&mut self, block: &'a Block) -> Result<()> {
+    /// A block; the outermost one begins with what is read together.
+    fn block(&mut self, block: &'a Block, is_outermost: bool) -> Result<()> {
         if block.label.is_some() {
             return Err(Unsupported::new("a block with a label"));
         }
@@ -93,6 +94,9 @@ impl<'a> Function<'a> {
                 let code = self.formula(formula)?;
                 self.assign_all(*variable, &code, &formula.expr)?;
             }
+        }
+        if is_outermost {
+            self.read_ahead(block)?;
         }
         self.statements(&block.statements)
     }
@@ -116,7 +120,7 @@ impl<'a> Function<'a> {
 
     fn statement(&mut self, statement: &'a Statement) -> Result<()> {
         match &statement.kind {
-            StatementKind::Block(block) => self.block(block),
+            StatementKind::Block(block) => self.block(block, false),
             StatementKind::Assign { target, value } => {
                 let code = self.formula(value)?;
                 self.assign_target(target, &code, &value.expr)
@@ -197,6 +201,7 @@ impl<'a> Function<'a> {
         test: Option<found::FoundTest<'a>>,
     ) -> Result<()> {
         let node = self.plan(sql)?;
+        self.statement = sql.number;
         if into.is_some_and(|into| into.is_strict) {
             return Err(Unsupported::new("INTO STRICT"));
         }

@@ -1,5 +1,6 @@
 //! What is known while a procedure is printed.
 
+use crate::ahead::Ahead;
 use crate::code::{Code, Kind, Row};
 use crate::expression::Scope;
 use crate::names::{Names, constant, identifier};
@@ -26,6 +27,10 @@ pub struct Function<'a> {
     pub names: Names,
     /// The text so far.
     pub out: String,
+    /// The rows that were read together.
+    pub ahead: Ahead,
+    /// The statement that is printed.
+    pub statement: u32,
     /// The tables whose columns are named.
     pub modules: BTreeSet<usize>,
 }
@@ -43,6 +48,8 @@ impl<'a> Function<'a> {
             guess,
             names,
             out: String::new(),
+            ahead: Ahead::default(),
+            statement: 0,
             modules: BTreeSet::new(),
         }
     }

@@ -12,6 +12,7 @@
 //! flow        which of them are asked for, and may be null then
 //! found       tests of FOUND
 //! access      keys and ranges
+//! ahead       rows that are read together
 //! chain       plans that end in one table
 //! node        plans
 //! change      inserts, updates and deletes
@@ -22,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod ahead;
 mod body;
 mod chain;
 mod change;

@@ -59,13 +59,16 @@ impl<'a> Function<'a> {
             && chain.is_single()
         {
             let table = self.table(chain.scan.table);
-            let key = key(self.scope(&[], outer), table, table.schema.key(), values)?;
-            self.records([&key]);
-            let name = identifier(&table.name);
-            self.line(format!(
-                "if let Some({}) = call.txn.read(tables.{name}, &{}).await? {{",
-                row.id, key.text
-            ));
+            let source = match self.ahead.place(self.statement).filter(|_| outer.is_empty()) {
+                Some(place) => place.to_owned(),
+                None => {
+                    let key = key(self.scope(&[], outer), table, table.schema.key(), values)?;
+                    self.records([&key]);
+                    let name = identifier(&table.name);
+                    format!("call.txn.read(tables.{name}, &{}).await?", key.text)
+                }
+            };
+            self.line(format!("if let Some({}) = {source} {{", row.id));
             self.row_body(chain, &row, outer, body)?;
             self.line("}");
             return Ok(());

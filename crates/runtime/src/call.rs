@@ -22,12 +22,14 @@ pub struct Call<'a, 'lane, E: Env> {
 pub struct Scratch {
     /// Keys to read in one round trip.
     pub reads: Vec<(TableId, Key)>,
+    /// What was found for them.
+    pub found: Vec<Option<RowId>>,
     /// Keys to insert in one round trip.
     pub inserts: Vec<(TableId, Key)>,
     /// Ranges to scan together.
     pub scans: Vec<Scan>,
     rows: Vec<Vec<RowId>>,
-    found: Vec<Vec<Option<RowId>>>,
+    lists_found: Vec<Vec<Option<RowId>>>,
     numbers: Vec<Vec<i64>>,
 }
 
@@ -49,14 +51,14 @@ impl Scratch {
     /// A list of what was found for keys.
     #[inline]
     pub fn take_found(&mut self) -> Vec<Option<RowId>> {
-        self.found.pop().unwrap_or_default()
+        self.lists_found.pop().unwrap_or_default()
     }
 
     /// Gives a list back.
     #[inline]
     pub fn give_found(&mut self, mut found: Vec<Option<RowId>>) {
         found.clear();
-        self.found.push(found);
+        self.lists_found.push(found);
     }
 
     /// A list of numbers.

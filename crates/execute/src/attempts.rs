@@ -16,7 +16,8 @@ const WAIT_NS_MAX: u64 = 1_000_000;
 
 /// The attempts at one call.
 #[derive(Debug, Default)]
-pub(crate) struct Attempts {
+pub struct Attempts {
+    /// Those beyond the first.
     pub retries: u32,
     /// When the last retry that followed at once had failed.
     failed_ns: u64,

@@ -12,8 +12,8 @@ use crate::run::draw_hidden_key;
 use crate::scope::microseconds;
 use fabric::Env;
 use procedure::node::Workload;
-use sql::Field;
-use sql::procedure::Returns;
+use sql::procedure::{ParameterMode, Returns};
+use sql::{Field, SqlType};
 use std::collections::BTreeMap;
 use txn::{Abort, Database, Isolation, Lane};
 use value::{Error, Value};
@@ -107,6 +107,23 @@ impl Procedures {
             }
             Returns::Row(fields) | Returns::Rows(fields) => fields.clone(),
         }
+    }
+
+    /// The types of what a procedure is given.
+    pub fn inputs(&self, procedure: ProcedureId) -> impl Iterator<Item = &SqlType> {
+        let program = &self.programs[procedure.0];
+        let inputs = program.parameters.iter().filter(|p| p.mode != ParameterMode::Out);
+        inputs.map(|parameter| &program.variables[parameter.variable].sql_type)
+    }
+
+    /// How calls are carried out.
+    pub fn settings(&self) -> Settings {
+        self.settings
+    }
+
+    /// What time it is, in microseconds since 2000-01-01 UTC.
+    pub fn now_us<E: Env>(&self, env: &E) -> i64 {
+        microseconds(env) - self.settings.epoch_us
     }
 
     /// Carries out a procedure as one transaction, again and again while it meets others.

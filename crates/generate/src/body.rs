@@ -518,8 +518,9 @@ impl<'a> Function<'a> {
         let suffix = if code.is_nullable { "_or_null" } else { "" };
         let text = &code.text;
         match (&code.kind, code.is_nullable) {
-            (Kind::Int | Kind::Decimal(_), _) => {
-                self.line(format!("call.results.int{suffix}({text});"))
+            (Kind::Int, _) => self.line(format!("call.results.int{suffix}({text});")),
+            (Kind::Decimal(scale), _) => {
+                self.line(format!("call.results.decimal{suffix}({text}, {scale});"));
             }
             (Kind::Bool, true) => {
                 self.line(format!("call.results.int_or_null({text}.map(i64::from));"))

@@ -351,26 +351,29 @@ fn module(name: &str, generated: &[&Procedure], left: &[(String, Unsupported)]) 
     for procedure in generated {
         write(&mut out, format_args!("pub mod {};\n", identifier(&procedure.routine.name)));
     }
-    out.push_str("pub mod tables;\n\nuse fabric::Env;\nuse runtime::{Argument, Call, Stop};\npub use tables::Tables;\n\n");
-    out.push_str("/// The procedures that there is code for, in the order of [`run`].\npub const PROCEDURES: &[&str] = &[\n");
+    out.push_str(
+        "pub mod tables;\n\nuse fabric::Env;\nuse runtime::{Argument, BindError, Call, Generated, Stop};\n\
+         pub use tables::Tables;\nuse txn::Database;\n\nimpl Generated for Tables {\n\
+         const PROCEDURES: &'static [&'static str] = &[\n",
+    );
     for procedure in generated {
         write(&mut out, format_args!("{:?},\n", procedure.routine.name));
     }
     out.push_str(
-        "];\n\n/// Carries out the procedure with this position in [`PROCEDURES`].\n\
-         pub async fn run<E: Env>(call: &mut Call<'_, '_, E>, tables: &Tables, procedure: usize, arguments: &[Argument<'_>]) -> Result<(), Stop> {\n\
-         match procedure {\n",
+        "];\n\nfn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {\nSelf::find(database)\n}\n\n\
+         async fn run<E: Env>(self, call: &mut Call<'_, '_, E>, procedure: usize, arguments: &[Argument<'_>]) \
+         -> Result<(), Stop> {\nmatch procedure {\n",
     );
     for (position, procedure) in generated.iter().enumerate() {
         let name = identifier(&procedure.routine.name);
         write(
             &mut out,
             format_args!(
-                "{position} => {name}::{name}(call, tables, &{name}::Arguments::bind(arguments)?).await,\n"
+                "{position} => {name}::{name}(call, &self, &{name}::Arguments::bind(arguments)?).await,\n"
             ),
         );
     }
-    out.push_str("_ => Err(Stop::Deviates),\n}\n}\n");
+    out.push_str("_ => Err(Stop::Deviates),\n}\n}\n}\n");
     out
 }
 

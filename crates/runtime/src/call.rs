@@ -13,7 +13,7 @@ pub struct Call<'a, 'lane, E: Env> {
     pub scratch: &'a mut Scratch,
     /// The rows that it gives.
     pub results: &'a mut Results,
-    /// When it began, in microseconds since 1970-01-01, UTC.
+    /// When it began, in microseconds since 2000-01-01 UTC.
     pub now_us: i64,
 }
 

@@ -14,12 +14,14 @@
 //! text     texts of a known greatest length, which need no memory of their own
 //! results  the rows that a call gives
 //! call     what a procedure is given for a call
+//! caller   calls, by generated code where there is some, and by the executor
 //! ```
 #![forbid(unsafe_code)]
 
 mod argument;
 pub mod bind;
 mod call;
+mod caller;
 pub mod number;
 mod results;
 mod stop;
@@ -28,6 +30,7 @@ pub mod text;
 pub use argument::Argument;
 pub use bind::BindError;
 pub use call::{Call, Scratch};
+pub use caller::{Caller, Counts, Generated, OpenError, ProcedureId};
 pub use results::{Cell, Results};
 pub use stop::{Raised, Stop, count, element, known};
 pub use text::Text;

@@ -5,8 +5,10 @@
 pub enum Cell<'a> {
     /// Null.
     Null,
-    /// A number, a truth value, a date or a time, and the units of a decimal.
+    /// A number, a truth value, a date or a time.
     Int(i64),
+    /// The units of a decimal, and its digits behind the point.
+    Decimal(i64, u8),
     /// A float.
     Float(f64),
     /// A text; `character` without the blanks at its end.
@@ -27,6 +29,8 @@ const NULL: u8 = 0;
 const INT: u8 = 1;
 const FLOAT: u8 = 2;
 const TEXT: u8 = 3;
+/// Of a decimal without digits behind the point; one more for each of those.
+const DECIMAL: u8 = 4;
 
 impl Results {
     /// Forgets everything and keeps the memory.
@@ -54,12 +58,33 @@ impl Results {
         self.bytes.push(NULL);
     }
 
-    /// A number, a truth value, a date or a time, or the units of a decimal.
+    /// A number, a truth value, a date or a time.
     #[inline]
     pub fn int(&mut self, value: i64) {
         let mut cell = [INT; 9];
         cell[1..].copy_from_slice(&value.to_le_bytes());
         self.bytes.extend_from_slice(&cell);
+    }
+
+    /// The units of a decimal, which has so many digits behind the point.
+    ///
+    /// # Panics
+    /// If those are more than 200.
+    #[inline]
+    pub fn decimal(&mut self, units: i64, scale: u8) {
+        assert!(scale <= 200, "numbers of 64 bits have fewer digits");
+        let mut cell = [DECIMAL + scale; 9];
+        cell[1..].copy_from_slice(&units.to_le_bytes());
+        self.bytes.extend_from_slice(&cell);
+    }
+
+    /// The units of a decimal, or null.
+    #[inline]
+    pub fn decimal_or_null(&mut self, units: Option<i64>, scale: u8) {
+        match units {
+            Some(units) => self.decimal(units, scale),
+            None => self.null(),
+        }
     }
 
     /// A float.
@@ -117,11 +142,12 @@ impl Results {
                 NULL => (Cell::Null, 0),
                 INT => (Cell::Int(i64::from_le_bytes(number())), 8),
                 FLOAT => (Cell::Float(f64::from_le_bytes(number())), 8),
-                _ => {
+                TEXT => {
                     let length = <[u8; 4]>::try_from(&behind[..4]).expect("four bytes");
                     let length = u32::from_le_bytes(length) as usize;
                     (Cell::Text(&behind[4..4 + length]), 4 + length)
                 }
+                decimal => (Cell::Decimal(i64::from_le_bytes(number()), decimal - DECIMAL), 8),
             };
             rest = &behind[length..];
             Some(cell)
@@ -144,6 +170,7 @@ mod tests {
         results.float(1.5);
         results.text_or_null(None);
         results.int_or_null(Some(i64::MAX));
+        results.decimal(-120, 2);
         let cells: Vec<Cell<'_>> = results.cells().collect();
         let expected = [
             Cell::Int(-5),
@@ -152,6 +179,7 @@ mod tests {
             Cell::Float(1.5),
             Cell::Null,
             Cell::Int(i64::MAX),
+            Cell::Decimal(-120, 2),
         ];
         assert_eq!((results.rows(), cells), (2, expected.to_vec()));
         results.clear();

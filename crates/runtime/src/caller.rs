@@ -1,0 +1,276 @@
+//! Calls of a workload's procedures by name: by generated code where there is some, and by the executor of plans where that
+//! deviates.
+
+use crate::argument::Argument;
+use crate::bind::BindError;
+use crate::call::{Call, Scratch};
+use crate::results::Results;
+use crate::stop::{Raised, Stop};
+use execute::{Attempts, CallError, Procedures, Settings};
+use fabric::Env;
+use procedure::node::Workload;
+use sql::{Field, SqlType};
+use txn::{Abort, Database, Lane, Outcome, TxnError};
+use value::output::text;
+use value::{Decimal, Error, Value};
+
+/// The generated code of a workload, bound to the tables of a database.
+#[allow(async_fn_in_trait, reason = "lanes stay with their threads, and so do futures over them")]
+pub trait Generated: Copy {
+    /// The procedures that there is code for.
+    const PROCEDURES: &'static [&'static str];
+
+    /// Finds the tables.
+    ///
+    /// # Errors
+    ///
+    /// A table is missing, or is not as it was when the code was generated.
+    fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError>;
+
+    /// Carries out the procedure with this position in [`Generated::PROCEDURES`].
+    ///
+    /// # Errors
+    ///
+    /// Why it ended early.
+    async fn run<E: Env>(
+        self,
+        call: &mut Call<'_, '_, E>,
+        procedure: usize,
+        arguments: &[Argument<'_>],
+    ) -> Result<(), Stop>;
+}
+
+/// Why procedures cannot be called on a database.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Generated code does not fit.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The executor does not find what it needs.
+    #[error(transparent)]
+    Execute(#[from] execute::OpenError),
+}
+
+/// A procedure of a [`Caller`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProcedureId {
+    plans: execute::ProcedureId,
+    generated: Option<usize>,
+}
+
+/// How calls went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Calls that generated code carried out.
+    pub generated: u64,
+    /// Calls that it left to the executor, which began anew.
+    pub deviated: u64,
+    /// Calls of procedures that there is no code for.
+    pub executed: u64,
+    /// Attempts beyond the first of each call.
+    pub retries: u64,
+}
+
+/// Calls one after another. A lane's thread has one of its own.
+pub struct Caller<G> {
+    generated: G,
+    plans: Procedures,
+    scratch: Scratch,
+    results: Results,
+    counts: Counts,
+}
+
+/// How an attempt of generated code ended without committing.
+enum Ended {
+    /// Others were faster.
+    Aborted(Abort),
+    /// The executor takes over.
+    Deviates,
+    /// For good.
+    Failed(CallError),
+}
+
+impl<G: Generated> Caller<G> {
+    /// Makes the procedures of a workload ready for a database, which has its tables.
+    ///
+    /// # Errors
+    ///
+    /// A table or index is missing, or is not as it was when the code was generated.
+    pub async fn open<E: Env>(
+        database: &Database<E>,
+        workload: &Workload,
+        settings: Settings,
+    ) -> Result<Self, OpenError> {
+        let generated = G::find(database)?;
+        let plans = Procedures::open(database, workload, settings).await?;
+        let (scratch, results, counts) = Default::default();
+        Ok(Self { generated, plans, scratch, results, counts })
+    }
+
+    /// The procedure called `name`.
+    pub fn find(&self, name: &str) -> Option<ProcedureId> {
+        let generated = G::PROCEDURES.iter().position(|known| *known == name);
+        self.plans.find(name).map(|plans| ProcedureId { plans, generated })
+    }
+
+    /// The columns of the rows that a procedure gives.
+    pub fn fields(&self, procedure: ProcedureId) -> Vec<Field> {
+        self.plans.fields(procedure.plans)
+    }
+
+    /// How calls went so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Carries out a procedure as one transaction, again and again while it meets others.
+    ///
+    /// # Errors
+    ///
+    /// See [`CallError`]. Unless that is [`CallError::Unknown`], nothing has taken effect.
+    pub async fn call<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        procedure: ProcedureId,
+        arguments: &[Argument<'_>],
+    ) -> Result<&Results, CallError> {
+        let Some(generated) = procedure.generated else {
+            self.counts.executed += 1;
+            return self.execute(lane, procedure, arguments).await;
+        };
+        let mut attempts = Attempts::default();
+        loop {
+            match self.attempt(lane, generated, arguments).await {
+                Ok(()) => {
+                    self.counts.generated += 1;
+                    return Ok(&self.results);
+                }
+                Err(Ended::Deviates) => {
+                    self.counts.deviated += 1;
+                    return self.execute(lane, procedure, arguments).await;
+                }
+                Err(Ended::Failed(error)) => {
+                    self.counts.generated += 1;
+                    return Err(error);
+                }
+                Err(Ended::Aborted(reason)) => {
+                    if !attempts.again(lane.env(), reason).await {
+                        return Err(CallError::Aborted(reason));
+                    }
+                    self.counts.retries += 1;
+                }
+            }
+        }
+    }
+
+    async fn attempt<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        procedure: usize,
+        arguments: &[Argument<'_>],
+    ) -> Result<(), Ended> {
+        let Self { generated, plans, scratch, results, .. } = self;
+        results.clear();
+        let now_us = plans.now_us(lane.env());
+        let begun = lane.begin(plans.settings().isolation).await;
+        let mut txn = begun.map_err(Ended::Aborted)?;
+        let mut call = Call { txn: &mut txn, scratch, results, now_us };
+        if let Err(stop) = generated.run(&mut call, procedure, arguments).await {
+            txn.abort().await;
+            return Err(ended(stop));
+        }
+        match txn.commit().await {
+            Outcome::Committed => Ok(()),
+            // The executor finds the row that is in the way, and tells of it in PostgreSQL's words.
+            Outcome::Aborted(Abort::UniqueViolation) => Err(Ended::Deviates),
+            Outcome::Aborted(reason) => Err(Ended::Aborted(reason)),
+            Outcome::Unknown => Err(Ended::Failed(CallError::Unknown)),
+        }
+    }
+
+    async fn execute<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        procedure: ProcedureId,
+        arguments: &[Argument<'_>],
+    ) -> Result<&Results, CallError> {
+        let values: Vec<Value> = self
+            .plans
+            .inputs(procedure.plans)
+            .zip(arguments)
+            .map(|(of, argument)| value(argument, of))
+            .collect();
+        let fields = self.plans.fields(procedure.plans);
+        let outcome = self.plans.call(lane, procedure.plans, &values).await?;
+        self.results.clear();
+        for row in outcome.rows.iter() {
+            self.results.row();
+            for (value, field) in row.iter().zip(&fields) {
+                put(&mut self.results, value, &field.sql_type);
+            }
+        }
+        Ok(&self.results)
+    }
+}
+
+fn ended(stop: Stop) -> Ended {
+    match stop {
+        Stop::Deviates => Ended::Deviates,
+        Stop::Raised(Raised { sqlstate, message }) => {
+            Ended::Failed(CallError::Sql(Error::new(sqlstate, message)))
+        }
+        Stop::Engine(TxnError::Abort(reason)) => Ended::Aborted(reason),
+        Stop::Engine(error) => Ended::Failed(CallError::Engine(error)),
+    }
+}
+
+/// An argument as a value of a parameter's type.
+fn value(argument: &Argument<'_>, of: &SqlType) -> Value {
+    let element = match of {
+        SqlType::Array(element) => element,
+        other => other,
+    };
+    match *argument {
+        Argument::Null => Value::Null,
+        Argument::Int(number) => whole(number, of),
+        Argument::Decimal(units, scale) => Value::Numeric(Decimal { units: units.into(), scale }),
+        Argument::Bool(flag) => Value::Bool(flag),
+        Argument::Float(number) => Value::Float(number),
+        Argument::Text(text) => Value::text(&String::from_utf8_lossy(text)),
+        Argument::Ints(numbers) => {
+            Value::Array(numbers.iter().map(|&number| whole(number, element)).collect())
+        }
+        Argument::Bools(flags) => {
+            Value::Array(flags.iter().map(|&flag| Value::Bool(flag)).collect())
+        }
+        Argument::Texts(texts) => Value::Array(
+            texts.iter().map(|text| Value::text(&String::from_utf8_lossy(text))).collect(),
+        ),
+    }
+}
+
+fn whole(number: i64, of: &SqlType) -> Value {
+    match of {
+        SqlType::Date => i32::try_from(number).map_or(Value::Int(number), Value::Date),
+        SqlType::Timestamp | SqlType::TimestampTz => Value::Timestamp(number),
+        _ => Value::Int(number),
+    }
+}
+
+/// A value of the executor behind the others. What results have no kind of is written as text.
+fn put(results: &mut Results, value: &Value, of: &SqlType) {
+    match value {
+        Value::Null => results.null(),
+        Value::Bool(flag) => results.int(i64::from(*flag)),
+        Value::Int(number) | Value::Timestamp(number) => results.int(*number),
+        Value::Date(days) => results.int(i64::from(*days)),
+        Value::Numeric(decimal) => match i64::try_from(decimal.units) {
+            Ok(units) => results.decimal(units, decimal.scale),
+            Err(_) => results.text(text(value, of).as_bytes()),
+        },
+        Value::Float(number) => results.float(*number),
+        Value::Text(text) => results.text(text.as_bytes()),
+        other => results.text(text(other, of).as_bytes()),
+    }
+}

@@ -19,6 +19,8 @@
 //! body        statements
 //! tables      the module of the tables
 //! workload    all modules of a workload
+//! format      as rustfmt writes them
+//! folder      as files
 //! ```
 #![forbid(unsafe_code)]
 
@@ -30,6 +32,8 @@ mod change;
 mod code;
 mod expression;
 mod flow;
+pub mod folder;
+pub mod format;
 mod found;
 mod function;
 mod names;

@@ -1,5 +1,6 @@
 //! `namdb spade`: from SQL procedures to a physical design.
 
+mod generate;
 mod plan;
 
 use crate::Verdict;
@@ -17,11 +18,14 @@ pub struct SpadeArguments {
 enum What {
     /// Ask a PostgreSQL for the plans of a workload's statements
     Plan(plan::PlanArguments),
+    /// Write Rust for a workload's procedures
+    Generate(generate::GenerateArguments),
 }
 
 /// Runs the command.
 pub fn run(arguments: &SpadeArguments) -> Result<Verdict> {
     match &arguments.what {
         What::Plan(arguments) => plan::run(arguments),
+        What::Generate(arguments) => generate::run(arguments),
     }
 }

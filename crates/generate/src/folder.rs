@@ -1,0 +1,99 @@
+//! Generated files in a folder.
+
+use crate::format::{FormatError, formatted};
+use crate::workload::Generated;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why files could not be written or compared.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// They cannot be formatted.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// A file or folder is out of reach.
+    #[error("{path} cannot be {what}: {error}")]
+    File {
+        /// Which.
+        path: String,
+        /// What was tried.
+        what: &'static str,
+        /// Why not.
+        error: io::Error,
+    },
+}
+
+/// What differs between a folder and what was generated.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Changes {
+    /// Files that are missing or have another text.
+    pub changed: Vec<String>,
+    /// Files of Rust that nothing was generated for.
+    pub removed: Vec<String>,
+    /// Files that are as they should be.
+    pub same: usize,
+}
+
+impl Changes {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.changed.is_empty() && self.removed.is_empty()
+    }
+}
+
+/// Makes `folder` hold what was generated, or with `checks_only` tells what would change.
+///
+/// # Errors
+///
+/// See [`FolderError`].
+pub fn write(folder: &Path, generated: &Generated, checks_only: bool) -> Result<Changes, FolderError> {
+    let mut changes = Changes::default();
+    let mut wanted = BTreeSet::new();
+    if !checks_only {
+        std::fs::create_dir_all(folder).map_err(|error| failure(folder, "made", error))?;
+    }
+    for file in &generated.files {
+        let path = folder.join(&file.name);
+        let text = formatted(&file.text)?;
+        wanted.insert(path.clone());
+        if std::fs::read_to_string(&path).is_ok_and(|there| there == text) {
+            changes.same += 1;
+            continue;
+        }
+        changes.changed.push(file.name.clone());
+        if !checks_only {
+            std::fs::write(&path, text).map_err(|error| failure(&path, "written", error))?;
+        }
+    }
+    for path in rust_files(folder)? {
+        if !wanted.contains(&path) {
+            changes.removed.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
+            if !checks_only {
+                std::fs::remove_file(&path).map_err(|error| failure(&path, "removed", error))?;
+            }
+        }
+    }
+    Ok(changes)
+}
+
+fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failure(folder, "read", error)),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| failure(folder, "read", error))?.path();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn failure(path: &Path, what: &'static str, error: io::Error) -> FolderError {
+    FolderError::File { path: path.display().to_string(), what, error }
+}

@@ -1,0 +1,8 @@
+//! The procedures of the shipped workloads, generated from their SQL by `namdb spade generate`. A test generates them anew and
+//! compares.
+#![forbid(unsafe_code)]
+
+pub mod smallbank;
+pub mod tatp;
+pub mod tpcc;
+pub mod ycsb;

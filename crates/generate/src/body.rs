@@ -212,6 +212,7 @@ impl<'a> Function<'a> {
                 test.map_or(Ok(()), |test| self.statements(test.present))
             }
             Presence::Once => {
+                self.takes_first = matches!(&sql.query, sql::query::Query::Select(_));
                 let inside = test.filter(|test| !ends(test.absent));
                 self.each(node, &[], &mut |function, columns| {
                     function.assign_row(into, columns)?;
@@ -240,24 +241,23 @@ impl<'a> Function<'a> {
         let is_found = self.names.fresh("is_found");
         let is_query = matches!(&sql.query, sql::query::Query::Select(_));
         self.line(format!("let mut {is_found} = false;"));
-        if is_query {
-            self.line(format!("'{is_found}: {{"));
-        }
         self.each(node, &[], &mut |function, columns| {
-            if !is_query && into.is_some() {
-                // A second row is an error there.
-                function.line(format!("if {is_found} {{ return Err(Stop::Deviates); }}"));
+            match is_query {
+                // Rows behind the first are not looked at.
+                true => function.line(format!("if !{is_found} {{")),
+                // A second row is an error.
+                false if into.is_some() => {
+                    function.line(format!("if {is_found} {{ return Err(Stop::Deviates); }}"));
+                }
+                false => {}
             }
             function.assign_row(into, columns)?;
             function.line(format!("{is_found} = true;"));
             if is_query {
-                function.line(format!("break '{is_found};"));
+                function.line("}");
             }
             Ok(())
         })?;
-        if is_query {
-            self.line("}");
-        }
         match test.filter(|test| !ends(test.absent)) {
             Some(test) => {
                 self.line(format!("if {is_found} {{"));
@@ -534,11 +534,17 @@ impl<'a> Function<'a> {
     }
 
     fn raise(&mut self, raise: &Raise) -> Result<()> {
+        if raise.level != Level::Exception {
+            return Err(Unsupported::new("RAISE other than EXCEPTION"));
+        }
+        let is_plain = raise.detail.is_none() && raise.hint.is_none();
         let [message] = raise.message.as_slice() else {
-            return Err(Unsupported::new("RAISE with values"));
+            self.line("return Err(Stop::Deviates);");
+            return Ok(());
         };
-        if raise.level != Level::Exception || raise.detail.is_some() || raise.hint.is_some() {
-            return Err(Unsupported::new("RAISE other than a plain exception"));
+        if !is_plain {
+            self.line("return Err(Stop::Deviates);");
+            return Ok(());
         }
         self.line(format!("return Err(Stop::raised({:?}, {message:?}));", raise.sqlstate));
         Ok(())
@@ -557,12 +563,10 @@ enum Presence {
 
 fn presence(node: &Node) -> Presence {
     use procedure::node::Operator;
+    let once = |is_once: bool| if is_once { Presence::Once } else { Presence::Often };
     let single = |node: &Node| {
         let chain = Chain::of(node);
-        match chain.is_some_and(|chain| chain.is_single() && chain.scan.filter.is_none()) {
-            true => Presence::Once,
-            false => Presence::Often,
-        }
+        once(chain.is_some_and(|chain| chain.is_single() && chain.scan.filter.is_none()))
     };
     match &node.operator {
         Operator::Aggregate { keys, filter: None, .. } if keys.is_empty() => Presence::Always,
@@ -570,7 +574,8 @@ fn presence(node: &Node) -> Presence {
         Operator::Insert(insert) => presence(&insert.input),
         Operator::Update(update) => single(&update.input),
         Operator::Delete(delete) => single(&delete.input),
-        _ => single(node),
+        // Of a query the first row is taken.
+        _ => once(Chain::of(node).is_some_and(|chain| chain.filter_behind().is_none())),
     }
 }
 

@@ -61,6 +61,12 @@ impl<'a> Chain<'a> {
         Some(chain)
     }
 
+    /// The filter that is left to whoever goes through the rows: rows that are sorted or bounded have passed it before.
+    pub fn filter_behind(&self) -> Option<&'a Expr> {
+        let is_sieved = self.sort.is_some() || self.limit.is_some() || self.offset.is_some();
+        self.scan.filter.as_ref().filter(|_| !is_sieved)
+    }
+
     /// Whether at most one row comes, found by its primary key.
     pub fn is_single(&self) -> bool {
         matches!(self.scan.access, Access::Key(_)) && self.offset.is_none() && self.limit.is_none()

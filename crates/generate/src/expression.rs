@@ -233,7 +233,13 @@ impl Scope<'_> {
                     SqlType::Numeric(Numeric::Declared { precision, .. })
                         if loses(from_type, to) =>
                     {
-                        format!("number::digits({scaled}, {precision})?")
+                        let has_room = scaled.parse::<i64>().is_ok()
+                            && scaled.len() <= usize::from(*precision);
+                        if has_room {
+                            scaled
+                        } else {
+                            format!("number::digits({scaled}, {precision})?")
+                        }
                     }
                     _ => scaled,
                 }
@@ -425,6 +431,8 @@ fn cast_literal(literal: &str, to: &SqlType) -> Result<Code> {
 fn whole(value: String, from: &SqlType, to: &SqlType) -> String {
     match to {
         _ if !loses(from, to) => value,
+        SqlType::Int2 if value.parse::<i16>().is_ok() => value,
+        SqlType::Int4 if value.parse::<i32>().is_ok() => value,
         SqlType::Int2 => format!("number::int2({value})?"),
         SqlType::Int4 => format!("number::int4({value})?"),
         _ => value,
@@ -541,7 +549,7 @@ fn comparison(operator: BinaryOperator, a: &Code, b: &Code) -> Result<Code> {
     let side = |code: &Code| match code.kind {
         // A literal is an array of its own length.
         Kind::Text if code.text.starts_with("b\"") => format!("{}[..]", code.text),
-        Kind::Text if code.text.starts_with('&') => code.text[1..].to_owned(),
+        Kind::Text if code.text.starts_with('&') => format!("*{}", &code.text[1..]),
         Kind::Text => format!("*{}", code.known()),
         _ => in_common(code),
     };

@@ -47,7 +47,11 @@ impl Changes {
 /// # Errors
 ///
 /// See [`FolderError`].
-pub fn write(folder: &Path, generated: &Generated, checks_only: bool) -> Result<Changes, FolderError> {
+pub fn write(
+    folder: &Path,
+    generated: &Generated,
+    checks_only: bool,
+) -> Result<Changes, FolderError> {
     let mut changes = Changes::default();
     let mut wanted = BTreeSet::new();
     if !checks_only {
@@ -68,7 +72,9 @@ pub fn write(folder: &Path, generated: &Generated, checks_only: bool) -> Result<
     }
     for path in rust_files(folder)? {
         if !wanted.contains(&path) {
-            changes.removed.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
+            changes
+                .removed
+                .extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
             if !checks_only {
                 std::fs::remove_file(&path).map_err(|error| failure(&path, "removed", error))?;
             }

@@ -15,7 +15,8 @@ pub enum FormatError {
 }
 
 /// Lines and spaces as in all code of this repository.
-const STYLE: [&str; 4] = ["--edition", "2024", "--config", "max_width=100,use_small_heuristics=Max"];
+const STYLE: [&str; 4] =
+    ["--edition", "2024", "--config", "max_width=100,use_small_heuristics=Max"];
 
 /// The text as rustfmt writes it.
 ///

@@ -29,6 +29,10 @@ pub struct Function<'a> {
     pub out: String,
     /// The rows that were read together.
     pub ahead: Ahead,
+    /// Whether only the first row of the statement is wanted.
+    pub takes_first: bool,
+    /// The records that are at hand.
+    at_hand: BTreeSet<Row>,
     /// The statement that is printed.
     pub statement: u32,
     /// The tables whose columns are named.
@@ -49,14 +53,21 @@ impl<'a> Function<'a> {
             names,
             out: String::new(),
             ahead: Ahead::default(),
+            takes_first: false,
+            at_hand: BTreeSet::new(),
             statement: 0,
             modules: BTreeSet::new(),
         }
     }
 
-    /// Appends a line.
+    /// Appends a line. Records last until a block begins or ends, a row is changed, or somebody waits.
     pub fn line(&mut self, text: impl AsRef<str>) {
-        self.out.push_str(text.as_ref());
+        let text = text.as_ref();
+        let ends_records = ["{", "}", ".await", "txn.update", "txn.delete"];
+        if ends_records.iter().any(|end| text.contains(end)) {
+            self.at_hand.clear();
+        }
+        self.out.push_str(text);
         self.out.push('\n');
     }
 
@@ -74,8 +85,12 @@ impl<'a> Function<'a> {
     pub fn records<'c>(&mut self, codes: impl IntoIterator<Item = &'c Code>) {
         let rows: BTreeSet<Row> =
             codes.into_iter().flat_map(|code| code.rows.iter().cloned()).collect();
-        for Row { id, record } in rows {
-            self.line(format!("let {record} = call.txn.row({id});"));
+        for row in rows {
+            if self.at_hand.contains(&row) {
+                continue;
+            }
+            self.line(format!("let {} = call.txn.row({});", row.record, row.id));
+            self.at_hand.insert(row);
         }
     }
 

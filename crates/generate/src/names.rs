@@ -10,7 +10,7 @@ const KEYWORDS: [&str; 39] = [
 ];
 
 /// What generated functions use themselves.
-const OURS: [&str; 16] = [
+const OURS: [&str; 18] = [
     "call",
     "tables",
     "arguments",
@@ -27,6 +27,8 @@ const OURS: [&str; 16] = [
     "abstract",
     "typeof",
     "unsized",
+    "count",
+    "element",
 ];
 
 /// The names of a function, no two alike.

@@ -13,6 +13,8 @@ use sql::{Catalog, Table};
 type Result<T> = std::result::Result<T, Unsupported>;
 /// Prints what is done with a row, which is given as its columns.
 pub type Each<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &[Code]) -> Result<()>;
+/// As [`Each`], of an outer and an inner row.
+type EachPair<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &[Code], &[Code]) -> Result<()>;
 /// As [`Each`], with the row of the table itself.
 pub type EachRow<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &Row, &[Code]) -> Result<()>;
 
@@ -73,8 +75,17 @@ impl<'a> Function<'a> {
             self.line("}");
             return Ok(());
         }
-        let rows = self.rows(chain, outer)?;
+        let takes_first = std::mem::take(&mut self.takes_first) && chain.filter_behind().is_none();
+        let rows = self.rows(chain, takes_first, outer)?;
         let (skip, take) = self.bounds(chain, outer)?;
+        if takes_first {
+            self.line(format!("let {} = {rows}.iter(){skip}{take}.next().copied();", row.id));
+            self.line(format!("call.scratch.give_rows({rows});"));
+            self.line(format!("if let Some({0}) = {0} {{", row.id));
+            self.row_body(chain, &row, outer, body)?;
+            self.line("}");
+            return Ok(());
+        }
         self.line(format!("for &{} in {rows}.iter(){skip}{take} {{", row.id));
         self.row_body(chain, &row, outer, body)?;
         self.line("}");
@@ -91,8 +102,7 @@ impl<'a> Function<'a> {
         body: EachRow<'_, 'a>,
     ) -> Result<()> {
         let columns = self.columns(chain.scan.table, row);
-        let is_sieved = chain.sort.is_some() || chain.limit.is_some() || chain.offset.is_some();
-        let filter = chain.scan.filter.as_ref().filter(|_| !is_sieved);
+        let filter = chain.filter_behind();
         let outputs = self.chain_outputs(chain, &columns, outer, chain.outputs.len())?;
         self.filtered(filter, &[&columns], outer, &mut |function| {
             if chain.is_locked {
@@ -142,19 +152,25 @@ impl<'a> Function<'a> {
     }
 
     /// The rows of a chain as a list, in order; what a filter leaves out is not in it if they are sorted or bounded.
-    pub fn rows(&mut self, chain: &Chain<'a>, outer: &[Vec<Code>]) -> Result<String> {
+    pub fn rows(
+        &mut self,
+        chain: &Chain<'a>,
+        takes_first: bool,
+        outer: &[Vec<Code>],
+    ) -> Result<String> {
         let table = self.table(chain.scan.table);
         let rows = self.names.fresh(&format!("{}_rows", table.name));
-        let is_sieved = chain.sort.is_some() || chain.limit.is_some() || chain.offset.is_some();
-        let filter = chain.scan.filter.as_ref().filter(|_| is_sieved);
+        let filter = chain.scan.filter.as_ref().filter(|_| chain.filter_behind().is_none());
         self.line(format!("let mut {rows} = call.scratch.take_rows();"));
+        let is_bounded_there = chain.sort.is_none() && filter.is_none() && chain.offset.is_none();
         let limit = match chain.limit {
-            Some(limit) if chain.sort.is_none() && filter.is_none() && chain.offset.is_none() => {
-                Some(limit)
+            Some(limit) if is_bounded_there => {
+                format!("count({})?", self.scope(&[], outer).code(limit)?.known())
             }
-            _ => None,
+            None if is_bounded_there && takes_first => "1".to_owned(),
+            _ => "usize::MAX".to_owned(),
         };
-        self.find(chain, &rows, limit, outer)?;
+        self.find(chain, &rows, &limit, outer)?;
         if let Some(filter) = filter {
             let row = self.row(chain.scan.table);
             let columns = self.columns(chain.scan.table, &row);
@@ -179,16 +195,12 @@ impl<'a> Function<'a> {
         &mut self,
         chain: &Chain<'a>,
         rows: &str,
-        limit: Option<&Expr>,
+        limit: &str,
         outer: &[Vec<Code>],
     ) -> Result<()> {
         let scan = chain.scan;
         let table = self.table(scan.table);
         let name = identifier(&table.name);
-        let limit = match limit {
-            Some(limit) => format!("count({})?", self.scope(&[], outer).code(limit)?.known()),
-            None => "usize::MAX".to_owned(),
-        };
         match &scan.access {
             Access::Key(values) => {
                 let key = key(self.scope(&[], outer), table, table.schema.key(), values)?;
@@ -329,12 +341,12 @@ impl<'a> Function<'a> {
         first: &Chain<'a>,
         second: &Chain<'a>,
         outer: &[Vec<Code>],
-        pair: &mut dyn FnMut(&mut Self, &[Code], &[Code]) -> Result<()>,
+        pair: EachPair<'_, 'a>,
     ) -> Result<()> {
         let Access::Key(values) = &second.scan.access else {
             return Err(Unsupported::new("a join of rows that are not found by their keys"));
         };
-        let rows = self.rows(first, outer)?;
+        let rows = self.rows(first, false, outer)?;
         let (skip, take) = self.bounds(first, outer)?;
         let outside = self.row(first.scan.table);
         let inside = self.row(second.scan.table);
@@ -396,7 +408,7 @@ impl<'a> Function<'a> {
     fn begin_aggregate(&mut self, of: &Gathered) -> Result<Accumulator> {
         let (wanted, initial, is_list) = match (of.aggregate, of.distinct) {
             (Aggregate::Count, true) => ("values", "call.scratch.take_numbers()", true),
-            (Aggregate::Count, false) => ("count", "0_i64", false),
+            (Aggregate::Count, false) => ("counted", "0_i64", false),
             (Aggregate::Sum, false) => ("sum", "None::<i64>", false),
             (Aggregate::Min, _) => ("least", "None::<i64>", false),
             (Aggregate::Max, _) => ("greatest", "None::<i64>", false),
@@ -462,7 +474,7 @@ impl<'a> Function<'a> {
     ) -> Result<Code> {
         let name = value.name;
         if value.is_list {
-            let count = self.names.fresh("count");
+            let count = self.names.fresh("counted");
             self.line(format!("{name}.sort_unstable();"));
             self.line(format!("{name}.dedup();"));
             self.line(format!("let {count} = {name}.len() as i64;"));

@@ -9,10 +9,12 @@ use std::fmt::Write;
 
 /// The module `tables`.
 pub fn module(catalog: &Catalog) -> String {
-    let mut out = String::from(
+    let has_index = catalog.tables.iter().any(|table| !table.indexes.is_empty());
+    let numbers = if has_index { "Database, IndexId, TableId" } else { "Database, TableId" };
+    let mut out = format!(
         "//! Tables and indexes by their numbers, and columns by their places.\n\n\
-         use fabric::Env;\nuse layout::Slot;\nuse runtime::{BindError, bind};\nuse txn::{Database, IndexId, TableId};\n\n\
-         /// The tables and indexes in an open database.\n#[derive(Clone, Copy, Debug)]\npub struct Tables {\n",
+         use fabric::Env;\nuse layout::Slot;\nuse runtime::{{BindError, bind}};\nuse txn::{{{numbers}}};\n\n\
+         /// The tables and indexes in an open database.\n#[derive(Clone, Copy, Debug)]\npub struct Tables {{\n",
     );
     for table in &catalog.tables {
         write(

@@ -82,7 +82,14 @@ impl Variables {
         let mut entry = |(position, declared): (usize, &Declared)| {
             let mut part = |place: Place, name: &str, sql_type: &SqlType| {
                 let known = guess.kinds.get(&place).cloned();
-                let typed = (Kind::of(sql_type), bytes_max(sql_type));
+                // Until something is assigned, a decimal may be taken to have no digits behind the point.
+                let is_open =
+                    matches!(sql_type, SqlType::Numeric(_)) && Kind::of(sql_type).is_err();
+                let kind = match is_open && !is_input(place.0) {
+                    true => Ok(Kind::Decimal(0)),
+                    false => Kind::of(sql_type),
+                };
+                let typed = (kind, bytes_max(sql_type));
                 let (kind, bytes_max) = known.map_or(typed, |(kind, bytes)| (Ok(kind), bytes));
                 Variable {
                     name: names.fresh(name),

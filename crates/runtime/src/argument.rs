@@ -1,5 +1,6 @@
 //! What a call is given.
 
+use crate::number;
 use crate::stop::Stop;
 
 /// An argument of a call. Arrays have no nulls in them.
@@ -45,6 +46,18 @@ impl<'a> Argument<'a> {
             Self::Int(value) => Ok(*value),
             _ => Err(Stop::Deviates),
         }
+    }
+
+    /// A `smallint`.
+    #[inline]
+    pub fn int2(&self) -> Result<i64, Stop> {
+        number::int2(self.int()?)
+    }
+
+    /// An `integer`, or a date.
+    #[inline]
+    pub fn int4(&self) -> Result<i64, Stop> {
+        number::int4(self.int()?)
     }
 
     /// The units of a decimal with exactly so many digits behind the point.
@@ -120,6 +133,8 @@ mod tests {
         assert_eq!(Argument::Int(3).int().expect("an integer"), 3);
         assert_eq!(Argument::Decimal(120, 2).decimal(2).expect("two digits"), 120);
         assert!(matches!(Argument::Decimal(12, 1).decimal(2), Err(Stop::Deviates)));
+        assert!(matches!(Argument::Int(40_000).int2(), Err(Stop::Deviates)));
+        assert_eq!(Argument::Int(40_000).int4().expect("four bytes"), 40_000);
         assert!(matches!(Argument::Null.int(), Err(Stop::Deviates)));
         let null = Argument::Null.or_null(|argument| argument.text()).expect("null is welcome");
         assert_eq!(null, None);

@@ -1,0 +1,108 @@
+//! Procedure `insert_call_forwarding`, line 82 of `procedures.sql`.
+
+use super::tables::{Tables, call_forwarding, special_facility, subscriber};
+use fabric::Env;
+use layout::KeyBuilder;
+use runtime::{Argument, Call, Stop, Text, text};
+use txn::{Scan, ScanSource};
+
+/// The arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// `subscriber_number`, bpchar.
+    pub subscriber_number: &'a [u8],
+    /// `facility_type`, smallint.
+    pub facility_type: i64,
+    /// `starts`, smallint.
+    pub starts: i64,
+    /// `ends`, smallint.
+    pub ends: i64,
+    /// `destination`, bpchar.
+    pub destination: &'a [u8],
+}
+
+impl<'a> Arguments<'a> {
+    /// Takes the arguments of a call; others than expected deviate.
+    pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
+        let [subscriber_number, facility_type, starts, ends, destination] = arguments else {
+            return Err(Stop::Deviates);
+        };
+        Ok(Self {
+            subscriber_number: subscriber_number.text()?,
+            facility_type: facility_type.int2()?,
+            starts: starts.int2()?,
+            ends: ends.int2()?,
+            destination: destination.text()?,
+        })
+    }
+}
+
+/// Carries out `insert_call_forwarding`.
+pub async fn insert_call_forwarding<E: Env>(
+    call: &mut Call<'_, '_, E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let subscriber_number = arguments.subscriber_number;
+    let facility_type = arguments.facility_type;
+    let starts = arguments.starts;
+    let ends = arguments.ends;
+    let destination = arguments.destination;
+    let mut subscriber_id: i64;
+    let mut found_type: i64;
+    let mut has_facility: bool;
+    has_facility = false;
+    let mut subscriber_rows = call.scratch.take_rows();
+    call.txn
+        .lookup(
+            tables.subscriber_by_subscriber_number,
+            &KeyBuilder::new().padded(text::fitting(subscriber_number, 15)?, 15).key(),
+            &mut subscriber_rows,
+        )
+        .await?;
+    subscriber_rows.truncate(1);
+    let subscriber_row = subscriber_rows.iter().next().copied();
+    call.scratch.give_rows(subscriber_rows);
+    if let Some(subscriber_row) = subscriber_row {
+        let subscriber = call.txn.row(subscriber_row);
+        subscriber_id = subscriber.int_in(subscriber::S_ID);
+    } else {
+        return Err(Stop::Deviates);
+    }
+    let mut special_facility_rows = call.scratch.take_rows();
+    let range = Scan {
+        source: ScanSource::Table(tables.special_facility),
+        low: KeyBuilder::new().int4(subscriber_id as i32).prefix_low(1),
+        high: KeyBuilder::new().int4(subscriber_id as i32).prefix_high(1),
+        reverse: false,
+        limit: usize::MAX,
+    };
+    call.txn.scan(&range, &mut special_facility_rows).await?;
+    for &special_facility_row in special_facility_rows.iter() {
+        let special_facility = call.txn.row(special_facility_row);
+        found_type = special_facility.int_in(special_facility::SF_TYPE);
+        if found_type == facility_type {
+            has_facility = true;
+        }
+    }
+    call.scratch.give_rows(special_facility_rows);
+    if !has_facility {
+        return Err(Stop::raised("P0001", "The subscriber has no special facility of this type"));
+    }
+    let numberx = Text::<15>::new(text::trimmed(text::fitting(destination, 15)?))?;
+    let call_forwarding_row = call
+        .txn
+        .insert(
+            tables.call_forwarding,
+            &KeyBuilder::new()
+                .int4(subscriber_id as i32)
+                .int2(facility_type as i16)
+                .int2(starts as i16)
+                .key(),
+        )
+        .await?;
+    let mut new_call_forwarding = call.txn.update(call_forwarding_row);
+    new_call_forwarding.set_int_in(call_forwarding::END_TIME, ends);
+    new_call_forwarding.set_bytes_in(call_forwarding::NUMBERX, &numberx);
+    Ok(())
+}

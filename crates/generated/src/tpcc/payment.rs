@@ -1,0 +1,324 @@
+//! Procedure `payment`, line 132 of `procedures.sql`.
+
+use super::tables::{Tables, customer, district, history, warehouse};
+use fabric::Env;
+use layout::KeyBuilder;
+use runtime::{Argument, Call, Stop, Text, count, known, number, text};
+
+/// The arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// `history_number`, bigint.
+    pub history_number: i64,
+    /// `paid_warehouse`, smallint.
+    pub paid_warehouse: i64,
+    /// `paid_district`, smallint.
+    pub paid_district: i64,
+    /// `customer_warehouse`, smallint.
+    pub customer_warehouse: i64,
+    /// `customer_district`, smallint.
+    pub customer_district: i64,
+    /// `by_name`, boolean.
+    pub by_name: bool,
+    /// `customer_number`, integer.
+    pub customer_number: Option<i64>,
+    /// `customer_last`, character varying.
+    pub customer_last: Option<&'a [u8]>,
+    /// `amount`, numeric, in units of the last of 2 digits behind the point.
+    pub amount: i64,
+}
+
+impl<'a> Arguments<'a> {
+    /// Takes the arguments of a call; others than expected deviate.
+    pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
+        let [
+            history_number,
+            paid_warehouse,
+            paid_district,
+            customer_warehouse,
+            customer_district,
+            by_name,
+            customer_number,
+            customer_last,
+            amount,
+        ] = arguments
+        else {
+            return Err(Stop::Deviates);
+        };
+        Ok(Self {
+            history_number: history_number.int()?,
+            paid_warehouse: paid_warehouse.int2()?,
+            paid_district: paid_district.int2()?,
+            customer_warehouse: customer_warehouse.int2()?,
+            customer_district: customer_district.int2()?,
+            by_name: by_name.bool()?,
+            customer_number: customer_number.or_null(|argument| argument.int4())?,
+            customer_last: customer_last.or_null(|argument| argument.text())?,
+            amount: amount.decimal(2)?,
+        })
+    }
+}
+
+/// Carries out `payment`.
+pub async fn payment<E: Env>(
+    call: &mut Call<'_, '_, E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let history_number = arguments.history_number;
+    let paid_warehouse = arguments.paid_warehouse;
+    let paid_district = arguments.paid_district;
+    let customer_warehouse = arguments.customer_warehouse;
+    let customer_district = arguments.customer_district;
+    let by_name = arguments.by_name;
+    let customer_number = arguments.customer_number;
+    let customer_last = arguments.customer_last;
+    let amount = arguments.amount;
+    let mut warehouse_street_1: Text<20>;
+    let mut warehouse_street_2: Text<20>;
+    let mut warehouse_city: Text<20>;
+    let mut warehouse_state: Text<2>;
+    let mut warehouse_zip: Text<9>;
+    let mut district_street_1: Text<20>;
+    let mut district_street_2: Text<20>;
+    let mut district_city: Text<20>;
+    let mut district_state: Text<2>;
+    let mut district_zip: Text<9>;
+    let mut customer_id: Option<i64> = None;
+    let mut first_name: Text<16>;
+    let mut middle_name: Text<2>;
+    let mut last_name: Text<16>;
+    let mut street_1: Text<20>;
+    let mut street_2: Text<20>;
+    let mut city: Text<20>;
+    let mut state: Text<2>;
+    let mut zip: Text<9>;
+    let mut phone: Text<16>;
+    let mut since: i64;
+    let mut credit: Text<2>;
+    let mut credit_limit: i64;
+    let mut discount: i64;
+    let mut balance: i64;
+    let mut customer_data: Option<Text<200>> = None;
+    let mut paid_at: i64;
+    let mut name_count: i64;
+    let mut warehouse_name: Text<10>;
+    let mut district_name: Text<10>;
+    let mut all_data: Text<500>;
+    // What the arguments name is read together.
+    call.scratch.reads.clear();
+    call.scratch
+        .reads
+        .push((tables.warehouse, KeyBuilder::new().int2(paid_warehouse as i16).key()));
+    call.scratch.reads.push((
+        tables.district,
+        KeyBuilder::new().int2(paid_warehouse as i16).int2(paid_district as i16).key(),
+    ));
+    call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
+    paid_at = call.now_us;
+    if let Some(warehouse_row) = call.scratch.found[0] {
+        let warehouse = call.txn.row(warehouse_row);
+        let w_ytd = number::digits(number::add(warehouse.int_in(warehouse::W_YTD), amount)?, 12)?;
+        let mut new_warehouse = call.txn.update(warehouse_row);
+        new_warehouse.set_int_in(warehouse::W_YTD, w_ytd);
+        let warehouse = call.txn.row(warehouse_row);
+        warehouse_name = Text::new(warehouse.bytes_in(warehouse::W_NAME))?;
+        warehouse_street_1 = Text::new(warehouse.bytes_in(warehouse::W_STREET_1))?;
+        warehouse_street_2 = Text::new(warehouse.bytes_in(warehouse::W_STREET_2))?;
+        warehouse_city = Text::new(warehouse.bytes_in(warehouse::W_CITY))?;
+        warehouse_state = Text::new(warehouse.bytes_in(warehouse::W_STATE))?;
+        warehouse_zip = Text::new(warehouse.bytes_in(warehouse::W_ZIP))?;
+    } else {
+        return Err(Stop::Deviates);
+    }
+    if let Some(district_row) = call.scratch.found[1] {
+        let district = call.txn.row(district_row);
+        let d_ytd = number::digits(number::add(district.int_in(district::D_YTD), amount)?, 12)?;
+        let mut new_district = call.txn.update(district_row);
+        new_district.set_int_in(district::D_YTD, d_ytd);
+        let district = call.txn.row(district_row);
+        district_name = Text::new(district.bytes_in(district::D_NAME))?;
+        district_street_1 = Text::new(district.bytes_in(district::D_STREET_1))?;
+        district_street_2 = Text::new(district.bytes_in(district::D_STREET_2))?;
+        district_city = Text::new(district.bytes_in(district::D_CITY))?;
+        district_state = Text::new(district.bytes_in(district::D_STATE))?;
+        district_zip = Text::new(district.bytes_in(district::D_ZIP))?;
+    } else {
+        return Err(Stop::Deviates);
+    }
+    customer_id = customer_number;
+    if by_name {
+        let mut counted = 0_i64;
+        let mut customer_rows = call.scratch.take_rows();
+        call.txn
+            .lookup(
+                tables.customer_by_customer_name,
+                &KeyBuilder::new()
+                    .int2(customer_warehouse as i16)
+                    .int2(customer_district as i16)
+                    .padded(text::fitting(known(customer_last)?, 16)?, 16)
+                    .key(),
+                &mut customer_rows,
+            )
+            .await?;
+        for &customer_row in customer_rows.iter() {
+            counted += 1;
+        }
+        call.scratch.give_rows(customer_rows);
+        name_count = counted;
+        let mut customer_rows_2 = call.scratch.take_rows();
+        call.txn
+            .lookup(
+                tables.customer_by_customer_name,
+                &KeyBuilder::new()
+                    .int2(customer_warehouse as i16)
+                    .int2(customer_district as i16)
+                    .padded(text::fitting(known(customer_last)?, 16)?, 16)
+                    .key(),
+                &mut customer_rows_2,
+            )
+            .await?;
+        customer_rows_2.sort_by(|&a, &b| {
+            let (left, right) = (call.txn.row(a), call.txn.row(b));
+            Ord::cmp(&left.int_in(customer::C_D_ID), &right.int_in(customer::C_D_ID))
+        });
+        let customer_row_2 = customer_rows_2
+            .iter()
+            .skip(count(number::divide(number::subtract(name_count, 1)?, 2)?)?)
+            .take(count(1)?)
+            .next()
+            .copied();
+        call.scratch.give_rows(customer_rows_2);
+        if let Some(customer_row_2) = customer_row_2 {
+            let customer_2 = call.txn.row(customer_row_2);
+            customer_id = Some(customer_2.int_in(customer::C_ID));
+        } else {
+            customer_id = None;
+        }
+    }
+    if let Some(customer_row_3) = call
+        .txn
+        .read(
+            tables.customer,
+            &KeyBuilder::new()
+                .int2(customer_warehouse as i16)
+                .int2(customer_district as i16)
+                .int4(known(customer_id)? as i32)
+                .key(),
+        )
+        .await?
+    {
+        let customer_3 = call.txn.row(customer_row_3);
+        let c_balance =
+            number::digits(number::subtract(customer_3.int_in(customer::C_BALANCE), amount)?, 12)?;
+        let c_ytd_payment =
+            number::digits(number::add(customer_3.int_in(customer::C_YTD_PAYMENT), amount)?, 12)?;
+        let c_payment_cnt =
+            number::int4(number::add(customer_3.int_in(customer::C_PAYMENT_CNT), 1)?)?;
+        let mut new_customer = call.txn.update(customer_row_3);
+        new_customer.set_int_in(customer::C_BALANCE, c_balance);
+        new_customer.set_int_in(customer::C_YTD_PAYMENT, c_ytd_payment);
+        new_customer.set_int_in(customer::C_PAYMENT_CNT, c_payment_cnt);
+        let customer_3 = call.txn.row(customer_row_3);
+        first_name = Text::new(customer_3.bytes_in(customer::C_FIRST))?;
+        middle_name = Text::new(customer_3.bytes_in(customer::C_MIDDLE))?;
+        last_name = Text::new(customer_3.bytes_in(customer::C_LAST))?;
+        street_1 = Text::new(customer_3.bytes_in(customer::C_STREET_1))?;
+        street_2 = Text::new(customer_3.bytes_in(customer::C_STREET_2))?;
+        city = Text::new(customer_3.bytes_in(customer::C_CITY))?;
+        state = Text::new(customer_3.bytes_in(customer::C_STATE))?;
+        zip = Text::new(customer_3.bytes_in(customer::C_ZIP))?;
+        phone = Text::new(customer_3.bytes_in(customer::C_PHONE))?;
+        since = customer_3.int_in(customer::C_SINCE);
+        credit = Text::new(customer_3.bytes_in(customer::C_CREDIT))?;
+        credit_limit = customer_3.int_in(customer::C_CREDIT_LIM);
+        discount = customer_3.int_in(customer::C_DISCOUNT);
+        balance = customer_3.int_in(customer::C_BALANCE);
+    } else {
+        return Err(Stop::raised("P0001", "There is no such customer"));
+    }
+    if *credit == b"BC"[..] {
+        if let Some(customer_row_4) = call
+            .txn
+            .read(
+                tables.customer,
+                &KeyBuilder::new()
+                    .int2(customer_warehouse as i16)
+                    .int2(customer_district as i16)
+                    .int4(known(customer_id)? as i32)
+                    .key(),
+            )
+            .await?
+        {
+            let customer_4 = call.txn.row(customer_row_4);
+            let c_data = Text::<500>::new(text::left(
+                &Text::<628>::of(&[
+                    &text::number(known(customer_id)?, 0),
+                    b" ",
+                    &text::number(customer_district, 0),
+                    b" ",
+                    &text::number(customer_warehouse, 0),
+                    b" ",
+                    &text::number(paid_district, 0),
+                    b" ",
+                    &text::number(paid_warehouse, 0),
+                    b" ",
+                    &text::number(amount, 2),
+                    b" ",
+                    customer_4.bytes_in(customer::C_DATA),
+                ])?,
+                500,
+            )?)?;
+            let mut new_customer_2 = call.txn.update(customer_row_4);
+            new_customer_2.set_bytes_in(customer::C_DATA, &c_data);
+            let customer_4 = call.txn.row(customer_row_4);
+            all_data = Text::new(customer_4.bytes_in(customer::C_DATA))?;
+        } else {
+            return Err(Stop::Deviates);
+        }
+        customer_data = Some(Text::new(text::left(&all_data, 200)?)?);
+    }
+    let h_c_id = known(customer_id)?;
+    let h_amount = number::digits(amount, 12)?;
+    let h_data = Text::<24>::new(&Text::<24>::of(&[&warehouse_name, b"    ", &district_name])?)?;
+    let history_row =
+        call.txn.insert(tables.history, &KeyBuilder::new().int8(history_number).key()).await?;
+    let mut new_history = call.txn.update(history_row);
+    new_history.set_int_in(history::H_C_ID, h_c_id);
+    new_history.set_int_in(history::H_C_D_ID, customer_district);
+    new_history.set_int_in(history::H_C_W_ID, customer_warehouse);
+    new_history.set_int_in(history::H_D_ID, paid_district);
+    new_history.set_int_in(history::H_W_ID, paid_warehouse);
+    new_history.set_int_in(history::H_DATE, paid_at);
+    new_history.set_int_in(history::H_AMOUNT, h_amount);
+    new_history.set_bytes_in(history::H_DATA, &h_data);
+    call.results.row();
+    call.results.text(&warehouse_street_1);
+    call.results.text(&warehouse_street_2);
+    call.results.text(&warehouse_city);
+    call.results.text(&warehouse_state);
+    call.results.text(&warehouse_zip);
+    call.results.text(&district_street_1);
+    call.results.text(&district_street_2);
+    call.results.text(&district_city);
+    call.results.text(&district_state);
+    call.results.text(&district_zip);
+    call.results.int_or_null(customer_id);
+    call.results.text(&first_name);
+    call.results.text(&middle_name);
+    call.results.text(&last_name);
+    call.results.text(&street_1);
+    call.results.text(&street_2);
+    call.results.text(&city);
+    call.results.text(&state);
+    call.results.text(&zip);
+    call.results.text(&phone);
+    call.results.int(since);
+    call.results.text(&credit);
+    call.results.decimal(credit_limit, 2);
+    call.results.decimal(discount, 4);
+    call.results.decimal(balance, 2);
+    call.results.text_or_null(customer_data.as_deref());
+    call.results.int(paid_at);
+    Ok(())
+}

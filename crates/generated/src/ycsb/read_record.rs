@@ -1,0 +1,51 @@
+//! Procedure `read_record`, line 4 of `procedures.sql`.
+
+use super::tables::{Tables, usertable};
+use fabric::Env;
+use layout::KeyBuilder;
+use runtime::{Argument, Call, Stop};
+
+/// The arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// `record_key`, bigint.
+    pub record_key: i64,
+    /// Nothing is borrowed.
+    pub borrowed: std::marker::PhantomData<&'a ()>,
+}
+
+impl<'a> Arguments<'a> {
+    /// Takes the arguments of a call; others than expected deviate.
+    pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
+        let [record_key] = arguments else { return Err(Stop::Deviates) };
+        Ok(Self { record_key: record_key.int()?, borrowed: std::marker::PhantomData })
+    }
+}
+
+/// Carries out `read_record`.
+pub async fn read_record<E: Env>(
+    call: &mut Call<'_, '_, E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let record_key = arguments.record_key;
+    if let Some(usertable_row) =
+        call.txn.read(tables.usertable, &KeyBuilder::new().int8(record_key).key()).await?
+    {
+        let usertable = call.txn.row(usertable_row);
+        call.results.row();
+        call.results.int(usertable.int_in(usertable::YCSB_KEY));
+        call.results.int(usertable.int_in(usertable::COUNTER));
+        call.results.text(usertable.bytes_in(usertable::FIELD0));
+        call.results.text(usertable.bytes_in(usertable::FIELD1));
+        call.results.text(usertable.bytes_in(usertable::FIELD2));
+        call.results.text(usertable.bytes_in(usertable::FIELD3));
+        call.results.text(usertable.bytes_in(usertable::FIELD4));
+        call.results.text(usertable.bytes_in(usertable::FIELD5));
+        call.results.text(usertable.bytes_in(usertable::FIELD6));
+        call.results.text(usertable.bytes_in(usertable::FIELD7));
+        call.results.text(usertable.bytes_in(usertable::FIELD8));
+        call.results.text(usertable.bytes_in(usertable::FIELD9));
+    }
+    Ok(())
+}

@@ -1,10 +1,39 @@
 //! Values of SQL, and what expressions make of them, as PostgreSQL does: results, errors and their codes.
 //!
 //! ```text
-//! value   a value
+//! value             a value                    error        PostgreSQL's codes and sentences
+//! formula           an expression, ready       scope        what it is evaluated over
+//! aggregate         functions of a group       conversion   from one type to another
+//! order             comparisons, hashes        row          values of columns and keys
+//! integer, numeric, float, text, like, format, date, timestamp, interval
+//!                   what the functions and operators do, for generated code to call
+//! input, output     values from text and as text; time_input, interval_input
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod conversion;
+pub mod date;
+pub mod error;
+pub mod float;
+pub mod format;
+pub mod formula;
+pub mod input;
+pub mod integer;
+pub mod interval;
+mod interval_input;
+pub mod like;
+pub mod numeric;
+pub mod order;
+pub mod output;
+pub mod scope;
+pub mod text;
+mod time_input;
+pub mod timestamp;
 pub mod value;
 
+pub use conversion::Conversion;
+pub use error::{Error, Result};
+pub use formula::{AggregateCall, Formula};
+pub use order::GroupKey;
+pub use scope::{Nothing, Scope, Stop};
 pub use value::{Decimal, Interval, Value};

@@ -20,9 +20,10 @@ pub enum Value {
     Text(CompactString),
     /// `bytea`.
     Bytes(Rc<[u8]>),
-    /// `date`, in days since 1970-01-01.
+    /// `date`, in days since 2000-01-01, as in rows. The greatest and least numbers are the infinite dates.
     Date(i32),
-    /// `timestamp` with and without time zone, in microseconds since 1970-01-01. The session's zone is UTC.
+    /// `timestamp` with and without time zone, in microseconds since 2000-01-01, as in rows. The session's zone is UTC. The
+    /// greatest and least numbers are the infinite times.
     Timestamp(i64),
     /// `interval`.
     Interval(Interval),
@@ -50,4 +51,92 @@ pub struct Interval {
     pub days: i32,
     /// Microseconds.
     pub microseconds: i64,
+}
+
+impl Value {
+    /// A text.
+    pub fn text(text: &str) -> Self {
+        Self::Text(CompactString::new(text))
+    }
+
+    /// Whether it is null.
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// Whether it is true; null is not.
+    #[inline]
+    pub fn is_true(&self) -> bool {
+        matches!(self, Self::Bool(true))
+    }
+
+    /// The integer, if it is one.
+    #[inline]
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Self::Int(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The decimal, if it is one.
+    #[inline]
+    pub fn as_numeric(&self) -> Option<Decimal> {
+        match self {
+            Self::Numeric(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The text, if it is one.
+    #[inline]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl From<bool> for Value {
+    fn from(truth: bool) -> Self {
+        Self::Bool(truth)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Int(number)
+    }
+}
+
+impl From<Decimal> for Value {
+    fn from(number: Decimal) -> Self {
+        Self::Numeric(number)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Float(number)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<CompactString> for Value {
+    fn from(text: CompactString) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
 }

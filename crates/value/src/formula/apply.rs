@@ -1,0 +1,160 @@
+//! Operators by the types of their operands.
+
+use super::{Binary, Unary};
+use crate::error::{Error, Result};
+use crate::integer::{self, Width};
+use crate::value::{Decimal, Interval, Value};
+use crate::{date, float, interval, numeric, text, timestamp};
+use sql::expression::BinaryOperator;
+use sql::types::SqlType;
+
+#[cold]
+fn unexpected(what: &str) -> Box<Error> {
+    Error::internal(format!("a value is no {what}"))
+}
+
+pub(super) fn text_of(value: &Value) -> Result<&str> {
+    value.as_text().ok_or_else(|| unexpected("text"))
+}
+
+pub(super) fn int_of(value: &Value) -> Result<i64> {
+    value.as_int().ok_or_else(|| unexpected("integer"))
+}
+
+pub(super) fn numeric_of(value: &Value) -> Result<Decimal> {
+    value.as_numeric().ok_or_else(|| unexpected("decimal"))
+}
+
+pub(super) fn float_of(value: &Value) -> Result<f64> {
+    match value {
+        Value::Float(number) => Ok(*number),
+        _ => Err(unexpected("float")),
+    }
+}
+
+pub(super) fn time_of(value: &Value) -> Result<i64> {
+    match value {
+        Value::Timestamp(time) => Ok(*time),
+        _ => Err(unexpected("timestamp")),
+    }
+}
+
+pub(super) fn date_of(value: &Value) -> Result<i32> {
+    match value {
+        Value::Date(days) => Ok(*days),
+        _ => Err(unexpected("date")),
+    }
+}
+
+pub(super) fn interval_of(value: &Value) -> Result<Interval> {
+    match value {
+        Value::Interval(interval) => Ok(*interval),
+        _ => Err(unexpected("interval")),
+    }
+}
+
+pub(super) fn array_of(value: &Value) -> Result<&[Value]> {
+    match value {
+        Value::Array(values) => Ok(values),
+        _ => Err(unexpected("array")),
+    }
+}
+
+/// `-a` of a type.
+pub(super) fn negation(sql_type: &SqlType) -> Option<Unary> {
+    Some(match sql_type {
+        SqlType::Int2 => |a| Ok(Value::Int(integer::negate(Width::Two, int_of(a)?)?)),
+        SqlType::Int4 => |a| Ok(Value::Int(integer::negate(Width::Four, int_of(a)?)?)),
+        SqlType::Int8 => |a| Ok(Value::Int(integer::negate(Width::Eight, int_of(a)?)?)),
+        SqlType::Numeric(_) => |a| Ok(Value::Numeric(numeric::negate(numeric_of(a)?))),
+        SqlType::Float8 => |a| Ok(Value::Float(-float_of(a)?)),
+        SqlType::Interval => |a| Ok(Value::Interval(interval::negate(interval_of(a)?)?)),
+        _ => return None,
+    })
+}
+
+/// An operator of two types, but for integers and decimals.
+pub(super) fn arithmetic(
+    operator: BinaryOperator,
+    left: &SqlType,
+    right: &SqlType,
+) -> Option<Binary> {
+    match (left, right) {
+        (SqlType::Float8, SqlType::Float8) => of_floats(operator),
+        (SqlType::Interval, _) | (_, SqlType::Interval) => with_interval(operator, left, right),
+        (left, right) if left.is_time() || right.is_time() => of_times(operator, left, right),
+        (left, right) if operator == BinaryOperator::Concatenate => {
+            let are_texts = left.is_text() && right.is_text();
+            are_texts.then_some(|a, b| Ok(Value::Text(text::concatenate(text_of(a)?, text_of(b)?))))
+        }
+        _ => None,
+    }
+}
+
+fn of_floats(operator: BinaryOperator) -> Option<Binary> {
+    Some(match operator {
+        BinaryOperator::Add => |a, b| Ok(Value::Float(float::add(float_of(a)?, float_of(b)?)?)),
+        BinaryOperator::Subtract => {
+            |a, b| Ok(Value::Float(float::subtract(float_of(a)?, float_of(b)?)?))
+        }
+        BinaryOperator::Multiply => {
+            |a, b| Ok(Value::Float(float::multiply(float_of(a)?, float_of(b)?)?))
+        }
+        BinaryOperator::Divide => {
+            |a, b| Ok(Value::Float(float::divide(float_of(a)?, float_of(b)?)?))
+        }
+        _ => return None,
+    })
+}
+
+/// [PostgreSQL 15, table 9.31]
+fn of_times(operator: BinaryOperator, left: &SqlType, right: &SqlType) -> Option<Binary> {
+    Some(match (operator, left, right) {
+        (BinaryOperator::Add, SqlType::Date, right) if right.is_integer() => {
+            |a, b| Ok(Value::Date(date::add_days(date_of(a)?, int_of(b)?)?))
+        }
+        (BinaryOperator::Add, left, SqlType::Date) if left.is_integer() => {
+            |a, b| Ok(Value::Date(date::add_days(date_of(b)?, int_of(a)?)?))
+        }
+        (BinaryOperator::Subtract, SqlType::Date, right) if right.is_integer() => {
+            |a, b| Ok(Value::Date(date::add_days(date_of(a)?, -int_of(b)?)?))
+        }
+        (BinaryOperator::Subtract, SqlType::Date, SqlType::Date) => {
+            |a, b| Ok(Value::Int(date::subtract(date_of(a)?, date_of(b)?)?))
+        }
+        (BinaryOperator::Subtract, _, _) => {
+            |a, b| Ok(Value::Interval(timestamp::subtract(time_of(a)?, time_of(b)?)?))
+        }
+        _ => return None,
+    })
+}
+
+fn with_interval(operator: BinaryOperator, left: &SqlType, right: &SqlType) -> Option<Binary> {
+    Some(match (operator, left, right) {
+        (BinaryOperator::Add, SqlType::Interval, SqlType::Interval) => {
+            |a, b| Ok(Value::Interval(interval::add(interval_of(a)?, interval_of(b)?)?))
+        }
+        (BinaryOperator::Subtract, SqlType::Interval, SqlType::Interval) => {
+            |a, b| Ok(Value::Interval(interval::subtract(interval_of(a)?, interval_of(b)?)?))
+        }
+        (BinaryOperator::Multiply, SqlType::Interval, SqlType::Float8) => {
+            |a, b| Ok(Value::Interval(interval::multiply(interval_of(a)?, float_of(b)?)?))
+        }
+        (BinaryOperator::Multiply, SqlType::Float8, SqlType::Interval) => {
+            |a, b| Ok(Value::Interval(interval::multiply(interval_of(b)?, float_of(a)?)?))
+        }
+        (BinaryOperator::Divide, SqlType::Interval, SqlType::Float8) => {
+            |a, b| Ok(Value::Interval(interval::divide(interval_of(a)?, float_of(b)?)?))
+        }
+        (BinaryOperator::Add, SqlType::Interval, _) => {
+            |a, b| Ok(Value::Timestamp(timestamp::add(time_of(b)?, interval_of(a)?)?))
+        }
+        (BinaryOperator::Add, _, SqlType::Interval) => {
+            |a, b| Ok(Value::Timestamp(timestamp::add(time_of(a)?, interval_of(b)?)?))
+        }
+        (BinaryOperator::Subtract, _, SqlType::Interval) => {
+            |a, b| Ok(Value::Timestamp(timestamp::subtract_interval(time_of(a)?, interval_of(b)?)?))
+        }
+        _ => return None,
+    })
+}

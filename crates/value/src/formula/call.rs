@@ -1,0 +1,213 @@
+//! Functions by the types of their arguments.
+
+use super::apply::{
+    array_of, date_of, float_of, int_of, interval_of, numeric_of, text_of, time_of,
+};
+use super::{Binary, Many, Unary};
+use crate::error::{Error, Result};
+use crate::integer::{self, Width};
+use crate::value::{Decimal, Value};
+use crate::{date, float, format, interval, numeric, text, timestamp};
+use compact_str::CompactString;
+use sql::function::Function;
+use sql::types::SqlType;
+
+/// A function that was chosen.
+pub(super) enum Chosen {
+    /// Of one value that is not null.
+    Unary(Unary),
+    /// Of two values that are not null.
+    Binary(Binary),
+    /// Of values that are not null.
+    Strict(Many),
+    /// Of values that may be null.
+    Lenient(Many),
+}
+
+use Chosen::{Binary as Two, Lenient, Strict, Unary as One};
+
+/// The function for arguments of these types.
+pub(super) fn choose(function: Function, types: &[SqlType]) -> Option<Chosen> {
+    of_numbers(function, types)
+        .or_else(|| of_texts(function, types))
+        .or_else(|| of_times(function, types))
+        .or_else(|| of_arrays(function))
+}
+
+fn of_numbers(function: Function, types: &[SqlType]) -> Option<Chosen> {
+    let is_float = types.first() == Some(&SqlType::Float8);
+    Some(match function {
+        Function::Abs => One(absolute(types.first()?)?),
+        Function::Mod => Two(match types.first()? {
+            SqlType::Numeric(_) => |a, b| decimal(numeric::modulo(numeric_of(a)?, numeric_of(b)?)),
+            _ => |a, b| Ok(Value::Int(integer::modulo(int_of(a)?, int_of(b)?)?)),
+        }),
+        Function::Round if is_float => One(|a| of_float(a, f64::round_ties_even)),
+        Function::Trunc if is_float => One(|a| of_float(a, f64::trunc)),
+        Function::Floor if is_float => One(|a| of_float(a, f64::floor)),
+        Function::Ceil if is_float => One(|a| of_float(a, f64::ceil)),
+        Function::Sign if is_float => One(|a| of_float(a, float::sign)),
+        Function::Round if types.len() == 2 => {
+            Two(|a, b| decimal(numeric::round(numeric_of(a)?, int_of(b)? as i32)))
+        }
+        Function::Trunc if types.len() == 2 => {
+            Two(|a, b| decimal(numeric::trunc(numeric_of(a)?, int_of(b)? as i32)))
+        }
+        Function::Round => One(|a| decimal(numeric::round(numeric_of(a)?, 0))),
+        Function::Trunc => One(|a| decimal(numeric::trunc(numeric_of(a)?, 0))),
+        Function::Floor => One(|a| decimal(numeric::floor(numeric_of(a)?))),
+        Function::Ceil => One(|a| decimal(numeric::ceil(numeric_of(a)?))),
+        Function::Sign => One(|a| Ok(Value::Numeric(numeric::sign(numeric_of(a)?)))),
+        _ => return None,
+    })
+}
+
+fn absolute(sql_type: &SqlType) -> Option<Unary> {
+    Some(match sql_type {
+        SqlType::Int2 => |a| Ok(Value::Int(integer::abs(Width::Two, int_of(a)?)?)),
+        SqlType::Int4 => |a| Ok(Value::Int(integer::abs(Width::Four, int_of(a)?)?)),
+        SqlType::Int8 => |a| Ok(Value::Int(integer::abs(Width::Eight, int_of(a)?)?)),
+        SqlType::Numeric(_) => |a| Ok(Value::Numeric(numeric::abs(numeric_of(a)?))),
+        SqlType::Float8 => |a| of_float(a, f64::abs),
+        _ => return None,
+    })
+}
+
+fn decimal(number: Result<Decimal>) -> Result<Value> {
+    number.map(Value::Numeric)
+}
+
+fn of_float(value: &Value, apply: impl Fn(f64) -> f64) -> Result<Value> {
+    Ok(Value::Float(apply(float_of(value)?)))
+}
+
+fn of_texts(function: Function, types: &[SqlType]) -> Option<Chosen> {
+    Some(match function {
+        Function::Length => One(|a| Ok(Value::Int(text::length(text_of(a)?)))),
+        Function::Lower => One(|a| Ok(Value::Text(text::lower(text_of(a)?)))),
+        Function::Upper => One(|a| Ok(Value::Text(text::upper(text_of(a)?)))),
+        Function::Reverse => One(|a| Ok(Value::Text(text::reverse(text_of(a)?)))),
+        Function::Ascii => One(|a| Ok(Value::Int(text::code(text_of(a)?)))),
+        Function::Chr => One(|a| Ok(Value::Text(text::character(int_of(a)?)?))),
+        Function::Left => Two(|a, b| Ok(Value::text(text::left(text_of(a)?, int_of(b)?)))),
+        Function::Right => Two(|a, b| Ok(Value::text(text::right(text_of(a)?, int_of(b)?)))),
+        Function::Repeat => Two(|a, b| Ok(Value::Text(text::repeat(text_of(a)?, int_of(b)?)?))),
+        Function::Strpos => Two(|a, b| Ok(Value::Int(text::position(text_of(a)?, text_of(b)?)))),
+        Function::Substr if types.len() == 2 => {
+            Two(|a, b| Ok(Value::text(text::substring_from(text_of(a)?, int_of(b)?))))
+        }
+        Function::Substr => Strict(|values| match values {
+            [a, from, count] => {
+                Ok(Value::text(text::substring(text_of(a)?, int_of(from)?, int_of(count)?)?))
+            }
+            _ => Err(wrong_count()),
+        }),
+        Function::Lpad => Strict(|values| padded(values, text::pad_left)),
+        Function::Rpad => Strict(|values| padded(values, text::pad_right)),
+        Function::Btrim => Strict(|values| {
+            trimmed(values, |text, set| text::trim_right(text::trim_left(text, set), set))
+        }),
+        Function::Ltrim => Strict(|values| trimmed(values, text::trim_left)),
+        Function::Rtrim => Strict(|values| trimmed(values, text::trim_right)),
+        Function::Replace => Strict(|values| match values {
+            [a, part, with] => {
+                Ok(Value::Text(text::replace(text_of(a)?, text_of(part)?, text_of(with)?)))
+            }
+            _ => Err(wrong_count()),
+        }),
+        Function::Concat => Lenient(concatenated),
+        Function::ToChar => Two(|a, b| Ok(Value::Text(format::number(int_of(a)?, text_of(b)?)?))),
+        _ => return None,
+    })
+}
+
+fn wrong_count() -> Box<Error> {
+    Error::internal("a function has another number of arguments")
+}
+
+fn padded(
+    values: &[Value],
+    pad: impl Fn(&str, i64, &str) -> Result<CompactString>,
+) -> Result<Value> {
+    match values {
+        [text, count] => Ok(Value::Text(pad(text_of(text)?, int_of(count)?, " ")?)),
+        [text, count, fill] => {
+            Ok(Value::Text(pad(text_of(text)?, int_of(count)?, text_of(fill)?)?))
+        }
+        _ => Err(wrong_count()),
+    }
+}
+
+fn trimmed(values: &[Value], trim: impl for<'t> Fn(&'t str, &str) -> &'t str) -> Result<Value> {
+    match values {
+        [text] => Ok(Value::text(trim(text_of(text)?, " "))),
+        [text, set] => Ok(Value::text(trim(text_of(text)?, text_of(set)?))),
+        _ => Err(wrong_count()),
+    }
+}
+
+fn concatenated(values: &[Value]) -> Result<Value> {
+    let mut result = CompactString::default();
+    for value in values.iter().filter(|value| !value.is_null()) {
+        result.push_str(text_of(value)?);
+    }
+    Ok(Value::Text(result))
+}
+
+fn of_times(function: Function, types: &[SqlType]) -> Option<Chosen> {
+    const ZONED: &str = "timestamp with time zone";
+    const PLAIN: &str = "timestamp without time zone";
+    let of = |sql_type: &SqlType| types.get(1) == Some(sql_type);
+    Some(Two(match function {
+        Function::Extract if of(&SqlType::Date) => {
+            |unit, value| Ok(date::extract(text_of(unit)?, date_of(value)?)?.into())
+        }
+        Function::Extract if of(&SqlType::Interval) => {
+            |unit, value| Ok(interval::extract(text_of(unit)?, interval_of(value)?)?.into())
+        }
+        Function::Extract => {
+            |unit, value| Ok(timestamp::extract(text_of(unit)?, time_of(value)?, PLAIN)?.into())
+        }
+        Function::DateTrunc if of(&SqlType::TimestampTz) => |unit, value| {
+            Ok(Value::Timestamp(timestamp::trunc(text_of(unit)?, time_of(value)?, ZONED)?))
+        },
+        Function::DateTrunc => |unit, value| {
+            Ok(Value::Timestamp(timestamp::trunc(text_of(unit)?, time_of(value)?, PLAIN)?))
+        },
+        _ => return None,
+    }))
+}
+
+fn of_arrays(function: Function) -> Option<Chosen> {
+    Some(match function {
+        Function::ArrayLength | Function::ArrayUpper => {
+            Two(|array, dimension| bound(array, dimension, |length| length))
+        }
+        Function::ArrayLower => Two(|array, dimension| bound(array, dimension, |_| 1)),
+        Function::Cardinality => One(|array| Ok(Value::Int(array_of(array)?.len() as i64))),
+        Function::ArrayAppend => Lenient(|values| match values {
+            [Value::Null, element] => Ok(Value::Array([element.clone()].into())),
+            [array, element] => {
+                let elements = array_of(array)?.iter().chain([element]);
+                Ok(Value::Array(elements.cloned().collect()))
+            }
+            _ => Err(wrong_count()),
+        }),
+        Function::ArrayConcat => Lenient(|values| match values {
+            [Value::Null, other] | [other, Value::Null] => Ok(other.clone()),
+            [left, right] => {
+                let elements = array_of(left)?.iter().chain(array_of(right)?);
+                Ok(Value::Array(elements.cloned().collect()))
+            }
+            _ => Err(wrong_count()),
+        }),
+        _ => return None,
+    })
+}
+
+/// A bound of the only dimension of an array that is not empty.
+fn bound(array: &Value, dimension: &Value, bound: impl Fn(i64) -> i64) -> Result<Value> {
+    let length = array_of(array)?.len() as i64;
+    let has_it = int_of(dimension)? == 1 && length > 0;
+    Ok(has_it.then(|| bound(length)).into())
+}

@@ -1,0 +1,282 @@
+//! From resolved expressions to steps of an evaluation.
+
+use super::apply::{arithmetic, negation};
+use super::call::{Chosen, choose};
+use super::{AggregateCall, Formula, Moment, Node, Wanted};
+use crate::conversion::Conversion;
+use crate::error::Error;
+use crate::float;
+use crate::integer::Width;
+use crate::numeric;
+use crate::value::Value;
+use sql::expression::{
+    Aggregate, BinaryOperator, CastKind, Expr, ExprKind, SubqueryKind, UnaryOperator,
+};
+use sql::function::Function;
+use sql::types::SqlType;
+
+/// Makes steps, and collects the aggregates of a group if there is one.
+#[derive(Default)]
+pub(super) struct Compiler<'a> {
+    pub aggregates: Option<&'a mut Vec<AggregateCall>>,
+}
+
+/// How wide the integers of a type are.
+pub(super) fn width(sql_type: &SqlType) -> Option<Width> {
+    match sql_type {
+        SqlType::Int2 => Some(Width::Two),
+        SqlType::Int4 => Some(Width::Four),
+        SqlType::Int8 => Some(Width::Eight),
+        _ => None,
+    }
+}
+
+fn fail(message: &str) -> Node {
+    Node::Fail(Error::internal(message))
+}
+
+impl Compiler<'_> {
+    pub fn node(&mut self, expr: &Expr) -> Node {
+        match &expr.kind {
+            ExprKind::Null => Node::Constant(Value::Null),
+            ExprKind::Bool(truth) => Node::Constant(Value::Bool(*truth)),
+            ExprKind::Integer(number) => Node::Constant(Value::Int(*number)),
+            ExprKind::Number(digits) => number(digits, &expr.sql_type),
+            ExprKind::Text(text) => Node::Constant(Value::text(text)),
+            ExprKind::Variable(variable) => Node::Variable(*variable),
+            ExprKind::Field { variable, field } => {
+                Node::Field { variable: *variable, field: *field }
+            }
+            ExprKind::Column(column) => Node::Column(*column),
+            ExprKind::Element => Node::Element,
+            ExprKind::Unary { operator, operand } => self.unary(*operator, operand),
+            ExprKind::Binary { operator, left, right } => self.binary(*operator, left, right),
+            ExprKind::Is { operand, test, negated } => Node::Is {
+                test: *test,
+                negated: *negated,
+                of_row: matches!(operand.sql_type, SqlType::Record(_)),
+                operand: self.boxed(operand),
+            },
+            ExprKind::Case { branches, otherwise } => self.case(branches, otherwise.as_deref()),
+            ExprKind::Cast { operand, kind } => self.cast(operand, &expr.sql_type, *kind),
+            ExprKind::Function { function, arguments } => self.function(*function, arguments),
+            ExprKind::Aggregate { aggregate, argument, distinct, filter } => {
+                self.aggregate(*aggregate, argument.as_deref(), *distinct, filter.as_deref())
+            }
+            ExprKind::Subscript { array, index } => Node::Subscript(self.pair(array, index)),
+            ExprKind::Array(elements) => Node::Array(self.list(elements)),
+            ExprKind::Row(fields) => Node::Row(self.list(fields)),
+            ExprKind::SubPlan { kind, plan } => self.sub_plan(kind, *plan),
+            ExprKind::Subquery { .. } => fail("a sub-select has no plan"),
+            _ => self.predicate(expr),
+        }
+    }
+
+    /// What asks whether a value is among others, or like another.
+    fn predicate(&mut self, expr: &Expr) -> Node {
+        match &expr.kind {
+            ExprKind::Between { operand, low, high, negated } => Node::Between {
+                operands: Box::new([self.node(operand), self.node(low), self.node(high)]),
+                negated: *negated,
+            },
+            ExprKind::InList { operand, list, negated } => Node::InList {
+                operand: self.boxed(operand),
+                list: self.list(list),
+                negated: *negated,
+            },
+            ExprKind::AnyElement { operand, operator, array, all } => Node::AnyElement {
+                operator: *operator,
+                operands: self.pair(operand, array),
+                all: *all,
+            },
+            ExprKind::Like { operand, pattern, ignores_case, negated } => Node::Like {
+                width: match operand.sql_type {
+                    SqlType::Char(length) => length.unwrap_or(0),
+                    _ => 0,
+                },
+                operands: self.pair(operand, pattern),
+                ignores_case: *ignores_case,
+                negated: *negated,
+            },
+            _ => fail("an expression is of no kind that can be evaluated"),
+        }
+    }
+
+    fn boxed(&mut self, expr: &Expr) -> Box<Node> {
+        Box::new(self.node(expr))
+    }
+
+    fn pair(&mut self, left: &Expr, right: &Expr) -> Box<[Node; 2]> {
+        Box::new([self.node(left), self.node(right)])
+    }
+
+    fn list(&mut self, expressions: &[Expr]) -> Box<[Node]> {
+        expressions.iter().map(|expr| self.node(expr)).collect()
+    }
+
+    fn unary(&mut self, operator: UnaryOperator, operand: &Expr) -> Node {
+        match operator {
+            UnaryOperator::Not => Node::Not(self.boxed(operand)),
+            UnaryOperator::Negate => match negation(&operand.sql_type) {
+                Some(apply) => Node::Unary { apply, operand: self.boxed(operand) },
+                None => fail("a type has no negation"),
+            },
+        }
+    }
+
+    fn binary(&mut self, operator: BinaryOperator, left: &Expr, right: &Expr) -> Node {
+        let operands = self.pair(left, right);
+        match operator {
+            BinaryOperator::And => return Node::And(operands),
+            BinaryOperator::Or => return Node::Or(operands),
+            BinaryOperator::Distinct => return Node::Distinct { negated: false, operands },
+            BinaryOperator::NotDistinct => return Node::Distinct { negated: true, operands },
+            _ => {}
+        }
+        let widths = (width(&left.sql_type), width(&right.sql_type));
+        if operator.is_comparison() {
+            return match widths {
+                (Some(_), Some(_)) => Node::CompareIntegers { operator, operands },
+                _ => Node::Compare { operator, operands },
+            };
+        }
+        if let (Some(width), Some(_)) = widths {
+            return Node::Integer { operator, width, operands };
+        }
+        if let (SqlType::Numeric(_), SqlType::Numeric(_)) = (&left.sql_type, &right.sql_type) {
+            let apply = match operator {
+                BinaryOperator::Add => numeric::add,
+                BinaryOperator::Subtract => numeric::subtract,
+                BinaryOperator::Multiply => numeric::multiply,
+                BinaryOperator::Divide => numeric::divide,
+                BinaryOperator::Modulo => numeric::modulo,
+                _ => return fail("decimals have no such operator"),
+            };
+            return Node::Numeric { apply, operands };
+        }
+        match arithmetic(operator, &left.sql_type, &right.sql_type) {
+            Some(apply) => Node::Binary { apply, operands },
+            None => fail("types have no such operator"),
+        }
+    }
+
+    fn case(&mut self, branches: &[(Expr, Expr)], otherwise: Option<&Expr>) -> Node {
+        let branches = branches
+            .iter()
+            .map(|(condition, value)| (self.node(condition), self.node(value)))
+            .collect();
+        let otherwise = match otherwise {
+            Some(otherwise) => self.boxed(otherwise),
+            None => Box::new(Node::Constant(Value::Null)),
+        };
+        Node::Case { branches, otherwise }
+    }
+
+    fn cast(&mut self, operand: &Expr, to: &SqlType, kind: CastKind) -> Node {
+        let node = self.node(operand);
+        converted(node, Conversion::between(&operand.sql_type, to, kind))
+    }
+
+    fn function(&mut self, function: Function, arguments: &[Expr]) -> Node {
+        let types: Vec<SqlType> =
+            arguments.iter().map(|argument| argument.sql_type.clone()).collect();
+        match function {
+            Function::Coalesce => return Node::Coalesce(self.list(arguments)),
+            Function::Greatest => {
+                return Node::Extreme { operands: self.list(arguments), greatest: true };
+            }
+            Function::Least => {
+                return Node::Extreme { operands: self.list(arguments), greatest: false };
+            }
+            Function::Now | Function::LocalTimestamp => return Node::Moment(Moment::Transaction),
+            Function::ClockTimestamp => return Node::Moment(Moment::Clock),
+            Function::CurrentDate => return Node::Moment(Moment::Today),
+            Function::Random => return Node::Moment(Moment::Random),
+            _ => {}
+        }
+        if let (Function::NullIf, [left, right]) = (function, arguments) {
+            return Node::NullIf(self.pair(left, right));
+        }
+        let nodes = match function {
+            Function::Concat => arguments.iter().map(|argument| self.printed(argument)).collect(),
+            _ => self.list(arguments),
+        };
+        match (choose(function, &types), &*nodes) {
+            (Some(Chosen::Unary(apply)), [operand]) => {
+                Node::Unary { apply, operand: Box::new(operand.clone()) }
+            }
+            (Some(Chosen::Binary(apply)), [left, right]) => {
+                Node::Binary { apply, operands: Box::new([left.clone(), right.clone()]) }
+            }
+            (Some(Chosen::Strict(apply)), _) => Node::Strict { apply, arguments: nodes },
+            (Some(Chosen::Lenient(apply)), _) => Node::Lenient { apply, arguments: nodes },
+            _ => fail("a function does not take these types"),
+        }
+    }
+
+    /// An argument of `concat`, which takes values as they are printed: truth values are `t` and `f`, and `character` keeps
+    /// its blanks.
+    fn printed(&mut self, argument: &Expr) -> Node {
+        match &argument.kind {
+            ExprKind::Cast { operand, kind: CastKind::Assignment | CastKind::Implicit }
+                if !matches!(operand.kind, ExprKind::Text(_)) =>
+            {
+                let node = self.node(operand);
+                converted(node, Conversion::Print(operand.sql_type.clone()))
+            }
+            _ => self.node(argument),
+        }
+    }
+
+    fn aggregate(
+        &mut self,
+        aggregate: Aggregate,
+        argument: Option<&Expr>,
+        distinct: bool,
+        filter: Option<&Expr>,
+    ) -> Node {
+        let Some(aggregates) = &mut self.aggregates else {
+            return fail("an aggregate stands outside a group");
+        };
+        aggregates.push(AggregateCall {
+            aggregate,
+            argument: argument.map(Formula::compile),
+            argument_type: argument.map_or(SqlType::Unknown, |one| one.sql_type.clone()),
+            distinct,
+            filter: filter.map(Formula::compile),
+        });
+        Node::Aggregate(aggregates.len() - 1)
+    }
+
+    fn sub_plan(&mut self, kind: &SubqueryKind, plan: usize) -> Node {
+        let wanted = match kind {
+            SubqueryKind::Scalar => Wanted::Scalar,
+            SubqueryKind::Exists { negated } => Wanted::Exists { negated: *negated },
+            SubqueryKind::In { operand, negated } => {
+                Wanted::In { operand: self.boxed(operand), negated: *negated }
+            }
+            SubqueryKind::Array => Wanted::Array,
+        };
+        Node::SubPlan { plan, wanted }
+    }
+}
+
+/// A node and a conversion behind it; of a constant, at once.
+fn converted(node: Node, conversion: Conversion) -> Node {
+    match (node, conversion) {
+        (node, Conversion::Nothing) => node,
+        (Node::Constant(value), conversion) => match conversion.apply(value) {
+            Ok(value) => Node::Constant(value),
+            Err(error) => Node::Fail(error),
+        },
+        (node, conversion) => Node::Convert { conversion, operand: Box::new(node) },
+    }
+}
+
+fn number(digits: &str, sql_type: &SqlType) -> Node {
+    let value = match sql_type {
+        SqlType::Float8 => float::parse(digits).map(Value::Float),
+        _ => numeric::parse(digits).map(Value::Numeric),
+    };
+    value.map_or_else(Node::Fail, Node::Constant)
+}

@@ -1,0 +1,372 @@
+//! Evaluation. Operands are looked at where they are, if they are constants or variables, so that no text is copied to be
+//! compared.
+
+use super::{Moment, Node, Pair, Wanted};
+use crate::error::{Error, sqlstate};
+use crate::integer;
+use crate::like;
+use crate::order::{equal, order};
+use crate::scope::{Scope, Stop};
+use crate::value::Value;
+use compact_str::CompactString;
+use sql::expression::{BinaryOperator, Test};
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+type Outcome<T> = Result<T, Stop>;
+
+/// Whether a comparison holds for operands in this order.
+#[inline]
+pub(super) fn holds(operator: BinaryOperator, order: Ordering) -> bool {
+    match operator {
+        BinaryOperator::Equal | BinaryOperator::NotDistinct => order.is_eq(),
+        BinaryOperator::NotEqual | BinaryOperator::Distinct => order.is_ne(),
+        BinaryOperator::Less => order.is_lt(),
+        BinaryOperator::LessOrEqual => order.is_le(),
+        BinaryOperator::Greater => order.is_gt(),
+        BinaryOperator::GreaterOrEqual => order.is_ge(),
+        _ => false,
+    }
+}
+
+impl Node {
+    pub(super) fn evaluate<S: Scope + ?Sized>(&self, scope: &S) -> Outcome<Value> {
+        Ok(match self {
+            Self::Constant(value) => value.clone(),
+            Self::Fail(error) => return Err(Stop::Error(error.clone())),
+            Self::Variable(variable) => scope.variable(*variable).clone(),
+            Self::Field { variable, field } => field_of(scope.variable(*variable), *field).clone(),
+            Self::Column(column) => scope.column(*column),
+            Self::Element => scope.element().clone(),
+            Self::Aggregate(aggregate) => scope.aggregate(*aggregate).clone(),
+            Self::Moment(moment) => moment_in(scope, *moment),
+            Self::Integer { .. } => self.int(scope)?.into(),
+            Self::Numeric { apply, operands } => {
+                let (left, right) = both(operands, scope)?;
+                match (&*left, &*right) {
+                    (Value::Numeric(left), Value::Numeric(right)) => {
+                        Value::Numeric(apply(*left, *right)?)
+                    }
+                    (Value::Null, _) | (_, Value::Null) => Value::Null,
+                    _ => return Err(Error::internal("an operand is no decimal").into()),
+                }
+            }
+            Self::Unary { apply, operand } => {
+                let operand = operand.look(scope)?;
+                if operand.is_null() { Value::Null } else { apply(&operand)? }
+            }
+            Self::Binary { apply, operands } => {
+                let (left, right) = both(operands, scope)?;
+                if left.is_null() || right.is_null() { Value::Null } else { apply(&left, &right)? }
+            }
+            Self::Strict { apply, arguments } => {
+                let values = all(arguments, scope)?;
+                if values.iter().any(Value::is_null) { Value::Null } else { apply(&values)? }
+            }
+            Self::Lenient { apply, arguments } => apply(&all(arguments, scope)?)?,
+            Self::Case { branches, otherwise } => {
+                for (condition, value) in branches {
+                    if condition.truth(scope)? == Some(true) {
+                        return value.evaluate(scope);
+                    }
+                }
+                otherwise.evaluate(scope)?
+            }
+            Self::Coalesce(nodes) => first_value(nodes, scope)?,
+            Self::Extreme { operands, greatest } => extreme(all(operands, scope)?, *greatest),
+            Self::NullIf(operands) => null_if(operands, scope)?,
+            Self::Convert { conversion, operand } => conversion.apply(operand.evaluate(scope)?)?,
+            Self::Subscript(operands) => subscript(operands, scope)?,
+            Self::Array(nodes) => Value::Array(all(nodes, scope)?.into()),
+            Self::Row(nodes) => Value::Row(all(nodes, scope)?.into()),
+            Self::SubPlan { plan, wanted } => sub_plan(scope, *plan, wanted)?,
+            _ => self.truth(scope)?.into(),
+        })
+    }
+
+    /// The value, where it is if it is somewhere.
+    #[inline]
+    fn look<'v, S: Scope + ?Sized>(&'v self, scope: &'v S) -> Outcome<Cow<'v, Value>> {
+        Ok(match self {
+            Self::Constant(value) => Cow::Borrowed(value),
+            Self::Variable(variable) => Cow::Borrowed(scope.variable(*variable)),
+            Self::Field { variable, field } => {
+                Cow::Borrowed(field_of(scope.variable(*variable), *field))
+            }
+            Self::Column(column) => Cow::Owned(scope.column(*column)),
+            Self::Element => Cow::Borrowed(scope.element()),
+            Self::Aggregate(aggregate) => Cow::Borrowed(scope.aggregate(*aggregate)),
+            _ => Cow::Owned(self.evaluate(scope)?),
+        })
+    }
+
+    /// The value of an integer expression.
+    pub(super) fn int<S: Scope + ?Sized>(&self, scope: &S) -> Outcome<Option<i64>> {
+        match self {
+            Self::Integer { operator, width, operands } => {
+                let left = operands[0].int(scope)?;
+                let right = operands[1].int(scope)?;
+                let (Some(left), Some(right)) = (left, right) else {
+                    return Ok(None);
+                };
+                let result = match operator {
+                    BinaryOperator::Add => integer::add(*width, left, right)?,
+                    BinaryOperator::Subtract => integer::subtract(*width, left, right)?,
+                    BinaryOperator::Multiply => integer::multiply(*width, left, right)?,
+                    BinaryOperator::Divide => integer::divide(*width, left, right)?,
+                    BinaryOperator::Modulo => integer::modulo(left, right)?,
+                    BinaryOperator::BitAnd => left & right,
+                    BinaryOperator::BitOr => left | right,
+                    BinaryOperator::BitXor => left ^ right,
+                    BinaryOperator::ShiftLeft => integer::shift_left(*width, left, right),
+                    BinaryOperator::ShiftRight => integer::shift_right(*width, left, right),
+                    _ => return Err(Error::internal("no operator of integers").into()),
+                };
+                Ok(Some(result))
+            }
+            Self::Convert { conversion, operand } if conversion.is_of_integers() => {
+                match operand.int(scope)? {
+                    Some(number) => Ok(Some(conversion.apply_to_int(number)?)),
+                    None => Ok(None),
+                }
+            }
+            _ => Ok(self.look(scope)?.as_int()),
+        }
+    }
+
+    /// The value of an expression that is true, false or null.
+    pub(super) fn truth<S: Scope + ?Sized>(&self, scope: &S) -> Outcome<Option<bool>> {
+        Ok(match self {
+            Self::CompareIntegers { operator, operands } => {
+                let left = operands[0].int(scope)?;
+                let right = operands[1].int(scope)?;
+                let (Some(left), Some(right)) = (left, right) else {
+                    return Ok(None);
+                };
+                Some(holds(*operator, left.cmp(&right)))
+            }
+            Self::Compare { operator, operands } => {
+                let (left, right) = both(operands, scope)?;
+                compared(*operator, &left, &right)
+            }
+            Self::Distinct { negated, operands } => {
+                let (left, right) = both(operands, scope)?;
+                Some(order(&left, &right).is_ne() != *negated)
+            }
+            Self::And(operands) => match operands[0].truth(scope)? {
+                Some(false) => Some(false),
+                left => match operands[1].truth(scope)? {
+                    Some(true) => left,
+                    Some(false) => Some(false),
+                    None => None,
+                },
+            },
+            Self::Or(operands) => match operands[0].truth(scope)? {
+                Some(true) => Some(true),
+                left => match operands[1].truth(scope)? {
+                    Some(false) => left,
+                    Some(true) => Some(true),
+                    None => None,
+                },
+            },
+            Self::Not(operand) => operand.truth(scope)?.map(|truth| !truth),
+            Self::Is { test, negated, of_row, operand } => {
+                let value = operand.look(scope)?;
+                Some(is(&value, *test, *negated, *of_row))
+            }
+            Self::Between { operands, negated } => between(operands, scope)?.map(|t| t != *negated),
+            Self::InList { operand, list, negated } => {
+                let value = operand.look(scope)?;
+                let mut found = Some(false);
+                for node in list {
+                    let element = node.look(scope)?;
+                    found = either(found, equal(&value, &element));
+                }
+                found.map(|found| found != *negated)
+            }
+            Self::AnyElement { operator, operands, all } => {
+                any_element(*operator, operands, *all, scope)?
+            }
+            Self::Like { operands, ignores_case, negated, width } => {
+                let matched = like(operands, *ignores_case, *width, scope)?;
+                matched.map(|matched| matched != *negated)
+            }
+            // What is left has its value from `evaluate`, which has all that is matched here from this function.
+            other => match &*other.look(scope)? {
+                Value::Bool(truth) => Some(*truth),
+                _ => None,
+            },
+        })
+    }
+}
+
+#[inline]
+fn both<'v, S: Scope + ?Sized>(
+    operands: &'v Pair,
+    scope: &'v S,
+) -> Outcome<(Cow<'v, Value>, Cow<'v, Value>)> {
+    Ok((operands[0].look(scope)?, operands[1].look(scope)?))
+}
+
+fn all<S: Scope + ?Sized>(nodes: &[Node], scope: &S) -> Outcome<Vec<Value>> {
+    nodes.iter().map(|node| node.evaluate(scope)).collect()
+}
+
+fn field_of(row: &Value, field: usize) -> &Value {
+    match row {
+        Value::Row(values) => values.get(field).unwrap_or(&Value::Null),
+        _ => &Value::Null,
+    }
+}
+
+#[inline]
+fn compared(operator: BinaryOperator, left: &Value, right: &Value) -> Option<bool> {
+    if left.is_null() || right.is_null() {
+        return None;
+    }
+    Some(holds(operator, order(left, right)))
+}
+
+/// `left OR right`
+fn either(left: Option<bool>, right: Option<bool>) -> Option<bool> {
+    match (left, right) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (Some(false), Some(false)) => Some(false),
+        _ => None,
+    }
+}
+
+fn moment_in<S: Scope + ?Sized>(scope: &S, moment: Moment) -> Value {
+    match moment {
+        Moment::Transaction => Value::Timestamp(scope.now()),
+        Moment::Clock => Value::Timestamp(scope.clock()),
+        Moment::Today => Value::Date(scope.now().div_euclid(crate::timestamp::DAY) as i32),
+        Moment::Random => Value::Float(scope.random()),
+    }
+}
+
+fn first_value<S: Scope + ?Sized>(nodes: &[Node], scope: &S) -> Outcome<Value> {
+    for node in nodes {
+        let value = node.evaluate(scope)?;
+        if !value.is_null() {
+            return Ok(value);
+        }
+    }
+    Ok(Value::Null)
+}
+
+/// The first of the greatest or least values that are not null.
+fn extreme(values: Vec<Value>, greatest: bool) -> Value {
+    let better = if greatest { Ordering::Greater } else { Ordering::Less };
+    let values = values.into_iter().filter(|value| !value.is_null());
+    values
+        .reduce(|best, value| if order(&value, &best) == better { value } else { best })
+        .unwrap_or(Value::Null)
+}
+
+fn null_if<S: Scope + ?Sized>(operands: &Pair, scope: &S) -> Outcome<Value> {
+    let (left, right) = both(operands, scope)?;
+    Ok(if equal(&left, &right) == Some(true) { Value::Null } else { left.into_owned() })
+}
+
+/// A row is null if all of its columns are, and not null if none is.
+fn is(value: &Value, test: Test, negated: bool, of_row: bool) -> bool {
+    if let (Test::Null, true, Value::Row(values)) = (test, of_row, value) {
+        return values.iter().all(|value| value.is_null() != negated);
+    }
+    let holds = match test {
+        Test::Null => value.is_null(),
+        Test::True => *value == Value::Bool(true),
+        Test::False => *value == Value::Bool(false),
+    };
+    holds != negated
+}
+
+/// `value >= low AND value <= high`, of which the second is left out if the first is false.
+fn between<S: Scope + ?Sized>(operands: &[Node; 3], scope: &S) -> Outcome<Option<bool>> {
+    let [value, low, high] = operands;
+    let value = value.look(scope)?;
+    let above = compared(BinaryOperator::GreaterOrEqual, &value, &*low.look(scope)?);
+    if above == Some(false) {
+        return Ok(above);
+    }
+    let below = compared(BinaryOperator::LessOrEqual, &value, &*high.look(scope)?);
+    Ok(match below {
+        Some(true) => above,
+        below => below,
+    })
+}
+
+fn any_element<S: Scope + ?Sized>(
+    operator: BinaryOperator,
+    operands: &Pair,
+    all: bool,
+    scope: &S,
+) -> Outcome<Option<bool>> {
+    let (value, array) = both(operands, scope)?;
+    let Value::Array(elements) = &*array else {
+        return Ok(None);
+    };
+    let mut result = Some(all);
+    for element in elements.iter() {
+        let one = compared(operator, &value, element);
+        result = if all {
+            either(result.map(|t| !t), one.map(|t| !t)).map(|t| !t)
+        } else {
+            either(result, one)
+        };
+    }
+    Ok(result)
+}
+
+fn like<S: Scope + ?Sized>(
+    operands: &Pair,
+    ignores_case: bool,
+    width: u32,
+    scope: &S,
+) -> Outcome<Option<bool>> {
+    let (text, pattern) = both(operands, scope)?;
+    let (Value::Text(text), Value::Text(pattern)) = (&*text, &*pattern) else {
+        return Ok(None);
+    };
+    if width == 0 {
+        return Ok(Some(like::matches(text, pattern, ignores_case)?));
+    }
+    let filled: CompactString = crate::text::filled(text, width);
+    Ok(Some(like::matches(&filled, pattern, ignores_case)?))
+}
+
+/// An element by its position; null beyond the bounds, and the position is not looked at if there is no array.
+fn subscript<S: Scope + ?Sized>(operands: &Pair, scope: &S) -> Outcome<Value> {
+    let array = operands[0].look(scope)?;
+    let Value::Array(elements) = &*array else {
+        return Ok(Value::Null);
+    };
+    let index = operands[1].int(scope)?;
+    let element = index
+        .and_then(|index| usize::try_from(index).ok()?.checked_sub(1))
+        .and_then(|index| elements.get(index));
+    Ok(element.cloned().unwrap_or(Value::Null))
+}
+
+/// What is made of the rows of a sub plan, once they are there.
+fn sub_plan<S: Scope + ?Sized>(scope: &S, plan: usize, wanted: &Wanted) -> Outcome<Value> {
+    let rows = scope.sub_plan(plan).ok_or(Stop::Needs(plan))?;
+    Ok(match wanted {
+        Wanted::Scalar if rows.len() > 1 => {
+            let message = "more than one row returned by a subquery used as an expression";
+            return Err(Error::new(sqlstate::CARDINALITY_VIOLATION, message).into());
+        }
+        Wanted::Scalar => rows.first().cloned().unwrap_or(Value::Null),
+        Wanted::Exists { negated } => Value::Bool(rows.is_empty() == *negated),
+        Wanted::Array => Value::Array(rows.into()),
+        Wanted::In { operand, negated } => {
+            let value = operand.look(scope)?;
+            let found = rows.iter().fold(Some(false), |found, row| match found {
+                Some(true) => found,
+                found => either(found, equal(&value, row)),
+            });
+            found.map(|found| found != *negated).into()
+        }
+    })
+}

@@ -1,0 +1,150 @@
+//! Values read from text, as PostgreSQL reads them.
+
+use crate::conversion::{parse_bool, parse_int};
+use crate::error::{Error, Result, sqlstate};
+use crate::integer::Width;
+use crate::numeric;
+use crate::value::Value;
+use crate::{float, interval_input, time_input};
+use sql::types::SqlType;
+
+/// A value of a type, without regard for lengths and digits.
+///
+/// # Errors
+/// 22P02, 22003, 22007 or 22008 if the text is none, or beyond the type.
+pub fn read(text: &str, sql_type: &SqlType) -> Result<Value> {
+    Ok(match sql_type {
+        SqlType::Bool => Value::Bool(parse_bool(text)?),
+        SqlType::Int2 => parse_int(text, Width::Two)?,
+        SqlType::Int4 => parse_int(text, Width::Four)?,
+        SqlType::Int8 => parse_int(text, Width::Eight)?,
+        SqlType::Numeric(_) => Value::Numeric(numeric::parse(text)?),
+        SqlType::Float8 => Value::Float(float::parse(text)?),
+        SqlType::Text | SqlType::Varchar(_) | SqlType::Unknown => Value::text(text),
+        SqlType::Char(_) => Value::text(text.trim_end_matches(' ')),
+        SqlType::Bytes => Value::Bytes(bytes(text)?.into()),
+        SqlType::Date => Value::Date(time_input::date(text)?),
+        SqlType::Timestamp => Value::Timestamp(time_input::timestamp(text, false)?),
+        SqlType::TimestampTz => Value::Timestamp(time_input::timestamp(text, true)?),
+        SqlType::Interval => Value::Interval(interval_input::interval(text)?),
+        SqlType::Array(element) => array(text, element)?,
+        SqlType::Record(_) | SqlType::Void => {
+            let message = format!("no value of {sql_type} is read from text");
+            return Err(Error::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
+    })
+}
+
+/// Bytes as hexadecimal digits behind `\x`, or as characters with octal escapes.
+fn bytes(text: &str) -> Result<Vec<u8>> {
+    let refuse = |what: String| Error::new(sqlstate::INVALID_PARAMETER_VALUE, what);
+    if let Some(digits) = text.strip_prefix("\\x") {
+        let mut values = Vec::new();
+        for letter in digits.chars().filter(|letter| !letter.is_ascii_whitespace()) {
+            let digit = letter.to_digit(16);
+            let what = || refuse(format!("invalid hexadecimal digit: \"{letter}\""));
+            values.push(digit.ok_or_else(what)? as u8);
+        }
+        if values.len() % 2 == 1 {
+            return Err(refuse("invalid hexadecimal data: odd number of digits".to_owned()));
+        }
+        return Ok(values.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect());
+    }
+    let mut result = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&byte, behind)) = rest.split_first() {
+        let octal = |byte: u8, most: u8| (b'0'..=most).contains(&byte).then(|| byte - b'0');
+        let (value, taken) = match (byte, behind) {
+            (b'\\', [b'\\', ..]) => (b'\\', 2),
+            (b'\\', [a, b, c, ..]) => match (octal(*a, b'3'), octal(*b, b'7'), octal(*c, b'7')) {
+                (Some(a), Some(b), Some(c)) => (a << 6 | b << 3 | c, 4),
+                _ => return Err(Error::invalid_text_plain("bytea")),
+            },
+            (b'\\', _) => return Err(Error::invalid_text_plain("bytea")),
+            (byte, _) => (byte, 1),
+        };
+        result.push(value);
+        rest = &rest[taken..];
+    }
+    Ok(result)
+}
+
+/// An array of one dimension: elements between braces and commas, with double quotes where they are needed.
+fn array(text: &str, element: &SqlType) -> Result<Value> {
+    let trimmed = text.trim_matches(numeric::is_space);
+    let malformed = |detail: &str| {
+        let message = format!("malformed array literal: \"{text}\"");
+        Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, message).detail(detail)
+    };
+    let Some(inner) = trimmed.strip_prefix('{') else {
+        return Err(malformed("Array value must start with \"{\" or dimension information."));
+    };
+    let mut letters = inner.chars().peekable();
+    let mut values = Vec::new();
+    loop {
+        while letters.next_if(|letter| numeric::is_space(*letter)).is_some() {}
+        if values.is_empty() && letters.next_if_eq(&'}').is_some() {
+            break;
+        }
+        let part = array_element(&mut letters).map_err(malformed)?;
+        values.push(match part {
+            (part, false) if part.eq_ignore_ascii_case("null") => Value::Null,
+            (part, _) => read(&part, element)?,
+        });
+        match letters.next() {
+            Some(',') => {}
+            Some('}') => break,
+            _ => return Err(malformed("Unexpected end of input.")),
+        }
+    }
+    if letters.next().is_some() {
+        return Err(malformed("Junk after closing right brace."));
+    }
+    Ok(Value::Array(values.into()))
+}
+
+/// The text of an element up to a comma or brace, and whether it stood between quotes.
+fn array_element(
+    letters: &mut std::iter::Peekable<std::str::Chars<'_>>,
+) -> std::result::Result<(String, bool), &'static str> {
+    const END: &str = "Unexpected end of input.";
+    let mut part = String::new();
+    if letters.next_if_eq(&'"').is_some() {
+        loop {
+            match letters.next().ok_or(END)? {
+                '"' => break,
+                '\\' => part.push(letters.next().ok_or(END)?),
+                letter => part.push(letter),
+            }
+        }
+        while letters.next_if(|letter| numeric::is_space(*letter)).is_some() {}
+        return Ok((part, true));
+    }
+    // White space at the end does not count, unless it is escaped.
+    let mut kept = 0;
+    loop {
+        match letters.peek().copied().ok_or(END)? {
+            ',' | '}' => break,
+            '{' => return Err("Unexpected \"{\" character."),
+            '"' => return Err("Unexpected array element."),
+            '\\' => {
+                letters.next();
+                part.push(letters.next().ok_or(END)?);
+                kept = part.len();
+            }
+            letter => {
+                letters.next();
+                part.push(letter);
+                if !numeric::is_space(letter) {
+                    kept = part.len();
+                }
+            }
+        }
+    }
+    part.truncate(kept);
+    match letters.peek() {
+        Some(&letter) if part.is_empty() && letter == ',' => Err("Unexpected \",\" character."),
+        Some(_) if part.is_empty() => Err("Unexpected \"}\" character."),
+        _ => Ok((part, false)),
+    }
+}

@@ -1,0 +1,75 @@
+//! `LIKE` and `ILIKE`.
+
+use crate::error::{Error, Result, sqlstate};
+
+/// Whether `text` matches `pattern`: `%` stands for any characters, `_` for one, and a backslash takes away the meaning of
+/// what follows. Of letters, `ignores_case` makes those of ASCII equal.
+///
+/// # Errors
+/// 22025 if the pattern ends in a backslash, unless the answer is known before it is reached.
+pub fn matches(text: &str, pattern: &str, ignores_case: bool) -> Result<bool> {
+    let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
+    let (mut at, mut next) = (0, 0);
+    // Where to go on if a guess was wrong: behind the last `%`, with one character more for it.
+    let mut retry: Option<(usize, usize)> = None;
+    loop {
+        if at == text.len() {
+            return Ok(is_rest_empty(&pattern[next..]));
+        }
+        match pattern.get(next) {
+            Some(b'%') => {
+                next += 1;
+                if next == pattern.len() {
+                    return Ok(true);
+                }
+                retry = Some((at, next));
+                continue;
+            }
+            Some(b'_') => {
+                (at, next) = (after_character(text, at), next + 1);
+                continue;
+            }
+            Some(&byte) => {
+                let (wanted, length) = match (byte, pattern.get(next + 1)) {
+                    (b'\\', Some(&escaped)) => (escaped, 2),
+                    (b'\\', None) => return Err(ends_early()),
+                    _ => (byte, 1),
+                };
+                if is_same(text[at], wanted, ignores_case) {
+                    (at, next) = (at + 1, next + length);
+                    continue;
+                }
+            }
+            None => {}
+        }
+        let Some((begin, behind)) = retry else {
+            return Ok(false);
+        };
+        at = after_character(text, begin);
+        next = behind;
+        retry = Some((at, behind));
+    }
+}
+
+fn is_rest_empty(pattern: &[u8]) -> bool {
+    pattern.iter().all(|byte| *byte == b'%')
+}
+
+fn is_same(left: u8, right: u8, ignores_case: bool) -> bool {
+    if ignores_case { left.eq_ignore_ascii_case(&right) } else { left == right }
+}
+
+/// Where the character ends that begins at `at`.
+fn after_character(text: &[u8], at: usize) -> usize {
+    let mut end = at + 1;
+    while text.get(end).is_some_and(|byte| byte & 0xc0 == 0x80) {
+        end += 1;
+    }
+    end
+}
+
+#[cold]
+fn ends_early() -> Box<Error> {
+    let message = "LIKE pattern must not end with escape character";
+    Error::new(sqlstate::INVALID_ESCAPE_SEQUENCE, message)
+}

@@ -1,0 +1,464 @@
+//! `numeric`: decimals of up to 38 digits, with the digits behind the point that PostgreSQL would show.
+//!
+//! What needs more digits is an error, where PostgreSQL goes on to 131072 of them; there are no NaN and no infinities.
+//! [PostgreSQL 15, `src/backend/utils/adt/numeric.c`]
+
+use crate::error::{Error, Result, sqlstate};
+use crate::value::Decimal;
+use compact_str::CompactString;
+use std::cmp::Ordering;
+
+/// Digits that always fit.
+pub const DIGITS_MAX: u32 = 38;
+/// Significant digits of a quotient at least (`NUMERIC_MIN_SIG_DIGITS`).
+const QUOTIENT_DIGITS: i32 = 16;
+/// Decimal digits in one of PostgreSQL's digits (`DEC_DIGITS`), which decide how many a quotient has.
+const GROUP: i32 = 4;
+
+/// Powers of ten.
+const POWERS: [i128; DIGITS_MAX as usize + 1] = {
+    let mut powers = [1; DIGITS_MAX as usize + 1];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+
+impl Decimal {
+    /// `units` times ten to the power of minus `scale`.
+    #[inline]
+    pub const fn new(units: i128, scale: u8) -> Self {
+        Self { units, scale }
+    }
+
+    /// A whole number.
+    #[inline]
+    pub const fn from_int(number: i64) -> Self {
+        Self { units: number as i128, scale: 0 }
+    }
+
+    /// Digits, without zeros in front.
+    fn digits(self) -> i32 {
+        self.units.unsigned_abs().checked_ilog10().map_or(0, |log| log as i32 + 1)
+    }
+}
+
+/// A number that needs more digits than we have.
+#[cold]
+fn too_wide() -> Box<Error> {
+    Error::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format")
+        .detail(format!("A numeric has at most {DIGITS_MAX} digits here."))
+        .hint("Round the operands to fewer digits behind the point.")
+}
+
+/// Units of no more digits than we have.
+#[inline]
+fn bounded(units: Option<i128>) -> Result<i128> {
+    const BOUND: u128 = POWERS[DIGITS_MAX as usize].unsigned_abs();
+    match units {
+        Some(units) if units.unsigned_abs() < BOUND => Ok(units),
+        _ => Err(too_wide()),
+    }
+}
+
+fn power(exponent: u32) -> Result<i128> {
+    POWERS.get(exponent as usize).copied().ok_or_else(too_wide)
+}
+
+/// The units of a number with more digits behind the point.
+#[inline]
+fn units_at(number: Decimal, scale: u8) -> Result<i128> {
+    if number.scale == scale || number.units == 0 {
+        return Ok(number.units);
+    }
+    bounded(number.units.checked_mul(power(u32::from(scale - number.scale))?))
+}
+
+#[inline]
+fn aligned(left: Decimal, right: Decimal) -> Result<(i128, i128, u8)> {
+    if left.scale == right.scale {
+        return Ok((left.units, right.units, left.scale));
+    }
+    let scale = left.scale.max(right.scale);
+    Ok((units_at(left, scale)?, units_at(right, scale)?, scale))
+}
+
+/// `left + right`.
+#[inline]
+pub fn add(left: Decimal, right: Decimal) -> Result<Decimal> {
+    let (left, right, scale) = aligned(left, right)?;
+    Ok(Decimal::new(bounded(left.checked_add(right))?, scale))
+}
+
+/// `left - right`.
+#[inline]
+pub fn subtract(left: Decimal, right: Decimal) -> Result<Decimal> {
+    let (left, right, scale) = aligned(left, right)?;
+    Ok(Decimal::new(bounded(left.checked_sub(right))?, scale))
+}
+
+/// `left * right`, with the digits behind the point of both.
+#[inline]
+pub fn multiply(left: Decimal, right: Decimal) -> Result<Decimal> {
+    let units = match (i64::try_from(left.units), i64::try_from(right.units)) {
+        (Ok(left), Ok(right)) => i128::from(left) * i128::from(right),
+        _ => bounded(left.units.checked_mul(right.units))?,
+    };
+    Ok(Decimal::new(units, left.scale.checked_add(right.scale).ok_or_else(too_wide)?))
+}
+
+/// `left / right`, with 16 significant digits at least, and rounded half away from zero.
+///
+/// # Errors
+/// 22012 if the divisor is zero.
+pub fn divide(left: Decimal, right: Decimal) -> Result<Decimal> {
+    if right.units == 0 {
+        return Err(Error::division_by_zero());
+    }
+    let scale = quotient_scale(left, right);
+    quotient(left, right, scale)
+}
+
+/// The quotient with `scale` digits behind the point.
+fn quotient(left: Decimal, right: Decimal, scale: u8) -> Result<Decimal> {
+    let negative = (left.units < 0) != (right.units < 0);
+    let mut divisor = right.units.unsigned_abs();
+    let mut shift = i32::from(scale) + i32::from(right.scale) - i32::from(left.scale);
+    let dividend = left.units.unsigned_abs();
+    if shift < 0 {
+        divisor = power(-shift as u32)
+            .ok()
+            .and_then(|power| divisor.checked_mul(power.unsigned_abs()))
+            .ok_or_else(too_wide)?;
+        shift = 0;
+    }
+    let (mut whole, mut rest) = (dividend / divisor, dividend % divisor);
+    while shift > 0 {
+        let room = (u128::MAX / rest.max(1)).ilog10().min(shift as u32).min(DIGITS_MAX);
+        if room == 0 {
+            return Err(too_wide());
+        }
+        let factor = power(room)?.unsigned_abs();
+        let next = rest * factor;
+        whole = whole
+            .checked_mul(factor)
+            .and_then(|whole| whole.checked_add(next / divisor))
+            .ok_or_else(too_wide)?;
+        rest = next % divisor;
+        shift -= room as i32;
+    }
+    if rest >= divisor - rest {
+        whole += 1;
+    }
+    let units = bounded(i128::try_from(whole).ok())?;
+    Ok(Decimal::new(if negative { -units } else { units }, scale))
+}
+
+/// Digits behind the point of a quotient (`select_div_scale`).
+fn quotient_scale(left: Decimal, right: Decimal) -> u8 {
+    let (left_weight, left_digit) = first_group(left);
+    let (right_weight, right_digit) = first_group(right);
+    let mut weight = left_weight - right_weight;
+    if left_digit <= right_digit {
+        weight -= 1;
+    }
+    let scale = QUOTIENT_DIGITS - weight * GROUP;
+    scale.clamp(left.scale.max(right.scale).into(), u8::MAX.into()) as u8
+}
+
+/// The first of PostgreSQL's digits that is not zero, which are groups of four, counted from the point; and which one it is.
+fn first_group(number: Decimal) -> (i32, u128) {
+    let digits = number.digits();
+    if digits == 0 {
+        return (0, 0);
+    }
+    let exponent = digits - i32::from(number.scale) - 1;
+    let weight = exponent.div_euclid(GROUP);
+    let wanted = exponent.rem_euclid(GROUP) + 1;
+    let units = number.units.unsigned_abs();
+    let group = if digits >= wanted {
+        units / POWERS[(digits - wanted) as usize].unsigned_abs()
+    } else {
+        units * POWERS[(wanted - digits) as usize].unsigned_abs()
+    };
+    (weight, group)
+}
+
+/// What `left / right` leaves, with the sign of the dividend.
+///
+/// # Errors
+/// 22012 if the divisor is zero.
+pub fn modulo(left: Decimal, right: Decimal) -> Result<Decimal> {
+    if right.units == 0 {
+        return Err(Error::division_by_zero());
+    }
+    let (left, right, scale) = aligned(left, right)?;
+    Ok(Decimal::new(left.checked_rem(right).unwrap_or(0), scale))
+}
+
+/// `-number`.
+#[inline]
+pub fn negate(number: Decimal) -> Decimal {
+    Decimal::new(-number.units, number.scale)
+}
+
+/// The number without its sign.
+#[inline]
+pub fn abs(number: Decimal) -> Decimal {
+    Decimal::new(number.units.abs(), number.scale)
+}
+
+/// -1, 0 or 1.
+pub fn sign(number: Decimal) -> Decimal {
+    Decimal::new(number.units.signum(), 0)
+}
+
+/// How digits are left out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rounding {
+    HalfAway,
+    Down,
+    Up,
+    Zero,
+}
+
+/// Without its last `count` digits.
+fn drop_digits(units: i128, count: u32, rounding: Rounding) -> i128 {
+    let Some(&power) = POWERS.get(count as usize) else {
+        return match rounding {
+            Rounding::Down if units < 0 => -1,
+            Rounding::Up if units > 0 => 1,
+            _ => 0,
+        };
+    };
+    let (whole, rest) = (units / power, units % power);
+    match rounding {
+        Rounding::HalfAway if rest.abs() >= power - rest.abs() => whole + units.signum(),
+        Rounding::Down if rest < 0 => whole - 1,
+        Rounding::Up if rest > 0 => whole + 1,
+        _ => whole,
+    }
+}
+
+/// The number with `scale` digits behind the point; of a negative scale, with zeros in front of it.
+fn with_scale(number: Decimal, scale: i32, rounding: Rounding) -> Result<Decimal> {
+    let dropped = i32::from(number.scale).saturating_sub(scale);
+    if dropped <= 0 {
+        let scale = u8::try_from(scale).map_err(|_| too_wide())?;
+        return Ok(Decimal::new(units_at(number, scale)?, scale));
+    }
+    let units = drop_digits(number.units, dropped as u32, rounding);
+    if scale >= 0 {
+        return Ok(Decimal::new(units, scale as u8));
+    }
+    if units == 0 {
+        return Ok(Decimal::new(0, 0));
+    }
+    let zeros = power(scale.unsigned_abs())?;
+    Ok(Decimal::new(bounded(units.checked_mul(zeros))?, 0))
+}
+
+/// To the nearest, halves away from zero, with `scale` digits behind the point.
+#[inline]
+pub fn round(number: Decimal, scale: i32) -> Result<Decimal> {
+    with_scale(number, scale, Rounding::HalfAway)
+}
+
+/// Towards zero, with `scale` digits behind the point.
+pub fn trunc(number: Decimal, scale: i32) -> Result<Decimal> {
+    with_scale(number, scale, Rounding::Zero)
+}
+
+/// Downwards, to a whole number.
+pub fn floor(number: Decimal) -> Result<Decimal> {
+    with_scale(number, 0, Rounding::Down)
+}
+
+/// Upwards, to a whole number.
+pub fn ceil(number: Decimal) -> Result<Decimal> {
+    with_scale(number, 0, Rounding::Up)
+}
+
+/// The number as one of `numeric(precision, scale)`.
+///
+/// # Errors
+/// 22003 if it has more digits than `precision`.
+#[inline]
+pub fn fit(number: Decimal, precision: u8, scale: u8) -> Result<Decimal> {
+    let number =
+        if number.scale == scale { number } else { round_to_fit(number, precision, scale)? };
+    if number.units.abs() >= power(precision.into())? {
+        return Err(overflow(precision, scale));
+    }
+    Ok(number)
+}
+
+fn round_to_fit(number: Decimal, precision: u8, scale: u8) -> Result<Decimal> {
+    round(number, scale.into()).map_err(|_| overflow(precision, scale))
+}
+
+#[cold]
+fn overflow(precision: u8, scale: u8) -> Box<Error> {
+    let digits = i32::from(precision) - i32::from(scale);
+    let bound = if digits == 0 { "1".to_owned() } else { format!("10^{digits}") };
+    Error::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow").detail(format!(
+        "A field with precision {precision}, scale {scale} must round to an absolute value less than {bound}."
+    ))
+}
+
+/// The order of two numbers; digits behind the point that are zero do not count.
+#[inline]
+pub fn order(left: Decimal, right: Decimal) -> Ordering {
+    if left.scale == right.scale {
+        return left.units.cmp(&right.units);
+    }
+    if let Ok((left, right, _)) = aligned(left, right) {
+        return left.cmp(&right);
+    }
+    let wider = if left.scale < right.scale { left } else { right };
+    // The one with fewer digits behind the point is too large to be written with as many as the other, so it is farther from 0.
+    let order = wider.units.cmp(&0);
+    if left.scale < right.scale { order } else { order.reverse() }
+}
+
+/// The number without zeros at its end behind the point.
+pub fn without_zeros(mut number: Decimal) -> Decimal {
+    if number.units == 0 {
+        return Decimal::new(0, 0);
+    }
+    while number.scale > 0 && number.units % 10 == 0 {
+        number.units /= 10;
+        number.scale -= 1;
+    }
+    number
+}
+
+/// The nearest whole number, halves away from zero, if it is one of 64 bits.
+#[inline]
+pub fn to_int(number: Decimal) -> Option<i64> {
+    let units = match number.scale {
+        0 => number.units,
+        scale => drop_digits(number.units, scale.into(), Rounding::HalfAway),
+    };
+    i64::try_from(units).ok()
+}
+
+/// The nearest float.
+pub fn to_float(number: Decimal) -> f64 {
+    /// Largest whole number below which all are floats.
+    const EXACT: u128 = 1 << 53;
+    // Both are exact, so that the quotient is rounded once.
+    if number.units.unsigned_abs() <= EXACT && number.scale <= 22 {
+        return number.units as f64 / POWERS[usize::from(number.scale)] as f64;
+    }
+    text(number).parse().unwrap_or(f64::NAN)
+}
+
+/// A float with the 15 digits that it has in any case.
+///
+/// # Errors
+/// 22003 for what has no decimal of 38 digits: infinities, NaN, and numbers that are very large or small.
+pub fn from_float(number: f64) -> Result<Decimal> {
+    if !number.is_finite() {
+        return Err(too_wide());
+    }
+    let decimal = parse(&format!("{number:.14e}"))?;
+    Ok(without_zeros(decimal))
+}
+
+/// The number as text.
+pub fn text(number: Decimal) -> CompactString {
+    // 39 digits of units, a sign, a point, and zeros in front of small ones.
+    let mut buffer = [b'0'; u8::MAX as usize + 44];
+    let mut at = buffer.len();
+    let mut units = number.units.unsigned_abs();
+    let mut written = 0;
+    let scale = usize::from(number.scale);
+    while units > 0 || written <= scale {
+        // The lower half of long numbers first: division of 64 bits is much faster.
+        let (mut part, steps) = match u64::try_from(units) {
+            Ok(part) => {
+                units = 0;
+                (part, 0)
+            }
+            Err(_) => {
+                let part = (units % 10_000_000_000_000_000_000) as u64;
+                units /= 10_000_000_000_000_000_000;
+                (part, 19)
+            }
+        };
+        let mut done = 0;
+        while part > 0 || done < steps || units == 0 && written <= scale {
+            if written == scale && scale > 0 {
+                at -= 1;
+                buffer[at] = b'.';
+            }
+            at -= 1;
+            buffer[at] = b'0' + (part % 10) as u8;
+            part /= 10;
+            written += 1;
+            done += 1;
+        }
+    }
+    if number.units < 0 {
+        at -= 1;
+        buffer[at] = b'-';
+    }
+    CompactString::from_utf8_lossy(&buffer[at..])
+}
+
+/// Reads a number: digits with a point, and an exponent.
+///
+/// # Errors
+/// 22P02 if it is none, 22003 if it has too many digits, or is NaN or infinite.
+pub fn parse(text: &str) -> Result<Decimal> {
+    let invalid = || Error::invalid_text("numeric", text);
+    let trimmed = text.trim_matches(is_space);
+    let lower = trimmed.to_ascii_lowercase();
+    let unsigned = lower.trim_start_matches(['+', '-']);
+    if matches!(unsigned, "nan" | "inf" | "infinity") {
+        return Err(too_wide());
+    }
+    let (negative, digits) = match trimmed.as_bytes().first() {
+        Some(b'-') => (true, &trimmed[1..]),
+        Some(b'+') => (false, &trimmed[1..]),
+        _ => (false, trimmed),
+    };
+    let (mantissa, exponent) = match digits.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent_of(exponent).ok_or_else(invalid)?),
+        None => (digits, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = || whole.bytes().chain(fraction.bytes());
+    if all().next().is_none() || !all().all(|byte| byte.is_ascii_digit()) {
+        return Err(invalid());
+    }
+    let mut units: i128 = 0;
+    for digit in all() {
+        let next = units.checked_mul(10).and_then(|units| units.checked_add((digit - b'0').into()));
+        units = bounded(next)?;
+    }
+    let scale = fraction.len() as i64 - exponent;
+    let units = if negative { -units } else { units };
+    if scale >= 0 {
+        return Ok(Decimal::new(units, u8::try_from(scale).map_err(|_| too_wide())?));
+    }
+    let zeros = u32::try_from(-scale).ok();
+    let factor = if units == 0 { 1 } else { power(zeros.unwrap_or(u32::MAX))? };
+    Ok(Decimal::new(bounded(units.checked_mul(factor))?, 0))
+}
+
+fn exponent_of(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse::<i64>().ok().filter(|exponent| exponent.abs() < i64::from(i32::MAX) / 2)
+}
+
+/// What PostgreSQL takes for white space.
+pub(crate) fn is_space(letter: char) -> bool {
+    matches!(letter, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
+}

@@ -1,0 +1,102 @@
+//! Values as text, as PostgreSQL prints them.
+
+use crate::value::Value;
+use crate::{date, float, integer, interval, numeric, text, timestamp};
+use compact_str::CompactString;
+use sql::types::SqlType;
+use std::fmt::Write;
+
+/// The value as PostgreSQL prints it. Null is no text at all, and empty here.
+pub fn text(value: &Value, sql_type: &SqlType) -> CompactString {
+    match (value, sql_type) {
+        (Value::Null, _) => CompactString::default(),
+        (Value::Bool(truth), _) => CompactString::const_new(if *truth { "t" } else { "f" }),
+        (Value::Int(number), _) => integer::text(*number),
+        (Value::Numeric(number), _) => numeric::text(*number),
+        (Value::Float(number), _) => float::text(*number),
+        (Value::Text(text), SqlType::Char(Some(length))) => text::filled(text, *length),
+        (Value::Text(text), _) => text.clone(),
+        (Value::Bytes(bytes), _) => hexadecimal(bytes),
+        (Value::Date(days), _) => date::text(*days),
+        (Value::Timestamp(time), sql_type) => {
+            timestamp::text(*time, *sql_type == SqlType::TimestampTz)
+        }
+        (Value::Interval(interval), _) => interval::text(*interval),
+        (Value::Array(values), SqlType::Array(element)) => array(values, element),
+        (Value::Array(values), _) => array(values, &SqlType::Unknown),
+        (Value::Row(values), SqlType::Record(fields)) => {
+            let types = fields.iter().map(|field| &field.sql_type);
+            row(values.iter().zip(types.chain(std::iter::repeat(&SqlType::Unknown))))
+        }
+        (Value::Row(values), _) => row(values.iter().map(|value| (value, &SqlType::Unknown))),
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> CompactString {
+    let mut text = CompactString::const_new("\\x");
+    for byte in bytes {
+        // Writing to a text does not fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+fn array(values: &[Value], element: &SqlType) -> CompactString {
+    let mut result = CompactString::const_new("{");
+    for (at, value) in values.iter().enumerate() {
+        if at > 0 {
+            result.push(',');
+        }
+        if value.is_null() {
+            result.push_str("NULL");
+            continue;
+        }
+        let part = text(value, element);
+        let special = |letter: char| matches!(letter, '{' | '}' | '"' | ',' | '\\');
+        let is_plain = !part.is_empty()
+            && !part.eq_ignore_ascii_case("null")
+            && !part.contains(|letter| special(letter) || numeric::is_space(letter));
+        if is_plain {
+            result.push_str(&part);
+        } else {
+            quote(&part, '\\', &mut result);
+        }
+    }
+    result.push('}');
+    result
+}
+
+fn row<'v>(values: impl Iterator<Item = (&'v Value, &'v SqlType)>) -> CompactString {
+    let mut result = CompactString::const_new("(");
+    for (at, (value, sql_type)) in values.enumerate() {
+        if at > 0 {
+            result.push(',');
+        }
+        if value.is_null() {
+            continue;
+        }
+        let part = text(value, sql_type);
+        let special = |letter: char| matches!(letter, '(' | ')' | '"' | ',' | '\\');
+        if part.is_empty() || part.contains(|c| special(c) || numeric::is_space(c)) {
+            quote(&part, '"', &mut result);
+        } else {
+            result.push_str(&part);
+        }
+    }
+    result.push(')');
+    result
+}
+
+/// Between double quotes, with `escape` in front of double quotes, and a backslash in front of backslashes.
+fn quote(text: &str, escape: char, result: &mut CompactString) {
+    result.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' => result.push(escape),
+            '\\' => result.push('\\'),
+            _ => {}
+        }
+        result.push(letter);
+    }
+    result.push('"');
+}

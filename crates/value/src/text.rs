@@ -1,0 +1,241 @@
+//! Functions of texts. Letters beyond ASCII have no capitals, as with the collation `C`.
+
+use crate::error::{Error, Result, sqlstate};
+use compact_str::CompactString;
+
+/// Most bytes of a value that PostgreSQL makes (`MaxAllocSize`).
+const BYTES_MAX: usize = 0x3fff_ffff;
+
+/// Characters.
+#[inline]
+pub fn length(text: &str) -> i64 {
+    if text.is_ascii() { text.len() as i64 } else { text.chars().count() as i64 }
+}
+
+/// The byte at which character number `at` begins, or the text's end.
+fn offset(text: &str, at: usize) -> usize {
+    if text.is_ascii() {
+        return at.min(text.len());
+    }
+    text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte)
+}
+
+/// The first `count` characters.
+#[inline]
+pub fn first(text: &str, count: usize) -> &str {
+    if text.len() <= count {
+        return text;
+    }
+    &text[..offset(text, count)]
+}
+
+/// The first characters; of a negative number, all but the last.
+pub fn left(text: &str, count: i64) -> &str {
+    let count = if count < 0 { (length(text) + count).max(0) } else { count };
+    first(text, count as usize)
+}
+
+/// The last characters; of a negative number, all but the first.
+pub fn right(text: &str, count: i64) -> &str {
+    let skipped = if count < 0 { -count } else { (length(text) - count).max(0) };
+    &text[offset(text, skipped as usize)..]
+}
+
+/// From character `start` on, counted from 1.
+pub fn substring_from(text: &str, start: i64) -> &str {
+    &text[offset(text, (start - 1).max(0) as usize)..]
+}
+
+/// `count` characters from `start` on, counted from 1; what stands before the first one counts, too.
+///
+/// # Errors
+/// 22011 if the length is negative.
+pub fn substring(text: &str, start: i64, count: i64) -> Result<&str> {
+    if count < 0 {
+        let message = "negative substring length not allowed";
+        return Err(Error::new(sqlstate::SUBSTRING_ERROR, message));
+    }
+    let end = start + count;
+    if end > i64::from(i32::MAX) {
+        return Ok(substring_from(text, start));
+    }
+    let wanted = (end - start.max(1)).max(0);
+    Ok(first(substring_from(text, start), wanted as usize))
+}
+
+/// Small letters.
+pub fn lower(text: &str) -> CompactString {
+    let mut result = CompactString::new(text);
+    result.make_ascii_lowercase();
+    result
+}
+
+/// Capitals.
+pub fn upper(text: &str) -> CompactString {
+    let mut result = CompactString::new(text);
+    result.make_ascii_uppercase();
+    result
+}
+
+/// One text behind the other.
+#[inline]
+pub fn concatenate(left: &str, right: &str) -> CompactString {
+    let mut result = CompactString::with_capacity(left.len() + right.len());
+    result.push_str(left);
+    result.push_str(right);
+    result
+}
+
+#[cold]
+fn too_large() -> Box<Error> {
+    Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "requested length too large")
+}
+
+/// What is to stand beside a text so that it has `wanted` characters, or the text cut.
+fn padding<'t>(
+    text: &'t str,
+    wanted: i64,
+    fill: &str,
+) -> Result<std::result::Result<CompactString, &'t str>> {
+    let wanted = wanted.max(0) as usize;
+    let present = length(text) as usize;
+    if wanted <= present {
+        return Ok(Err(first(text, wanted)));
+    }
+    if fill.is_empty() {
+        return Ok(Err(text));
+    }
+    // A character has at most four bytes.
+    if wanted > BYTES_MAX / 4 {
+        return Err(too_large());
+    }
+    Ok(Ok(fill.chars().cycle().take(wanted - present).collect()))
+}
+
+/// Filled on the left up to a length, or cut.
+///
+/// # Errors
+/// 54000 if the result is too long.
+pub fn pad_left(text: &str, wanted: i64, fill: &str) -> Result<CompactString> {
+    Ok(match padding(text, wanted, fill)? {
+        Ok(filling) => concatenate(&filling, text),
+        Err(cut) => cut.into(),
+    })
+}
+
+/// Filled on the right up to a length, or cut.
+///
+/// # Errors
+/// 54000 if the result is too long.
+pub fn pad_right(text: &str, wanted: i64, fill: &str) -> Result<CompactString> {
+    Ok(match padding(text, wanted, fill)? {
+        Ok(filling) => concatenate(text, &filling),
+        Err(cut) => cut.into(),
+    })
+}
+
+/// Without the characters of `set` at the beginning.
+pub fn trim_left<'t>(text: &'t str, set: &str) -> &'t str {
+    text.trim_start_matches(|letter| set.contains(letter))
+}
+
+/// Without the characters of `set` at the end.
+pub fn trim_right<'t>(text: &'t str, set: &str) -> &'t str {
+    text.trim_end_matches(|letter| set.contains(letter))
+}
+
+/// Where `part` begins, counted from 1, or 0 if it is not there.
+pub fn position(text: &str, part: &str) -> i64 {
+    text.find(part).map_or(0, |byte| length(&text[..byte]) + 1)
+}
+
+/// Every `part` replaced.
+pub fn replace(text: &str, part: &str, with: &str) -> CompactString {
+    if part.is_empty() {
+        return text.into();
+    }
+    text.replace(part, with).into()
+}
+
+/// Several times.
+///
+/// # Errors
+/// 54000 if the result is too long.
+pub fn repeat(text: &str, count: i64) -> Result<CompactString> {
+    let count = count.max(0) as usize;
+    if text.len().checked_mul(count).is_none_or(|bytes| bytes > BYTES_MAX - 4) {
+        return Err(too_large());
+    }
+    Ok(text.repeat(count).into())
+}
+
+/// Backwards.
+pub fn reverse(text: &str) -> CompactString {
+    text.chars().rev().collect()
+}
+
+/// The character of a number.
+///
+/// # Errors
+/// 54000 if there is none.
+pub fn character(number: i64) -> Result<CompactString> {
+    let refuse = |message: String| Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+    match u32::try_from(number) {
+        Err(_) => refuse("character number must be positive".to_owned()),
+        Ok(0) => refuse("null character not permitted".to_owned()),
+        Ok(number) if number > 0x10_ffff => {
+            refuse(format!("requested character too large for encoding: {number}"))
+        }
+        Ok(number) => match char::from_u32(number) {
+            Some(letter) => Ok(CompactString::from_iter([letter])),
+            None => refuse(format!("requested character not valid for encoding: {number}")),
+        },
+    }
+}
+
+/// The number of the first character; 0 of no text.
+pub fn code(text: &str) -> i64 {
+    text.chars().next().map_or(0, |letter| i64::from(u32::from(letter)))
+}
+
+/// The text as `character varying(length)`.
+///
+/// # Errors
+/// 22001 if more than blanks would be cut, and the conversion is not written out.
+#[inline]
+pub fn fit_varchar(text: &str, length: u32, explicit: bool) -> Result<&str> {
+    fit(text, length, explicit, "character varying")
+}
+
+/// The text as `character(length)`, without blanks at its end.
+///
+/// # Errors
+/// 22001 if more than blanks would be cut, and the conversion is not written out.
+#[inline]
+pub fn fit_char(text: &str, length: u32, explicit: bool) -> Result<&str> {
+    Ok(fit(text, length, explicit, "character")?.trim_end_matches(' '))
+}
+
+/// Filled with blanks up to a number of characters, as `character(length)` is shown.
+pub fn filled(text: &str, wanted: u32) -> CompactString {
+    let missing = (i64::from(wanted) - length(text)).max(0) as usize;
+    let mut result = CompactString::with_capacity(text.len() + missing);
+    result.push_str(text);
+    result.extend(std::iter::repeat_n(' ', missing));
+    result
+}
+
+#[inline]
+fn fit<'t>(text: &'t str, length: u32, explicit: bool, name: &str) -> Result<&'t str> {
+    let cut = first(text, length as usize);
+    if explicit || cut.len() == text.len() || text[cut.len()..].bytes().all(|byte| byte == b' ') {
+        return Ok(cut);
+    }
+    Err(too_long(name, length))
+}
+
+#[cold]
+fn too_long(name: &str, length: u32) -> Box<Error> {
+    let message = format!("value too long for type {name}({length})");
+    Error::new(sqlstate::STRING_DATA_RIGHT_TRUNCATION, message)
+}

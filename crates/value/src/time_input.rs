@@ -1,0 +1,264 @@
+//! Dates and times read from text.
+//!
+//! We take what ISO 8601 and PostgreSQL itself write, with its words for the ends of time: `2024-02-29`, `2024-02-29 13:00:05.5+02`,
+//! `20240229T130005`, `infinity`, `epoch`. Names of months, other orders of the fields, names of zones but UTC, and words
+//! such as `now` are refused as if they were no dates.
+
+use crate::date;
+use crate::error::{Error, Result, sqlstate};
+use crate::timestamp::{self, DAY, EPOCH_DAYS, Fields, HOUR, SECOND, days_of, month_days};
+
+/// Why a text is no time.
+enum Fault {
+    /// It is not written as one.
+    Syntax,
+    /// A field of it is beyond its bounds.
+    Field,
+    /// The month or day is.
+    MonthOrDay,
+    /// The zone is.
+    Zone,
+}
+
+type Parsed<T> = std::result::Result<T, Fault>;
+
+impl Fault {
+    fn error(self, text: &str, type_name: &str) -> Box<Error> {
+        let out_of_range = || {
+            let message = format!("date/time field value out of range: \"{text}\"");
+            Error::new(sqlstate::DATETIME_FIELD_OVERFLOW, message)
+        };
+        match self {
+            Self::Syntax => {
+                let message = format!("invalid input syntax for type {type_name}: \"{text}\"");
+                Error::new(sqlstate::INVALID_DATETIME_FORMAT, message)
+            }
+            Self::Field => out_of_range(),
+            Self::MonthOrDay => {
+                out_of_range().hint("Perhaps you need a different \"datestyle\" setting.")
+            }
+            Self::Zone => {
+                let message = format!("time zone displacement out of range: \"{text}\"");
+                Error::new("22009", message)
+            }
+        }
+    }
+}
+
+/// What a text says.
+enum Written {
+    Infinity,
+    MinusInfinity,
+    Epoch,
+    Time {
+        /// The time as written.
+        fields: Fields,
+        /// How far its zone is east of UTC, in microseconds.
+        zone: i64,
+    },
+}
+
+/// Reads a date; a time behind it is left out.
+///
+/// # Errors
+/// 22007 if it is none, 22008 if a field is beyond its bounds.
+pub fn date(text: &str) -> Result<i32> {
+    match written(text).map_err(|fault| fault.error(text, "date"))? {
+        Written::Infinity => Ok(date::INFINITY),
+        Written::MinusInfinity => Ok(date::MINUS_INFINITY),
+        Written::Epoch => Ok(-(EPOCH_DAYS as i32)),
+        Written::Time { fields, .. } => {
+            date::of_days(days_of(fields.year, fields.month, fields.day)).ok_or_else(|| {
+                let message = format!("date out of range: \"{text}\"");
+                Error::new(sqlstate::DATETIME_FIELD_OVERFLOW, message)
+            })
+        }
+    }
+}
+
+/// Reads a timestamp. A zone counts only if `zoned`, and is left out otherwise.
+///
+/// # Errors
+/// 22007 if it is none, 22008 if a field is beyond its bounds.
+pub fn timestamp(text: &str, zoned: bool) -> Result<i64> {
+    let type_name = if zoned { "timestamp with time zone" } else { "timestamp" };
+    match written(text).map_err(|fault| fault.error(text, type_name))? {
+        Written::Infinity => Ok(timestamp::INFINITY),
+        Written::MinusInfinity => Ok(timestamp::MINUS_INFINITY),
+        Written::Epoch => Ok(-EPOCH_DAYS * DAY),
+        Written::Time { fields, zone } => {
+            let time = fields.timestamp().and_then(|time| {
+                time.checked_sub(if zoned { zone } else { 0 })
+                    .filter(|time| timestamp::is_valid(*time))
+            });
+            time.ok_or_else(|| {
+                let message = format!("timestamp out of range: \"{text}\"");
+                Error::new(sqlstate::DATETIME_FIELD_OVERFLOW, message)
+            })
+        }
+    }
+}
+
+fn written(text: &str) -> Parsed<Written> {
+    let lower = text.trim().to_ascii_lowercase();
+    match &*lower {
+        "infinity" | "+infinity" => return Ok(Written::Infinity),
+        "-infinity" => return Ok(Written::MinusInfinity),
+        "epoch" => return Ok(Written::Epoch),
+        _ => {}
+    }
+    let (rest, before_christ) = match lower.strip_suffix("bc") {
+        Some(rest) => (rest.trim_end(), true),
+        None => (lower.strip_suffix("ad").map_or(&*lower, str::trim_end), false),
+    };
+    let (year_digits, month, day, rest) = date_part(rest)?;
+    let year: i64 = year_digits.parse().map_err(|_| Fault::Field)?;
+    if year == 0 || year > 10_000_000 {
+        return Err(Fault::Field);
+    }
+    let year = if before_christ { 1 - year } else { year };
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return Err(Fault::MonthOrDay);
+    }
+    if day > month_days(year, month) {
+        return Err(Fault::Field);
+    }
+    let (time, zone) = time_part(rest)?;
+    let mut fields = Fields { year, month, day, time: time % DAY };
+    if time >= DAY {
+        // The end of a day is the beginning of the next.
+        (fields.year, fields.month, fields.day) = timestamp::date_of(days_of(year, month, day) + 1);
+    }
+    Ok(Written::Time { fields, zone })
+}
+
+/// Digits at the beginning, and what follows.
+fn digits(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text.split_at(end)
+}
+
+fn number(text: &str) -> Parsed<(i64, &str)> {
+    let (found, rest) = digits(text);
+    match found.len() {
+        1..=9 => Ok((found.parse().map_err(|_| Fault::Syntax)?, rest)),
+        _ => Err(Fault::Syntax),
+    }
+}
+
+/// `2024-02-29`, `2024/2/29`, `20240229`, with what follows.
+fn date_part(text: &str) -> Parsed<(&str, i64, i64, &str)> {
+    let (year, rest) = digits(text);
+    let separator = rest.chars().next().filter(|c| matches!(c, '-' | '/' | '.'));
+    let Some(separator) = separator else {
+        let plain = (year.len() == 8).then(|| (year[..4].trim(), &year[4..6], &year[6..]));
+        let (year, month, day) = plain.ok_or(Fault::Syntax)?;
+        return Ok((year, number(month)?.0, number(day)?.0, rest));
+    };
+    if year.len() < 3 {
+        // It would be a day or month in front.
+        return Err(Fault::Syntax);
+    }
+    let (month, rest) = number(&rest[1..])?;
+    let rest = rest.strip_prefix(separator).ok_or(Fault::Syntax)?;
+    let (day, rest) = number(rest)?;
+    Ok((year, month, day, rest))
+}
+
+/// Microseconds of the day, and of the zone.
+fn time_part(text: &str) -> Parsed<(i64, i64)> {
+    let trimmed = text.trim_start();
+    if trimmed.is_empty() {
+        return Ok((0, 0));
+    }
+    let marked = trimmed.strip_prefix('t');
+    if marked.is_none() && trimmed.len() == text.len() && !trimmed.starts_with(['+', 'z']) {
+        return Err(Fault::Syntax);
+    }
+    let trimmed = marked.unwrap_or(trimmed);
+    if marked.is_none() && !trimmed.starts_with(|c: char| c.is_ascii_digit()) {
+        return Ok((0, zone_part(trimmed)?));
+    }
+    let (hours, minutes, rest) = hours_and_minutes(trimmed)?;
+    let (seconds, rest) = match rest.strip_prefix(':') {
+        Some(rest) => seconds_part(rest)?,
+        None => (0, rest),
+    };
+    let rest = rest.trim_start();
+    let (hours, rest) = match (rest.strip_prefix("am"), rest.strip_prefix("pm")) {
+        (None, None) => (hours, rest),
+        _ if hours > 12 => return Err(Fault::Field),
+        (Some(rest), _) => (hours % 12, rest),
+        (_, Some(rest)) => (hours % 12 + 12, rest),
+    };
+    let time = hours * HOUR + minutes * 60 * SECOND + seconds;
+    if minutes > 59 || seconds > 60 * SECOND || time > DAY {
+        return Err(Fault::Field);
+    }
+    Ok((time, zone_part(rest.trim_start())?))
+}
+
+/// `13:05` or `1305`; the latter may have seconds behind it, which then get a colon in front by standing alone.
+fn hours_and_minutes(text: &str) -> Parsed<(i64, i64, &str)> {
+    let (found, rest) = digits(text);
+    if rest.starts_with(':') {
+        let (hours, rest) = number(text)?;
+        let (minutes, rest) = number(&rest[1..])?;
+        return Ok((hours, minutes, rest));
+    }
+    match found.len() {
+        4 => Ok((number(&found[..2])?.0, number(&found[2..])?.0, rest)),
+        _ => Err(Fault::Syntax),
+    }
+}
+
+/// Seconds with a fraction, in microseconds.
+fn seconds_part(text: &str) -> Parsed<(i64, &str)> {
+    let (seconds, rest) = number(text)?;
+    let Some(fraction) = rest.strip_prefix('.') else {
+        return Ok((seconds * SECOND, rest));
+    };
+    let (found, rest) = digits(fraction);
+    Ok((seconds * SECOND + fraction_of(found), rest))
+}
+
+/// Digits behind a point as millionths, rounded as PostgreSQL's floats do it.
+pub(crate) fn fraction_of(digits: &str) -> i64 {
+    let fraction: f64 = format!("0.{digits}").parse().unwrap_or(0.0);
+    (fraction * SECOND as f64).round_ties_even() as i64
+}
+
+/// `z`, `utc`, `+02`, `-05:30`, `+0530`.
+fn zone_part(text: &str) -> Parsed<i64> {
+    let negative = match text.as_bytes().first() {
+        None => return Ok(0),
+        Some(b'+') => false,
+        Some(b'-') => true,
+        _ if matches!(text, "z" | "utc" | "gmt" | "zulu" | "ut") => return Ok(0),
+        _ => return Err(Fault::Syntax),
+    };
+    let (found, mut rest) = digits(&text[1..]);
+    let (hours, mut minutes) = match found.len() {
+        1 | 2 => (number(found)?.0, 0),
+        3 | 4 => {
+            let (hours, minutes) = found.split_at(found.len() - 2);
+            (number(hours)?.0, number(minutes)?.0)
+        }
+        _ => return Err(Fault::Syntax),
+    };
+    let mut seconds = 0;
+    if let Some(behind) = rest.strip_prefix(':') {
+        (minutes, rest) = number(behind)?;
+        if let Some(behind) = rest.strip_prefix(':') {
+            (seconds, rest) = number(behind)?;
+        }
+    }
+    if !rest.is_empty() {
+        return Err(Fault::Syntax);
+    }
+    if hours > 15 || minutes > 59 || seconds > 59 {
+        return Err(Fault::Zone);
+    }
+    let zone = hours * HOUR + (minutes * 60 + seconds) * SECOND;
+    Ok(if negative { -zone } else { zone })
+}

@@ -70,6 +70,14 @@ fn problem(from: &str, to: &str) -> String {
     read(&LOAD.replacen(from, to, 1)).expect_err("it is wrong")
 }
 
+/// Asserts what is said when the first text stands for the second, and where.
+fn assert_told(cases: &[(&str, &str, &str, &str)]) {
+    for (from, to, place, sentence) in cases {
+        let said = problem(from, to);
+        assert!(said.starts_with(place) && said.contains(sentence), "{from} -> {to}: {said}");
+    }
+}
+
 #[test]
 fn a_load_is_read() {
     let load = read(LOAD).expect("it is right");
@@ -165,6 +173,13 @@ fn what_is_wrong_is_told_with_its_line() {
         ("branch.id", "branch.number", "workload.toml:36:", "no column `branch.number`"),
         ("\"units\"] } }", "\"units - 9\"] } }", "workload.toml:36:", "above the upper one"),
         ("\"units\"] } }", "\"units +\"] } }", "workload.toml:36:", "missing"),
+    ];
+    assert_told(&cases);
+}
+
+#[test]
+fn what_is_wrong_with_rows_of_another_table_is_told() {
+    let cases = [
         ("for_each = \"account\"\n", "", "workload.toml:18:8", "`for_each` names"),
         (
             "for_each = \"account\"",
@@ -210,10 +225,7 @@ fn what_is_wrong_is_told_with_its_line() {
         ),
         ("alphabet = \"letters\"", "containing = \"FOUR\"", "workload.toml:39:", "no room"),
     ];
-    for (from, to, place, sentence) in cases {
-        let said = problem(from, to);
-        assert!(said.starts_with(place) && said.contains(sentence), "{from} -> {to}: {said}");
-    }
+    assert_told(&cases);
 }
 
 /// The example in the crate's documentation is one.

@@ -1,0 +1,190 @@
+//! The tables of a catalog as a database has them.
+
+use crate::cell::BoundColumn;
+use crate::error::OpenError;
+use fabric::Env;
+use layout::{Key, Schema};
+use sql::{Catalog, Table};
+use std::sync::Arc;
+use txn::{CatalogError, Database, IndexId, Isolation, Lane, ScanSource, TableId, TxnError};
+use value::Formula;
+
+/// A table with all that reading and changing it takes.
+#[derive(Debug)]
+pub(crate) struct BoundTable {
+    pub id: TableId,
+    pub name: String,
+    pub schema: Arc<Schema>,
+    /// The columns that SQL sees.
+    pub columns: Vec<BoundColumn>,
+    /// The primary key's name.
+    pub key_name: String,
+    /// The key is a number that nobody sees.
+    pub has_hidden_key: bool,
+    /// Whether the primary key is a tree.
+    pub is_tree: bool,
+    pub has_long: bool,
+    /// Whether a statement reads it as a whole.
+    pub is_read_whole: bool,
+    /// Its indexes, in the order of the schema.
+    pub indexes: Vec<BoundIndex>,
+    pub checks: Vec<(String, Formula)>,
+    /// Rows that it refers to.
+    pub references: Vec<Reference>,
+    /// Rows that refer to it.
+    pub referrers: Vec<Reference>,
+}
+
+/// An index.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundIndex {
+    pub id: IndexId,
+    pub name: String,
+    pub columns: Vec<usize>,
+    pub unique: bool,
+    /// Whether it is stored as a tree.
+    pub is_tree: bool,
+    /// Words of its entries' keys.
+    pub words: u32,
+}
+
+/// Columns of one table whose values stand in another one.
+#[derive(Clone, Debug)]
+pub(crate) struct Reference {
+    pub name: String,
+    /// Columns of the table that has this reference in its list.
+    pub own: Vec<usize>,
+    pub table: usize,
+    /// The same columns in that table.
+    pub other: Vec<usize>,
+    /// How those are found there.
+    pub way: Way,
+}
+
+/// How rows with values of some columns are found.
+#[derive(Clone, Debug)]
+pub(crate) enum Way {
+    /// They are the primary key; its columns have these positions among them.
+    Key(Vec<usize>),
+    /// They are the columns of an index, which have these positions among them.
+    Index(IndexId, Vec<usize>),
+    /// By reading all.
+    Whole,
+}
+
+/// Finds the tables of a catalog in a database.
+pub(crate) async fn bind<E: Env>(
+    database: &Database<E>,
+    catalog: &Catalog,
+) -> Result<Vec<BoundTable>, OpenError> {
+    let mut lane = database.lane().await.map_err(|error| OpenError::Missing {
+        what: format!("lane to look at its tables with: {error}"),
+    })?;
+    let mut tables = Vec::with_capacity(catalog.tables.len());
+    for table in &catalog.tables {
+        tables.push(bind_table(database, &mut lane, table).await?);
+    }
+    for (at, table) in catalog.tables.iter().enumerate() {
+        for key in &table.foreign_keys {
+            let reference = |table: usize, own: &[usize], other: &[usize]| Reference {
+                name: key.name.clone(),
+                own: own.to_vec(),
+                table,
+                other: other.to_vec(),
+                way: way(&tables[table], other),
+            };
+            let to = reference(key.table, &key.columns, &key.references);
+            let from = reference(at, &key.references, &key.columns);
+            tables[at].references.push(to);
+            tables[key.table].referrers.push(from);
+        }
+    }
+    Ok(tables)
+}
+
+async fn bind_table<E: Env>(
+    database: &Database<E>,
+    lane: &mut Lane<E>,
+    table: &Table,
+) -> Result<BoundTable, OpenError> {
+    let missing = |what: String| OpenError::Missing { what };
+    let no_table = || missing(format!("table {}", table.name));
+    let id = database.table(&table.name).ok_or_else(no_table)?;
+    let schema = database.schema(id).ok_or_else(no_table)?;
+    if *schema != table.schema {
+        let what = format!("table {} with these columns, types and key", table.name);
+        return Err(missing(what));
+    }
+    let mut columns = Vec::with_capacity(table.columns.len());
+    for (at, (field, column)) in table.fields().into_iter().zip(&table.columns).enumerate() {
+        let name = field.name.clone();
+        let bound = BoundColumn::new(field, column.nullable, schema.place(at));
+        columns.push(bound.ok_or_else(|| missing(format!("column {name} of a known type")))?);
+    }
+    let mut indexes = Vec::with_capacity(table.indexes.len());
+    for index in &table.indexes {
+        let found = database.index(&table.name, &index.name);
+        let id = found.ok_or_else(|| missing(format!("index {} on {}", index.name, table.name)))?;
+        let words = schema.index_key_words(&index.columns);
+        indexes.push(BoundIndex {
+            id,
+            name: index.name.clone(),
+            columns: index.columns.clone(),
+            unique: index.unique,
+            is_tree: is_tree(lane, ScanSource::Index(id), words).await?,
+            words,
+        });
+    }
+    let checks = table.checks.iter();
+    let checks = checks.map(|check| (check.name.clone(), Formula::compile(&check.condition)));
+    Ok(BoundTable {
+        id,
+        name: table.name.clone(),
+        is_tree: is_tree(lane, ScanSource::Table(id), schema.key_words()).await?,
+        has_long: !schema.long_columns().is_empty(),
+        columns,
+        key_name: table.primary_key_name.clone(),
+        has_hidden_key: table.has_hidden_key(),
+        is_read_whole: false,
+        indexes,
+        checks: checks.collect(),
+        references: Vec::new(),
+        referrers: Vec::new(),
+        schema,
+    })
+}
+
+/// Whether ranges of a table or index can be read: an empty one is asked for.
+pub(crate) async fn is_tree<E: Env>(
+    lane: &mut Lane<E>,
+    source: ScanSource,
+    words: u32,
+) -> Result<bool, OpenError> {
+    let unreachable = |error: TxnError| CatalogError::Unreachable(error.to_string());
+    let begun = lane.begin(Isolation::Snapshot).await;
+    let mut txn = begun.map_err(|abort| unreachable(abort.into()))?;
+    let (low, high) = (Key::lowest(words), Key::highest(words));
+    let scan = txn::Scan { source, low, high, reverse: false, limit: 0 };
+    match txn.scan(&scan, &mut Vec::new()).await {
+        Ok(()) => Ok(true),
+        Err(TxnError::Catalog(CatalogError::WrongKind(_))) => Ok(false),
+        Err(error) => Err(unreachable(error).into()),
+    }
+}
+
+/// How rows of a table are found by these columns.
+fn way(table: &BoundTable, columns: &[usize]) -> Way {
+    let positions = |key: &[usize]| {
+        let place = |column: &usize| columns.iter().position(|own| own == column);
+        let places: Option<Vec<usize>> = key.iter().map(place).collect();
+        places.filter(|places| places.len() == columns.len())
+    };
+    if let Some(places) = positions(table.schema.key()) {
+        return Way::Key(places);
+    }
+    let found = table
+        .indexes
+        .iter()
+        .find_map(|index| positions(&index.columns).map(|places| Way::Index(index.id, places)));
+    found.unwrap_or(Way::Whole)
+}

@@ -1,0 +1,192 @@
+//! Calls of procedures.
+
+use crate::argument;
+use crate::attempts::Attempts;
+use crate::bind::{BoundTable, bind};
+use crate::compile::compile;
+use crate::control::{Machine, Notice, Program};
+use crate::error::{CallError, Failure, OpenError};
+use crate::frame::Frame;
+use crate::rows::Rows;
+use crate::run::draw_hidden_key;
+use crate::scope::microseconds;
+use fabric::Env;
+use procedure::node::Workload;
+use sql::Field;
+use sql::procedure::Returns;
+use std::collections::BTreeMap;
+use txn::{Abort, Database, Isolation, Lane};
+use value::{Error, Value};
+
+/// How procedures are carried out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// How calls are kept apart. Procedures that change tables with foreign keys are serializable whatever is said here.
+    pub isolation: Isolation,
+    /// What the world's clock was at 2000-01-01 UTC, in microseconds, so that `now()` says what time it is.
+    pub epoch_us: i64,
+}
+
+impl Default for Settings {
+    /// Snapshots, and a clock that begins in the year 2000.
+    fn default() -> Self {
+        Self { isolation: Isolation::Snapshot, epoch_us: 0 }
+    }
+}
+
+/// A procedure of [`Procedures`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ProcedureId(usize);
+
+/// What a call has given back.
+#[derive(Default, Debug)]
+pub struct Outcome {
+    /// The rows; one of one column if the procedure returns a value, and none if it returns nothing.
+    pub rows: Rows,
+    /// What it has raised, exceptions apart.
+    pub notices: Vec<Notice>,
+    /// Attempts beyond the first.
+    pub retries: u32,
+}
+
+/// The procedures of a workload over the tables of a database, for calls one after another.
+pub struct Procedures {
+    tables: Vec<BoundTable>,
+    programs: Vec<Program>,
+    names: BTreeMap<String, ProcedureId>,
+    settings: Settings,
+    frame: Frame,
+    rows: Rows,
+    outcome: Outcome,
+}
+
+impl Procedures {
+    /// Makes the procedures of a workload ready for a database, which has its tables.
+    ///
+    /// # Errors
+    ///
+    /// A table or index is missing, or stored so that a statement cannot go through it.
+    pub async fn open<E: Env>(
+        database: &Database<E>,
+        workload: &Workload,
+        settings: Settings,
+    ) -> Result<Self, OpenError> {
+        let mut tables = bind(database, &workload.catalog).await?;
+        let mut programs = Vec::with_capacity(workload.procedures.len());
+        for procedure in &workload.procedures {
+            programs.push(compile(procedure, &mut tables)?);
+        }
+        let refers = tables.iter().any(|table| !table.references.is_empty());
+        for program in &mut programs {
+            program.is_guarded =
+                refers && program.statements.iter().any(|statement| statement.writes);
+        }
+        let names = programs.iter().enumerate();
+        let names = names.map(|(at, program)| (program.name.clone(), ProcedureId(at))).collect();
+        let frame = Frame {
+            hidden_key: draw_hidden_key(database.env()),
+            clock_us: -settings.epoch_us,
+            ..Frame::default()
+        };
+        let (rows, outcome) = (Rows::default(), Outcome::default());
+        Ok(Self { tables, programs, names, settings, frame, rows, outcome })
+    }
+
+    /// The procedure called `name`.
+    pub fn find(&self, name: &str) -> Option<ProcedureId> {
+        self.names.get(name).copied()
+    }
+
+    /// The columns of the rows that a procedure gives back.
+    pub fn fields(&self, procedure: ProcedureId) -> Vec<Field> {
+        let program = &self.programs[procedure.0];
+        match &program.returns {
+            Returns::Nothing => Vec::new(),
+            Returns::Value(sql_type) => {
+                vec![Field { name: program.name.clone(), sql_type: sql_type.clone() }]
+            }
+            Returns::Row(fields) | Returns::Rows(fields) => fields.clone(),
+        }
+    }
+
+    /// Carries out a procedure as one transaction, again and again while it meets others.
+    ///
+    /// # Errors
+    ///
+    /// See [`CallError`]. Unless that is [`CallError::Unknown`], nothing has taken effect.
+    pub async fn call<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        procedure: ProcedureId,
+        arguments: &[Value],
+    ) -> Result<&Outcome, CallError> {
+        let mut attempts = Attempts::default();
+        loop {
+            let reason = match self.attempt(lane, procedure, arguments).await {
+                Ok(txn::Outcome::Committed) => {
+                    self.outcome.retries = attempts.retries;
+                    return Ok(&self.outcome);
+                }
+                Ok(txn::Outcome::Unknown) => return Err(CallError::Unknown),
+                Ok(txn::Outcome::Aborted(reason)) => reason,
+                Err(Failure::Sql(error)) => return Err(CallError::Sql(error)),
+                Err(Failure::Txn(error)) => match error.abort() {
+                    Some(reason) => reason,
+                    None => return Err(CallError::Engine(error)),
+                },
+            };
+            if !attempts.again(lane.env(), reason).await {
+                return Err(given_up(lane, reason));
+            }
+        }
+    }
+
+    async fn attempt<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        procedure: ProcedureId,
+        arguments: &[Value],
+    ) -> Result<txn::Outcome, Failure> {
+        let Self { tables, programs, settings, frame, rows, outcome, .. } = self;
+        let program = &programs[procedure.0];
+        outcome.rows.reset(program.width);
+        outcome.notices.clear();
+        let now_us = microseconds(lane.env()) - settings.epoch_us;
+        frame.begin(program.variables.len(), now_us);
+        argument::assign(program, arguments, now_us, &mut frame.variables)?;
+        if let Some(found) = program.found {
+            frame.variables[found] = Value::Bool(false);
+        }
+        if program.is_strict && arguments.contains(&Value::Null) {
+            if !matches!(program.returns, Returns::Rows(_) | Returns::Nothing) {
+                outcome.rows.push_row(&vec![Value::Null; program.width], None);
+            }
+            return Ok(txn::Outcome::Committed);
+        }
+        let isolation =
+            if program.is_guarded { Isolation::Serializable } else { settings.isolation };
+        let begun = lane.begin(isolation).await;
+        let mut txn = begun.map_err(|abort| Failure::Txn(abort.into()))?;
+        let (answer, notices) = (&mut outcome.rows, &mut outcome.notices);
+        let mut machine = Machine { txn: &mut txn, tables, program, frame, answer, notices, rows };
+        match machine.run().await {
+            Ok(()) => Ok(txn.commit().await),
+            Err(failure) => {
+                txn.abort().await;
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// What is said of a call that was given up.
+fn given_up<E: Env>(lane: &Lane<E>, reason: Abort) -> CallError {
+    match lane.last_unique_violation().filter(|_| reason == Abort::UniqueViolation) {
+        Some(violation) => {
+            let index = &violation.index;
+            let message = format!("duplicate key value violates unique constraint \"{index}\"");
+            CallError::Sql(Error::new("23505", message))
+        }
+        None => CallError::Aborted(reason),
+    }
+}

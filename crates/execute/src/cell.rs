@@ -1,0 +1,166 @@
+//! Between columns of rows and values of SQL, without a detour over values of dynamic code.
+
+use compact_str::CompactString;
+use layout::{Place, RecordMut, RecordRef};
+use sql::types::Numeric;
+use sql::{Field, SqlType};
+use value::{Decimal, Error, Value};
+
+/// How a column's value stands in a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cell {
+    Bool,
+    Int,
+    Decimal(u8),
+    Float,
+    /// Text or characters in the payload or out of line, of at most so many bytes.
+    Text(u32),
+    /// The same as a part of the key.
+    KeyText(u32),
+    Date,
+    Timestamp,
+}
+
+/// A column, with what reading and writing it takes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct BoundColumn {
+    pub name: String,
+    pub sql_type: SqlType,
+    pub cell: Cell,
+    pub nullable: bool,
+    /// Whether it is part of the primary key.
+    pub is_key: bool,
+}
+
+impl BoundColumn {
+    /// A column that stands at `place`. `None` for types that no column has.
+    pub fn new(field: Field, nullable: bool, place: Place) -> Option<Self> {
+        let Field { name, sql_type } = field;
+        let is_key = matches!(place, Place::Key { .. });
+        let text = |length| if is_key { Cell::KeyText(length) } else { Cell::Text(length) };
+        let cell = match &sql_type {
+            SqlType::Bool => Cell::Bool,
+            SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => Cell::Int,
+            SqlType::Numeric(Numeric::Declared { scale, .. }) => Cell::Decimal(*scale),
+            SqlType::Float8 => Cell::Float,
+            SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => text(*length),
+            SqlType::Date => Cell::Date,
+            SqlType::Timestamp | SqlType::TimestampTz => Cell::Timestamp,
+            _ => return None,
+        };
+        Some(Self { name, sql_type, cell, nullable, is_key })
+    }
+
+    /// The value that column `at` of a row has.
+    #[inline]
+    pub fn read(&self, record: RecordRef<'_>, at: usize) -> Value {
+        if self.nullable && record.is_null(at) {
+            return Value::Null;
+        }
+        match self.cell {
+            Cell::Int => Value::Int(record.int(at)),
+            Cell::Text(_) => Value::Text(CompactString::new(record.text(at))),
+            Cell::Decimal(scale) => {
+                Value::Numeric(Decimal { units: i128::from(record.int(at)), scale })
+            }
+            Cell::Bool => Value::Bool(record.int(at) != 0),
+            Cell::Float => Value::Float(record.float(at)),
+            Cell::KeyText(_) => match record.value(at) {
+                layout::Value::Text(text) => Value::Text(text.into()),
+                _ => Value::Null,
+            },
+            Cell::Date => Value::Date(record.int(at) as i32),
+            Cell::Timestamp => Value::Timestamp(record.int(at)),
+        }
+    }
+
+    /// Sets column `at`, which is not of the key, to a value of its type.
+    ///
+    /// # Errors
+    ///
+    /// What has no place in the column; that a column must not be null is the caller's to see.
+    #[inline]
+    pub fn write(
+        &self,
+        record: &mut RecordMut<'_>,
+        at: usize,
+        value: &Value,
+    ) -> Result<(), Box<Error>> {
+        match (self.cell, value) {
+            (Cell::Text(length), Value::Text(text)) => {
+                if text.len() > length as usize {
+                    return Err(too_long(&self.sql_type));
+                }
+                record.set_bytes(at, text.as_bytes());
+            }
+            (Cell::Float, Value::Float(float)) => record.set_float(at, *float),
+            (_, Value::Null) => record.set_null(at),
+            (_, value) => {
+                let units = self.units(value).filter(|&units| self.holds(units));
+                record.set_int(at, units.ok_or_else(|| out_of_range(&self.sql_type))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a column of fixed width stores for a value; none where it cannot.
+    #[inline]
+    pub fn units(&self, value: &Value) -> Option<i64> {
+        match (self.cell, value) {
+            (Cell::Int, Value::Int(value)) => Some(*value),
+            (Cell::Decimal(scale), Value::Numeric(decimal)) => match decimal.scale == scale {
+                true => i64::try_from(decimal.units).ok(),
+                false => rescaled(*decimal, scale)
+                    .and_then(|(units, is_exact)| i64::try_from(units).ok().filter(|_| is_exact)),
+            },
+            (Cell::Bool, Value::Bool(value)) => Some(i64::from(*value)),
+            (Cell::Date, Value::Date(days)) => Some(i64::from(*days)),
+            (Cell::Timestamp, Value::Timestamp(microseconds)) => Some(*microseconds),
+            _ => None,
+        }
+    }
+
+    /// Whether the column's bytes hold so much.
+    #[inline]
+    pub fn holds(&self, units: i64) -> bool {
+        match self.sql_type {
+            SqlType::Int2 => i16::try_from(units).is_ok(),
+            SqlType::Int4 | SqlType::Date => i32::try_from(units).is_ok(),
+            _ => true,
+        }
+    }
+}
+
+/// The units of a decimal at another scale, rounded down, and whether that lost nothing; none beyond 38 digits.
+pub(crate) fn rescaled(decimal: Decimal, scale: u8) -> Option<(i128, bool)> {
+    let Decimal { units, scale: own } = decimal;
+    if own <= scale {
+        let factor = 10_i128.checked_pow(u32::from(scale - own))?;
+        return Some((units.checked_mul(factor)?, true));
+    }
+    let divisor = 10_i128.checked_pow(u32::from(own - scale))?;
+    Some((units.div_euclid(divisor), units.rem_euclid(divisor) == 0))
+}
+
+/// A text that has no place in its column.
+pub(crate) fn too_long(sql_type: &SqlType) -> Box<Error> {
+    Error::new("22001", format!("value too long for type {sql_type}"))
+}
+
+fn out_of_range(sql_type: &SqlType) -> Box<Error> {
+    Error::new("22003", format!("{} out of range", sql_type.base()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_change_their_scale_downwards() {
+        let decimal = |units, scale| Decimal { units, scale };
+        assert_eq!(rescaled(decimal(125, 2), 4), Some((12_500, true)));
+        assert_eq!(rescaled(decimal(12_500, 4), 2), Some((125, true)));
+        assert_eq!(rescaled(decimal(-12_501, 4), 2), Some((-126, false)));
+        assert_eq!(rescaled(decimal(i128::MAX, 0), 4), None);
+    }
+}

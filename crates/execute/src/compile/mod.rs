@@ -1,0 +1,33 @@
+//! From ready statements to the form in which they are carried out.
+//!
+//! ```text
+//! node     plans
+//! columns  which columns of a node somebody looks at
+//! body     PL/pgSQL as a list of steps
+//! ```
+
+mod body;
+pub(crate) mod columns;
+mod node;
+
+use crate::bind::BoundTable;
+use crate::control::Program;
+use crate::error::OpenError;
+use procedure::Procedure;
+
+/// Makes a procedure ready, and notes which tables its statements read as a whole.
+pub(crate) fn compile(
+    procedure: &Procedure,
+    tables: &mut [BoundTable],
+) -> Result<Program, OpenError> {
+    let mut statements = Vec::with_capacity(procedure.statements.len());
+    for (at, statement) in procedure.statements.iter().enumerate() {
+        let compiled = node::compile(statement, tables);
+        statements.push(compiled.map_err(|reason| OpenError::Design {
+            procedure: procedure.routine.name.clone(),
+            statement: at + 1,
+            reason,
+        })?);
+    }
+    Ok(body::compile(&procedure.routine, statements))
+}

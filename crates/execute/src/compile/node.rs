@@ -1,0 +1,437 @@
+//! Plans.
+
+use super::columns::{self, Columns};
+use crate::bind::BoundTable;
+use crate::plan::{
+    self, Aggregate, Bound, Delete, Insert, Join, List, Operator, Output, Outputs, Range, Scan,
+    SortKey, SubPlan, Term, Update,
+};
+use procedure::Node;
+use procedure::node::{self, JoinMethod, Statement};
+use sql::expression::{ColumnRef, Expr, ExprKind};
+use value::{AggregateCall, Formula};
+
+/// Makes a statement ready. The error says why the tables' design does not allow it.
+pub(super) fn compile(
+    statement: &Statement,
+    tables: &mut [BoundTable],
+) -> Result<plan::Statement, String> {
+    let mut compiler = Compiler {
+        tables,
+        inside: columns::from_inside(statement),
+        correlated: statement.sub_plans.iter().map(|plan| plan.is_correlated).collect(),
+        writes: false,
+    };
+    let width = statement.fields.len();
+    let root = compiler.node(&statement.root, &(0..width).collect(), Some(width))?;
+    let mut plans = Vec::with_capacity(statement.sub_plans.len());
+    for (plan, wanted) in statement.sub_plans.iter().zip(columns::wanted(statement)) {
+        let all = (0..plan.root.outputs.len()).collect();
+        plans.push(SubPlan { root: compiler.node(&plan.root, &all, None)?, wanted });
+    }
+    Ok(plan::Statement { root, plans, writes: compiler.writes })
+}
+
+struct Compiler<'c> {
+    tables: &'c mut [BoundTable],
+    /// Columns that plans inside look at.
+    inside: Columns,
+    correlated: Vec<bool>,
+    writes: bool,
+}
+
+impl Compiler<'_> {
+    /// A node of which these columns are looked at; only the first `width` of its outputs, if that is said.
+    fn node(
+        &mut self,
+        node: &Node,
+        needed: &Columns,
+        width: Option<usize>,
+    ) -> Result<plan::Node, String> {
+        let mut needed = needed.clone();
+        needed.extend(&self.inside);
+        let given = &node.outputs[..width.unwrap_or(node.outputs.len())];
+        let mut calls = Vec::new();
+        let is_group = matches!(node.operator, node::Operator::Aggregate { .. });
+        let list = self.outputs(given, &needed, is_group.then_some(&mut calls));
+        let looked = given.iter().enumerate().filter(|(at, _)| needed.contains(at));
+        let looked: Vec<&Expr> = looked.map(|(_, expr)| expr).collect();
+        let operator = self.operator(node, &looked, calls)?;
+        let input_width = input_width(&operator);
+        let is_same = input_width == Some(given.len())
+            && given.iter().enumerate().all(|(at, expr)| column_of(expr) == Some((0, at)));
+        let is_unused = needed.iter().all(|&at| at >= given.len());
+        let (outputs, width) = match (is_same, is_unused) {
+            (true, _) => (Outputs::Same, given.len()),
+            (_, true) => (Outputs::List(List::default()), 0),
+            _ => (Outputs::List(list), given.len()),
+        };
+        Ok(plan::Node { operator, outputs, width, asked: self.asked(node) })
+    }
+
+    fn outputs(
+        &mut self,
+        given: &[Expr],
+        needed: &Columns,
+        mut calls: Option<&mut Vec<AggregateCall>>,
+    ) -> List {
+        let mut list = List::default();
+        for (at, expr) in given.iter().enumerate() {
+            let output = match (needed.contains(&at), &mut calls) {
+                (false, _) => Output::Unused,
+                (true, Some(calls)) => of_group(expr, calls),
+                (true, None) => output(expr),
+            };
+            list.asks |= matches!(&output, Output::Term(term) if term.asks);
+            list.outputs.push(output);
+        }
+        list
+    }
+
+    /// The correlated plans that a node's expressions ask for.
+    fn asked(&self, node: &Node) -> Vec<usize> {
+        let mut plans = Vec::new();
+        columns::for_each_expr(node, &mut |expr| columns::asked(expr, &mut plans));
+        plans.retain(|&plan| self.correlated.get(plan).copied().unwrap_or(false));
+        plans
+    }
+
+    /// An input of which these expressions look at `source`.
+    fn input<'e>(
+        &mut self,
+        input: &Node,
+        source: usize,
+        exprs: impl IntoIterator<Item = &'e Expr>,
+    ) -> Result<Box<plan::Node>, String> {
+        let mut needed = Columns::new();
+        columns::of_source(source, exprs, &mut needed);
+        Ok(Box::new(self.node(input, &needed, None)?))
+    }
+
+    /// An input of which everything is looked at.
+    fn whole(&mut self, input: &Node) -> Result<plan::Node, String> {
+        self.node(input, &(0..input.outputs.len()).collect(), None)
+    }
+
+    fn operator(
+        &mut self,
+        node: &Node,
+        looked: &[&Expr],
+        calls: Vec<AggregateCall>,
+    ) -> Result<Operator, String> {
+        let looked = looked.iter().copied();
+        Ok(match &node.operator {
+            node::Operator::Scan(scan) => Operator::Scan(self.scan(node, scan)?),
+            node::Operator::Join(join) => Operator::Join(Box::new(self.join(join, looked)?)),
+            node::Operator::Sort { keys, input } => {
+                let exprs = looked.chain(keys.iter().map(|key| &key.value));
+                Operator::Sort { keys: sort_keys(keys), input: self.input(input, 0, exprs)? }
+            }
+            node::Operator::Limit { limit, offset, input } => Operator::Limit {
+                limit: limit.as_ref().map(term),
+                offset: offset.as_ref().map(term),
+                input: self.input(input, 0, looked)?,
+            },
+            node::Operator::Aggregate { keys, is_sorted, filter, input } => {
+                self.aggregate((keys, filter.as_ref()), *is_sorted, calls, input, looked)?
+            }
+            node::Operator::Unique { input } => {
+                Operator::Unique { input: Box::new(self.whole(input)?) }
+            }
+            node::Operator::Project { condition, filter, input } => Operator::Project {
+                condition: condition.as_ref().map(term),
+                filter: filter.as_ref().map(term),
+                input: match input {
+                    Some(input) => Some(self.input(input, 0, looked.chain(filter))?),
+                    None => None,
+                },
+            },
+            node::Operator::Values { rows, filter } => Operator::Values {
+                rows: rows.iter().map(list).collect(),
+                filter: filter.as_ref().map(term),
+            },
+            node::Operator::Unnest { arrays, filter } => Operator::Unnest {
+                arrays: arrays.iter().map(term).collect(),
+                filter: filter.as_ref().map(term),
+            },
+            node::Operator::Series { bounds, filter } => Operator::Series {
+                bounds: bounds.iter().map(term).collect(),
+                filter: filter.as_ref().map(term),
+            },
+            node::Operator::Append { inputs } => Operator::Append { inputs: self.all(inputs)? },
+            node::Operator::MergeAppend { keys, inputs } => {
+                Operator::MergeAppend { keys: sort_keys(keys), inputs: self.all(inputs)? }
+            }
+            node::Operator::Shared { plan, filter } => {
+                Operator::Shared { plan: *plan, filter: filter.as_ref().map(term) }
+            }
+            node::Operator::Lock { input, .. } => {
+                self.writes = true;
+                Operator::Lock { input: self.input(input, 0, looked)? }
+            }
+            node::Operator::Insert(insert) => {
+                self.writes = true;
+                Operator::Insert(Box::new(self.insert(insert)?))
+            }
+            node::Operator::Update(update) => {
+                self.writes = true;
+                Operator::Update(Box::new(self.update(update, looked)?))
+            }
+            node::Operator::Delete(delete) => {
+                self.writes = true;
+                let input = *self.input(&delete.input, 1, looked)?;
+                Operator::Delete(Box::new(Delete { table: delete.table, input }))
+            }
+        })
+    }
+
+    fn all(&mut self, inputs: &[Node]) -> Result<Vec<plan::Node>, String> {
+        inputs.iter().map(|input| self.whole(input)).collect()
+    }
+
+    fn aggregate<'e>(
+        &mut self,
+        (keys, filter): (&'e [Expr], Option<&'e Expr>),
+        is_sorted: bool,
+        mut calls: Vec<AggregateCall>,
+        input: &Node,
+        looked: impl Iterator<Item = &'e Expr>,
+    ) -> Result<Operator, String> {
+        let exprs: Vec<&Expr> = looked.chain(filter).chain(keys).collect();
+        let compiled = filter.map(|filter| Term {
+            asks: asks(filter),
+            formula: Formula::of_group(filter, &mut calls),
+        });
+        let input = *self.input(input, 0, exprs)?;
+        let keys = list(keys);
+        Ok(Operator::Aggregate(Box::new(Aggregate {
+            keys,
+            is_sorted,
+            calls,
+            filter: compiled,
+            input,
+        })))
+    }
+
+    fn join<'e>(
+        &mut self,
+        join: &'e node::Join,
+        looked: impl Iterator<Item = &'e Expr>,
+    ) -> Result<Join, String> {
+        let pairs: &[(Expr, Expr)] = match &join.method {
+            JoinMethod::NestedLoop => &[],
+            JoinMethod::Equal { pairs, .. } => pairs,
+        };
+        let both = pairs.iter().flat_map(|(outer, inner)| [outer, inner]);
+        let exprs: Vec<&Expr> =
+            looked.chain(both).chain(&join.join_filter).chain(&join.filter).collect();
+        let side = |pick: fn(&(Expr, Expr)) -> &Expr| {
+            let exprs: Vec<Expr> = pairs.iter().map(|pair| pick(pair).clone()).collect();
+            list(&exprs)
+        };
+        let is_equal = matches!(join.method, JoinMethod::Equal { .. });
+        Ok(Join {
+            equal: is_equal.then(|| (side(|pair| &pair.0), side(|pair| &pair.1))),
+            kind: join.kind,
+            join_filter: join.join_filter.as_ref().map(term),
+            filter: join.filter.as_ref().map(term),
+            outer: *self.input(&join.outer, 0, exprs.iter().copied())?,
+            inner: *self.input(&join.inner, 1, exprs.iter().copied())?,
+        })
+    }
+
+    fn insert(&mut self, insert: &node::Insert) -> Result<Insert, String> {
+        let Node { operator, outputs, .. } = &*insert.input;
+        if let node::Operator::Project { condition: None, filter: None, input: None } = operator
+            && let Some(values) =
+                insert.values.iter().map(|value| inlined(value, outputs)).collect()
+        {
+            let values: Vec<&Expr> = values;
+            let outputs: Vec<Output> = values.into_iter().map(output).collect();
+            let asks = outputs.iter().any(|output| matches!(output, Output::Term(t) if t.asks));
+            return Ok(Insert {
+                table: insert.table,
+                values: List { outputs, asks },
+                ignores_duplicates: insert.ignores_duplicates,
+                input: None,
+            });
+        }
+        Ok(Insert {
+            table: insert.table,
+            values: list(&insert.values),
+            ignores_duplicates: insert.ignores_duplicates,
+            input: Some(*self.input(&insert.input, 0, &insert.values)?),
+        })
+    }
+
+    fn update<'e>(
+        &mut self,
+        update: &'e node::Update,
+        looked: impl Iterator<Item = &'e Expr>,
+    ) -> Result<Update, String> {
+        let table = &self.tables[update.table];
+        let concerns = |own: &[usize]| update.assignments.iter().any(|(at, _)| own.contains(at));
+        let of_references =
+            table.references.iter().chain(&table.referrers).any(|other| concerns(&other.own));
+        let of_indexes = table.indexes.iter().any(|index| index.unique && concerns(&index.columns));
+        let is_whole =
+            !table.checks.is_empty() || of_references || of_indexes || concerns(table.schema.key());
+        let assigned: Vec<&Expr> = update.assignments.iter().map(|(_, value)| value).collect();
+        let values: Vec<Expr> = assigned.iter().map(|value| (*value).clone()).collect();
+        Ok(Update {
+            table: update.table,
+            columns: update.assignments.iter().map(|(at, _)| *at).collect(),
+            values: list(&values),
+            is_whole,
+            input: *self.input(&update.input, 1, looked.chain(assigned))?,
+        })
+    }
+
+    fn scan(&mut self, node: &Node, scan: &node::Scan) -> Result<Scan, String> {
+        let access = self.access(scan.table, &scan.access)?;
+        let mut read = Columns::new();
+        columns::of_source(0, node.outputs.iter().chain(&scan.filter), &mut read);
+        let schema = &self.tables[scan.table].schema;
+        let reads_long = schema.long_columns().iter().any(|column| read.contains(column));
+        Ok(Scan {
+            table: scan.table,
+            access,
+            filter: scan.filter.as_ref().map(term),
+            is_for_change: scan.is_for_change,
+            reads_long,
+        })
+    }
+
+    fn access(&mut self, table: usize, access: &node::Access) -> Result<plan::Access, String> {
+        Ok(match access {
+            node::Access::Key(key) => plan::Access::Key(key.iter().map(term).collect()),
+            node::Access::Lookup { index, key } => {
+                let index = &self.tables[table].indexes[*index];
+                plan::Access::Lookup {
+                    index: index.id,
+                    columns: index.columns.clone(),
+                    key: key.iter().map(term).collect(),
+                }
+            }
+            node::Access::Range(range) => plan::Access::Range(self.range(table, range)?),
+            node::Access::Any(accesses) => {
+                let accesses = accesses.iter().map(|access| self.access(table, access));
+                plan::Access::Any(accesses.collect::<Result<_, _>>()?)
+            }
+            node::Access::Each { array, access } => plan::Access::Each {
+                array: term(array),
+                access: Box::new(self.access(table, access)?),
+            },
+            node::Access::All => {
+                self.tables[table].is_read_whole = true;
+                plan::Access::All
+            }
+        })
+    }
+
+    fn range(&self, table: usize, range: &node::Range) -> Result<Range, String> {
+        let table = &self.tables[table];
+        let index = range.index.map(|index| &table.indexes[index]);
+        let is_tree = index.map_or(table.is_tree, |index| index.is_tree);
+        if !is_tree {
+            let what = index.map_or("its primary key".to_owned(), |index| index.name.clone());
+            return Err(format!(
+                "it goes through table {} in the order of {what}, which is stored as a hash table; store it as a tree",
+                table.name
+            ));
+        }
+        let columns = index.map_or(table.schema.key(), |index| &index.columns);
+        let bound = |bound: &node::Bound| Bound {
+            value: term(&bound.value),
+            is_included: bound.is_included,
+        };
+        Ok(Range {
+            index: index.map(|index| index.id),
+            columns: columns.to_vec(),
+            words: index.map_or(table.schema.key_words(), |index| index.words),
+            equal: range.equal.iter().map(term).collect(),
+            low: range.low.as_ref().map(bound),
+            high: range.high.as_ref().map(bound),
+            is_backward: range.is_backward,
+        })
+    }
+}
+
+/// Columns of the rows that outputs are over, where they could be the same.
+fn input_width(operator: &Operator) -> Option<usize> {
+    match operator {
+        Operator::Sort { input, .. }
+        | Operator::Limit { input, .. }
+        | Operator::Unique { input }
+        | Operator::Project { input: Some(input), .. }
+        | Operator::Lock { input } => Some(input.width),
+        Operator::Append { inputs } | Operator::MergeAppend { inputs, .. } => {
+            inputs.first().map(|input| input.width)
+        }
+        Operator::Values { rows, .. } => rows.first().map(|row| row.outputs.len()),
+        Operator::Unnest { arrays, .. } => Some(arrays.len()),
+        Operator::Series { .. } => Some(1),
+        _ => None,
+    }
+}
+
+fn asks(expr: &Expr) -> bool {
+    let mut plans = Vec::new();
+    columns::asked(expr, &mut plans);
+    !plans.is_empty()
+}
+
+pub(super) fn term(expr: &Expr) -> Term {
+    Term { formula: Formula::compile(expr), asks: asks(expr) }
+}
+
+/// Source and column, if the expression is a column of a row at hand.
+fn column_of(expr: &Expr) -> Option<(usize, usize)> {
+    match expr.kind {
+        ExprKind::Column(ColumnRef { level: 0, source, column }) => Some((source, column)),
+        _ => None,
+    }
+}
+
+fn output(expr: &Expr) -> Output {
+    match column_of(expr) {
+        Some((0, column)) => Output::Column(column),
+        Some((_, column)) => Output::Inner(column),
+        None => Output::Term(term(expr)),
+    }
+}
+
+fn of_group(expr: &Expr, calls: &mut Vec<AggregateCall>) -> Output {
+    match column_of(expr) {
+        Some((0, column)) => Output::Column(column),
+        _ => Output::Term(Term { asks: asks(expr), formula: Formula::of_group(expr, calls) }),
+    }
+}
+
+fn list<'e>(exprs: impl IntoIterator<Item = &'e Expr>) -> List {
+    let outputs: Vec<Output> = exprs.into_iter().map(output).collect();
+    let asks = outputs.iter().any(|output| matches!(output, Output::Term(term) if term.asks));
+    List { outputs, asks }
+}
+
+fn sort_keys(keys: &[node::SortKey]) -> Vec<SortKey> {
+    let key = |key: &node::SortKey| SortKey {
+        value: output(&key.value),
+        descending: key.descending,
+        nulls_first: key.nulls_first,
+    };
+    keys.iter().map(key).collect()
+}
+
+/// A value of an inserted row where the input is a single row of these expressions.
+fn inlined<'e>(value: &'e Expr, input: &'e [Expr]) -> Option<&'e Expr> {
+    match column_of(value) {
+        Some((0, column)) => input.get(column),
+        Some(_) => None,
+        None => {
+            let mut columns = Columns::new();
+            columns::of_source(0, [value], &mut columns);
+            columns.is_empty().then_some(value)
+        }
+    }
+}

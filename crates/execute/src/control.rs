@@ -1,0 +1,634 @@
+//! Procedures as lists of steps, and the machine that goes through them.
+//!
+//! Blocks, branches and loops of PL/pgSQL are jumps here, so that no nesting of a procedure is one of futures.
+
+use crate::bind::BoundTable;
+use crate::error::{Failure, Result, plain};
+use crate::frame::Frame;
+use crate::plan::Statement;
+use crate::rows::Rows;
+use crate::run::{ALL, Run};
+use crate::scope::{NOTHING, Source, View};
+use fabric::Env;
+use sql::procedure::{Level, Parameter, Returns, Variable};
+use std::borrow::Cow;
+use std::rc::Rc;
+use txn::Transaction;
+use value::{Error, Formula, Stop, Value};
+
+/// A procedure that is ready to be called.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub name: String,
+    pub parameters: Vec<Parameter>,
+    pub variables: Vec<Variable>,
+    pub returns: Returns,
+    pub is_strict: bool,
+    /// Columns of the result.
+    pub width: usize,
+    pub statements: Vec<Statement>,
+    pub steps: Vec<Step>,
+    /// The step at which each label stands.
+    pub labels: Vec<usize>,
+    /// Loops over something, each of which has a place for where it stands.
+    pub loops: usize,
+    /// The variable `found`, if the language has it.
+    pub found: Option<usize>,
+    /// Output parameters.
+    pub outputs: Vec<usize>,
+    /// Whether somebody has to see to it that what was read stays so: rows refer to each other.
+    pub is_guarded: bool,
+}
+
+/// An expression of PL/pgSQL.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    Formula(Formula),
+    /// It has sub-selects, and is the only column of this statement.
+    Statement(usize),
+}
+
+/// Where a value goes.
+#[derive(Debug)]
+pub(crate) enum Target {
+    Variable(usize),
+    Field { variable: usize, field: usize },
+    Element { variable: usize, index: Ask },
+}
+
+/// What becomes of a column of a row.
+#[derive(Debug)]
+pub(crate) enum Conversion {
+    Same(usize),
+    Formula(Formula),
+    /// It is one of a record, which has so many.
+    Record(Formula, usize),
+}
+
+/// Where a row goes.
+#[derive(Debug)]
+pub(crate) struct Into {
+    pub is_strict: bool,
+    pub targets: Vec<(Target, Conversion)>,
+}
+
+/// What a loop goes through.
+#[derive(Debug)]
+pub(crate) enum Over {
+    Range { from: Ask, to: Ask, by: Option<Ask>, reverse: bool },
+    Rows(usize),
+    Elements(Ask),
+}
+
+/// A message or an error.
+#[derive(Debug)]
+pub(crate) struct Raise {
+    pub level: Level,
+    pub sqlstate: String,
+    pub message: Vec<String>,
+    pub values: Vec<Ask>,
+    pub detail: Option<Ask>,
+    pub hint: Option<Ask>,
+}
+
+/// A step. Places to go on at are labels.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Assign {
+        target: Target,
+        value: Ask,
+    },
+    Declare {
+        variable: usize,
+        value: Option<Ask>,
+    },
+    /// Carries out a statement of SQL.
+    Statement {
+        number: usize,
+        into: Option<Into>,
+    },
+    Jump(usize),
+    /// Goes on at a label unless a condition holds.
+    Unless(Ask, usize),
+    /// Begins a loop.
+    Start {
+        place: usize,
+        over: Over,
+    },
+    /// Assigns what is next, or goes on at a label if there is nothing.
+    Next {
+        place: usize,
+        into: Into,
+        end: usize,
+    },
+    /// Ends a loop.
+    End(usize),
+    Return(Option<Ask>),
+    ReturnNext(Option<Ask>),
+    ReturnQuery {
+        number: usize,
+        conversions: Vec<Conversion>,
+    },
+    /// The last statement of a body in `sql`.
+    Deliver {
+        number: usize,
+        conversions: Vec<Conversion>,
+    },
+    Raise(Raise),
+    RowCount(Vec<(Target, Conversion)>),
+    NoCase,
+    NoReturn,
+}
+
+/// A message that a procedure has raised.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Notice {
+    /// How serious it is.
+    pub level: Level,
+    /// What it says.
+    pub message: String,
+}
+
+/// Where a loop stands.
+#[derive(Debug)]
+enum Loop {
+    Idle,
+    Range { next: Option<i64>, last: i64, step: i64, entered: bool },
+    Rows { rows: Rows, at: usize },
+    Elements { elements: Rc<[Value]>, at: usize },
+}
+
+/// A call on its way.
+pub(crate) struct Machine<'m, 'l, E: Env> {
+    pub txn: &'m mut Transaction<'l, E>,
+    pub tables: &'m [BoundTable],
+    pub program: &'m Program,
+    pub frame: &'m mut Frame,
+    /// What the call gives back.
+    pub answer: &'m mut Rows,
+    pub notices: &'m mut Vec<Notice>,
+    /// Rows of the statement at hand.
+    pub rows: &'m mut Rows,
+}
+
+impl<E: Env> Machine<'_, '_, E> {
+    /// Goes through the procedure.
+    pub async fn run(&mut self) -> Result<()> {
+        let program = self.program;
+        let mut loops: Vec<Loop> = Vec::new();
+        loops.resize_with(program.loops, || Loop::Idle);
+        let mut at = 0;
+        while let Some(step) = program.steps.get(at) {
+            at += 1;
+            match step {
+                Step::Assign { target, value } => {
+                    let value = self.ask(value).await?;
+                    self.store(target, value).await?;
+                }
+                Step::Declare { variable, value } => {
+                    let value = match value {
+                        Some(value) => self.ask(value).await?,
+                        None => Value::Null,
+                    };
+                    match program.variables[*variable].is_not_null {
+                        true => self.store_variable(*variable, value)?,
+                        false => self.frame.variables[*variable] = value,
+                    }
+                }
+                Step::Statement { number, into } => self.statement(*number, into.as_ref()).await?,
+                Step::Jump(label) => at = program.labels[*label],
+                Step::Unless(condition, label) => {
+                    if !self.holds(condition).await? {
+                        at = program.labels[*label];
+                    }
+                }
+                Step::Start { place, over } => loops[*place] = self.start(over).await?,
+                Step::Next { place, into, end } => {
+                    if !self.next(&mut loops[*place], into).await? {
+                        at = program.labels[*end];
+                    }
+                }
+                Step::End(place) => {
+                    let ended = std::mem::replace(&mut loops[*place], Loop::Idle);
+                    self.set_found(match ended {
+                        Loop::Range { entered, .. } => entered,
+                        Loop::Rows { at, .. } | Loop::Elements { at, .. } => at > 0,
+                        Loop::Idle => false,
+                    });
+                }
+                Step::Return(value) => return self.give_back(value.as_ref()).await,
+                Step::ReturnNext(None) => self.add_outputs(),
+                Step::ReturnNext(Some(value)) => {
+                    let value = self.ask(value).await?;
+                    self.add_value(value);
+                }
+                Step::ReturnQuery { number, conversions } => {
+                    self.add_rows(*number, conversions, ALL).await?;
+                    self.set_found(self.frame.processed > 0);
+                }
+                Step::Deliver { number, conversions } => {
+                    self.deliver(*number, conversions).await?;
+                }
+                Step::Raise(raise) => self.raise(raise).await?,
+                Step::RowCount(targets) => self.row_count(targets).await?,
+                Step::NoCase => return Err(no_case()),
+                Step::NoReturn => {
+                    let message = "control reached end of function without RETURN";
+                    return Err(plain("2F005", message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of an expression.
+    #[inline]
+    async fn ask(&mut self, ask: &Ask) -> Result<Value> {
+        match ask {
+            Ask::Formula(formula) => formula.evaluate(&self.view(&[])).map_err(stopped),
+            Ask::Statement(number) => {
+                self.carry_out(*number, 1).await?;
+                let row = if self.rows.is_empty() { &[] } else { self.rows.row(0) };
+                Ok(row.first().cloned().unwrap_or(Value::Null))
+            }
+        }
+    }
+
+    #[inline]
+    async fn holds(&mut self, ask: &Ask) -> Result<bool> {
+        match ask {
+            Ask::Formula(formula) => formula.condition(&self.view(&[])).map_err(stopped),
+            ask => Ok(self.ask(ask).await? == Value::Bool(true)),
+        }
+    }
+
+    /// What expressions see, over a row or over nothing.
+    #[inline]
+    fn view<'v>(&'v self, row: &'v [Value]) -> View<'v, E> {
+        View {
+            frame: self.frame,
+            env: self.txn.env(),
+            sources: [Source::Values(row), NOTHING],
+            outer: None,
+            element: &Value::Null,
+        }
+    }
+
+    /// Carries out a statement; its rows are in `rows` then.
+    #[inline]
+    async fn carry_out(&mut self, number: usize, wanted: usize) -> Result<()> {
+        let statement = &self.program.statements[number];
+        let Self { txn, tables, frame, rows, .. } = self;
+        Run { txn, tables, frame, statement }.statement(wanted, rows).await
+    }
+
+    async fn statement(&mut self, number: usize, into: Option<&Into>) -> Result<()> {
+        let writes = self.program.statements[number].writes;
+        let wanted = match into {
+            // Changes are made to their end, whatever becomes of the rows.
+            Some(into) if !writes => 1 + usize::from(into.is_strict),
+            _ => ALL,
+        };
+        self.carry_out(number, wanted).await?;
+        let Some(into) = into else {
+            self.set_found(self.frame.processed > 0);
+            return Ok(());
+        };
+        let count = self.rows.len();
+        if into.is_strict && count == 0 {
+            return Err(plain("P0002", "query returned no rows"));
+        }
+        if (into.is_strict || writes) && count > 1 {
+            let error = Error::new("P0003", "query returned more than one row");
+            let hint = "Make sure the query returns a single row, or use LIMIT 1.";
+            return Err(error.hint(hint).into());
+        }
+        if !writes {
+            self.frame.processed = u64::from(count > 0);
+        }
+        let mut rows = std::mem::take(self.rows);
+        let stored = match count {
+            0 => self.store_nothing(into),
+            _ => self.store_row(into, rows.row_mut(0)),
+        };
+        *self.rows = rows;
+        stored?;
+        self.set_found(count > 0);
+        Ok(())
+    }
+
+    #[inline]
+    fn set_found(&mut self, found: bool) {
+        if let Some(variable) = self.program.found {
+            self.frame.variables[variable] = Value::Bool(found);
+        }
+    }
+
+    /// Assigns the columns of a row, which are lost to the row.
+    #[inline]
+    fn store_row(&mut self, into: &Into, row: &mut [Value]) -> Result<()> {
+        for (target, conversion) in &into.targets {
+            let value = match conversion {
+                Conversion::Same(column) => std::mem::replace(&mut row[*column], Value::Null),
+                Conversion::Formula(formula) | Conversion::Record(formula, _) => {
+                    formula.evaluate(&self.view(row)).map_err(stopped)?
+                }
+            };
+            self.store_now(target, value)?;
+        }
+        Ok(())
+    }
+
+    /// Assigns nulls where there is no row. A record has the columns of the row all the same.
+    fn store_nothing(&mut self, into: &Into) -> Result<()> {
+        for (target, conversion) in &into.targets {
+            let value = match conversion {
+                Conversion::Record(_, width) => Value::Row(vec![Value::Null; *width].into()),
+                Conversion::Same(_) | Conversion::Formula(_) => Value::Null,
+            };
+            self.store_now(target, value)?;
+        }
+        Ok(())
+    }
+
+    async fn store(&mut self, target: &Target, value: Value) -> Result<()> {
+        let Target::Element { variable, index } = target else {
+            return self.store_now(target, value);
+        };
+        let index = match self.ask(index).await? {
+            Value::Int(index) => index,
+            _ => {
+                let message = "array subscript in assignment must not be null";
+                return Err(plain("22004", message));
+            }
+        };
+        let Some(place) = usize::try_from(index - 1).ok().filter(|&at| at < ELEMENTS_MAX) else {
+            return Err(plain("2202E", format!("array subscript {index} is out of range here")));
+        };
+        let held = std::mem::replace(&mut self.frame.variables[*variable], Value::Null);
+        let mut elements = match held {
+            Value::Array(elements) => elements,
+            _ => Rc::new([]),
+        };
+        if place < elements.len() {
+            Rc::make_mut(&mut elements)[place] = value;
+        } else {
+            let mut grown = elements.to_vec();
+            grown.resize(place, Value::Null);
+            grown.push(value);
+            elements = grown.into();
+        }
+        self.frame.variables[*variable] = Value::Array(elements);
+        Ok(())
+    }
+
+    #[inline]
+    fn store_now(&mut self, target: &Target, value: Value) -> Result<()> {
+        match target {
+            Target::Variable(variable) => self.store_variable(*variable, value),
+            Target::Field { variable, field } => self.store_field(*variable, *field, value),
+            Target::Element { .. } => Err(Error::internal("an element stands behind INTO").into()),
+        }
+    }
+
+    #[inline]
+    fn store_variable(&mut self, variable: usize, value: Value) -> Result<()> {
+        let known = &self.program.variables[variable];
+        if known.is_not_null && value == Value::Null {
+            let message = format!(
+                "null value cannot be assigned to variable \"{}\" declared NOT NULL",
+                known.name
+            );
+            return Err(plain("22004", message));
+        }
+        self.frame.variables[variable] = value;
+        Ok(())
+    }
+
+    fn store_field(&mut self, variable: usize, field: usize, value: Value) -> Result<()> {
+        let known = &self.program.variables[variable];
+        let sql::SqlType::Record(fields) = &known.sql_type else {
+            return Err(Error::internal("a field of what is no record").into());
+        };
+        let held = &mut self.frame.variables[variable];
+        if !matches!(held, Value::Row(_)) {
+            *held = Value::Row(vec![Value::Null; fields.len()].into());
+        }
+        if let Value::Row(row) = held {
+            Rc::make_mut(row)[field] = value;
+        }
+        Ok(())
+    }
+
+    async fn start(&mut self, over: &Over) -> Result<Loop> {
+        match over {
+            Over::Range { from, to, by, reverse } => {
+                let from = self.bound(from, "lower bound").await?;
+                let last = self.bound(to, "upper bound").await?;
+                let step = match by {
+                    Some(by) => self.bound(by, "BY value").await?,
+                    None => 1,
+                };
+                if step <= 0 {
+                    let message = "BY value of FOR loop must be greater than zero";
+                    return Err(plain("22023", message));
+                }
+                let step = if *reverse { -step } else { step };
+                Ok(Loop::Range { next: Some(from), last, step, entered: false })
+            }
+            Over::Rows(number) => {
+                self.carry_out(*number, ALL).await?;
+                Ok(Loop::Rows { rows: std::mem::take(self.rows), at: 0 })
+            }
+            Over::Elements(array) => match self.ask(array).await? {
+                Value::Array(elements) => Ok(Loop::Elements { elements, at: 0 }),
+                _ => Err(plain("22004", "FOREACH expression must not be null")),
+            },
+        }
+    }
+
+    async fn bound(&mut self, ask: &Ask, what: &str) -> Result<i64> {
+        match self.ask(ask).await? {
+            Value::Int(bound) => Ok(bound),
+            _ => Err(plain("22004", format!("{what} of FOR loop cannot be null"))),
+        }
+    }
+
+    /// Assigns what a loop is at next; false if it is over.
+    async fn next(&mut self, state: &mut Loop, into: &Into) -> Result<bool> {
+        match state {
+            Loop::Range { next, last, step, entered } => {
+                let is_over = |number: &i64| if *step > 0 { number > last } else { number < last };
+                let Some(number) = next.filter(|number| !is_over(number)) else {
+                    return Ok(false);
+                };
+                *next = number.checked_add(*step);
+                *entered = true;
+                self.store_row(into, &mut [Value::Int(number)])?;
+            }
+            Loop::Rows { rows, at } if *at < rows.len() => {
+                *at += 1;
+                self.store_row(into, rows.row_mut(*at - 1))?;
+            }
+            Loop::Rows { rows, at: 0 } if rows.is_empty() => self.store_nothing(into)?,
+            Loop::Elements { elements, at } if *at < elements.len() => {
+                *at += 1;
+                self.store_row(into, &mut [elements[*at - 1].clone()])?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(!matches!(state, Loop::Rows { at: 0, .. }))
+    }
+
+    async fn give_back(&mut self, value: Option<&Ask>) -> Result<()> {
+        match (&self.program.returns, value) {
+            (_, Some(value)) => {
+                let value = self.ask(value).await?;
+                self.add_value(value);
+            }
+            (Returns::Value(_) | Returns::Row(_), None) => self.add_outputs(),
+            (Returns::Nothing | Returns::Rows(_), None) => {}
+        }
+        Ok(())
+    }
+
+    /// A row of the output parameters.
+    fn add_outputs(&mut self) {
+        for &variable in &self.program.outputs {
+            self.answer.push(self.frame.variables[variable].clone());
+        }
+        self.answer.end_row(None);
+    }
+
+    /// A row, or the only column of one.
+    fn add_value(&mut self, value: Value) {
+        match value {
+            Value::Row(row) if self.program.returns_rows() => self.answer.push_row(&row, None),
+            Value::Null if self.program.returns_rows() => {
+                (0..self.program.width).for_each(|_| self.answer.push(Value::Null));
+                self.answer.end_row(None);
+            }
+            value => {
+                self.answer.push(value);
+                self.answer.end_row(None);
+            }
+        }
+    }
+
+    /// The rows of a statement, with their columns converted.
+    async fn add_rows(
+        &mut self,
+        number: usize,
+        conversions: &[Conversion],
+        wanted: usize,
+    ) -> Result<()> {
+        self.carry_out(number, wanted).await?;
+        let mut rows = std::mem::take(self.rows);
+        for at in 0..rows.len().min(wanted) {
+            let row = rows.row_mut(at);
+            for conversion in conversions {
+                let value = match conversion {
+                    Conversion::Same(column) => std::mem::replace(&mut row[*column], Value::Null),
+                    Conversion::Formula(formula) | Conversion::Record(formula, _) => {
+                        formula.evaluate(&self.view(row)).map_err(stopped)?
+                    }
+                };
+                self.answer.push(value);
+            }
+            self.answer.end_row(None);
+        }
+        *self.rows = rows;
+        Ok(())
+    }
+
+    /// The rows of the last statement of a body in `sql`, or the first of them.
+    async fn deliver(&mut self, number: usize, conversions: &[Conversion]) -> Result<()> {
+        match self.program.returns {
+            Returns::Nothing => self.carry_out(number, ALL).await,
+            Returns::Rows(_) => self.add_rows(number, conversions, ALL).await,
+            Returns::Value(_) | Returns::Row(_) => {
+                if self.program.statements[number].writes {
+                    self.add_rows(number, conversions, ALL).await?;
+                    self.answer.keep(0, 1);
+                } else {
+                    self.add_rows(number, conversions, 1).await?;
+                }
+                if self.answer.is_empty() {
+                    (0..self.program.width).for_each(|_| self.answer.push(Value::Null));
+                    self.answer.end_row(None);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn raise(&mut self, raise: &Raise) -> Result<()> {
+        let mut message = String::new();
+        for (at, piece) in raise.message.iter().enumerate() {
+            message.push_str(piece);
+            if let Some(value) = raise.values.get(at) {
+                match self.ask(value).await? {
+                    Value::Text(text) => message.push_str(&text),
+                    _ => message.push_str("<NULL>"),
+                }
+            }
+        }
+        let detail = self.raised_option(raise.detail.as_ref()).await?;
+        let hint = self.raised_option(raise.hint.as_ref()).await?;
+        if raise.level != Level::Exception {
+            self.notices.push(Notice { level: raise.level, message });
+            return Ok(());
+        }
+        let sqlstate = Cow::Owned(raise.sqlstate.clone());
+        Err(Failure::Sql(Box::new(Error { sqlstate, message, detail, hint })))
+    }
+
+    async fn raised_option(&mut self, ask: Option<&Ask>) -> Result<Option<String>> {
+        let Some(ask) = ask else { return Ok(None) };
+        match self.ask(ask).await? {
+            Value::Text(text) => Ok(Some(text.to_string())),
+            _ => Err(plain("22004", "RAISE statement option cannot be null")),
+        }
+    }
+
+    async fn row_count(&mut self, targets: &[(Target, Conversion)]) -> Result<()> {
+        let count = Value::Int(self.frame.processed as i64);
+        for (target, conversion) in targets {
+            let value = match conversion {
+                Conversion::Same(_) => count.clone(),
+                Conversion::Formula(formula) | Conversion::Record(formula, _) => {
+                    formula.evaluate(&self.view(std::slice::from_ref(&count))).map_err(stopped)?
+                }
+            };
+            self.store(target, value).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Most elements that an array grows to by an assignment.
+const ELEMENTS_MAX: usize = 1 << 24;
+
+impl Program {
+    /// Whether a value that is given back is a row of several columns.
+    fn returns_rows(&self) -> bool {
+        match &self.returns {
+            Returns::Row(_) => true,
+            Returns::Rows(fields) => !matches!(&fields[..], [single] if single.name.is_empty()),
+            Returns::Nothing | Returns::Value(_) => false,
+        }
+    }
+}
+
+#[cold]
+fn no_case() -> Failure {
+    Error::new("20000", "case not found").hint("CASE statement is missing ELSE part.").into()
+}
+
+#[cold]
+fn stopped(stop: Stop) -> Failure {
+    match stop {
+        Stop::Error(error) => error.into(),
+        Stop::Needs(_) => Error::internal("a sub plan stands where none is").into(),
+    }
+}

@@ -1,0 +1,61 @@
+//! What a call keeps between its statements, and lists that are made once for all calls of a lane.
+
+use crate::rows::Rows;
+use layout::Key;
+use std::rc::Rc;
+use txn::RowId;
+use value::Value;
+
+/// The state of a call.
+#[derive(Default, Debug)]
+pub(crate) struct Frame {
+    /// The procedure's variables.
+    pub variables: Vec<Value>,
+    /// First columns of the rows of sub plans that were carried out.
+    pub results: Vec<Option<Vec<Value>>>,
+    /// Rows of plans that several nodes read.
+    pub shared: Vec<Option<Rc<Rows>>>,
+    /// What the aggregates of the group at hand have come to.
+    pub aggregates: Vec<Value>,
+    /// Rows that the last statement changed or delivered.
+    pub processed: u64,
+    /// When the transaction began, in microseconds since 2000-01-01.
+    pub began_us: i64,
+    /// What the world's clock has to be put forward by to show that.
+    pub clock_us: i64,
+    /// Rows that the call has inserted into tables that a statement reads as a whole.
+    pub inserted: Vec<(usize, Key)>,
+    /// The next key of a table without a primary key.
+    pub hidden_key: i64,
+    pub scratch: Scratch,
+}
+
+/// Lists that operators fill and empty.
+#[derive(Default, Debug)]
+pub(crate) struct Scratch {
+    pub values: Vec<Value>,
+    pub ids: Vec<RowId>,
+    pub rows: Rows,
+}
+
+impl Frame {
+    /// Ready for a call of a procedure with so many variables.
+    pub fn begin(&mut self, variables: usize, now_us: i64) {
+        self.variables.clear();
+        self.variables.resize(variables, Value::Null);
+        self.processed = 0;
+        self.began_us = now_us;
+        self.inserted.clear();
+    }
+
+    /// Ready for a statement with so many sub plans.
+    #[inline]
+    pub fn begin_statement(&mut self, plans: usize) {
+        self.results.clear();
+        self.shared.clear();
+        if plans > 0 {
+            self.results.resize(plans, None);
+            self.shared.resize(plans, None);
+        }
+    }
+}

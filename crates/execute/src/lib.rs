@@ -1,0 +1,40 @@
+//! Carries out stored procedures over transactions: the plans that PostgreSQL makes of their statements, and PL/pgSQL around
+//! them [SPADE 3.1].
+//!
+//! [`create`] makes the tables of a workload, [`Procedures::open`] makes its procedures ready, and [`Procedures::call`]
+//! carries one out as a transaction. Rows, errors and their codes are those of PostgreSQL 15.
+//!
+//! ```text
+//! call      calls, and when they are tried again
+//! argument  arguments as values of the parameters' types
+//! control   PL/pgSQL: steps and the machine that takes them
+//! run       plans: a file for each kind of node
+//! compile   from ready statements to steps and plans
+//! bind      tables and indexes as the database has them
+//! cell, key from values to columns and keys, and back
+//! design    tables that nobody has tuned
+//! ```
+#![forbid(unsafe_code)]
+
+mod argument;
+mod attempts;
+mod bind;
+mod call;
+mod cell;
+mod compile;
+mod control;
+mod design;
+mod error;
+mod frame;
+mod key;
+mod plan;
+mod rows;
+mod run;
+mod scope;
+
+pub use attempts::{RETRIES_MAX, RETRIES_NS_MAX};
+pub use call::{Outcome, ProcedureId, Procedures, Settings};
+pub use control::Notice;
+pub use design::{TableDesign, create, default_design};
+pub use error::{CallError, OpenError};
+pub use rows::Rows;

@@ -1,0 +1,377 @@
+//! Rows that are inserted, changed and deleted.
+
+use super::{ALL, Run, Under, evaluate_output};
+use crate::bind::BoundTable;
+use crate::cell::too_long;
+use crate::error::{Result, plain};
+use crate::key::{self, Fit};
+use crate::plan::{Access, Delete, Insert, List, Node, Operator, Update};
+use crate::rows::Rows;
+use crate::scope::{Outer, Source};
+use fabric::Env;
+use layout::{Key, KeyBuilder};
+use std::collections::BTreeSet;
+use txn::{RowId, TxnError};
+use value::Value;
+
+/// Low bits of hidden keys, which count; the others are drawn.
+const HIDDEN_COUNT_BITS: u32 = 32;
+
+impl<E: Env> Run<'_, '_, E> {
+    #[inline]
+    pub(super) async fn insert(
+        &mut self,
+        insert: &Insert,
+        node: &Node,
+        under: Under<'_>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let mut values = std::mem::take(&mut self.frame.scratch.values);
+        let mut processed = 0;
+        let Some(input) = &insert.input else {
+            self.forget(node);
+            self.fill(&insert.values, [&[], &[]], under.outer, &mut values).await?;
+            processed += self.insert_one(insert, &values, node, under.outer, rows).await?;
+            self.frame.scratch.values = values;
+            self.frame.processed = processed;
+            return Ok(());
+        };
+        let found = self.rows_of(input, Under { wanted: ALL, ..under }).await?;
+        for row in found.iter() {
+            self.forget(node);
+            self.fill(&insert.values, [row, &[]], under.outer, &mut values).await?;
+            processed += self.insert_one(insert, &values, node, under.outer, rows).await?;
+        }
+        self.frame.scratch.values = values;
+        self.frame.processed = processed;
+        Ok(())
+    }
+
+    /// Inserts a row and delivers what is returned of it; answers how many rows were inserted.
+    #[inline]
+    async fn insert_one(
+        &mut self,
+        insert: &Insert,
+        values: &[Value],
+        node: &Node,
+        outer: Option<&Outer<'_>>,
+        rows: &mut Rows,
+    ) -> Result<u64> {
+        let table = insert.table;
+        self.check_row(table, values)?;
+        let key = self.key_of_row(table, values)?;
+        if insert.ignores_duplicates && self.has_equal(table, &key, values).await? {
+            return Ok(0);
+        }
+        let id = self.insert_row(table, &key, values).await?;
+        if !self.tables[table].references.is_empty() {
+            self.check_references(table, values, None).await?;
+        }
+        if node.width > 0 {
+            self.deliver((node, None), [values, &[]], Some(id), outer, rows).await?;
+        }
+        Ok(1)
+    }
+
+    /// The values of a list, in a list of its own.
+    #[inline]
+    async fn fill(
+        &mut self,
+        list: &List,
+        sources: [&[Value]; 2],
+        outer: Option<&Outer<'_>>,
+        values: &mut Vec<Value>,
+    ) -> Result<()> {
+        values.clear();
+        if list.asks {
+            *values = Box::pin(self.list_values(list, sources, outer)).await?;
+            return Ok(());
+        }
+        let view = self.view(sources.map(Source::Values), outer);
+        for output in &list.outputs {
+            values.push(evaluate_output(output, &view)?);
+        }
+        Ok(())
+    }
+
+    /// The primary key of a row that is to be inserted.
+    fn key_of_row(&mut self, table: usize, values: &[Value]) -> Result<Key> {
+        let tables = self.tables;
+        let table = &tables[table];
+        if table.has_hidden_key {
+            self.frame.hidden_key = self.frame.hidden_key.wrapping_add(1);
+            return Ok(KeyBuilder::new().int8(self.frame.hidden_key).key());
+        }
+        key_of(table, table.schema.key(), values)
+    }
+
+    /// Whether a row has the same value of some unique key.
+    async fn has_equal(&mut self, table: usize, key: &Key, values: &[Value]) -> Result<bool> {
+        let tables = self.tables;
+        if self.txn.read(tables[table].id, key).await?.is_some() {
+            return Ok(true);
+        }
+        for index in tables[table].indexes.iter().filter(|index| index.unique) {
+            if self.find_equal(table, index, values, None).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Adds a row whose values were checked.
+    #[inline]
+    async fn insert_row(&mut self, at: usize, key: &Key, values: &[Value]) -> Result<RowId> {
+        let tables = self.tables;
+        let table = &tables[at];
+        let mut key = *key;
+        let id = loop {
+            match self.txn.insert(table.id, &key).await {
+                Ok(id) => break id,
+                // Somebody else draws the same numbers: go on with others.
+                Err(TxnError::DuplicateKey { .. }) if table.has_hidden_key => {
+                    self.frame.hidden_key = draw_hidden_key(self.txn.env());
+                    key = KeyBuilder::new().int8(self.frame.hidden_key).key();
+                }
+                Err(TxnError::DuplicateKey { .. }) => {
+                    return Err(duplicate(table, &table.key_name, table.schema.key(), values));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        };
+        for index in table.indexes.iter().filter(|index| index.unique) {
+            if self.find_equal(at, index, values, Some(id)).await? {
+                return Err(duplicate(table, &index.name, &index.columns, values));
+            }
+        }
+        let mut record = self.txn.update(id);
+        for (at, (column, value)) in table.columns.iter().zip(values).enumerate() {
+            if !column.is_key {
+                column.write(&mut record, at, value)?;
+            }
+        }
+        if table.is_read_whole {
+            self.frame.inserted.push((at, key));
+        }
+        Ok(id)
+    }
+
+    #[inline]
+    pub(super) async fn update(
+        &mut self,
+        update: &Update,
+        node: &Node,
+        under: Under<'_>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let mut found = std::mem::take(&mut self.frame.scratch.rows);
+        self.targets(&update.input, under.outer, &mut found).await?;
+        let mut seen = BTreeSet::new();
+        let is_joined = !matches!(update.input.operator, Operator::Scan(_));
+        let mut processed = 0;
+        for at in 0..found.len() {
+            let Some(id) = found.id(at) else { continue };
+            // A row that several partners would change is changed once.
+            if is_joined && !seen.insert(id) {
+                continue;
+            }
+            self.update_row(update, node, (id, found.row(at)), under.outer, rows).await?;
+            processed += 1;
+        }
+        self.frame.scratch.rows = found;
+        self.frame.processed = processed;
+        Ok(())
+    }
+
+    /// The rows that are changed or deleted, all of them before the first is.
+    #[inline]
+    async fn targets(
+        &mut self,
+        input: &Node,
+        outer: Option<&Outer<'_>>,
+        found: &mut Rows,
+    ) -> Result<()> {
+        found.reset(input.width);
+        let under = Under { outer, wanted: ALL };
+        match &input.operator {
+            Operator::Scan(scan) if matches!(scan.access, Access::Key(_)) => {
+                self.scan(scan, input, under, found).await
+            }
+            _ => self.carry_out(input, under, found).await,
+        }
+    }
+
+    #[inline]
+    async fn update_row(
+        &mut self,
+        update: &Update,
+        node: &Node,
+        (id, row): (RowId, &[Value]),
+        outer: Option<&Outer<'_>>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let tables = self.tables;
+        let table = &tables[update.table];
+        if update.is_whole || update.values.asks || table.has_long || node_asks(node) {
+            let changed = self.update_whole(update, node, (id, row), outer).await?;
+            if node.width > 0 {
+                self.deliver((node, None), [&changed, row], Some(id), outer, rows).await?;
+            }
+            return Ok(());
+        }
+        let mut values = std::mem::take(&mut self.frame.scratch.values);
+        values.clear();
+        let record = Source::Record(self.txn.row(id), &table.columns);
+        let view = self.view([record, Source::Values(row)], outer);
+        for output in &update.values.outputs {
+            values.push(evaluate_output(output, &view)?);
+        }
+        let mut record = self.txn.update(id);
+        for (&at, value) in update.columns.iter().zip(&values) {
+            let column = &table.columns[at];
+            if *value == Value::Null && !column.nullable {
+                let mut whole = self.copy_of(update.table, id).await?;
+                whole[at] = Value::Null;
+                return Err(super::check::null_violation(table, at, &whole));
+            }
+            column.write(&mut record, at, value)?;
+        }
+        self.frame.scratch.values = values;
+        if node.width > 0 {
+            let record = Source::Record(self.txn.row(id), &table.columns);
+            let view = self.view([record, Source::Values(row)], outer);
+            if let crate::plan::Outputs::List(list) = &node.outputs {
+                super::push_all(list, &view, rows)?;
+            }
+            rows.end_row(Some(id));
+        }
+        Ok(())
+    }
+
+    /// Changes a row of which keys, checks or references may be concerned; answers what it is afterwards.
+    async fn update_whole(
+        &mut self,
+        update: &Update,
+        node: &Node,
+        (id, row): (RowId, &[Value]),
+        outer: Option<&Outer<'_>>,
+    ) -> Result<Vec<Value>> {
+        self.forget(node);
+        let tables = self.tables;
+        let table = &tables[update.table];
+        let old = self.copy_of(update.table, id).await?;
+        let values = self.list_values(&update.values, [&old, row], outer).await?;
+        let mut new = old.clone();
+        for (&at, value) in update.columns.iter().zip(values) {
+            new[at] = value;
+        }
+        self.check_row(update.table, &new)?;
+        let moves =
+            table.schema.key().iter().any(|&at| {
+                !table.has_hidden_key && value::order::order(&old[at], &new[at]).is_ne()
+            });
+        if moves {
+            let key = self.key_of_row(update.table, &new)?;
+            self.txn.delete(id);
+            self.insert_row(update.table, &key, &new).await?;
+        } else {
+            let differs = |at: &usize| value::order::order(&old[*at], &new[*at]).is_ne();
+            for index in table.indexes.iter().filter(|index| index.unique) {
+                if index.columns.iter().any(differs)
+                    && self.find_equal(update.table, index, &new, Some(id)).await?
+                {
+                    return Err(duplicate(table, &index.name, &index.columns, &new));
+                }
+            }
+            let mut record = self.txn.update(id);
+            for &at in update.columns.iter().filter(|&&at| !table.columns[at].is_key) {
+                table.columns[at].write(&mut record, at, &new[at])?;
+            }
+        }
+        self.check_references(update.table, &new, Some(&old)).await?;
+        self.check_referrers(update.table, &old, Some(&new)).await?;
+        Ok(new)
+    }
+
+    #[inline]
+    pub(super) async fn delete(
+        &mut self,
+        delete: &Delete,
+        node: &Node,
+        under: Under<'_>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let mut found = std::mem::take(&mut self.frame.scratch.rows);
+        self.targets(&delete.input, under.outer, &mut found).await?;
+        let tables = self.tables;
+        let table = &tables[delete.table];
+        let has_referrers = !table.referrers.is_empty();
+        let mut seen = BTreeSet::new();
+        let is_joined = !matches!(delete.input.operator, Operator::Scan(_));
+        let (mut processed, mut gone) = (0, Vec::new());
+        for at in 0..found.len() {
+            let Some(id) = found.id(at) else { continue };
+            if is_joined && !seen.insert(id) {
+                continue;
+            }
+            if node.width > 0 || has_referrers {
+                let old = self.copy_of(delete.table, id).await?;
+                if node.width > 0 {
+                    let pair = [&old[..], found.row(at)];
+                    self.deliver((node, None), pair, Some(id), under.outer, rows).await?;
+                }
+                gone.push(old);
+            }
+            self.txn.delete(id);
+            processed += 1;
+        }
+        // When all are gone, since they may refer to each other.
+        for old in gone.iter().filter(|_| has_referrers) {
+            self.check_referrers(delete.table, old, None).await?;
+        }
+        self.frame.scratch.rows = found;
+        self.frame.processed = processed;
+        Ok(())
+    }
+}
+
+fn node_asks(node: &Node) -> bool {
+    matches!(&node.outputs, crate::plan::Outputs::List(list) if list.asks)
+}
+
+/// The key that the values of some columns of a row make.
+pub(super) fn key_of(table: &BoundTable, columns: &[usize], values: &[Value]) -> Result<Key> {
+    let mut builder = KeyBuilder::new();
+    for &at in columns {
+        let column = &table.columns[at];
+        match key::append(builder, &table.schema, column, at, &values[at]) {
+            Fit::Exact(key) => builder = key,
+            _ if matches!(values[at], Value::Text(_)) => {
+                return Err(too_long(&column.sql_type).into());
+            }
+            _ => {
+                let message = format!("{} out of range", column.sql_type.base());
+                return Err(plain("22003", message));
+            }
+        }
+    }
+    Ok(builder.key())
+}
+
+/// Where hidden keys go on: at a drawn place, so that lanes do not meet.
+pub(crate) fn draw_hidden_key<E: Env>(env: &E) -> i64 {
+    (env.random() >> 1 >> HIDDEN_COUNT_BITS << HIDDEN_COUNT_BITS) as i64
+}
+
+/// Another row has the same values of a unique key.
+#[cold]
+pub(super) fn duplicate(
+    table: &BoundTable,
+    constraint: &str,
+    columns: &[usize],
+    values: &[Value],
+) -> crate::error::Failure {
+    let message = format!("duplicate key value violates unique constraint \"{constraint}\"");
+    let detail = format!("Key {} already exists.", super::check::shown_key(table, columns, values));
+    crate::error::error("23505", message, detail)
+}

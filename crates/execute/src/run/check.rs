@@ -1,0 +1,201 @@
+//! What every row of a table has to satisfy, with PostgreSQL's words for what does not.
+
+use super::Run;
+use super::change::key_of;
+use crate::bind::{BoundIndex, BoundTable, Reference, Way};
+use crate::error::{Failure, Result, error};
+use crate::key::{self, Fit};
+use crate::scope::{NOTHING, Source};
+use fabric::Env;
+use layout::KeyBuilder;
+use txn::RowId;
+use value::{Stop, Value, output};
+
+/// Most characters of a value in a message about a row.
+const SHOWN_MAX: usize = 64;
+
+impl<E: Env> Run<'_, '_, E> {
+    /// Columns that must not be null, and the checks of the table.
+    #[inline]
+    pub(super) fn check_row(&self, table: usize, values: &[Value]) -> Result<()> {
+        let table = &self.tables[table];
+        for (at, (column, value)) in table.columns.iter().zip(values).enumerate() {
+            if !column.nullable && *value == Value::Null {
+                return Err(null_violation(table, at, values));
+            }
+        }
+        if table.checks.is_empty() {
+            return Ok(());
+        }
+        let view = self.view([Source::Values(values), NOTHING], None);
+        for (name, condition) in &table.checks {
+            match condition.evaluate(&view) {
+                Ok(Value::Bool(false)) => return Err(check_violation(table, name, values)),
+                Ok(_) => {}
+                Err(Stop::Error(error)) => return Err(error.into()),
+                Err(Stop::Needs(_)) => {
+                    return Err(value::Error::internal("a check with a sub-select").into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether another row than `own` has the same values of an index. Nulls are not the same.
+    pub(super) async fn find_equal(
+        &mut self,
+        table: usize,
+        index: &BoundIndex,
+        values: &[Value],
+        own: Option<RowId>,
+    ) -> Result<bool> {
+        if index.columns.iter().any(|&at| values[at] == Value::Null) {
+            return Ok(false);
+        }
+        let key = key_of(&self.tables[table], &index.columns, values)?;
+        let mut found = Vec::new();
+        self.txn.lookup(index.id, &key, &mut found).await?;
+        Ok(found.iter().any(|id| Some(*id) != own))
+    }
+
+    /// That the rows are there which a new or changed row refers to.
+    pub(super) async fn check_references(
+        &mut self,
+        table: usize,
+        values: &[Value],
+        old: Option<&[Value]>,
+    ) -> Result<()> {
+        let tables = self.tables;
+        for reference in &tables[table].references {
+            let wanted: Vec<Value> = reference.own.iter().map(|&at| values[at].clone()).collect();
+            let differs = |old: &[Value]| {
+                reference.own.iter().any(|&at| value::order::order(&old[at], &values[at]).is_ne())
+            };
+            if wanted.contains(&Value::Null) || !old.is_none_or(differs) {
+                continue;
+            }
+            if !self.has_row(reference, &wanted).await? {
+                let (from, to) = (&tables[table], &tables[reference.table]);
+                let message = format!(
+                    "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+                    from.name, reference.name
+                );
+                let key = shown_key(from, &reference.own, values);
+                let detail = format!("Key {key} is not present in table \"{}\".", to.name);
+                return Err(error("23503", message, detail));
+            }
+        }
+        Ok(())
+    }
+
+    /// That no row refers to one that is gone or has changed.
+    pub(super) async fn check_referrers(
+        &mut self,
+        table: usize,
+        old: &[Value],
+        new: Option<&[Value]>,
+    ) -> Result<()> {
+        let tables = self.tables;
+        for referrer in &tables[table].referrers {
+            let wanted: Vec<Value> = referrer.own.iter().map(|&at| old[at].clone()).collect();
+            let differs = |new: &[Value]| {
+                referrer.own.iter().any(|&at| value::order::order(&old[at], &new[at]).is_ne())
+            };
+            if wanted.contains(&Value::Null) || !new.is_none_or(differs) {
+                continue;
+            }
+            if self.has_row(referrer, &wanted).await? {
+                let (to, from) = (&tables[table], &tables[referrer.table]);
+                let message = format!(
+                    "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
+                    to.name, referrer.name, from.name
+                );
+                let key = shown_key(to, &referrer.own, old);
+                let detail = format!("Key {key} is still referenced from table \"{}\".", from.name);
+                return Err(error("23503", message, detail));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the other table of a reference has a row with these values.
+    async fn has_row(&mut self, reference: &Reference, wanted: &[Value]) -> Result<bool> {
+        let tables = self.tables;
+        let table = &tables[reference.table];
+        let key = |places: &[usize]| {
+            places.iter().try_fold(KeyBuilder::new(), |builder, &place| {
+                let at = reference.other[place];
+                let column = &table.columns[at];
+                match key::append(builder, &table.schema, column, at, &wanted[place]) {
+                    Fit::Exact(key) => Some(key),
+                    _ => None,
+                }
+            })
+        };
+        match &reference.way {
+            Way::Key(places) => {
+                let Some(key) = key(places) else { return Ok(false) };
+                Ok(self.txn.read(table.id, &key.key()).await?.is_some())
+            }
+            Way::Index(index, places) => {
+                let Some(key) = key(places) else { return Ok(false) };
+                let mut found = Vec::new();
+                self.txn.lookup(*index, &key.key(), &mut found).await?;
+                Ok(!found.is_empty())
+            }
+            Way::Whole => {
+                let mut found = Vec::new();
+                self.find_all(reference.table, &mut found).await?;
+                Ok(found.iter().any(|&id| {
+                    let record = self.txn.row(id);
+                    let values = reference.other.iter().zip(wanted);
+                    let mut same = values.map(|(&at, wanted)| {
+                        value::order::equal(&table.columns[at].read(record, at), wanted)
+                            == Some(true)
+                    });
+                    same.all(|same| same)
+                }))
+            }
+        }
+    }
+}
+
+/// A column must not be null.
+#[cold]
+pub(super) fn null_violation(table: &BoundTable, at: usize, values: &[Value]) -> Failure {
+    let message = format!(
+        "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+        table.columns[at].name, table.name
+    );
+    error("23502", message, failing_row(table, values))
+}
+
+#[cold]
+fn check_violation(table: &BoundTable, name: &str, values: &[Value]) -> Failure {
+    let message =
+        format!("new row for relation \"{}\" violates check constraint \"{name}\"", table.name);
+    error("23514", message, failing_row(table, values))
+}
+
+/// A row as PostgreSQL shows it in an error.
+fn failing_row(table: &BoundTable, values: &[Value]) -> String {
+    let shown = table.columns.iter().zip(values).map(|(column, value)| match value {
+        Value::Null => "null".to_owned(),
+        value => {
+            let text = output::text(value, &column.sql_type);
+            match text.char_indices().nth(SHOWN_MAX) {
+                Some((end, _)) => format!("{}...", &text[..end]),
+                None => text.to_string(),
+            }
+        }
+    });
+    format!("Failing row contains ({}).", shown.collect::<Vec<_>>().join(", "))
+}
+
+/// Columns and their values: `(a, b)=(1, 2)`.
+pub(super) fn shown_key(table: &BoundTable, columns: &[usize], values: &[Value]) -> String {
+    let names: Vec<&str> = columns.iter().map(|&at| &*table.columns[at].name).collect();
+    let shown = columns.iter().map(|&at| output::text(&values[at], &table.columns[at].sql_type));
+    let shown: Vec<_> = shown.map(|text| text.to_string()).collect();
+    format!("({})=({})", names.join(", "), shown.join(", "))
+}

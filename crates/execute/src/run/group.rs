@@ -1,0 +1,212 @@
+//! Groups, aggregates, and rows in an order.
+
+use super::{ALL, Run, Under};
+use crate::error::{Failure, Result, plain};
+use crate::plan::{Aggregate, Node, Output, SortKey};
+use crate::rows::Rows;
+use crate::scope::Outer;
+use fabric::Env;
+use sql::SqlType;
+use sql::expression::Aggregate as Kind;
+use std::cmp::Ordering;
+use value::{AggregateCall, Decimal, Value, float, numeric, order};
+
+impl<E: Env> Run<'_, '_, E> {
+    pub(super) async fn sort(
+        &mut self,
+        keys: &[SortKey],
+        input: &Node,
+        node: &Node,
+        under: Under<'_>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let found = self.rows_of(input, Under { wanted: ALL, ..under }).await?;
+        let sorted = self.sorted(keys, found, under.outer).await?;
+        self.deliver_all((node, None), sorted, under, rows).await
+    }
+
+    /// The rows in the order of the keys; those that are equal in it stay as they are.
+    pub(super) async fn sorted(
+        &mut self,
+        keys: &[SortKey],
+        rows: Rows,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<Rows> {
+        let mut values = Rows::new(keys.len());
+        for row in rows.iter() {
+            for key in keys {
+                values.push(match &key.value {
+                    Output::Column(column) => row[*column].clone(),
+                    Output::Term(term) => self.value(&term.formula, [row, &[]], outer).await?,
+                    Output::Inner(_) | Output::Unused => Value::Null,
+                });
+            }
+            values.end_row(None);
+        }
+        let compare = |&one: &usize, &other: &usize| {
+            let pairs = keys.iter().zip(values.row(one).iter().zip(values.row(other)));
+            let orders = pairs.map(|(key, (one, other))| {
+                order::sort_order(one, other, key.descending, key.nulls_first)
+            });
+            orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        };
+        let mut places: Vec<usize> = (0..rows.len()).collect();
+        places.sort_by(compare);
+        Ok(rows.reordered(&places))
+    }
+
+    pub(super) async fn aggregate(
+        &mut self,
+        aggregate: &Aggregate,
+        node: &Node,
+        under: Under<'_>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let input = &aggregate.input;
+        let found = self.rows_of(input, Under { wanted: ALL, ..under }).await?;
+        let most = rows.len().saturating_add(under.wanted);
+        let mut places = Vec::with_capacity(found.len());
+        for at in 0..found.len() {
+            let key = self.list_values(&aggregate.keys, [found.row(at), &[]], under.outer).await?;
+            places.push((key, at));
+        }
+        if !aggregate.is_sorted {
+            places.sort_by(|one, other| order::order_all(&one.0, &other.0));
+        }
+        let nulls = vec![Value::Null; input.width];
+        let same = |one: &(Vec<Value>, usize), other: &(Vec<Value>, usize)| {
+            order::order_all(&one.0, &other.0).is_eq()
+        };
+        let groups: Vec<&[(Vec<Value>, usize)]> = match aggregate.keys.outputs.is_empty() {
+            // Without keys there is a group even where there is no row.
+            true => vec![&places],
+            false => places.chunk_by(same).collect(),
+        };
+        for group in groups {
+            if rows.len() >= most {
+                break;
+            }
+            let mut results = Vec::with_capacity(aggregate.calls.len());
+            for call in &aggregate.calls {
+                results.push(self.aggregated(call, &found, group, (node, under.outer)).await?);
+            }
+            self.frame.aggregates = results;
+            let first = group.first().map_or(&nulls[..], |(_, at)| found.row(*at));
+            let asked = (node, aggregate.filter.as_ref());
+            self.deliver(asked, [first, &[]], None, under.outer, rows).await?;
+        }
+        Ok(())
+    }
+
+    /// What an aggregate makes of the rows of a group.
+    async fn aggregated(
+        &mut self,
+        call: &AggregateCall,
+        rows: &Rows,
+        group: &[(Vec<Value>, usize)],
+        (node, outer): (&Node, Option<&Outer<'_>>),
+    ) -> Result<Value> {
+        let mut values = Vec::with_capacity(group.len());
+        for (_, at) in group {
+            self.forget(node);
+            let sources: [&[Value]; 2] = [rows.row(*at), &[]];
+            if let Some(filter) = &call.filter
+                && self.value(filter, sources, outer).await? != Value::Bool(true)
+            {
+                continue;
+            }
+            values.push(match &call.argument {
+                Some(argument) => self.value(argument, sources, outer).await?,
+                None => Value::Bool(true),
+            });
+        }
+        if call.distinct {
+            values.sort_by(order::order);
+            values.dedup_by(|one, other| order::order(one, other).is_eq());
+        }
+        combine(call, values)
+    }
+}
+
+/// The result of an aggregate of these values. Nulls count in arrays alone.
+fn combine(call: &AggregateCall, mut values: Vec<Value>) -> Result<Value> {
+    if call.aggregate == Kind::ArrayAgg {
+        return Ok(if values.is_empty() { Value::Null } else { Value::Array(values.into()) });
+    }
+    values.retain(|value| *value != Value::Null);
+    let count = values.len() as i64;
+    if call.aggregate == Kind::Count {
+        return Ok(Value::Int(count));
+    }
+    if values.is_empty() {
+        return Ok(Value::Null);
+    }
+    Ok(match call.aggregate {
+        Kind::Min => values.into_iter().min_by(order::order).unwrap_or(Value::Null),
+        Kind::Max => values.into_iter().max_by(order::order).unwrap_or(Value::Null),
+        Kind::BoolAnd => Value::Bool(values.iter().all(|value| *value == Value::Bool(true))),
+        Kind::BoolOr => Value::Bool(values.contains(&Value::Bool(true))),
+        Kind::Sum => sum(&values, &call.argument_type)?,
+        Kind::Avg => match sum(&values, &SqlType::Int8)? {
+            Value::Numeric(sum) => Value::Numeric(numeric::divide(sum, Decimal::from_int(count))?),
+            Value::Float(sum) => Value::Float(float::divide(sum, count as f64)?),
+            other => other,
+        },
+        Kind::Count | Kind::ArrayAgg => unreachable!("handled before"),
+    })
+}
+
+/// Sums of `smallint` and `integer` are `bigint`, those of `bigint` are `numeric`.
+fn sum(values: &[Value], argument: &SqlType) -> Result<Value> {
+    let is_small = matches!(argument, SqlType::Int2 | SqlType::Int4);
+    let mut sum = match values.first() {
+        Some(Value::Int(_)) if is_small => Value::Int(0),
+        Some(Value::Float(_)) => Value::Float(0.0),
+        _ => Value::Numeric(Decimal::from_int(0)),
+    };
+    for value in values {
+        sum = match (&sum, value) {
+            (Value::Int(sum), Value::Int(value)) => Value::Int(
+                sum.checked_add(*value).ok_or_else(|| plain("22003", "bigint out of range"))?,
+            ),
+            (Value::Float(sum), Value::Float(value)) => Value::Float(float::add(*sum, *value)?),
+            (Value::Numeric(sum), Value::Numeric(value)) => {
+                Value::Numeric(numeric::add(*sum, *value)?)
+            }
+            (Value::Numeric(sum), Value::Int(value)) => {
+                Value::Numeric(numeric::add(*sum, Decimal::from_int(*value))?)
+            }
+            _ => return Err(Failure::from(value::Error::internal("a sum of what is no number"))),
+        };
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(aggregate: Kind, argument_type: SqlType) -> AggregateCall {
+        AggregateCall { aggregate, argument: None, argument_type, distinct: false, filter: None }
+    }
+
+    #[test]
+    fn aggregates_have_the_types_that_postgresql_gives_them() {
+        let ints = || vec![Value::Int(1), Value::Null, Value::Int(4)];
+        let result = |kind, of, values| combine(&call(kind, of), values).expect("no overflow");
+        let decimal = |units, scale| Value::Numeric(Decimal { units, scale });
+        assert_eq!(result(Kind::Sum, SqlType::Int4, ints()), Value::Int(5));
+        assert_eq!(result(Kind::Sum, SqlType::Int8, ints()), decimal(5, 0));
+        assert_eq!(result(Kind::Count, SqlType::Int8, ints()), Value::Int(2));
+        assert_eq!(
+            result(Kind::Avg, SqlType::Int4, ints()),
+            decimal(25_000_000_000_000_000, 16),
+            "a quotient of PostgreSQL has at least 16 significant digits"
+        );
+        assert_eq!(result(Kind::Max, SqlType::Int4, ints()), Value::Int(4));
+        assert_eq!(result(Kind::Sum, SqlType::Int4, vec![Value::Null]), Value::Null);
+        assert_eq!(result(Kind::ArrayAgg, SqlType::Int4, ints()), Value::Array(ints().into()));
+        let full = vec![Value::Int(i64::MAX), Value::Int(1)];
+        assert!(combine(&call(Kind::Sum, SqlType::Int4), full).is_err());
+    }
+}

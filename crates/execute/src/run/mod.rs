@@ -1,0 +1,313 @@
+//! Carries out statements.
+//!
+//! Each node collects its rows, no more than are wanted of it, as straight-line code. Statements that find one row by its
+//! key need no memory of their own for that; other nodes take one future each time they are carried out.
+//!
+//! ```text
+//! scan     rows of tables, by key, index or as a whole
+//! single   nodes with one input or none
+//! join     nodes with two
+//! group    aggregates and what is sorted
+//! change   insert, update, delete
+//! check    what every row of a table satisfies
+//! ```
+
+mod change;
+mod check;
+mod group;
+mod join;
+mod scan;
+mod single;
+
+pub(crate) use change::draw_hidden_key;
+
+use crate::bind::BoundTable;
+use crate::error::{Failure, Result};
+use crate::frame::Frame;
+use crate::plan::{List, Node, Operator, Output, Outputs, Statement, Term};
+use crate::rows::Rows;
+use crate::scope::{NOTHING, Outer, Source, View};
+use fabric::Env;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use txn::Transaction;
+use value::{Formula, Scope, Stop, Value};
+
+/// As many rows as there are.
+pub(crate) const ALL: usize = usize::MAX;
+
+/// A node being carried out.
+type Carried<'r> = Pin<Box<dyn Future<Output = Result<()>> + 'r>>;
+
+/// The rows that a node is carried out under, and how many of its own are wanted at most.
+#[derive(Clone, Copy)]
+pub(crate) struct Under<'v> {
+    pub outer: Option<&'v Outer<'v>>,
+    pub wanted: usize,
+}
+
+/// A statement in a transaction.
+pub(crate) struct Run<'r, 'l, E: Env> {
+    pub txn: &'r mut Transaction<'l, E>,
+    pub tables: &'r [BoundTable],
+    pub frame: &'r mut Frame,
+    pub statement: &'r Statement,
+}
+
+impl<E: Env> Run<'_, '_, E> {
+    /// Carries the statement out; `rows` gets the rows that it delivers, at most as many as are wanted.
+    #[inline]
+    pub async fn statement(&mut self, wanted: usize, rows: &mut Rows) -> Result<()> {
+        let statement = self.statement;
+        self.frame.begin_statement(statement.plans.len());
+        rows.reset(statement.root.width);
+        let under = Under { outer: None, wanted };
+        match &statement.root.operator {
+            Operator::Scan(scan) => self.scan(scan, &statement.root, under, rows).await?,
+            Operator::Insert(insert) => {
+                return self.insert(insert, &statement.root, under, rows).await;
+            }
+            Operator::Update(update) => {
+                return self.update(update, &statement.root, under, rows).await;
+            }
+            Operator::Delete(delete) => {
+                return self.delete(delete, &statement.root, under, rows).await;
+            }
+            _ => self.carry_out(&statement.root, under, rows).await?,
+        }
+        self.frame.processed = rows.len() as u64;
+        Ok(())
+    }
+
+    /// Carries a node out; its rows are added to `rows`.
+    pub fn carry_out<'s>(
+        &'s mut self,
+        node: &'s Node,
+        under: Under<'s>,
+        rows: &'s mut Rows,
+    ) -> Carried<'s> {
+        Box::pin(async move {
+            match &node.operator {
+                Operator::Scan(scan) => self.scan(scan, node, under, rows).await,
+                Operator::Join(join) => self.join(join, node, under, rows).await,
+                Operator::Sort { keys, input } => self.sort(keys, input, node, under, rows).await,
+                Operator::Limit { limit, offset, input } => {
+                    let bounds = (limit.as_ref(), offset.as_ref());
+                    self.limit(bounds, input, node, under, rows).await
+                }
+                Operator::Aggregate(aggregate) => {
+                    self.aggregate(aggregate, node, under, rows).await
+                }
+                Operator::Unique { input } => self.unique(input, node, under, rows).await,
+                Operator::Project { condition, filter, input } => {
+                    let asked = (condition.as_ref(), filter.as_ref());
+                    self.project(asked, input.as_deref(), node, under, rows).await
+                }
+                Operator::Values { rows: lists, filter } => {
+                    self.values(lists, filter.as_ref(), node, under, rows).await
+                }
+                Operator::Unnest { arrays, filter } => {
+                    self.unnest(arrays, filter.as_ref(), node, under, rows).await
+                }
+                Operator::Series { bounds, filter } => {
+                    self.series(bounds, filter.as_ref(), node, under, rows).await
+                }
+                Operator::Append { inputs } => self.append(inputs, node, under, rows).await,
+                Operator::MergeAppend { keys, inputs } => {
+                    self.merge_append(keys, inputs, node, under, rows).await
+                }
+                Operator::Shared { plan, filter } => {
+                    self.shared(*plan, filter.as_ref(), node, under, rows).await
+                }
+                Operator::Lock { input } => self.lock(input, node, under, rows).await,
+                Operator::Insert(insert) => self.insert(insert, node, under, rows).await,
+                Operator::Update(update) => self.update(update, node, under, rows).await,
+                Operator::Delete(delete) => self.delete(delete, node, under, rows).await,
+            }
+        })
+    }
+
+    /// The rows of a node.
+    pub async fn rows_of(&mut self, node: &Node, under: Under<'_>) -> Result<Rows> {
+        let mut rows = Rows::new(node.width);
+        match &node.operator {
+            // Inner inputs of nested loops are mostly this.
+            Operator::Scan(scan) => self.scan(scan, node, under, &mut rows).await?,
+            _ => self.carry_out(node, under, &mut rows).await?,
+        }
+        Ok(rows)
+    }
+
+    /// What expressions over these rows see.
+    #[inline]
+    pub fn view<'v>(
+        &'v self,
+        sources: [Source<'v>; 2],
+        outer: Option<&'v Outer<'v>>,
+    ) -> View<'v, E> {
+        View { frame: self.frame, env: self.txn.env(), sources, outer, element: &Value::Null }
+    }
+
+    /// The value of an expression over rows between nodes; carries out the sub plans that it asks for.
+    pub async fn value(
+        &mut self,
+        formula: &Formula,
+        sources: [&[Value]; 2],
+        outer: Option<&Outer<'_>>,
+    ) -> Result<Value> {
+        loop {
+            let view = self.view(sources.map(Source::Values), outer);
+            match formula.evaluate(&view) {
+                Ok(value) => return Ok(value),
+                Err(Stop::Error(error)) => return Err(error.into()),
+                Err(Stop::Needs(plan)) => self.answer(plan, sources, outer).await?,
+            }
+        }
+    }
+
+    /// The value of an expression over no row.
+    #[inline]
+    pub async fn free_value(&mut self, term: &Term, outer: Option<&Outer<'_>>) -> Result<Value> {
+        match term.asks {
+            false => evaluate(term, &self.view([NOTHING; 2], outer)),
+            true => self.value(&term.formula, [&[], &[]], outer).await,
+        }
+    }
+
+    /// Whether an expression over rows between nodes holds.
+    pub async fn holds(
+        &mut self,
+        filter: Option<&Term>,
+        sources: [&[Value]; 2],
+        outer: Option<&Outer<'_>>,
+    ) -> Result<bool> {
+        match filter {
+            None => Ok(true),
+            Some(term) if term.asks => {
+                Ok(self.value(&term.formula, sources, outer).await? == Value::Bool(true))
+            }
+            Some(term) => is_true(term, &self.view(sources.map(Source::Values), outer)),
+        }
+    }
+
+    /// Adds what a node delivers of a row between nodes, if the row passes the filter.
+    pub async fn deliver(
+        &mut self,
+        (node, filter): (&Node, Option<&Term>),
+        sources: [&[Value]; 2],
+        id: Option<txn::RowId>,
+        outer: Option<&Outer<'_>>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        self.forget(node);
+        if !self.holds(filter, sources, outer).await? {
+            return Ok(());
+        }
+        let list = match &node.outputs {
+            Outputs::Same => {
+                rows.push_row(sources[0], id);
+                return Ok(());
+            }
+            Outputs::List(list) => list,
+        };
+        if list.asks {
+            for output in &list.outputs {
+                let value = match output {
+                    Output::Term(term) => self.value(&term.formula, sources, outer).await?,
+                    other => {
+                        evaluate_output(other, &self.view(sources.map(Source::Values), outer))?
+                    }
+                };
+                rows.push(value);
+            }
+        } else {
+            push_all(list, &self.view(sources.map(Source::Values), outer), rows)?;
+        }
+        rows.end_row(id);
+        Ok(())
+    }
+
+    /// Sub plans of an earlier row say nothing of the next one.
+    #[inline]
+    pub fn forget(&mut self, node: &Node) {
+        for &plan in &node.asked {
+            self.frame.results[plan] = None;
+        }
+    }
+
+    /// Carries out a sub plan for a row.
+    async fn answer(
+        &mut self,
+        plan: usize,
+        sources: [&[Value]; 2],
+        outer: Option<&Outer<'_>>,
+    ) -> Result<()> {
+        let statement = self.statement;
+        let Some(sub_plan) = statement.plans.get(plan) else {
+            return Err(value::Error::internal("a plan that is not there is asked for").into());
+        };
+        let outer = Outer { sources, next: outer };
+        let under = Under { outer: Some(&outer), wanted: sub_plan.wanted };
+        let mut rows = Rows::new(sub_plan.root.width);
+        // The plan may have groups of its own.
+        let aggregates = std::mem::take(&mut self.frame.aggregates);
+        self.carry_out(&sub_plan.root, under, &mut rows).await?;
+        self.frame.aggregates = aggregates;
+        let first = rows.iter().map(|row| row.first().cloned().unwrap_or(Value::Null));
+        self.frame.results[plan] = Some(first.collect());
+        Ok(())
+    }
+
+    /// The rows of a plan that several nodes read; it is carried out when the first of them wants it.
+    async fn shared_rows(&mut self, plan: usize, outer: Option<&Outer<'_>>) -> Result<Rc<Rows>> {
+        if let Some(rows) = &self.frame.shared[plan] {
+            return Ok(rows.clone());
+        }
+        let statement = self.statement;
+        let root = &statement.plans[plan].root;
+        let rows = Rc::new(self.rows_of(root, Under { outer, wanted: ALL }).await?);
+        self.frame.shared[plan] = Some(rows.clone());
+        Ok(rows)
+    }
+}
+
+/// The value of an expression that asks for no sub plans.
+#[inline]
+pub(crate) fn evaluate(term: &Term, scope: &impl Scope) -> Result<Value> {
+    term.formula.evaluate(scope).map_err(stopped)
+}
+
+/// Whether an expression that asks for no sub plans holds.
+#[inline]
+pub(crate) fn is_true(term: &Term, scope: &impl Scope) -> Result<bool> {
+    term.formula.condition(scope).map_err(stopped)
+}
+
+#[cold]
+fn stopped(stop: Stop) -> Failure {
+    match stop {
+        Stop::Error(error) => error.into(),
+        Stop::Needs(_) => value::Error::internal("a sub plan stands where none is").into(),
+    }
+}
+
+/// The value of an output that asks for no sub plans.
+#[inline]
+pub(crate) fn evaluate_output<E: Env>(output: &Output, view: &View<'_, E>) -> Result<Value> {
+    match output {
+        Output::Column(column) => Ok(view.source_column(0, *column)),
+        Output::Inner(column) => Ok(view.source_column(1, *column)),
+        Output::Unused => Ok(Value::Null),
+        Output::Term(term) => evaluate(term, view),
+    }
+}
+
+/// Adds the values of a list that asks for no sub plans.
+#[inline]
+pub(crate) fn push_all<E: Env>(list: &List, view: &View<'_, E>, rows: &mut Rows) -> Result<()> {
+    for output in &list.outputs {
+        rows.push(evaluate_output(output, view)?);
+    }
+    Ok(())
+}

@@ -1,0 +1,372 @@
+//! Rows of tables.
+
+use super::{ALL, Run, Under, evaluate_output, is_true};
+use crate::error::Result;
+use crate::key::{self, End, Fit, Next};
+use crate::plan::{Access, Node, Outputs, Range, Scan, Term};
+use crate::rows::Rows;
+use crate::scope::{NOTHING, Outer, Source};
+use fabric::Env;
+use layout::record::copy_key_bytes;
+use layout::{Key, KeyBuilder, LongValues};
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::pin::Pin;
+use txn::{RowId, ScanSource};
+use value::Value;
+
+/// Fewest rows that a scan of which not all are wanted reads at a time, where a filter may leave some out.
+const CHUNK_ROWS: usize = 16;
+
+/// What a scan is carried out under, with the element at hand of an array.
+#[derive(Clone, Copy)]
+struct Around<'v> {
+    outer: Option<&'v Outer<'v>>,
+    element: &'v Value,
+}
+
+impl<E: Env> Run<'_, '_, E> {
+    /// Delivers the rows of a table that a scan finds.
+    #[inline]
+    pub async fn scan(
+        &mut self,
+        scan: &Scan,
+        node: &Node,
+        under: Under<'_>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        self.forget(node);
+        let around = Around { outer: under.outer, element: &Value::Null };
+        match &scan.access {
+            Access::Key(key) => {
+                let found = self.find_by_key(scan.table, key, around).await?;
+                match found {
+                    Some(id) if under.wanted > 0 => {
+                        self.deliver_row(scan, node, id, under.outer, rows).await
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Access::Range(range) if under.wanted != ALL => {
+                self.scan_in_parts(scan, range, node, under, rows).await
+            }
+            access => {
+                let mut ids = std::mem::take(&mut self.frame.scratch.ids);
+                ids.clear();
+                self.find(scan.table, access, around, &mut ids).await?;
+                let most = rows.len().saturating_add(under.wanted);
+                for &id in &ids {
+                    if rows.len() == most {
+                        break;
+                    }
+                    self.deliver_row(scan, node, id, under.outer, rows).await?;
+                }
+                self.frame.scratch.ids = ids;
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds what the scan delivers of a row, if the row passes its filter.
+    #[inline]
+    async fn deliver_row(
+        &mut self,
+        scan: &Scan,
+        node: &Node,
+        id: RowId,
+        outer: Option<&Outer<'_>>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let changed = scan.is_for_change.then_some(id);
+        if !node.asked.is_empty() || scan.reads_long || asks(scan, node) {
+            // The row has to stay where it is while sub plans read others.
+            let copy = self.copy_of(scan.table, id).await?;
+            let asked = (node, scan.filter.as_ref());
+            return self.deliver(asked, [&copy, &[]], changed, outer, rows).await;
+        }
+        let record = Source::Record(self.txn.row(id), &self.tables[scan.table].columns);
+        let view = self.view([record, NOTHING], outer);
+        if let Some(filter) = &scan.filter
+            && !is_true(filter, &view)?
+        {
+            return Ok(());
+        }
+        match &node.outputs {
+            Outputs::List(list) => {
+                for output in &list.outputs {
+                    rows.push(evaluate_output(output, &view)?);
+                }
+            }
+            Outputs::Same => (0..node.width).for_each(|at| rows.push(view.source_column(0, at))),
+        }
+        rows.end_row(changed);
+        Ok(())
+    }
+
+    /// All columns of a row that SQL sees.
+    pub(super) async fn copy_of(&mut self, table: usize, id: RowId) -> Result<Vec<Value>> {
+        let table = &self.tables[table];
+        let mut long = LongValues::default();
+        if table.has_long {
+            self.txn.read_long_row(id, &mut long).await?;
+        }
+        let record = self.txn.row(id).with_long(&long);
+        let columns = table.columns.iter().enumerate();
+        Ok(columns.map(|(at, column)| column.read(record, at)).collect())
+    }
+
+    /// The row with a key, if there is one.
+    #[inline]
+    async fn find_by_key(
+        &mut self,
+        table: usize,
+        terms: &[Term],
+        around: Around<'_>,
+    ) -> Result<Option<RowId>> {
+        let key = self.tables[table].schema.key();
+        match self.key_of(table, key, terms, around).await? {
+            Some(key) => Ok(self.txn.read(self.tables[table].id, &key.key()).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// The key that values of columns make; none if no row has it.
+    #[inline]
+    async fn key_of(
+        &mut self,
+        table: usize,
+        columns: &[usize],
+        terms: &[Term],
+        around: Around<'_>,
+    ) -> Result<Option<KeyBuilder>> {
+        let tables = self.tables;
+        let table = &tables[table];
+        let mut builder = KeyBuilder::new();
+        for (term, &at) in terms.iter().zip(columns) {
+            let value = self.key_value(term, around).await?;
+            if value == Value::Null {
+                return Ok(None);
+            }
+            match key::append(builder, &table.schema, &table.columns[at], at, &value) {
+                Fit::Exact(key) => builder = key,
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(builder))
+    }
+
+    #[inline]
+    async fn key_value(&mut self, term: &Term, around: Around<'_>) -> Result<Value> {
+        if term.asks {
+            return Box::pin(self.value(&term.formula, [&[], &[]], around.outer)).await;
+        }
+        let mut view = self.view([NOTHING; 2], around.outer);
+        view.element = around.element;
+        super::evaluate(term, &view)
+    }
+
+    /// The rows that an access finds.
+    fn find<'s>(
+        &'s mut self,
+        table: usize,
+        access: &'s Access,
+        around: Around<'s>,
+        ids: &'s mut Vec<RowId>,
+    ) -> Pin<Box<dyn Future<Output = Result<()>> + 's>> {
+        Box::pin(async move {
+            match access {
+                Access::Key(key) => {
+                    ids.extend(self.find_by_key(table, key, around).await?);
+                    Ok(())
+                }
+                Access::Lookup { index, columns, key } => {
+                    let Some(key) = self.key_of(table, columns, key, around).await? else {
+                        return Ok(());
+                    };
+                    let mut found = Vec::new();
+                    self.txn.lookup(*index, &key.key(), &mut found).await?;
+                    ids.append(&mut found);
+                    Ok(())
+                }
+                Access::Range(range) => {
+                    let Some((low, high)) = self.bounds(table, range, around).await? else {
+                        return Ok(());
+                    };
+                    let mut found = Vec::new();
+                    let scan = self.part(table, range, (low, high), ALL);
+                    self.txn.scan(&scan, &mut found).await?;
+                    ids.append(&mut found);
+                    Ok(())
+                }
+                Access::Any(accesses) => {
+                    let mut all = Vec::new();
+                    for access in accesses {
+                        self.find(table, access, around, &mut all).await?;
+                    }
+                    keep_first(&all, ids);
+                    Ok(())
+                }
+                Access::Each { array, access } => {
+                    let array = self.key_value(array, around).await?;
+                    let mut all = Vec::new();
+                    for element in distinct_elements(array) {
+                        let around = Around { element: &element, ..around };
+                        self.find(table, access, around, &mut all).await?;
+                    }
+                    keep_first(&all, ids);
+                    Ok(())
+                }
+                Access::All => self.find_all(table, ids).await,
+            }
+        })
+    }
+
+    /// The keys between which a range lies; none if nothing is in it.
+    async fn bounds(
+        &mut self,
+        table: usize,
+        range: &Range,
+        around: Around<'_>,
+    ) -> Result<Option<(Key, Key)>> {
+        let Some(prefix) = self.key_of(table, &range.columns, &range.equal, around).await? else {
+            return Ok(None);
+        };
+        let mut ends = [Value::Null, Value::Null];
+        for (end, bound) in ends.iter_mut().zip([&range.low, &range.high]) {
+            if let Some(bound) = bound {
+                *end = self.key_value(&bound.value, around).await?;
+                if *end == Value::Null {
+                    return Ok(None);
+                }
+            }
+        }
+        let bound = |at: usize, bound: &Option<crate::plan::Bound>| {
+            let is_included = bound.as_ref().map(|bound| bound.is_included);
+            is_included.map(|is_included| (at, is_included))
+        };
+        let end = |(at, is_included): (usize, bool)| End { value: &ends[at], is_included };
+        let pair = (bound(0, &range.low).map(end), bound(1, &range.high).map(end));
+        let table = &self.tables[table];
+        let next = range.columns.get(range.equal.len());
+        let next = next.map(|&at| Next { column: &table.columns[at], at });
+        Ok(key::range(&table.schema, prefix, range.words, next, pair))
+    }
+
+    fn part(
+        &self,
+        table: usize,
+        range: &Range,
+        (low, high): (Key, Key),
+        limit: usize,
+    ) -> txn::Scan {
+        let source = match range.index {
+            Some(index) => ScanSource::Index(index),
+            None => ScanSource::Table(self.tables[table].id),
+        };
+        txn::Scan { source, low, high, reverse: range.is_backward, limit }
+    }
+
+    /// Delivers as many rows of a range as are wanted, and reads few others.
+    async fn scan_in_parts(
+        &mut self,
+        scan: &Scan,
+        range: &Range,
+        node: &Node,
+        under: Under<'_>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let around = Around { outer: under.outer, element: &Value::Null };
+        let Some((mut low, mut high)) = self.bounds(scan.table, range, around).await? else {
+            return Ok(());
+        };
+        let most = rows.len().saturating_add(under.wanted);
+        let mut found = Vec::new();
+        let mut limit = match scan.filter {
+            None => under.wanted,
+            Some(_) => under.wanted.max(CHUNK_ROWS),
+        };
+        while rows.len() < most {
+            self.txn.scan(&self.part(scan.table, range, (low, high), limit), &mut found).await?;
+            for &id in &found {
+                if rows.len() < most {
+                    self.deliver_row(scan, node, id, under.outer, rows).await?;
+                }
+            }
+            let Some(&last) = found.last().filter(|_| found.len() == limit) else { break };
+            let last = self.entry_of(scan.table, range, last);
+            let next = if range.is_backward { last.predecessor() } else { last.successor() };
+            let Some(next) = next else { break };
+            if range.is_backward {
+                high = next
+            } else {
+                low = next
+            }
+            limit = limit.saturating_mul(2);
+        }
+        Ok(())
+    }
+
+    /// Where a row stands in the order of a range.
+    fn entry_of(&self, table: usize, range: &Range, id: RowId) -> Key {
+        let record = self.txn.row(id);
+        if range.index.is_none() {
+            return Key::from_words(record.key());
+        }
+        let columns = range.columns.iter();
+        let entry = columns.fold(KeyBuilder::new(), |key, &at| record.append_to_key(key, at));
+        let bytes = self.tables[table].schema.key_bytes();
+        copy_key_bytes(entry, record.key(), 0, bytes).key()
+    }
+
+    /// All rows of a table, those included that the transaction has inserted.
+    pub(super) async fn find_all(&mut self, table: usize, ids: &mut Vec<RowId>) -> Result<()> {
+        let bound = &self.tables[table];
+        if bound.is_tree {
+            let words = bound.schema.key_words();
+            let scan = txn::Scan {
+                source: ScanSource::Table(bound.id),
+                low: Key::lowest(words),
+                high: Key::highest(words),
+                reverse: false,
+                limit: ALL,
+            };
+            let mut found = Vec::new();
+            self.txn.scan(&scan, &mut found).await?;
+            ids.append(&mut found);
+            return Ok(());
+        }
+        let mut keys = Vec::new();
+        let mut note = |record: layout::RecordRef<'_>| keys.push(Key::from_words(record.key()));
+        self.txn.for_each(bound.id, &mut note).await?;
+        let own = self.frame.inserted.iter().filter(|(of, _)| *of == table);
+        keys.extend(own.map(|(_, key)| *key));
+        keys.sort_unstable();
+        keys.dedup();
+        let reads: Vec<_> = keys.into_iter().map(|key| (bound.id, key)).collect();
+        let mut found = Vec::new();
+        self.txn.read_many(&reads, &mut found).await?;
+        ids.extend(found.into_iter().flatten());
+        Ok(())
+    }
+}
+
+fn asks(scan: &Scan, node: &Node) -> bool {
+    let list_asks = matches!(&node.outputs, Outputs::List(list) if list.asks);
+    list_asks || scan.filter.as_ref().is_some_and(|filter| filter.asks)
+}
+
+/// Each row once, where it came first.
+fn keep_first(all: &[RowId], ids: &mut Vec<RowId>) {
+    let mut seen = BTreeSet::new();
+    ids.extend(all.iter().filter(|id| seen.insert(**id)));
+}
+
+/// The elements of an array in their order, as PostgreSQL looks for them.
+fn distinct_elements(array: Value) -> Vec<Value> {
+    let Value::Array(elements) = array else { return Vec::new() };
+    let mut elements: Vec<Value> =
+        elements.iter().filter(|element| **element != Value::Null).cloned().collect();
+    elements.sort_by(value::order::order);
+    elements.dedup_by(|one, other| value::order::order(one, other).is_eq());
+    elements
+}

@@ -1,0 +1,101 @@
+//! Where expressions find their values while a statement is carried out.
+
+use crate::cell::BoundColumn;
+use crate::frame::Frame;
+use fabric::Env;
+use layout::RecordRef;
+use sql::expression::ColumnRef;
+use value::{Scope, Value};
+
+/// A row that an expression is over.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'v> {
+    /// A row of a table, where it was read to.
+    Record(RecordRef<'v>, &'v [BoundColumn]),
+    /// A row between nodes.
+    Values(&'v [Value]),
+}
+
+/// No row.
+pub(crate) const NOTHING: Source<'static> = Source::Values(&[]);
+
+impl Source<'_> {
+    #[inline]
+    fn column(&self, at: usize) -> Value {
+        match self {
+            Self::Values(values) => values[at].clone(),
+            Self::Record(record, columns) => columns[at].read(*record, at),
+        }
+    }
+}
+
+/// The rows around the one at hand, innermost first.
+#[derive(Clone, Copy)]
+pub(crate) struct Outer<'v> {
+    pub sources: [&'v [Value]; 2],
+    pub next: Option<&'v Outer<'v>>,
+}
+
+/// What expressions of a node see.
+pub(crate) struct View<'v, E: Env> {
+    pub frame: &'v Frame,
+    pub env: &'v E,
+    pub sources: [Source<'v>; 2],
+    pub outer: Option<&'v Outer<'v>>,
+    pub element: &'v Value,
+}
+
+impl<E: Env> View<'_, E> {
+    /// A column of one of the two rows at hand.
+    #[inline]
+    pub fn source_column(&self, source: usize, column: usize) -> Value {
+        self.sources[source].column(column)
+    }
+}
+
+impl<E: Env> Scope for View<'_, E> {
+    #[inline]
+    fn variable(&self, variable: usize) -> &Value {
+        &self.frame.variables[variable]
+    }
+
+    #[inline]
+    fn column(&self, column: ColumnRef) -> Value {
+        if column.level == 0 {
+            return self.sources[column.source].column(column.column);
+        }
+        let outer = (1..column.level).fold(self.outer, |outer, _| outer.and_then(|row| row.next));
+        let row = outer.and_then(|outer| outer.sources[column.source].get(column.column));
+        row.cloned().unwrap_or(Value::Null)
+    }
+
+    fn element(&self) -> &Value {
+        self.element
+    }
+
+    fn sub_plan(&self, plan: usize) -> Option<&[Value]> {
+        self.frame.results.get(plan)?.as_deref()
+    }
+
+    fn aggregate(&self, aggregate: usize) -> &Value {
+        self.frame.aggregates.get(aggregate).unwrap_or(&Value::Null)
+    }
+
+    fn now(&self) -> i64 {
+        self.frame.began_us
+    }
+
+    fn clock(&self) -> i64 {
+        self.frame.clock_us + microseconds(self.env)
+    }
+
+    fn random(&self) -> f64 {
+        // As many bits as a float has.
+        (self.env.random() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// What the world's clock shows, in microseconds.
+pub(crate) fn microseconds<E: Env>(env: &E) -> i64 {
+    (env.now_ns() / 1_000) as i64
+}

@@ -45,14 +45,12 @@ pub struct Answer {
 /// If there is no PostgreSQL, or it refuses a file or a statement; the message has its words.
 pub fn collect(question: &Question, choice: &ServerChoice) -> Result<Answer, CollectError> {
     let server = Server::open(choice)?;
-    let database = Database::create(&server)?;
-    let connect = server.script("connect.sql", &format!("\\connect {}\n", database.name))?;
-    let statistics = server.script("statistics.sql", &statistics::script(&question.sizes))?;
-    let explain = server.script("explain.sql", &explain_script(&question.statements))?;
-    let mut scripts: Vec<&Path> = vec![&connect];
-    scripts.extend(question.files.iter().map(PathBuf::as_path));
+    let database = server.database()?;
+    let statistics = database.script("statistics.sql", &statistics::script(&question.sizes))?;
+    let explain = database.script("explain.sql", &explain_script(&question.statements))?;
+    let mut scripts: Vec<&Path> = question.files.iter().map(PathBuf::as_path).collect();
     scripts.extend([&*statistics, &*explain]);
-    let answer = server.run("the workload", &scripts);
+    let answer = database.run("the workload", &scripts);
     let answer = answer.map_err(|error| in_words(error, &explain, &question.statements))?;
     take_apart(&answer, &question.statements)
 }
@@ -63,54 +61,8 @@ pub fn collect(question: &Question, choice: &ServerChoice) -> Result<Answer, Col
 /// As [`collect`].
 pub fn run_files(files: &[PathBuf], choice: &ServerChoice) -> Result<(), CollectError> {
     let server = Server::open(choice)?;
-    let database = Database::create(&server)?;
-    let connect = server.script("connect.sql", &format!("\\connect {}\n", database.name))?;
-    let mut scripts: Vec<&Path> = vec![&connect];
-    scripts.extend(files.iter().map(PathBuf::as_path));
-    server.run("the workload", &scripts).map(|_| ())
-}
-
-/// A database of our own on a server that may be somebody else's.
-struct Database<'a> {
-    server: &'a Server,
-    name: String,
-}
-
-impl<'a> Database<'a> {
-    fn create(server: &'a Server) -> Result<Self, CollectError> {
-        // As the folder is called: one for each process and server.
-        let folder = server.folder().file_name().unwrap_or_default();
-        let name = folder.to_string_lossy().replace('-', "_");
-        // Texts compare byte by byte, as they do in namdb.
-        let create = format!(
-            "DROP DATABASE IF EXISTS {name};\n\
-             CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';\n"
-        );
-        let script = format!("SET client_min_messages = warning;\n{create}");
-        server.run("a database of its own", &[&server.script("create.sql", &script)?])?;
-        Ok(Self { server, name })
-    }
-}
-
-impl Drop for Database<'_> {
-    fn drop(&mut self) {
-        let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE);\n", self.name);
-        // A database that stays behind is dropped by whoever makes it anew.
-        let _ = self
-            .server
-            .script("drop.sql", &drop)
-            .and_then(|script| self.server.run("to drop its database", &[&script]));
-    }
-}
-
-impl Server {
-    /// Writes a script.
-    fn script(&self, name: &str, text: &str) -> Result<PathBuf, CollectError> {
-        let path = self.folder().join(name);
-        let written = std::fs::write(&path, text);
-        written.map_err(|error| CollectError::Scratch { error: error.to_string() })?;
-        Ok(path)
-    }
+    let scripts: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+    server.database()?.run("the workload", &scripts).map(|_| ())
 }
 
 /// The script that explains each statement behind its mark. PostgreSQL 15 has no option for generic plans, so each is

@@ -29,5 +29,5 @@ pub use collect::{Answer, Question, Statement, collect, run_files};
 pub use expression::{Expression, SortKey};
 pub use node::{Node, Operator, Plan, SubPlan};
 pub use read::{Origin, PlanError, read};
-pub use server::{CollectError, ServerChoice};
+pub use server::{CollectError, Database, Server, ServerChoice};
 pub use statistics::{ColumnSpread, TableSize};

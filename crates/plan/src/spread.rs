@@ -2,7 +2,7 @@
 
 use crate::statistics::{ColumnSpread, TableSize};
 use sql::Load;
-use sql::load::{Alphabet, Amount, Distribution, Draw, Range};
+use sql::load::{Alphabet, Distribution, Draw, Expectation, Range};
 
 /// How often a draw may refer to another column's.
 const REFERENCES_MAX: u32 = 8;
@@ -11,15 +11,16 @@ const LAST_NAMES: u64 = 1000;
 
 /// The sizes of all tables at the workload's own scale; tables whose size cannot be told are left out.
 pub(crate) fn sizes(load: &Load) -> Vec<TableSize> {
+    let expectation = Expectation::new(load, load.units);
     let size = |table: &sql::load::TableLoad| {
-        let rows = rows(load, &table.table)?;
+        let rows = expectation.rows(&table.table)?.round() as u64;
         let columns = table.columns.iter().filter_map(|(column, distribution)| {
-            let distinct = distinct(load, &table.table, distribution, REFERENCES_MAX)?;
-            let distinct = distinct.min(rows);
+            let distinct = distinct(expectation, &table.table, distribution, REFERENCES_MAX)?;
+            let nulls = expectation.null_share(&table.table, distribution);
             Some(ColumnSpread {
                 column: column.clone(),
-                distinct,
-                null_fraction: distribution.null.clamp(0.0, 1.0),
+                distinct: distinct.min(rows),
+                null_fraction: nulls.unwrap_or(distribution.null),
             })
         });
         Some(TableSize { table: table.table.clone(), rows, columns: columns.collect() })
@@ -27,42 +28,38 @@ pub(crate) fn sizes(load: &Load) -> Vec<TableSize> {
     load.tables.iter().filter_map(size).collect()
 }
 
-fn rows(load: &Load, table: &str) -> Option<u64> {
-    amount(load, &load.tables.iter().find(|size| size.table == table)?.rows, REFERENCES_MAX)
-        .and_then(|rows| u64::try_from(rows).ok())
-}
-
-fn amount(load: &Load, amount: &Amount, references: u32) -> Option<i64> {
-    let references = references.checked_sub(1)?;
-    amount.evaluate(load.units, &|table| {
-        let size = load.tables.iter().find(|size| size.table == table)?;
-        self::amount(load, &size.rows, references)
-    })
-}
-
 /// How many different values a column of a table may have; none if nobody knows.
-fn distinct(load: &Load, table: &str, distribution: &Distribution, references: u32) -> Option<u64> {
+fn distinct(
+    expectation: Expectation<'_>,
+    table: &str,
+    distribution: &Distribution,
+    references: u32,
+) -> Option<u64> {
     let references = references.checked_sub(1)?;
-    let inner = |distribution| distinct(load, table, distribution, references);
+    let inner = |distribution| distinct(expectation, table, distribution, references);
+    let of_column = |table: &str, column: &str| {
+        let (table, drawn) = expectation.column(table, column)?;
+        let values = distinct(expectation, table, drawn, references)?;
+        Some(values.min(expectation.rows(table)?.round() as u64))
+    };
     match &distribution.draw {
         Draw::Uniform { range, .. }
         | Draw::Nurand { range, .. }
         | Draw::Zipf { range, .. }
-        | Draw::Sequence { range, .. } => width(load, range),
+        | Draw::Sequence { range, .. } => width(expectation, range),
         Draw::Constant(_) | Draw::Now => Some(1),
         Draw::OneOf { values, .. } => Some(values.len() as u64),
         Draw::Chance(_) => Some(2),
-        Draw::Text { length, alphabet } => Some(texts(length.1, *alphabet)),
+        Draw::Text { length, alphabet, .. } => Some(texts(length.1, *alphabet)),
         Draw::Digits { of, .. } => inner(of),
         Draw::LastName(of) => inner(of).map(|numbers| numbers.min(LAST_NAMES)),
-        Draw::Same(column) => distinct(load, table, drawn(load, table, column)?, references),
+        Draw::Same(column) => of_column(table, column),
         Draw::Column { table, column, row } => {
-            let values = distinct(load, table, drawn(load, table, column)?, references)?;
-            let rows = match row {
-                None => rows(load, table)?,
-                Some(row) => inner(row)?,
-            };
-            Some(values.min(rows))
+            let values = of_column(table, column)?;
+            match row {
+                None => Some(values),
+                Some(row) => Some(values.min(inner(row)?)),
+            }
         }
         Draw::Mixture(draws) => sum(draws.iter().map(|(_, draw)| inner(draw))),
         Draw::Cases { cases, .. } => sum(cases.iter().map(|(_, draw)| inner(draw))),
@@ -70,14 +67,8 @@ fn distinct(load: &Load, table: &str, distribution: &Distribution, references: u
     }
 }
 
-fn drawn<'a>(load: &'a Load, table: &str, column: &str) -> Option<&'a Distribution> {
-    let table = load.tables.iter().find(|size| size.table == table)?;
-    table.columns.iter().find(|(name, _)| name == column).map(|(_, distribution)| distribution)
-}
-
-fn width(load: &Load, range: &Range) -> Option<u64> {
-    let (low, high) =
-        (amount(load, &range.low, REFERENCES_MAX)?, amount(load, &range.high, REFERENCES_MAX)?);
+fn width(expectation: Expectation<'_>, range: &Range) -> Option<u64> {
+    let (low, high) = expectation.bounds(range)?;
     u64::try_from(high.checked_sub(low)?.checked_add(1)?).ok()
 }
 
@@ -121,14 +112,19 @@ mod tests {
         let lines = tpcc.iter().find(|size| size.table == "order_line").expect("it is there");
         assert_eq!(lines.rows, 3_000_000);
         let columns = ["ol_w_id", "ol_d_id", "ol_o_id", "ol_number", "ol_i_id", "ol_supply_w_id"];
-        assert_eq!(distinct_of(&tpcc, "order_line", &columns), [10, 10, 3000, 10, 100_000, 10]);
+        assert_eq!(distinct_of(&tpcc, "order_line", &columns), [10, 10, 3000, 15, 100_000, 10]);
         // More texts than anybody can count are as many as there are rows.
         assert_eq!(distinct_of(&tpcc, "item", &["i_name", "i_data"]), [100_000, 100_000]);
         assert_eq!(distinct_of(&tpcc, "customer", &["c_last", "c_credit"]), [1000, 2]);
         let date = lines.columns.iter().find(|spread| spread.column == "ol_delivery_d");
-        assert_eq!(date.map(|spread| spread.null_fraction), Some(1.0));
+        let open = date.expect("it is known").null_fraction;
+        assert!((open - 0.3).abs() < 1e-9, "{open}");
+        let open = tpcc.iter().find(|size| size.table == "new_order").expect("it is there");
+        assert_eq!(open.rows, 90_000);
 
         let tatp = shipped("tatp");
+        let rows: Vec<u64> = tatp.iter().map(|size| size.rows).collect();
+        assert_eq!(rows, [1_000_000, 2_500_000, 2_500_000, 3_750_000]);
         let columns = ["s_id", "sf_type", "start_time", "end_time"];
         assert_eq!(distinct_of(&tatp, "call_forwarding", &columns), [1_000_000, 4, 3, 24]);
     }

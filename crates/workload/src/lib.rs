@@ -17,7 +17,6 @@ pub mod driver;
 pub mod error;
 pub mod loading;
 pub mod passing;
-pub mod random;
 pub mod recording;
 pub mod register;
 #[cfg(test)]
@@ -39,8 +38,8 @@ pub use churn::{Churn, ChurnConfig};
 pub use cycle::Cycle;
 pub use driver::{AbortCounts, CheckResult, Finished, RunTotals, TransactionResult, Workload};
 pub use error::WorkloadError;
+pub use fabric::random::{self, Random};
 pub use passing::Passing;
-pub use random::Random;
 pub use register::{Register, RegisterConfig};
 pub use smallbank::SmallBank;
 pub use tpcc::Tpcc;

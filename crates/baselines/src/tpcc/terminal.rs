@@ -1,9 +1,9 @@
 //! A terminal: draws inputs of one home warehouse, as the terminals of crate `workload` do.
 
 use super::input::{Input, NewOrder, Payment};
+use fabric::random::Zipf;
 use workload::Random;
 use workload::tpcc::{Config, Deck, InputSource, ItemChoice, NurandConstants, TransactionType};
-use workload::ycsb::zipf::Zipf;
 
 /// Items that Zipf's law ranks: those of the specification, however many are loaded. Ranks beyond what is loaded fall
 /// on items other than the hottest.

@@ -1,13 +1,15 @@
 //! A PostgreSQL to ask: one that runs, or one of our own.
 
+mod database;
 mod private;
 mod process;
 mod programs;
 mod scratch;
 
+pub use database::Database;
 use private::PrivateServer;
 use scratch::Scratch;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -89,16 +91,20 @@ pub enum ServerChoice {
     Url(String),
 }
 
-/// A server with a connection's worth of arguments.
-pub(crate) struct Server {
+/// A server that can be asked, by its own `psql`; one of our own goes with this.
+pub struct Server {
     url: String,
-    psql: std::path::PathBuf,
+    psql: PathBuf,
     scratch: Scratch,
     // Behind everything that uses it.
     _private: Option<PrivateServer>,
 }
 
 impl Server {
+    /// Finds a server, or starts one.
+    ///
+    /// # Errors
+    /// If PostgreSQL is not installed, or its server does not start.
     pub fn open(choice: &ServerChoice) -> Result<Self, CollectError> {
         let psql = programs::psql()?;
         let scratch =
@@ -116,16 +122,29 @@ impl Server {
         Ok(Self { url, psql, scratch, _private: private })
     }
 
+    /// An empty database of our own.
+    ///
+    /// # Errors
+    /// If the server does not answer, or its user may not make one.
+    pub fn database(&self) -> Result<Database<'_>, CollectError> {
+        Database::create(self)
+    }
+
     /// Where files may be put.
-    pub fn folder(&self) -> &Path {
+    fn folder(&self) -> &Path {
         self.scratch.path()
     }
 
+    /// Writes a script.
+    fn script(&self, name: &str, text: &str) -> Result<PathBuf, CollectError> {
+        let path = self.folder().join(name);
+        let written = std::fs::write(&path, text);
+        written.map_err(|error| CollectError::Scratch { error: error.to_string() })?;
+        Ok(path)
+    }
+
     /// Runs scripts one after the other in one session; returns what they print, rows without decoration.
-    ///
-    /// # Errors
-    /// At the first statement that is refused.
-    pub fn run(&self, what: &str, scripts: &[&Path]) -> Result<String, CollectError> {
+    fn run(&self, what: &str, scripts: &[&Path]) -> Result<String, CollectError> {
         let mut command = Command::new(&self.psql);
         command.args(["-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1", "-d", &self.url]);
         command.env("PGCONNECT_TIMEOUT", "20").env("PGAPPNAME", "namdb").env("PGOPTIONS", "");

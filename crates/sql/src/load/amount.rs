@@ -9,7 +9,7 @@ const AMOUNT_BYTES_MAX: usize = 200;
 
 /// A whole number, or a formula over the units of scale and the rows of tables.
 ///
-/// A formula has integers, `units`, `TABLE.rows` and the operators `+ - * /` (the last rounds down), from the left
+/// A formula has integers, `units`, `TABLE.rows` of tables that are counted, and the operators `+ - * /` (the last rounds down), from the left
 /// to the right with the usual precedence; there are no parentheses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Amount {
@@ -69,7 +69,7 @@ impl Amount {
         })
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text.len() > AMOUNT_BYTES_MAX {
             return Err(format!("an amount has at most {AMOUNT_BYTES_MAX} characters"));
         }

@@ -1,7 +1,7 @@
 //! One draw, checked against the type of what is drawn.
 
 use super::Amount;
-use super::distribution::{Alphabet, ArrayLength, Distribution, Draw, Literal, Range};
+use super::distribution::{Alphabet, ArrayLength, Condition, Distribution, Draw, Literal, Range};
 use super::raw::{RawCase, RawDistribution, RawShare};
 use super::read::LoadReader;
 use crate::error::{Error, Result};
@@ -11,12 +11,16 @@ use toml::Spanned;
 
 /// Most characters of drawn text, and most elements of a drawn array.
 const LENGTH_MAX: u32 = 1024 * 1024;
+/// Most values that are put into a random order.
+const DISTINCT_MAX: i64 = 1024 * 1024;
 
 /// Converts the draws of one row or call.
 pub(super) struct Converter<'a> {
     pub(super) reader: &'a LoadReader<'a>,
     /// What was drawn before, by name.
     pub(super) earlier: Vec<(String, SqlType)>,
+    /// Whether it is rows that are drawn, which are counted.
+    pub(super) counts_rows: bool,
 }
 
 /// A draw as written, with its place.
@@ -84,20 +88,25 @@ impl Converter<'_> {
     fn check_companions(&self, raw: &Raw, kind: &str) -> Result<()> {
         let written = raw.get_ref();
         let companions = [
-            ("decimals", written.decimals.is_some(), "uniform"),
-            ("except", written.except.is_some(), "uniform"),
-            ("each", written.each.is_some(), "sequence"),
-            ("weights", written.weights.is_some(), "one_of"),
-            ("alphabet", written.alphabet.is_some(), "text"),
-            ("width", written.width.is_some(), "digits"),
-            ("row", written.row.is_some(), "column"),
-            ("by", written.by.is_some(), "cases"),
-            ("length", written.length.is_some(), "array"),
-            ("length_of", written.length_of.is_some(), "array"),
-            ("distinct", written.distinct.is_some(), "array"),
+            ("decimals", written.decimals.is_some(), ["uniform"].as_slice()),
+            ("except", written.except.is_some(), &["uniform"]),
+            ("each", written.each.is_some(), &["sequence"]),
+            ("weights", written.weights.is_some(), &["one_of"]),
+            ("alphabet", written.alphabet.is_some(), &["text"]),
+            ("containing", written.containing.is_some(), &["text"]),
+            ("ending", written.ending.is_some(), &["text"]),
+            ("width", written.width.is_some(), &["digits"]),
+            ("row", written.row.is_some(), &["column"]),
+            ("by", written.by.is_some(), &["cases"]),
+            ("length", written.length.is_some(), &["array"]),
+            ("length_of", written.length_of.is_some(), &["array"]),
+            ("distinct", written.distinct.is_some(), &["array", "uniform", "one_of"]),
         ];
-        match companions.iter().find(|(_, given, owner)| *given && *owner != kind) {
-            Some((key, _, owner)) => Err(self.error(raw, format!("`{key}` belongs to `{owner}`"))),
+        match companions.iter().find(|(_, given, owners)| *given && !owners.contains(&kind)) {
+            Some((key, _, owners)) => {
+                let owners = owners.join("`, `");
+                Err(self.error(raw, format!("`{key}` belongs to `{owners}`")))
+            }
             None => Ok(()),
         }
     }
@@ -114,6 +123,11 @@ impl Converter<'_> {
             .find(|table| self.reader.program.catalog.position(table).is_none())
         {
             return Err(self.error(raw, format!("schema.sql has no table `{table}`")));
+        }
+        let drawn = low.tables().chain(high.tables()).find(|table| self.reader.is_drawn(table));
+        if let Some(table) = drawn {
+            let sentence = format!("how many rows `{table}` has is drawn, and no formula knows it");
+            return Err(self.error(raw, sentence));
         }
         match (self.reader.value(&low), self.reader.value(&high)) {
             (Some(least), Some(greatest)) if least <= greatest => Ok(Range { low, high }),
@@ -138,7 +152,12 @@ impl Converter<'_> {
                 self.earlier_type(raw, name)?;
             }
             let range = self.range(raw, bounds)?;
-            return Ok(Draw::Uniform { range, decimals, except: written.except.clone() });
+            let distinct = written.distinct.unwrap_or(false);
+            if distinct {
+                let width = self.width(&range).unwrap_or(i64::MAX);
+                self.check_distinct(raw, width, written.except.is_some(), "except")?;
+            }
+            return Ok(Draw::Uniform { range, decimals, except: written.except.clone(), distinct });
         }
         if let Some(nurand) = &written.nurand {
             if nurand.a < 0 || nurand.c < 0 {
@@ -179,7 +198,16 @@ impl Converter<'_> {
             }
             let weights = written.weights.clone().unwrap_or_else(|| vec![1.0; values.len()]);
             self.check_weights(raw, &weights, values.len())?;
-            return Ok(Draw::OneOf { values: values.clone(), weights });
+            let distinct = written.distinct.unwrap_or(false);
+            if distinct {
+                self.check_distinct(
+                    raw,
+                    values.len() as i64,
+                    written.weights.is_some(),
+                    "weights",
+                )?;
+            }
+            return Ok(Draw::OneOf { values: values.clone(), weights, distinct });
         }
         if let Some(chance) = written.chance {
             if *sql_type != SqlType::Bool {
@@ -197,6 +225,27 @@ impl Converter<'_> {
             Some(true) => Err(self.wrong_type(raw, "times", sql_type)),
             _ => Err(self.error(raw, "write `now = true`")),
         }
+    }
+
+    /// How many numbers a range has at the default scale.
+    fn width(&self, range: &Range) -> Option<i64> {
+        let (low, high) = (self.reader.value(&range.low)?, self.reader.value(&range.high)?);
+        high.checked_sub(low)?.checked_add(1)
+    }
+
+    fn check_distinct(&self, raw: &Raw, count: i64, excluded: bool, key: &str) -> Result<()> {
+        if !self.counts_rows {
+            let sentence = "`distinct` is for columns of rows, and for arrays";
+            return Err(self.error(raw, sentence));
+        }
+        if excluded {
+            return Err(self.error(raw, format!("`distinct` and `{key}` exclude each other")));
+        }
+        if count > DISTINCT_MAX {
+            let sentence = format!("at most {DISTINCT_MAX} values are put into a random order");
+            return Err(self.error(raw, sentence));
+        }
+        Ok(())
     }
 
     fn check_weights(&self, raw: &Raw, weights: &[f64], count: usize) -> Result<()> {
@@ -236,7 +285,12 @@ impl Converter<'_> {
                 );
             }
             let alphabet = written.alphabet.unwrap_or(Alphabet::Alphanumeric);
-            return Ok(Draw::Text { length: (least, most), alphabet });
+            let containing = written.containing.clone().unwrap_or_default();
+            if containing.chars().count() > least as usize {
+                return Err(self.error(raw, "the least length has no room for `containing`"));
+            }
+            let ending = written.ending.clone().unwrap_or_default();
+            return Ok(Draw::Text { length: (least, most), alphabet, containing, ending });
         }
         let inner = if kind == "digits" { &written.digits } else { &written.last_name };
         let Some(inner) = inner else {
@@ -302,17 +356,52 @@ impl Converter<'_> {
         };
         let by_type = self.earlier_type(raw, by)?.clone();
         let convert = |case: &RawCase| {
-            self.check_literal(&case.draw, &case.is, &by_type)?;
-            Ok((case.is.clone(), self.distribution(&case.draw, sql_type)?))
+            Ok((self.condition(case, &by_type)?, self.distribution(&case.draw, sql_type)?))
         };
-        Ok(Draw::Cases { by: by.clone(), cases: cases.iter().map(convert).collect::<Result<_>>()? })
+        let converted: Vec<_> = cases.iter().map(convert).collect::<Result<_>>()?;
+        let always = converted.iter().position(|(condition, _)| *condition == Condition::Always);
+        match always {
+            Some(at) if at + 1 < cases.len() => {
+                let sentence = "this is never reached, since the case before it has no condition";
+                Err(self.error(&cases[at + 1].draw, sentence))
+            }
+            _ => Ok(Draw::Cases { by: by.clone(), cases: converted }),
+        }
+    }
+
+    fn condition(&self, case: &RawCase, by_type: &SqlType) -> Result<Condition> {
+        match (&case.is, &case.below) {
+            (Some(literal), None) => {
+                self.check_literal(&case.draw, literal, by_type)?;
+                Ok(Condition::Is(literal.clone()))
+            }
+            (None, Some(bound)) => {
+                if !by_type.is_number() {
+                    let sentence = format!("`below` compares numbers, and this is {by_type}");
+                    return Err(self.error(&case.draw, sentence));
+                }
+                let bounds = [bound.clone(), bound.clone()];
+                Ok(Condition::Below(self.range(&case.draw, &bounds)?.low))
+            }
+            (None, None) => Ok(Condition::Always),
+            (Some(_), Some(_)) => {
+                Err(self.error(&case.draw, "`is` and `below` exclude each other"))
+            }
+        }
     }
 
     fn earlier_type(&self, raw: &Raw, name: &str) -> Result<&SqlType> {
         let found = self.earlier.iter().find(|(earlier, _)| earlier == name);
-        found
-            .map(|(_, sql_type)| sql_type)
-            .ok_or_else(|| self.error(raw, format!("`{name}` is not drawn before this")))
+        found.map(|(_, sql_type)| sql_type).ok_or_else(|| {
+            let error = self.error(raw, format!("`{name}` is not drawn before this"));
+            match self.earlier.is_empty() {
+                true => error,
+                false => {
+                    let names: Vec<&str> = self.earlier.iter().map(|(name, _)| &**name).collect();
+                    error.advise(format!("before it are drawn {}", names.join(", ")))
+                }
+            }
+        })
     }
 
     fn column(&self, raw: &Raw, path: &str, sql_type: &SqlType) -> Result<Draw> {
@@ -327,6 +416,13 @@ impl Converter<'_> {
         if !converts_implicitly(&column.sql_type.base(), &sql_type.base()) {
             return Err(self
                 .error(raw, format!("`{path}` is {}, and {sql_type} is wanted", column.sql_type)));
+        }
+        if self.reader.is_drawn(&table.name) {
+            let sentence = format!(
+                "how many rows `{}` has is drawn, so that none can be chosen by its number",
+                table.name
+            );
+            return Err(self.error(raw, sentence));
         }
         let row = match &raw.get_ref().row {
             Some(row) => Some(Box::new(self.distribution(row, &SqlType::Int8)?)),

@@ -21,8 +21,10 @@ pub enum Draw {
         range: Range,
         /// Digits behind the point: 2 has the range 1 to 500,000 mean 0.01 to 5000.00.
         decimals: u8,
-        /// An earlier argument whose value is left out.
+        /// An earlier argument whose value is left out, unless nothing else is there.
         except: Option<String>,
+        /// Whether each number comes once, in random order, before any comes again.
+        distinct: bool,
     },
     /// `(((random(0, a) | random(low, high)) + c) mod (high - low + 1)) + low` [TPC-C 2.1.6].
     Nurand {
@@ -42,7 +44,8 @@ pub enum Draw {
         /// Whether ranks are spread over the range by a hash instead of rising with it, as YCSB does it.
         scrambled: bool,
     },
-    /// A counter: `low + (n / each) mod (high - low + 1)` for the n-th value drawn, n from 0.
+    /// A counter: `low + (n / each) mod (high - low + 1)` for the n-th value drawn, n from 0. In a table whose rows are
+    /// drawn for each of another, n counts those of one parent.
     Sequence {
         /// The range.
         range: Range,
@@ -57,6 +60,8 @@ pub enum Draw {
         values: Vec<Literal>,
         /// As many weights.
         weights: Vec<f64>,
+        /// Whether each value comes once, in random order, before any comes again; then weights are alike.
+        distinct: bool,
     },
     /// True with this probability.
     Chance(f64),
@@ -66,6 +71,10 @@ pub enum Draw {
         length: (u32, u32),
         /// What characters it has.
         alphabet: Alphabet,
+        /// A word that stands somewhere in it, at any place alike.
+        containing: String,
+        /// What follows the random characters; it does not count for the length.
+        ending: String,
     },
     /// A drawn number in decimal, with zeros in front up to `width` digits.
     Digits {
@@ -76,7 +85,8 @@ pub enum Draw {
     },
     /// The last name of a drawn number from 0 to 999 [TPC-C 4.3.2.3].
     LastName(Box<Distribution>),
-    /// The value of an earlier argument of the same call, or column of the same row.
+    /// The value of an earlier argument of the same call, or column of the same row; `TABLE.COLUMN` is one of the row's
+    /// parent.
     Same(String),
     /// A value of a column in a row that exists: a draw of a foreign key.
     Column {
@@ -89,12 +99,13 @@ pub enum Draw {
     },
     /// Draws as one of several, with weights.
     Mixture(Vec<(f64, Distribution)>),
-    /// Depends on the value of an earlier argument or column; another value than those listed gives null.
+    /// Depends on the value of an earlier argument or column, or of a column of the row's parent. The first case that fits
+    /// draws; if none does, the value is null.
     Cases {
         /// The argument or column.
         by: String,
-        /// Its values, and how to draw for each.
-        cases: Vec<(Literal, Distribution)>,
+        /// Conditions on it, and how to draw for each.
+        cases: Vec<(Condition, Distribution)>,
     },
     /// An array.
     Array {
@@ -107,6 +118,17 @@ pub enum Draw {
     },
     /// The time of the call.
     Now,
+}
+
+/// When a case applies.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Condition {
+    /// The value is this one.
+    Is(Literal),
+    /// The value is less.
+    Below(Amount),
+    /// Whatever the value is.
+    Always,
 }
 
 /// The bounds of a draw, both included.

@@ -30,6 +30,16 @@
 //! columns.c_number = { sequence = [1, 3000] }
 //! columns.c_name = { text = [8, 16], alphabet = "letters" }
 //!
+//! # Rows of another table may come with some each. `TABLE.COLUMN` is then the value of that column in the parent's row.
+//! [tables.basket]
+//! for_each = "customer"
+//! rows = { uniform = [0, 3] }
+//! columns.b_branch = { same = "customer.c_branch" }
+//! columns.b_customer = { same = "customer.c_number" }
+//! columns.b_number = { sequence = [1, 3] }                   # counts the baskets of one customer
+//! columns.b_shelf = { uniform = [1, 9], distinct = true }    # no two of one customer stand on the same
+//! columns.b_paid = { by = "customer.c_number", cases = [{ below = 2101, draw = { constant = true } }, { draw = { constant = false } }] }
+//!
 //! [procedures.buy]
 //! frequency = 45       # relative to the others; 0: only called by hand, and needs no arguments
 //! [procedures.buy.arguments]
@@ -55,34 +65,45 @@
 //!
 //! | key | draws | further keys |
 //! |---|---|---|
-//! | `uniform = [low, high]` | every whole number alike, bounds included, which are amounts | `decimals`: that many last digits are behind the point; `except = "ARGUMENT"`: never the value of that one |
+//! | `uniform = [low, high]` | every whole number alike, bounds included, which are amounts | `decimals`: that many last digits are behind the point; `except = "ARGUMENT"`: never the value of that one, if there are others; `distinct = true` |
 //! | `nurand = { a, c, range = [low, high] }` | TPC-C's skewed number; `c` may be left out and is 0 | |
 //! | `zipf = { range = [low, high], theta = 0.99 }` | the n-th number with weight 1 / n^theta | inside: `scrambled = true` spreads the ranks over the range |
-//! | `sequence = [low, high]` | numbers one after the other, and again from the beginning | `each`: how often each is repeated |
+//! | `sequence = [low, high]` | numbers one after the other by the count of rows or calls, and again from the beginning | `each`: how often each is repeated |
 //! | `constant = 5` | always that | |
-//! | `one_of = ["A", "B"]` | one of the list | `weights = [9, 1]` |
+//! | `one_of = ["A", "B"]` | one of the list | `weights = [9, 1]`, or `distinct = true` |
 //! | `chance = 0.6` | true with that probability, else false | |
-//! | `text = [8, 16]` | random characters, from so many to so many | `alphabet`: `letters`, `digits` or `alphanumeric`, which is the default |
+//! | `text = [8, 16]` | random characters, from so many to so many | `alphabet`: `letters`, `digits` or `alphanumeric`, which is the default; `containing = "WORD"`: somewhere among them; `ending = "WORD"`: behind them |
 //! | `digits = { ... }` | a drawn number in decimal | `width = 15`: zeros in front up to that |
 //! | `last_name = { ... }` | the last name that TPC-C makes of a number from 0 to 999 | |
 //! | `same = "ARGUMENT"` | the value of an earlier argument | |
-//! | `column = "TABLE.COLUMN"` | that column of a row which is loaded: a foreign key | `row = { ... }`: which row, from 1; otherwise all alike |
+//! | `column = "TABLE.COLUMN"` | that column of a row which is loaded, of a table that has no `for_each`: a foreign key | `row = { ... }`: which row, from 1; otherwise all alike |
 //! | `mixture = [{ weight = 85, draw = { ... } }, ...]` | as one of several | |
-//! | `cases = [{ is = true, draw = { ... } }, ...]` | depends on an earlier argument; null if no case fits | `by = "ARGUMENT"`, required |
+//! | `cases = [{ is = true, draw = { ... } }, ...]` | depends on an earlier argument; the first case that fits counts, and null if none does. Instead of `is` there may be `below = 2101`, or nothing in the last case | `by = "ARGUMENT"`, required |
 //! | `array = { ... }` | an array with such elements | `length = { ... }` or `length_of = "ARGUMENT"`; `distinct = true` |
 //! | `now = true` | the time of the call | |
 //!
-//! "Earlier" is by the order of parameters in the procedure, and of columns in the table. A literal (`constant`, `one_of`,
+//! `distinct = true` puts the values of a column into a random order, takes them one after the other by the count of rows, and
+//! then puts them into another order. So a column has a random permutation for each so many rows, and rows of one parent have
+//! different values as long as there are enough. Of an array it is said that no two of its elements are alike.
+//!
+//! Rows are counted over the table, those of a table with `for_each` over one row of the other table. Calls are counted over the
+//! calls of that procedure by one client, and each client has its own part of the range of a `sequence`: no two draw the same
+//! number as long as there are enough.
+//!
+//! "Earlier" is by the order of parameters in the procedure, and of columns in the table, before which come the columns of the
+//! other table if there is one. A literal (`constant`, `one_of`,
 //! `is`) is a TOML boolean, integer, float or string; decimals, dates and times are strings, as PostgreSQL reads them.
 
 mod amount;
 mod convert;
 mod distribution;
+mod expectation;
 mod raw;
 mod read;
 
 pub use amount::Amount;
-pub use distribution::{Alphabet, ArrayLength, Distribution, Draw, Literal, Range};
+pub use distribution::{Alphabet, ArrayLength, Condition, Distribution, Draw, Literal, Range};
+pub use expectation::Expectation;
 pub use read::read_load;
 
 /// What `workload.toml` says, checked against schema and procedures.
@@ -121,9 +142,37 @@ pub struct TableLoad {
     /// The table.
     pub table: String,
     /// Its rows after loading.
-    pub rows: Amount,
+    pub rows: Rows,
     /// How columns are drawn, in the table's order; none where the workload has a loader of its own.
     pub columns: Vec<(String, Distribution)>,
+}
+
+/// How many rows a table has.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Rows {
+    /// So many.
+    Counted(Amount),
+    /// Some for each row of another table.
+    ForEach {
+        /// That table.
+        parent: String,
+        /// How their number is drawn, from columns of the parent's row; null and less than 0 are none.
+        count: Distribution,
+    },
+}
+
+impl TableLoad {
+    /// How a column is drawn.
+    pub fn column(&self, name: &str) -> Option<&Distribution> {
+        self.columns.iter().find(|(column, _)| column == name).map(|(_, distribution)| distribution)
+    }
+}
+
+impl Load {
+    /// What is said of a table.
+    pub fn table(&self, name: &str) -> Option<&TableLoad> {
+        self.tables.iter().find(|table| table.table == name)
+    }
 }
 
 /// How often a procedure is called, and with what.

@@ -3,7 +3,10 @@
 use super::amount::Amount;
 use super::distribution::{Alphabet, Literal};
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
 use std::collections::BTreeMap;
+use std::fmt;
 use toml::Spanned;
 
 /// Names in the order of the alphabet, each with its place in the file.
@@ -40,9 +43,47 @@ impl Default for RawMachines {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawTable {
-    pub rows: Spanned<Amount>,
+    pub rows: Spanned<RawRows>,
+    pub for_each: Option<Spanned<String>>,
     #[serde(default)]
     pub columns: Named<Spanned<RawDistribution>>,
+}
+
+/// How many rows there are: an amount, or how the number for one row of another table is drawn.
+pub(super) enum RawRows {
+    Amount(Amount),
+    Drawn(Box<RawDistribution>),
+}
+
+impl<'de> Deserialize<'de> for RawRows {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RowsVisitor)
+    }
+}
+
+struct RowsVisitor;
+
+impl<'de> Visitor<'de> for RowsVisitor {
+    type Value = RawRows;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(
+            "an integer, a formula such as \"10 * units\", or a draw such as { uniform = [1, 4] }",
+        )
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<RawRows, E> {
+        Ok(RawRows::Amount(Amount::constant(number)))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<RawRows, E> {
+        Amount::parse(text).map(RawRows::Amount).map_err(E::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawRows, A::Error> {
+        let drawn = RawDistribution::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(RawRows::Drawn(Box::new(drawn)))
+    }
 }
 
 #[derive(Deserialize)]
@@ -54,7 +95,7 @@ pub(super) struct RawProcedure {
 }
 
 /// A table with the name of one draw, and what goes with it.
-#[derive(Deserialize, Default)]
+#[derive(Clone, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawDistribution {
     pub null: Option<f64>,
@@ -75,6 +116,8 @@ pub(super) struct RawDistribution {
 
     pub text: Option<[u32; 2]>,
     pub alphabet: Option<Alphabet>,
+    pub containing: Option<String>,
+    pub ending: Option<String>,
     pub digits: Option<Box<Spanned<RawDistribution>>>,
     pub width: Option<u32>,
     pub last_name: Option<Box<Spanned<RawDistribution>>>,
@@ -95,7 +138,7 @@ pub(super) struct RawDistribution {
     pub now: Option<bool>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawNurand {
     pub a: i64,
@@ -104,7 +147,7 @@ pub(super) struct RawNurand {
     pub range: [Amount; 2],
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawZipf {
     pub range: [Amount; 2],
@@ -113,16 +156,17 @@ pub(super) struct RawZipf {
     pub scrambled: bool,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawShare {
     pub weight: f64,
     pub draw: Spanned<RawDistribution>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawCase {
-    pub is: Literal,
+    pub is: Option<Literal>,
+    pub below: Option<Amount>,
     pub draw: Spanned<RawDistribution>,
 }

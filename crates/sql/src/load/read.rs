@@ -1,8 +1,10 @@
 //! From `workload.toml` as written to what is checked against the program.
 
 use super::convert::Converter;
-use super::raw::{Named, RawDistribution, RawLoad, RawMachines, RawProcedure, RawTable};
-use super::{Amount, Distribution, Load, Machines, ProcedureLoad, TableLoad};
+use super::raw::{Named, RawDistribution, RawLoad, RawMachines, RawProcedure, RawRows, RawTable};
+use super::{Amount, Distribution, Draw, Expectation, Load, Machines, ProcedureLoad};
+use super::{Range as Bounds, Rows, TableLoad};
+use crate::catalog::{Table, TableColumn};
 use crate::error::{Error, ErrorKind, Result};
 use crate::procedure::Procedure;
 use crate::program::Program;
@@ -32,14 +34,16 @@ pub fn read_load(source: &Source, program: &Program) -> Result<Load> {
     if reader.units == 0 {
         return Err(place_error(source, raw.units.span(), "there is at least one unit".to_owned()));
     }
-    Ok(Load {
+    let load = Load {
         machines: reader.machines(&raw.machines)?,
         tables: reader.tables(&raw.tables)?,
         procedures: reader.procedures(&raw.procedures)?,
         name: raw.name,
         unit: raw.unit,
         units: reader.units,
-    })
+    };
+    reader.check_rows(&raw.tables, &load)?;
+    Ok(load)
 }
 
 /// What draws are checked against.
@@ -50,11 +54,13 @@ pub(super) struct LoadReader<'a> {
     rows: BTreeMap<String, Amount>,
 }
 
+/// The rows of tables that are counted and not drawn.
 fn row_amounts(tables: &Named<RawTable>) -> BTreeMap<String, Amount> {
     let amount = |(name, table): (&Spanned<String>, &RawTable)| {
-        (name.get_ref().clone(), table.rows.get_ref().clone())
+        let RawRows::Amount(rows) = table.rows.get_ref() else { return None };
+        table.for_each.is_none().then(|| (name.get_ref().clone(), rows.clone()))
     };
-    tables.iter().map(amount).collect()
+    tables.iter().filter_map(amount).collect()
 }
 
 pub(super) fn place_error(source: &Source, range: Range<usize>, sentence: String) -> Error {
@@ -65,6 +71,11 @@ pub(super) fn place_error(source: &Source, range: Range<usize>, sentence: String
 impl LoadReader<'_> {
     pub(super) fn error(&self, range: Range<usize>, sentence: impl Into<String>) -> Error {
         place_error(self.source, range, sentence.into())
+    }
+
+    /// Whether it takes draws to tell how many rows a table has.
+    pub(super) fn is_drawn(&self, table: &str) -> bool {
+        !self.rows.contains_key(table)
     }
 
     /// The value of `amount` at the default scale, or none if it has none.
@@ -93,36 +104,95 @@ impl LoadReader<'_> {
         Ok(Machines { count, threads, memory_gib, profile: raw.profile.clone() })
     }
 
-    fn tables(&self, raw: &Named<RawTable>) -> Result<Vec<TableLoad>> {
+    fn tables(&self, all: &Named<RawTable>) -> Result<Vec<TableLoad>> {
         if let Some((name, _)) =
-            raw.iter().find(|(name, _)| self.program.catalog.position(name.get_ref()).is_none())
+            all.iter().find(|(name, _)| self.program.catalog.position(name.get_ref()).is_none())
         {
             let sentence = format!("schema.sql has no table `{}`", name.get_ref());
             return Err(self.error(name.span(), sentence));
         }
         let mut tables = Vec::new();
         for table in &self.program.catalog.tables {
-            let Some(raw) = raw.get(&*table.name) else {
+            let Some(raw) = all.get(&*table.name) else {
                 let sentence = format!("[tables] does not say how many rows `{}` has", table.name);
                 return Err(self.error(0..0, sentence));
             };
-            if self.value(raw.rows.get_ref()).is_none_or(|rows| rows < 0) {
+            tables.push(self.table(table, raw, all)?);
+        }
+        Ok(tables)
+    }
+
+    fn table(&self, table: &Table, raw: &RawTable, all: &Named<RawTable>) -> Result<TableLoad> {
+        let of_parent = match &raw.for_each {
+            Some(parent) => self.columns_of_parent(parent, all)?,
+            None => Vec::new(),
+        };
+        let rows = self.rows(raw, &of_parent)?;
+        let columns = table.columns.iter().map(|column| Drawn {
+            name: &column.name,
+            sql_type: &column.sql_type,
+            nullable: column.nullable,
+        });
+        let converter = Converter { reader: self, earlier: of_parent, counts_rows: true };
+        let columns = self.drawn(&raw.columns, columns.collect(), "column", None, converter)?;
+        Ok(TableLoad { table: table.name.clone(), rows, columns })
+    }
+
+    /// What the parent's rows are known by, which a row may refer to.
+    fn columns_of_parent(
+        &self,
+        parent: &Spanned<String>,
+        all: &Named<RawTable>,
+    ) -> Result<Vec<(String, SqlType)>> {
+        let name = parent.get_ref();
+        let (Some(table), Some(raw)) = (self.program.catalog.table(name), all.get(&**name)) else {
+            return Err(self.error(parent.span(), format!("schema.sql has no table `{name}`")));
+        };
+        let drawn = table.columns.iter().filter(|column| raw.columns.contains_key(&*column.name));
+        let named =
+            |column: &TableColumn| (format!("{name}.{}", column.name), column.sql_type.clone());
+        Ok(drawn.map(named).collect())
+    }
+
+    fn rows(&self, raw: &RawTable, of_parent: &[(String, SqlType)]) -> Result<Rows> {
+        let count = match (raw.rows.get_ref(), &raw.for_each) {
+            (RawRows::Amount(rows), None) if self.value(rows).is_none_or(|rows| rows < 0) => {
                 let sentence = "this is no number of rows at the default scale";
                 return Err(self.error(raw.rows.span(), sentence));
             }
-            let columns = table.columns.iter().map(|column| Drawn {
-                name: &column.name,
-                sql_type: &column.sql_type,
-                nullable: column.nullable,
-            });
-            let columns = self.drawn(&raw.columns, columns.collect(), "column", None)?;
-            tables.push(TableLoad {
-                table: table.name.clone(),
-                rows: raw.rows.get_ref().clone(),
-                columns,
-            });
+            (RawRows::Amount(rows), None) => return Ok(Rows::Counted(rows.clone())),
+            (RawRows::Drawn(_), None) => {
+                let sentence = "rows are drawn for each row of a table, which `for_each` names";
+                return Err(self.error(raw.rows.span(), sentence));
+            }
+            (RawRows::Amount(rows), Some(_)) => {
+                let range = Bounds { low: rows.clone(), high: rows.clone() };
+                let draw = Draw::Uniform { range, decimals: 0, except: None, distinct: false };
+                Distribution { null: 0.0, draw }
+            }
+            (RawRows::Drawn(drawn), Some(_)) => {
+                let drawn = Spanned::new(raw.rows.span(), RawDistribution::clone(drawn));
+                let earlier = of_parent.to_vec();
+                let converter = Converter { reader: self, earlier, counts_rows: false };
+                converter.distribution(&drawn, &SqlType::Int8)?
+            }
+        };
+        let parent = raw.for_each.as_ref().map(|parent| parent.get_ref().clone());
+        Ok(Rows::ForEach { parent: parent.unwrap_or_default(), count })
+    }
+
+    /// It has to be known how many rows each table has, or has on the average.
+    fn check_rows(&self, raw: &Named<RawTable>, load: &Load) -> Result<()> {
+        let expectation = Expectation::new(load, load.units);
+        for (name, table) in raw {
+            if expectation.rows(name.get_ref()).is_some() {
+                continue;
+            }
+            let sentence = "nobody can tell how many rows this makes on the average; use `uniform`, `one_of`, \
+                `mixture`, `same` or `cases` over columns that are drawn so, and no table that has itself as a parent";
+            return Err(self.error(table.rows.span(), sentence));
         }
-        Ok(tables)
+        Ok(())
     }
 
     fn procedures(&self, raw: &Spanned<Named<RawProcedure>>) -> Result<Vec<ProcedureLoad>> {
@@ -169,7 +239,9 @@ impl LoadReader<'_> {
         });
         let idle = frequency == 0.0 && raw.arguments.is_empty();
         let needed = if idle { None } else { Some(place) };
-        let arguments = self.drawn(&raw.arguments, inputs.collect(), "parameter", needed)?;
+        let converter = Converter { reader: self, earlier: Vec::new(), counts_rows: false };
+        let inputs = inputs.collect();
+        let arguments = self.drawn(&raw.arguments, inputs, "parameter", needed, converter)?;
         Ok(ProcedureLoad { procedure: procedure.name.clone(), frequency, arguments })
     }
 
@@ -180,6 +252,7 @@ impl LoadReader<'_> {
         wanted: Vec<Drawn<'_>>,
         what: &str,
         needed: Option<Range<usize>>,
+        mut converter: Converter<'_>,
     ) -> Result<Vec<(String, Distribution)>> {
         for name in raw.keys() {
             if !wanted.iter().any(|one| one.name == name.get_ref()) {
@@ -189,7 +262,6 @@ impl LoadReader<'_> {
                 return Err(error.advise(format!("there is {}", names.join(", "))));
             }
         }
-        let mut converter = Converter { reader: self, earlier: Vec::new() };
         let mut drawn = Vec::new();
         for one in wanted {
             match (raw.get(one.name), &needed) {

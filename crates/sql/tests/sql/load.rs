@@ -1,10 +1,12 @@
 //! `workload.toml`: what is taken, and what is said of what is not.
 
-use sql::load::{ArrayLength, Draw};
+use sql::load::{ArrayLength, Condition, Draw, Expectation, Rows};
 use sql::{Load, Program, Source};
 
 const SCHEMA: &str = "CREATE TABLE branch (id integer PRIMARY KEY);
-CREATE TABLE account (branch integer, id integer, owner varchar(16), PRIMARY KEY (branch, id));";
+CREATE TABLE account (branch integer, id integer, owner varchar(16), PRIMARY KEY (branch, id));
+CREATE TABLE card (branch integer, id integer, number integer, kind integer, expires integer, PRIMARY KEY (branch, id, number));
+CREATE TABLE entry (id integer, place integer, PRIMARY KEY (id, place));";
 const PROCEDURES: &str = "
 CREATE FUNCTION pay(branch integer, amounts numeric[], name varchar, by_name boolean, counts integer[], at timestamp)
     RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$;
@@ -24,6 +26,19 @@ branch = { rows = "units" }
 rows = "100 * branch.rows"
 columns.branch = { sequence = [1, "units"], each = 100 }
 columns.id = { sequence = [1, 100] }
+
+[tables.card]
+for_each = "account"
+rows = { by = "account.id", cases = [{ below = 11, draw = { uniform = [1, 3] } }, { is = 50, draw = { constant = 8 } }] }
+columns.branch = { same = "account.branch" }
+columns.id = { same = "account.id" }
+columns.number = { sequence = [1, 8] }
+columns.kind = { one_of = [1, 2, 4], distinct = true }
+columns.expires = { by = "account.id", cases = [{ below = 26, draw = { uniform = [1, 12], distinct = true } }] }
+
+[tables.entry]
+for_each = "card"
+rows = 2
 
 [procedures.audit]
 frequency = 0.5
@@ -55,6 +70,14 @@ fn problem(from: &str, to: &str) -> String {
     read(&LOAD.replacen(from, to, 1)).expect_err("it is wrong")
 }
 
+/// Asserts what is said when the first text stands for the second, and where.
+fn assert_told(cases: &[(&str, &str, &str, &str)]) {
+    for (from, to, place, sentence) in cases {
+        let said = problem(from, to);
+        assert!(said.starts_with(place) && said.contains(sentence), "{from} -> {to}: {said}");
+    }
+}
+
 #[test]
 fn a_load_is_read() {
     let load = read(LOAD).expect("it is right");
@@ -70,8 +93,30 @@ fn a_load_is_read() {
     };
     assert_eq!(*length, ArrayLength::Same("amounts".to_owned()));
     let rows = |table: &str| (table == "branch").then_some(4);
-    assert_eq!(load.tables[1].rows.evaluate(4, &rows), Some(400));
+    let Rows::Counted(amount) = &load.tables[1].rows else { panic!("they are counted") };
+    assert_eq!(amount.evaluate(4, &rows), Some(400));
     assert_eq!(load.tables[1].columns.len(), 2);
+}
+
+#[test]
+fn rows_of_another_table_have_rows_each() {
+    let load = read(LOAD).expect("it is right");
+    let card = load.table("card").expect("it is there");
+    let Rows::ForEach { parent, count } = &card.rows else { panic!("they are drawn") };
+    let Draw::Cases { by, cases } = &count.draw else { panic!("there are cases") };
+    assert_eq!((&**parent, &**by), ("account", "account.id"));
+    assert!(matches!(cases[0].0, Condition::Below(_)) && matches!(cases[1].0, Condition::Is(_)));
+    let kind = &card.column("kind").expect("it is drawn").draw;
+    assert!(matches!(kind, Draw::OneOf { distinct: true, .. }));
+
+    // In each of the branches ten accounts with two cards on the average, and one with eight.
+    let expectation = Expectation::new(&load, 4);
+    let near = |found: Option<f64>, wanted: f64| found.is_some_and(|it| (it - wanted).abs() < 1e-9);
+    assert!(near(expectation.rows("card"), 4.0 * (10.0 * 2.0 + 8.0)));
+    assert!(near(expectation.rows("entry"), 2.0 * 4.0 * 28.0));
+    assert_eq!(expectation.rows("nothing"), None);
+    let expires = card.column("expires").expect("it is drawn");
+    assert!(near(expectation.null_share("card", expires), 0.75));
 }
 
 #[test]
@@ -101,38 +146,86 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "[procedures.audit]",
             "[procedures.audits]",
-            "workload.toml:17:13",
+            "workload.toml:30:13",
             "no procedure `audits`",
         ),
-        ("frequency = 10", "frequency = -1", "workload.toml:21:13", "0 or more"),
-        ("at = { now = true }", "", "workload.toml:20:13", "how the parameter `at` is drawn"),
-        ("at = { now", "when = { now", "workload.toml:28:1", "no parameter `when`"),
-        ("chance = 0.6", "chance = 1.6", "workload.toml:25:11", "from 0 to 1"),
+        ("frequency = 10", "frequency = -1", "workload.toml:34:13", "0 or more"),
+        ("at = { now = true }", "", "workload.toml:33:13", "how the parameter `at` is drawn"),
+        ("at = { now", "when = { now", "workload.toml:41:1", "no parameter `when`"),
+        ("chance = 0.6", "chance = 1.6", "workload.toml:38:11", "from 0 to 1"),
         (
             "chance = 0.6",
             "uniform = [0, 1]",
-            "workload.toml:25:11",
+            "workload.toml:38:11",
             "draws numbers, and boolean is wanted",
         ),
         (
             "chance = 0.6",
             "chance = 0.6, width = 3",
-            "workload.toml:25:11",
+            "workload.toml:38:11",
             "`width` belongs to `digits`",
         ),
-        ("chance = 0.6", "chance = 0.6, now = true", "workload.toml:25:11", "exclude each other"),
-        ("chance = 0.6", "", "workload.toml:25:11", "how this is drawn"),
-        ("chance = 0.6", "chanse = 0.6", "workload.toml:25:13", "unknown field `chanse`"),
-        ("theta = 0.9", "theta = 1.0", "workload.toml:27:", "less than 1"),
-        ("length_of = \"amounts\"", "length_of = \"at\"", "workload.toml:27:", "not drawn before"),
-        ("branch.id", "branch.number", "workload.toml:23:", "no column `branch.number`"),
-        ("\"units\"] } }", "\"units - 9\"] } }", "workload.toml:23:", "above the upper one"),
-        ("\"units\"] } }", "\"units +\"] } }", "workload.toml:23:", "missing"),
+        ("chance = 0.6", "chance = 0.6, now = true", "workload.toml:38:11", "exclude each other"),
+        ("chance = 0.6", "", "workload.toml:38:11", "how this is drawn"),
+        ("chance = 0.6", "chanse = 0.6", "workload.toml:38:13", "unknown field `chanse`"),
+        ("theta = 0.9", "theta = 1.0", "workload.toml:40:", "less than 1"),
+        ("length_of = \"amounts\"", "length_of = \"at\"", "workload.toml:40:", "not drawn before"),
+        ("branch.id", "branch.number", "workload.toml:36:", "no column `branch.number`"),
+        ("\"units\"] } }", "\"units - 9\"] } }", "workload.toml:36:", "above the upper one"),
+        ("\"units\"] } }", "\"units +\"] } }", "workload.toml:36:", "missing"),
     ];
-    for (from, to, place, sentence) in cases {
-        let said = problem(from, to);
-        assert!(said.starts_with(place) && said.contains(sentence), "{from} -> {to}: {said}");
-    }
+    assert_told(&cases);
+}
+
+#[test]
+fn what_is_wrong_with_rows_of_another_table_is_told() {
+    let cases = [
+        ("for_each = \"account\"\n", "", "workload.toml:18:8", "`for_each` names"),
+        (
+            "for_each = \"account\"",
+            "for_each = \"accounts\"",
+            "workload.toml:18:12",
+            "no table `accounts`",
+        ),
+        ("for_each = \"account\"", "for_each = \"card\"", "workload.toml:19:", "not drawn before"),
+        (
+            "uniform = [1, 3] }",
+            "zipf = { range = [1, 3], theta = 0.5 } }",
+            "workload.toml:19:8",
+            "on the average",
+        ),
+        (
+            "same = \"account.branch\"",
+            "same = \"account.owner\"",
+            "workload.toml:20:",
+            "not drawn before",
+        ),
+        ("is = 50, ", "is = 50, below = 3, ", "workload.toml:19:", "exclude each other"),
+        ("below = 11, draw", "draw", "workload.toml:19:", "never reached"),
+        ("below = 26", "below = \"card.rows\"", "workload.toml:24:", "no formula knows it"),
+        (
+            "4], distinct",
+            "4], weights = [1, 1, 2], distinct",
+            "workload.toml:23:",
+            "exclude each other",
+        ),
+        ("[1, 12], distinct", "[1, 2000000], distinct", "workload.toml:24:", "random order"),
+        ("chance = 0.6", "uniform = [1, 2], distinct = true", "workload.toml:38:", "wanted"),
+        (
+            "range = [1, \"account.rows\"]",
+            "range = [1, \"card.rows\"]",
+            "workload.toml:40:",
+            "no formula knows it",
+        ),
+        (
+            "column = \"branch.id\"",
+            "column = \"card.id\"",
+            "workload.toml:36:",
+            "chosen by its number",
+        ),
+        ("alphabet = \"letters\"", "containing = \"FOUR\"", "workload.toml:39:", "no room"),
+    ];
+    assert_told(&cases);
 }
 
 /// The example in the crate's documentation is one.
@@ -146,7 +239,9 @@ fn the_documented_example_is_read() {
         .map(|line| line.trim_start_matches("//!").strip_prefix(' ').unwrap_or(""));
     let text: Vec<&str> = lines.collect();
     let schema = "CREATE TABLE branch (id integer PRIMARY KEY); CREATE TABLE item (id integer PRIMARY KEY);
-        CREATE TABLE customer (c_branch integer, c_number integer, c_name varchar(16), PRIMARY KEY (c_branch, c_number));";
+        CREATE TABLE customer (c_branch integer, c_number integer, c_name varchar(16), PRIMARY KEY (c_branch, c_number));
+        CREATE TABLE basket (b_branch integer, b_customer integer, b_number integer, b_shelf integer, b_paid boolean,
+            PRIMARY KEY (b_branch, b_customer, b_number));";
     let procedures = "
         CREATE FUNCTION buy(branch integer, customer integer, items integer[], quantities smallint[]) RETURNS void
             LANGUAGE plpgsql AS $$ BEGIN END $$;

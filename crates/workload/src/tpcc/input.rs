@@ -4,7 +4,7 @@ use super::Config;
 use super::nurand::NurandConstants;
 use super::text::{LAST_NAME_BYTES_MAX, Text, last_name};
 use crate::random::Random;
-use crate::ycsb::zipf::Zipf;
+use fabric::random::Zipf;
 
 /// Most lines of an order [TPC-C 2.4.1.3].
 pub const LINES_MAX: usize = 15;

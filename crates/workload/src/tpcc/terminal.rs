@@ -10,7 +10,7 @@ use super::nurand::NurandConstants;
 use super::tables::Partitions;
 use crate::error::WorkloadError;
 use crate::random::Random;
-use crate::ycsb::zipf::Zipf;
+use fabric::random::Zipf;
 use layout::Key;
 use std::ops::Range;
 use txn::{RowId, Scan, TableId};

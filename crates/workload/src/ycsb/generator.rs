@@ -1,8 +1,8 @@
 //! Draws the operations of a transaction: which, on which records.
 
 use super::config::{Distribution, Mix, SCAN_LENGTH_MAX, YcsbConfig};
-use super::zipf::Zipf;
 use crate::random::Random;
+use fabric::random::Zipf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

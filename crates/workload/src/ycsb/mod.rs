@@ -9,7 +9,6 @@ pub mod config;
 pub mod generator;
 pub mod record;
 pub mod transaction;
-pub mod zipf;
 
 mod check;
 mod tally;

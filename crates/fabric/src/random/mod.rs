@@ -1,4 +1,13 @@
-//! SplitMix64 [Steele, Lea, Flood 2014]: one addition and a mix, the same numbers on every machine.
+//! Random numbers that are the same on every machine.
+//!
+//! SplitMix64 [Steele, Lea, Flood 2014], one addition and a mix, is for a number now and then, and for seeds; [`Random`] is for
+//! many, [`Zipf`] for those with a skew.
+
+mod generator;
+mod zipf;
+
+pub use generator::Random;
+pub use zipf::Zipf;
 
 /// What is added to the state for each number.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;

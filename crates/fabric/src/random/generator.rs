@@ -1,6 +1,6 @@
 //! Random numbers and texts that follow from a seed alone.
 
-use fabric::random::{SplitMix64, step};
+use super::{SplitMix64, step};
 
 /// A generator: xoshiro256** [Blackman, Vigna 2018], seeded through SplitMix64 [Steele, Lea, Flood 2014].
 #[derive(Clone, Debug)]
@@ -74,7 +74,8 @@ impl Random {
     }
 
     /// Four characters per random word: 16 bits each keep the bias under 0.1 percent.
-    fn fill(&mut self, text: &mut [u8], alphabet: &[u8]) {
+    #[inline]
+    pub fn fill(&mut self, text: &mut [u8], alphabet: &[u8]) {
         for chunk in text.chunks_mut(4) {
             let mut word = self.word();
             for byte in chunk {

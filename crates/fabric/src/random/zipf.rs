@@ -6,7 +6,7 @@
 //! the block is drawn exactly, by Walker's alias method, the rank inside it uniformly. Inside a block
 //! the true density varies by less than 4 %, so no rank is off by more than 2 %.
 
-use crate::random::Random;
+use super::Random;
 
 /// Blocks grow by one part in this many: 4 %.
 const GROWTH: u64 = 25;

@@ -1,0 +1,132 @@
+//! The calls of a client: which procedure, with which arguments.
+
+use crate::draw::Shares;
+use crate::order::Orders;
+use crate::population::Population;
+use crate::sample::Site;
+use fabric::random::Random;
+use value::Value;
+
+/// The streams of clients' calls begin here.
+const CALL_STREAM: u32 = 3 << 28;
+/// The streams of clients' decks begin here.
+const DECK_STREAM: u32 = 4 << 28;
+/// Most cards of a deck.
+const DECK_CARDS_MAX: f64 = 10_000.0;
+/// How far a number of cards may be from a whole one.
+const CARD_TOLERANCE: f64 = 1e-6;
+
+/// How procedures are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mix {
+    /// Each call anew, by frequency.
+    Drawn,
+    /// From a deck that is shuffled when it is used up and has each procedure as often as its frequency says, so that
+    /// shares are exact [TPC-C 5.2.4.2].
+    Deck,
+}
+
+/// A call that is to be made.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Call {
+    /// The procedure, counted from 0 in the order of `procedures.sql`.
+    pub procedure: usize,
+    /// A value for each `IN` parameter.
+    pub arguments: Vec<Value>,
+}
+
+/// The calls of one client, one after the other. They follow from the seed, the client and how many there are.
+pub struct Calls<'a> {
+    population: &'a Population,
+    orders: Orders,
+    client: u64,
+    clients: u64,
+    /// How many calls there were.
+    number: u64,
+    /// How many there were of each procedure.
+    counts: Vec<u64>,
+    shares: Shares,
+    /// Procedures in the order in which they are called; empty if they are drawn one by one.
+    deck: Vec<u32>,
+}
+
+impl Population {
+    /// The calls of client `client` of `clients`, counted from 0. What comes in sequences differs between clients.
+    ///
+    /// # Panics
+    /// If there is no such client.
+    pub fn calls(&self, client: u64, clients: u64, mix: Mix) -> Calls<'_> {
+        assert!(client < clients, "clients are counted from 0");
+        let deck = match mix {
+            Mix::Drawn => Vec::new(),
+            Mix::Deck => self.deck(),
+        };
+        Calls {
+            population: self,
+            orders: self.orders(),
+            client,
+            clients,
+            number: 0,
+            counts: vec![0; self.procedures.len()],
+            shares: Shares::new(self.procedures.iter().map(|procedure| procedure.frequency)),
+            deck,
+        }
+    }
+
+    /// Each procedure as often as its frequency says: the fewest cards with exact shares, or about a thousand.
+    fn deck(&self) -> Vec<u32> {
+        let frequencies = self.procedures.iter().map(|procedure| procedure.frequency);
+        let used = frequencies.clone().filter(|frequency| *frequency > 0.0);
+        let (least, sum) = (used.clone().fold(f64::INFINITY, f64::min), used.clone().sum::<f64>());
+        let is_whole = |scale: &f64| {
+            used.clone().all(|frequency| {
+                let cards = frequency * scale;
+                (cards - cards.round()).abs() < CARD_TOLERANCE
+            })
+        };
+        let scales = (1..=100_u32).map(|cards| f64::from(cards) / least);
+        let scale = scales.take_while(|scale| sum * scale <= DECK_CARDS_MAX).find(is_whole);
+        let scale = scale.unwrap_or((1.0 / least).max(1000.0 / sum).min(DECK_CARDS_MAX / sum));
+        let cards = |(procedure, frequency): (usize, f64)| {
+            let cards = (frequency * scale).round() as usize;
+            std::iter::repeat_n(procedure as u32, cards.max(usize::from(frequency > 0.0)))
+        };
+        frequencies.enumerate().flat_map(cards).collect()
+    }
+}
+
+impl Calls<'_> {
+    /// The next call, at a time in microseconds since 2000-01-01.
+    pub fn next_call(&mut self, now_us: i64) -> Call {
+        let scale = self.population.scale;
+        let stream = CALL_STREAM.wrapping_add(self.client as u32);
+        let mut random = Random::stream(scale.seed ^ (self.client >> 32), stream, self.number);
+        let procedure = match self.deck.len() as u64 {
+            0 => self.shares.at(random.fraction()),
+            cards => {
+                let (round, at) = (self.number / cards, self.number % cards);
+                if at == 0 {
+                    // Shuffled from the same order each time, so that the round alone decides.
+                    self.deck.sort_unstable();
+                    let stream = DECK_STREAM.wrapping_add(self.client as u32);
+                    Random::stream(scale.seed, stream, round).shuffle(&mut self.deck);
+                }
+                self.deck[at as usize] as usize
+            }
+        };
+        let mut site = Site {
+            random,
+            count: self.counts[procedure],
+            group: 0,
+            client: Some((self.client, self.clients)),
+            now_us,
+            parent: &[],
+        };
+        let mut arguments = Vec::new();
+        let distributions = &self.population.procedures[procedure].arguments;
+        self.population.draw_all(distributions, &mut site, &mut self.orders, &mut arguments);
+        self.number += 1;
+        self.counts[procedure] += 1;
+        Call { procedure, arguments }
+    }
+}

@@ -1,0 +1,68 @@
+//! Texts that are drawn.
+
+use compact_str::CompactString;
+use fabric::random::Random;
+use sql::load::Alphabet;
+
+/// The syllables of last names [TPC-C 4.3.2.3].
+const SYLLABLES: [&str; 10] =
+    ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
+
+const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// Appends so many random characters.
+pub(crate) fn push_random(
+    text: &mut CompactString,
+    alphabet: Alphabet,
+    count: usize,
+    random: &mut Random,
+) {
+    let characters = match alphabet {
+        Alphabet::Digits => &ALPHANUMERIC[..10],
+        Alphabet::Letters => &ALPHANUMERIC[10..],
+        Alphabet::Alphanumeric => ALPHANUMERIC,
+    };
+    let mut left = count;
+    let mut piece = [0; 64];
+    while left > 0 {
+        let part = &mut piece[..left.min(64)];
+        random.fill(part, characters);
+        text.extend(part.iter().map(|byte| char::from(*byte)));
+        left -= part.len();
+    }
+}
+
+/// The last name of a number, of which the last three digits count: one syllable for each [TPC-C 4.3.2.3].
+pub(crate) fn last_name(number: i64) -> CompactString {
+    let number = number.rem_euclid(1000) as usize;
+    [number / 100, number / 10 % 10, number % 10].iter().map(|digit| SYLLABLES[*digit]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_names_are_those_of_the_specification() {
+        assert_eq!(
+            [0, 371, 999, -1].map(last_name),
+            ["BARBARBAR", "PRICALLYOUGHT", "EINGEINGEING", "EINGEINGEING"]
+        );
+    }
+
+    #[test]
+    fn characters_are_of_their_alphabet() {
+        let mut random = Random::new(1);
+        let mut drawn = |alphabet| {
+            let mut text = CompactString::default();
+            push_random(&mut text, alphabet, 500, &mut random);
+            assert_eq!(text.len(), 500);
+            text
+        };
+        assert!(drawn(Alphabet::Digits).bytes().all(|byte| byte.is_ascii_digit()));
+        assert!(drawn(Alphabet::Letters).bytes().all(|byte| byte.is_ascii_alphabetic()));
+        let both = drawn(Alphabet::Alphanumeric);
+        assert!(both.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        assert!(both.contains(|letter: char| letter.is_ascii_digit()));
+    }
+}

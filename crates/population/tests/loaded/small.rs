@@ -1,0 +1,43 @@
+//! The shipped workloads with fewer rows for each unit of scale, so that a test has time for all of them.
+
+use sql::{Program, Source, WorkloadFolder};
+use std::path::PathBuf;
+
+/// What stands in `workload.toml`, and what in its place.
+fn replacements(workload: &str) -> &'static [(&'static str, &'static str)] {
+    match workload {
+        "smallbank" => &[("100000 * units", "1000 * units"), ("4000 * units", "40 * units")],
+        "tatp" => &[("100000 * units", "1000 * units")],
+        "ycsb" => &[("100000 * units", "1000 * units"), ("frequency = 0", "frequency = 20")],
+        // 120 customers and orders for each district, of which the last 36 are open, and 1,000 items.
+        "tpcc" => &[
+            ("100_000", "1_000"),
+            ("100000", "1000"),
+            ("100001", "1001"),
+            ("300000", "12000"),
+            ("30000", "1200"),
+            ("3000", "120"),
+            ("3001", "121"),
+            ("2101", "85"),
+            ("[0, 999]", "[0, 39]"),
+            ("below = 1001", "below = 41"),
+        ],
+        _ => &[],
+    }
+}
+
+/// A shipped workload, made smaller.
+pub fn small(workload: &str) -> WorkloadFolder {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(workload);
+    let read = |name: &str| {
+        std::fs::read_to_string(folder.join(name)).expect("the workload has three files")
+    };
+    let program = Program::read(&folder).unwrap_or_else(|error| panic!("{error}"));
+    let mut text = read("workload.toml");
+    for (from, to) in replacements(workload) {
+        assert!(text.contains(from), "{workload} has no {from} any more");
+        text = text.replace(from, to);
+    }
+    let load = sql::read_load(&Source::new("workload.toml", &text), &program);
+    WorkloadFolder { load: load.unwrap_or_else(|error| panic!("{error}")), program }
+}

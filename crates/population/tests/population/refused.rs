@@ -1,0 +1,60 @@
+//! Loads that are read and cannot be drawn.
+
+use crate::scale;
+use population::Population;
+use sql::{Program, Source};
+
+const SCHEMA: &str = "CREATE TABLE a (id smallint PRIMARY KEY, other integer, name varchar(5));
+    CREATE TABLE b (id integer PRIMARY KEY, other integer);";
+const PROCEDURES: &str =
+    "CREATE FUNCTION f(n smallint) RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$;";
+
+/// What is said of a load with these lines, at so many units.
+fn problem(a: &str, b: &str, units: u64) -> String {
+    let text = format!(
+        "name = \"x\"\nunit = \"row\"\nunits = 1\n[tables.a]\nrows = \"10 * units\"\n{a}\n[tables.b]\nrows = \"10 * units\"\n{b}\n\
+         [procedures.f]\nfrequency = 1\narguments.n = {{ uniform = [1, \"a.rows\"] }}\n"
+    );
+    let program = Program::parse(
+        &Source::new("schema.sql", SCHEMA),
+        &Source::new("procedures.sql", PROCEDURES),
+    );
+    let program = program.expect("it is right");
+    let load = sql::read_load(&Source::new("workload.toml", &text), &program);
+    let load = load.unwrap_or_else(|error| panic!("{error}"));
+    Population::new(&program, &load, scale(units, 1))
+        .err()
+        .map_or(String::new(), |it| it.to_string())
+}
+
+#[test]
+fn what_cannot_be_drawn_is_told_with_its_place() {
+    let id = "columns.id = { sequence = [1, 10] }";
+    assert_eq!(problem(id, id, 1), "", "columns that may be null need no line");
+    let said = problem("", id, 1);
+    assert!(said.contains("a.id") && said.contains("columns.id = "), "{said}");
+    let said = problem(&format!("{id}\ncolumns.name = {{ text = [3, 6] }}"), id, 1);
+    assert!(said.starts_with("a.name of workload.toml") && said.contains("6 characters"), "{said}");
+    let said = problem("columns.id = { sequence = [1, \"a.rows\"] }", id, 10_000);
+    assert!(said.starts_with("a.id") && said.contains("beyond smallint"), "{said}");
+    let said = problem(id, id, 10_000);
+    assert!(said.starts_with("f.n") && said.contains("beyond smallint"), "{said}");
+    let said = problem(
+        &format!(
+            "{id}\ncolumns.name = {{ constant = \"x\" }}\ncolumns.other = {{ uniform = [5, \"9 / units\"] }}"
+        ),
+        id,
+        3,
+    );
+    assert!(said.starts_with("a.other") && said.contains("above the upper one 3"), "{said}");
+}
+
+#[test]
+fn tables_that_need_each_other_are_refused() {
+    let id = "columns.id = { sequence = [1, 10] }";
+    let other = |table: &str| format!("{id}\ncolumns.other = {{ column = \"{table}.other\" }}");
+    let said = problem(&other("b"), &other("a"), 1);
+    assert!(said.contains("a row of a is drawn from rows of b"), "{said}");
+    assert!(problem(&other("a"), id, 1).contains("is drawn from rows of a"));
+    assert_eq!(problem(&other("b"), id, 1), "");
+}

@@ -420,4 +420,57 @@ impl Expr {
             ExprKind::Subquery { .. } | ExprKind::SubPlan { .. } | ExprKind::Element => {}
         }
     }
+
+    /// As [`Self::for_each_child`], of parts that may be changed.
+    pub fn for_each_child_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        match &mut self.kind {
+            ExprKind::Null
+            | ExprKind::Bool(_)
+            | ExprKind::Integer(_)
+            | ExprKind::Number(_)
+            | ExprKind::Text(_)
+            | ExprKind::Variable(_)
+            | ExprKind::Field { .. }
+            | ExprKind::Column(_) => {}
+            ExprKind::Unary { operand, .. }
+            | ExprKind::Is { operand, .. }
+            | ExprKind::Cast { operand, .. } => visit(operand),
+            ExprKind::Binary { left, right, .. } => {
+                [left, right].into_iter().for_each(|e| visit(e))
+            }
+            ExprKind::Between { operand, low, high, .. } => {
+                [operand, low, high].into_iter().for_each(|e| visit(e));
+            }
+            ExprKind::InList { operand, list, .. } => {
+                visit(operand);
+                list.iter_mut().for_each(visit);
+            }
+            ExprKind::AnyElement { operand, array, .. } => {
+                [operand, array].into_iter().for_each(|e| visit(e));
+            }
+            ExprKind::Like { operand, pattern, .. } => {
+                [operand, pattern].into_iter().for_each(|e| visit(e));
+            }
+            ExprKind::Case { branches, otherwise } => {
+                for (condition, value) in branches {
+                    visit(condition);
+                    visit(value);
+                }
+                otherwise.iter_mut().for_each(|e| visit(e));
+            }
+            ExprKind::Function { arguments, .. } => arguments.iter_mut().for_each(visit),
+            ExprKind::Aggregate { argument, filter, .. } => {
+                argument.iter_mut().chain(filter).for_each(|e| visit(e));
+            }
+            ExprKind::Subscript { array, index } => {
+                [array, index].into_iter().for_each(|e| visit(e))
+            }
+            ExprKind::Array(elements) | ExprKind::Row(elements) => {
+                elements.iter_mut().for_each(visit)
+            }
+            ExprKind::Subquery { kind: SubqueryKind::In { operand, .. }, .. }
+            | ExprKind::SubPlan { kind: SubqueryKind::In { operand, .. }, .. } => visit(operand),
+            ExprKind::Subquery { .. } | ExprKind::SubPlan { .. } | ExprKind::Element => {}
+        }
+    }
 }

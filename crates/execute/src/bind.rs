@@ -3,10 +3,10 @@
 use crate::cell::BoundColumn;
 use crate::error::OpenError;
 use fabric::Env;
-use layout::{Key, Schema};
+use layout::Schema;
 use sql::{Catalog, Table};
 use std::sync::Arc;
-use txn::{CatalogError, Database, IndexId, Isolation, Lane, ScanSource, TableId, TxnError};
+use txn::{Database, IndexId, ScanSource, TableId};
 use value::Formula;
 
 /// A table with all that reading and changing it takes.
@@ -73,16 +73,13 @@ pub(crate) enum Way {
 }
 
 /// Finds the tables of a catalog in a database.
-pub(crate) async fn bind<E: Env>(
+pub(crate) fn bind<E: Env>(
     database: &Database<E>,
     catalog: &Catalog,
 ) -> Result<Vec<BoundTable>, OpenError> {
-    let mut lane = database.lane().await.map_err(|error| OpenError::Missing {
-        what: format!("lane to look at its tables with: {error}"),
-    })?;
     let mut tables = Vec::with_capacity(catalog.tables.len());
     for table in &catalog.tables {
-        tables.push(bind_table(database, &mut lane, table).await?);
+        tables.push(bind_table(database, table)?);
     }
     for (at, table) in catalog.tables.iter().enumerate() {
         for key in &table.foreign_keys {
@@ -102,11 +99,7 @@ pub(crate) async fn bind<E: Env>(
     Ok(tables)
 }
 
-async fn bind_table<E: Env>(
-    database: &Database<E>,
-    lane: &mut Lane<E>,
-    table: &Table,
-) -> Result<BoundTable, OpenError> {
+fn bind_table<E: Env>(database: &Database<E>, table: &Table) -> Result<BoundTable, OpenError> {
     let missing = |what: String| OpenError::Missing { what };
     let no_table = || missing(format!("table {}", table.name));
     let id = database.table(&table.name).ok_or_else(no_table)?;
@@ -131,7 +124,7 @@ async fn bind_table<E: Env>(
             name: index.name.clone(),
             columns: index.columns.clone(),
             unique: index.unique,
-            is_tree: is_tree(lane, ScanSource::Index(id), words).await?,
+            is_tree: database.is_ordered(ScanSource::Index(id)).unwrap_or(false),
             words,
         });
     }
@@ -140,7 +133,7 @@ async fn bind_table<E: Env>(
     Ok(BoundTable {
         id,
         name: table.name.clone(),
-        is_tree: is_tree(lane, ScanSource::Table(id), schema.key_words()).await?,
+        is_tree: database.is_ordered(ScanSource::Table(id)).unwrap_or(false),
         has_long: !schema.long_columns().is_empty(),
         columns,
         key_name: table.primary_key_name.clone(),
@@ -152,24 +145,6 @@ async fn bind_table<E: Env>(
         referrers: Vec::new(),
         schema,
     })
-}
-
-/// Whether ranges of a table or index can be read: an empty one is asked for.
-pub(crate) async fn is_tree<E: Env>(
-    lane: &mut Lane<E>,
-    source: ScanSource,
-    words: u32,
-) -> Result<bool, OpenError> {
-    let unreachable = |error: TxnError| CatalogError::Unreachable(error.to_string());
-    let begun = lane.begin(Isolation::Snapshot).await;
-    let mut txn = begun.map_err(|abort| unreachable(abort.into()))?;
-    let (low, high) = (Key::lowest(words), Key::highest(words));
-    let scan = txn::Scan { source, low, high, reverse: false, limit: 0 };
-    match txn.scan(&scan, &mut Vec::new()).await {
-        Ok(()) => Ok(true),
-        Err(TxnError::Catalog(CatalogError::WrongKind(_))) => Ok(false),
-        Err(error) => Err(unreachable(error).into()),
-    }
 }
 
 /// How rows of a table are found by these columns.

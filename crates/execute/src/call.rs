@@ -58,6 +58,7 @@ pub struct Procedures {
     frame: Frame,
     rows: Rows,
     outcome: Outcome,
+    aborts: Vec<Abort>,
 }
 
 impl Procedures {
@@ -66,12 +67,12 @@ impl Procedures {
     /// # Errors
     ///
     /// A table or index is missing, or stored so that a statement cannot go through it.
-    pub async fn open<E: Env>(
+    pub fn open<E: Env>(
         database: &Database<E>,
         workload: &Workload,
         settings: Settings,
     ) -> Result<Self, OpenError> {
-        let mut tables = bind(database, &workload.catalog).await?;
+        let mut tables = bind(database, &workload.catalog)?;
         let mut programs = Vec::with_capacity(workload.procedures.len());
         for procedure in &workload.procedures {
             programs.push(compile(procedure, &mut tables)?);
@@ -89,7 +90,8 @@ impl Procedures {
             ..Frame::default()
         };
         let (rows, outcome) = (Rows::default(), Outcome::default());
-        Ok(Self { tables, programs, names, settings, frame, rows, outcome })
+        let aborts = Vec::new();
+        Ok(Self { tables, programs, names, settings, frame, rows, outcome, aborts })
     }
 
     /// The procedure called `name`.
@@ -116,6 +118,11 @@ impl Procedures {
         inputs.map(|parameter| &program.variables[parameter.variable].sql_type)
     }
 
+    /// Why attempts of the last call were aborted.
+    pub fn aborts(&self) -> &[Abort] {
+        &self.aborts
+    }
+
     /// How calls are carried out.
     pub fn settings(&self) -> Settings {
         self.settings
@@ -138,6 +145,7 @@ impl Procedures {
         arguments: &[Value],
     ) -> Result<&Outcome, CallError> {
         let mut attempts = Attempts::default();
+        self.aborts.clear();
         loop {
             let reason = match self.attempt(lane, procedure, arguments).await {
                 Ok(txn::Outcome::Committed) => {
@@ -152,6 +160,7 @@ impl Procedures {
                     None => return Err(CallError::Engine(error)),
                 },
             };
+            self.aborts.push(reason);
             if !attempts.again(lane.env(), reason).await {
                 return Err(given_up(lane, reason));
             }

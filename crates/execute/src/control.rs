@@ -12,7 +12,7 @@ use crate::scope::{NOTHING, Source, View};
 use fabric::Env;
 use sql::procedure::{Level, Parameter, Returns, Variable};
 use std::borrow::Cow;
-use std::rc::Rc;
+use std::sync::Arc;
 use txn::Transaction;
 use value::{Error, Formula, Stop, Value};
 
@@ -155,7 +155,7 @@ enum Loop {
     Idle,
     Range { next: Option<i64>, last: i64, step: i64, entered: bool },
     Rows { rows: Rows, at: usize },
-    Elements { elements: Rc<[Value]>, at: usize },
+    Elements { elements: Arc<[Value]>, at: usize },
 }
 
 /// A call on its way.
@@ -368,10 +368,10 @@ impl<E: Env> Machine<'_, '_, E> {
         let held = std::mem::replace(&mut self.frame.variables[*variable], Value::Null);
         let mut elements = match held {
             Value::Array(elements) => elements,
-            _ => Rc::new([]),
+            _ => Arc::new([]),
         };
         if place < elements.len() {
-            Rc::make_mut(&mut elements)[place] = value;
+            Arc::make_mut(&mut elements)[place] = value;
         } else {
             let mut grown = elements.to_vec();
             grown.resize(place, Value::Null);
@@ -415,7 +415,7 @@ impl<E: Env> Machine<'_, '_, E> {
             *held = Value::Row(vec![Value::Null; fields.len()].into());
         }
         if let Value::Row(row) = held {
-            Rc::make_mut(row)[field] = value;
+            Arc::make_mut(row)[field] = value;
         }
         Ok(())
     }

@@ -1,7 +1,13 @@
 //! The procedures of the shipped workloads, generated from their SQL by `namdb spade generate`. A test generates them anew and
 //! compares.
 #![forbid(unsafe_code)]
-#![allow(unused_mut, unused_assignments, unused_variables, clippy::all, reason = "a program has written it")]
+#![allow(
+    unused_mut,
+    unused_assignments,
+    unused_variables,
+    clippy::all,
+    reason = "a program has written it"
+)]
 
 pub mod smallbank;
 pub mod tatp;

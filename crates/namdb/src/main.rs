@@ -14,6 +14,8 @@ use commands::{
     memory_server, reproduce, simulate, soak, spade, status, trace,
 };
 use servers::error::ServerError;
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -21,6 +23,7 @@ Examples:
   namdb demo                                 see it at work, in 20 seconds
   namdb bench tpcc --warehouses 4            measure TPC-C, then check the database
   namdb bench ycsb --workload B --records 1000000 --zipf 0.9
+  namdb bench workloads/tatp                 stored procedures of a folder
   namdb bench smallbank --isolation serializable --json result.json
   namdb soak --minutes 60                    memory and latency over an hour, with a plot
   namdb trace tpcc                           every verb of one transaction of each type
@@ -75,7 +78,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    let result = match Arguments::parse_from(with_folder(std::env::args_os().collect())).command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(arguments) => bench_command::run(&arguments),
         Command::Soak(arguments) => soak::run(&arguments),
@@ -100,6 +103,17 @@ fn main() -> ExitCode {
             ExitCode::from(exit_code(&error))
         }
     }
+}
+
+/// The arguments with the word `folder` in front of what stands behind `bench` if that is a folder: `bench DIR`.
+fn with_folder(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_bench = arguments.get(1).is_some_and(|command| command == "bench");
+    if is_bench
+        && arguments.get(2).is_some_and(|named| Path::new(named).join("workload.toml").is_file())
+    {
+        arguments.insert(2, "folder".into());
+    }
+    arguments
 }
 
 /// The exit code of a process that has run and may not go on: whoever starts memory servers does not start it again.

@@ -5,6 +5,7 @@ use crate::order::Orders;
 use crate::population::Population;
 use crate::sample::Site;
 use fabric::random::Random;
+use std::ops::Deref;
 use value::Value;
 
 /// The streams of clients' calls begin here.
@@ -36,8 +37,8 @@ pub struct Call {
 }
 
 /// The calls of one client, one after the other. They follow from the seed, the client and how many there are.
-pub struct Calls<'a> {
-    population: &'a Population,
+pub struct Calls<P> {
+    population: P,
     orders: Orders,
     client: u64,
     clients: u64,
@@ -55,22 +56,8 @@ impl Population {
     ///
     /// # Panics
     /// If there is no such client.
-    pub fn calls(&self, client: u64, clients: u64, mix: Mix) -> Calls<'_> {
-        assert!(client < clients, "clients are counted from 0");
-        let deck = match mix {
-            Mix::Drawn => Vec::new(),
-            Mix::Deck => self.deck(),
-        };
-        Calls {
-            population: self,
-            orders: self.orders(),
-            client,
-            clients,
-            number: 0,
-            counts: vec![0; self.procedures.len()],
-            shares: Shares::new(self.procedures.iter().map(|procedure| procedure.frequency)),
-            deck,
-        }
+    pub fn calls(&self, client: u64, clients: u64, mix: Mix) -> Calls<&Self> {
+        Calls::new(self, client, clients, mix)
     }
 
     /// Each procedure as often as its frequency says: the fewest cards with exact shares, or about a thousand.
@@ -95,10 +82,34 @@ impl Population {
     }
 }
 
-impl Calls<'_> {
+impl<P: Deref<Target = Population>> Calls<P> {
+    /// As [`Population::calls`], for who keeps the population and the calls.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn new(population: P, client: u64, clients: u64, mix: Mix) -> Self {
+        assert!(client < clients, "clients are counted from 0");
+        let deck = match mix {
+            Mix::Drawn => Vec::new(),
+            Mix::Deck => population.deck(),
+        };
+        let frequencies = population.procedures.iter().map(|procedure| procedure.frequency);
+        Self {
+            orders: population.orders(),
+            client,
+            clients,
+            number: 0,
+            counts: vec![0; population.procedures.len()],
+            shares: Shares::new(frequencies),
+            deck,
+            population,
+        }
+    }
+
     /// The next call, at a time in microseconds since 2000-01-01.
     pub fn next_call(&mut self, now_us: i64) -> Call {
-        let scale = self.population.scale;
+        let population = &*self.population;
+        let scale = population.scale;
         let stream = CALL_STREAM.wrapping_add(self.client as u32);
         let mut random = Random::stream(scale.seed ^ (self.client >> 32), stream, self.number);
         let procedure = match self.deck.len() as u64 {
@@ -123,8 +134,8 @@ impl Calls<'_> {
             parent: &[],
         };
         let mut arguments = Vec::new();
-        let distributions = &self.population.procedures[procedure].arguments;
-        self.population.draw_all(distributions, &mut site, &mut self.orders, &mut arguments);
+        let distributions = &population.procedures[procedure].arguments;
+        population.draw_all(distributions, &mut site, &mut self.orders, &mut arguments);
         self.number += 1;
         self.counts[procedure] += 1;
         Call { procedure, arguments }

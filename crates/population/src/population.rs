@@ -17,6 +17,9 @@ pub struct Scale {
     pub now_us: i64,
 }
 
+/// Rows of another table that a number of rows is estimated by.
+const PARENTS_LOOKED_AT: u64 = 10_000;
+
 /// Tables and calls of a workload, ready to be drawn. It is of one thread; others make their own, which draw the same.
 #[derive(Clone, Debug)]
 pub struct Population {
@@ -71,6 +74,18 @@ impl Population {
     /// The names of the tables, in the order of `schema.sql`: a table's number is its place here.
     pub fn tables(&self) -> impl Iterator<Item = &str> {
         self.tables.iter().map(|table| &*table.name)
+    }
+
+    /// About how many rows a table has: exactly, unless each row of another has as many as is drawn.
+    pub fn row_count(&self, table: usize) -> u64 {
+        match &self.tables[table].count {
+            Count::Rows(rows) => *rows,
+            Count::ForEach { parent, .. } => {
+                let parents = self.row_count(*parent);
+                let parts = parents.div_ceil(PARENTS_LOOKED_AT).max(1);
+                self.rows(table, 0, parts).count() as u64 * parts
+            }
+        }
     }
 
     /// The number of a table.

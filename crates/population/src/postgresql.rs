@@ -117,7 +117,7 @@ fn literal(text: &str) -> String {
 mod tests {
     use super::*;
     use sql::Source;
-    use std::rc::Rc;
+    use std::sync::Arc;
     use value::Decimal;
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
             CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ BEGIN END $$;";
         let program = Program::parse(&Source::new("s", ""), &Source::new("p", procedures));
         let program = program.expect("it is right");
-        let array = Value::Array(Rc::from([Value::Int(1), Value::Null]));
+        let array = Value::Array(Arc::from([Value::Int(1), Value::Null]));
         let arguments = vec![Value::Int(-3), Value::text("o'\\k"), array, Value::Null];
         let call = Call { procedure: 0, arguments };
         assert_eq!(

@@ -7,7 +7,7 @@ use crate::population::Population;
 use crate::text::{last_name, push_random};
 use compact_str::{CompactString, format_compact};
 use fabric::random::{Random, step};
-use std::rc::Rc;
+use std::sync::Arc;
 use value::Value;
 
 /// How often a value that is there already is drawn again, before an array ends without it.
@@ -182,7 +182,7 @@ impl Population {
             }
             break;
         }
-        Value::Array(Rc::from(elements))
+        Value::Array(Arc::from(elements))
     }
 
     /// The first columns of a row of a table that is counted.

@@ -79,6 +79,7 @@ pub struct Caller<G> {
     scratch: Scratch,
     results: Results,
     counts: Counts,
+    aborts: Vec<Abort>,
 }
 
 /// How an attempt of generated code ended without committing.
@@ -97,15 +98,15 @@ impl<G: Generated> Caller<G> {
     /// # Errors
     ///
     /// A table or index is missing, or is not as it was when the code was generated.
-    pub async fn open<E: Env>(
+    pub fn open<E: Env>(
         database: &Database<E>,
         workload: &Workload,
         settings: Settings,
     ) -> Result<Self, OpenError> {
         let generated = G::find(database)?;
-        let plans = Procedures::open(database, workload, settings).await?;
-        let (scratch, results, counts) = Default::default();
-        Ok(Self { generated, plans, scratch, results, counts })
+        let plans = Procedures::open(database, workload, settings)?;
+        let (scratch, results, counts, aborts) = Default::default();
+        Ok(Self { generated, plans, scratch, results, counts, aborts })
     }
 
     /// The procedure called `name`.
@@ -117,6 +118,11 @@ impl<G: Generated> Caller<G> {
     /// The columns of the rows that a procedure gives.
     pub fn fields(&self, procedure: ProcedureId) -> Vec<Field> {
         self.plans.fields(procedure.plans)
+    }
+
+    /// Why attempts of the last call were aborted.
+    pub fn aborts(&self) -> &[Abort] {
+        &self.aborts
     }
 
     /// How calls went so far.
@@ -135,11 +141,12 @@ impl<G: Generated> Caller<G> {
         procedure: ProcedureId,
         arguments: &[Argument<'_>],
     ) -> Result<&Results, CallError> {
+        let mut attempts = Attempts::default();
+        self.aborts.clear();
         let Some(generated) = procedure.generated else {
             self.counts.executed += 1;
             return self.execute(lane, procedure, arguments).await;
         };
-        let mut attempts = Attempts::default();
         loop {
             match self.attempt(lane, generated, arguments).await {
                 Ok(()) => {
@@ -155,6 +162,7 @@ impl<G: Generated> Caller<G> {
                     return Err(error);
                 }
                 Err(Ended::Aborted(reason)) => {
+                    self.aborts.push(reason);
                     if !attempts.again(lane.env(), reason).await {
                         return Err(CallError::Aborted(reason));
                     }
@@ -162,6 +170,21 @@ impl<G: Generated> Caller<G> {
                 }
             }
         }
+    }
+
+    /// As [`Caller::call`], by the executor.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub async fn call_plans<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        procedure: ProcedureId,
+        arguments: &[Value],
+    ) -> Result<&Results, CallError> {
+        self.counts.executed += 1;
+        self.answer(lane, procedure, arguments).await
     }
 
     async fn attempt<E: Env>(
@@ -201,8 +224,24 @@ impl<G: Generated> Caller<G> {
             .zip(arguments)
             .map(|(of, argument)| value(argument, of))
             .collect();
+        self.answer(lane, procedure, &values).await
+    }
+
+    async fn answer<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        procedure: ProcedureId,
+        arguments: &[Value],
+    ) -> Result<&Results, CallError> {
         let fields = self.plans.fields(procedure.plans);
-        let outcome = self.plans.call(lane, procedure.plans, &values).await?;
+        let called = self.plans.call(lane, procedure.plans, arguments).await;
+        let outcome = match called {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.aborts.extend(self.plans.aborts());
+                return Err(error);
+            }
+        };
         self.results.clear();
         for row in outcome.rows.iter() {
             self.results.row();

@@ -1,7 +1,8 @@
 //! A database: what its lanes share.
 
 use crate::catalog::{
-    Catalog, CatalogError, IndexId, TABLES_MAX, TableId, TableMemory, index_label, table_label,
+    Catalog, CatalogError, IndexId, Primary, Secondary, TABLES_MAX, TableId, TableMemory,
+    index_label, table_label,
 };
 use crate::collect::SharedHorizon;
 use crate::definition::TableDefinition;
@@ -9,6 +10,7 @@ use crate::detach::detached;
 use crate::fetch::Fetched;
 use crate::lane::{Lane, LaneError, LaneInner};
 use crate::release::Released;
+use crate::scan::ScanSource;
 use crate::shared_slot::SharedSlot;
 use crate::slot::take_place;
 use crate::value_pool::SharedPieces;
@@ -498,6 +500,18 @@ impl<E: Env> Database<E> {
     pub fn schema(&self, table: TableId) -> Option<Arc<Schema>> {
         let catalog = self.shared.cached_catalog();
         catalog.info(table).map(|info| info.schema.clone())
+    }
+
+    /// Whether [`Transaction::scan`](crate::Transaction::scan) goes through a table or index: whether it is a tree. None
+    /// if there is none such.
+    pub fn is_ordered(&self, source: ScanSource) -> Option<bool> {
+        let catalog = self.shared.cached_catalog();
+        Some(match source {
+            ScanSource::Table(table) => matches!(catalog.info(table)?.primary, Primary::Tree(_)),
+            ScanSource::Index(index) => {
+                matches!(catalog.index_info(index)?.storage, Secondary::Tree(_))
+            }
+        })
     }
 
     /// Memory handed out per table, and for the system itself.

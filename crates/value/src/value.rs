@@ -1,7 +1,7 @@
 //! A value of SQL.
 
 use compact_str::CompactString;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A value. Its type is known from where it stands; only what operations need of it stands in the value itself.
 #[derive(Clone, PartialEq, Debug)]
@@ -19,7 +19,7 @@ pub enum Value {
     /// `text`, `character varying`, and `character` without the blanks at its end.
     Text(CompactString),
     /// `bytea`.
-    Bytes(Rc<[u8]>),
+    Bytes(Arc<[u8]>),
     /// `date`, in days since 2000-01-01, as in rows. The greatest and least numbers are the infinite dates.
     Date(i32),
     /// `timestamp` with and without time zone, in microseconds since 2000-01-01, as in rows. The session's zone is UTC. The
@@ -28,9 +28,9 @@ pub enum Value {
     /// `interval`.
     Interval(Interval),
     /// An array of one dimension; positions count from 1.
-    Array(Rc<[Value]>),
+    Array(Arc<[Value]>),
     /// A row.
-    Row(Rc<[Value]>),
+    Row(Arc<[Value]>),
 }
 
 /// A decimal: `units` times ten to the power of minus `scale`. 38 digits at most, PostgreSQL has more.

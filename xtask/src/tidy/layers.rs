@@ -5,7 +5,7 @@ use super::manifest::{self, Dependency, Manifest};
 use super::tree::Tree;
 
 /// The crates by folder, lowest first.
-const LAYERS: [&str; 30] = [
+const LAYERS: [&str; 31] = [
     "layout",
     "fabric",
     "membership",
@@ -30,6 +30,7 @@ const LAYERS: [&str; 30] = [
     "model",
     "check",
     "workload",
+    "stored",
     "baselines",
     "measure",
     "scenario",

@@ -1,4 +1,4 @@
-//! Procedure `get_new_destination`, line 26 of `procedures.sql`.
+//! Procedure `get_new_destination`, line 27 of `procedures.sql`.
 
 use super::tables::{Tables, call_forwarding, special_facility};
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `insert_call_forwarding`, line 82 of `procedures.sql`.
+//! Procedure `insert_call_forwarding`, line 83 of `procedures.sql`.
 
 use super::tables::{Tables, call_forwarding, special_facility, subscriber};
 use fabric::Env;

@@ -11,6 +11,7 @@ use serde_json::json;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
+use stored::Stored;
 use workload::append::AppendConfig;
 use workload::smallbank::SmallBankConfig;
 use workload::tpcc::Scale;
@@ -39,6 +40,18 @@ Examples:
   namdb bench ycsb --workload C --record-bytes 100
                                                   small records";
 
+const FOLDER_EXAMPLES: &str = "\
+Examples:
+  namdb bench workloads/tpcc                      TPC-C as stored procedures, by generated code
+  namdb bench workloads/tpcc --code plans         the same by the executor of PostgreSQL's plans
+  namdb bench workloads/tatp --units 10 --threads 1    a million subscribers
+  namdb bench mine --code plans                   a workload of your own
+
+A workload is a folder with schema.sql, procedures.sql, workload.toml and, made by `namdb spade plan`, plans. Tables are
+made and loaded as workload.toml says, and procedures are called as it says. Generated code comes with the shipped
+workloads. Procedures that end by RAISE EXCEPTION, or since a key is there already, are told as rolled back; those that give
+no row where they could, as skipped.";
+
 const BANK_EXAMPLES: &str = "\
 Examples:
   namdb bench bank --records 100 --threads 4      many conflicts
@@ -65,6 +78,8 @@ pub enum Choice {
     Ycsb(YcsbArguments),
     /// Transfers between accounts, and audits that must see every cent
     Bank(BankArguments),
+    /// The stored procedures of a workload folder, called as its workload.toml says
+    Folder(FolderArguments),
     /// Lists that are appended to and read, recorded and judged: which isolation clients really saw
     Append(AppendArguments),
 }
@@ -146,6 +161,29 @@ pub struct YcsbArguments {
     /// All records equally popular
     #[arg(long, conflicts_with = "zipf")]
     pub uniform: bool,
+}
+
+/// A workload folder.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = FOLDER_EXAMPLES)]
+pub struct FolderArguments {
+    /// The folder
+    pub folder: PathBuf,
+    /// Units of scale, such as warehouses [default: as workload.toml says]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>)]
+    pub units: Option<u64>,
+    /// Who carries out the procedures
+    #[arg(long, value_enum, default_value = "generated")]
+    pub code: CodeName,
+}
+
+/// Who carries out procedures, by name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum CodeName {
+    /// Code that was generated for them, and the executor where that leaves a call to it
+    Generated,
+    /// The executor of PostgreSQL's plans
+    Plans,
 }
 
 /// The bank.
@@ -247,6 +285,18 @@ impl Choice {
                 let options = json!({ "records": arguments.records, "audits": arguments.audits });
                 job.run(bank, Parameters { words, options })
             }
+            Self::Folder(arguments) => {
+                let FolderArguments { folder, units, code } = arguments;
+                let wants_plans = *code == CodeName::Plans;
+                let stored = Stored::read(folder, *units, wants_plans, isolation.into(), seed)?;
+                let words = format!("{}, {}", counted(stored.units(), "unit"), code.words());
+                let options = json!({
+                    "folder": folder.display().to_string(),
+                    "units": stored.units(),
+                    "code": code.words(),
+                });
+                job.run(stored, Parameters { words, options })
+            }
             Self::Append(arguments) => {
                 let append = Append::new(arguments.config(isolation))?;
                 if let Some(path) = &arguments.history {
@@ -264,6 +314,15 @@ impl Choice {
                 arguments.write_history(&append)?;
                 Ok(output)
             }
+        }
+    }
+}
+
+impl CodeName {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Generated => "generated code",
+            Self::Plans => "the executor of plans",
         }
     }
 }

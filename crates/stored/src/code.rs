@@ -1,0 +1,162 @@
+//! Who carries out procedures.
+
+use crate::prepared::Prepared;
+use execute::{CallError, Procedures, Settings};
+use fabric::Env;
+use procedure::node::Workload;
+use runtime::{Caller, Generated, OpenError};
+use txn::{Abort, Database, Lane};
+use value::Value;
+
+/// Who carries out procedures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Code {
+    /// Generated code of the shipped workload with this name, and the executor where that deviates.
+    Generated(Shipped),
+    /// The executor of plans.
+    Plans,
+}
+
+/// The workloads that come with generated code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "they are names")]
+pub enum Shipped {
+    SmallBank,
+    Tatp,
+    Tpcc,
+    Ycsb,
+}
+
+impl Shipped {
+    /// The shipped workload called `name`.
+    pub fn find(name: &str) -> Option<Self> {
+        Some(match name {
+            "smallbank" => Self::SmallBank,
+            "tatp" => Self::Tatp,
+            "tpcc" => Self::Tpcc,
+            "ycsb" => Self::Ycsb,
+            _ => return None,
+        })
+    }
+}
+
+/// A call that is to be made.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// The procedure, counted from 0.
+    pub procedure: usize,
+    /// Its arguments.
+    pub arguments: Vec<Value>,
+    /// The same for generated code, if it takes them.
+    pub prepared: Option<Prepared>,
+}
+
+/// The procedures of a workload, in the hands of one thread.
+pub enum Crew {
+    /// Generated code.
+    SmallBank(Hands<generated::smallbank::Tables>),
+    /// Generated code.
+    Tatp(Hands<generated::tatp::Tables>),
+    /// Generated code.
+    Tpcc(Hands<generated::tpcc::Tables>),
+    /// Generated code.
+    Ycsb(Hands<generated::ycsb::Tables>),
+    /// The executor.
+    Plans(Procedures, Vec<execute::ProcedureId>),
+}
+
+/// Generated code with its procedures in order.
+pub struct Hands<G> {
+    caller: Caller<G>,
+    procedures: Vec<runtime::ProcedureId>,
+}
+
+impl Crew {
+    /// Makes the procedures ready for a database.
+    ///
+    /// # Errors
+    ///
+    /// Tables are missing, or are not as generated code has them.
+    pub fn open<E: Env>(
+        code: Code,
+        database: &Database<E>,
+        workload: &Workload,
+        settings: Settings,
+    ) -> Result<Self, OpenError> {
+        Ok(match code {
+            Code::Generated(Shipped::SmallBank) => {
+                Self::SmallBank(hands(database, workload, settings)?)
+            }
+            Code::Generated(Shipped::Tatp) => Self::Tatp(hands(database, workload, settings)?),
+            Code::Generated(Shipped::Tpcc) => Self::Tpcc(hands(database, workload, settings)?),
+            Code::Generated(Shipped::Ycsb) => Self::Ycsb(hands(database, workload, settings)?),
+            Code::Plans => {
+                let procedures = Procedures::open(database, workload, settings)?;
+                let find = |name: &str| procedures.find(name).expect("it is one of the workload's");
+                let ids = workload.procedures.iter().map(|of| find(&of.routine.name)).collect();
+                Self::Plans(procedures, ids)
+            }
+        })
+    }
+
+    /// Why attempts of the last call were aborted.
+    pub fn aborts(&self) -> &[Abort] {
+        match self {
+            Self::SmallBank(hands) => hands.caller.aborts(),
+            Self::Tatp(hands) => hands.caller.aborts(),
+            Self::Tpcc(hands) => hands.caller.aborts(),
+            Self::Ycsb(hands) => hands.caller.aborts(),
+            Self::Plans(procedures, _) => procedures.aborts(),
+        }
+    }
+
+    /// Makes a call; answers how many rows it gave.
+    ///
+    /// # Errors
+    ///
+    /// See [`CallError`].
+    pub async fn call<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        ready: &Ready,
+    ) -> Result<usize, CallError> {
+        match self {
+            Self::SmallBank(hands) => hands.call(lane, ready).await,
+            Self::Tatp(hands) => hands.call(lane, ready).await,
+            Self::Tpcc(hands) => hands.call(lane, ready).await,
+            Self::Ycsb(hands) => hands.call(lane, ready).await,
+            Self::Plans(procedures, ids) => {
+                let outcome = procedures.call(lane, ids[ready.procedure], &ready.arguments).await?;
+                Ok(outcome.rows.len())
+            }
+        }
+    }
+}
+
+fn hands<E: Env, G: Generated>(
+    database: &Database<E>,
+    workload: &Workload,
+    settings: Settings,
+) -> Result<Hands<G>, OpenError> {
+    let caller = Caller::<G>::open(database, workload, settings)?;
+    let find = |name: &str| caller.find(name).expect("it is one of the workload's");
+    let procedures = workload.procedures.iter().map(|of| find(&of.routine.name)).collect();
+    Ok(Hands { caller, procedures })
+}
+
+impl<G: Generated> Hands<G> {
+    async fn call<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        ready: &Ready,
+    ) -> Result<usize, CallError> {
+        let procedure = self.procedures[ready.procedure];
+        let Some(prepared) = &ready.prepared else {
+            let results = self.caller.call_plans(lane, procedure, &ready.arguments).await?;
+            return Ok(results.rows());
+        };
+        let texts = prepared.texts();
+        let results = self.caller.call(lane, procedure, &prepared.arguments(&texts)).await?;
+        Ok(results.rows())
+    }
+}

@@ -1,0 +1,223 @@
+//! A workload folder as a benchmark.
+
+use crate::code::{Code, Crew, Shipped};
+use crate::terminal::Terminal;
+use execute::{Settings, TableDesign, default_design};
+use fabric::Env;
+use population::{LoadError, Population, PopulationError, Scale, load_part};
+use procedure::node::Workload as Ready;
+use sql::WorkloadFolder;
+use sql::procedure::Returns;
+use std::path::Path;
+use std::sync::Arc;
+use txn::{Database, Isolation, Lane, TxnError};
+use workload::{CheckResult, Finished, RunTotals, Workload, WorkloadError};
+
+/// Rows that are inserted in one transaction of the load.
+const LOAD_BATCH: usize = 100;
+/// Parts that the load of a table can usefully be split into.
+const LOAD_PARTS: u64 = 1_000;
+/// Memory for everything that does not depend on the tables.
+const BASE_BYTES: u64 = 256 << 20;
+/// Memory beyond raw rows, in percent: headers, keys, indexes, old versions, and what a run inserts.
+const OVERHEAD_PERCENT: u64 = 250;
+
+/// Why a folder cannot be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FolderError {
+    /// Its texts are not in order.
+    #[error(transparent)]
+    Sql(#[from] sql::Error),
+    /// Its plans are not.
+    #[error(transparent)]
+    Plans(#[from] procedure::ReadError),
+    /// Rows or arguments cannot be drawn as it says.
+    #[error(transparent)]
+    Population(#[from] PopulationError),
+    /// There is no generated code for it.
+    #[error("there is no generated code for the workload {0}; run it with `--code plans`")]
+    NoCode(String),
+}
+
+/// A workload folder as a benchmark.
+#[derive(Clone)]
+pub struct Stored {
+    name: &'static str,
+    tables: &'static [&'static str],
+    procedures: &'static [&'static str],
+    ready: Arc<Ready>,
+    population: Arc<Population>,
+    designs: Arc<Vec<TableDesign>>,
+    rows: Vec<u64>,
+    code: Code,
+    settings: Settings,
+}
+
+impl Stored {
+    /// Reads a folder. `units` of scale, or as many as `workload.toml` says; `wants_plans` is for the executor of plans
+    /// even where there is generated code.
+    ///
+    /// # Errors
+    ///
+    /// See [`FolderError`].
+    pub fn read(
+        folder: &Path,
+        units: Option<u64>,
+        wants_plans: bool,
+        isolation: Isolation,
+        seed: u64,
+    ) -> Result<Self, FolderError> {
+        let WorkloadFolder { program, load } = WorkloadFolder::read(folder)?;
+        let ready = Ready::read(folder)?;
+        let scale = Scale { units: units.unwrap_or(load.units), seed, now_us: 0 };
+        let population = Population::new(&program, &load, scale)?;
+        let rows: Vec<u64> =
+            (0..program.catalog.tables.len()).map(|table| population.row_count(table)).collect();
+        let rows_of = |name: &str| population.table(name).map_or(0, |table| rows[table]);
+        let designs = default_design(&ready, &rows_of);
+        let code = match (wants_plans, Shipped::find(&load.name)) {
+            (true, _) => Code::Plans,
+            (false, Some(shipped)) => Code::Generated(shipped),
+            (false, None) => return Err(FolderError::NoCode(load.name)),
+        };
+        Ok(Self {
+            name: kept(&load.name),
+            tables: kept_all(population.tables()),
+            procedures: kept_all(program.procedures.iter().map(|of| of.name.as_str())),
+            ready: Arc::new(ready),
+            population: Arc::new(population),
+            designs: Arc::new(designs),
+            rows,
+            code,
+            settings: Settings { isolation, ..Settings::default() },
+        })
+    }
+
+    /// Who carries out its procedures.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// Units of scale.
+    pub fn units(&self) -> u64 {
+        self.population.scale().units
+    }
+}
+
+/// A name that lasts as long as the process, which runs a few workloads at most.
+fn kept(name: &str) -> &'static str {
+    Box::leak(name.to_owned().into_boxed_str())
+}
+
+fn kept_all<'n>(names: impl Iterator<Item = &'n str>) -> &'static [&'static str] {
+    Box::leak(names.map(kept).collect::<Vec<_>>().into_boxed_slice())
+}
+
+fn refused(error: impl ToString) -> WorkloadError {
+    WorkloadError::Configuration(error.to_string())
+}
+
+impl<E: Env> Workload<E> for Stored {
+    type Terminal = Terminal;
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn transaction_types(&self) -> &'static [&'static str] {
+        self.procedures
+    }
+
+    fn table_names(&self) -> &'static [&'static str] {
+        self.tables
+    }
+
+    fn load_rows(&self) -> u64 {
+        self.rows.iter().sum()
+    }
+
+    fn load_parts(&self) -> u64 {
+        LOAD_PARTS
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        let tables = &self.ready.catalog.tables;
+        let raw = tables
+            .iter()
+            .zip(&self.rows)
+            .map(|(table, rows)| table.schema.raw_bytes().saturating_mul(*rows));
+        let raw = raw.fold(0_u64, u64::saturating_add);
+        BASE_BYTES.saturating_add(raw).saturating_add(raw / 100 * OVERHEAD_PERCENT)
+    }
+
+    async fn create_tables(&self, database: &Database<E>) -> Result<(), WorkloadError> {
+        Ok(execute::create(database, &self.ready.catalog, &self.designs).await?)
+    }
+
+    async fn load_part(
+        &self,
+        database: &Database<E>,
+        lane: &mut Lane<E>,
+        part: u64,
+        parts: u64,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), WorkloadError> {
+        for table in 0..self.tables.len() {
+            let loaded = load_part(
+                &self.population,
+                database,
+                lane,
+                table,
+                (part, parts),
+                LOAD_BATCH,
+                progress,
+            );
+            loaded.await.map_err(|error| match error {
+                LoadError::Statement(TxnError::Abort(reason))
+                | LoadError::Aborted { reason, .. } => WorkloadError::Aborted(reason),
+                LoadError::Statement(error) => WorkloadError::Statement(error),
+                LoadError::Value(error) => WorkloadError::Schema(error),
+                LoadError::Unknown(_) => WorkloadError::Unknown("a transaction of the load"),
+                other => refused(other),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn terminal(
+        &self,
+        database: &Database<E>,
+        thread: u32,
+        threads: u32,
+        _seed: u64,
+    ) -> Result<Terminal, WorkloadError> {
+        let crew = Crew::open(self.code, database, &self.ready, self.settings).map_err(refused)?;
+        let gives_rows = |of: &procedure::Procedure| matches!(of.routine.returns, Returns::Rows(_));
+        let gives_rows = self.ready.procedures.iter().map(gives_rows).collect();
+        let client = (u64::from(thread), u64::from(threads));
+        Ok(Terminal::new(self.population.clone(), crew, client, gives_rows))
+    }
+
+    async fn run_one(
+        &self,
+        lane: &mut Lane<E>,
+        terminal: &mut Terminal,
+    ) -> Result<Finished, WorkloadError> {
+        terminal.run_one(lane).await
+    }
+
+    fn counts_from_load(&self) -> bool {
+        false
+    }
+
+    async fn check(
+        &self,
+        _database: &Database<E>,
+        _lane: &mut Lane<E>,
+        _totals: &RunTotals,
+        _after_load: bool,
+    ) -> Result<Vec<CheckResult>, WorkloadError> {
+        Ok(Vec::new())
+    }
+}

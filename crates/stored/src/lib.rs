@@ -1,0 +1,19 @@
+//! Workload folders as benchmarks: their tables are made and loaded as they say, and their procedures are called as they
+//! say, by generated code or by the executor of plans.
+//!
+//! ```text
+//! folder     a workload folder as a benchmark
+//! terminal   the calls of one thread
+//! code       who carries them out
+//! prepared   arguments as generated code takes them
+//! ```
+#![forbid(unsafe_code)]
+
+mod code;
+mod folder;
+mod prepared;
+mod terminal;
+
+pub use code::Code;
+pub use folder::{FolderError, Stored};
+pub use terminal::Terminal;

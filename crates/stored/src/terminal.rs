@@ -1,0 +1,80 @@
+//! The calls of one thread.
+
+use crate::code::{Crew, Ready};
+use crate::prepared::Prepared;
+use execute::CallError;
+use fabric::Env;
+use population::{Call, Calls, Mix, Population};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use txn::Lane;
+use workload::{AbortCounts, Finished, TransactionResult, WorkloadError};
+
+/// Calls that are drawn together, as they would wait in a queue of requests.
+const CALLS_AHEAD: usize = 64;
+/// Codes of errors with which procedures end by their own rules: `RAISE EXCEPTION`, and a key that is there already.
+const BY_RULE: [&str; 2] = ["P0001", "23505"];
+
+/// What a thread keeps between calls.
+pub struct Terminal {
+    calls: Calls<Arc<Population>>,
+    crew: Crew,
+    queue: VecDeque<Ready>,
+    /// Of each procedure, whether it gives rows.
+    gives_rows: Vec<bool>,
+}
+
+impl Terminal {
+    pub(crate) fn new(
+        population: Arc<Population>,
+        crew: Crew,
+        client: (u64, u64),
+        gives_rows: Vec<bool>,
+    ) -> Self {
+        let calls = Calls::new(population, client.0, client.1, Mix::Deck);
+        Self { calls, crew, queue: VecDeque::new(), gives_rows }
+    }
+
+    /// Makes the next call. Calls that give no rows where they could are counted as skipped parts.
+    pub(crate) async fn run_one<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+    ) -> Result<Finished, WorkloadError> {
+        if self.queue.is_empty() {
+            self.draw();
+        }
+        let ready = self.queue.pop_front().expect("some were drawn just now");
+        let ended = self.crew.call(lane, &ready).await;
+        let kind = ready.procedure;
+        let (result, skipped) = match ended {
+            Ok(rows) => {
+                (TransactionResult::Committed, u32::from(rows == 0 && self.gives_rows[kind]))
+            }
+            Err(CallError::Sql(error)) if BY_RULE.contains(&&*error.sqlstate) => {
+                (TransactionResult::RolledBack, 0)
+            }
+            Err(CallError::Sql(error)) => {
+                let sentence =
+                    format!("a call ended with SQLSTATE {}: {}", error.sqlstate, error.message);
+                return Err(WorkloadError::Inconsistent(sentence));
+            }
+            Err(CallError::Aborted(reason)) => (TransactionResult::Aborted(reason), 0),
+            Err(CallError::Unknown) => (TransactionResult::Unknown, 0),
+            Err(CallError::Engine(error)) => return Err(WorkloadError::Statement(error)),
+            Err(other) => return Err(WorkloadError::Inconsistent(other.to_string())),
+        };
+        let (mut aborts, reasons) = (AbortCounts::default(), self.crew.aborts());
+        reasons.iter().for_each(|&reason| aborts.add(reason));
+        let is_given_up = matches!(result, TransactionResult::Aborted(_));
+        let retries = reasons.len() as u32 - u32::from(is_given_up);
+        Ok(Finished { kind, result, retries, skipped, aborts })
+    }
+
+    fn draw(&mut self) {
+        for _ in 0..CALLS_AHEAD {
+            let Call { procedure, arguments } = self.calls.next_call(0);
+            let prepared = Prepared::new(arguments.clone());
+            self.queue.push_back(Ready { procedure, arguments, prepared });
+        }
+    }
+}

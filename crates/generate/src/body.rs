@@ -206,9 +206,12 @@ impl<'a> Function<'a> {
             return Err(Unsupported::new("INTO STRICT"));
         }
         match presence(node) {
-            _ if into.is_none() && test.is_none() => self.each(node, &[], &mut |_, _| Ok(())),
+            _ if into.is_none() && test.is_none() && self.found().is_none() => {
+                self.each(node, &[], &mut |_, _| Ok(()))
+            }
             Presence::Always => {
                 self.each(node, &[], &mut |function, columns| function.assign_row(into, columns))?;
+                self.set_found(true);
                 test.map_or(Ok(()), |test| self.statements(test.present))
             }
             Presence::Once => {
@@ -216,6 +219,7 @@ impl<'a> Function<'a> {
                 let inside = test.filter(|test| !ends(test.absent));
                 self.each(node, &[], &mut |function, columns| {
                     function.assign_row(into, columns)?;
+                    function.set_found(true);
                     inside.map_or(Ok(()), |test| function.statements(test.present))
                 })?;
                 self.absent("else {", into, test)?;
@@ -223,6 +227,19 @@ impl<'a> Function<'a> {
                 behind.map_or(Ok(()), |test| self.statements(test.present))
             }
             Presence::Often => self.first(sql, node, into, test),
+        }
+    }
+
+    /// The variable FOUND, if somebody asks for it beyond the tests right behind statements.
+    fn found(&self) -> Option<String> {
+        let found = found::variable(&self.procedure.routine)?;
+        let variable = self.variables.at((found, None));
+        variable.is_read.then(|| variable.name.clone())
+    }
+
+    fn set_found(&mut self, is_found: bool) {
+        if let Some(name) = self.found() {
+            self.line(format!("{name} = {is_found};"));
         }
     }
 
@@ -252,6 +269,7 @@ impl<'a> Function<'a> {
                 false => {}
             }
             function.assign_row(into, columns)?;
+            function.set_found(true);
             function.line(format!("{is_found} = true;"));
             if is_query {
                 function.line("}");
@@ -280,6 +298,7 @@ impl<'a> Function<'a> {
         test: Option<found::FoundTest<'a>>,
     ) -> Result<()> {
         self.line(word);
+        self.set_found(false);
         let absent = test.map_or(&[][..], |test| test.absent);
         if let Some(into) = into
             && !ends(absent)
@@ -424,6 +443,9 @@ impl<'a> Function<'a> {
             }
             Over::Range { .. } => return Err(Unsupported::new("FOR with BY")),
             Over::Rows { into, sql } => {
+                if self.found().is_some() {
+                    return Err(Unsupported::new("FOUND in a procedure with a loop over rows"));
+                }
                 if changes(body) {
                     return Err(Unsupported::new("a loop over rows that changes tables"));
                 }

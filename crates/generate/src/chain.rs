@@ -50,7 +50,7 @@ impl<'a> Chain<'a> {
             {
                 return None;
             }
-            Operator::Sort { keys, .. } => chain.sort = Some((keys, chain.outputs.len() - 1)),
+            Operator::Sort { keys, .. } => chain.sort = Some((keys, chain.outputs.len())),
             Operator::Limit { limit, offset, .. } => {
                 (chain.limit, chain.offset) = (limit.as_ref(), offset.as_ref());
             }

@@ -2,6 +2,7 @@
 
 use crate::code::Kind;
 use crate::flow;
+use crate::found;
 use crate::function::Function;
 use crate::names::identifier;
 use crate::tables;
@@ -303,6 +304,9 @@ fn locals(function: &Function<'_>) -> Result<String> {
         let name = &variable.name;
         match variable.is_nullable {
             true => write(&mut out, format_args!("let mut {name}: Option<{plain}> = None;\n")),
+            false if found::variable(&function.procedure.routine) == Some(position) => {
+                write(&mut out, format_args!("let mut {name} = false;\n"));
+            }
             false => write(&mut out, format_args!("let mut {name}: {plain};\n")),
         }
     }

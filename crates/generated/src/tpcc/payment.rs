@@ -180,7 +180,7 @@ pub async fn payment<E: Env>(
             .await?;
         customer_rows_2.sort_by(|&a, &b| {
             let (left, right) = (call.txn.row(a), call.txn.row(b));
-            Ord::cmp(&left.int_in(customer::C_D_ID), &right.int_in(customer::C_D_ID))
+            Ord::cmp(left.bytes_in(customer::C_FIRST), right.bytes_in(customer::C_FIRST))
         });
         let customer_row_2 = customer_rows_2
             .iter()

@@ -6,9 +6,19 @@
 //!
 //! ```text
 //! node    the types of a statement that is ready
+//! visit   what a node is made of
+//! lower   from statements and plans to those
+//! show    those as text
+//! folder  a workload folder as a whole
 //! ```
 #![forbid(unsafe_code)]
 
+mod folder;
+mod lower;
 pub mod node;
+mod show;
+mod visit;
 
-pub use node::{Access, Node, Operator, Procedure, Statement};
+pub use folder::ReadError;
+pub use lower::{LowerError, lower};
+pub use node::{Access, Node, Operator, Procedure, Statement, Workload};

@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! level 0, source 0   the input: for a scan the table's row, all of its columns in the order of the catalog;
+//!                     for values, arrays, numbers in a row and shared plans the row that they make;
 //!                     else what the input node delivers; for a join what the outer one delivers
 //! level 0, source 1   for a join what the inner one delivers
 //! level n             the outer row of the n-th nested loop around, or the row that the n-th sub plan around is asked for,
@@ -14,6 +15,7 @@
 //! PostgreSQL knows of.
 
 use sql::expression::Expr;
+use sql::query::RowLock;
 use sql::{Catalog, Field};
 
 /// The procedures of a workload, ready to be carried out.
@@ -154,10 +156,12 @@ pub enum Operator {
         /// Which rows are wanted.
         filter: Option<Expr>,
     },
-    /// Makes sure at commit that the rows of a scan below have not changed.
+    /// Makes sure at commit that the rows of the scans below that are for change have not changed.
     Lock {
-        /// The scan's table.
+        /// The scans' table.
         table: usize,
+        /// Whether others may lock the same rows.
+        strength: RowLock,
         /// The rows.
         input: Box<Node>,
     },

@@ -26,6 +26,7 @@ pub mod source;
 mod token;
 mod type_name;
 pub mod types;
+pub mod typing;
 
 pub use catalog::{Catalog, Table};
 pub use embedded::{EmbeddedStatement, VariableName};

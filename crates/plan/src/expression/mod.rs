@@ -257,7 +257,7 @@ impl Expression {
     }
 
     /// Has `change` change every part and then the whole, from the inside to the outside.
-    pub(crate) fn change<E>(
+    pub fn change<E>(
         &mut self,
         change: &mut dyn FnMut(&mut Expression) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -267,7 +267,8 @@ impl Expression {
         change(self)
     }
 
-    fn parts_mut(&mut self) -> Vec<&mut Expression> {
+    /// The expressions directly inside, to be changed.
+    pub fn parts_mut(&mut self) -> Vec<&mut Expression> {
         match self {
             Self::Column { .. } | Self::WholeRow { .. } | Self::Parameter(_) => vec![],
             Self::InitPlanOutput(_) | Self::SubPlan { .. } | Self::Constant { .. } => vec![],

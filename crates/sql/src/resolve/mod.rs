@@ -136,6 +136,14 @@ impl<'a> Resolver<'a> {
         result
     }
 
+    /// Runs `inside` where aggregates may stand.
+    pub(crate) fn with_all_aggregates<T>(
+        &mut self,
+        inside: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.with_aggregates(None, inside)
+    }
+
     /// `expr` as `target`, or an error at `span` that says what does not go together.
     pub(crate) fn convert(
         &self,

@@ -1,0 +1,36 @@
+//! A workload folder as a whole.
+
+use crate::lower::{LowerError, lower};
+use crate::node::Workload;
+use plan::folder::FolderError;
+use sql::Program;
+use std::path::Path;
+
+/// Why a workload folder cannot be carried out.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The schema, or the procedures.
+    #[error(transparent)]
+    Program(#[from] sql::Error),
+    /// The plans.
+    #[error(transparent)]
+    Plans(#[from] FolderError),
+    /// A statement with its plan.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+}
+
+impl Workload {
+    /// Reads `schema.sql`, `procedures.sql` and the plans in a folder.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, or outside what is supported, with its place and what to write instead.
+    pub fn read(folder: &Path) -> Result<Self, ReadError> {
+        let program = Program::read(folder)?;
+        let statements: Vec<_> = program.embedded_statements().collect();
+        let plans = plan::folder::open(folder, &statements)?;
+        Ok(lower(&program, &plans)?)
+    }
+}

@@ -1,0 +1,291 @@
+//! Nodes, by their kind.
+
+use super::Lowering;
+use super::error::{LowerError, title};
+use super::said::tables_of;
+use super::scope::{Row, Scope, Visible, is_system, plain};
+use crate::node::{Node, Operator, SortKey};
+use plan::Expression;
+use plan::node::{self, Strategy};
+use sql::SqlType;
+use sql::expression::{ColumnRef, Expr, ExprKind};
+use sql::query::Select;
+use sql::typing;
+
+/// A node that is ready, and what it delivers.
+pub(super) type Lowered = Result<(Node, Row), LowerError>;
+
+impl<'a> Lowering<'a> {
+    /// A node below `around`. `is_ordered` says whether somebody counts on the order of its rows.
+    pub(super) fn node(
+        &mut self,
+        around: Option<&Scope<'_>>,
+        node: &'a node::Node,
+        is_ordered: bool,
+    ) -> Lowered {
+        self.path.push(title(&node.operator));
+        self.init_plans(&node.init_plans)?;
+        self.named.extend(node.sub_plans.iter().map(|sub| (&*sub.name, sub)));
+        let lowered = self.operator(around, node, is_ordered)?;
+        self.path.pop();
+        Ok(lowered)
+    }
+
+    fn operator(
+        &mut self,
+        around: Option<&Scope<'_>>,
+        node: &'a node::Node,
+        is_ordered: bool,
+    ) -> Lowered {
+        use node::Operator as Plan;
+        match &node.operator {
+            Plan::IndexScan(_) | Plan::BitmapHeapScan { .. } | Plan::SequentialScan { .. } => {
+                self.scan(around, node, is_ordered)
+            }
+            Plan::TidScan { .. } => self.error("rows are found by their place; find them by a key"),
+            Plan::Join(join) => self.join(around, node, join, is_ordered),
+            Plan::Hash { input } | Plan::Materialize { input } | Plan::Memoize { input, .. } => {
+                self.node(around, input, is_ordered)
+            }
+            Plan::Sort { keys, presorted, input } => {
+                let (input, row) = self.node(around, input, *presorted > 0)?;
+                let sources = [row];
+                let scope = Scope { around, sources: &sources };
+                let keys = self.sort_keys(&scope, keys)?;
+                self.finish(&scope, node, Operator::Sort { keys, input: Box::new(input) })
+            }
+            Plan::Limit { input } => self.limit(around, node, input, is_ordered),
+            Plan::Aggregate { strategy, keys, filter, input } => {
+                let is_sorted = *strategy == Strategy::Sorted;
+                self.aggregate(around, node, keys, is_sorted, filter.as_ref(), input)
+            }
+            Plan::Group { keys, filter, input } => {
+                self.aggregate(around, node, keys, true, filter.as_ref(), input)
+            }
+            Plan::Unique { input } => {
+                let (input, row) = self.node(around, input, true)?;
+                let scope = Scope { around, sources: &[row] };
+                self.finish(&scope, node, Operator::Unique { input: Box::new(input) })
+            }
+            Plan::Result { .. } => self.result(around, node, is_ordered),
+            Plan::ProjectSet { .. } => self
+                .error("a function of several rows stands among the columns; write it behind FROM"),
+            Plan::ValuesScan { alias, filter } => self.values(around, node, alias, filter.as_ref()),
+            Plan::Append { inputs } => self.append(around, node, inputs, &[]),
+            Plan::MergeAppend { keys, inputs } => self.append(around, node, inputs, keys),
+            Plan::ModifyTable(modify) => self.modify(around, node, modify),
+            Plan::LockRows { input } => self.lock(around, node, input, is_ordered),
+            Plan::SubqueryScan { alias, filter, input } => {
+                self.subquery(around, node, alias, filter.as_ref(), input, is_ordered)
+            }
+            Plan::FunctionScan { alias, calls, filter } => {
+                self.function(around, node, alias, calls, filter.as_ref())
+            }
+            Plan::CteScan { .. } => self.error(
+                "WITH is outside the supported SQL; write the query as a sub-select in FROM",
+            ),
+        }
+    }
+
+    /// The node with what it delivers.
+    pub(super) fn finish(
+        &mut self,
+        scope: &Scope<'_>,
+        node: &node::Node,
+        operator: Operator,
+    ) -> Lowered {
+        let (outputs, row) = self.outputs(scope, &node.output)?;
+        Ok((Node { operator, outputs, rows: node.estimate.rows }, row))
+    }
+
+    pub(super) fn outputs(
+        &mut self,
+        scope: &Scope<'_>,
+        shown: &[Expression],
+    ) -> Result<(Vec<Expr>, Row), LowerError> {
+        let mut outputs = Vec::with_capacity(shown.len());
+        let mut row = Vec::with_capacity(shown.len());
+        for shown in shown.iter().filter(|shown| !is_system(shown)) {
+            let expr = self.typed(scope, shown)?;
+            row.push(Visible { shown: plain(shown), sql_type: expr.sql_type.clone() });
+            outputs.push(expr);
+        }
+        Ok((outputs, row))
+    }
+
+    fn sort_keys(
+        &mut self,
+        scope: &Scope<'_>,
+        keys: &[plan::SortKey],
+    ) -> Result<Vec<SortKey>, LowerError> {
+        let mut sort_keys = Vec::with_capacity(keys.len());
+        for key in keys {
+            let value = self.typed(scope, &key.value)?;
+            let (descending, nulls_first) = (key.descending, key.nulls_first);
+            sort_keys.push(SortKey { value, descending, nulls_first });
+        }
+        Ok(sort_keys)
+    }
+
+    fn limit(
+        &mut self,
+        around: Option<&Scope<'_>>,
+        node: &'a node::Node,
+        input: &'a node::Node,
+        is_ordered: bool,
+    ) -> Lowered {
+        let (limit, offset) = self.bounds(node)?;
+        let (input, row) = self.node(around, input, is_ordered)?;
+        let scope = Scope { around, sources: &[row] };
+        self.finish(&scope, node, Operator::Limit { limit, offset, input: Box::new(input) })
+    }
+
+    /// The numbers behind `LIMIT` and `OFFSET`: of the main query, or of the query with the same tables.
+    fn bounds(&mut self, node: &node::Node) -> Result<(Option<Expr>, Option<Expr>), LowerError> {
+        let has_bounds = |select: &&&Select| select.limit.is_some() || select.offset.is_some();
+        let is_inside = self.init_depth + self.asking > 0;
+        let main = self.said.main.filter(|select| has_bounds(&select));
+        let select = match main {
+            Some(main) if !is_inside && !self.main_limit_taken => {
+                self.main_limit_taken = true;
+                main
+            }
+            _ => {
+                let mut tables = Vec::new();
+                node.walk(&mut |node| {
+                    tables.extend(node.relation().map(|relation| relation.name.clone()))
+                });
+                tables.sort();
+                let others = self.said.others.iter().filter(has_bounds);
+                let mut others = others.filter(|select| tables_of(select, self.catalog) == tables);
+                match (others.next(), others.next()) {
+                    (Some(select), None) => *select,
+                    (None, _) if self.init_depth > 0 && self.said.has_extreme => {
+                        let one = Expr { kind: ExprKind::Integer(1), sql_type: SqlType::Int8 };
+                        return Ok((Some(one), None));
+                    }
+                    _ => return self.error("the plan does not tell which LIMIT of the statement this is; write the queries as statements of their own"),
+                }
+            }
+        };
+        let (limit, offset) = (select.limit.clone(), select.offset.clone());
+        let has_query = |expr: &Option<Expr>| expr.as_ref().is_some_and(Expr::has_subquery);
+        if has_query(&limit) || has_query(&offset) {
+            return self.error("LIMIT has a sub-select; compute it into a variable first");
+        }
+        Ok((limit, offset))
+    }
+
+    fn aggregate(
+        &mut self,
+        around: Option<&Scope<'_>>,
+        node: &'a node::Node,
+        keys: &[Expression],
+        is_sorted: bool,
+        filter: Option<&Expression>,
+        input: &'a node::Node,
+    ) -> Lowered {
+        // An array has its elements in the order of the rows.
+        let makes_array = || {
+            let mut found = false;
+            node.output.iter().for_each(|output| {
+                output.walk(&mut |part| {
+                    found |= matches!(part, Expression::Call(call) if call.function == "array_agg")
+                });
+            });
+            found
+        };
+        let is_ordered = is_sorted || makes_array() && self.said.has_inner_order();
+        let (input, row) = self.node(around, input, is_ordered)?;
+        let sources = [row];
+        let scope = Scope { around, sources: &sources };
+        let keys = keys.iter().map(|key| self.typed(&scope, key)).collect::<Result<_, _>>()?;
+        let filter = self.condition(&scope, filter)?;
+        let operator = Operator::Aggregate { keys, is_sorted, filter, input: Box::new(input) };
+        self.finish(&scope, node, operator)
+    }
+
+    fn result(
+        &mut self,
+        around: Option<&Scope<'_>>,
+        node: &'a node::Node,
+        is_ordered: bool,
+    ) -> Lowered {
+        let node::Operator::Result { one_time_filter, filter, input } = &node.operator else {
+            return self.error("this is no Result");
+        };
+        let condition = self.condition(&Scope::outside(around), one_time_filter.as_ref())?;
+        let lowered =
+            input.as_deref().map(|input| self.node(around, input, is_ordered)).transpose()?;
+        let (input, sources) = match lowered {
+            Some((input, row)) => (Some(Box::new(input)), vec![row]),
+            None => (None, vec![]),
+        };
+        let scope = Scope { around, sources: &sources };
+        let filter = self.condition(&scope, filter.as_ref())?;
+        self.finish(&scope, node, Operator::Project { condition, filter, input })
+    }
+
+    fn append(
+        &mut self,
+        around: Option<&Scope<'_>>,
+        node: &'a node::Node,
+        inputs: &'a [node::Node],
+        keys: &[plan::SortKey],
+    ) -> Lowered {
+        let mut nodes = Vec::with_capacity(inputs.len());
+        let mut rows = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            let (node, row) = self.node(around, input, !keys.is_empty())?;
+            nodes.push(node);
+            rows.push(row);
+        }
+        let row = self.unite(&mut nodes, &rows)?;
+        let sources = [row];
+        let scope = Scope { around, sources: &sources };
+        let operator = match keys {
+            [] => Operator::Append { inputs: nodes },
+            keys => Operator::MergeAppend { keys: self.sort_keys(&scope, keys)?, inputs: nodes },
+        };
+        let shown = node.output.iter().filter(|shown| !is_system(shown));
+        let mut row = Vec::new();
+        let mut outputs = Vec::new();
+        for ((column, shown), visible) in shown.enumerate().zip(&sources[0]) {
+            let kind = ExprKind::Column(ColumnRef { level: 0, source: 0, column });
+            outputs.push(Expr { kind, sql_type: visible.sql_type.clone() });
+            row.push(Visible { shown: plain(shown), sql_type: visible.sql_type.clone() });
+        }
+        Ok((Node { operator, outputs, rows: node.estimate.rows }, row))
+    }
+
+    /// Gives the columns of all inputs the types that they have in common: plans do not print these conversions.
+    fn unite(&mut self, nodes: &mut [Node], rows: &[Row]) -> Result<Row, LowerError> {
+        let Some(first) = rows.first() else {
+            return self.error("it has no inputs; make the plans anew");
+        };
+        if rows.iter().any(|row| row.len() != first.len()) {
+            return self
+                .error("its inputs deliver different numbers of columns; make the plans anew");
+        }
+        let mut united = Vec::with_capacity(first.len());
+        for (column, visible) in first.iter().enumerate() {
+            let types: Vec<SqlType> = rows.iter().map(|row| row[column].sql_type.clone()).collect();
+            let Some(common) = typing::common_type(&types) else {
+                return self.error(format!(
+                    "column {} has types that do not go together; convert them with CAST",
+                    column + 1
+                ));
+            };
+            for node in &mut *nodes {
+                let Some(output) = node.outputs.get_mut(column) else { continue };
+                if let Some(converted) =
+                    typing::convert(output.clone(), &common, typing::Conversion::Operand)
+                {
+                    *output = converted;
+                }
+            }
+            united.push(Visible { shown: visible.shown.clone(), sql_type: common });
+        }
+        Ok(united)
+    }
+}

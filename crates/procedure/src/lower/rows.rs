@@ -1,0 +1,255 @@
+//! Rows that are written out, made by functions, or of a query with a name.
+
+use super::Lowering;
+use super::error::LowerError;
+use super::node::Lowered;
+use super::said::ListValue;
+use super::scan::pass_on;
+use super::scope::{Row, Scope, Visible, column_of};
+use crate::node::Operator;
+use plan::Expression;
+use plan::node;
+use sql::expression::{Expr, ExprKind};
+use sql::query::{FromKind, Select, SelectBody};
+use sql::types::Field;
+use sql::{SqlType, typing};
+
+impl<'a> Lowering<'a> {
+    pub(super) fn values(
+        &mut self,
+        around: Option<&Scope<'_>>,
+        node: &'a node::Node,
+        alias: &str,
+        filter: Option<&Expression>,
+    ) -> Lowered {
+        let rows = self.listed()?;
+        let Some(first) = rows.first() else {
+            return self.error("the list behind VALUES is empty");
+        };
+        let visible = |(at, value): (usize, &Expr)| Visible {
+            shown: column_of(alias, &format!("column{}", at + 1)),
+            sql_type: value.sql_type.clone(),
+        };
+        let sources = [first.iter().enumerate().map(visible).collect()];
+        let scope = Scope { around, sources: &sources };
+        let filter = self.condition(&scope, filter)?;
+        self.finish(&scope, node, Operator::Values { rows, filter })
+    }
+
+    /// The rows of the statement's only list, column by column of one type.
+    fn listed(&mut self) -> Result<Vec<Vec<Expr>>, LowerError> {
+        let [list] = &self.said.lists[..] else {
+            return self.error("the statement has several lists of VALUES, and the plan does not tell which this is; write a statement for each");
+        };
+        let value = |value: &ListValue<'_>| match value {
+            ListValue::Written(expr) => (*expr).clone(),
+            ListValue::Default(table, column) => self.default_of(*table, *column),
+        };
+        let mut rows: Vec<Vec<Expr>> =
+            list.rows.iter().map(|row| row.iter().map(value).collect()).collect();
+        let is_plain = |expr: &Expr| {
+            let mut is_plain = true;
+            expr.visit(&mut |part| {
+                is_plain &= !matches!(part.kind, ExprKind::Column(_) | ExprKind::Subquery { .. })
+            });
+            is_plain
+        };
+        let width = rows.first().map_or(0, Vec::len);
+        if rows.iter().any(|row| row.len() != width) || !rows.iter().flatten().all(is_plain) {
+            return self.error("the list behind VALUES has a sub-select or a column; write INSERT ... SELECT, or one statement for each row");
+        }
+        for column in 0..width {
+            let types: Vec<SqlType> = rows.iter().map(|row| row[column].sql_type.clone()).collect();
+            let Some(common) = typing::common_type(&types) else {
+                return self.error("the rows behind VALUES have types that do not go together; convert them with CAST");
+            };
+            for row in &mut rows {
+                if let Some(converted) =
+                    typing::convert(row[column].clone(), &common, typing::Conversion::Operand)
+                {
+                    row[column] = converted;
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// What a column is if nothing is said.
+    fn default_of(&self, table: usize, column: usize) -> Expr {
+        let column = &self.catalog.tables[table].columns[column];
+        let null = || Expr { kind: ExprKind::Null, sql_type: column.sql_type.clone() };
+        column.default.clone().unwrap_or_else(null)
+    }
+
+    /// `unnest` and `generate_series`.
+    pub(super) fn function(
+        &mut self,
+        around: Option<&Scope<'_>>,
+        node: &'a node::Node,
+        alias: &str,
+        calls: &[Expression],
+        filter: Option<&Expression>,
+    ) -> Lowered {
+        let names = self.source_columns(alias, false);
+        let outside = Scope::outside(around);
+        let mut arrays = Vec::new();
+        let mut bounds = Vec::new();
+        for call in calls {
+            let Expression::Call(call) = call else {
+                return self.error(format!(
+                    "`{call}` delivers no rows that are known; write unnest or generate_series"
+                ));
+            };
+            let arguments = call.arguments.iter().map(|argument| self.typed(&outside, argument));
+            let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
+            match &*call.function {
+                "unnest" => arrays.extend(arguments),
+                "generate_series" if calls.len() == 1 => bounds = arguments,
+                other => return self.error(format!("the function {other} behind FROM is outside the supported SQL; write unnest or generate_series")),
+            }
+        }
+        let types = if bounds.is_empty() {
+            self.element_types(&arrays)?
+        } else {
+            vec![self.series(&mut bounds)?]
+        };
+        let name = |at: usize| match names.as_ref().and_then(|names| names.get(at)) {
+            Some(field) => field.name.clone(),
+            None => alias.to_owned(),
+        };
+        let visible = |(at, sql_type)| Visible { shown: column_of(alias, &name(at)), sql_type };
+        let sources: [Row; 1] = [types.into_iter().enumerate().map(visible).collect()];
+        let scope = Scope { around, sources: &sources };
+        let filter = self.condition(&scope, filter)?;
+        let operator = match bounds.is_empty() {
+            true => Operator::Unnest { arrays, filter },
+            false => Operator::Series { bounds, filter },
+        };
+        self.finish(&scope, node, operator)
+    }
+
+    fn element_types(&self, arrays: &[Expr]) -> Result<Vec<SqlType>, LowerError> {
+        let element = |array: &Expr| match &array.sql_type {
+            SqlType::Array(element) => Ok((**element).clone()),
+            other => self.error(format!("unnest takes arrays, and this is {other}")),
+        };
+        arrays.iter().map(element).collect()
+    }
+
+    /// The bounds as numbers of one type, which is returned.
+    fn series(&self, bounds: &mut [Expr]) -> Result<SqlType, LowerError> {
+        let types: Vec<SqlType> = bounds.iter().map(|bound| bound.sql_type.clone()).collect();
+        let common = typing::common_type(&types).map(|common| match common {
+            SqlType::Int2 => SqlType::Int4,
+            other => other.base(),
+        });
+        let Some(common) = common.filter(|common| common.is_number() && *common != SqlType::Float8)
+        else {
+            return self.error("generate_series takes whole numbers");
+        };
+        for bound in bounds {
+            match typing::convert(bound.clone(), &common, typing::Conversion::Operand) {
+                Some(converted) => *bound = converted,
+                None => return self.error("generate_series takes whole numbers"),
+            }
+        }
+        Ok(common)
+    }
+
+    /// The rows of a query with a name. Without a condition it is nothing but its input.
+    pub(super) fn subquery(
+        &mut self,
+        around: Option<&Scope<'_>>,
+        node: &'a node::Node,
+        alias: &str,
+        filter: Option<&Expression>,
+        input: &'a node::Node,
+        is_ordered: bool,
+    ) -> Lowered {
+        let is_ordered = is_ordered || self.said.has_inner_order();
+        let (mut below, below_row) = self.node(around, input, is_ordered)?;
+        let Some(columns) = self.names_of(node, alias, filter, &below_row) else {
+            return self.error(format!("the plan does not tell which query of the statement `{alias}` is; give each query behind FROM a name of its own"));
+        };
+        let visible = |(field, below): (&Field, &Visible)| Visible {
+            shown: column_of(alias, &field.name),
+            sql_type: below.sql_type.clone(),
+        };
+        let sources: [Row; 1] = [columns.iter().zip(&below_row).map(visible).collect()];
+        let scope = Scope { around, sources: &sources };
+        let filter = self.condition(&scope, filter)?;
+        let (outputs, row) = self.outputs(&scope, &node.output)?;
+        if filter.is_none() && outputs == pass_on(&sources[0]) {
+            below.rows = node.estimate.rows;
+            return Ok((below, row));
+        }
+        let operator = Operator::Project { condition: None, filter, input: Some(Box::new(below)) };
+        Ok((crate::node::Node { operator, outputs, rows: node.estimate.rows }, row))
+    }
+
+    /// The names of a query's columns: the plan calls a query behind `FROM` as the statement does, and those of a union or an
+    /// `INSERT` by names of its own.
+    fn names_of(
+        &self,
+        node: &node::Node,
+        alias: &str,
+        filter: Option<&Expression>,
+        row: &Row,
+    ) -> Option<Vec<Field>> {
+        let mut wanted: Vec<String> = Vec::new();
+        for shown in node.output.iter().chain(filter) {
+            shown.walk(&mut |part| {
+                if let Expression::Column { relation, column } = part
+                    && relation.as_deref() == Some(alias)
+                {
+                    wanted.push(column.clone());
+                }
+            });
+        }
+        let has_all = |fields: &Vec<Field>| {
+            fields.len() <= row.len()
+                && wanted.iter().all(|name| fields.iter().any(|field| field.name == **name))
+        };
+        let named = self.source_columns(alias, true).filter(has_all);
+        let unnamed = || {
+            let selects = self.said.main.iter().chain(&self.said.others);
+            let mut candidates: Vec<Vec<Field>> =
+                selects.flat_map(|select| leaves(select)).filter(has_all).collect();
+            candidates.dedup();
+            // Of several, only those whose columns have the same names in the same order.
+            let first = candidates.first()?.clone();
+            let is_same = |fields: &Vec<Field>| {
+                fields.iter().map(|field| &field.name).eq(first.iter().map(|field| &field.name))
+            };
+            candidates.iter().all(is_same).then_some(first)
+        };
+        if alias.starts_with("*SELECT*") { unnamed() } else { named }
+    }
+
+    /// The columns of what stands behind `FROM` under that name. Where a name stands twice, the plan has a number behind it.
+    fn source_columns(&self, alias: &str, is_query: bool) -> Option<Vec<Field>> {
+        let numbered = alias.rsplit_once('_').filter(|(_, number)| number.parse::<u32>().is_ok());
+        let names = [Some(alias), numbered.map(|(name, _)| name)];
+        names.into_iter().flatten().find_map(|name| {
+            let named = self.said.sources.iter().filter(|source| {
+                source.alias == name && matches!(source.kind, FromKind::Query(_)) == is_query
+            });
+            let mut columns: Vec<&Vec<Field>> = named.map(|source| &source.columns).collect();
+            columns.dedup();
+            match columns[..] {
+                [columns] => Some(columns.clone()),
+                _ => None,
+            }
+        })
+    }
+}
+
+/// The columns of the queries that a query unites, or its own.
+fn leaves(select: &Select) -> Vec<Vec<Field>> {
+    match &select.body {
+        SelectBody::Union { left, right, .. } => {
+            leaves(left).into_iter().chain(leaves(right)).chain([select.fields()]).collect()
+        }
+        _ => vec![select.fields()],
+    }
+}

@@ -177,12 +177,18 @@ impl Compiler<'_> {
                 self.writes = true;
                 Operator::Update(Box::new(self.update(update, looked)?))
             }
-            node::Operator::Delete(delete) => {
-                self.writes = true;
-                let input = *self.input(&delete.input, 1, looked)?;
-                Operator::Delete(Box::new(Delete { table: delete.table, input }))
-            }
+            node::Operator::Delete(delete) => self.delete(delete, looked)?,
         })
+    }
+
+    fn delete<'e>(
+        &mut self,
+        delete: &node::Delete,
+        looked: impl Iterator<Item = &'e Expr>,
+    ) -> Result<Operator, String> {
+        self.writes = true;
+        let input = *self.input(&delete.input, 1, looked)?;
+        Ok(Operator::Delete(Box::new(Delete { table: delete.table, input })))
     }
 
     fn all(&mut self, inputs: &[Node]) -> Result<Vec<plan::Node>, String> {

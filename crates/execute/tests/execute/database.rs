@@ -4,8 +4,8 @@ use crate::naive;
 use execute::{CallError, Notice, Procedures, Settings, create, default_design};
 use fabric::{LocalEnv, run_now};
 use procedure::node::Workload;
-use txn::local::{OpenConfig, open};
 use txn::Lane;
+use txn::local::{OpenConfig, open};
 use value::Value;
 
 /// What a call gave back: rows and notices, or code, message and detail.

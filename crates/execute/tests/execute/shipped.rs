@@ -2,11 +2,12 @@
 
 use crate::database::{Calls, ints};
 use crate::naive;
+use procedure::node::Workload;
 use sql::Program;
 use std::path::Path;
 use value::{Decimal, Value};
 
-/// The procedures of a shipped folder, and one that runs SQL of the test's own first.
+/// The procedures of a shipped folder with PostgreSQL's plans, and one that runs SQL of the test's own first.
 fn shipped(folder: &str, fill: &str) -> Calls {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(folder);
     let read = |file: &str| std::fs::read_to_string(path.join(file)).expect("the file is there");
@@ -16,7 +17,10 @@ fn shipped(folder: &str, fill: &str) -> Calls {
     let source = sql::Source::new;
     let program =
         Program::parse(&source("schema.sql", &read("schema.sql")), &source("p.sql", &procedures));
-    let mut calls = Calls::over(&naive::of_program(program.expect("the shipped files are fine")));
+    let mut naive = naive::of_program(program.expect("the shipped files are fine"));
+    let mut workload = Workload::read(&path).expect("its plans are there");
+    workload.procedures.extend(naive.procedures.pop());
+    let mut calls = Calls::over(&workload);
     calls.call("fill", &[]).expect("the rows are fine");
     calls
 }
@@ -35,9 +39,9 @@ const TPCC: &str = "
     INSERT INTO item SELECT i, i, 'item' || i, i + 0.5, 'an ORIGINAL' FROM generate_series(1, 5) i;
     INSERT INTO stock SELECT 1, i, 12, 's1', 's2', 's3', 's4', 's5', 's6', 's7', 's8', 's9', 's10', 0, 0, 0,
         CASE i WHEN 1 THEN 'ORIGINAL' ELSE 'data' END FROM generate_series(1, 5) i;
-    INSERT INTO orders SELECT 1, d, 1, 3, timestamp '2020-01-01 00:00:00', NULL, 1, 1 FROM generate_series(1, 10) d;
+    INSERT INTO orders SELECT 1, d, 1, 3, timestamp '2020-01-01 00:00:00', NULL::smallint, 1, 1 FROM generate_series(1, 10) d;
     INSERT INTO new_order SELECT 1, d, 1 FROM generate_series(1, 10) d;
-    INSERT INTO order_line SELECT 1, d, 1, 1, 4, 1, NULL, 5, 7.25, 'info' FROM generate_series(1, 10) d;
+    INSERT INTO order_line SELECT 1, d, 1, 1, 4, 1, NULL::timestamp, 5, 7.25, 'info' FROM generate_series(1, 10) d;
 ";
 
 #[test]

@@ -183,7 +183,7 @@ impl Procedures {
         if let Some(found) = program.found {
             frame.variables[found] = Value::Bool(false);
         }
-        if program.is_strict && arguments.contains(&Value::Null) {
+        if program.is_strict && arguments.iter().any(Value::is_null) {
             if !matches!(program.returns, Returns::Rows(_) | Returns::Nothing) {
                 outcome.rows.push_row(&vec![Value::Null; program.width], None);
             }

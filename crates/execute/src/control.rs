@@ -394,7 +394,7 @@ impl<E: Env> Machine<'_, '_, E> {
     #[inline]
     fn store_variable(&mut self, variable: usize, value: Value) -> Result<()> {
         let known = &self.program.variables[variable];
-        if known.is_not_null && value == Value::Null {
+        if known.is_not_null && value.is_null() {
             let message = format!(
                 "null value cannot be assigned to variable \"{}\" declared NOT NULL",
                 known.name

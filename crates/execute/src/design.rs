@@ -1,10 +1,9 @@
 //! The tables and indexes of a schema in a database.
 
-use crate::compile::columns::inputs;
 use fabric::Env;
 use layout::{IndexDesign, IndexKind, PhysicalDesign, Storage};
+use procedure::Operator;
 use procedure::node::{Access, Range, Workload};
-use procedure::{Node, Operator};
 use sql::Catalog;
 use std::collections::BTreeSet;
 use txn::{CatalogError, Database, TableSpec};
@@ -24,8 +23,14 @@ pub fn default_design(workload: &Workload, rows: &dyn Fn(&str) -> u64) -> Vec<Ta
     let mut ordered = BTreeSet::new();
     for procedure in &workload.procedures {
         for statement in &procedure.statements {
-            note_ranges(&statement.root, &mut ordered);
-            statement.sub_plans.iter().for_each(|plan| note_ranges(&plan.root, &mut ordered));
+            let plans = statement.sub_plans.iter().map(|plan| &plan.root);
+            for root in plans.chain([&statement.root]) {
+                root.walk(&mut |node| {
+                    if let Operator::Scan(scan) = &node.operator {
+                        note_access(scan.table, &scan.access, &mut ordered);
+                    }
+                });
+            }
         }
     }
     let tables = workload.catalog.tables.iter().enumerate();
@@ -75,16 +80,7 @@ pub async fn create<E: Env>(
     Ok(())
 }
 
-/// Notes table and index of each range, and of each scan whose order counts.
-fn note_ranges(node: &Node, ordered: &mut BTreeSet<(usize, Option<usize>)>) {
-    if let Operator::Scan(scan) = &node.operator {
-        note_access(scan.table, &scan.access, ordered);
-    }
-    for input in inputs(node) {
-        note_ranges(input, ordered);
-    }
-}
-
+/// Notes table and index of each range.
 fn note_access(table: usize, access: &Access, ordered: &mut BTreeSet<(usize, Option<usize>)>) {
     match access {
         Access::Range(Range { index, .. }) => {

@@ -148,3 +148,81 @@ pub(crate) fn range(
     };
     (low <= high).then_some((low, high))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layout::{Column, ColumnType};
+    use sql::types::Numeric;
+    use sql::{Field, SqlType};
+    use value::Decimal;
+
+    /// A table with one key column of a type, and the column.
+    fn table(sql_type: SqlType, nullable: bool) -> (Schema, BoundColumn) {
+        let column_type = sql_type.column_type().unwrap_or(ColumnType::Bool);
+        let column = Column { name: "k".to_owned(), column_type, nullable };
+        let schema = Schema::new("t", vec![column], &[0]).expect("the column may be a key");
+        let field = Field { name: "k".to_owned(), sql_type };
+        let bound = BoundColumn::new(field, nullable, schema.place(0)).expect("the type is known");
+        (schema, bound)
+    }
+
+    /// Which of `values` lie between two ends.
+    fn inside(
+        sql_type: SqlType,
+        (low, high): (Option<(Value, bool)>, Option<(Value, bool)>),
+        values: Vec<Value>,
+    ) -> Vec<Value> {
+        let (schema, column) = table(sql_type, true);
+        fn as_end(end: &Option<(Value, bool)>) -> Option<End<'_>> {
+            end.as_ref().map(|(value, is_included)| End { value, is_included: *is_included })
+        }
+        let next = Next { column: &column, at: 0 };
+        let ends = (as_end(&low), as_end(&high));
+        let found = range(&schema, KeyBuilder::new(), schema.key_words(), Some(next), ends);
+        let Some((low, high)) = found else { return Vec::new() };
+        let key = |value: &Value| match value {
+            Value::Null => KeyBuilder::new().unsigned(1, 1).prefix_low(schema.key_words()),
+            value => match append(KeyBuilder::new(), &schema, &column, 0, value) {
+                Fit::Exact(key) => key.prefix_low(schema.key_words()),
+                _ => panic!("{value:?} has a place in the column"),
+            },
+        };
+        values.into_iter().filter(|value| (low..=high).contains(&key(value))).collect()
+    }
+
+    fn ints(numbers: &[i64]) -> Vec<Value> {
+        numbers.iter().map(|number| Value::Int(*number)).collect()
+    }
+
+    #[test]
+    fn ends_may_lie_outside_of_the_column() {
+        let all = || [ints(&[-32768, 0, 5, 32767]), vec![Value::Null]].concat();
+        let of = |low: Option<(i64, bool)>, high: Option<(i64, bool)>| {
+            let end = |end: Option<(i64, bool)>| end.map(|(n, is)| (Value::Int(n), is));
+            inside(SqlType::Int2, (end(low), end(high)), all())
+        };
+        assert_eq!(of(Some((0, true)), None), ints(&[0, 5, 32767]));
+        assert_eq!(of(Some((0, false)), Some((32767, false))), ints(&[5]));
+        assert_eq!(of(Some((-70000, true)), Some((70000, true))), ints(&[-32768, 0, 5, 32767]));
+        assert!(of(Some((70000, true)), None).is_empty());
+        assert!(of(None, Some((-70000, true))).is_empty());
+        assert!(of(Some((32767, false)), None).is_empty());
+        assert_eq!(of(None, None).len(), 5);
+    }
+
+    #[test]
+    fn ends_between_two_values_leave_out_the_lower_one() {
+        let money = SqlType::Numeric(Numeric::Declared { precision: 5, scale: 1 });
+        let decimal = |units, scale| Value::Numeric(Decimal { units, scale });
+        let all = || vec![decimal(-12, 1), decimal(12, 1), decimal(13, 1)];
+        let end = Some((decimal(125, 2), true));
+        assert_eq!(inside(money.clone(), (end.clone(), None), all()), [decimal(13, 1)]);
+        assert_eq!(inside(money, (None, end), all()), [decimal(-12, 1), decimal(12, 1)]);
+        let name = SqlType::Varchar(Some(2));
+        let all = || ["a", "ab", "b"].map(Value::from).to_vec();
+        let end = Some((Value::from("abc"), false));
+        assert_eq!(inside(name.clone(), (end.clone(), None), all()), [Value::from("b")]);
+        assert_eq!(inside(name, (None, end), all()), ["a", "ab"].map(Value::from));
+    }
+}

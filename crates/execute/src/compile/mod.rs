@@ -7,7 +7,7 @@
 //! ```
 
 mod body;
-pub(crate) mod columns;
+mod columns;
 mod node;
 
 use crate::bind::BoundTable;

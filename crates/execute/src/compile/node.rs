@@ -18,7 +18,7 @@ pub(super) fn compile(
 ) -> Result<plan::Statement, String> {
     let mut compiler = Compiler {
         tables,
-        inside: columns::from_inside(statement),
+        statement,
         correlated: statement.sub_plans.iter().map(|plan| plan.is_correlated).collect(),
         writes: false,
     };
@@ -34,8 +34,7 @@ pub(super) fn compile(
 
 struct Compiler<'c> {
     tables: &'c mut [BoundTable],
-    /// Columns that plans inside look at.
-    inside: Columns,
+    statement: &'c Statement,
     correlated: Vec<bool>,
     writes: bool,
 }
@@ -48,12 +47,10 @@ impl Compiler<'_> {
         needed: &Columns,
         width: Option<usize>,
     ) -> Result<plan::Node, String> {
-        let mut needed = needed.clone();
-        needed.extend(&self.inside);
         let given = &node.outputs[..width.unwrap_or(node.outputs.len())];
         let mut calls = Vec::new();
         let is_group = matches!(node.operator, node::Operator::Aggregate { .. });
-        let list = self.outputs(given, &needed, is_group.then_some(&mut calls));
+        let list = self.outputs(given, needed, is_group.then_some(&mut calls));
         let looked = given.iter().enumerate().filter(|(at, _)| needed.contains(at));
         let looked: Vec<&Expr> = looked.map(|(_, expr)| expr).collect();
         let operator = self.operator(node, &looked, calls)?;
@@ -91,7 +88,7 @@ impl Compiler<'_> {
     /// The correlated plans that a node's expressions ask for.
     fn asked(&self, node: &Node) -> Vec<usize> {
         let mut plans = Vec::new();
-        columns::for_each_expr(node, &mut |expr| columns::asked(expr, &mut plans));
+        node.for_each_expr(&mut |expr| columns::asked(expr, &mut plans));
         plans.retain(|&plan| self.correlated.get(plan).copied().unwrap_or(false));
         plans
     }
@@ -103,9 +100,16 @@ impl Compiler<'_> {
         source: usize,
         exprs: impl IntoIterator<Item = &'e Expr>,
     ) -> Result<Box<plan::Node>, String> {
-        let mut needed = Columns::new();
-        columns::of_source(source, exprs, &mut needed);
-        Ok(Box::new(self.node(input, &needed, None)?))
+        Ok(Box::new(self.node(input, &self.looked_at(source, exprs), None)?))
+    }
+
+    /// The columns of a row at hand that expressions look at.
+    fn looked_at<'e>(&self, source: usize, exprs: impl IntoIterator<Item = &'e Expr>) -> Columns {
+        let mut columns = Columns::new();
+        for expr in exprs {
+            columns::of_source(self.statement, expr, (0, source), &mut columns);
+        }
+        columns
     }
 
     /// An input of which everything is looked at.
@@ -177,12 +181,18 @@ impl Compiler<'_> {
                 self.writes = true;
                 Operator::Update(Box::new(self.update(update, looked)?))
             }
-            node::Operator::Delete(delete) => {
-                self.writes = true;
-                let input = *self.input(&delete.input, 1, looked)?;
-                Operator::Delete(Box::new(Delete { table: delete.table, input }))
-            }
+            node::Operator::Delete(delete) => self.delete(delete, looked)?,
         })
+    }
+
+    fn delete<'e>(
+        &mut self,
+        delete: &node::Delete,
+        looked: impl Iterator<Item = &'e Expr>,
+    ) -> Result<Operator, String> {
+        self.writes = true;
+        let input = *self.input(&delete.input, 1, looked)?;
+        Ok(Operator::Delete(Box::new(Delete { table: delete.table, input })))
     }
 
     fn all(&mut self, inputs: &[Node]) -> Result<Vec<plan::Node>, String> {
@@ -230,12 +240,16 @@ impl Compiler<'_> {
             list(&exprs)
         };
         let is_equal = matches!(join.method, JoinMethod::Equal { .. });
+        let mut of_outer = self.looked_at(0, exprs.iter().copied());
+        if !is_equal {
+            columns::of_inside(self.statement, &join.inner, (1, 0), &mut of_outer);
+        }
         Ok(Join {
             equal: is_equal.then(|| (side(|pair| &pair.0), side(|pair| &pair.1))),
             kind: join.kind,
             join_filter: join.join_filter.as_ref().map(term),
             filter: join.filter.as_ref().map(term),
-            outer: *self.input(&join.outer, 0, exprs.iter().copied())?,
+            outer: self.node(&join.outer, &of_outer, None)?,
             inner: *self.input(&join.inner, 1, exprs.iter().copied())?,
         })
     }
@@ -289,8 +303,7 @@ impl Compiler<'_> {
 
     fn scan(&mut self, node: &Node, scan: &node::Scan) -> Result<Scan, String> {
         let access = self.access(scan.table, &scan.access)?;
-        let mut read = Columns::new();
-        columns::of_source(0, node.outputs.iter().chain(&scan.filter), &mut read);
+        let read = self.looked_at(0, node.outputs.iter().chain(&scan.filter));
         let schema = &self.tables[scan.table].schema;
         let reads_long = schema.long_columns().iter().any(|column| read.contains(column));
         Ok(Scan {
@@ -429,9 +442,11 @@ fn inlined<'e>(value: &'e Expr, input: &'e [Expr]) -> Option<&'e Expr> {
         Some((0, column)) => input.get(column),
         Some(_) => None,
         None => {
-            let mut columns = Columns::new();
-            columns::of_source(0, [value], &mut columns);
-            columns.is_empty().then_some(value)
+            let mut looks = false;
+            value.visit(&mut |part| {
+                looks |= column_of(part).is_some() || matches!(part.kind, ExprKind::SubPlan { .. });
+            });
+            (!looks).then_some(value)
         }
     }
 }

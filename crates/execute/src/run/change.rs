@@ -28,19 +28,26 @@ impl<E: Env> Run<'_, '_, E> {
     ) -> Result<()> {
         let mut values = std::mem::take(&mut self.frame.scratch.values);
         let mut processed = 0;
-        let Some(input) = &insert.input else {
+        let refers = !self.tables[insert.table].references.is_empty();
+        let mut added = Vec::new();
+        if let Some(input) = &insert.input {
+            let found = self.rows_of(input, Under { wanted: ALL, ..under }).await?;
+            for row in found.iter() {
+                self.forget(node);
+                self.fill(&insert.values, [row, &[]], under.outer, &mut values).await?;
+                let count = self.insert_one(insert, &values, node, under.outer, rows).await?;
+                added.extend((refers && count > 0).then(|| values.clone()));
+                processed += count;
+            }
+        } else {
             self.forget(node);
             self.fill(&insert.values, [&[], &[]], under.outer, &mut values).await?;
-            processed += self.insert_one(insert, &values, node, under.outer, rows).await?;
-            self.frame.scratch.values = values;
-            self.frame.processed = processed;
-            return Ok(());
-        };
-        let found = self.rows_of(input, Under { wanted: ALL, ..under }).await?;
-        for row in found.iter() {
-            self.forget(node);
-            self.fill(&insert.values, [row, &[]], under.outer, &mut values).await?;
-            processed += self.insert_one(insert, &values, node, under.outer, rows).await?;
+            processed = self.insert_one(insert, &values, node, under.outer, rows).await?;
+            added.extend((refers && processed > 0).then(|| values.clone()));
+        }
+        // When all are there, since they may refer to each other.
+        for values in &added {
+            self.check_references(insert.table, values, None).await?;
         }
         self.frame.scratch.values = values;
         self.frame.processed = processed;
@@ -64,9 +71,6 @@ impl<E: Env> Run<'_, '_, E> {
             return Ok(0);
         }
         let id = self.insert_row(table, &key, values).await?;
-        if !self.tables[table].references.is_empty() {
-            self.check_references(table, values, None).await?;
-        }
         if node.width > 0 {
             self.deliver((node, None), [values, &[]], Some(id), outer, rows).await?;
         }
@@ -169,18 +173,43 @@ impl<E: Env> Run<'_, '_, E> {
         let mut seen = BTreeSet::new();
         let is_joined = !matches!(update.input.operator, Operator::Scan(_));
         let mut processed = 0;
+        let early = self.early_values(update, node, &found, under.outer).await?;
         for at in 0..found.len() {
             let Some(id) = found.id(at) else { continue };
             // A row that several partners would change is changed once.
             if is_joined && !seen.insert(id) {
                 continue;
             }
-            self.update_row(update, node, (id, found.row(at)), under.outer, rows).await?;
+            let early = early.get(at).map(|values| &values[..]);
+            self.update_row(update, node, (id, found.row(at), early), under.outer, rows).await?;
             processed += 1;
         }
         self.frame.scratch.rows = found;
         self.frame.processed = processed;
         Ok(())
+    }
+
+    /// The new values of all rows, where sub plans give some: those see the rows as they were before the statement.
+    async fn early_values(
+        &mut self,
+        update: &Update,
+        node: &Node,
+        found: &Rows,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<Vec<Vec<Value>>> {
+        let mut all = Vec::new();
+        if !update.values.asks {
+            return Ok(all);
+        }
+        for at in 0..found.len() {
+            self.forget(node);
+            let old = match found.id(at) {
+                Some(id) => self.copy_of(update.table, id).await?,
+                None => Vec::new(),
+            };
+            all.push(self.list_values(&update.values, [&old, found.row(at)], outer).await?);
+        }
+        Ok(all)
     }
 
     /// The rows that are changed or deleted, all of them before the first is.
@@ -206,14 +235,14 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         update: &Update,
         node: &Node,
-        (id, row): (RowId, &[Value]),
+        (id, row, early): (RowId, &[Value], Option<&[Value]>),
         outer: Option<&Outer<'_>>,
         rows: &mut Rows,
     ) -> Result<()> {
         let tables = self.tables;
         let table = &tables[update.table];
         if update.is_whole || update.values.asks || table.has_long || node_asks(node) {
-            let changed = self.update_whole(update, node, (id, row), outer).await?;
+            let changed = self.update_whole(update, node, (id, row, early), outer).await?;
             if node.width > 0 {
                 self.deliver((node, None), [&changed, row], Some(id), outer, rows).await?;
             }
@@ -229,7 +258,7 @@ impl<E: Env> Run<'_, '_, E> {
         let mut record = self.txn.update(id);
         for (&at, value) in update.columns.iter().zip(&values) {
             let column = &table.columns[at];
-            if *value == Value::Null && !column.nullable {
+            if value.is_null() && !column.nullable {
                 let mut whole = self.copy_of(update.table, id).await?;
                 whole[at] = Value::Null;
                 return Err(super::check::null_violation(table, at, &whole));
@@ -253,14 +282,19 @@ impl<E: Env> Run<'_, '_, E> {
         &mut self,
         update: &Update,
         node: &Node,
-        (id, row): (RowId, &[Value]),
+        (id, row, early): (RowId, &[Value], Option<&[Value]>),
         outer: Option<&Outer<'_>>,
     ) -> Result<Vec<Value>> {
-        self.forget(node);
         let tables = self.tables;
         let table = &tables[update.table];
         let old = self.copy_of(update.table, id).await?;
-        let values = self.list_values(&update.values, [&old, row], outer).await?;
+        let values = match early {
+            Some(values) => values.to_vec(),
+            None => {
+                self.forget(node);
+                self.list_values(&update.values, [&old, row], outer).await?
+            }
+        };
         let mut new = old.clone();
         for (&at, value) in update.columns.iter().zip(values) {
             new[at] = value;

@@ -20,7 +20,7 @@ impl<E: Env> Run<'_, '_, E> {
     pub(super) fn check_row(&self, table: usize, values: &[Value]) -> Result<()> {
         let table = &self.tables[table];
         for (at, (column, value)) in table.columns.iter().zip(values).enumerate() {
-            if !column.nullable && *value == Value::Null {
+            if !column.nullable && value.is_null() {
                 return Err(null_violation(table, at, values));
             }
         }
@@ -49,7 +49,7 @@ impl<E: Env> Run<'_, '_, E> {
         values: &[Value],
         own: Option<RowId>,
     ) -> Result<bool> {
-        if index.columns.iter().any(|&at| values[at] == Value::Null) {
+        if index.columns.iter().any(|&at| values[at].is_null()) {
             return Ok(false);
         }
         let key = key_of(&self.tables[table], &index.columns, values)?;
@@ -71,7 +71,7 @@ impl<E: Env> Run<'_, '_, E> {
             let differs = |old: &[Value]| {
                 reference.own.iter().any(|&at| value::order::order(&old[at], &values[at]).is_ne())
             };
-            if wanted.contains(&Value::Null) || !old.is_none_or(differs) {
+            if wanted.iter().any(Value::is_null) || !old.is_none_or(differs) {
                 continue;
             }
             if !self.has_row(reference, &wanted).await? {
@@ -101,7 +101,7 @@ impl<E: Env> Run<'_, '_, E> {
             let differs = |new: &[Value]| {
                 referrer.own.iter().any(|&at| value::order::order(&old[at], &new[at]).is_ne())
             };
-            if wanted.contains(&Value::Null) || !new.is_none_or(differs) {
+            if wanted.iter().any(Value::is_null) || !new.is_none_or(differs) {
                 continue;
             }
             if self.has_row(referrer, &wanted).await? {

@@ -133,7 +133,7 @@ fn combine(call: &AggregateCall, mut values: Vec<Value>) -> Result<Value> {
     if call.aggregate == Kind::ArrayAgg {
         return Ok(if values.is_empty() { Value::Null } else { Value::Array(values.into()) });
     }
-    values.retain(|value| *value != Value::Null);
+    values.retain(|value| !value.is_null());
     let count = values.len() as i64;
     if call.aggregate == Kind::Count {
         return Ok(Value::Int(count));

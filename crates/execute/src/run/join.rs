@@ -87,7 +87,7 @@ impl<E: Env> Run<'_, '_, E> {
         let mut keys: Vec<(Vec<Value>, usize)> = Vec::with_capacity(inner.len());
         for at in 0..inner.len() {
             let key = self.list_values(inner_list, [&[], inner.row(at)], under.outer).await?;
-            if !key.contains(&Value::Null) {
+            if !key.iter().any(Value::is_null) {
                 keys.push((key, at));
             }
         }
@@ -99,7 +99,7 @@ impl<E: Env> Run<'_, '_, E> {
                 return Ok(());
             }
             let key = self.list_values(outer_list, [outer.row(at), &[]], under.outer).await?;
-            let range = match key.contains(&Value::Null) {
+            let range = match key.iter().any(Value::is_null) {
                 true => 0..0,
                 false => {
                     let from =

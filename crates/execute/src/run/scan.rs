@@ -144,7 +144,7 @@ impl<E: Env> Run<'_, '_, E> {
         let mut builder = KeyBuilder::new();
         for (term, &at) in terms.iter().zip(columns) {
             let value = self.key_value(term, around).await?;
-            if value == Value::Null {
+            if value.is_null() {
                 return Ok(None);
             }
             match key::append(builder, &table.schema, &table.columns[at], at, &value) {
@@ -235,7 +235,7 @@ impl<E: Env> Run<'_, '_, E> {
         for (end, bound) in ends.iter_mut().zip([&range.low, &range.high]) {
             if let Some(bound) = bound {
                 *end = self.key_value(&bound.value, around).await?;
-                if *end == Value::Null {
+                if end.is_null() {
                     return Ok(None);
                 }
             }
@@ -365,7 +365,7 @@ fn keep_first(all: &[RowId], ids: &mut Vec<RowId>) {
 fn distinct_elements(array: Value) -> Vec<Value> {
     let Value::Array(elements) = array else { return Vec::new() };
     let mut elements: Vec<Value> =
-        elements.iter().filter(|element| **element != Value::Null).cloned().collect();
+        elements.iter().filter(|element| !element.is_null()).cloned().collect();
     elements.sort_by(value::order::order);
     elements.dedup_by(|one, other| value::order::order(one, other).is_eq());
     elements

@@ -1,5 +1,9 @@
 //! Procedures carried out on small databases in one process and in the simulator.
 
+mod constraints;
 mod control;
 mod database;
 mod naive;
+mod operators;
+mod shipped;
+mod simulated;

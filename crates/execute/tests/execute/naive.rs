@@ -9,7 +9,9 @@ use procedure::node::{
 use procedure::{Node, Operator, Procedure};
 use sql::expression::{BinaryOperator, ColumnRef, Expr, ExprKind, SubqueryKind};
 use sql::procedure::{Block, Body, Formula, Over, StatementKind};
-use sql::query::{self, FromKind, InsertSource, OrderBy, Plain, Query, Select, SelectBody};
+use sql::query::{
+    self, FromKind, InsertSource, OrderBy, Plain, Query, RowLock, Select, SelectBody,
+};
 use sql::{Catalog, Field, Program, Source, SqlType};
 
 /// Plans for the procedures of two texts.
@@ -271,7 +273,7 @@ impl Planner<'_> {
         match (is_for_change, sources.first().map(|source| &source.kind)) {
             (true, Some(FromKind::Table(table))) => {
                 let table = *table;
-                same(|input| Operator::Lock { table, input }, joined)
+                same(|input| Operator::Lock { table, strength: RowLock::Update, input }, joined)
             }
             _ => joined,
         }

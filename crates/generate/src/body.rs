@@ -424,7 +424,26 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
+    /// A loop, behind which FOUND tells whether anything was gone through.
     fn looped(&mut self, label: Option<&str>, over: &'a Over, body: &'a [Statement]) -> Result<()> {
+        let sets_found = !matches!(over, Over::Forever | Over::While(_));
+        let Some(found) = self.found().filter(|_| sets_found) else {
+            return self.go_through(label, over, body, None);
+        };
+        let has_begun = self.names.fresh("has_begun");
+        self.line(format!("let mut {has_begun} = false;"));
+        self.go_through(label, over, body, Some(&has_begun))?;
+        self.line(format!("{found} = {has_begun};"));
+        Ok(())
+    }
+
+    fn go_through(
+        &mut self,
+        label: Option<&str>,
+        over: &'a Over,
+        body: &'a [Statement],
+        has_begun: Option<&str>,
+    ) -> Result<()> {
         let label = label.map_or(String::new(), |label| format!("'{}: ", identifier(label)));
         match over {
             Over::Forever => self.line(format!("{label}loop {{")),
@@ -443,9 +462,6 @@ impl<'a> Function<'a> {
             }
             Over::Range { .. } => return Err(Unsupported::new("FOR with BY")),
             Over::Rows { into, sql } => {
-                if self.found().is_some() {
-                    return Err(Unsupported::new("FOUND in a procedure with a loop over rows"));
-                }
                 if changes(body) {
                     return Err(Unsupported::new("a loop over rows that changes tables"));
                 }
@@ -456,6 +472,7 @@ impl<'a> Function<'a> {
                     return Err(Unsupported::new("a loop over rows with EXIT or CONTINUE"));
                 }
                 return self.each(self.plan(sql)?, &[], &mut |function, columns| {
+                    function.has_begun(has_begun);
                     function.assign_into(into, columns)?;
                     function.statements(body)
                 });
@@ -472,9 +489,16 @@ impl<'a> Function<'a> {
                 self.assign_target(target, &code, element)?;
             }
         }
+        self.has_begun(has_begun);
         self.statements(body)?;
         self.line("}");
         Ok(())
+    }
+
+    fn has_begun(&mut self, flag: Option<&str>) {
+        if let Some(flag) = flag {
+            self.line(format!("{flag} = true;"));
+        }
     }
 
     fn leave(

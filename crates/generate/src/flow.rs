@@ -19,7 +19,8 @@ pub fn survey(procedure: &Procedure, guess: &mut Guess) {
     let mut flow = Flow { procedure, guess };
     let inputs = procedure.routine.parameters.iter().filter(|p| p.mode != ParameterMode::Out);
     // FOUND is false in the beginning.
-    let known = inputs.map(|parameter| parameter.variable).chain(found::variable(&procedure.routine));
+    let known =
+        inputs.map(|parameter| parameter.variable).chain(found::variable(&procedure.routine));
     let mut assigned = Some(known.map(|variable| (variable, None)).collect());
     match &procedure.routine.body {
         Body::Block(block) => flow.block(block, &mut assigned),

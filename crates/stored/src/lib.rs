@@ -16,4 +16,5 @@ mod terminal;
 
 pub use code::Code;
 pub use folder::{FolderError, Stored};
+pub use prepared::Prepared;
 pub use terminal::Terminal;

@@ -54,7 +54,11 @@ fn owned(value: Value) -> Option<Owned> {
     match elements.first() {
         None | Some(Value::Int(_)) => ints.collect::<Option<_>>().map(Owned::Ints),
         Some(Value::Bool(_)) => bools.collect::<Option<_>>().map(Owned::Bools),
-        Some(Value::Text(_)) => Some(Owned::Texts(elements.to_vec())),
+        Some(Value::Text(_))
+            if elements.iter().all(|element| matches!(element, Value::Text(_))) =>
+        {
+            Some(Owned::Texts(elements.to_vec()))
+        }
         _ => None,
     }
 }
@@ -122,5 +126,7 @@ mod tests {
         assert_eq!(prepared.arguments(&texts), expected);
         let with_null = vec![Value::Array(vec![Value::Int(1), Value::Null].into())];
         assert!(Prepared::new(with_null).is_none(), "arrays with nulls are the executor's");
+        let with_null = vec![Value::Array(vec![Value::text("a"), Value::Null].into())];
+        assert!(Prepared::new(with_null).is_none(), "of texts, too");
     }
 }

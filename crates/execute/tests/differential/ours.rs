@@ -35,7 +35,7 @@ impl Ours {
                 load_part(population, &database, &mut lane, table, (0, 1), BATCH_ROWS, &|_| {});
             run_now(loaded).unwrap_or_else(|error| panic!("{error}"));
         }
-        let procedures = run_now(Procedures::open(&database, &workload, Settings::default()));
+        let procedures = Procedures::open(&database, &workload, Settings::default());
         let procedures = procedures.unwrap_or_else(|error| panic!("{error}"));
         Self { database, lane, procedures }
     }

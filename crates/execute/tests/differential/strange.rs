@@ -3,7 +3,7 @@
 use fabric::random::Random;
 use population::Call;
 use sql::{Program, SqlType};
-use std::rc::Rc;
+use std::sync::Arc;
 use value::{Decimal, Value};
 
 /// Makes some of the calls strange: about one in `one_in`.
@@ -51,7 +51,7 @@ fn strange(sql_type: &SqlType, random: &mut Random) -> Value {
         }
         SqlType::Array(element) => {
             let length = pick(&[0, 1, 4, 5, 16], random);
-            Value::Array(Rc::from(
+            Value::Array(Arc::from(
                 (0..length).map(|_| strange(element, random)).collect::<Vec<_>>(),
             ))
         }

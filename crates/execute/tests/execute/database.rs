@@ -30,7 +30,7 @@ impl Calls {
         let design = default_design(workload, &|_| 100);
         run_now(create(&database, &workload.catalog, &design)).expect("the schema is fine");
         let procedures = Procedures::open(&database, workload, Settings::default());
-        let procedures = run_now(procedures).unwrap_or_else(|error| panic!("{error}"));
+        let procedures = procedures.unwrap_or_else(|error| panic!("{error}"));
         let lane = run_now(database.lane()).expect("lanes are free");
         Self { lane, procedures, notices: Vec::new() }
     }

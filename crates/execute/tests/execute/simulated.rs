@@ -48,7 +48,7 @@ fn payments_of_many_clients_add_up() {
         let design = default_design(&workload, &|_| 100);
         create(&database, &workload.catalog, &design).await.expect("the schema is fine");
         let open = async |database: &Database<_>| {
-            Procedures::open(database, &workload, Settings::default()).await.expect("all is there")
+            Procedures::open(database, &workload, Settings::default()).expect("all is there")
         };
         let mut procedures = open(&database).await;
         let mut lane = database.lane().await.expect("lanes are free");

@@ -1,11 +1,8 @@
 //! Workload `tpcc`, generated from `workloads/tpcc` by `namdb spade generate`. Do not change it here.
-//!
-//! Left to the executor of plans:
-//!
-//! - `order_status`: FOUND in a procedure with a loop over rows
 
 pub mod delivery;
 pub mod new_order;
+pub mod order_status;
 pub mod payment;
 pub mod stock_level;
 pub mod tables;
@@ -17,7 +14,7 @@ use txn::Database;
 
 impl Generated for Tables {
     const PROCEDURES: &'static [&'static str] =
-        &["new_order", "payment", "delivery", "stock_level"];
+        &["new_order", "payment", "order_status", "delivery", "stock_level"];
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)
@@ -32,8 +29,12 @@ impl Generated for Tables {
         match procedure {
             0 => new_order::new_order(call, &self, &new_order::Arguments::bind(arguments)?).await,
             1 => payment::payment(call, &self, &payment::Arguments::bind(arguments)?).await,
-            2 => delivery::delivery(call, &self, &delivery::Arguments::bind(arguments)?).await,
-            3 => {
+            2 => {
+                order_status::order_status(call, &self, &order_status::Arguments::bind(arguments)?)
+                    .await
+            }
+            3 => delivery::delivery(call, &self, &delivery::Arguments::bind(arguments)?).await,
+            4 => {
                 stock_level::stock_level(call, &self, &stock_level::Arguments::bind(arguments)?)
                     .await
             }

@@ -1,0 +1,169 @@
+//! Generated code beside the executor of plans: the same tables, the same thousands of calls, and the same rows, errors and
+//! tables afterwards. That the executor does what PostgreSQL does is tested where it is.
+
+#[path = "../../../population/tests/loaded/small.rs"]
+mod small;
+#[path = "../../../execute/tests/differential/strange.rs"]
+mod strange;
+
+use execute::{CallError, Settings, create, default_design};
+use fabric::{LocalEnv, run_now};
+use population::{Call, Mix, Population, Scale, load_part, read_row};
+use procedure::Workload;
+use runtime::{Argument, Caller, Cell, Counts, Generated};
+use small::small;
+use std::path::PathBuf;
+use stored::Prepared;
+use strange::make_strange;
+use txn::local::{OpenConfig, open};
+use txn::{Database, Isolation, Lane};
+use value::Value;
+
+/// Bytes of memory of each.
+const SERVER_BYTES: u64 = 256 << 20;
+/// Rows that are loaded in one transaction.
+const BATCH_ROWS: usize = 50;
+/// One call in so many gets arguments that no load draws.
+const STRANGE_ONE_IN: u64 = 8;
+
+/// What the clock is ahead of the year 2000 at least, so that times of the run are told by their size.
+const LATER_US: i64 = 1_000_000_000_000_000;
+
+/// A database with the procedures of a workload.
+struct Twin<G> {
+    database: Database<LocalEnv>,
+    lane: Lane<LocalEnv>,
+    caller: Caller<G>,
+}
+
+/// What a call has given: rows as they are kept, or an error's code and message.
+#[derive(PartialEq, Debug)]
+enum Answer {
+    Rows(usize, Vec<String>),
+    Error(String, String),
+}
+
+impl<G: Generated> Twin<G> {
+    fn load(folder: &std::path::Path, population: &Population) -> Self {
+        let workload = Workload::read(folder).unwrap_or_else(|error| panic!("{error}"));
+        let config = OpenConfig { servers: 1, server_bytes: SERVER_BYTES, ..OpenConfig::default() };
+        let database = open(&config).expect("memory can be mapped");
+        let design = default_design(&workload, &|_| 10_000);
+        run_now(create(&database, &workload.catalog, &design)).expect("the tables are new");
+        let mut lane = run_now(database.lane()).expect("lanes are free");
+        for table in 0..population.tables().count() {
+            let loaded =
+                load_part(population, &database, &mut lane, table, (0, 1), BATCH_ROWS, &|_| {});
+            run_now(loaded).unwrap_or_else(|error| panic!("{error}"));
+        }
+        let settings = Settings { epoch_us: -LATER_US, ..Settings::default() };
+        let caller = Caller::open(&database, &workload, settings);
+        let caller = caller.unwrap_or_else(|error| panic!("{error}"));
+        Self { database, lane, caller }
+    }
+
+    /// Makes a call by generated code, if it takes the arguments, or by the executor.
+    fn call(&mut self, name: &str, call: &Call, is_generated: bool) -> Answer {
+        let procedure = self.caller.find(name).expect("there is such a procedure");
+        let prepared = Prepared::new(call.arguments.clone()).filter(|_| is_generated);
+        let (lane, caller) = (&mut self.lane, &mut self.caller);
+        let called = match &prepared {
+            Some(prepared) => {
+                let texts = prepared.texts();
+                let arguments: Vec<Argument<'_>> = prepared.arguments(&texts);
+                run_now(caller.call(lane, procedure, &arguments))
+            }
+            None => run_now(caller.call_plans(lane, procedure, &call.arguments)),
+        };
+        match called {
+            Ok(results) => Answer::Rows(results.rows(), results.cells().map(shown).collect()),
+            Err(CallError::Sql(error)) => Answer::Error(error.sqlstate.to_string(), error.message),
+            Err(error) => panic!("{name}{:?}: {error}", call.arguments),
+        }
+    }
+
+    /// The rows of a table, sorted, without times of the run.
+    fn table(&mut self, population: &Population, table: usize) -> Vec<String> {
+        let types = population.column_types(table);
+        let name = population.tables().nth(table).expect("there is such a table");
+        let id = self.database.table(name).expect("the table was created");
+        let mut txn = run_now(self.lane.begin(Isolation::Snapshot)).expect("nobody is in the way");
+        let mut lines = Vec::new();
+        let add = &mut |row: layout::RecordRef<'_>| {
+            let masked = read_row(row, types).into_iter().map(|value| match value {
+                Value::Timestamp(time) if time != 0 => Value::Null,
+                other => other,
+            });
+            lines.push(format!("{:?}", masked.collect::<Vec<_>>()));
+        };
+        run_now(txn.for_each(id, add)).expect("the table can be read");
+        lines.sort_unstable();
+        lines
+    }
+}
+
+/// A value; times of the run look alike.
+fn shown(cell: Cell<'_>) -> String {
+    match cell {
+        Cell::Int(number) if (LATER_US..2 * LATER_US).contains(&number) => "a time".to_owned(),
+        Cell::Text(text) => String::from_utf8_lossy(text).into_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn compare<G: Generated>(name: &str, count: usize, seed: u64) -> Counts {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(name);
+    let folder = small(name);
+    let scale = Scale { units: 2, seed, now_us: 0 };
+    let population = Population::new(&folder.program, &folder.load, scale);
+    let population = population.unwrap_or_else(|error| panic!("{error}"));
+    let mut generated: Twin<G> = Twin::load(&path, &population);
+    let mut executed: Twin<G> = Twin::load(&path, &population);
+    let mut stream = population.calls(0, 1, Mix::Deck);
+    let mut calls: Vec<Call> = (0..count).map(|_| stream.next_call(0)).collect();
+    make_strange(&mut calls, &folder.program, STRANGE_ONE_IN, seed);
+    for call in &calls {
+        let procedure = &folder.program.procedures[call.procedure].name;
+        let answer = generated.call(procedure, call, true);
+        assert_eq!(
+            answer,
+            executed.call(procedure, call, false),
+            "{procedure}{:?}",
+            call.arguments
+        );
+    }
+    for (table, name) in population.tables().enumerate() {
+        let (one, other) =
+            (generated.table(&population, table), executed.table(&population, table));
+        assert_eq!(one.len(), other.len(), "rows of {name}");
+        let first = one.iter().zip(&other).find(|(one, other)| one != other);
+        assert_eq!(first, None, "{name}");
+    }
+    let counts = generated.caller.counts();
+    println!("{name}: {counts:?}");
+    assert!(
+        counts.generated > 3 * counts.deviated,
+        "generated code does what usually happens: {counts:?}"
+    );
+    counts
+}
+
+#[test]
+fn tpcc_is_the_same_by_generated_code() {
+    compare::<generated::tpcc::Tables>("tpcc", 2_000, 1);
+}
+
+#[test]
+fn tatp_is_the_same_by_generated_code() {
+    compare::<generated::tatp::Tables>("tatp", 6_000, 2);
+}
+
+#[test]
+fn smallbank_is_the_same_by_generated_code() {
+    compare::<generated::smallbank::Tables>("smallbank", 6_000, 3);
+}
+
+#[test]
+fn ycsb_is_the_same_by_generated_code() {
+    compare::<generated::ycsb::Tables>("ycsb", 3_000, 4);
+}

@@ -56,6 +56,11 @@ pub enum InstallOrder {
     UnlockFirstToNew,
     /// The header is unlocked with the old version, then all else, then the header.
     UnlockFirstToOld,
+    /// Old version, chain, then chain, header, version and payload in one write: our protocol where memory is not
+    /// coherent. The old version is one write as well, and readers go by checksums.
+    RowAtOnce,
+    /// The same with the chain in the row's write alone.
+    ChainInRow,
 }
 
 /// How a row's buffer of old versions is used.
@@ -96,6 +101,8 @@ pub struct Guards {
     pub version_beside_payload: bool,
     /// Readers read the version word again after the payload.
     pub version_read_again: bool,
+    /// Readers go by a checksum over version, successor and payload instead: where memory is not coherent.
+    pub checksum: bool,
     /// An old version is taken only if its successor is not covered.
     pub successor_check: bool,
     /// Writers' reads are validated with all locks held.
@@ -115,10 +122,15 @@ impl Guards {
         publish_waits: true,
         version_beside_payload: true,
         version_read_again: true,
+        checksum: false,
         successor_check: true,
         writers_validate: false,
         readers_validate: false,
     };
+
+    /// Our protocol where memory is not coherent.
+    pub const AT_ONCE: Guards =
+        Guards { install: InstallOrder::RowAtOnce, checksum: true, ..Guards::OURS };
 
     /// Our protocol, serializable.
     pub const SERIALIZABLE: Guards =

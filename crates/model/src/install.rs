@@ -27,11 +27,15 @@ pub enum InstallWord {
     HeaderAsRead,
     /// Header, version and payload in one write, which may be torn like any other.
     WholeRow,
+    /// The same with the chain word.
+    WholeRowWithChain,
+    /// Version, successor and payload of the displaced version in one write, to the buffer.
+    WholeOld,
 }
 
 use InstallWord::{
     Chain, Header as NewHeader, HeaderAsRead, Invalid, OldInvalid, OldPayload, OldVersion, Payload,
-    Version as NewVersion, WholeRow,
+    Version as NewVersion, WholeOld, WholeRow, WholeRowWithChain,
 };
 
 const HEADER_LAST: &[InstallWord] =
@@ -52,6 +56,8 @@ const UNLOCK_FIRST_TO_OLD: &[InstallWord] = &[
     NewVersion,
     NewHeader,
 ];
+const ROW_AT_ONCE: &[InstallWord] = &[WholeOld, Chain, WholeRowWithChain];
+const CHAIN_IN_ROW: &[InstallWord] = &[WholeOld, WholeRowWithChain];
 
 fn plan(order: InstallOrder) -> &'static [InstallWord] {
     match order {
@@ -60,11 +66,15 @@ fn plan(order: InstallOrder) -> &'static [InstallWord] {
         InstallOrder::PayloadFirst => PAYLOAD_FIRST,
         InstallOrder::UnlockFirstToNew => UNLOCK_FIRST_TO_NEW,
         InstallOrder::UnlockFirstToOld => UNLOCK_FIRST_TO_OLD,
+        InstallOrder::RowAtOnce => ROW_AT_ONCE,
+        InstallOrder::ChainInRow => CHAIN_IN_ROW,
     }
 }
 
-/// The words of the largest write: header, version and payload.
-const WRITE_WORD_COUNT_MAX: usize = 2 + WORD_COUNT;
+/// The words of a row without its chain: header, version and payload.
+const ROW_WORD_COUNT: usize = 2 + WORD_COUNT;
+/// The words of the largest write: those of a row, and its chain.
+const WRITE_WORD_COUNT_MAX: usize = ROW_WORD_COUNT + 1;
 
 /// How far one row is installed. Its words go to one server in order; those of two rows do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,7 +107,7 @@ impl Install {
     pub fn commit_step(self, config: &Config) -> CommitStep {
         let written = &plan(config.guards.install)[..usize::from(self.written_count)];
         match written.last() {
-            Some(NewHeader | WholeRow) => CommitStep::HeaderWritten,
+            Some(NewHeader | WholeRow | WholeRowWithChain) => CommitStep::HeaderWritten,
             Some(NewVersion) => CommitStep::PayloadWritten,
             Some(Chain | Invalid) => CommitStep::OldVersionWritten,
             _ => CommitStep::JournalWritten,
@@ -116,14 +126,24 @@ impl Install {
         unwritten.take(choice_count).map(|word| (entry, word)).collect()
     }
 
+    /// Whether some order of words has this one.
+    pub fn has(config: &Config, entry: InstallWord) -> bool {
+        plan(config.guards.install).contains(&entry)
+    }
+
     /// How many steps the entry of the plan that is under way takes.
     ///
     /// The words of a fresh slot are written in one step: until its version word stands no reader
-    /// looks at them, so nothing tells the states between apart.
+    /// looks at them, so nothing tells the states between apart. The same goes for one that is written at once: until all
+    /// of it stands its checksum fits nothing.
     fn word_count(self, config: &Config, row: &Row) -> usize {
         match plan(config.guards.install)[usize::from(self.written_count)] {
             Payload => WORD_COUNT,
-            WholeRow => WRITE_WORD_COUNT_MAX,
+            WholeRow => ROW_WORD_COUNT,
+            // A chain that stands there already is written over with itself.
+            WholeRowWithChain if row.has_chain && !self.words[ROW_WORD_COUNT] => ROW_WORD_COUNT,
+            WholeRowWithChain => WRITE_WORD_COUNT_MAX,
+            WholeOld if is_reused(row, config.buffer) => WORD_COUNT + 2,
             OldPayload if is_reused(row, config.buffer) => WORD_COUNT + 1,
             _ => 1,
         }
@@ -138,10 +158,15 @@ impl Install {
                 (0..=WORD_COUNT).for_each(|word| write_old(config, row, rows, word));
             }
             (OldPayload, _) => write_old(config, row, rows, word),
+            (WholeOld, 1) => {
+                (0..WORD_COUNT + 2).for_each(|word| write_word(config, row, rows, entry, word));
+            }
             _ => write_word(config, row, rows, entry, word),
         }
         self.words[word] = true;
         if self.words[..word_count].iter().all(|written| *written) {
+            // The counter belongs to the lock's holder alone, so its word needs no step of its own.
+            row.displaced_count += u8::from(matches!(entry, OldVersion | WholeOld));
             *self = Install { written_count: self.written_count + 1, ..Install::START };
         }
     }
@@ -165,18 +190,17 @@ fn write_word(config: &Config, row: &mut Row, rows: Displacement, entry: Install
     match entry {
         OldInvalid => row.buffer[slot].version = None,
         OldPayload => unreachable!("written by its own function"),
-        OldVersion => {
-            row.buffer[slot].version = Some(rows.old);
-            // The counter belongs to the lock's holder alone, so its word needs no step of its own.
-            row.displaced_count += 1;
-        }
+        OldVersion => row.buffer[slot].version = Some(rows.old),
+        WholeOld if word <= WORD_COUNT => write_old(config, row, rows, word),
+        WholeOld => row.buffer[slot].version = Some(rows.old),
         Chain => row.has_chain = true,
         Invalid => row.body.version = None,
         Payload => row.body.payload[word] = rows.new,
         NewVersion => row.body.version = Some(rows.new),
         NewHeader => row.header = Header::unlocked(rows.new),
+        WholeRowWithChain if word == ROW_WORD_COUNT => row.has_chain = true,
         // In the order of the row's addresses.
-        WholeRow => match word {
+        WholeRow | WholeRowWithChain => match word {
             0 => row.header = Header::unlocked(rows.new),
             1 => row.body.version = Some(rows.new),
             _ => row.body.payload[word - 2] = rows.new,

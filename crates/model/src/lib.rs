@@ -15,6 +15,7 @@
 //! writer   what it may do next                                                 writer.rs
 //! commit   snapshot, swaps, validation, journal, publish; or release           commit.rs
 //! install  old version, chain, invalid version, payload, version, header       install.rs
+//!          or, where memory is not coherent, chain, header, image in one write
 //! reader   snapshot, validation                                                reader.rs
 //! read     in place with the version word at both ends, else from the buffer   row_read.rs
 //! ```
@@ -43,7 +44,7 @@
 //! - Verbs whose completion is lost: to other processes a late effect is a slow writer.
 //! - The ring of frozen vectors is its newest place, since a place with a wrong checksum is not
 //!   taken.
-//! - Checksums in place of the seqlock, where memory is not coherent: both tell torn from whole.
+//! - The words of checksums: one fits if what it is over is of one write (`Guards::checksum`).
 //!
 //! Two writers, readers, rows and payload words are the fewest that show each anomaly; more of them
 //! is a matter for the simulator, which runs the code itself.

@@ -1,6 +1,7 @@
 //! What must be possible: a model in which nothing happens would keep every promise.
 
 use crate::config::Config;
+use crate::install::{Install, InstallWord};
 use crate::protocol::Protocol;
 use crate::reader;
 use crate::row_read::RowRead;
@@ -27,7 +28,7 @@ pub fn possibilities(config: &Config) -> Vec<Property<Protocol>> {
         Property::sometimes("an old version is read while the new one is installed", |_, state| {
             reads(state).any(|(row, read, snapshot)| {
                 let is_old = matches!(read, RowRead::Old { .. });
-                is_old && row.body.version.is_none() && row.is_readable_at(snapshot)
+                is_old && !row.body.is_whole() && row.is_readable_at(snapshot)
             })
         }),
     ];
@@ -38,6 +39,11 @@ pub fn possibilities(config: &Config) -> Vec<Property<Protocol>> {
     }
     if config.crashes {
         possibilities.extend(deaths());
+        if Install::has(config, InstallWord::Version) {
+            possibilities.push(Property::sometimes("a writer dies at PayloadWritten", |p, s| {
+                dies_at(p, s, CommitStep::PayloadWritten)
+            }));
+        }
     }
     if config.crashes && config.guards.writers_validate {
         possibilities.push(Property::sometimes("a writer dies at ReadsValidated", |p, s| {
@@ -64,9 +70,6 @@ fn deaths() -> Vec<Property<Protocol>> {
         }),
         Property::sometimes("a writer dies at OldVersionWritten", |p, s| {
             dies_at(p, s, OldVersionWritten)
-        }),
-        Property::sometimes("a writer dies at PayloadWritten", |p, s| {
-            dies_at(p, s, PayloadWritten)
         }),
         Property::sometimes("a writer dies at HeaderWritten", |p, s| dies_at(p, s, HeaderWritten)),
         Property::sometimes("a writer dies at VersionsInstalled", |p, s| {

@@ -68,13 +68,13 @@ pub enum ReaderMove {
     ReadVersion,
     /// Read this payload word.
     ReadWord(usize),
-    /// Read the version word again.
+    /// Read the version word again, or see whether the checksum fits.
     ReadVersionAgain,
     /// Read the chain word, and this slot of the buffer: whole, or its version word.
     ReadOld(usize),
     /// Read this word of the slot; the successor stands after the payload.
     ReadOldWord(usize),
-    /// Read the slot's version word again.
+    /// Read the slot's version word again, or see whether the checksum fits.
     ReadOldVersionAgain,
     /// Read the header, to validate.
     Validate,

@@ -2,6 +2,9 @@
 //!
 //! A row is read in one verb with its version word at both ends. The reader stops as soon as the
 //! outcome is plain, which a real one does after the whole verb; the difference is only time.
+//!
+//! Where there is a checksum, what was read is taken if all of it is of one write. The version word comes first here as
+//! well: since every word has to fit, a reading in another order is one that began at another time.
 
 use crate::config::{BufferKind, Config};
 use crate::reader::{Reader, ReaderMove};
@@ -92,7 +95,11 @@ pub fn step(config: &Config, reader: &mut Reader, row: &Row, read: RowRead, step
             }
         }
         (RowRead::InPlace { version, words }, ReaderMove::ReadVersionAgain) => {
-            match version_in_place(config, row) == Some(version) {
+            let is_intact = match config.guards.checksum {
+                true => words.iter().all(|word| *word == Some(version)),
+                false => version_in_place(config, row) == Some(version),
+            };
+            match is_intact {
                 true => reader.accept(config, version, words),
                 false => reader.go_on(RowRead::Old { tried: [false; BUFFER_SLOT_COUNT] }),
             }
@@ -134,6 +141,13 @@ fn read_old(
             let words = [None; WORD_COUNT];
             reader.go_on(RowRead::OldWords { tried, slot, version, successor: None, words });
         }
+        // The checksum of a slot that is written once fits as soon as all of it stands, and not before.
+        (Some(version), BufferKind::Fresh)
+            if config.guards.checksum
+                && !(row.buffer[slot].is_whole() && row.is_followed_by(version, successor)) =>
+        {
+            try_next_slot(config, reader, tried, slot);
+        }
         // A slot that is written once no longer changes when its version word stands, so reading
         // the rest word by word would show the same.
         (Some(version), BufferKind::Fresh) if fits(config, version, successor, snapshot) => {
@@ -159,8 +173,15 @@ fn read_old_words(
         ReaderMove::ReadOldWord(word) => words[word] = Some(row.buffer[slot].payload[word]),
         ReaderMove::ReadOldVersionAgain => {
             let successor = successor.expect("read before the version is read again");
-            let is_intact =
-                row.buffer[slot].version == Some(version) || !config.guards.version_read_again;
+            let is_intact = match config.guards.checksum {
+                true => {
+                    let is_whole = words.iter().all(|word| *word == Some(version));
+                    is_whole && row.is_followed_by(version, successor)
+                }
+                false => {
+                    row.buffer[slot].version == Some(version) || !config.guards.version_read_again
+                }
+            };
             return match is_intact && fits(config, version, successor, snapshot) {
                 true => reader.accept(config, version, words),
                 false => try_next_slot(config, reader, tried, slot),

@@ -84,6 +84,13 @@ pub struct Record {
     pub payload: [Version; WORD_COUNT],
 }
 
+impl Record {
+    /// Whether the payload is of the version beside it.
+    pub fn is_whole(&self) -> bool {
+        self.payload.iter().all(|word| Some(*word) == self.version)
+    }
+}
+
 /// One row with its buffer of old versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -147,11 +154,22 @@ impl Row {
         *newest.expect("every snapshot covers the initial version")
     }
 
+    /// Whether an old version was displaced by this one: what a checksum over both says.
+    pub fn is_followed_by(&self, old: Version, successor: Option<Version>) -> bool {
+        let place = self.place_of(old);
+        let next = place.and_then(|place| self.order.get(place + 1).copied().flatten());
+        next.is_some() && next == successor
+    }
+
     /// Whether a reader that finds the row in this very state, and is left alone, gets its version.
     pub fn is_readable_at(&self, snapshot: Counters) -> bool {
         let covered = |version: Option<Version>| version.is_some_and(|v| v.is_covered_by(snapshot));
-        let fits = |old: &Record| covered(old.version) && !covered(old.successor);
-        covered(self.body.version) || (self.has_chain && self.buffer.iter().any(fits))
+        let fits = |old: &Record| {
+            let is_whole = old.is_whole() && old.successor.is_some();
+            is_whole && covered(old.version) && !covered(old.successor)
+        };
+        let is_in_place = covered(self.body.version) && self.body.is_whole();
+        is_in_place || (self.has_chain && self.buffer.iter().any(fits))
     }
 }
 

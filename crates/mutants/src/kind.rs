@@ -64,14 +64,27 @@ pub struct Kind {
     pub time_max_ns: u64,
     /// Longest time between two words of a verb; 0: by the seed.
     pub word_ns: u64,
-    /// How much longer one verb in eight takes; 0: by the seed.
+    /// How much longer some verbs take; 0: by the seed.
     pub slow_factor: u64,
+    /// One verb in so many, where it is not by the seed.
+    pub slow_one_in: u32,
+    /// Words of a verb come in the order of their addresses: a header first.
+    pub is_in_order: bool,
     /// Whether numbers of lanes are about to end.
     pub is_near_wrap: bool,
     /// Whether lanes of a compute server share a slot.
     pub shares_slot: bool,
     /// Copies of vectors that a collector freezes and compute servers fetch; 0: whoever needs a vector freezes it.
     pub vector_copies: u32,
+    /// Slots of the vector; 0: as many as usual. With few of them, copies get a new base every few vectors.
+    pub slots: u32,
+    /// Whether lanes insert by leaves that they have kept. Rows are then inserted without a look, too, and some inserts
+    /// are refused by transactions that go on.
+    pub keeps_leaves: bool,
+    /// Whether rows keep the memory of their old versions.
+    pub keeps_versions: bool,
+    /// Rows that are there from the beginning, and hold no list.
+    pub spare_rows: i64,
 }
 
 /// Snapshot isolation in a roomy table.
@@ -100,9 +113,15 @@ pub const ROOMY: Kind = Kind {
     time_max_ns: 0,
     word_ns: 0,
     slow_factor: 0,
+    slow_one_in: 8,
+    is_in_order: false,
     is_near_wrap: false,
     shares_slot: false,
     vector_copies: 0,
+    slots: 0,
+    keeps_leaves: false,
+    keeps_versions: false,
+    spare_rows: 0,
 };
 
 /// Many short transactions of many sessions, so that vectors are read while they change.
@@ -118,10 +137,31 @@ pub const CROWD: Kind = Kind {
     word_ns: 2000,
     ..ROOMY
 };
+/// Every list is moved from row to row by lanes that keep the leaves they have written, and found by an index as often as
+/// by its keys, so that rows are inserted of which the transaction has seen nothing.
+pub const KEPT: Kind = Kind {
+    storage: Some(Storage::Tree),
+    finding: Finding::KeysOrIndex(IndexKind::Tree),
+    move_percent: 60,
+    lists: 3,
+    keeps_leaves: true,
+    ..ROOMY
+};
 /// Sessions come one after another.
 pub const STAGGERED: Kind = Kind { is_staggered: true, ..ROOMY };
 /// Frozen vectors.
 pub const FROZEN: Kind = Kind { oracle: Oracle::Frozen, ..CROWD };
+/// Vectors that two compute servers fetch from copies, where few verbs take very long.
+pub const FETCHED_LATE: Kind = Kind {
+    shares_slot: true,
+    vector_copies: 2,
+    slots: 16,
+    slow_factor: 1000,
+    slow_one_in: 50,
+    word_ns: 100,
+    transactions: 50,
+    ..FROZEN
+};
 /// Two compute servers whose lanes share a slot.
 pub const SHARED: Kind = Kind { shares_slot: true, ..CROWD };
 /// Transactions that have a serial order.
@@ -150,6 +190,10 @@ pub const PILED: Kind = Kind {
     time_max_ns: 1_000_000_000,
     ..TIGHT
 };
+/// The same over cards, where one write installs a row.
+pub const SLOW_CARDS: Kind = Kind { carrier: Some(Carrier::Card), ..SLOW };
+/// Old versions stay where they are, over cards.
+pub const KEPT_VERSIONS: Kind = Kind { keeps_versions: true, ..SLOW_CARDS };
 /// Elements stand out of line.
 pub const LONG: Kind = Kind { is_long: true, ..HOT };
 /// Many lists, each soon full: tables grow.
@@ -163,15 +207,28 @@ pub const GROWING_HOT: Kind = Kind {
     word_ns: 400,
     ..GROWING
 };
+/// The same over cards, where words of a row come late.
+pub const GROWING_CARDS: Kind =
+    Kind { carrier: Some(Carrier::Card), word_ns: 2000, slow_factor: 20, ..GROWING_HOT };
 /// Lists move all the time, so that rows come and go.
 pub const MOVING: Kind =
     Kind { move_percent: 70, lists: 3, pause_percent: 30, pause_ns: 20_000, ..TIGHT };
+/// The same with rows that keep the memory of their old versions.
+pub const MOVING_KEPT: Kind = Kind { keeps_versions: true, ..MOVING };
 /// The same under vectors that are fetched from copies, where snapshots soon are too old.
 pub const MOVING_FETCHED: Kind = Kind {
     oracle: Oracle::Frozen,
     shares_slot: true,
     vector_copies: 2,
     time_max_ns: 10_000,
+    ..MOVING
+};
+/// The same in leaves over cards, where words come late.
+pub const MOVING_CARDS: Kind = Kind {
+    storage: Some(Storage::Tree),
+    carrier: Some(Carrier::Card),
+    word_ns: 4000,
+    pause_ns: 4_000,
     ..MOVING
 };
 /// The same in buckets, where snapshots soon are too old.
@@ -183,6 +240,21 @@ pub const MOVING_SERIAL: Kind = Kind { isolation: Isolation::Serializable, ..MOV
 /// Lists are found by a unique tree index alone, and rows change hands.
 pub const OWNED: Kind =
     Kind { finding: Finding::Owner(IndexKind::Tree), move_percent: 50, ..TIGHT };
+/// The same over cards, with rows and entries on several servers, and words that come late.
+pub const OWNED_CARDS: Kind = Kind {
+    carrier: Some(Carrier::Card),
+    servers: 3,
+    word_ns: 300,
+    slow_factor: 300,
+    is_in_order: true,
+    lists: 1,
+    move_percent: 100,
+    read_percent: 10,
+    time_max_ns: 10_000,
+    ..OWNED
+};
+/// The same with new lists all the time, in rows that are there: the unique index alone keeps two of them apart.
+pub const OWNED_NEW: Kind = Kind { elements: 4, spare_rows: 60, move_percent: 80, ..OWNED_CARDS };
 /// The same with an index of buckets.
 pub const OWNED_BY_HASH: Kind = Kind { finding: Finding::Owner(IndexKind::Hash), ..OWNED };
 /// The same with rows that stand apart, where snapshots soon are too old.

@@ -39,7 +39,7 @@ pub fn table(kind: &Kind, storage: Storage, versions_beside: u32) -> TableSpec {
     let schema = Schema::new(TABLE, columns, &[ID]).expect("the schema is right");
     let design = PhysicalDesign {
         server: None,
-        keeps_versions: false,
+        keeps_versions: kind.keeps_versions,
         storage,
         neighbourhood: if kind.is_tight { 2 } else { 4 },
         versions_beside,

@@ -1,8 +1,9 @@
 //! All mutants, by the step of the protocol whose guard they remove.
 
 use crate::kind::{
-    CROWD, FROZEN, GROWING, GROWING_HOT, HOT, Kind, LONG, LOSSY, MOVING, MOVING_FETCHED,
-    MOVING_HASH, MOVING_SERIAL, OWNED, OWNED_OUTSIDE, PILED, ROOMY, SERIAL, SHARED, SLOW,
+    CROWD, FETCHED_LATE, FROZEN, GROWING, GROWING_CARDS, GROWING_HOT, HOT, KEPT, KEPT_VERSIONS,
+    Kind, LONG, LOSSY, MOVING, MOVING_CARDS, MOVING_FETCHED, MOVING_HASH, MOVING_KEPT,
+    MOVING_SERIAL, OWNED, OWNED_NEW, OWNED_OUTSIDE, PILED, ROOMY, SERIAL, SHARED, SLOW, SLOW_CARDS,
     STAGGERED, WRAP,
 };
 use crate::mutant::Mutant;
@@ -124,5 +125,25 @@ pub const MUTANTS: &[Mutant] = &[
     guard("hash::trust_first_copy", "rows that move are read under their locks", GROWING_HOT),
     guard("hash::redirect_first", "readers are sent to a bucket that is complete", GROWING),
     guard("hash::moved_row_unlocked", "a row that moved stays locked", GROWING_HOT),
+    guard("oracle::torn_copy", "a packed vector is intact", FETCHED_LATE),
+    guard("oracle::other_base", "a packed vector is unpacked over its own base", FETCHED_LATE),
+    guard("read::trust_kept_absence", "absence by a kept leaf is good for inserts only", KEPT),
+    guard("read::trust_kept_leaf", "reads do not see kept leaves", KEPT),
+    guard("commit::chain_with_row", "a new chain stands before the row", SLOW_CARDS),
+    guard("commit::trust_half_installed", "a row with a unique key is installed", OWNED_NEW),
+    guard(
+        "commit::trust_old_chain",
+        "the chain of a tombstone is that under the lock",
+        MOVING_KEPT,
+    ),
+    guard(
+        "commit::free_slot_early",
+        "everybody sees the version before a slot is free",
+        KEPT_VERSIONS,
+    ),
+    guard("collect::adopt_candidate", "lanes adopt a horizon that is told", MOVING_FETCHED),
+    guard("collect::unlocked_leaf", "a leaf is locked before entries go", MOVING_TREE),
+    guard("collect::trust_first_leaf", "a leaf that loses entries is as it was read", MOVING_CARDS),
+    guard("hash::move_half_installed", "rows that move are installed", GROWING_CARDS),
     guard("tree::keep_rewrite_counter", "a split raises the rewrite counter", SERIAL_TREE),
 ];

@@ -6,7 +6,7 @@ use crate::lists::{self, InUse, Tables};
 use crate::session::Session;
 use check::{History, Level, Verdict};
 use layout::Storage;
-use sim::{Carrier, Endpoint, SimConfig, World};
+use sim::{Carrier, Endpoint, SimConfig, Tearing, World};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -156,15 +156,27 @@ impl Scene {
             config.word_ns = kind.word_ns;
         }
         if kind.slow_factor > 0 {
-            (config.slow_verb_one_in, config.slow_verb_factor) = (8, kind.slow_factor);
+            (config.slow_verb_one_in, config.slow_verb_factor) =
+                (kind.slow_one_in, kind.slow_factor);
+        }
+        if kind.is_in_order {
+            config.tearing = Tearing::InOrder;
         }
         config.broken.untorn_rows = guards.contains(&UNTORN_ROWS);
         let config = guards.iter().fold(config, |config, guard| config.with_mutant(guard));
         let world = World::new(config);
         let nodes = world.serve(services);
-        let Kind { oracle, shares_slot, vector_copies, .. } = *kind;
-        let mut settings =
-            DatabaseConfig { oracle, shares_slot, vector_copies, ..DatabaseConfig::default() };
+        let Kind { oracle, shares_slot, vector_copies, keeps_leaves, .. } = *kind;
+        let mut settings = DatabaseConfig {
+            oracle,
+            shares_slot,
+            vector_copies,
+            keeps_leaves,
+            ..DatabaseConfig::default()
+        };
+        if kind.slots > 0 {
+            (settings.slots, settings.lanes) = (kind.slots, kind.slots);
+        }
         if kind.is_tight {
             let drawn_ns = 2000 << dice.below(14);
             let is_drawn = kind.time_max_ns == 0;
@@ -216,8 +228,25 @@ impl Scene {
         }
     }
 
+    /// Makes rows that hold no list.
+    fn make_spare_rows(&self) {
+        let made = self.world.block_on(&self.admin, async {
+            let mut lane = self.database.lane().await.expect("it is the first");
+            let mut txn = lane.begin(Isolation::Snapshot).await?;
+            for id in 0..self.kind.spare_rows {
+                let row = txn.insert(self.tables.table, &lists::key(id)).await?;
+                txn.update(row).set_int(lists::OWNER, -1 - id);
+            }
+            Ok::<_, txn::TxnError>(txn.commit().await)
+        });
+        assert_eq!(made, Ok(txn::Outcome::Committed), "nobody else is there");
+    }
+
     /// Runs all sessions, reads everything, checks the structures; answers what is wrong with them.
     fn play(&self) -> Vec<String> {
+        if self.kind.spare_rows > 0 {
+            self.make_spare_rows();
+        }
         let homes: Vec<_> = (0..2).map(|_| self.database.elsewhere(self.admin.clone())).collect();
         let running = Rc::new(Cell::new(self.kind.sessions));
         if self.kind.vector_copies > 0 {

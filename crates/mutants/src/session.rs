@@ -89,6 +89,7 @@ impl Session {
         let mut txn = lane.begin(self.kind.isolation).await?;
         let count = 1 + self.dice.below(self.kind.operations);
         let mut has_written = false;
+        let mut known = None;
         for _ in 0..count {
             self.pause(txn.env()).await;
             if !has_written && self.dice.percent(self.kind.visit_percent) {
@@ -96,7 +97,11 @@ impl Session {
                 continue;
             }
             let list = self.lists.at(self.dice.below(self.kind.lists));
+            if let Some(known) = known.filter(|_| self.kind.keeps_leaves && !has_written) {
+                self.insert_in_vain(&mut txn, known, list).await?;
+            }
             let found = self.find(&mut txn, list).await?;
+            known = found.first().map(|found| found.id);
             let elements: Vec<i64> =
                 found.iter().flat_map(|found| found.elements.clone()).collect();
             let is_full = elements.len() >= self.kind.elements;
@@ -111,6 +116,23 @@ impl Session {
         }
         self.pause(txn.env()).await;
         Ok(result_of(txn.commit().await))
+    }
+
+    /// Asks for new rows at all places of a list, beside one that is there: none of them is made, and what the lane
+    /// has kept of their leaf must not tell the transaction anything.
+    async fn insert_in_vain<E: Env>(
+        &mut self,
+        txn: &mut Transaction<'_, E>,
+        known: i64,
+        list: u64,
+    ) -> Result<(), TxnError> {
+        let ids = std::iter::once(known).chain(lists::places(list).filter(|&id| id != known));
+        let inserts: Vec<_> = ids.map(|id| (self.tables.table, key(id))).collect();
+        match txn.insert_many(&inserts, &mut Vec::new()).await {
+            Err(TxnError::DuplicateKey { .. }) => Ok(()),
+            Err(error) => Err(error),
+            Ok(()) => unreachable!("the transaction has seen a row with the first key"),
+        }
     }
 
     async fn pause<E: Env>(&mut self, env: &E) {
@@ -255,6 +277,7 @@ impl Session {
         list: u64,
         found: Option<Found>,
     ) -> Result<bool, TxnError> {
+        let is_owned = matches!(self.kind.finding, Finding::Owner(_));
         let value = self.recording.value();
         let mut elements = found.as_ref().map_or(vec![], |found| found.elements.clone());
         elements.push(value);
@@ -270,6 +293,9 @@ impl Session {
                 return Ok(false);
             }
         };
+        if found.is_none() && is_owned {
+            self.recording.read_list(list, &[]);
+        }
         self.recording.append(list, value);
         let mut record = txn.update(target);
         record.set_int(OWNER, list as i64);
@@ -296,6 +322,12 @@ impl Session {
         let id = rows.start + offset as i64;
         if found.is_some_and(|found| found.id == id) {
             return Ok(None);
+        }
+        if self.kind.keeps_leaves {
+            match txn.insert(self.tables.table, &key(id)).await {
+                Err(TxnError::DuplicateKey { .. }) => {}
+                inserted => return inserted.map(Some),
+            }
         }
         match txn.read(self.tables.table, &key(id)).await? {
             Some(row) if txn.row(row).int(OWNER) < 0 => Ok(Some(row)),

@@ -22,7 +22,7 @@ use crate::abort::Abort;
 use crate::database::{Database, Oracle};
 use crate::lane::LaneInner;
 use crate::oracle::newest_intact;
-use crate::packed::{Unpacker, Vector};
+use crate::packed::{Trust, Unpacker, Vector};
 use crate::shared_slot::{SLOTS_EACH, SharedSlot};
 use crate::snapshot::Snapshot;
 use fabric::{Batch, Env, FabricError};
@@ -223,7 +223,11 @@ impl<E: Env> Database<E> {
     /// Round after round, until it is not wanted or brings nothing new any more.
     async fn fetch_until(&self, is_wanted: &impl Fn() -> bool) -> Result<(), FabricError> {
         let fetched = &self.shared.fetched;
-        let mut unpacker = Unpacker::new(self.shared.oracle_layout.copies());
+        let trust = Trust {
+            torn: self.env.mutant("oracle::torn_copy"),
+            base: self.env.mutant("oracle::other_base"),
+        };
+        let mut unpacker = Unpacker::new(self.shared.oracle_layout.copies(), trust);
         let (mut batch, mut vain, mut newest, mut announce_ns) = (Batch::new(), 0, 0, 0);
         while is_wanted() && !fetched.is_stopped.load(Relaxed) && vain < VAIN_ROUNDS_MAX {
             batch.reset();

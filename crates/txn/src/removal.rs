@@ -8,7 +8,7 @@ use crate::lane::LaneInner;
 use crate::step::CollectStep;
 use crate::write::Owner;
 use fabric::{Batch, Env, FabricError, Swap};
-use index::tree::{LeafRead, LeafView, LockResult};
+use index::tree::{LeafLock, LeafRead, LeafView, LockResult};
 use layout::bucket;
 use layout::row::{HEADER, LINK, VERSION};
 use layout::{GlobalPtr, Key, RegionId, VersionWord, region};
@@ -274,7 +274,8 @@ impl<E: Env> LaneInner<E> {
         let Some(image) = newest else { return Removal::Done };
         let version = VersionWord::from_word(self.batch().word(image.at + VERSION));
         let header = VersionWord::from_word(self.batch().word(image.at + HEADER));
-        let is_under_way = header != version && header != VersionWord::MOVED;
+        let is_half = header != version && !self.env.mutant("collect::trust_half_installed");
+        let is_under_way = (is_half || header.is_locked()) && header != VersionWord::MOVED;
         if is_under_way || version == VersionWord::TORN {
             // A new version may be on its way to the row's server: the lock of the entry, on another, does
             // not wait for it.
@@ -308,6 +309,17 @@ impl<E: Env> LaneInner<E> {
         }
         if let Some(lane_table) = self.tables[table as usize].as_mut() {
             lane_table.pool.free(retired.row, words);
+        }
+    }
+
+    /// What became of the lock of a leaf from which entries are to go.
+    pub(crate) fn leaf_lock_result(&self, batch: &Batch, lock: &LeafLock) -> LockResult {
+        match index::tree::lock_result(batch, lock) {
+            LockResult::Missed if self.env.mutant("collect::unlocked_leaf") => LockResult::Held,
+            LockResult::Outdated if self.env.mutant("collect::trust_first_leaf") => {
+                LockResult::Held
+            }
+            result => result,
         }
     }
 
@@ -345,7 +357,7 @@ impl<E: Env> LaneInner<E> {
         batch.clear_verbs();
         let lock = index::tree::post_lock(&mut batch, &tree, &leaf, timestamp);
         batch = self.env.execute(batch).await?;
-        let result = index::tree::lock_result(&batch, &lock);
+        let result = self.leaf_lock_result(&batch, &lock);
         if result == LockResult::Outdated {
             // The entries were read before the insert word: another round reads them again.
             batch.clear_verbs();

@@ -159,7 +159,7 @@ impl<E: Env> LaneInner<E> {
         batch = self.env.execute(batch).await?;
         batch.clear_verbs();
         for swept in leaves {
-            let result = swept.lock.as_ref().map(|lock| index::tree::lock_result(&batch, lock));
+            let result = swept.lock.as_ref().map(|lock| self.leaf_lock_result(&batch, lock));
             if result == Some(LockResult::Held) {
                 continue;
             }

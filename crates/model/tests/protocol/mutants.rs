@@ -99,6 +99,33 @@ fn payload_before_old_version_makes_rows_unreadable() {
     counterexample("payload first, writer dead", config, ALONE_ENDS);
 }
 
+/// With the chain among the words of the row, the new version may stand in front of an old chain: whoever meets it finds
+/// none of the versions before it, for good if the writer dies.
+#[test]
+fn a_chain_in_the_write_of_the_row_makes_rows_unreadable() {
+    let guards = Guards { install: InstallOrder::ChainInRow, ..Guards::AT_ONCE };
+    let config = Config { crashes: true, ..mutant(guards, FIRST_ROW, NO_ROW) };
+    let end = counterexample("chain in the row", config, ALWAYS_READABLE);
+    assert!(!end.rows[0].has_chain);
+    counterexample("chain in the row, writer dead", config, ALONE_ENDS);
+}
+
+/// No version word is the mark of a row whose words come in any order.
+#[test]
+fn a_row_at_once_without_checksums_gives_torn_reads() {
+    let guards = Guards { checksum: false, ..Guards::AT_ONCE };
+    counterexample("no checksums", mutant(guards, FIRST_ROW, NO_ROW), NO_TORN_READ);
+}
+
+/// A free header says nothing of the image that it is written with: only who swaps from a version that its snapshot
+/// covers finds the row installed.
+#[test]
+fn swapping_from_a_header_of_a_row_at_once_gives_lost_updates() {
+    let guards = Guards { swap_from_version_read: false, ..Guards::AT_ONCE };
+    let config = mutant(guards, FIRST_ROW, FIRST_ROW);
+    counterexample("row at once, no snapshot check at lock", config, NO_LOST_UPDATE);
+}
+
 #[test]
 fn no_validation_by_writers_gives_write_skew() {
     let guards = Guards { writers_validate: false, ..Guards::SERIALIZABLE };

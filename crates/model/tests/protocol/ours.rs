@@ -62,6 +62,45 @@ fn sessions_see_their_own_commits_in_comparable_snapshots() {
     }
 }
 
+/// Where memory is not coherent one write installs a row, whose words come in any order, with the chain ahead of it
+/// and checksums in place of the seqlock.
+#[test]
+fn a_row_that_is_written_at_once_keeps_all_promises() {
+    snapshot_isolation("row at once", Guards::AT_ONCE);
+    let guards = Guards { snapshot: SnapshotWay::Frozen, ..Guards::AT_ONCE };
+    let config = Config { guards, ..Config::ours(BOTH_ROWS, SECOND_ROW) };
+    assert_promises("row at once, frozen, one row in common", config);
+}
+
+#[test]
+fn survivors_of_a_crash_go_on_where_rows_are_written_at_once() {
+    let guards = Guards::AT_ONCE;
+    let config = Config { guards, crashes: true, ..Config::ours(BOTH_ROWS, SECOND_ROW) };
+    assert_promises("row at once, crash, one row in common", config);
+    let ours = Config::ours(BOTH_ROWS, BOTH_ROWS);
+    let config = Config { guards, crashes: true, reader_count: 1, attempt_count_max: 2, ..ours };
+    assert_promises("row at once, crash, two attempts", config);
+}
+
+#[test]
+fn slots_that_are_written_at_once_are_never_read_torn() {
+    let ours = Config::ours(BOTH_ROWS, BOTH_ROWS);
+    let guards = Guards::AT_ONCE;
+    let config = Config { guards, reader_count: 1, buffer: BufferKind::Reused, ..ours };
+    assert_promises("row at once, reused buffer slots", config);
+}
+
+#[test]
+fn validation_gives_serializability_where_rows_are_written_at_once() {
+    let Guards { install, checksum, .. } = Guards::AT_ONCE;
+    let guards = Guards { install, checksum, ..Guards::SERIALIZABLE };
+    let ours = Config { guards, ..Config::ours(FIRST_ROW, SECOND_ROW) };
+    let skewed = Config { writers: SKEWED, ..ours };
+    assert_promises("row at once, serializable, skewed writers", skewed);
+    let between = Config { writers: READ_ONLY_ANOMALY, ..ours };
+    assert_promises("row at once, serializable, reader between writers", between);
+}
+
 /// A slot of the buffer is overwritten while it is read. What it held is gone, so nothing is
 /// promised about finding it; what is found is still right.
 #[test]

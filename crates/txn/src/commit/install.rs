@@ -195,7 +195,8 @@ impl<E: Env> LaneInner<E> {
         if self.env.mutant("commit::payload_before_old_version") {
             batch.write_row(entry.row, fresh, first, Cover::AllButLink);
         }
-        let is_new_chain = entry.has_new_buffer || after != chain;
+        let is_new_chain =
+            (entry.has_new_buffer || after != chain) && !self.env.mutant("commit::chain_with_row");
         if is_coherent {
             batch.install_row(slot, entry.image, KEY, Cover::All);
             batch.install_row(entry.row, fresh, first, Cover::AllButLink);

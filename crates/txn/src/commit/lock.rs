@@ -102,7 +102,8 @@ impl<E: Env> LaneInner<E> {
     /// chain that was read with it is the one, if the swap finds it. A tombstone's buffer goes all the same.
     #[inline]
     fn post_chain(&self, batch: &mut Batch, access: &Access) -> Span {
-        let stays = self.info(access.table).design.keeps_versions && !access.version.is_deleted();
+        let is_row = !access.version.is_deleted() || self.env.mutant("commit::trust_old_chain");
+        let stays = self.info(access.table).design.keeps_versions && is_row;
         match stays {
             true => Span { at: access.image.at + LINK, words: 1 },
             false => batch.read(access.row.add_words(u64::from(LINK)), 1),
@@ -117,12 +118,20 @@ impl<E: Env> LaneInner<E> {
         if chain.buffer().is_null() {
             return Ring::Missing;
         }
-        if self.horizon.covers(access.version) {
+        let is_early = self.env.mutant("commit::free_slot_early");
+        if self.horizon.covers(access.version) || (is_early && self.is_next(access.version)) {
             return Ring::Free;
         }
         let shape = self.info(access.table).buffer;
         let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
         Ring::Read(batch.read(slot, RING_WORDS))
+    }
+
+    /// Whether the version before this one of its slot is the last that the horizon covers. For a mutant.
+    #[cold]
+    fn is_next(&self, version: VersionWord) -> bool {
+        let before = version.counter().saturating_sub(1);
+        self.horizon.covers(VersionWord::new(version.slot(), before))
     }
 
     #[inline]

@@ -61,7 +61,7 @@ impl<E: Env> LaneInner<E> {
     ) -> Option<usize> {
         let covers = |seen: &LeafSeen| {
             seen.owner == owner
-                && !seen.is_kept
+                && (!seen.is_kept || self.env.mutant("read::trust_kept_leaf"))
                 && LeafView::new(tree.layout, batch.words(seen.span)).covers(key)
         };
         let first = self.leaves_seen.len().saturating_sub(LEAVES_SEARCHED_MAX);

@@ -1,12 +1,13 @@
 //! Transactions in one process: what they do ([`basic`], [`columns`], [`long`], [`horizon`]), what they cost
-//! ([`budgets`]), where they end ([`limits`]), and what becomes of lanes ([`lanes`]) and of futures that are dropped
-//! ([`dropped`]). One program, so that transactions are compiled once.
+//! ([`budgets`]), where they end ([`limits`]), what becomes of lanes ([`lanes`]), of leaves that they keep
+//! ([`kept`]) and of futures that are dropped ([`dropped`]). One program, so that transactions are compiled once.
 
 mod basic;
 mod budgets;
 mod columns;
 mod dropped;
 mod horizon;
+mod kept;
 mod lanes;
 mod limits;
 mod long;

@@ -23,6 +23,7 @@ pub mod register;
 #[cfg(test)]
 mod simulated;
 pub mod smallbank;
+pub mod tatp;
 mod testimony;
 pub mod tpcc;
 #[cfg(test)]
@@ -43,5 +44,6 @@ pub use passing::Passing;
 pub use random::Random;
 pub use register::{Register, RegisterConfig};
 pub use smallbank::SmallBank;
+pub use tatp::Tatp;
 pub use tpcc::Tpcc;
 pub use ycsb::Ycsb;

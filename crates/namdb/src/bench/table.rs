@@ -121,6 +121,8 @@ fn throughput(text: &mut String, report: &Report) {
     if report.rolled_back > 0 {
         let rolled_back = grouped(report.rolled_back);
         line!(text, "  {rolled_back:>12}  more rolled back as the workload's rules want");
+        let attempted = rate(report.attempted_per_s);
+        line!(text, "  {attempted:>12}  transactions attempted per second, with those");
     }
     line!(text);
 }

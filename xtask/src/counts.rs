@@ -26,11 +26,12 @@ pub struct Options {
 
 /// The workloads, and the transactions N of each: enough that loading and chance weigh little, few
 /// enough that callgrind, some fifty times slower than the machine, is done within a minute.
-const WORKLOADS: [(&str, u64); 5] = [
+const WORKLOADS: [(&str, u64); 6] = [
     (TPCC, 1_000),
     (TPCC_TOLD, 1_000),
     ("ycsb", 10_000),
     ("smallbank", 10_000),
+    ("tatp", 20_000),
     ("point-read", 20_000),
 ];
 const TPCC: &str = "tpcc";

@@ -23,7 +23,7 @@ const BUILD: &[&str] = &["build", "--release", "-p", "namdb", "--bin", "namdb", 
 
 /// What is run to be counted: every workload at full size, both levels of isolation, both ways of
 /// taking snapshots, one thread and two, and simulated worlds.
-const RUNS: [&str; 10] = [
+const RUNS: [&str; 11] = [
     "bench tpcc --threads 1 --warehouses 1 --seconds 8",
     "bench tpcc --threads 2 --warehouses 4 --seconds 5",
     "bench tpcc --threads 1 --warehouses 2 --isolation serializable --seconds 5",
@@ -33,6 +33,7 @@ const RUNS: [&str; 10] = [
     "bench ycsb --records 1000000 --record-bytes 100 --read-share 50 --uniform --seconds 4",
     "bench ycsb --workload A --seconds 3",
     "bench smallbank --isolation serializable --seconds 3",
+    "bench tatp --subscribers 200000 --seconds 4",
     "simulate --seeds 20",
 ];
 

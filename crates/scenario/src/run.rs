@@ -102,6 +102,7 @@ impl Run {
             Work::Bank(play) => self.play_workload(play, report),
             Work::Cycle(play) => self.play_workload(play, report),
             Work::SmallBank(play) => self.play_workload(play, report),
+            Work::Tatp(play) => self.play_workload(play, report),
             Work::Tpcc(play) => self.play_workload(play, report),
             Work::Churn(play) => self.play_workload(play, report),
             Work::Passing(play) => self.play_workload(play, report),

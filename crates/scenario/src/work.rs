@@ -8,9 +8,10 @@ use txn::Isolation;
 use workload::History;
 use workload::append::AppendConfig;
 use workload::smallbank::SmallBankConfig;
+use workload::tatp::TatpConfig;
 use workload::{
     Append, Bank, CheckResult, Churn, ChurnConfig, Cycle, Passing, Register, RegisterConfig,
-    SmallBank, Tpcc, Workload, WorkloadError, tpcc,
+    SmallBank, Tatp, Tpcc, Workload, WorkloadError, tpcc,
 };
 
 /// A workload that clients share.
@@ -46,6 +47,16 @@ impl<E: Env> Play<E> for Register {
     }
 }
 
+impl<E: Env> Play<E> for Tatp {
+    fn verdicts(&self) -> Vec<CheckResult> {
+        self.verdicts()
+    }
+
+    fn history(&self) -> Option<History> {
+        Some(self.recordings().history())
+    }
+}
+
 impl<E: Env> Play<E> for Bank {}
 impl<E: Env> Play<E> for Cycle {}
 impl<E: Env> Play<E> for SmallBank {}
@@ -60,6 +71,7 @@ pub(crate) enum Work {
     Bank(Bank),
     Cycle(Cycle),
     SmallBank(SmallBank),
+    Tatp(Tatp),
     Tpcc(Tpcc),
     Churn(Churn),
     Passing(Passing),
@@ -100,6 +112,11 @@ pub(crate) fn make(scenario: &Scenario) -> Result<Work, WorkloadError> {
             hot_customers: plan.hot_customers.get(),
             hot_percent: plan.hot_percent.get(),
             isolation,
+        })?),
+        WorkloadPlan::Tatp(plan) => Work::Tatp(Tatp::new(TatpConfig {
+            isolation,
+            recorded: true,
+            ..TatpConfig::new(plan.subscribers.get())
         })?),
         WorkloadPlan::Tpcc(plan) => Work::Tpcc(tiny_tpcc(plan, isolation)?),
         WorkloadPlan::Churn(plan) => Work::Churn(churn(plan, isolation, design)?),

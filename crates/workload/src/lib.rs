@@ -22,6 +22,7 @@ pub mod register;
 #[cfg(test)]
 mod simulated;
 pub mod smallbank;
+pub mod tatp;
 mod testimony;
 pub mod tpcc;
 #[cfg(test)]
@@ -42,5 +43,6 @@ pub use fabric::random::{self, Random};
 pub use passing::Passing;
 pub use register::{Register, RegisterConfig};
 pub use smallbank::SmallBank;
+pub use tatp::Tatp;
 pub use tpcc::Tpcc;
 pub use ycsb::Ycsb;

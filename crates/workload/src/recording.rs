@@ -8,8 +8,10 @@ use crate::driver::TransactionResult;
 use crate::error::WorkloadError;
 use check::history::{Ended, Event, HistoryBuilder, Step};
 use check::{History, Outcome};
+use fabric::Env;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use txn::Transaction;
 
 /// Bits for the values that one process of a run writes.
 const VALUE_BITS: u32 = 40;
@@ -207,6 +209,15 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.leave_open();
     }
+}
+
+/// The number of the versions that a transaction makes: of those of one row, larger is later. It is how many commits
+/// its snapshot covers: of two writers of a row the later one's snapshot has the earlier one's commit, and snapshots
+/// only grow.
+#[inline]
+pub(crate) fn version<E: Env>(transaction: &Transaction<'_, E>) -> i64 {
+    let counters = transaction.snapshot().counters();
+    counters.iter().sum::<u64>() as i64
 }
 
 #[cfg(test)]

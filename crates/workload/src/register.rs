@@ -14,11 +14,11 @@ use crate::catch_up::catch_up;
 use crate::driver::{CheckResult, Finished, RunTotals, TransactionResult, Workload};
 use crate::error::WorkloadError;
 use crate::random::Random;
-use crate::recording::{Recordings, Session};
+use crate::recording::{Recordings, Session, version};
 use crate::verdicts::verdicts;
 use fabric::Env;
 use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, RecordRef, Schema};
-use txn::{Database, Isolation, Lane, RowId, TableId, TableSpec, Transaction};
+use txn::{Database, Isolation, Lane, RowId, TableId, TableSpec};
 
 const TABLE: &str = "register";
 const VALUE: usize = 1;
@@ -165,12 +165,6 @@ impl Terminal {
         }
         Ok(result_of(transaction.commit().await))
     }
-}
-
-/// The number of the versions that a transaction makes: of those of one register, larger is later.
-fn version<E: Env>(transaction: &Transaction<'_, E>) -> i64 {
-    let counters = transaction.snapshot().counters();
-    counters.iter().sum::<u64>() as i64
 }
 
 impl<E: Env> Workload<E> for Register {

@@ -60,6 +60,8 @@ pub struct Report {
     pub committed: u64,
     /// Committed transactions per second.
     pub txn_per_s: f64,
+    /// Transactions per second that committed, or were rolled back by the workload's rules.
+    pub attempted_per_s: f64,
     /// Committed new-orders per second, in TPC-C.
     pub new_order_per_s: Option<f64>,
     /// Transactions that ended as the workload's rules wanted, without effect.
@@ -316,6 +318,7 @@ impl Report {
             is_unreachable: run.is_unreachable,
             committed: window.totals.committed(),
             txn_per_s: per_s(window.totals.committed()),
+            attempted_per_s: per_s(totals(|kind| kind.committed + kind.rolled_back)),
             new_order_per_s: new_order.map(|kind| per_s(window.totals.kind(kind).committed)),
             rolled_back: totals(|kind| kind.rolled_back),
             retries: totals(|kind| kind.retries),

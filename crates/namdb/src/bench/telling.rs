@@ -6,7 +6,7 @@ use metrics::Registry;
 use metrics::sources::{ComputeServer, LaneReading, Worker};
 use namdb::host::Moment;
 use txn::{Database, Lane};
-use workload::{append, bank, smallbank, tpcc, ycsb};
+use workload::{append, bank, smallbank, tatp, tpcc, ycsb};
 
 /// Between two times that a worker hands over.
 const HAND_OVER_S: f64 = 1.0;
@@ -29,9 +29,10 @@ impl Telling {
     /// Numbers that are entered into the registry, for whatever workload may come.
     pub fn enter(registry: &Registry) -> Self {
         let mut types = Vec::new();
-        let all: [&[&str]; 5] = [
+        let all: [&[&str]; 6] = [
             &tpcc::TRANSACTION_NAMES,
             &smallbank::TYPES,
+            &tatp::TYPES,
             ycsb::TYPES,
             &bank::TRANSACTION_NAMES,
             &append::TYPES,

@@ -42,6 +42,7 @@ Examples:
   namdb bench ycsb --workload C --uniform --records 1000000 --record-bytes 100
   namdb bench ycsb --ops-per-txn 10 --read-share 0    transactions of ten updates
   namdb bench smallbank --isolation serializable --oracle frozen
+  namdb bench tatp --subscribers 1000000
   namdb bench bank --seconds 5 --json result.json
   namdb bench tpcc --rate 20000                 latency at a load that leaves the processors time
   namdb bench append --seconds 5 --history run.edn    record what clients see, and judge it

@@ -14,9 +14,10 @@ use std::path::PathBuf;
 use stored::Stored;
 use workload::append::AppendConfig;
 use workload::smallbank::SmallBankConfig;
+use workload::tatp::{SUBSCRIBERS_MAX, TatpConfig};
 use workload::tpcc::Scale;
 use workload::ycsb::{Distribution, Letter, Mix, YcsbConfig};
-use workload::{Append, Bank, SmallBank, Tpcc, Ycsb, tpcc};
+use workload::{Append, Bank, SmallBank, Tatp, Tpcc, Ycsb, tpcc};
 
 const TPCC_EXAMPLES: &str = "\
 Examples:
@@ -30,6 +31,16 @@ Examples:
   namdb bench smallbank --isolation serializable  no write skew; snapshot isolation allows it
   namdb bench smallbank --hot 10 --threads 4      many conflicts
   namdb bench smallbank --hot-percent 0           hardly any";
+
+const TATP_EXAMPLES: &str = "\
+Examples:
+  namdb bench tatp --subscribers 1000000          about 2 GB
+  namdb bench tatp --isolation serializable       reads are validated, too
+  namdb trace tatp --subscribers 1000             every verb of one transaction of each type
+
+Types and times are drawn without looking at what is there, so that a quarter of the transactions fail by the \
+specification's rules: they find nothing, or what they would insert. They are told apart from committed ones, and \
+from aborts.";
 
 const YCSB_EXAMPLES: &str = "\
 Examples:
@@ -74,6 +85,8 @@ pub enum Choice {
     Tpcc(TpccArguments),
     /// Customers' savings and checking accounts: six short transactions, most on few customers
     Smallbank(SmallBankArguments),
+    /// The home location register of a mobile network: seven very short transactions, most of which read
+    Tatp(TatpArguments),
     /// Records read and updated by key, with a skew
     Ycsb(YcsbArguments),
     /// Transfers between accounts, and audits that must see every cent
@@ -133,6 +146,15 @@ pub struct SmallBankArguments {
     /// Percent of transactions on hot customers
     #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = 90)]
     pub hot_percent: u32,
+}
+
+/// TATP.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = TATP_EXAMPLES)]
+pub struct TatpArguments {
+    /// Subscribers, about 2 KB each
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(SUBSCRIBERS_MAX)), default_value_t = 100_000)]
+    pub subscribers: u32,
 }
 
 /// YCSB.
@@ -269,6 +291,12 @@ impl Choice {
                 let words = arguments.describe(&config);
                 job.run(SmallBank::new(config)?, Parameters { words, options })
             }
+            Self::Tatp(arguments) => {
+                let config = arguments.config(isolation, seed);
+                let options = json!({ "subscribers": config.subscribers });
+                let words = counted(u64::from(config.subscribers), "subscriber");
+                job.run(Tatp::new(config)?, Parameters { words, options })
+            }
             Self::Ycsb(arguments) => {
                 let ycsb = Ycsb::new(arguments.config(isolation))?;
                 job.run(
@@ -367,6 +395,12 @@ impl SmallBankArguments {
         let customers = counted(self.records, "customer");
         let hot = grouped(config.hot_customers);
         format!("{customers}, {} % of transactions on {hot} of them", self.hot_percent)
+    }
+}
+
+impl TatpArguments {
+    fn config(&self, isolation: Isolation, seed: u64) -> TatpConfig {
+        TatpConfig { isolation, seed, ..TatpConfig::new(self.subscribers) }
     }
 }
 

@@ -22,9 +22,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use txn::{Database, Lane};
 use workload::smallbank::SmallBankConfig;
+use workload::tatp::TatpConfig;
 use workload::tpcc::{self, Scale};
 use workload::ycsb::{Distribution, Mix, YcsbConfig};
-use workload::{SmallBank, Tpcc, TransactionResult, Ycsb};
+use workload::{SmallBank, Tatp, Tpcc, TransactionResult, Ycsb};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,6 +58,8 @@ enum CountsWorkload {
     Ycsb,
     /// SmallBank
     Smallbank,
+    /// TATP
+    Tatp,
     /// Reads of single small records
     PointRead,
 }
@@ -68,6 +71,7 @@ impl CountsWorkload {
             Self::TpccTold => "tpcc-told",
             Self::Ycsb => "ycsb",
             Self::Smallbank => "smallbank",
+            Self::Tatp => "tatp",
             Self::PointRead => "point-read",
         }
     }
@@ -124,6 +128,10 @@ pub fn run(arguments: &CountsArguments) -> Result<Verdict> {
                 isolation,
             };
             job.run(SmallBank::new(config)?, Parameters::default())?
+        }
+        CountsWorkload::Tatp => {
+            let config = TatpConfig { isolation, ..TatpConfig::new(RECORDS as u32) };
+            job.run(Tatp::new(config)?, Parameters::default())?
         }
         CountsWorkload::Ycsb => {
             let config = YcsbConfig { records: RECORDS, isolation, ..YcsbConfig::default() };

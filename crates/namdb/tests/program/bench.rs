@@ -63,6 +63,7 @@ fn every_workload_runs_under_both_isolation_levels_and_oracles() {
             "bank --records 100",
             "append --recorded 2000",
             "smallbank --records 1000",
+            "tatp --subscribers 2000",
             "ycsb --workload E --records 500 --record-bytes 50",
             "ycsb --ops-per-txn 4 --read-share 50 --uniform --records 500",
         ] {
@@ -88,6 +89,23 @@ fn tpcc_reports_its_own_figure() {
         };
         assert_eq!(checks.iter().filter(said).count(), 1, "condition {condition}");
     }
+}
+
+/// Failures by the specification's rules are neither commits nor aborts, and both rates are told.
+#[test]
+fn tatp_tells_attempted_transactions_from_successful_ones() {
+    let report = bench("tatp --subscribers 2000 --threads 2");
+    assert_eq!(report["per_type"].as_object().map(serde_json::Map::len), Some(7));
+    let (committed, failed) = (number(&report, "/committed"), number(&report, "/rolled_back"));
+    let (successful, attempted) =
+        (number(&report, "/txn_per_s"), number(&report, "/attempted_per_s"));
+    assert!(failed > 0.0 && successful > 0.0);
+    let seconds = number(&report, "/seconds");
+    assert!((attempted - (committed + failed) / seconds).abs() < 1e-3 * attempted, "{attempted}");
+    for always in ["get_subscriber_data", "update_location"] {
+        assert_eq!(number(&report, &format!("/per_type/{always}/rolled_back")), 0.0);
+    }
+    assert_eq!(report["checks"].as_array().map(Vec::len), Some(10));
 }
 
 #[test]

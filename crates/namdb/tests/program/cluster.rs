@@ -123,8 +123,13 @@ fn more_lanes_than_a_cluster_has_slots_are_refused_beforehand() {
 fn compute_servers_share_a_run() {
     let options = "--fabric tcp --memory-servers 2 --compute-servers 2 --memory 64M";
     let cluster = Cluster::up("crew", options);
-    for workload in ["bank --records 500", "smallbank --records 500", "ycsb --workload D", "append"]
-    {
+    for workload in [
+        "bank --records 500",
+        "smallbank --records 500",
+        "tatp --subscribers 500",
+        "ycsb --workload D",
+        "append",
+    ] {
         let bench = format!("bench {workload} --seconds 0.5 --warm-up 0.1 --lanes 4 --fresh");
         let report = cluster.report(&bench);
         let servers = report["compute_servers"].as_array().expect("a list");

@@ -6,7 +6,7 @@ use std::process::Command;
 
 #[test]
 fn counts_are_the_same_every_time() {
-    for workload in ["tpcc", "ycsb", "smallbank", "point-read"] {
+    for workload in ["tpcc", "ycsb", "smallbank", "tatp", "point-read"] {
         let arguments = format!("counts --workload {workload} --transactions 200");
         let (first, second) = (namdb(&arguments), namdb(&arguments));
         assert!(first.status.success(), "{}", text(&first.stderr));

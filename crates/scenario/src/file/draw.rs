@@ -111,6 +111,7 @@ impl WorkloadPlan {
             Self::Bank(plan) => draw!(plan, random, accounts, audit_percent),
             Self::Cycle(plan) => draw!(plan, random, rows, walk_percent),
             Self::Smallbank(plan) => draw!(plan, random, customers, hot_customers, hot_percent),
+            Self::Tatp(plan) => draw!(plan, random, subscribers),
             Self::Tpcc(plan) => draw!(plan, random, warehouses, districts, customers, items),
             Self::Churn(plan) => {
                 draw!(plan, random, rows, groups, tags, operations, survey_percent);

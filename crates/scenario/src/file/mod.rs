@@ -147,6 +147,7 @@ impl WorkloadPlan {
             Self::Bank(_) => "bank",
             Self::Cycle(_) => "cycle",
             Self::Smallbank(_) => "smallbank",
+            Self::Tatp(_) => "tatp",
             Self::Tpcc(_) => "tpcc",
             Self::Churn(_) => "churn",
             Self::Passing(_) => "passing",

@@ -18,6 +18,8 @@ pub enum WorkloadPlan {
     Cycle(CyclePlan),
     /// SmallBank.
     Smallbank(SmallbankPlan),
+    /// TATP, recorded; its checks and the judge decide.
+    Tatp(TatpPlan),
     /// TPC-C, with its consistency conditions.
     Tpcc(TpccPlan),
     /// Rows that come, go and move between index keys.
@@ -130,6 +132,20 @@ impl Default for SmallbankPlan {
             hot_customers: Choice::only(4),
             hot_percent: Choice::only(70),
         }
+    }
+}
+
+/// Parameters of TATP.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TatpPlan {
+    /// Subscribers.
+    pub subscribers: Choice<u32>,
+}
+
+impl Default for TatpPlan {
+    fn default() -> Self {
+        Self { subscribers: Choice::of(&[3, 12]) }
     }
 }
 

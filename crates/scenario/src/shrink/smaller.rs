@@ -142,6 +142,7 @@ fn smaller_workloads(workload: &WorkloadPlan) -> Vec<WorkloadPlan> {
         Bank(plan) => reduce!(found, Bank, plan, accounts from 2, audit_percent from 0),
         Cycle(plan) => reduce!(found, Cycle, plan, rows from 4, walk_percent from 0),
         Smallbank(plan) => reduce!(found, Smallbank, plan, hot_customers from 2, customers from 2),
+        Tatp(plan) => reduce!(found, Tatp, plan, subscribers from 1),
         Tpcc(plan) => {
             reduce!(found, Tpcc, plan, warehouses from 1, districts from 1, customers from 4, items from 15);
         }

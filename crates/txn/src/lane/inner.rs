@@ -101,6 +101,7 @@ pub(crate) struct Scratch {
     /// Collected-up-to words that are being raised, with what they may hold.
     pub raising: Vec<(GlobalPtr, u64)>,
     pub found: Vec<Option<crate::access::RowId>>,
+    pub looking: crate::scan::Looking,
     pub locks: crate::commit::Locks,
     /// Accesses that are written, not deleted, and of a table with indexes.
     pub indexed: Vec<u32>,

@@ -12,7 +12,7 @@ pub(crate) use number::COUNTER_LIMIT;
 pub(crate) use open::{blocks_of, leaves_of};
 
 use crate::abort::Abort;
-use crate::catalog::TableId;
+use crate::catalog::{IndexId, TableId};
 use crate::detach::away_from_home;
 use crate::snapshot::Snapshot;
 use crate::statistics::LaneStatistics;
@@ -65,6 +65,17 @@ impl<E: Env> Lane<E> {
             && let Some(inner) = &self.inner
         {
             inner.prefetch(reads);
+        }
+    }
+
+    /// As [`Self::prefetch`], that the next transaction will look for this key in an index: a hint if the index is a
+    /// hash table.
+    #[inline]
+    pub fn prefetch_lookup(&self, index: IndexId, key: &Key) {
+        if E::IMMEDIATE
+            && let Some(inner) = &self.inner
+        {
+            inner.prefetch_lookup(index.0, key);
         }
     }
 

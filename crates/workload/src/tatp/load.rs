@@ -1,0 +1,58 @@
+//! Loading: subscribers with all that they have, some in each transaction.
+
+use super::config::TatpConfig;
+use super::keys;
+use super::population::{Loaded, Row, fill};
+use super::tables::Tables;
+use crate::error::WorkloadError;
+use crate::loading::{chunks, insert, share};
+use fabric::Env;
+use layout::Key;
+use txn::{Lane, TableId};
+
+/// Subscribers of a transaction of the load, with some ten rows each.
+pub const CHUNK: u64 = 16;
+
+/// Loads part `part` of `parts`.
+pub async fn load_part<E: Env>(
+    lane: &mut Lane<E>,
+    tables: &Tables,
+    config: &TatpConfig,
+    (part, parts): (u64, u64),
+    progress: &dyn Fn(u64),
+) -> Result<(), WorkloadError> {
+    for chunk in chunks(share(u64::from(config.subscribers), part, parts), CHUNK) {
+        let loaded: Vec<Loaded> =
+            chunk.map(|position| Loaded::new(config, position as i32 + 1)).collect();
+        let rows: Vec<(&Loaded, Row, (TableId, Key))> =
+            loaded.iter().flat_map(|loaded| rows_of(tables, loaded)).collect();
+        let keys: Vec<_> = rows.iter().map(|&(_, _, key)| key).collect();
+        insert(lane, &keys, &mut |position, record| {
+            let (loaded, row, _) = rows[position];
+            fill(config, loaded, row, record);
+        })
+        .await?;
+        progress(keys.len() as u64);
+    }
+    Ok(())
+}
+
+/// All rows of a subscriber with their keys.
+fn rows_of<'a>(
+    tables: &'a Tables,
+    loaded: &'a Loaded,
+) -> impl Iterator<Item = (&'a Loaded, Row, (TableId, Key))> {
+    let s_id = loaded.s_id;
+    let access = move |kind| (Row::Access(kind), (tables.access_info, keys::typed(s_id, kind)));
+    let facility =
+        move |kind| (Row::Facility(kind), (tables.special_facility, keys::typed(s_id, kind)));
+    let forwarding = move |(kind, start)| {
+        let key = keys::call_forwarding(s_id, kind, start);
+        (Row::Forwarding(kind, start), (tables.call_forwarding, key))
+    };
+    std::iter::once((Row::Subscriber, (tables.subscriber, keys::subscriber(s_id))))
+        .chain(loaded.access_types().map(access))
+        .chain(loaded.facility_types().map(facility))
+        .chain(loaded.forwarding_times().map(forwarding))
+        .map(move |(row, key)| (loaded, row, key))
+}

@@ -1,0 +1,113 @@
+//! The physical design of the four tables, and their numbers in an open database.
+//!
+//! Subscribers, types of access and special facilities fill boxes of known size, so their buckets are found by
+//! counting ([`Placement::Dense`]), with a single slot each: a read is one look at one place, and fetches none of
+//! the row's neighbours. A place for each of four types costs memory that 1.5 of them do not use.
+//!
+//! A row that was updated keeps the memory of its old version: the few subscribers that most transactions are about are
+//! updated again and again, and giving the memory back and taking new takes four verbs each time.
+//!
+//! Call forwardings come and go, at times that leave gaps in any box: they are hashed. A transaction that wants
+//! those of a facility up to a time reads at most three keys, in one round trip, which takes no order of them.
+
+use super::config::TatpConfig;
+use super::population::TYPES;
+use super::schema::{schemas, subscriber};
+use crate::error::WorkloadError;
+use fabric::Env;
+use layout::{IndexDesign, IndexKind, PhysicalDesign, Placement, Storage};
+use txn::{Database, IndexId, TableId, TableSpec};
+
+/// The tables, in the order in which they are created.
+pub const TABLE_NAMES: [&str; 4] =
+    ["subscriber", "access_info", "special_facility", "call_forwarding"];
+/// The index from a subscriber's number to the subscriber.
+pub const SUBSCRIBER_NUMBER: &str = "subscriber_number";
+
+/// Rows that the load makes of each table for a hundred subscribers, in the mean.
+const ROWS_PER_HUNDRED: [u64; 4] = [100, 250, 250, 375];
+/// Memory for everything that does not depend on the number of subscribers.
+const BASE_BYTES: u64 = 64 << 20;
+/// Bytes of a subscriber's slots in all tables, the index and old versions included, rounded up.
+const SUBSCRIBER_BYTES: u64 = 3072;
+
+/// The tables and the index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tables {
+    pub subscriber: TableId,
+    pub access_info: TableId,
+    pub special_facility: TableId,
+    pub call_forwarding: TableId,
+    pub subscriber_number: IndexId,
+}
+
+impl Tables {
+    /// Finds the tables by name.
+    pub fn find<E: Env>(database: &Database<E>) -> Result<Self, WorkloadError> {
+        let table = |name| database.table(name).ok_or(WorkloadError::NoTable(name));
+        let index = database.index("subscriber", SUBSCRIBER_NUMBER);
+        Ok(Self {
+            subscriber: table("subscriber")?,
+            access_info: table("access_info")?,
+            special_facility: table("special_facility")?,
+            call_forwarding: table("call_forwarding")?,
+            subscriber_number: index.ok_or(WorkloadError::NoTable(SUBSCRIBER_NUMBER))?,
+        })
+    }
+}
+
+/// Creates the tables and the index.
+pub async fn create<E: Env>(
+    database: &Database<E>,
+    config: &TatpConfig,
+) -> Result<(), WorkloadError> {
+    for (position, schema) in schemas()?.into_iter().enumerate() {
+        let (design, indexes) = design(position, config);
+        database.create_table(TableSpec { schema, design, indexes }).await?;
+    }
+    Ok(())
+}
+
+/// Rows that the load inserts, in the mean.
+pub fn load_rows(config: &TatpConfig) -> u64 {
+    (0..TABLE_NAMES.len()).map(|table| rows_of(table, config)).sum()
+}
+
+/// Bytes of remote memory to plan for the loaded database.
+pub fn memory_bytes(config: &TatpConfig) -> u64 {
+    BASE_BYTES + u64::from(config.subscribers) * SUBSCRIBER_BYTES
+}
+
+fn rows_of(table: usize, config: &TatpConfig) -> u64 {
+    u64::from(config.subscribers) * ROWS_PER_HUNDRED[table] / 100
+}
+
+fn design(table: usize, config: &TatpConfig) -> (PhysicalDesign, Vec<IndexDesign>) {
+    let subscribers = (1, u64::from(config.subscribers));
+    let types = (1, TYPES as u64);
+    let size_hint = rows_of(table, config);
+    let number = IndexDesign {
+        name: SUBSCRIBER_NUMBER.to_owned(),
+        columns: vec![subscriber::SUB_NBR],
+        unique: true,
+        kind: IndexKind::Hash,
+        size_hint,
+        ..IndexDesign::default()
+    };
+    match table {
+        0 => (dense(vec![subscribers], size_hint), vec![number]),
+        1 | 2 => (dense(vec![subscribers, types], size_hint), vec![]),
+        _ => (PhysicalDesign { size_hint, ..PhysicalDesign::default() }, vec![]),
+    }
+}
+
+fn dense(columns: Vec<(i64, u64)>, size_hint: u64) -> PhysicalDesign {
+    PhysicalDesign {
+        storage: Storage::HashInlined,
+        neighbourhood: 1,
+        keeps_versions: true,
+        size_hint,
+        placement: Placement::Dense { columns },
+        ..PhysicalDesign::default()
+    }
+}

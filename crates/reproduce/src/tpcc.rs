@@ -201,10 +201,7 @@ impl Plan {
     fn machines(&self) -> Machines {
         let (servers, computes) = (self.memory_servers, self.compute_servers);
         let Some(reach) = self.locality else {
-            return Machines {
-                reach: Reach::CoreButAtomics,
-                ..Machines::apart(1 + servers + computes)
-            };
+            return Machines::apart(1 + servers + computes);
         };
         let of_nodes = std::iter::once(servers.max(computes)).chain(0..servers).chain(0..computes);
         Machines { of_nodes: of_nodes.collect(), reach }

@@ -209,9 +209,7 @@ impl Plan {
     fn machines(&self) -> Machines {
         let (servers, computes) = (self.memory_servers, self.compute_servers);
         let Some(reach) = self.machine else {
-            // The mover reaches its own memory without the card.
-            let apart = Machines::apart(1 + servers + computes);
-            return Machines { reach: Reach::CoreButAtomics, ..apart };
+            return Machines::apart(1 + servers + computes);
         };
         let of_nodes = std::iter::once(servers.max(computes)).chain(0..servers).chain(0..computes);
         Machines { of_nodes: of_nodes.collect(), reach }

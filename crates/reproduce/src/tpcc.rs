@@ -81,6 +81,8 @@ pub(crate) struct Plan {
     /// Transactions of each thread before the hardware takes time: then every one has leaves of its own to insert into,
     /// and knows where they are.
     pub practice: u64,
+    /// About how long a thread waits after an attempt that was aborted, in virtual ns, see [`Config::pause_ns`].
+    pub pause_ns: u64,
     /// How a compute server reaches the memory server of the same number, if both are on one machine.
     pub locality: Option<Reach>,
     /// Virtual time before anything is counted.
@@ -172,6 +174,7 @@ impl Plan {
             mix: self.mix,
             distribution_percent: self.distribution_percent,
             item_choice: self.item_choice,
+            pause_ns: self.pause_ns,
             seed: self.seed,
             ..Config::new(self.warehouses_each * u32::from(self.memory_servers))
         }
@@ -201,10 +204,7 @@ impl Plan {
     fn machines(&self) -> Machines {
         let (servers, computes) = (self.memory_servers, self.compute_servers);
         let Some(reach) = self.locality else {
-            return Machines {
-                reach: Reach::CoreButAtomics,
-                ..Machines::apart(1 + servers + computes)
-            };
+            return Machines::apart(1 + servers + computes);
         };
         let of_nodes = std::iter::once(servers.max(computes)).chain(0..servers).chain(0..computes);
         Machines { of_nodes: of_nodes.collect(), reach }
@@ -403,6 +403,7 @@ mod tests {
             item_choice: ItemChoice::Nurand,
             engine: Engine::BEST,
             practice: PRACTICE,
+            pause_ns: 0,
             locality: None,
             warm_ns: 1_000_000,
             window_ns: 2_000_000,
@@ -416,6 +417,14 @@ mod tests {
         assert!((1.5..2.5).contains(&ratio), "{ratio}: {one:?} {two:?}");
         let latency = two.new_order_us(50) / one.new_order_us(50);
         assert!((0.7..1.4).contains(&latency), "{latency}");
+    }
+
+    #[test]
+    fn who_waits_before_trying_again_is_aborted_less_often() {
+        let shared = Plan { threads: 8, ..plan(2) };
+        let seen = [0, 80_000].map(|pause_ns| run(&Plan { pause_ns, ..shared }));
+        let [at_once, later] = seen.each_ref().map(Seen::abort_percent);
+        assert!(later > 0.0 && later < 0.9 * at_once, "{later} and {at_once}");
     }
 
     #[test]

@@ -160,7 +160,7 @@ impl Core {
             let is_within = self.turns.take_time && ends.0 == ends.1;
             let mut delay_ps = (post.before + 1) * network.core.post_ps;
             if self.turns.take_time {
-                let is_local = is_within && self.goes_without_card(load);
+                let is_local = is_within && self.goes_without_card(load, from == to);
                 delay_ps = match !is_local && self.has_communicators(from) {
                     true => self.pay_communicator((from, post.pair.0), load, post.is_further),
                     false => self.pay(load, is_local, post.is_further),

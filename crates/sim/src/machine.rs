@@ -5,7 +5,8 @@ use crate::network::Network;
 use crate::world::World;
 use hardware::Memory;
 
-/// How a node reaches memory of its own machine.
+/// How a compute node reaches memory of its own machine. What runs in a memory server, its mover and the handlers of its
+/// calls, has that memory in its own process: its core reads and writes, whichever of these it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reach {
     /// Through the card, as memory of any other machine.

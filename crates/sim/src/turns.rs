@@ -139,12 +139,15 @@ fn reads_row(verb: &Verb) -> bool {
 }
 
 impl Core {
-    /// Whether a load within one machine is a matter of the core that posts it.
-    pub(crate) fn goes_without_card(&self, load: &Load) -> bool {
-        match self.turns.reach {
-            Reach::Card => false,
-            Reach::CoreButAtomics => !matches!(load.kind(), Kind::Atomic | Kind::Message),
-            Reach::Core => load.kind() != Kind::Message,
+    /// Whether a load within one machine is a matter of the core that posts it; `is_own` if it goes to memory of the node
+    /// itself.
+    pub(crate) fn goes_without_card(&self, load: &Load, is_own: bool) -> bool {
+        match (self.turns.reach, load.kind()) {
+            (_, Kind::Message) => false,
+            (Reach::Core, _) => true,
+            (_, Kind::Atomic) => false,
+            (Reach::CoreButAtomics, _) => true,
+            (Reach::Card, _) => is_own,
         }
     }
 

@@ -1,9 +1,9 @@
 //! [ZB17 7.4, figure 8] with our engine: items that some choose more often than others, and beside it what the protocol as
-//! printed aborts with the same choice.
+//! printed aborts with the same choice, and what ours does with as many lanes as that has threads.
 
 use super::published::scalability::standard;
-use super::scalability;
-use crate::experiment::Run;
+use super::{scalability, sizes};
+use crate::experiment::{Run, Steps};
 use crate::outcome::{Axis, Outcome, Series, Table};
 use crate::published;
 use crate::tpcc::{self, Plan};
@@ -20,31 +20,43 @@ const CHOICES: [(&str, ItemChoice); 5] = [
     ("zipf 2.0", ItemChoice::Zipf { theta_percent: 200 }),
 ];
 
-/// Runs all sizes and choices, and the protocol as printed at the largest size.
+/// How long lanes that share warehouses wait after an attempt that was aborted: not at all, and about as long as half of the
+/// new orders take.
+const PAUSES_NS: [u64; 2] = [0, 80_000];
+
+/// Runs all sizes and choices, and at the largest size ours with a lane for each thread of the paper, and the protocol as
+/// printed.
 pub fn run(run: &mut Run<'_>) -> Outcome {
     let sizes: &[u16] = run.quick_or(&MACHINES_QUICK, &MACHINES);
     let largest = sizes[sizes.len() - 1];
-    let (mut done, total) = (0, ((sizes.len() + 1) * CHOICES.len()) as u64);
+    let (_, threads) = sizes::servers_and_threads(largest, false);
+    let mut steps = Steps::of((sizes.len() + PAUSES_NS.len() + 1) * CHOICES.len());
     let (mut series, mut rows) = (Vec::new(), Vec::new());
     for (name, item_choice) in CHOICES {
-        let mut points = Vec::new();
-        let mut of_largest = Vec::new();
+        let (mut points, mut row) = (Vec::new(), vec![name.to_owned()]);
         for &machines in sizes {
-            (run.progress)(done, total, &format!("{name}, {machines} machines"));
-            done += 1;
+            steps.next(run, &format!("{name}, {machines} machines"));
             let plan = Plan { item_choice, ..scalability::plan(run, machines, false) };
             let seen = tpcc::run(&plan);
             points.push((f64::from(machines), seen.new_orders_per_s() / 1e6));
-            of_largest = vec![millions(seen.new_orders_per_s()), percent(seen.abort_percent())];
+            if machines == largest {
+                row.extend(cells(seen.new_orders_per_s(), seen.abort_percent()));
+            }
         }
-        (run.progress)(done, total, &format!("{name}, as printed"));
-        done += 1;
+        let mut aborted = 0.0;
+        for pause_ns in PAUSES_NS {
+            steps.next(run, &format!("{name}, {threads} lanes"));
+            let plan = scalability::plan(run, largest, false);
+            let seen = tpcc::run(&Plan { item_choice, threads, pause_ns, ..plan });
+            aborted = seen.abort_percent();
+            row.extend(cells(seen.new_orders_per_s(), aborted));
+        }
+        steps.next(run, &format!("{name}, as printed"));
         let printed = published::Plan { item_choice, ..standard(run, largest, false) };
         let printed = published::run(&printed);
-        rows.push(vec![name.to_owned()]);
-        let row = rows.last_mut().expect("it was pushed just now");
-        row.extend(of_largest);
-        row.extend([millions(printed.new_orders_per_s()), percent(printed.abort_percent())]);
+        row.extend(cells(printed.new_orders_per_s(), printed.abort_percent()));
+        row.push(share(aborted / printed.abort_percent()));
+        rows.push(row);
         series.push(Series { name: name.to_owned(), points, is_published: false });
     }
     Outcome {
@@ -66,18 +78,24 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
     }
 }
 
-const COLUMNS: [&str; 5] = [
+const COLUMNS: [&str; 10] = [
     "items",
-    "ours, million new orders/s",
-    "ours, aborted attempts",
-    "as printed, million new orders/s",
-    "as printed, aborted attempts",
+    "ours, 50 lanes: million new orders/s",
+    "aborted attempts",
+    "60 lanes that try again at once: million new orders/s",
+    "aborted attempts",
+    "60 lanes that try again after 80 us: million new orders/s",
+    "aborted attempts",
+    "as printed, 60 threads: million new orders/s",
+    "aborted attempts",
+    "60 lanes after 80 us: aborted, of those as printed",
 ];
 
-fn millions(per_s: f64) -> String {
-    format!("{:.2}", per_s / 1e6)
+/// Million new orders a second, and what is aborted.
+fn cells(new_orders_per_s: f64, abort_percent: f64) -> [String; 2] {
+    [format!("{:.2}", new_orders_per_s / 1e6), format!("{abort_percent:.1} %")]
 }
 
-fn percent(share: f64) -> String {
-    format!("{share:.1} %")
+fn share(of_printed: f64) -> String {
+    format!("{:.0} %", 100.0 * of_printed)
 }

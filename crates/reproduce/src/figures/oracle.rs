@@ -88,9 +88,9 @@ const STEPS: [Published; 7] = [
         most: Some(36.0),
         role: Role::Prediction,
         why: Some(
-            "nothing in the model keeps writes of single words from passing the few reads of the whole vector; if each \
-             transaction waits for its write and then for a vector that is fetched after it, as the text does not say, \
-             what is printed comes out: below",
+            "nothing in the model keeps writes of single words from passing the few reads of the whole vector; if a transaction \
+             begins with a vector that has what its thread has committed, as the text does not say, it has to wait for one \
+             that is fetched after its write, and what is printed comes out: below",
         ),
     },
     Published {

@@ -94,6 +94,7 @@ pub(super) fn plan(run: &Run<'_>, machines: u16, is_local: bool) -> Plan {
         item_choice: ItemChoice::Nurand,
         engine: Engine::BEST,
         practice: tpcc::PRACTICE,
+        pause_ns: 0,
         locality: is_local.then_some(Reach::CoreButAtomics),
         warm_ns: run.quick_or(4_000_000, 6_000_000),
         window_ns: run.quick_or(1_000_000, 2_000_000),

@@ -17,7 +17,7 @@ use check::{Level, Outcome, Report, judge};
 use fabric::Env;
 use fabric::random::SplitMix64;
 use layout::{NodeId, RegionId};
-use sim::{Endpoint, Interval, Machines, Reach, SimConfig, Tearing, World};
+use sim::{Endpoint, Interval, Machines, SimConfig, Tearing, World};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -122,7 +122,7 @@ fn world(seed: u64, way: Way) -> World {
             (servers, if is_at_one_moment { Tearing::None } else { Tearing::AnyOrder })
         }
     };
-    let machines = Machines { reach: Reach::CoreButAtomics, ..Machines::apart(servers + COMPUTES) };
+    let machines = Machines::apart(servers + COMPUTES);
     let network = network("connect-ib-2xfdr", super::oracle::PORTS);
     let settings = settings_on(machines, seed, network, (servers, COMPUTES), WORDS);
     let word_ns = u64::from(tearing != Tearing::None);

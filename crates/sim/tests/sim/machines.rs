@@ -2,6 +2,7 @@
 
 use crate::help::{client, word};
 use fabric::{Batch, Env, Fabric};
+use layout::NodeId;
 use layout::row::{Cover, LINK};
 use sim::{Endpoint, Interval, Machines, Network, Reach, SimConfig, World};
 
@@ -209,6 +210,29 @@ fn memory_of_the_own_machine_is_near() {
 }
 
 #[test]
+fn a_memory_server_needs_no_card_for_its_own_memory() {
+    let takes = |reach, fill: &dyn Fn(&mut Batch)| {
+        let world = world(1, Machines { of_nodes: vec![0, 0], reach }, network());
+        let env = world.service_endpoint(NodeId(0));
+        takes_ns(&world, &env, fill);
+        takes_ns(&world, &env, fill)
+    };
+    let write = |batch: &mut Batch| {
+        batch.write_word(word(0, 0), 1);
+    };
+    let add = |batch: &mut Batch| {
+        batch.fetch_and_add(word(0, 0), 1);
+    };
+    let memory_ns = network().memory.kilobyte_read_ps / 1000;
+    for reach in [Reach::Card, Reach::CoreButAtomics, Reach::Core] {
+        assert_eq!(takes(reach, &write), memory_ns, "{reach:?}");
+    }
+    // They have to be atomic with those of compute nodes.
+    assert_eq!(takes(Reach::Card, &add), within_ns(Reach::Card, add));
+    assert!(within_ns(Reach::Card, write) > memory_ns, "a process of its own on that machine");
+}
+
+#[test]
 fn what_comes_behind_a_fence_is_polled_for_and_posted_on_a_core() {
     let fenced = |batch: &mut Batch| {
         batch.read(word(0, 0), 1);
@@ -306,7 +330,7 @@ fn how_busy_stages_are_adds_up() {
     });
     // A turn ends with the next event.
     world.run_for(1000);
-    let (client_node, server_node) = (env.node(), layout::NodeId(0));
+    let (client_node, server_node) = (env.node(), NodeId(0));
     let before = [world.usage(client_node), world.usage(server_node)];
     takes_ns(&world, &env, |batch| {
         batch.read(word(0, 0), 128);

@@ -78,6 +78,9 @@ pub struct Config {
     /// Whether terminals remember up to where they have delivered each district's orders. Without it a
     /// delivery passes the tombstones of all earlier ones that are not collected yet.
     pub remembers_deliveries: bool,
+    /// About how long a terminal waits after an attempt that was aborted, in nanoseconds, besides what
+    /// [`crate::attempts`] has it wait; 0: not at all. Whoever tries again before the winner can be seen loses to it again.
+    pub pause_ns: u64,
     /// Seed of the population and of the constants that run and population must agree on.
     pub seed: u64,
 }
@@ -96,6 +99,7 @@ impl Config {
             item_choice: ItemChoice::Nurand,
             isolation: Isolation::Snapshot,
             remembers_deliveries: true,
+            pause_ns: 0,
             seed: 1,
         }
     }
@@ -225,6 +229,9 @@ impl<E: Env> Workload<E> for Tpcc {
                 };
                 return Ok(attempts.finish(kind as usize, result, skipped));
             }
+            if self.config.pause_ns > 0 {
+                pause(lane.env(), self.config.pause_ns).await;
+            }
         }
     }
 
@@ -242,6 +249,11 @@ impl<E: Env> Workload<E> for Tpcc {
         let tables = Partitions::find(database, &self.config)?;
         check::check(lane, &tables, &self.config, totals, after_load).await
     }
+}
+
+/// Waits for about so long: half of it at least, so that two losers do not meet again.
+async fn pause<E: Env>(env: &E, pause_ns: u64) {
+    env.sleep_ns(pause_ns / 2 + env.random() % pause_ns).await;
 }
 
 /// Runs a transaction once.

@@ -1,5 +1,6 @@
 //! `namdb spade`: from SQL procedures to a physical design.
 
+mod measure;
 mod plan;
 
 use crate::Verdict;
@@ -15,6 +16,8 @@ pub struct SpadeArguments {
 
 #[derive(Subcommand)]
 enum What {
+    /// Measure what single operations cost on a cluster, real or simulated
+    Measure(measure::MeasureArguments),
     /// Ask a PostgreSQL for the plans of a workload's statements
     Plan(plan::PlanArguments),
 }
@@ -22,6 +25,7 @@ enum What {
 /// Runs the command.
 pub fn run(arguments: &SpadeArguments) -> Result<Verdict> {
     match &arguments.what {
+        What::Measure(arguments) => measure::run(arguments),
         What::Plan(arguments) => plan::run(arguments),
     }
 }

@@ -11,7 +11,7 @@ use fabric::{CallError, Env, Reply, Service, ServiceId};
 use spade::measurement::Operation;
 use std::any::Any;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use txn::{Database, Lane};
 use workload::{Attempts, TransactionResult, WorkloadError};
@@ -31,7 +31,7 @@ pub struct Seat<L: Env> {
     pub table: Table,
 }
 
-type Seats = BTreeMap<u64, Vec<Box<dyn Any>>>;
+type Seats = BTreeMap<u64, VecDeque<Box<dyn Any>>>;
 
 thread_local! {
     /// Free seats of this thread, by the number of their owner.
@@ -76,16 +76,16 @@ impl<L: Env> Owner<L> {
         Self { number, subject: subject.clone(), name: name.to_owned(), more }
     }
 
-    /// One seat more for calls that come on this thread.
+    /// One seat more for calls that come on this thread. It is taken when all others were, so that each lane works as much
+    /// as any other.
     pub fn give(number: u64, seat: Seat<L>) {
         let seat: Box<dyn Any> = Box::new(seat);
-        SEATS.with_borrow_mut(|seats| seats.entry(number).or_default().push(seat));
+        SEATS.with_borrow_mut(|seats| seats.entry(number).or_default().push_back(seat));
     }
 
     async fn seat<E: Env>(&self, env: &E) -> Result<Seat<L>, CallError> {
         for _ in 0..LOOKS_MAX {
-            let free =
-                SEATS.with_borrow_mut(|seats| seats.get_mut(&self.number).and_then(Vec::pop));
+            let free = SEATS.with_borrow_mut(|seats| seats.get_mut(&self.number)?.pop_front());
             if let Some(seat) = free {
                 return Ok(*seat.downcast().expect("an owner has seats of one world"));
             }

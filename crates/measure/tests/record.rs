@@ -4,7 +4,7 @@ use measure::experiment::Choice;
 use measure::simulated::{self, Plan};
 use measure::{Record, version};
 use spade::measurement::{Effort, Operation, Parameters, Place, Point};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const PLAN: Plan = Plan { effort: Effort::Quick, seed: 7 };
 
@@ -27,7 +27,7 @@ fn groups() -> Vec<Vec<Parameters>> {
 }
 
 /// Measures what the file lacks, and is ended after so many points.
-fn run(path: &PathBuf, most: usize) {
+fn run(path: &Path, most: usize) {
     let mut record = Record::open(path).expect("it can be written");
     let version = version(PLAN.effort, PLAN.seed);
     let mut kept = 0;
@@ -54,7 +54,7 @@ fn a_run_that_is_ended_goes_on_to_the_same_file() {
     for _ in 0..20 {
         run(&parts, 1);
     }
-    let text = |path: &PathBuf| std::fs::read_to_string(path).expect("it was written");
+    let text = |path: &Path| std::fs::read_to_string(path).expect("it was written");
     assert_eq!(text(&whole), text(&parts));
     let all: usize = groups().iter().map(Vec::len).sum();
     assert_eq!(Record::open(&whole).expect("it is one").measurements().points().len(), all);

@@ -160,8 +160,14 @@ impl Env for Metered {
         self.endpoint.random()
     }
 
+    /// A commit is a task of its own. It would begin at once, on another core, while the one that has asked for it is still
+    /// taken for what the transaction has read: here it begins when that is over.
     fn spawn(&self, task: impl Future<Output = ()> + 'static) {
-        self.endpoint.spawn(task);
+        let (endpoint, from_ns) = (self.endpoint.clone(), self.endpoint.now_ns());
+        self.endpoint.spawn(async move {
+            endpoint.sleep_ns(from_ns.saturating_sub(endpoint.now_ns())).await;
+            task.await;
+        });
     }
 
     fn reach(&self, point: impl FailurePoint) -> impl Future<Output = ()> {

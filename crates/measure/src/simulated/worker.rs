@@ -137,7 +137,7 @@ impl Worker {
         &mut self,
         subject: &Subject,
         parameters: &Parameters,
-        stock: usize,
+        (stock, pause_ns): (usize, u64),
         watch: &RefCell<Watch>,
     ) {
         let is_local = parameters.place == Place::Local;
@@ -151,6 +151,9 @@ impl Worker {
         for at in (first..=last).cycle() {
             if watch.borrow().is_over {
                 return;
+            }
+            if pause_ns > 0 {
+                self.lane.env().sleep_ns(pause_ns).await;
             }
             let target = &mut self.targets[at];
             let owner = (parameters.place == Place::Shipped).then_some(target.node);

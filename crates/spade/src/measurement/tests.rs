@@ -1,3 +1,5 @@
+//! Order, replacement and text of measurements.
+
 use super::*;
 use layout::Storage;
 

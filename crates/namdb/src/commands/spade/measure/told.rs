@@ -49,8 +49,9 @@ fn draw(text: &mut String, all: &Measurements, choice: &Choice) {
         usual.row_bytes
     );
     let _ = write!(text, "{:30}", "");
-    choice.places.iter().for_each(|place| drop(write!(text, "{:>21}", place.name())));
-    text.push('\n');
+    let places: String =
+        choice.places.iter().map(|place| format!("{:>21}", place.name())).collect();
+    let _ = writeln!(text, "{places}");
     let is_shown = |point: &&Parameters| {
         let one = [1, 16].contains(&point.rows);
         one && point.row_bytes == usual.row_bytes

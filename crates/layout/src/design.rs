@@ -40,7 +40,7 @@ impl Default for PhysicalDesign {
 }
 
 /// Where rows live and how the primary key leads to them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Storage {
     /// Rows stand in the slots of hash buckets: one round trip to a row.
     HashInlined,

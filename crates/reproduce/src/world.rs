@@ -2,7 +2,7 @@
 
 use fabric::Batch;
 use layout::{GlobalPtr, RegionId};
-use sim::{Interval, Machines, Network, SimConfig, Tearing, World};
+use sim::{Machines, Network, SimConfig, World};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -67,23 +67,8 @@ pub(crate) fn settings_on(
     SimConfig { machines: Some(machines), parts_at_once: true, ..settings }
 }
 
-fn settings(seed: u64, network: Network, (servers, nodes): (u16, u16), words: u64) -> SimConfig {
-    const NOTHING: Interval = Interval::new(0, 0);
-    SimConfig {
-        server_words: vec![words; usize::from(servers)],
-        compute_nodes: nodes,
-        read_ns: NOTHING,
-        write_ns: NOTHING,
-        atomic_ns: NOTHING,
-        answer_ns: NOTHING,
-        call_ns: NOTHING,
-        wake_ns: NOTHING,
-        word_ns: 0,
-        tearing: Tearing::None,
-        network: Some(network),
-        event_limit: u64::MAX,
-        ..SimConfig::new(seed).named("reproduce")
-    }
+fn settings(seed: u64, network: Network, nodes: (u16, u16), words: u64) -> SimConfig {
+    SimConfig::on_hardware(seed, network, nodes, words).named("reproduce")
 }
 
 /// Word `word` of a server, behind its header.

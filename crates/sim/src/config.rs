@@ -256,6 +256,32 @@ impl SimConfig {
         Self { seed, ..Self::default() }
     }
 
+    /// A world in which nothing takes time but the hardware: so many memory servers, each with `words` words, and compute
+    /// nodes, and memory that is not weak. For experiments that tell how fast something is.
+    pub fn on_hardware(
+        seed: u64,
+        network: Network,
+        (servers, nodes): (u16, u16),
+        words: u64,
+    ) -> Self {
+        const NOTHING: Interval = Interval::new(0, 0);
+        Self {
+            server_words: vec![words; usize::from(servers)],
+            compute_nodes: nodes,
+            read_ns: NOTHING,
+            write_ns: NOTHING,
+            atomic_ns: NOTHING,
+            answer_ns: NOTHING,
+            call_ns: NOTHING,
+            wake_ns: NOTHING,
+            word_ns: 0,
+            tearing: Tearing::None,
+            network: Some(network),
+            event_limit: u64::MAX,
+            ..Self::new(seed)
+        }
+    }
+
     /// A world as hostile as the contract allows without faults. Each kind of hostility is on or off
     /// by the seed, so that runs differ in kind and not only in noise.
     pub fn hostile(seed: u64) -> Self {

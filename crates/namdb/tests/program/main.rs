@@ -8,6 +8,7 @@ mod counts;
 mod etcd;
 mod health;
 mod logs;
+mod measure;
 mod server;
 mod simulate;
 mod soak;

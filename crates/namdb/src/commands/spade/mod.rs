@@ -1,6 +1,7 @@
 //! `namdb spade`: from SQL procedures to a physical design.
 
 mod generate;
+mod measure;
 mod plan;
 
 use crate::Verdict;
@@ -16,6 +17,8 @@ pub struct SpadeArguments {
 
 #[derive(Subcommand)]
 enum What {
+    /// Measure what single operations cost on a cluster, real or simulated
+    Measure(measure::MeasureArguments),
     /// Ask a PostgreSQL for the plans of a workload's statements
     Plan(plan::PlanArguments),
     /// Write Rust for a workload's procedures
@@ -25,6 +28,7 @@ enum What {
 /// Runs the command.
 pub fn run(arguments: &SpadeArguments) -> Result<Verdict> {
     match &arguments.what {
+        What::Measure(arguments) => measure::run(arguments),
         What::Plan(arguments) => plan::run(arguments),
         What::Generate(arguments) => generate::run(arguments),
     }

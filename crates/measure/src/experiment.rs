@@ -1,0 +1,266 @@
+//! Which points are measured: the design of the experiment.
+//!
+//! All combinations of what can be chosen would be more than ten thousand. Measured is a default with one thing varied at a
+//! time, and together those pairs whose effects do not simply add up:
+//!
+//! ```text
+//! varied                         by                                          because
+//! operation, path, place         all together, for the three storages        they are what is asked for
+//! row size x storage             8 to 1,024 bytes, all three                 a bucket is fetched whole: bytes multiply
+//! neighbourhood x load           1 to 32 x 40, 65, 90 %                      a small full bucket has chains
+//! neighbourhood x row size       1 to 32 x 16, 256 bytes                     [SPADE 4.1, Fig. 4]
+//! neighbourhood, rows outside    1 to 32                                     buckets of pointers
+//! node size x row size           256 to 4,096 x 64, 256 bytes                a leaf is fetched whole
+//! rows of lookup and scan        1, 4, 16, 64                                how much a round trip carries
+//! replicas x row size            3 x 16, 64, 256 bytes                       [SPADE 4.2, Fig. 6]
+//! ```
+//! Neighbourhoods beyond what the engine has ([`layout::bucket::SLOTS_MAX`]) are left out. What is most telling comes first,
+//! so that a run that is ended early has it.
+
+use layout::Storage;
+use layout::bucket::SLOTS_MAX;
+use spade::measurement::{AccessPath, Effort, Operation, Parameters, Place, Version, World};
+
+/// Version of the method: what the same parameters mean.
+pub const METHOD: u32 = 1;
+
+/// Sizes of rows, in bytes; in the order in which they are measured.
+const ROW_BYTES: [u32; 8] = [64, 256, 16, 1024, 8, 128, 512, 32];
+/// Slots of a bucket.
+const NEIGHBOURHOODS: [u32; 6] = [8, 1, 2, 4, 16, 32];
+/// Planned shares of used slots, in percent.
+const LOAD_PERCENTS: [u32; 3] = [65, 90, 40];
+/// Bytes of a node.
+const NODE_BYTES: [u32; 5] = [512, 1024, 256, 2048, 4096];
+/// Rows of a lookup, beside one.
+const LOOKUP_ROWS: [u32; 2] = [4, 16];
+/// Rows of a scan, beside the usual number.
+const SCAN_ROWS: [u32; 3] = [1, 4, 64];
+/// Rows of a scan where nothing else is said.
+const SCANNED: u32 = 16;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Where.
+    pub world: World,
+    /// How thoroughly.
+    pub effort: Effort,
+    /// Places that this world has.
+    pub places: Vec<Place>,
+    /// Whether replicas can be modelled there.
+    pub replicates: bool,
+}
+
+/// What a program of this version measures with this effort and seed.
+pub fn version(effort: Effort, seed: u64) -> Version {
+    Version { program: env!("CARGO_PKG_VERSION").to_owned(), method: METHOD, effort, seed }
+}
+
+/// A table's design.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Setting {
+    storage: Storage,
+    path: AccessPath,
+    row_bytes: u32,
+    neighbourhood: u32,
+    load_percent: u32,
+    node_bytes: u32,
+    replicas: u32,
+}
+
+const STORAGES: [Storage; 3] = [Storage::HashInlined, Storage::HashOutside, Storage::Tree];
+
+impl Setting {
+    const fn usual(storage: Storage) -> Self {
+        Self {
+            storage,
+            path: AccessPath::Primary,
+            row_bytes: ROW_BYTES[0],
+            neighbourhood: NEIGHBOURHOODS[0],
+            load_percent: LOAD_PERCENTS[0],
+            node_bytes: NODE_BYTES[0],
+            replicas: 1,
+        }
+    }
+
+    fn is_usual(&self) -> bool {
+        *self == Self { path: self.path, ..Self::usual(self.storage) }
+    }
+}
+
+impl Choice {
+    /// The points by table, all of one table together, the most telling first.
+    pub fn groups(&self) -> Vec<Vec<Parameters>> {
+        let mut settings: Vec<Setting> = Vec::new();
+        for setting in self.settings() {
+            if !settings.contains(&setting) {
+                settings.push(setting);
+            }
+        }
+        settings.iter().map(|setting| self.points(setting)).collect()
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        let inlined = Setting::usual(Storage::HashInlined);
+        let [primary, by_hash, by_tree] =
+            AccessPath::ALL.map(|path| STORAGES.map(|of| Setting { path, ..Setting::usual(of) }));
+        if self.effort == Effort::Quick {
+            return [&primary[..], &by_hash[..1], &by_tree[..1]].concat();
+        }
+        let mut all = [primary, by_hash, by_tree].concat();
+        for row_bytes in ROW_BYTES {
+            all.extend(STORAGES.map(|of| Setting { row_bytes, ..Setting::usual(of) }));
+        }
+        // The paper's lookups of 256 bytes through either index [SPADE 4.1, Fig. 5].
+        let (path, row_bytes) = (AccessPath::SecondaryHash, 256);
+        all.extend(STORAGES[..2].iter().map(|&of| Setting {
+            path,
+            row_bytes,
+            ..Setting::usual(of)
+        }));
+        if self.replicates {
+            let three = |row_bytes| Setting { replicas: 3, row_bytes, ..inlined };
+            all.extend([64, 256, 16].map(three));
+            all.extend(
+                STORAGES[1..].iter().map(|&of| Setting { replicas: 3, ..Setting::usual(of) }),
+            );
+            all.push(Setting { replicas: 2, ..inlined });
+        }
+        let there_are = |slots: &u32| *slots <= SLOTS_MAX;
+        for neighbourhood in NEIGHBOURHOODS.into_iter().filter(there_are) {
+            let beside = Setting { neighbourhood, ..inlined };
+            all.extend([256, 16].map(|row_bytes| Setting { row_bytes, ..beside }));
+            all.extend(LOAD_PERCENTS.map(|load_percent| Setting { load_percent, ..beside }));
+            all.push(Setting { neighbourhood, ..Setting::usual(Storage::HashOutside) });
+        }
+        for node_bytes in NODE_BYTES {
+            let tree = Setting { node_bytes, ..Setting::usual(Storage::Tree) };
+            all.extend([64, 256].map(|row_bytes| Setting { row_bytes, ..tree }));
+            all.push(Setting { node_bytes, path: AccessPath::SecondaryTree, ..inlined });
+        }
+        all
+    }
+
+    fn points(&self, setting: &Setting) -> Vec<Parameters> {
+        let scans = match setting.path {
+            AccessPath::Primary => setting.storage == Storage::Tree,
+            AccessPath::SecondaryHash => false,
+            AccessPath::SecondaryTree => true,
+        };
+        let mut tasks: Vec<(Operation, u32)> = Vec::new();
+        let is_full = self.effort == Effort::Full;
+        for operation in Operation::ALL.into_iter().filter(|&one| scans || one != Operation::Scan) {
+            let rows = if operation == Operation::Scan { SCANNED } else { 1 };
+            tasks.push((operation, rows));
+            let further = match operation {
+                Operation::Lookup if setting.path == AccessPath::Primary => &LOOKUP_ROWS[..],
+                Operation::Scan => &SCAN_ROWS[..],
+                _ => &[],
+            };
+            let further = if is_full { further } else { &further[further.len().min(1)..] };
+            if setting.is_usual() {
+                tasks.extend(further.iter().map(|&rows| (operation, rows)));
+            }
+        }
+        let each = |(operation, rows)| {
+            let at = move |&place| self.parameters(setting, operation, rows, place);
+            self.places.iter().map(at)
+        };
+        tasks.into_iter().flat_map(each).collect()
+    }
+
+    fn parameters(
+        &self,
+        setting: &Setting,
+        operation: Operation,
+        rows: u32,
+        place: Place,
+    ) -> Parameters {
+        let is_hash = setting.storage != Storage::Tree;
+        let has_nodes = !is_hash || setting.path == AccessPath::SecondaryTree;
+        let of_hash = |number| if is_hash { number } else { 0 };
+        Parameters {
+            world: self.world.clone(),
+            operation,
+            path: setting.path,
+            place,
+            rows,
+            storage: setting.storage,
+            row_bytes: setting.row_bytes,
+            neighbourhood: of_hash(setting.neighbourhood),
+            load_percent: of_hash(setting.load_percent),
+            node_bytes: if has_nodes { setting.node_bytes } else { 0 },
+            replicas: setting.replicas,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn choice(effort: Effort) -> Choice {
+        let world = World {
+            fabric: "sim".to_owned(),
+            hardware: "connectx3-fdr".to_owned(),
+            machines: 5,
+            threads: 16,
+            lanes: 32,
+        };
+        Choice { world, effort, places: Place::ALL.to_vec(), replicates: true }
+    }
+
+    #[test]
+    fn every_point_is_measured_once_and_all_points_of_a_table_together() {
+        for effort in [Effort::Quick, Effort::Full] {
+            let groups = choice(effort).groups();
+            let all: BTreeSet<&Parameters> = groups.iter().flatten().collect();
+            assert_eq!(all.len(), groups.iter().map(Vec::len).sum::<usize>());
+            for group in groups {
+                let table = |point: &Parameters| {
+                    let p = point;
+                    (p.path, p.row_bytes, p.neighbourhood, p.load_percent, p.node_bytes, p.replicas)
+                };
+                assert!(group.iter().all(|point| table(point) == table(&group[0])));
+            }
+        }
+    }
+
+    #[test]
+    fn everything_that_is_asked_for_is_varied() {
+        let groups = choice(Effort::Full).groups();
+        let points: Vec<&Parameters> = groups.iter().flatten().collect();
+        let values = |of: fn(&Parameters) -> u32| {
+            points.iter().map(|point| of(point)).collect::<BTreeSet<u32>>().into_iter().collect()
+        };
+        let row_bytes: Vec<u32> = values(|point| point.row_bytes);
+        assert_eq!(row_bytes, [8, 16, 32, 64, 128, 256, 512, 1024]);
+        let neighbourhoods: Vec<u32> = values(|point| point.neighbourhood);
+        assert_eq!(neighbourhoods[..5], [0, 1, 2, 4, 8]);
+        assert_eq!(neighbourhoods.last(), Some(&SLOTS_MAX.min(32)));
+        let replicas: Vec<u32> = values(|point| point.replicas);
+        assert_eq!(replicas, [1, 2, 3]);
+        let nodes: Vec<u32> = values(|point| point.node_bytes);
+        assert_eq!(nodes, [0, 256, 512, 1024, 2048, 4096]);
+        for operation in Operation::ALL {
+            for path in AccessPath::ALL {
+                for place in Place::ALL {
+                    let found = points.iter().any(|point| {
+                        (point.operation, point.path, point.place) == (operation, path, place)
+                    });
+                    let is_possible =
+                        operation != Operation::Scan || path != AccessPath::SecondaryHash;
+                    assert_eq!(found, is_possible, "{operation} {path} {place}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn worlds_without_replicas_have_none() {
+        let choice = Choice { replicates: false, ..choice(Effort::Full) };
+        assert!(choice.groups().iter().flatten().all(|point| point.replicas == 1));
+    }
+}

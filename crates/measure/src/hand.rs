@@ -1,0 +1,249 @@
+//! Who carries out operations one after the other: draws the rows, and keeps account of those it has inserted.
+
+use crate::operation::Task;
+use crate::subject::Subject;
+use spade::measurement::{AccessPath, Operation, Parameters};
+use std::collections::VecDeque;
+use std::ops::Range;
+use workload::Random;
+
+/// Rows that a hand has inserted, beyond which it deletes some.
+const STOCK_MAX: usize = 4096;
+/// Rows that are inserted or deleted together, where that is not what is measured.
+pub const RESTOCKED: usize = 32;
+
+/// A lane's part of one table.
+#[derive(Clone, Debug)]
+pub struct Hand {
+    /// The range whose free keys are its own.
+    range: u64,
+    /// The ranges from which it takes loaded rows.
+    drawn: Range<u64>,
+    /// The number of the loaded row that is next among those of its ranges,
+    next_row: u64,
+    /// and how far it is from one to the next: so that all have their turn before one comes again, and no two are beside
+    /// each other.
+    stride: u64,
+    next_free: i64,
+    /// What it has inserted and not deleted, oldest first.
+    stock: VecDeque<i64>,
+    buffer: Vec<i64>,
+}
+
+/// What a hand does next.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Move {
+    /// What to do.
+    pub task: Task,
+    /// Whether that is what is measured. Else rows are put there to be deleted, or removed so that the table does not grow
+    /// without end.
+    pub counts: bool,
+}
+
+impl Hand {
+    /// A hand that inserts into `range`, and otherwise works on the rows of the ranges `drawn`, from one that `random`
+    /// draws.
+    pub fn new(subject: &Subject, range: u64, drawn: Range<u64>, random: &mut Random) -> Self {
+        assert!(range < subject.ranges && !drawn.is_empty() && drawn.end <= subject.ranges);
+        let all = (drawn.end - drawn.start) * subject.rows_each;
+        Self {
+            range,
+            next_row: random.below(all),
+            stride: stride(all),
+            drawn,
+            next_free: subject.free_key(range),
+            stock: VecDeque::new(),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// What to do next in order to measure a point. Equal hands do equal things.
+    pub fn next(&mut self, subject: &Subject, parameters: &Parameters) -> Move {
+        let Parameters { operation, path, rows, .. } = *parameters;
+        let missing = match operation {
+            Operation::Delete if self.stock.is_empty() => Some(Operation::Insert),
+            Operation::Insert if self.stock.len() >= STOCK_MAX => Some(Operation::Delete),
+            _ => None,
+        };
+        let by_index = path != AccessPath::Primary;
+        let mut keys = std::mem::take(&mut self.buffer);
+        keys.clear();
+        match missing.unwrap_or(operation) {
+            Operation::Insert => {
+                let count = if missing.is_some() { RESTOCKED } else { 1 };
+                keys.extend(self.next_free..self.next_free + count as i64);
+            }
+            Operation::Delete => {
+                let count = if missing.is_some() { RESTOCKED } else { 1 };
+                keys.extend(self.stock.iter().take(count));
+            }
+            Operation::Lookup => {
+                // Different rows, as many as there are.
+                let count = u64::from(rows).min(self.all(subject));
+                let first = self.next_row(subject);
+                keys.extend((0..count).map(|step| self.key(subject, first + step)));
+            }
+            Operation::Update => {
+                let number = self.next_row(subject);
+                keys.push(self.key(subject, number));
+            }
+            Operation::Scan => {
+                // It may go on behind the ranges, up to the table's end.
+                let first = self.drawn.start * subject.rows_each + self.next_row(subject);
+                let count = u64::from(rows).min(subject.rows());
+                let first = first.min(subject.rows() - count);
+                keys.extend([first, first + count - 1].map(|number| subject.loaded_key(number)));
+            }
+        }
+        let task = Task { operation: missing.unwrap_or(operation), by_index, keys, limit: rows };
+        Move { task, counts: missing.is_none() }
+    }
+
+    /// Puts rows there for deletes to come, until there are so many.
+    pub fn restock(&mut self, wanted: usize) -> Option<Task> {
+        let missing = wanted.saturating_sub(self.stock.len()).min(RESTOCKED) as i64;
+        let keys = (self.next_free..self.next_free + missing).collect();
+        (missing > 0).then_some(Task {
+            operation: Operation::Insert,
+            by_index: false,
+            keys,
+            limit: 1,
+        })
+    }
+
+    /// Notes that a task is over, and whether it had its effect.
+    pub fn done(&mut self, task: Task, is_committed: bool) {
+        match task.operation {
+            // A key that may have been inserted is not taken again.
+            Operation::Insert => {
+                self.next_free = task.keys.last().map_or(self.next_free, |last| last + 1);
+                if is_committed {
+                    self.stock.extend(&task.keys);
+                }
+            }
+            Operation::Delete => {
+                self.stock.drain(..task.keys.len());
+            }
+            _ => {}
+        }
+        self.buffer = task.keys;
+    }
+
+    /// The range whose free keys are its own.
+    pub fn range(&self) -> u64 {
+        self.range
+    }
+
+    /// Loaded rows of its ranges.
+    fn all(&self, subject: &Subject) -> u64 {
+        (self.drawn.end - self.drawn.start) * subject.rows_each
+    }
+
+    /// The number, among those of its ranges, of the row whose turn it is.
+    fn next_row(&mut self, subject: &Subject) -> u64 {
+        let number = self.next_row;
+        self.next_row = (number + self.stride) % self.all(subject);
+        number
+    }
+
+    /// The key of a row of its ranges, beginning again behind the last.
+    fn key(&self, subject: &Subject, number: u64) -> i64 {
+        subject.loaded_key(self.drawn.start * subject.rows_each + number % self.all(subject))
+    }
+}
+
+/// About 0.6 of `all`, without a common divisor.
+fn stride(all: u64) -> u64 {
+    let divisor = |mut one: u64, mut other: u64| {
+        while other > 0 {
+            (one, other) = (other, one % other);
+        }
+        one
+    };
+    let wanted = (all * 6 / 10).max(1);
+    (wanted..).find(|&stride| divisor(stride, all) == 1).expect("the next prime is one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spade::measurement::{Place, World};
+
+    fn parameters(operation: Operation, rows: u32) -> Parameters {
+        let (fabric, hardware) = ("sim".to_owned(), "none".to_owned());
+        Parameters {
+            world: World { fabric, hardware, machines: 2, threads: 1, lanes: 1 },
+            operation,
+            path: AccessPath::Primary,
+            place: Place::Local,
+            rows,
+            storage: layout::Storage::Tree,
+            row_bytes: 8,
+            neighbourhood: 0,
+            load_percent: 0,
+            node_bytes: 512,
+            replicas: 1,
+        }
+    }
+
+    fn hand() -> (Subject, Hand) {
+        let subject = Subject::of(&parameters(Operation::Lookup, 1), 4, 10);
+        let hand = Hand::new(&subject, 2, 1..3, &mut Random::new(1));
+        (subject, hand)
+    }
+
+    #[test]
+    fn all_rows_have_their_turn_before_one_comes_again() {
+        let (subject, mut hand) = hand();
+        let point = parameters(Operation::Update, 1);
+        let mut keys: Vec<i64> =
+            (0..20).map(|_| hand.next(&subject, &point).task.keys[0]).collect();
+        keys.sort_unstable();
+        let expected: Vec<i64> = (10..30).map(|number| subject.loaded_key(number)).collect();
+        assert_eq!(keys, expected);
+    }
+
+    #[test]
+    fn deletes_delete_what_was_inserted_and_rows_are_put_there_first() {
+        let (subject, mut hand) = hand();
+        let delete = parameters(Operation::Delete, 1);
+        let first = hand.next(&subject, &delete);
+        assert_eq!((first.counts, first.task.operation), (false, Operation::Insert));
+        let inserted = first.task.keys.clone();
+        assert!(inserted.iter().all(|&key| key >= subject.free_key(2)));
+        hand.done(first.task, true);
+        for &key in &inserted {
+            let next = hand.next(&subject, &delete);
+            assert_eq!((next.counts, &*next.task.keys), (true, &[key][..]));
+            hand.done(next.task, true);
+        }
+        assert!(!hand.next(&subject, &delete).counts);
+    }
+
+    #[test]
+    fn a_table_that_only_grows_is_made_smaller_in_between() {
+        let (subject, mut hand) = hand();
+        let insert = parameters(Operation::Insert, 1);
+        let mut removed = 0;
+        for _ in 0..STOCK_MAX + 1 {
+            let next = hand.next(&subject, &insert);
+            removed += if next.counts { 0 } else { next.task.keys.len() };
+            hand.done(next.task, true);
+        }
+        assert_eq!(removed, RESTOCKED);
+    }
+
+    #[test]
+    fn scans_and_lookups_stay_within_what_is_loaded() {
+        let (subject, mut hand) = hand();
+        for _ in 0..40 {
+            let scan = hand.next(&subject, &parameters(Operation::Scan, 25)).task;
+            let first = (0..40).position(|number| subject.loaded_key(number) == scan.keys[0]);
+            let first = first.expect("it is loaded") as u64;
+            assert_eq!(scan.keys[1], subject.loaded_key(first + 24));
+            let lookup = hand.next(&subject, &parameters(Operation::Lookup, 64)).task;
+            let different: std::collections::BTreeSet<_> = lookup.keys.iter().collect();
+            assert_eq!((lookup.keys.len(), different.len()), (20, 20));
+        }
+    }
+}

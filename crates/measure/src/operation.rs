@@ -1,0 +1,118 @@
+//! One operation, as a transaction of its own.
+
+use crate::subject::{self, FIELD, Table, alias, key};
+use fabric::Env;
+use layout::{KeyBuilder, RecordRef};
+use spade::measurement::Operation;
+use txn::{Isolation, Lane, RowId, Scan, ScanSource, Transaction};
+use workload::attempts::result_of;
+use workload::{TransactionResult, WorkloadError};
+
+/// What is to be done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Task {
+    /// What.
+    pub operation: Operation,
+    /// Whether the secondary index leads to the rows.
+    pub by_index: bool,
+    /// The rows' keys; of a scan, the first row's and the last one's.
+    pub keys: Vec<i64>,
+    /// Rows of a scan.
+    pub limit: u32,
+}
+
+/// Makes one attempt. The columns of rows that are read come to the end of `answer`.
+///
+/// # Errors
+/// The attempt failed; whether another one helps, [`workload::Attempts`] knows.
+pub async fn attempt<E: Env>(
+    lane: &mut Lane<E>,
+    table: Table,
+    task: &Task,
+    answer: &mut Vec<u8>,
+) -> Result<TransactionResult, WorkloadError> {
+    answer.clear();
+    let mut transaction = lane.begin(Isolation::Snapshot).await?;
+    match task.operation {
+        Operation::Lookup => {
+            for row in find(&mut transaction, table, task).await? {
+                take(transaction.row(row), answer);
+            }
+        }
+        Operation::Scan => {
+            let mut rows = Vec::new();
+            transaction.scan(&range(&transaction, table, task), &mut rows).await?;
+            rows.into_iter().for_each(|row| take(transaction.row(row), answer));
+        }
+        Operation::Update => {
+            for row in find(&mut transaction, table, task).await? {
+                let field = transaction.row(row).int(FIELD);
+                transaction.update(row).set_int(FIELD, field.wrapping_add(1));
+            }
+        }
+        Operation::Insert => {
+            let keys: Vec<_> = task.keys.iter().map(|&row| (table.id, key(row))).collect();
+            let mut rows = Vec::with_capacity(keys.len());
+            transaction.insert_many(&keys, &mut rows).await?;
+            for (&row, &number) in rows.iter().zip(&task.keys) {
+                subject::fill(&mut transaction.update(row), number, table.index.is_some());
+            }
+        }
+        Operation::Delete => {
+            for row in find(&mut transaction, table, task).await? {
+                transaction.delete(row);
+            }
+        }
+    }
+    Ok(result_of(transaction.commit().await))
+}
+
+/// The rows of a task, all of which have to be there.
+async fn find<E: Env>(
+    transaction: &mut Transaction<'_, E>,
+    table: Table,
+    task: &Task,
+) -> Result<Vec<RowId>, WorkloadError> {
+    let missing = WorkloadError::MissingRow { table: "of the measurement" };
+    let mut rows = Vec::with_capacity(task.keys.len());
+    match table.index.filter(|_| task.by_index) {
+        Some(index) => {
+            let mut found = Vec::new();
+            for &row in &task.keys {
+                transaction.lookup(index, &key(alias(row)), &mut found).await?;
+                rows.append(&mut found);
+            }
+        }
+        None => {
+            let keys: Vec<_> = task.keys.iter().map(|&row| (table.id, key(row))).collect();
+            let mut found = Vec::with_capacity(keys.len());
+            transaction.read_many(&keys, &mut found).await?;
+            rows.extend(found.into_iter().flatten());
+        }
+    }
+    if rows.len() == task.keys.len() { Ok(rows) } else { Err(missing) }
+}
+
+/// The keys from the first row's to the last one's, and no more rows than the task wants.
+fn range<E: Env>(transaction: &Transaction<'_, E>, table: Table, task: &Task) -> Scan {
+    let (reverse, limit) = (false, task.limit as usize);
+    let &[first, last] = task.keys.as_slice() else { unreachable!("a scan has two bounds") };
+    let schema = transaction.schema(table.id).expect("the table was opened");
+    let (source, words, low, high) = match table.index.filter(|_| task.by_index) {
+        Some(index) => {
+            let words = schema.index_key_words(&[subject::ALIAS]);
+            (ScanSource::Index(index), words, alias(first), alias(last))
+        }
+        None => (ScanSource::Table(table.id), schema.key_words(), first, last),
+    };
+    let low = KeyBuilder::new().int8(low).prefix_low(words);
+    let high = KeyBuilder::new().int8(high).prefix_high(words);
+    Scan { source, low, high, reverse, limit }
+}
+
+/// Copies a row's columns, as a caller would that goes on with them.
+fn take(row: RecordRef<'_>, answer: &mut Vec<u8>) {
+    for column in FIELD..row.schema().columns().len() {
+        answer.extend_from_slice(&row.int(column).to_le_bytes());
+    }
+}

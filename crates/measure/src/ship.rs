@@ -1,0 +1,194 @@
+//! Function shipping: the owner of rows offers a service that carries out an operation on them with a lane of its own, and
+//! answers with what was read [SPADE 4.2].
+//!
+//! Handlers run where calls are served: on the calling thread where all is one process, on the simulator's in a
+//! simulated cluster. Lanes that they work with are kept for each thread, because lanes of simulated worlds stay on
+//! theirs.
+
+use crate::operation::{Task, attempt};
+use crate::subject::{Subject, Table};
+use fabric::{CallError, Env, Reply, Service, ServiceId};
+use spade::measurement::Operation;
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use txn::{Database, Lane};
+use workload::{Attempts, TransactionResult, WorkloadError};
+
+/// The service.
+pub const SHIPPED: ServiceId = ServiceId(220);
+/// Looks for a lane of the owner that is free.
+const LOOKS_MAX: u32 = 100_000;
+/// What malformed messages are said to be for.
+const FOR: &str = "a shipped operation";
+
+/// What a handler works with.
+pub struct Seat<L: Env> {
+    /// The lane.
+    pub lane: Lane<L>,
+    /// The table.
+    pub table: Table,
+}
+
+type Seats = BTreeMap<u64, VecDeque<Box<dyn Any>>>;
+
+thread_local! {
+    /// Free seats of this thread, by the number of their owner.
+    static SEATS: RefCell<Seats> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Where further seats of an owner come from.
+pub type Opener<L> = Arc<dyn Fn() -> Option<Database<L>> + Send + Sync>;
+
+/// The owner of rows. It works with lanes of the world `L`, whatever world its calls come from.
+pub struct Owner<L: Env> {
+    number: u64,
+    subject: Subject,
+    name: String,
+    more: Opener<L>,
+}
+
+/// The seats of owners; dropped, they are free no more.
+#[derive(Debug)]
+pub struct Ownership(Vec<u64>);
+
+impl Ownership {
+    /// The seats of these owners, on this thread.
+    pub fn of(numbers: impl IntoIterator<Item = u64>) -> Self {
+        Self(numbers.into_iter().collect())
+    }
+}
+
+impl Drop for Ownership {
+    fn drop(&mut self) {
+        // What they hold may end worlds, and that may look here again.
+        let seats: Vec<_> =
+            SEATS.with_borrow_mut(|seats| self.0.iter().filter_map(|n| seats.remove(n)).collect());
+        drop(seats);
+    }
+}
+
+impl<L: Env> Owner<L> {
+    /// The owner of the table called `name`. On a thread where none of its seats is free, `more` opens the database for
+    /// another; where it gives none, calls wait.
+    pub fn new(number: u64, subject: &Subject, name: &str, more: Opener<L>) -> Self {
+        Self { number, subject: subject.clone(), name: name.to_owned(), more }
+    }
+
+    /// One seat more for calls that come on this thread. It is taken when all others were, so that each lane works as much
+    /// as any other.
+    pub fn give(number: u64, seat: Seat<L>) {
+        let seat: Box<dyn Any> = Box::new(seat);
+        SEATS.with_borrow_mut(|seats| seats.entry(number).or_default().push_back(seat));
+    }
+
+    async fn seat<E: Env>(&self, env: &E) -> Result<Seat<L>, CallError> {
+        for _ in 0..LOOKS_MAX {
+            let free = SEATS.with_borrow_mut(|seats| seats.get_mut(&self.number)?.pop_front());
+            if let Some(seat) = free {
+                return Ok(*seat.downcast().expect("an owner has seats of one world"));
+            }
+            if let Some(database) = (self.more)() {
+                let opened = self.open(&database).await;
+                return opened.map_err(|error| CallError::Refused(error.to_string()));
+            }
+            env.yield_now().await;
+        }
+        Err(CallError::Refused("no lane of the owner became free".to_owned()))
+    }
+
+    async fn open(&self, database: &Database<L>) -> Result<Seat<L>, WorkloadError> {
+        database.refresh().await?;
+        let table = self.subject.open(database, &self.name)?;
+        Ok(Seat { lane: database.lane().await?, table })
+    }
+
+    async fn carry_out<E: Env>(&self, env: &E, request: &[u8]) -> Result<Vec<u8>, CallError> {
+        let task = decode(request).ok_or(CallError::Malformed(FOR))?;
+        let mut seat = self.seat(env).await?;
+        let (mut attempts, mut answer) = (Attempts::new(), Vec::new());
+        let ended = attempts
+            .repeat(&mut seat.lane, async |lane| {
+                attempt(lane, seat.table, &task, &mut answer).await
+            })
+            .await;
+        Self::give(self.number, seat);
+        if !E::IMMEDIATE {
+            // In simulated worlds the answer leaves when the core has done all that was asked.
+            env.sleep_ns(0).await;
+        }
+        let ended = ended.map_err(|error| CallError::Refused(error.to_string()))?;
+        let retries = attempts.finish(0, ended, 0).retries;
+        answer.extend_from_slice(&retries.to_le_bytes());
+        answer.push(u8::from(ended == TransactionResult::Committed));
+        Ok(answer)
+    }
+}
+
+impl<E: Env, L: Env> Service<E> for Owner<L> {
+    fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(self.carry_out(env, request))
+    }
+}
+
+/// A task as bytes.
+pub fn encode(task: &Task) -> Vec<u8> {
+    let operation = Operation::ALL.iter().position(|one| *one == task.operation);
+    let mut request = Vec::with_capacity(6 + 8 * task.keys.len());
+    request.push(operation.expect("it is one of them") as u8);
+    request.push(u8::from(task.by_index));
+    request.extend_from_slice(&task.limit.to_le_bytes());
+    task.keys.iter().for_each(|key| request.extend_from_slice(&key.to_le_bytes()));
+    request
+}
+
+/// The task of these bytes, if they are one.
+fn decode(request: &[u8]) -> Option<Task> {
+    let (&operation, rest) = request.split_first()?;
+    let (&by_index, rest) = rest.split_first()?;
+    let (limit, keys) = rest.split_first_chunk()?;
+    let (keys, rest) = keys.as_chunks();
+    let operation = *Operation::ALL.get(usize::from(operation))?;
+    let is_sound = if operation == Operation::Scan { keys.len() == 2 } else { !keys.is_empty() };
+    if !is_sound || !rest.is_empty() {
+        return None;
+    }
+    Some(Task {
+        operation,
+        by_index: by_index != 0,
+        keys: keys.iter().map(|&key| i64::from_le_bytes(key)).collect(),
+        limit: u32::from_le_bytes(*limit),
+    })
+}
+
+/// Whether an answer says that the operation has committed, and after how many attempts beyond the first.
+pub fn outcome(answer: &[u8]) -> Result<(bool, u32), CallError> {
+    let (rest, &[committed]) = answer.split_last_chunk().ok_or(CallError::Malformed(FOR))?;
+    let (_, retries) = rest.split_last_chunk().ok_or(CallError::Malformed(FOR))?;
+    Ok((committed == 1, u32::from_le_bytes(*retries)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_survive_their_way_and_other_bytes_are_refused() {
+        let task = Task {
+            operation: Operation::Scan,
+            by_index: true,
+            keys: vec![-1, i64::MAX],
+            limit: 64,
+        };
+        let request = encode(&task);
+        assert_eq!(decode(&request), Some(task));
+        for end in 0..request.len() {
+            let cut = decode(&request[..end]);
+            assert!(cut.is_none_or(|task| task.keys.len() < 2), "{end} bytes");
+        }
+        assert_eq!(decode(&[9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]), None, "no such operation");
+        assert_eq!(outcome(&[7, 7, 3, 0, 0, 0, 1]), Ok((true, 3)));
+        assert_eq!(outcome(&[1]), Err(CallError::Malformed(FOR)));
+    }
+}

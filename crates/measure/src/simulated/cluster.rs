@@ -1,0 +1,379 @@
+//! A cluster that is loaded, and what is measured on it.
+
+use super::metered::{Meter, Metered};
+use super::sample::{Rest, Sample, Spent};
+use super::worker::{Target, Watch, Worker, look_everywhere};
+use super::{LANES_MAX, Plan};
+use crate::micro::TABLE;
+use crate::ship::{Owner, Ownership, SHIPPED, Seat};
+use crate::subject::Subject;
+use layout::{NodeId, RegionId};
+use sim::{Endpoint, Machines, Network, Reach, SimConfig, World};
+use spade::measurement::{Effort, Measured, Operation, Parameters};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use txn::{Database, DatabaseConfig, Oracle};
+use workload::{Random, WorkloadError};
+
+/// Words of each memory server, of which copies take half.
+const SERVER_WORDS: u64 = 1 << 24;
+/// Rows that are loaded for each lane that works on a table.
+const ROWS_EACH: u64 = 48;
+/// Machines beside its own on which a lane works: enough that lanes together reach all.
+const PARTNERS: u32 = 2;
+/// Most lanes of a compute server.
+const HOME_LANES: u32 = 64;
+/// Queue pairs of a compute server to each memory server, shared by its lanes: as many as are at hand in a card with 56
+/// machines, as in `crates/reproduce`.
+const QUEUE_PAIRS: u32 = 8;
+/// Stream of the hands' generators.
+const HAND_STREAM: u32 = 241;
+/// So much later, lanes that share a slot find a newer horizon.
+const HORIZON_NS: u64 = 1_000_000;
+/// Time that passes before fetchers and collector have settled.
+const SETTLED_NS: u64 = 400_000;
+/// Repetitions of each measurement.
+const REPETITIONS: usize = 3;
+/// Operations of a repetition by one lane, in full and quick.
+const FULL: u64 = 12;
+const QUICK: u64 = 8;
+// With those to warm up, no row comes twice: its old version would still be needed.
+const _: () = assert!(4 * FULL <= ROWS_EACH);
+/// All lanes carry out so many times as many, or some each.
+const WINDOW_FACTOR: u64 = 64;
+/// Rows for the deletes of one lane alone, on each machine.
+const ALONE_STOCK: usize = 2 * FULL as usize * REPETITIONS;
+/// How long a lane that measures alone waits after a commit. Its next snapshot would wait for a vector that covers that,
+/// which is two rounds of its machine's fetcher; under load it does, and that is part of the latency there.
+const PAUSE_NS: u64 = 10_000;
+/// Rows for the deletes of each lane of many.
+const LOADED_STOCK: usize = 12;
+/// The first look whether a measurement is over comes after this time,
+const SLICE_NS: u64 = 512;
+/// and the time between two looks grows up to this.
+const SLICE_NS_MAX: u64 = 1_000_000;
+/// Most looks, which is some seconds of virtual time.
+const SLICES_MAX: u32 = 4000;
+
+/// A loaded world.
+pub(super) struct Cluster {
+    world: World,
+    meter: Rc<Meter>,
+    subject: Subject,
+    machines: u16,
+    lanes: u32,
+    threads: u32,
+    is_quick: bool,
+    /// Those of a machine stand together; the first one of the first machine measures alone.
+    workers: Vec<Worker>,
+    _owners: Ownership,
+}
+
+/// The memory server of a machine, counted from 0; the first node has the oracle.
+fn memory_node(machine: u16) -> NodeId {
+    NodeId(1 + machine)
+}
+
+/// The number of a machine's owner of rows, among all that a thread may know: worlds of one thread follow each other.
+fn owner_number(machine: u16) -> u64 {
+    u64::from(machine)
+}
+
+fn table_name(machine: u16) -> String {
+    format!("{TABLE}_{machine}")
+}
+
+impl Cluster {
+    /// A cluster with a table of the point's design on each machine.
+    pub(super) fn load(plan: Plan, point: &Parameters) -> Result<Self, WorkloadError> {
+        let refuse = |sentence: String| Err(WorkloadError::Configuration(sentence));
+        let (machines, lanes) = (point.world.machines, point.world.lanes);
+        if machines < 2 || !(1..=LANES_MAX).contains(&lanes) {
+            return refuse(format!(
+                "{machines} machines of {lanes} lanes: a cluster has 2 at least, with 1 to {LANES_MAX} lanes each"
+            ));
+        }
+        if point.replicas == 0 || point.replicas > u32::from(machines) {
+            return refuse(format!(
+                "{} replicas on {machines} machines: each copy is on another one",
+                point.replicas
+            ));
+        }
+        let profile = match hardware::profile(&point.world.hardware) {
+            Ok(profile) => profile,
+            Err(error) => return refuse(error.to_string()),
+        };
+        let world = World::new(SimConfig {
+            machines: Some(placed(machines)),
+            parts_at_once: true,
+            posts_lists: true,
+            queue_pairs: QUEUE_PAIRS,
+            ..SimConfig::on_hardware(
+                plan.seed,
+                Network::of(&profile),
+                (1 + machines, machines),
+                SERVER_WORDS,
+            )
+            .named("measure")
+        });
+        let meter = Meter::new(point.replicas, machines, SERVER_WORDS * layout::WORD_BYTES);
+        let ranges = u64::from(lanes * (1 + PARTNERS));
+        let mut cluster = Self {
+            world,
+            meter,
+            subject: Subject::of(point, ranges, ROWS_EACH),
+            machines,
+            lanes,
+            threads: point.world.threads,
+            is_quick: plan.effort == Effort::Quick,
+            workers: Vec::new(),
+            _owners: Ownership::of((0..machines).map(owner_number)),
+        };
+        cluster.fill(plan.seed)?;
+        Ok(cluster)
+    }
+
+    fn metered(&self, endpoint: Endpoint, machine: u16) -> Metered {
+        Metered::new(endpoint, &self.meter, Some(memory_node(machine)))
+    }
+
+    /// Loads tables, makes lanes, and starts what runs all the time.
+    fn fill(&mut self, seed: u64) -> Result<(), WorkloadError> {
+        let world = &self.world;
+        let nodes = world.serve(|region: RegionId, bytes| txn::server::services(region, bytes / 2));
+        let compute = |machine: u16| world.endpoint(world.compute_node(machine));
+        let admin = compute(0);
+        let settings = DatabaseConfig {
+            oracle: Oracle::Frozen,
+            shares_slot: true,
+            keeps_leaves: true,
+            lanes: HOME_LANES,
+            slots: (2 * u32::from(self.machines) + 3).next_multiple_of(8),
+            tables: usize::from(self.machines),
+            ..DatabaseConfig::default()
+        };
+        let of_admin = self.metered(admin.clone(), 0);
+        let database = world.load(&admin, Database::create(of_admin, nodes, settings))?;
+        world.load(&admin, self.load_tables(&database))?;
+        let mut homes = Vec::new();
+        for machine in 0..self.machines {
+            let home = database.elsewhere(self.metered(compute(machine), machine));
+            world.load(home.env().endpoint(), home.refresh())?;
+            homes.push(home);
+        }
+        let mut workers = Vec::new();
+        for (machine, home) in (0..).zip(&homes) {
+            for lane in 0..self.lanes {
+                let database = home.with_env(self.metered(compute(machine), machine));
+                let endpoint = database.env().endpoint().clone();
+                let worker = self.worker(&database, (machine, lane), seed);
+                let mut worker = world.load(&endpoint, worker)?;
+                world.load(&endpoint, worker.practise(&self.subject))?;
+                workers.push(worker);
+            }
+            self.seat_owner(home, machine)?;
+        }
+        // What practising has left behind would be collected while something is measured.
+        world.run_for(HORIZON_NS);
+        for worker in &mut workers {
+            let endpoint = worker.endpoint().clone();
+            world.load(&endpoint, worker.collect())?;
+        }
+        self.workers = workers;
+        self.start(&homes);
+        Ok(())
+    }
+
+    async fn load_tables(&self, database: &Database<Metered>) -> Result<(), WorkloadError> {
+        let mut lane = database.lane().await?;
+        for machine in 0..self.machines {
+            let name = table_name(machine);
+            let spec = self.subject.spec(&name, Some(memory_node(machine).0))?;
+            database.create_table(spec).await?;
+            let table = self.subject.open(database, &name)?;
+            self.subject.load(&mut lane, table, 0..self.subject.ranges, true).await?;
+        }
+        drop(lane);
+        let left = database.leave(0).await;
+        left.map(drop).map_err(|error| WorkloadError::Configuration(error.to_string()))
+    }
+
+    /// A lane of a machine: with its rows at home, and its rows on other machines.
+    ///
+    /// Of all lanes of a machine, each has a part of every other one's table, by turns, so that together they reach them
+    /// all. Which part is a number that no other lane has with the same table.
+    async fn worker(
+        &self,
+        database: &Database<Metered>,
+        (machine, lane): (u16, u32),
+        seed: u64,
+    ) -> Result<Worker, WorkloadError> {
+        let others = u32::from(self.machines) - 1;
+        let random = |range: u64| {
+            let number = u64::from(machine) << 32 | range;
+            Random::stream(seed, HAND_STREAM, number)
+        };
+        let mut targets = Vec::new();
+        let far = (lane * PARTNERS..(lane + 1) * PARTNERS).map(|turn| {
+            let owner = (u32::from(machine) + 1 + turn % others) % u32::from(self.machines);
+            (owner as u16, u64::from(self.lanes + turn))
+        });
+        for (owner, range) in std::iter::once((machine, u64::from(lane))).chain(far) {
+            let table = self.subject.open(database, &table_name(owner))?;
+            let node = self.world.compute_node(owner);
+            targets.push(Target::new(&self.subject, (owner, node), table, (range, random(range))));
+        }
+        let number = usize::from(machine) * self.lanes as usize + lane as usize;
+        Ok(Worker::new(number, database.lane().await?, targets))
+    }
+
+    /// The machine's lanes that carry out what others ship. All of them know the way to all rows.
+    fn seat_owner(&self, home: &Database<Metered>, machine: u16) -> Result<(), WorkloadError> {
+        let (world, number) = (&self.world, owner_number(machine));
+        let node = world.compute_node(machine);
+        for place in self.lanes..HOME_LANES {
+            let database = home.with_env(self.metered(world.endpoint(node), machine));
+            let endpoint = database.env().endpoint().clone();
+            let seat = world.load(&endpoint, async {
+                let table = self.subject.open(&database, &table_name(machine))?;
+                let mut lane = database.lane().await?;
+                look_everywhere(&mut lane, table, &self.subject, place).await?;
+                Ok::<_, WorkloadError>(Seat { lane, table })
+            })?;
+            Owner::give(number, seat);
+        }
+        let name = table_name(machine);
+        let owner: Owner<Metered> = Owner::new(number, &self.subject, &name, Arc::new(|| None));
+        world.register(node, SHIPPED, Arc::new(owner));
+        Ok(())
+    }
+
+    /// Starts the collector beside the vector, and a fetcher on each machine.
+    fn start(&self, homes: &[Database<Metered>]) {
+        let beside_vector = self.world.service_endpoint(NodeId(0));
+        // Theirs are not the requests of any operation.
+        let apart = Meter::new(1, self.machines, 0);
+        let oracle = homes[0].elsewhere(Metered::new(beside_vector.clone(), &apart, None));
+        homes.iter().for_each(Database::rely_on_collector);
+        self.world.spawn_on(&beside_vector, async move {
+            oracle.collect_vectors(|| true).await.expect("its memory is there");
+        });
+        for home in homes {
+            let endpoint = home.env().endpoint().clone();
+            let home = home.with_env(Metered::new(endpoint.clone(), &apart, None));
+            self.world.spawn_on(&endpoint, async move {
+                home.fetch_vectors(|| true).await.expect("the oracle's memory is there");
+            });
+        }
+        self.world.run_for(SETTLED_NS);
+    }
+
+    /// Measures one point.
+    pub(super) fn measure(&mut self, parameters: &Parameters) -> Measured {
+        let lone = if self.is_quick { QUICK } else { FULL };
+        let writes = !matches!(parameters.operation, Operation::Lookup | Operation::Scan);
+        let pause_ns = if writes { PAUSE_NS } else { 0 };
+        let extent = Extent { workers: 1, enough: lone, stock: ALONE_STOCK, pause_ns };
+        let alone = self.run(parameters, &extent);
+        let owners = self.workers[0].owners(parameters.place);
+        let service = alone.service(&owners, &self.helpers(&owners, parameters.replicas));
+        let workers = self.workers.len();
+        let fewest = lone * WINDOW_FACTOR;
+        let enough = fewest.max(workers as u64 * if self.is_quick { 1 } else { 2 });
+        let extent = Extent { workers, enough, stock: LOADED_STOCK, pause_ns: 0 };
+        let loaded = self.run(parameters, &extent);
+        let threads = u64::from(self.machines) * u64::from(self.threads);
+        Measured { alone: alone.alone(), loaded: loaded.loaded(threads), service }
+    }
+
+    /// Machines that have a part in what the first one does, beside it and the owners of rows: those with copies.
+    fn helpers(&self, owners: &[u16], replicas: u32) -> Vec<u16> {
+        let owners = if owners.is_empty() { &[0] } else { owners };
+        let behind =
+            |&owner: &u16| (1..replicas as u16).map(move |copy| (owner + copy) % self.machines);
+        owners.iter().flat_map(behind).collect()
+    }
+
+    /// Has some of the workers do what is measured, as long as enough operations take, several times.
+    fn run(&mut self, parameters: &Parameters, extent: &Extent) -> Sample {
+        let watch = Rc::new(RefCell::new(Watch::default()));
+        let returned = Rc::new(RefCell::new(Vec::new()));
+        if !matches!(parameters.operation, Operation::Lookup | Operation::Scan) {
+            // What was written before is old enough then for its old versions to be overwritten.
+            self.world.run_for(HORIZON_NS);
+        }
+        let idle = self.while_idle();
+        let count = extent.workers;
+        for mut worker in self.workers.drain(..count) {
+            let (watch, returned) = (watch.clone(), returned.clone());
+            let (subject, parameters) = (self.subject.clone(), parameters.clone());
+            let how = (extent.stock, extent.pause_ns);
+            self.world.spawn_on(&worker.endpoint().clone(), async move {
+                worker.serve(&subject, &parameters, how, &watch).await;
+                returned.borrow_mut().push(worker);
+            });
+        }
+        self.wait(|| watch.borrow().prepared == count as u64);
+        watch.borrow_mut().begin();
+        self.wait(|| watch.borrow().committed() >= extent.enough / 2);
+        let mut sample = Sample::new(idle);
+        for _ in 0..REPETITIONS {
+            watch.borrow_mut().begin();
+            let before = self.spent();
+            self.wait(|| watch.borrow().committed() >= extent.enough);
+            sample.add(watch.borrow_mut().take(), &before, &self.spent());
+        }
+        watch.borrow_mut().is_over = true;
+        self.wait(|| returned.borrow().len() == count);
+        self.workers.append(&mut returned.take());
+        // In the order in which they were, whoever came back first.
+        self.workers.sort_by_key(Worker::number);
+        sample
+    }
+
+    fn spent(&self) -> Spent {
+        Spent::now(&self.world, self.machines, self.meter.requests())
+    }
+
+    /// What passes while nobody measures: fetchers and collector.
+    fn while_idle(&self) -> Rest {
+        let before = self.spent();
+        self.world.run_for(SETTLED_NS);
+        self.spent().since(&before)
+    }
+
+    /// Lets time pass until something is so.
+    ///
+    /// # Panics
+    /// When it does not come: operations that never end are a fault of the engine.
+    fn wait(&self, is_so: impl Fn() -> bool) {
+        let mut slice_ns = SLICE_NS;
+        for _ in 0..SLICES_MAX {
+            if is_so() {
+                return;
+            }
+            self.world.run_for(slice_ns);
+            // Long waits look less often.
+            slice_ns = (slice_ns + slice_ns / 64).min(SLICE_NS_MAX);
+        }
+        panic!("{}: operations that are measured do not end", self.world.identity());
+    }
+}
+
+/// How much is measured.
+struct Extent {
+    workers: usize,
+    /// Operations of a repetition.
+    enough: u64,
+    /// Rows that each has to delete, on each machine.
+    stock: usize,
+    /// Between two operations.
+    pause_ns: u64,
+}
+
+/// Memory servers and compute servers in pairs, but for the oracle's.
+fn placed(machines: u16) -> Machines {
+    let of_nodes = std::iter::once(0).chain(1..=machines).chain(1..=machines);
+    Machines { of_nodes: of_nodes.collect(), reach: Reach::CoreButAtomics }
+}

@@ -3,7 +3,9 @@
 use crate::abort::{Abort, TxnError};
 use crate::access::{Access, AccessMap};
 use crate::by_server::ByServer;
-use crate::catalog::{Catalog, CatalogError, IndexInfo, Primary, Secondary, TableId, TableInfo};
+use crate::catalog::{
+    Catalog, CatalogError, IndexId, IndexInfo, Primary, Secondary, TableId, TableInfo,
+};
 use crate::collect::{Horizon, Retired};
 use crate::database::Shared;
 use crate::detach::away_from_home;
@@ -75,6 +77,17 @@ impl<E: Env> Lane<E> {
             && let Some(inner) = &self.inner
         {
             inner.prefetch(reads);
+        }
+    }
+
+    /// As [`Self::prefetch`], that the next transaction will look for this key in an index: a hint if the index is a
+    /// hash table.
+    #[inline]
+    pub fn prefetch_lookup(&self, index: IndexId, key: &Key) {
+        if E::IMMEDIATE
+            && let Some(inner) = &self.inner
+        {
+            inner.prefetch_lookup(index.0, key);
         }
     }
 
@@ -283,6 +296,7 @@ pub(crate) struct Scratch {
     /// Collected-up-to words that are being raised, with what they may hold.
     pub raising: Vec<(GlobalPtr, u64)>,
     pub found: Vec<Option<crate::access::RowId>>,
+    pub looking: crate::scan::Looking,
     pub locks: crate::commit::Locks,
     /// Accesses that are written, not deleted, and of a table with indexes.
     pub indexed: Vec<u32>,

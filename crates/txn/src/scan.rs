@@ -5,6 +5,7 @@ use crate::access::RowId;
 use crate::catalog::{CatalogError, IndexId, IndexInfo, Primary, Secondary, TableId};
 use crate::cursor::Cursor;
 use crate::lane::LaneInner;
+use crate::read::Pending;
 use crate::secondary::column_range;
 use crate::transaction::Transaction;
 use crate::write::Owner;
@@ -109,18 +110,10 @@ impl<E: Env> Transaction<'_, E> {
                     .await
             }
             Secondary::Hash(_) => {
-                let mut found = Vec::new();
-                let seen = lane.read_entries(index.0, &info, &low, &mut found).await?;
-                if lane.serializable {
-                    lane.witnesses.push((seen.bucket, seen.insert));
-                }
-                let sighting = |(key, row): &(Key, GlobalPtr)| {
-                    let key = lane.batch().put(key.words());
-                    Sighting { key, row: *row, own: None }
-                };
-                let mut sightings: Vec<Sighting> = found.iter().map(sighting).collect();
-                lane.add_own(&range, &low, &high, &mut sightings);
-                lane.read_sightings(&range, &sightings, rows).await
+                let mut scratch = std::mem::take(&mut lane.scratch.looking);
+                let result = lane.look_up(&range, (&low, &high), &mut scratch, rows).await;
+                lane.scratch.looking = scratch;
+                result
             }
         }
     }
@@ -132,6 +125,15 @@ fn overlay(base: &Key, key: &Key) -> Key {
     let count = base.words().len();
     words[..key.words().len()].copy_from_slice(key.words());
     Key::from_words(&words[..count])
+}
+
+/// Lists that lookups in hash indexes fill and empty, kept from one to the next.
+#[derive(Default)]
+pub(crate) struct Looking {
+    found: Vec<(Key, GlobalPtr)>,
+    sightings: Vec<Sighting>,
+    pending: Vec<Pending>,
+    accesses: Vec<u32>,
 }
 
 /// What a scan works on.
@@ -179,21 +181,37 @@ impl<E: Env> LaneInner<E> {
         Ok(range)
     }
 
-    /// Reads the rows behind some entries, and keeps the visible ones that have the entry's key.
-    async fn read_sightings(
+    /// Reads the rows to which a hash index leads from its columns, of which `low` and `high` are the smallest and the
+    /// largest key.
+    async fn look_up(
         &mut self,
         range: &Range,
-        sightings: &[Sighting],
+        (low, high): (&Key, &Key),
+        scratch: &mut Looking,
         rows: &mut Vec<RowId>,
     ) -> Result<(), TxnError> {
-        let mut pending = Vec::new();
-        let mut accesses = Vec::new();
-        self.batch().clear_verbs();
-        for sighting in sightings {
-            accesses.push(self.post_sighting(range, sighting, &mut pending)?);
+        let (Owner::Index(index), Some(info)) = (range.owner, &range.index) else {
+            unreachable!("tables are not looked up by other columns")
+        };
+        let Looking { found, sightings, pending, accesses } = scratch;
+        let seen = self.read_entries(index, info, low, found).await?;
+        if self.serializable {
+            self.witnesses.push((seen.bucket, seen.insert));
         }
-        self.settle_pending(&mut pending).await?;
-        for (sighting, access) in sightings.iter().zip(accesses) {
+        sightings.clear();
+        for (key, row) in &*found {
+            let key = self.batch().put(key.words());
+            sightings.push(Sighting { key, row: *row, own: None });
+        }
+        self.add_own(range, low, high, sightings);
+        pending.clear();
+        accesses.clear();
+        self.batch().clear_verbs();
+        for sighting in &*sightings {
+            accesses.push(self.post_sighting(range, sighting, pending)?);
+        }
+        self.settle_pending(pending).await?;
+        for (sighting, &access) in sightings.iter().zip(&*accesses) {
             if self.is_sighted(range, sighting, access) {
                 rows.push(self.row_id(access));
             }

@@ -7,6 +7,7 @@ use crate::abort::{Abort, TxnError};
 use crate::access::{Absence, Access, State};
 use crate::catalog::{IndexInfo, Primary, Secondary};
 use crate::lane::LaneInner;
+use crate::read::same_words;
 use crate::unique::UniqueViolation;
 use crate::write::{BucketSeen, EntryInsert, Owner};
 use fabric::{Env, SlotGeometry, SlotRead, Span};
@@ -422,8 +423,8 @@ impl<E: Env> LaneInner<E> {
                 for n in (0..slots).filter(|&n| bucket::tag_of(tags, n) == tag) {
                     let slot = &words[hash.layout.slot(n) as usize..];
                     let slot = &slot[..hash.layout.slot_words as usize];
-                    let other = Key::from_words(&slot[1..]);
-                    if same_columns(&other, key, info) {
+                    if same_columns(&slot[1..], key.words(), info) {
+                        let other = Key::from_words(&slot[1..]);
                         found.push((other, GlobalPtr::from_word(slot[0])));
                     }
                 }
@@ -468,6 +469,10 @@ pub(crate) fn column_range(key: &Key, info: &IndexInfo) -> (Key, Key) {
     (prefix.prefix_low(info.key_words), prefix.prefix_high(info.key_words))
 }
 
-fn same_columns(one: &Key, other: &Key, info: &IndexInfo) -> bool {
-    column_range(one, info).0 == column_range(other, info).0
+/// Whether two keys of entries agree in the indexed columns, which stand first in them.
+#[inline]
+fn same_columns(one: &[u64], other: &[u64], info: &IndexInfo) -> bool {
+    let (whole, rest) = ((info.column_bytes / 8) as usize, info.column_bytes % 8);
+    same_words(&one[..whole], &other[..whole])
+        && (rest == 0 || (one[whole] ^ other[whole]) >> (64 - 8 * rest) == 0)
 }

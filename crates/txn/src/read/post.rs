@@ -4,7 +4,7 @@ use super::columns::WHOLE;
 use super::{Pending, Step, same_words};
 use crate::abort::TxnError;
 use crate::access::{Access, Vacancy};
-use crate::catalog::{Primary, TableId};
+use crate::catalog::{Primary, Secondary, TableId};
 use crate::lane::LaneInner;
 use crate::write::Owner;
 use fabric::{Env, SlotGeometry, Span};
@@ -149,6 +149,18 @@ impl<E: Env> LaneInner<E> {
             {
                 expect_bucket(&self.env, hash, &lane_table.directory, key.words(), WHOLE);
             }
+        }
+    }
+
+    /// Asks for the bucket of this key in an index, as far as the lane knows where it is.
+    pub(crate) fn prefetch_lookup(&self, index: u32, key: &Key) {
+        let Some(Some(info)) = self.catalog.indexes.get(index as usize) else { return };
+        let Some(Some(open)) = self.indexes.get(index as usize) else { return };
+        if let Secondary::Hash(hash) = &info.storage
+            && key.may_have_bytes(info.column_bytes)
+        {
+            let bucket = hash.locate(&open.directory, key.words()).bucket;
+            self.env.expect(bucket, hash.layout.words());
         }
     }
 

@@ -5,6 +5,8 @@ use super::text::{bytes, counted, duration_us, grouped, rate};
 use std::fmt::Write;
 
 const COLUMNS: usize = 80;
+/// The longest name of a type of transaction.
+const NAME_COLUMNS: usize = 22;
 /// Threads that get less of their processors than this share them with other programs.
 const BUSY_SHARE_MIN: f64 = 0.9;
 /// A smaller share of the processor time is not worth a line.
@@ -131,29 +133,29 @@ fn throughput(text: &mut String, report: &Report) {
 type TypeColumn = (&'static str, usize, fn(&TypeReport) -> String);
 
 const TIMES: [TypeColumn; 6] = [
-    ("committed", 12, |kind| grouped(kind.count)),
+    ("committed", 11, |kind| grouped(kind.count)),
     ("per second", 10, |kind| rate(kind.per_s)),
-    ("median", 8, |kind| duration_us(kind.p50_us)),
-    ("99 %", 8, |kind| duration_us(kind.p99_us)),
-    ("99.9 %", 8, |kind| duration_us(kind.p999_us)),
-    ("slowest", 8, |kind| duration_us(kind.max_us)),
+    ("median", 7, |kind| duration_us(kind.p50_us)),
+    ("99 %", 7, |kind| duration_us(kind.p99_us)),
+    ("99.9 %", 7, |kind| duration_us(kind.p999_us)),
+    ("slowest", 7, |kind| duration_us(kind.max_us)),
 ];
 
 /// What a transaction of each type costs in messages.
 const COSTS: [TypeColumn; 4] = [
-    ("round trips", 12, |kind| format!("{:.2}", kind.round_trips)),
+    ("round trips", 11, |kind| format!("{:.2}", kind.round_trips)),
     ("for snapshot", 12, |kind| format!("{:.2}", kind.snapshot_round_trips)),
-    ("verbs", 16, |kind| format!("{:.1}", kind.verbs)),
-    ("bytes", 14, |kind| grouped(kind.bytes.round() as u64)),
+    ("verbs", 14, |kind| format!("{:.1}", kind.verbs)),
+    ("bytes", 13, |kind| grouped(kind.bytes.round() as u64)),
 ];
 
 /// The same where verbs travel in messages.
 const COSTS_BY_MESSAGE: [TypeColumn; 5] = [
-    ("round trips", 12, |kind| format!("{:.2}", kind.round_trips)),
+    ("round trips", 11, |kind| format!("{:.2}", kind.round_trips)),
     ("for snapshot", 12, |kind| format!("{:.2}", kind.snapshot_round_trips)),
-    ("messages", 10, |kind| format!("{:.2}", kind.messages)),
+    ("messages", 8, |kind| format!("{:.2}", kind.messages)),
     ("verbs", 8, |kind| format!("{:.1}", kind.verbs)),
-    ("bytes", 12, |kind| grouped(kind.bytes.round() as u64)),
+    ("bytes", 11, |kind| grouped(kind.bytes.round() as u64)),
 ];
 
 const MESSAGES_NOTE: &str = "Retries are included; a message to a server is answered by one.";
@@ -162,12 +164,12 @@ const COSTS_NOTE: &str = "Retries are included; round trips for snapshots stand 
 
 fn by_type(text: &mut String, report: &Report, title: &str, columns: &[TypeColumn], note: &str) {
     let heads = columns.iter().map(|(head, width, _)| format!(" {head:>width$}"));
-    line!(text, "  {title:<17}{}", heads.collect::<String>());
+    line!(text, "  {title:<NAME_COLUMNS$}{}", heads.collect::<String>());
     rule(text);
     for name in &report.type_order {
         let kind = &report.per_type[name];
         let cells = columns.iter().map(|(_, width, cell)| format!(" {:>width$}", cell(kind)));
-        line!(text, "  {name:<17}{}", cells.collect::<String>());
+        line!(text, "  {name:<NAME_COLUMNS$}{}", cells.collect::<String>());
     }
     rule(text);
     line!(text, "  {note}");

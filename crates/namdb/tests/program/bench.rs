@@ -105,7 +105,7 @@ fn tatp_tells_attempted_transactions_from_successful_ones() {
     for always in ["get_subscriber_data", "update_location"] {
         assert_eq!(number(&report, &format!("/per_type/{always}/rolled_back")), 0.0);
     }
-    assert_eq!(report["checks"].as_array().map(Vec::len), Some(8));
+    assert_eq!(report["checks"].as_array().map(Vec::len), Some(10));
 }
 
 #[test]

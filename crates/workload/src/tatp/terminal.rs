@@ -6,6 +6,7 @@
 use super::config::TatpConfig;
 use super::input::{Input, InputSource, Kind};
 use super::journal::{Journal, OpenPage};
+use super::population::START_TIMES;
 use super::tables::Tables;
 use super::{forwarding, keys, reads, updates};
 use crate::attempts::Attempts;
@@ -80,23 +81,31 @@ impl Terminal {
         }
     }
 
-    /// Asks for the rows of the next transaction whose keys are among its input.
+    /// Asks for the rows of the next transaction whose keys are among its input, and for where its number leads.
     #[inline]
     fn prefetch<E: Env>(&self, lane: &Lane<E>) {
-        let Input { kind, s_id, sort, .. } = self.next;
-        let Tables { subscriber, access_info, special_facility, .. } = self.tables;
+        let Input { kind, s_id, sort, starts, .. } = self.next;
+        let Tables { subscriber, access_info, special_facility, call_forwarding, .. } = self.tables;
         let key = keys::subscriber(s_id);
         match kind {
             Kind::GetSubscriberData => lane.prefetch(&[(subscriber, key)]),
             Kind::GetAccessData => lane.prefetch(&[(access_info, keys::typed(s_id, sort))]),
             Kind::GetNewDestination => {
                 lane.prefetch(&[(special_facility, keys::typed(s_id, sort))]);
+                for start in START_TIMES.into_iter().take_while(|&start| start <= starts) {
+                    lane.prefetch(&[(call_forwarding, keys::call_forwarding(s_id, sort, start))]);
+                }
             }
             Kind::UpdateSubscriberData => {
                 let facility = (special_facility, keys::typed(s_id, sort));
                 lane.prefetch(&[(subscriber, key), facility]);
             }
-            Kind::UpdateLocation | Kind::InsertCallForwarding | Kind::DeleteCallForwarding => {}
+            Kind::UpdateLocation | Kind::InsertCallForwarding | Kind::DeleteCallForwarding => {
+                lane.prefetch_lookup(
+                    self.tables.subscriber_number,
+                    &keys::number(&self.next.number),
+                );
+            }
         }
     }
 

@@ -48,6 +48,13 @@ impl<'a> RecordRef<'a> {
         self.key
     }
 
+    /// The words of all columns outside the key, as they stand in the row: for callers that take them all at once.
+    /// Where each column stands follows from the schema alone.
+    #[inline]
+    pub fn payload(&self) -> &'a [u64] {
+        self.payload
+    }
+
     #[inline]
     fn payload_bytes(&self) -> &'a [u8] {
         cast_slice(self.payload)

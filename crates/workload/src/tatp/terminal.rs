@@ -35,6 +35,8 @@ pub struct Terminal {
     pub(super) reads: Vec<(TableId, Key)>,
     pub(super) found: Vec<Option<RowId>>,
     pub(super) rows: Vec<RowId>,
+    /// The row that the last transaction read for its caller.
+    pub(super) result: [u64; reads::RESULT_WORDS],
 }
 
 impl Terminal {
@@ -58,6 +60,7 @@ impl Terminal {
             reads: Vec::new(),
             found: Vec::new(),
             rows: Vec::new(),
+            result: [0; reads::RESULT_WORDS],
         }
     }
 

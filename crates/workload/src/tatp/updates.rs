@@ -30,12 +30,12 @@ pub async fn update_subscriber_data<E: Env>(
     transaction.read_many(&reads, found).await?;
     let (subscriber, facility) = (found[0], found[1]);
     let subscriber = subscriber.ok_or(WorkloadError::MissingRow { table: "subscriber" })?;
-    let bit_1 = transaction.row(subscriber).int(subscriber::BIT_1);
+    let bit_1 = || transaction.row(subscriber).int(subscriber::BIT_1);
     terminal.saw(|| witness::bit_1(s_id), bit_1);
     let Some(facility) = facility else {
         return end_of_reading(transaction, false).await;
     };
-    let data_a = transaction.row(facility).int(special_facility::DATA_A);
+    let data_a = || transaction.row(facility).int(special_facility::DATA_A);
     terminal.saw(|| witness::data_a(s_id, sort), data_a);
     transaction.update(subscriber).set_int(subscriber::BIT_1, i64::from(bit));
     transaction.update(facility).set_int(special_facility::DATA_A, i64::from(data));
@@ -55,7 +55,7 @@ pub async fn update_location<E: Env>(
     let row = by_number(&mut transaction, terminal, input).await?;
     let record = transaction.row(row);
     let s_id = record.int(subscriber::S_ID) as i32;
-    terminal.saw(|| witness::location(s_id), record.int(subscriber::VLR_LOCATION));
+    terminal.saw(|| witness::location(s_id), || record.int(subscriber::VLR_LOCATION));
     let location = i64::from(input.location);
     transaction.update(row).set_int(subscriber::VLR_LOCATION, location);
     terminal.will_write(&transaction, [(witness::location(s_id), location)]);

@@ -56,9 +56,9 @@ impl Terminal {
 
     /// A register was read.
     #[inline]
-    pub(super) fn saw(&mut self, register: impl FnOnce() -> u64, value: i64) {
+    pub(super) fn saw(&mut self, register: impl FnOnce() -> u64, value: impl FnOnce() -> i64) {
         if let Some(session) = &mut self.session {
-            session.read_value(register(), held(value));
+            session.read_value(register(), held(value()));
         }
     }
 

@@ -4,10 +4,12 @@ mod apply;
 mod call;
 mod compile;
 mod evaluate;
+mod fast;
 
 use crate::conversion::Conversion;
 use crate::error::{Error, Result};
 use crate::integer::Width;
+use crate::like::Simple;
 use crate::scope::{Scope, Stop};
 use crate::value::{Decimal, Value};
 use sql::expression::{Aggregate, BinaryOperator, ColumnRef, Expr, Test};
@@ -159,6 +161,10 @@ enum Node {
         operator: BinaryOperator,
         operands: Pair,
     },
+    CompareNumerics {
+        operator: BinaryOperator,
+        operands: Pair,
+    },
     Compare {
         operator: BinaryOperator,
         operands: Pair,
@@ -180,7 +186,10 @@ enum Node {
     },
     InList {
         operand: Box<Node>,
-        list: Box<[Node]>,
+        /// What is evaluated in any case: PostgreSQL makes an array of it.
+        eager: Box<[Node]>,
+        /// What is evaluated until the value is found: what has columns in it.
+        lazy: Box<[Node]>,
         negated: bool,
     },
     AnyElement {
@@ -194,6 +203,8 @@ enum Node {
         negated: bool,
         /// Characters to which blanks fill the text.
         width: u32,
+        /// The pattern, if it is constant and simple.
+        simple: Option<Simple>,
     },
     Case {
         branches: Box<[(Node, Node)]>,

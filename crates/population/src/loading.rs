@@ -62,6 +62,9 @@ struct StoredRow {
 ///
 /// # Errors
 /// If the table is not there or not as the workload says, there are rows already, or memory is full.
+///
+/// # Panics
+/// If the population has no table of this number, or there is no such part.
 pub async fn load_part<E: Env>(
     population: &Population,
     database: &Database<E>,

@@ -94,16 +94,25 @@ impl Population {
     }
 
     /// The types of a table's columns.
+    ///
+    /// # Panics
+    /// If there is no table of this number.
     pub fn column_types(&self, table: usize) -> &[SqlType] {
         &self.tables[table].types
     }
 
     /// The names of a table's columns.
+    ///
+    /// # Panics
+    /// If there is no table of this number.
     pub fn column_names(&self, table: usize) -> &[String] {
         &self.tables[table].names
     }
 
     /// The name of a procedure by its number, in the order of `procedures.sql`.
+    ///
+    /// # Panics
+    /// If there is no procedure of this number.
     pub fn procedure(&self, number: usize) -> &str {
         &self.procedures[number].name
     }

@@ -39,7 +39,7 @@ impl Population {
     /// The rows of part `part` of `parts` of a table. All parts together have each row once.
     ///
     /// # Panics
-    /// If there is no such part.
+    /// If there is no such table or part.
     pub fn rows(&self, table: usize, part: u64, parts: u64) -> Rows<'_> {
         assert!(part < parts, "parts are counted from 0");
         let lineage = self.lineage(table);

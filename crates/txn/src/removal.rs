@@ -274,8 +274,7 @@ impl<E: Env> LaneInner<E> {
         let Some(image) = newest else { return Removal::Done };
         let version = VersionWord::from_word(self.batch().word(image.at + VERSION));
         let header = VersionWord::from_word(self.batch().word(image.at + HEADER));
-        let is_half = header != version && !self.env.mutant("collect::trust_half_installed");
-        let is_under_way = (is_half || header.is_locked()) && header != VersionWord::MOVED;
+        let is_under_way = header != version && header != VersionWord::MOVED;
         if is_under_way || version == VersionWord::TORN {
             // A new version may be on its way to the row's server: the lock of the entry, on another, does
             // not wait for it.

@@ -88,7 +88,8 @@ fn copies_are_written_and_not_read() {
     assert_eq!(lookup_1.service.card_requests, lookup_3.service.card_requests);
     let requests = |of: &Measured| of.service.card_requests.expect("cards carry verbs");
     assert!(requests(&update_3) >= requests(&update_1) + 2.0, "{update_1:?} {update_3:?}");
-    assert!(update_3.service.round_trips <= update_1.service.round_trips);
+    // All of a batch is waited for together: copies take no round trip of their own.
+    assert!(update_3.service.round_trips < update_1.service.round_trips + 0.5);
 }
 
 #[test]

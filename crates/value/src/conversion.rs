@@ -191,7 +191,6 @@ impl Conversion {
             (Self::ToText(_), Value::Bool(truth)) => {
                 Value::text(if truth { "true" } else { "false" })
             }
-            (Self::ToText(SqlType::Char(_)), value) => value,
             (Self::ToText(from) | Self::Print(from), value) => {
                 Value::Text(output::text(&value, from))
             }

@@ -87,14 +87,59 @@ pub fn text(number: f64) -> CompactString {
     if number.is_infinite() {
         return CompactString::const_new(if number > 0.0 { "Infinity" } else { "-Infinity" });
     }
-    let exponential = format_compact!("{number:e}");
+    let exponential = shortest(number);
     let (mantissa, exponent) = exponential.split_once('e').unwrap_or((&exponential, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
     if (PLAIN_EXPONENT_MIN..=PLAIN_EXPONENT_MAX).contains(&exponent) {
+        // What is halfway between two floats has more digits than are printed here without exponent.
         return format_compact!("{number}");
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format_compact!("{mantissa}e{sign}{:02}", exponent.abs())
+}
+
+/// The fewest digits that are nearer to the float than to any other: what is halfway between two is read as one of them, but
+/// PostgreSQL does not count on that.
+fn shortest(number: f64) -> CompactString {
+    let text = format_compact!("{number:e}");
+    if !is_halfway(number, &text) {
+        return text;
+    }
+    (0..17)
+        .map(|digits| format_compact!("{number:.digits$e}"))
+        .find(|text| text.parse() == Ok(number) && !is_halfway(number, text))
+        .unwrap_or(text)
+}
+
+/// Whether a text is exactly halfway between the float and one of its neighbours.
+fn is_halfway(number: f64, text: &str) -> bool {
+    /// Powers of five that can be factors of a number of 54 bits.
+    const FIVES_MAX: i32 = 23;
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    let fraction = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i32);
+    let digits: u128 = mantissa
+        .bytes()
+        .filter(u8::is_ascii_digit)
+        .fold(0, |number, digit| number * 10 + u128::from(digit - b'0'));
+    let power = exponent.parse::<i32>().unwrap_or_default() - fraction;
+    if power.abs() > FIVES_MAX || digits == 0 {
+        return false;
+    }
+    let bits = number.abs().to_bits();
+    let (stored, exponent) = (bits & ((1 << 52) - 1), (bits >> 52) as i32);
+    let (whole, exponent) = match exponent {
+        0 => (stored, -1074),
+        exponent => (stored | 1 << 52, exponent - 1075),
+    };
+    let fives = 5_u128.pow(power.unsigned_abs());
+    [2 * u128::from(whole) + 1, 2 * u128::from(whole) - 1].into_iter().any(|half| {
+        // digits * 10^power = half * 2^(exponent - 1), with the fives on the side where they are whole.
+        let (left, right) =
+            if power >= 0 { (digits * fives, half) } else { (digits, half * fives) };
+        let twos = |number: u128| number.trailing_zeros() as i32;
+        left >> twos(left) == right >> twos(right)
+            && twos(left) + power == twos(right) + exponent - 1
+    })
 }
 
 /// Reads a float, which may have white space around it.

@@ -11,6 +11,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod aggregate;
 pub mod conversion;
 pub mod date;
 pub mod error;
@@ -25,12 +26,14 @@ pub mod like;
 pub mod numeric;
 pub mod order;
 pub mod output;
+pub mod row;
 pub mod scope;
 pub mod text;
 mod time_input;
 pub mod timestamp;
 pub mod value;
 
+pub use aggregate::Accumulator;
 pub use conversion::Conversion;
 pub use error::{Error, Result};
 pub use formula::{AggregateCall, Formula};

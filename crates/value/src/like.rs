@@ -1,6 +1,55 @@
 //! `LIKE` and `ILIKE`.
 
 use crate::error::{Error, Result, sqlstate};
+use compact_str::CompactString;
+
+/// A pattern that is nothing but a text with `%` at its ends, which is found much faster than others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Simple {
+    /// `text`
+    Is(CompactString),
+    /// `text%`
+    Begins(CompactString),
+    /// `%text`
+    Ends(CompactString),
+    /// `%text%`
+    Contains(CompactString),
+}
+
+impl Simple {
+    /// The pattern, if it is one of these.
+    pub fn of(pattern: &str) -> Option<Self> {
+        let (open, rest) = match pattern.strip_prefix('%') {
+            Some(rest) => (true, rest),
+            None => (false, pattern),
+        };
+        let (text, follows) = match rest.strip_suffix('%') {
+            Some(text) => (text, true),
+            None => (rest, false),
+        };
+        if text.contains(['%', '_', '\\']) {
+            return None;
+        }
+        let text = CompactString::new(text);
+        Some(match (open, follows) {
+            (false, false) => Self::Is(text),
+            (false, true) => Self::Begins(text),
+            (true, false) => Self::Ends(text),
+            (true, true) => Self::Contains(text),
+        })
+    }
+
+    /// Whether `text` matches.
+    #[inline]
+    pub fn matches(&self, text: &str) -> bool {
+        match self {
+            Self::Is(wanted) => text == wanted,
+            Self::Begins(wanted) => text.starts_with(wanted.as_str()),
+            Self::Ends(wanted) => text.ends_with(wanted.as_str()),
+            Self::Contains(wanted) => text.contains(wanted.as_str()),
+        }
+    }
+}
 
 /// Whether `text` matches `pattern`: `%` stands for any characters, `_` for one, and a backslash takes away the meaning of
 /// what follows. Of letters, `ignores_case` makes those of ASCII equal.

@@ -177,11 +177,14 @@ pub fn reverse(text: &str) -> CompactString {
 /// The character of a number.
 ///
 /// # Errors
-/// 54000 if there is none.
+/// 54000 or, of negative numbers, 22023 if there is none.
 pub fn character(number: i64) -> Result<CompactString> {
     let refuse = |message: String| Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
     match u32::try_from(number) {
-        Err(_) => refuse("character number must be positive".to_owned()),
+        Err(_) => {
+            let message = "character number must be positive";
+            Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message))
+        }
         Ok(0) => refuse("null character not permitted".to_owned()),
         Ok(number) if number > 0x10_ffff => {
             refuse(format!("requested character too large for encoding: {number}"))
@@ -235,7 +238,7 @@ fn fit<'t>(text: &'t str, length: u32, explicit: bool, name: &str) -> Result<&'t
 }
 
 #[cold]
-fn too_long(name: &str, length: u32) -> Box<Error> {
+pub(crate) fn too_long(name: &str, length: u32) -> Box<Error> {
     let message = format!("value too long for type {name}({length})");
     Error::new(sqlstate::STRING_DATA_RIGHT_TRUNCATION, message)
 }

@@ -179,11 +179,7 @@ fn time_part(text: &str) -> Parsed<(i64, i64)> {
     if marked.is_none() && !trimmed.starts_with(|c: char| c.is_ascii_digit()) {
         return Ok((0, zone_part(trimmed)?));
     }
-    let (hours, minutes, rest) = hours_and_minutes(trimmed)?;
-    let (seconds, rest) = match rest.strip_prefix(':') {
-        Some(rest) => seconds_part(rest)?,
-        None => (0, rest),
-    };
+    let (hours, minutes, seconds, rest) = clock_part(trimmed)?;
     let rest = rest.trim_start();
     let (hours, rest) = match (rest.strip_prefix("am"), rest.strip_prefix("pm")) {
         (None, None) => (hours, rest),
@@ -198,17 +194,25 @@ fn time_part(text: &str) -> Parsed<(i64, i64)> {
     Ok((time, zone_part(rest.trim_start())?))
 }
 
-/// `13:05` or `1305`; the latter may have seconds behind it, which then get a colon in front by standing alone.
-fn hours_and_minutes(text: &str) -> Parsed<(i64, i64, &str)> {
+/// Hours, minutes and microseconds of `13:05`, `13:05:06.7`, `1305` and `130506.7`, and what follows.
+fn clock_part(text: &str) -> Parsed<(i64, i64, i64, &str)> {
     let (found, rest) = digits(text);
-    if rest.starts_with(':') {
-        let (hours, rest) = number(text)?;
-        let (minutes, rest) = number(&rest[1..])?;
-        return Ok((hours, minutes, rest));
+    if !rest.starts_with(':') {
+        let pair = |at: usize| Ok(number(found.get(at..at + 2).ok_or(Fault::Syntax)?)?.0);
+        return match found.len() {
+            4 => Ok((pair(0)?, pair(2)?, 0, rest)),
+            6 => {
+                let (seconds, rest) = seconds_part(&text[4..])?;
+                Ok((pair(0)?, pair(2)?, seconds, rest))
+            }
+            _ => Err(Fault::Syntax),
+        };
     }
-    match found.len() {
-        4 => Ok((number(&found[..2])?.0, number(&found[2..])?.0, rest)),
-        _ => Err(Fault::Syntax),
+    let (hours, rest) = number(text)?;
+    let (minutes, rest) = number(&rest[1..])?;
+    match rest.strip_prefix(':') {
+        Some(rest) => seconds_part(rest).map(|(seconds, rest)| (hours, minutes, seconds, rest)),
+        None => Ok((hours, minutes, 0, rest)),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::float;
 use crate::integer::Width;
+use crate::like::Simple;
 use crate::numeric;
 use crate::value::Value;
 use sql::expression::{
@@ -29,6 +30,12 @@ pub(super) fn width(sql_type: &SqlType) -> Option<Width> {
         SqlType::Int8 => Some(Width::Eight),
         _ => None,
     }
+}
+
+fn has_column(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.visit(&mut |expr| found |= matches!(expr.kind, ExprKind::Column(_)));
+    found
 }
 
 fn fail(message: &str) -> Node {
@@ -79,27 +86,47 @@ impl Compiler<'_> {
                 operands: Box::new([self.node(operand), self.node(low), self.node(high)]),
                 negated: *negated,
             },
-            ExprKind::InList { operand, list, negated } => Node::InList {
-                operand: self.boxed(operand),
-                list: self.list(list),
-                negated: *negated,
-            },
+            ExprKind::InList { operand, list, negated } => self.in_list(operand, list, *negated),
             ExprKind::AnyElement { operand, operator, array, all } => Node::AnyElement {
                 operator: *operator,
                 operands: self.pair(operand, array),
                 all: *all,
             },
-            ExprKind::Like { operand, pattern, ignores_case, negated } => Node::Like {
-                width: match operand.sql_type {
+            ExprKind::Like { operand, pattern, ignores_case, negated } => {
+                let operands = self.pair(operand, pattern);
+                let simple = match &operands[1] {
+                    Node::Constant(Value::Text(pattern)) if !ignores_case => Simple::of(pattern),
+                    _ => None,
+                };
+                let width = match operand.sql_type {
                     SqlType::Char(length) => length.unwrap_or(0),
                     _ => 0,
-                },
-                operands: self.pair(operand, pattern),
-                ignores_case: *ignores_case,
-                negated: *negated,
-            },
+                };
+                let (ignores_case, negated) = (*ignores_case, *negated);
+                Node::Like { operands, ignores_case, negated, width, simple }
+            }
             _ => fail("an expression is of no kind that can be evaluated"),
         }
+    }
+
+    /// A list of several values without columns is an array to PostgreSQL, in front of all others.
+    fn in_list(&mut self, operand: &Expr, list: &[Expr], negated: bool) -> Node {
+        let (eager, lazy): (Vec<&Expr>, Vec<&Expr>) = list.iter().partition(|e| !has_column(e));
+        let (eager, lazy) =
+            if eager.len() > 1 { (eager, lazy) } else { (Vec::new(), list.iter().collect()) };
+        let mut nodes = |list: Vec<&Expr>| -> Vec<Node> {
+            list.into_iter().map(|expr| self.node(expr)).collect()
+        };
+        let (mut eager, mut lazy) = (nodes(eager), nodes(lazy));
+        let cannot_fail = |node: &Node| {
+            matches!(node, Node::Constant(_) | Node::Variable(_) | Node::Field { .. })
+        };
+        if eager.iter().all(cannot_fail) {
+            eager.append(&mut lazy);
+            std::mem::swap(&mut eager, &mut lazy);
+        }
+        let (eager, lazy) = (eager.into(), lazy.into());
+        Node::InList { operand: self.boxed(operand), eager, lazy, negated }
     }
 
     fn boxed(&mut self, expr: &Expr) -> Box<Node> {
@@ -173,6 +200,10 @@ impl Compiler<'_> {
     }
 
     fn cast(&mut self, operand: &Expr, to: &SqlType, kind: CastKind) -> Node {
+        if let (ExprKind::Number(digits), SqlType::Float8) = (&operand.kind, to) {
+            // It may have more digits than a decimal.
+            return number(digits, to);
+        }
         let node = self.node(operand);
         converted(node, Conversion::between(&operand.sql_type, to, kind))
     }

@@ -175,19 +175,18 @@ impl Node {
                 Some(is(&value, *test, *negated, *of_row))
             }
             Self::Between { operands, negated } => between(operands, scope)?.map(|t| t != *negated),
-            Self::InList { operand, list, negated } => {
-                let value = operand.look(scope)?;
-                let mut found = Some(false);
-                for node in list {
-                    let element = node.look(scope)?;
-                    found = either(found, equal(&value, &element));
-                }
+            Self::InList { operand, eager, lazy, negated } => {
+                let found = in_list(operand, eager, lazy, scope)?;
                 found.map(|found| found != *negated)
             }
             Self::AnyElement { operator, operands, all } => {
                 any_element(*operator, operands, *all, scope)?
             }
-            Self::Like { operands, ignores_case, negated, width } => {
+            Self::Like { operands, negated, width: 0, simple: Some(pattern), .. } => {
+                let text = operands[0].look(scope)?;
+                text.as_text().map(|text| pattern.matches(text) != *negated)
+            }
+            Self::Like { operands, ignores_case, negated, width, .. } => {
                 let matched = like(operands, *ignores_case, *width, scope)?;
                 matched.map(|matched| matched != *negated)
             }
@@ -234,6 +233,38 @@ fn either(left: Option<bool>, right: Option<bool>) -> Option<bool> {
         (Some(false), Some(false)) => Some(false),
         _ => None,
     }
+}
+
+/// `eager` is evaluated in any case, `lazy` until the value is found.
+fn in_list<S: Scope + ?Sized>(
+    operand: &Node,
+    eager: &[Node],
+    lazy: &[Node],
+    scope: &S,
+) -> Outcome<Option<bool>> {
+    let value = operand.look(scope)?;
+    let elements = eager.iter().map(|node| node.look(scope)).collect::<Outcome<Vec<_>>>()?;
+    let found = among(&value, elements.into_iter().map(Ok))?;
+    if found == Some(true) {
+        return Ok(found);
+    }
+    Ok(either(found, among(&value, lazy.iter().map(|node| node.look(scope)))?))
+}
+
+/// Whether a value is among others, of which none is looked at behind the one that it is.
+fn among<'v>(
+    value: &Value,
+    others: impl Iterator<Item = Outcome<Cow<'v, Value>>>,
+) -> Outcome<Option<bool>> {
+    let mut found = Some(false);
+    for other in others {
+        match equal(value, &*other?) {
+            Some(true) => return Ok(Some(true)),
+            Some(false) => {}
+            None => found = None,
+        }
+    }
+    Ok(found)
 }
 
 fn moment_in<S: Scope + ?Sized>(scope: &S, moment: Moment) -> Value {
@@ -362,10 +393,7 @@ fn sub_plan<S: Scope + ?Sized>(scope: &S, plan: usize, wanted: &Wanted) -> Outco
         Wanted::Array => Value::Array(rows.into()),
         Wanted::In { operand, negated } => {
             let value = operand.look(scope)?;
-            let found = rows.iter().fold(Some(false), |found, row| match found {
-                Some(true) => found,
-                found => either(found, equal(&value, row)),
-            });
+            let found = among(&value, rows.iter().map(Cow::Borrowed).map(Ok))?;
             found.map(|found| found != *negated).into()
         }
     })

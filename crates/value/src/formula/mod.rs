@@ -8,6 +8,7 @@ mod evaluate;
 use crate::conversion::Conversion;
 use crate::error::{Error, Result};
 use crate::integer::Width;
+use crate::like::Simple;
 use crate::scope::{Scope, Stop};
 use crate::value::{Decimal, Value};
 use sql::expression::{Aggregate, BinaryOperator, ColumnRef, Expr, Test};
@@ -180,7 +181,10 @@ enum Node {
     },
     InList {
         operand: Box<Node>,
-        list: Box<[Node]>,
+        /// What is evaluated in any case: PostgreSQL makes an array of it.
+        eager: Box<[Node]>,
+        /// What is evaluated until the value is found: what has columns in it.
+        lazy: Box<[Node]>,
         negated: bool,
     },
     AnyElement {
@@ -194,6 +198,8 @@ enum Node {
         negated: bool,
         /// Characters to which blanks fill the text.
         width: u32,
+        /// The pattern, if it is constant and simple.
+        simple: Option<Simple>,
     },
     Case {
         branches: Box<[(Node, Node)]>,

@@ -142,12 +142,6 @@ impl Conversion {
         }
     }
 
-    /// Whether it takes whole numbers to whole numbers.
-    #[inline]
-    pub(crate) fn is_of_integers(&self) -> bool {
-        matches!(self, Self::IntToInt(_))
-    }
-
     /// The value converted.
     ///
     /// # Errors
@@ -214,15 +208,6 @@ impl Conversion {
             }
             Self::FitChar { .. } => Ok(text.trim_end_matches(' ')),
             _ => Ok(text),
-        }
-    }
-
-    /// A whole number converted to one of another width.
-    #[inline]
-    pub(crate) fn apply_to_int(&self, number: i64) -> Result<i64> {
-        match self {
-            Self::IntToInt(width) => width.fit(number),
-            _ => Ok(number),
         }
     }
 }

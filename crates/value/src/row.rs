@@ -32,6 +32,23 @@ pub fn read(record: &RecordRef<'_>, column: usize) -> Value {
     }
 }
 
+/// The value of a column of integers, none if it is null.
+#[inline]
+pub fn read_int(record: &RecordRef<'_>, column: usize) -> Option<i64> {
+    if record.is_null(column) { None } else { Some(record.int(column)) }
+}
+
+/// The value of a column of decimals, none if it is null.
+#[inline]
+pub fn read_numeric(record: &RecordRef<'_>, column: usize) -> Option<Decimal> {
+    match record.schema().columns()[column].column_type {
+        ColumnType::Decimal { scale } => {
+            read_int(record, column).map(|units| Decimal::new(units.into(), scale))
+        }
+        _ => None,
+    }
+}
+
 #[inline]
 fn read_bytes(record: &RecordRef<'_>, column: usize) -> Value {
     let schema = record.schema();

@@ -1,7 +1,7 @@
 //! What an expression is evaluated over.
 
 use crate::error::Error;
-use crate::value::Value;
+use crate::value::{Decimal, Value};
 use sql::expression::ColumnRef;
 
 /// Where the values come from that an expression does not have in itself.
@@ -11,6 +11,18 @@ pub trait Scope {
 
     /// A column of a row; see [`ColumnRef`] and the plan at hand for which.
     fn column(&self, column: ColumnRef) -> Value;
+
+    /// A column of an integer type, none if it is null. Reading it from the row directly is faster.
+    #[inline]
+    fn int_column(&self, column: ColumnRef) -> Option<i64> {
+        self.column(column).as_int()
+    }
+
+    /// A decimal column, none if it is null. Reading it from the row directly is faster.
+    #[inline]
+    fn numeric_column(&self, column: ColumnRef) -> Option<Decimal> {
+        self.column(column).as_numeric()
+    }
 
     /// The element at hand of an array that a plan goes through.
     fn element(&self) -> &Value;

@@ -318,6 +318,9 @@ fn columns_come_back_and_refuse_what_does_not_fit() {
     let read: Vec<Value> = (0..9).map(|column| row::read(&record, column)).collect();
     assert_eq!(read[1..8], values);
     assert_eq!([&read[0], &read[8]], [&key[0], &key[1]]);
+    assert_eq!(row::read_int(&record, 0), Some(-5));
+    assert_eq!(row::read_numeric(&record, 1), Some(Decimal::new(-1234, 2)));
+    assert_eq!(row::read_numeric(&record, 0), None);
 }
 
 #[test]

@@ -162,8 +162,10 @@ impl Compiler<'_> {
         }
         let widths = (width(&left.sql_type), width(&right.sql_type));
         if operator.is_comparison() {
+            let numerics = [left, right].iter().all(|e| matches!(e.sql_type, SqlType::Numeric(_)));
             return match widths {
                 (Some(_), Some(_)) => Node::CompareIntegers { operator, operands },
+                _ if numerics => Node::CompareNumerics { operator, operands },
                 _ => Node::Compare { operator, operands },
             };
         }

@@ -2,8 +2,8 @@
 //! compared.
 
 use super::{Moment, Node, Pair, Wanted};
+use crate::conversion::Conversion;
 use crate::error::{Error, sqlstate};
-use crate::integer;
 use crate::like;
 use crate::order::{equal, order};
 use crate::scope::{Scope, Stop};
@@ -13,7 +13,7 @@ use sql::expression::{BinaryOperator, Test};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-type Outcome<T> = Result<T, Stop>;
+pub(super) type Outcome<T> = Result<T, Stop>;
 
 /// Whether a comparison holds for operands in this order.
 #[inline]
@@ -30,7 +30,8 @@ pub(super) fn holds(operator: BinaryOperator, order: Ordering) -> bool {
 }
 
 impl Node {
-    pub(super) fn evaluate<S: Scope + ?Sized>(&self, scope: &S) -> Outcome<Value> {
+    #[inline(never)]
+    pub(super) fn evaluate_any<S: Scope + ?Sized>(&self, scope: &S) -> Outcome<Value> {
         Ok(match self {
             Self::Constant(value) => value.clone(),
             Self::Fail(error) => return Err(Stop::Error(error.clone())),
@@ -40,17 +41,7 @@ impl Node {
             Self::Element => scope.element().clone(),
             Self::Aggregate(aggregate) => scope.aggregate(*aggregate).clone(),
             Self::Moment(moment) => moment_in(scope, *moment),
-            Self::Integer { .. } => self.int(scope)?.into(),
-            Self::Numeric { apply, operands } => {
-                let (left, right) = both(operands, scope)?;
-                match (&*left, &*right) {
-                    (Value::Numeric(left), Value::Numeric(right)) => {
-                        Value::Numeric(apply(*left, *right)?)
-                    }
-                    (Value::Null, _) | (_, Value::Null) => Value::Null,
-                    _ => return Err(Error::internal("an operand is no decimal").into()),
-                }
-            }
+            Self::Integer { .. } | Self::Numeric { .. } => return self.evaluate(scope),
             Self::Unary { apply, operand } => {
                 let operand = operand.look(scope)?;
                 if operand.is_null() { Value::Null } else { apply(&operand)? }
@@ -75,12 +66,15 @@ impl Node {
             Self::Coalesce(nodes) => first_value(nodes, scope)?,
             Self::Extreme { operands, greatest } => extreme(all(operands, scope)?, *greatest),
             Self::NullIf(operands) => null_if(operands, scope)?,
+            Self::Convert { conversion: Conversion::FitNumeric { .. }, .. } => {
+                self.numeric(scope)?.into()
+            }
             Self::Convert { conversion, operand } => conversion.apply(operand.evaluate(scope)?)?,
             Self::Subscript(operands) => subscript(operands, scope)?,
             Self::Array(nodes) => Value::Array(all(nodes, scope)?.into()),
             Self::Row(nodes) => Value::Row(all(nodes, scope)?.into()),
             Self::SubPlan { plan, wanted } => sub_plan(scope, *plan, wanted)?,
-            _ => self.truth(scope)?.into(),
+            _ => self.truth_any(scope)?.into(),
         })
     }
 
@@ -100,51 +94,10 @@ impl Node {
         })
     }
 
-    /// The value of an integer expression.
-    pub(super) fn int<S: Scope + ?Sized>(&self, scope: &S) -> Outcome<Option<i64>> {
-        match self {
-            Self::Integer { operator, width, operands } => {
-                let left = operands[0].int(scope)?;
-                let right = operands[1].int(scope)?;
-                let (Some(left), Some(right)) = (left, right) else {
-                    return Ok(None);
-                };
-                let result = match operator {
-                    BinaryOperator::Add => integer::add(*width, left, right)?,
-                    BinaryOperator::Subtract => integer::subtract(*width, left, right)?,
-                    BinaryOperator::Multiply => integer::multiply(*width, left, right)?,
-                    BinaryOperator::Divide => integer::divide(*width, left, right)?,
-                    BinaryOperator::Modulo => integer::modulo(left, right)?,
-                    BinaryOperator::BitAnd => left & right,
-                    BinaryOperator::BitOr => left | right,
-                    BinaryOperator::BitXor => left ^ right,
-                    BinaryOperator::ShiftLeft => integer::shift_left(*width, left, right),
-                    BinaryOperator::ShiftRight => integer::shift_right(*width, left, right),
-                    _ => return Err(Error::internal("no operator of integers").into()),
-                };
-                Ok(Some(result))
-            }
-            Self::Convert { conversion, operand } if conversion.is_of_integers() => {
-                match operand.int(scope)? {
-                    Some(number) => Ok(Some(conversion.apply_to_int(number)?)),
-                    None => Ok(None),
-                }
-            }
-            _ => Ok(self.look(scope)?.as_int()),
-        }
-    }
-
     /// The value of an expression that is true, false or null.
-    pub(super) fn truth<S: Scope + ?Sized>(&self, scope: &S) -> Outcome<Option<bool>> {
+    #[inline(never)]
+    pub(super) fn truth_any<S: Scope + ?Sized>(&self, scope: &S) -> Outcome<Option<bool>> {
         Ok(match self {
-            Self::CompareIntegers { operator, operands } => {
-                let left = operands[0].int(scope)?;
-                let right = operands[1].int(scope)?;
-                let (Some(left), Some(right)) = (left, right) else {
-                    return Ok(None);
-                };
-                Some(holds(*operator, left.cmp(&right)))
-            }
             Self::Compare { operator, operands } => {
                 let (left, right) = both(operands, scope)?;
                 compared(*operator, &left, &right)
@@ -153,14 +106,9 @@ impl Node {
                 let (left, right) = both(operands, scope)?;
                 Some(order(&left, &right).is_ne() != *negated)
             }
-            Self::And(operands) => match operands[0].truth(scope)? {
-                Some(false) => Some(false),
-                left => match operands[1].truth(scope)? {
-                    Some(true) => left,
-                    Some(false) => Some(false),
-                    None => None,
-                },
-            },
+            Self::CompareIntegers { .. } | Self::CompareNumerics { .. } | Self::And(_) => {
+                return self.truth(scope);
+            }
             Self::Or(operands) => match operands[0].truth(scope)? {
                 Some(true) => Some(true),
                 left => match operands[1].truth(scope)? {

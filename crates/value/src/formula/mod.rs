@@ -4,6 +4,7 @@ mod apply;
 mod call;
 mod compile;
 mod evaluate;
+mod fast;
 
 use crate::conversion::Conversion;
 use crate::error::{Error, Result};
@@ -157,6 +158,10 @@ enum Node {
         arguments: Box<[Node]>,
     },
     CompareIntegers {
+        operator: BinaryOperator,
+        operands: Pair,
+    },
+    CompareNumerics {
         operator: BinaryOperator,
         operands: Pair,
     },

@@ -12,6 +12,12 @@ pub struct Subject {
     sql_type: SqlType,
 }
 
+/// The types of variables, in front of which stands `found`.
+pub fn types(variables: &str) -> Vec<SqlType> {
+    let procedure = procedure(variables, "1").expect("the variables are declared");
+    procedure.variables.into_iter().map(|variable| variable.sql_type).collect()
+}
+
 /// Variables, and not parameters, which forget lengths and digits.
 fn procedure(variables: &str, expression: &str) -> Result<sql::Procedure, String> {
     let declared: String =

@@ -11,7 +11,15 @@ const LENGTH_MAX: u32 = 10_485_760;
 /// Takes the name of a type, with what stands in parentheses and brackets behind it.
 pub(crate) fn parse_type(cursor: &mut Cursor<'_>) -> Result<SqlType> {
     let from = cursor.position();
+    let is_quoted = matches!(cursor.peek(), Some(Token::Word(word)) if word.quote_style.is_some());
     let (name, span) = cursor.name("the name of a type")?;
+    if is_quoted && name == "char" {
+        return Err(cursor.outside(
+            span,
+            "the type of one byte called \"char\"",
+            "write `char(1)`",
+        ));
+    }
     if name == "pg_catalog" && cursor.accept(&Token::Period) {
         return parse_type(cursor);
     }

@@ -243,9 +243,12 @@ fn unknown_unit(unit: &str, type_name: &str) -> Box<Error> {
 /// # Errors
 /// 22023 if `unit` is none.
 pub fn trunc(unit: &str, time: i64, type_name: &str) -> Result<i64> {
+    // Whatever the unit is.
+    if is_infinite(time) {
+        return Ok(time);
+    }
     let lower = unit.to_ascii_lowercase();
-    let fields = Fields::of(if is_infinite(time) { 0 } else { time });
-    let Fields { year, month, .. } = fields;
+    let Fields { year, month, .. } = Fields::of(time);
     let cut = |unit: i64| time - time.rem_euclid(unit);
     let at = |year: i64, month: i64| {
         Fields { year, month, day: 1, time: 0 }.timestamp().ok_or_else(out_of_range)
@@ -271,5 +274,5 @@ pub fn trunc(unit: &str, time: i64, type_name: &str) -> Result<i64> {
         }
         _ => return Err(unknown_unit(&lower, type_name)),
     };
-    Ok(if is_infinite(time) { time } else { result })
+    Ok(result)
 }

@@ -369,7 +369,12 @@ impl Resolver<'_> {
         };
         let convert = |value| self.convert(value, &common, Context::Implicit, span);
         let values = values.into_iter().map(convert).collect::<Result<Vec<_>>>()?;
-        Ok(values.into_iter().map(|value| Expr { sql_type: common.clone(), ..value }).collect())
+        // A conversion has its length and digits from its type, which is narrower than the common one.
+        let typed = |value: Expr| match value.kind {
+            ExprKind::Cast { .. } => value,
+            _ => Expr { sql_type: common.clone(), ..value },
+        };
+        Ok(values.into_iter().map(typed).collect())
     }
 
     fn exists(&mut self, scope: &Scope<'_>, query: &ast::Query, negated: bool) -> Result<Expr> {

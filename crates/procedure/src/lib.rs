@@ -9,6 +9,7 @@
 //! visit   what a node is made of
 //! lower   from statements and plans to those
 //! show    those as text
+//! operations  what procedures ask of tables, for the tuner
 //! folder  a workload folder as a whole
 //! ```
 #![forbid(unsafe_code)]
@@ -16,6 +17,7 @@
 mod folder;
 mod lower;
 pub mod node;
+pub mod operations;
 mod show;
 mod visit;
 

@@ -84,7 +84,7 @@ impl Scan {
 impl Join {
     fn for_each_expr<'n>(&'n self, visit: &mut dyn FnMut(&'n Expr)) {
         if let JoinMethod::Equal { pairs, .. } = &self.method {
-            pairs.iter().flat_map(|(outer, inner)| [outer, inner]).for_each(|expr| visit(expr));
+            pairs.iter().flat_map(|(outer, inner)| [outer, inner]).for_each(&mut *visit);
         }
         self.join_filter.iter().chain(&self.filter).for_each(visit);
     }

@@ -246,8 +246,9 @@ impl Taking<'_> {
             };
             let term = self.terms.remove(position);
             // A value beyond the column's least or greatest was moved there, which is inside then.
-            if !found.is_exact && !(is_included && self.table.columns[column].sql_type.is_integer())
-            {
+            let is_integer = self.table.columns[column].sql_type.is_integer();
+            let is_seen_to = found.is_exact || is_included && is_integer;
+            if !is_seen_to {
                 self.rest.push(term.whole.clone());
             }
             return Ok(Some(Bound {

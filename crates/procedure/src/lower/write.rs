@@ -14,6 +14,9 @@ use sql::expression::{ColumnRef, Expr, ExprKind};
 use sql::query::{OnConflict, Query};
 use sql::{SqlType, Table, typing};
 
+/// Columns by position and their new values.
+type Assignments = Vec<(usize, Expr)>;
+
 impl<'a> Lowering<'a> {
     pub(super) fn modify(
         &mut self,
@@ -118,7 +121,7 @@ impl<'a> Lowering<'a> {
         position: usize,
         input: Node,
         row: Row,
-    ) -> Result<(Vec<(usize, Expr)>, Node, Row), LowerError> {
+    ) -> Result<(Assignments, Node, Row), LowerError> {
         let table = &self.catalog.tables[position];
         let Some(Planned::Query(Query::Update(update))) =
             planned(self.routine, self.embedded.number)

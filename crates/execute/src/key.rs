@@ -170,7 +170,7 @@ mod tests {
     /// Which of `values` lie between two ends.
     fn inside(
         sql_type: SqlType,
-        (low, high): (Option<(Value, bool)>, Option<(Value, bool)>),
+        [low, high]: [Option<(Value, bool)>; 2],
         values: Vec<Value>,
     ) -> Vec<Value> {
         let (schema, column) = table(sql_type, true);
@@ -200,7 +200,7 @@ mod tests {
         let all = || [ints(&[-32768, 0, 5, 32767]), vec![Value::Null]].concat();
         let of = |low: Option<(i64, bool)>, high: Option<(i64, bool)>| {
             let end = |end: Option<(i64, bool)>| end.map(|(n, is)| (Value::Int(n), is));
-            inside(SqlType::Int2, (end(low), end(high)), all())
+            inside(SqlType::Int2, [end(low), end(high)], all())
         };
         assert_eq!(of(Some((0, true)), None), ints(&[0, 5, 32767]));
         assert_eq!(of(Some((0, false)), Some((32767, false))), ints(&[5]));
@@ -217,12 +217,12 @@ mod tests {
         let decimal = |units, scale| Value::Numeric(Decimal { units, scale });
         let all = || vec![decimal(-12, 1), decimal(12, 1), decimal(13, 1)];
         let end = Some((decimal(125, 2), true));
-        assert_eq!(inside(money.clone(), (end.clone(), None), all()), [decimal(13, 1)]);
-        assert_eq!(inside(money, (None, end), all()), [decimal(-12, 1), decimal(12, 1)]);
+        assert_eq!(inside(money.clone(), [end.clone(), None], all()), [decimal(13, 1)]);
+        assert_eq!(inside(money, [None, end], all()), [decimal(-12, 1), decimal(12, 1)]);
         let name = SqlType::Varchar(Some(2));
         let all = || ["a", "ab", "b"].map(Value::from).to_vec();
         let end = Some((Value::from("abc"), false));
-        assert_eq!(inside(name.clone(), (end.clone(), None), all()), [Value::from("b")]);
-        assert_eq!(inside(name, (None, end), all()), ["a", "ab"].map(Value::from));
+        assert_eq!(inside(name.clone(), [end.clone(), None], all()), [Value::from("b")]);
+        assert_eq!(inside(name, [None, end], all()), ["a", "ab"].map(Value::from));
     }
 }

@@ -117,7 +117,7 @@ fn tatp_finds_changes_and_fails_by_design() {
     let row = &calls.call("get_subscriber_data", &ints(&[1])).expect("no error")[0];
     assert_eq!((&row[2], &row[33]), (&Value::Int(1), &Value::Int(77)));
     let insert =
-        |starts| [&[number.clone()], &ints(&[1, starts, 24])[..], &[number.clone()]].concat();
+        |starts| [vec![number.clone()], ints(&[1, starts, 24]), vec![number.clone()]].concat();
     assert_eq!(calls.call("insert_call_forwarding", &insert(16)), Ok(vec![]));
     assert_eq!(calls.error("insert_call_forwarding", &insert(16)).0, "23505");
     let delete = [vec![number.clone()], ints(&[1, 16])].concat();

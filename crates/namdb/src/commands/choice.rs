@@ -314,16 +314,8 @@ impl Choice {
                 job.run(bank, Parameters { words, options })
             }
             Self::Folder(arguments) => {
-                let FolderArguments { folder, units, code } = arguments;
-                let wants_plans = *code == CodeName::Plans;
-                let stored = Stored::read(folder, *units, wants_plans, isolation.into(), seed)?;
-                let words = format!("{}, {}", counted(stored.units(), "unit"), code.words());
-                let options = json!({
-                    "folder": folder.display().to_string(),
-                    "units": stored.units(),
-                    "code": code.words(),
-                });
-                job.run(stored, Parameters { words, options })
+                let (stored, parameters) = arguments.workload(isolation, seed)?;
+                job.run(stored, parameters)
             }
             Self::Append(arguments) => {
                 let append = Append::new(arguments.config(isolation))?;
@@ -343,6 +335,20 @@ impl Choice {
                 Ok(output)
             }
         }
+    }
+}
+
+impl FolderArguments {
+    fn workload(&self, isolation: Isolation, seed: u64) -> Result<(Stored, Parameters)> {
+        let Self { folder, units, code } = self;
+        let stored = Stored::read(folder, *units, *code == CodeName::Plans, isolation, seed)?;
+        let words = format!("{}, {}", counted(stored.units(), "unit"), code.words());
+        let options = json!({
+            "folder": folder.display().to_string(),
+            "units": stored.units(),
+            "code": code.words(),
+        });
+        Ok((stored, Parameters { words, options }))
     }
 }
 

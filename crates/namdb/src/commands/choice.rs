@@ -322,19 +322,25 @@ impl Choice {
                 if let Some(path) = &arguments.history {
                     json::probe(path)?;
                 }
-                let options = json!({
-                    "lists": arguments.lists,
-                    "elements": arguments.elements,
-                    "operations": arguments.operations,
-                    "read_share": arguments.read_share,
-                    "recorded": arguments.recorded,
-                });
-                let parameters = Parameters { words: arguments.describe(), options };
+                let parameters =
+                    Parameters { words: arguments.describe(), options: arguments.options() };
                 let output = job.run(append.clone(), parameters)?;
                 arguments.write_history(&append)?;
                 Ok(output)
             }
         }
+    }
+}
+
+impl AppendArguments {
+    fn options(&self) -> serde_json::Value {
+        json!({
+            "lists": self.lists,
+            "elements": self.elements,
+            "operations": self.operations,
+            "read_share": self.read_share,
+            "recorded": self.recorded,
+        })
     }
 }
 

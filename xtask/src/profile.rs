@@ -23,7 +23,7 @@ const BUILD: &[&str] = &["build", "--release", "-p", "namdb", "--bin", "namdb", 
 
 /// What is run to be counted: every workload at full size, both levels of isolation, both ways of
 /// taking snapshots, one thread and two, and simulated worlds.
-const RUNS: [&str; 11] = [
+const RUNS: [&str; 14] = [
     "bench tpcc --threads 1 --warehouses 1 --seconds 8",
     "bench tpcc --threads 2 --warehouses 4 --seconds 5",
     "bench tpcc --threads 1 --warehouses 2 --isolation serializable --seconds 5",
@@ -34,6 +34,9 @@ const RUNS: [&str; 11] = [
     "bench ycsb --workload A --seconds 3",
     "bench smallbank --isolation serializable --seconds 3",
     "bench tatp --subscribers 200000 --seconds 4",
+    "bench workloads/tpcc --units 1 --threads 1 --seconds 5",
+    "bench workloads/tpcc --units 1 --threads 1 --code plans --seconds 4",
+    "bench workloads/tatp --units 2 --threads 1 --seconds 4",
     "simulate --seeds 20",
 ];
 

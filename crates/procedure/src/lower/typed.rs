@@ -44,6 +44,11 @@ impl Lowering<'_> {
         let mut form = shown.clone();
         let mut operands = Vec::new();
         for part in form.parts_mut() {
+            if let Expression::Constant { type_name, .. } = part
+                && type_name.as_deref() == Some("unknown")
+            {
+                *type_name = None;
+            }
             if is_plain_constant(part) {
                 continue;
             }

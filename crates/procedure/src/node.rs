@@ -189,7 +189,7 @@ pub struct Scan {
 }
 
 /// How rows are found. Expressions are over levels 1 and above and variables, and have the types of the columns that they
-/// are compared to. A null among them finds nothing.
+/// are compared to, of texts without regard to length: one that is too long for the column finds nothing. So does a null.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Access {
     /// One row by the values of the whole primary key, in the order of its columns.
@@ -206,6 +206,7 @@ pub enum Access {
     /// Rows that any of several accesses finds, each once, in no order.
     Any(Vec<Access>),
     /// As an access for each element of an array, which stands in it as [`sql::expression::ExprKind::Element`].
+    /// Rows come once, however often the array has an element; if the scan is ordered, in the order of the index.
     Each {
         /// The array.
         array: Expr,

@@ -37,6 +37,7 @@ impl Parser<'_> {
             "EXTRACT" => self.extract(),
             "POSITION" => self.position(),
             "SUBSTRING" => self.substring(),
+            "TRIM" => self.trim(),
             "CURRENT_DATE" | "CURRENT_TIME" | "CURRENT_TIMESTAMP" | "LOCALTIME"
             | "LOCALTIMESTAMP" => {
                 let precision = match self.takes_mark('(') {
@@ -106,6 +107,24 @@ impl Parser<'_> {
         self.mark(')')?;
         self.mark(')')?;
         Ok(Expression::Call(Call::plain("POSITION", vec![part, whole])))
+    }
+
+    /// `TRIM(LEADING 'x' FROM value)`
+    fn trim(&mut self) -> Parsed<Expression> {
+        self.mark('(')?;
+        let sides = ["BOTH", "LEADING", "TRAILING"];
+        let Some(side) = sides.into_iter().find(|side| self.takes_word(side)) else {
+            return self.error("BOTH, LEADING or TRAILING is expected");
+        };
+        let has_characters = !matches!(self.peek(), Some(Token::Keyword(word)) if word == "FROM");
+        let characters = if has_characters { Some(self.value()?) } else { None };
+        self.word("FROM")?;
+        let side = Literal::Text(side.to_owned());
+        let side = Expression::Constant { value: side, type_name: None };
+        let mut arguments = vec![side, self.value()?];
+        arguments.extend(characters);
+        self.mark(')')?;
+        Ok(Expression::Call(Call::plain("TRIM", arguments)))
     }
 
     fn substring(&mut self) -> Parsed<Expression> {

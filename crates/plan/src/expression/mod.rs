@@ -192,7 +192,7 @@ pub enum State {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Call {
     /// Its name, with a schema in front if it has to have one. `COALESCE`, `GREATEST`, `LEAST` and `NULLIF` are in capitals,
-    /// as are functions with a syntax of their own: `EXTRACT`, `POSITION`, `SUBSTRING`.
+    /// as are functions with a syntax of their own: `EXTRACT`, `POSITION`, `SUBSTRING`, `TRIM`.
     pub function: String,
     /// Its arguments in the order in which they are written.
     pub arguments: Vec<Expression>,

@@ -106,6 +106,11 @@ fn call(call: &Call, out: &mut Formatter<'_>) -> Result {
         ("EXTRACT", [Expression::Constant { value: Literal::Text(field), .. }, from]) => {
             return write!(out, "EXTRACT({field} FROM {from})");
         }
+        ("TRIM", [Expression::Constant { value: Literal::Text(side), .. }, whole, rest @ ..]) => {
+            write!(out, "TRIM({side} ")?;
+            rest.iter().try_for_each(|characters| write!(out, "{characters} "))?;
+            return write!(out, "FROM {whole})");
+        }
         ("POSITION", [part, whole]) => return write!(out, "POSITION(({part}) IN ({whole}))"),
         ("SUBSTRING", [whole, from]) => return write!(out, "SUBSTRING({whole} FROM {from})"),
         ("SUBSTRING", [whole, from, count]) => {

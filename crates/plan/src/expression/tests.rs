@@ -41,6 +41,8 @@ fn expressions_are_written_as_they_were_read() {
         "EXTRACT(year FROM t.a)",
         "POSITION(('a'::text) IN (t.b))",
         "SUBSTRING(t.a FROM 1 FOR 2)",
+        "TRIM(BOTH FROM t.a)",
+        "TRIM(LEADING 'z'::text FROM t.a)",
         "LOCALTIMESTAMP",
         "CURRENT_TIMESTAMP(3)",
         "(t.a COLLATE \"C\")",

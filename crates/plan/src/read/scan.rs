@@ -40,7 +40,8 @@ impl<'a> Fields<'_, 'a> {
 
     fn index_scan(&mut self, index_only: bool) -> Result<Operator, PlanError> {
         let direction = match self.text("Scan-Direction")? {
-            "Forward" => Direction::Forward,
+            // A hash index has no order.
+            "Forward" | "NoMovement" => Direction::Forward,
             "Backward" => Direction::Backward,
             other => return self.error(format!("the scan direction {other} is not known")),
         };

@@ -154,7 +154,12 @@ impl Lowering<'_> {
                 if !rest.is_empty() {
                     rest = condition_of(bitmap).into_iter().collect();
                 }
-                Ok(Taken { access: Access::Any(accesses), rest })
+                // Whoever reads all rows need not look for some of them.
+                let access = match accesses.contains(&Access::All) {
+                    true => Access::All,
+                    false => Access::Any(accesses),
+                };
+                Ok(Taken { access, rest })
             }
             BitmapSource::And(parts) => {
                 let first = parts.iter().enumerate().min_by_key(|(_, part)| part.estimate.rows);

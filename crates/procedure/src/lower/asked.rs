@@ -104,7 +104,7 @@ impl<'a> Lowering<'a> {
         is_init: bool,
         scope: &Scope<'_>,
     ) -> Result<SubqueryKind, LowerError> {
-        if plan.output.is_empty() {
+        if !has_outputs(plan) {
             return Ok(SubqueryKind::Exists { negated: false });
         }
         let mut tables = Vec::new();
@@ -142,6 +142,17 @@ impl<'a> Lowering<'a> {
             );
         }
         Ok(expr)
+    }
+}
+
+/// Whether a plan delivers columns, and not only rows. A union delivers those of its first part.
+fn has_outputs(plan: &plan::Node) -> bool {
+    use plan::Operator;
+    match &plan.operator {
+        Operator::Append { inputs } | Operator::MergeAppend { inputs, .. } => {
+            inputs.first().is_some_and(has_outputs)
+        }
+        _ => !plan.output.is_empty(),
     }
 }
 

@@ -3,12 +3,13 @@
 use super::Lowering;
 use super::error::{LowerError, title};
 use super::said::tables_of;
+use super::scan::pass_on;
 use super::scope::{Row, Scope, Visible, is_system, plain};
 use crate::node::{Node, Operator, SortKey};
 use plan::Expression;
 use plan::node::{self, Strategy};
 use sql::SqlType;
-use sql::expression::{ColumnRef, Expr, ExprKind};
+use sql::expression::{Expr, ExprKind};
 use sql::query::Select;
 use sql::typing;
 
@@ -120,11 +121,19 @@ impl<'a> Lowering<'a> {
     ) -> Result<Vec<SortKey>, LowerError> {
         let mut sort_keys = Vec::with_capacity(keys.len());
         for key in keys {
-            let value = self.typed(scope, &key.value)?;
+            let value = self.key(scope, &key.value)?;
             let (descending, nulls_first) = (key.descending, key.nulls_first);
             sort_keys.push(SortKey { value, descending, nulls_first });
         }
         Ok(sort_keys)
+    }
+
+    /// What rows are sorted or grouped by, which is printed without the marks of what the input computes.
+    fn key(&mut self, scope: &Scope<'_>, shown: &Expression) -> Result<Expr, LowerError> {
+        match scope.find(shown) {
+            Some(found) => Ok(found),
+            None => self.typed(scope, shown),
+        }
     }
 
     fn limit(
@@ -199,7 +208,7 @@ impl<'a> Lowering<'a> {
         let (input, row) = self.node(around, input, is_ordered)?;
         let sources = [row];
         let scope = Scope { around, sources: &sources };
-        let keys = keys.iter().map(|key| self.typed(&scope, key)).collect::<Result<_, _>>()?;
+        let keys = keys.iter().map(|key| self.key(&scope, key)).collect::<Result<_, _>>()?;
         let filter = self.condition(&scope, filter)?;
         let operator = Operator::Aggregate { keys, is_sorted, filter, input: Box::new(input) };
         self.finish(&scope, node, operator)
@@ -221,9 +230,26 @@ impl<'a> Lowering<'a> {
             Some((input, row)) => (Some(Box::new(input)), vec![row]),
             None => (None, vec![]),
         };
+        let is_never =
+            condition.as_ref().is_some_and(|condition| condition.kind == ExprKind::Bool(false));
+        if input.is_none() && is_never {
+            return self.nothing(node);
+        }
         let scope = Scope { around, sources: &sources };
         let filter = self.condition(&scope, filter.as_ref())?;
         self.finish(&scope, node, Operator::Project { condition, filter, input })
+    }
+
+    /// No rows, of the types that they would have had: the plan names columns of tables that it does not read.
+    fn nothing(&mut self, node: &'a node::Node) -> Lowered {
+        let sources = self.said.rows();
+        let scope = Scope { around: None, sources: &sources };
+        let (outputs, row) = self.outputs(&scope, &node.output)?;
+        let null = |output: Expr| Expr { kind: ExprKind::Null, ..output };
+        let outputs = outputs.into_iter().map(null).collect();
+        let condition = Some(Expr { kind: ExprKind::Bool(false), sql_type: SqlType::Bool });
+        let operator = Operator::Project { condition, filter: None, input: None };
+        Ok((Node { operator, outputs, rows: node.estimate.rows }, row))
     }
 
     fn append(
@@ -247,14 +273,9 @@ impl<'a> Lowering<'a> {
             [] => Operator::Append { inputs: nodes },
             keys => Operator::MergeAppend { keys: self.sort_keys(&scope, keys)?, inputs: nodes },
         };
-        let shown = node.output.iter().filter(|shown| !is_system(shown));
-        let mut row = Vec::new();
-        let mut outputs = Vec::new();
-        for ((column, shown), visible) in shown.enumerate().zip(&sources[0]) {
-            let kind = ExprKind::Column(ColumnRef { level: 0, source: 0, column });
-            outputs.push(Expr { kind, sql_type: visible.sql_type.clone() });
-            row.push(Visible { shown: plain(shown), sql_type: visible.sql_type.clone() });
-        }
+        // PostgreSQL prints no outputs of such a node: they are those of its first input.
+        let outputs = pass_on(&sources[0]);
+        let [row] = sources;
         Ok((Node { operator, outputs, rows: node.estimate.rows }, row))
     }
 

@@ -1,6 +1,7 @@
 //! What the statement says and its plan does not: numbers of `LIMIT`, rows of `VALUES`, locks, names of columns, and what
 //! becomes of a sub-select's rows.
 
+use super::scope::{Row, Visible};
 use sql::Catalog;
 use sql::expression::{Expr, ExprKind, SubqueryKind};
 use sql::procedure::{Body, Formula, Over, Procedure, Sql, Statement, StatementKind, Target};
@@ -94,6 +95,20 @@ impl<'a> Said<'a> {
     /// What the main query reads, in the order of its text.
     pub(super) fn main_sources(&self) -> &'a [From] {
         self.main_sources
+    }
+
+    /// The rows of all that stands behind `FROM`, as a plan names them with and without the alias.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let row = |source: &&From| {
+            let named = source.columns.iter().flat_map(|field| {
+                [Some(source.alias.clone()), None].map(|relation| Visible {
+                    shown: plan::Expression::Column { relation, column: field.name.clone() },
+                    sql_type: field.sql_type.clone(),
+                })
+            });
+            named.collect()
+        };
+        self.sources.iter().map(row).collect()
     }
 
     /// Whether the order of rows matters to any query but the main one.

@@ -6,7 +6,7 @@ use super::Lowering;
 use super::error::LowerError;
 use super::scope::Scope;
 use plan::Expression;
-use plan::expression::Literal;
+use plan::expression::{Call, Literal};
 use sql::expression::{BinaryOperator, Expr, ExprKind};
 use sql::types::Numeric;
 use sql::{SqlType, typing};
@@ -44,14 +44,21 @@ impl Lowering<'_> {
         let mut form = shown.clone();
         let mut operands = Vec::new();
         for part in form.parts_mut() {
+            if let Expression::Constant { type_name, .. } = part
+                && type_name.as_deref() == Some("unknown")
+            {
+                *type_name = None;
+            }
             if is_plain_constant(part) {
                 continue;
             }
             operands.push(self.typed(scope, part)?);
             *part = Expression::Parameter(operands.len() as u32);
         }
-        if let Expression::Binary { operator, .. } = &mut form {
-            *operator = written(operator).to_owned();
+        match &mut form {
+            Expression::Binary { operator, .. } => *operator = written(operator).to_owned(),
+            Expression::Call(call) if call.function == "TRIM" => as_function(call),
+            _ => {}
         }
         self.applied(&form.to_string(), operands)
     }
@@ -189,7 +196,7 @@ fn both(left: Expr, right: Expr) -> Expr {
 fn is_plain_constant(part: &Expression) -> bool {
     match part {
         Expression::Constant { value: Literal::Text(_), type_name } => {
-            type_name.as_deref() == Some("text")
+            matches!(type_name.as_deref(), None | Some("text"))
         }
         Expression::Constant { type_name, .. } => type_name.is_none(),
         _ => false,
@@ -205,6 +212,20 @@ fn written(operator: &str) -> &str {
         "!~~*" => "NOT ILIKE",
         other => other,
     }
+}
+
+/// `TRIM(LEADING 'x' FROM value)` as a plain call, which says the same.
+fn as_function(trim: &mut Call) {
+    let side = (!trim.arguments.is_empty()).then(|| trim.arguments.remove(0));
+    let name = match side {
+        Some(Expression::Constant { value: Literal::Text(side), .. }) => match &*side {
+            "LEADING" => "ltrim",
+            "TRAILING" => "rtrim",
+            _ => "btrim",
+        },
+        _ => "btrim",
+    };
+    name.clone_into(&mut trim.function);
 }
 
 /// A constant of a type that has literals of its own.

@@ -322,7 +322,10 @@ CREATE FUNCTION operators(a integer, b bigint, n numeric, t text) RETURNS void L
     SELECT a + stock, sold % b, -price, n / 3, weight * a, t || name, name || code, stock & 1, stock << 2, NOT is_active, is_active IS NOT FALSE, price IS DISTINCT FROM n FROM item WHERE id = a
 $$;
 CREATE FUNCTION functions(a integer, t text) RETURNS void LANGUAGE sql AS $$
-    SELECT abs(price), round(price, 1), floor(weight), mod(stock, 3::smallint), length(name), lower(name), substr(name, 2, 3), substring(name FROM 2 FOR 3), substring(name, 2), lpad(name, 5, '0'), left(name, 2), trim(name), trim(LEADING 'z' FROM name), position('a' IN name), replace(name, 'a', 'b'), concat(name, stock, NULL), to_char(stock, '0000'), greatest(stock, sold, 5), coalesce(code, 'x'), nullif(stock, 0) FROM item WHERE id = a
+    SELECT abs(price), round(price, 1), floor(weight), mod(stock, 3::smallint), length(name), lower(name), substr(name, 2, 3), substring(name FROM 2 FOR 3), substring(name, 2), lpad(name, 5, '0'), left(name, 2), trim(name), trim(LEADING 'z' FROM name), position('a' IN name), replace(name, 'a', 'b'), concat(name, stock, NULL), to_char(id, '0000'), greatest(stock, sold, 5), coalesce(code, 'x'), nullif(stock, 0) FROM item WHERE id = a
+$$;
+CREATE FUNCTION number_as_text(a integer) RETURNS void LANGUAGE sql AS $$
+    SELECT to_char(stock, '0000') FROM item WHERE id = a
 $$;
 CREATE FUNCTION times(a integer, i interval) RETURNS void LANGUAGE sql AS $$
     SELECT made + 1, made - made, changed + i, changed - '2020-01-01', extract(year FROM made), date_trunc('day', changed), made::timestamp, changed::date, INTERVAL '3 days', DATE '2020-01-01', localtimestamp FROM item WHERE id = a

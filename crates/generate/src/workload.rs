@@ -56,7 +56,10 @@ pub fn generate(workload: &Workload, load: &Load) -> Generated {
             Err(unsupported) => left.push((name.clone(), unsupported)),
         }
     }
-    files.push(File { name: "mod.rs".to_owned(), text: module(&load.name, &generated, &left) });
+    files.push(File {
+        name: "mod.rs".to_owned(),
+        text: module((&load.name, workload.fingerprint()), &generated, &left),
+    });
     Generated { files, left }
 }
 
@@ -346,7 +349,11 @@ fn loop_variables(routine: &Routine) -> Vec<usize> {
 }
 
 /// The module of the workload.
-fn module(name: &str, generated: &[&Procedure], left: &[(String, Unsupported)]) -> String {
+fn module(
+    (name, fingerprint): (&str, u32),
+    generated: &[&Procedure],
+    left: &[(String, Unsupported)],
+) -> String {
     let mut out = format!(
         "//! Workload `{name}`, generated from `workloads/{name}` by `namdb spade generate`. Do not change it here.\n"
     );
@@ -368,8 +375,10 @@ fn module(name: &str, generated: &[&Procedure], left: &[(String, Unsupported)]) 
     for procedure in generated {
         write(&mut out, format_args!("{:?},\n", procedure.routine.name));
     }
+    out.push_str("];\n");
+    write(&mut out, format_args!("const FINGERPRINT: u32 = {fingerprint:#010x};\n"));
     out.push_str(
-        "];\n\nfn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {\nSelf::find(database)\n}\n\n\
+        "\nfn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {\nSelf::find(database)\n}\n\n\
          async fn run<E: Env>(self, call: &mut Call<'_, '_, E>, procedure: usize, arguments: &[Argument<'_>]) \
          -> Result<(), Stop> {\nmatch procedure {\n",
     );

@@ -11,9 +11,11 @@
 //! show    those as text
 //! operations  what procedures ask of tables, for the tuner
 //! folder  a workload folder as a whole
+//! fingerprint  what tells two of them apart
 //! ```
 #![forbid(unsafe_code)]
 
+mod fingerprint;
 mod folder;
 mod lower;
 pub mod node;

@@ -19,6 +19,8 @@ use value::{Decimal, Error, Value};
 pub trait Generated: Copy {
     /// The procedures that there is code for.
     const PROCEDURES: &'static [&'static str];
+    /// Of the workload that the code was generated for, see [`Workload::fingerprint`].
+    const FINGERPRINT: u32;
 
     /// Finds the tables.
     ///
@@ -50,6 +52,12 @@ pub enum OpenError {
     /// The executor does not find what it needs.
     #[error(transparent)]
     Execute(#[from] execute::OpenError),
+    /// Its procedures, tables or plans have changed since.
+    #[error(
+        "the code was generated for other procedures, tables or plans than these; generate it again with \
+         `namdb spade generate`, or leave all calls to the executor of plans"
+    )]
+    OtherWorkload,
 }
 
 /// A procedure of a [`Caller`].
@@ -103,6 +111,9 @@ impl<G: Generated> Caller<G> {
         workload: &Workload,
         settings: Settings,
     ) -> Result<Self, OpenError> {
+        if workload.fingerprint() != G::FINGERPRINT {
+            return Err(OpenError::OtherWorkload);
+        }
         let generated = G::find(database)?;
         let plans = Procedures::open(database, workload, settings)?;
         let (scratch, results, counts, aborts) = Default::default();

@@ -22,6 +22,7 @@ impl Generated for Tables {
         "transact_savings",
         "write_check",
     ];
+    const FINGERPRINT: u32 = 0x650182e2;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

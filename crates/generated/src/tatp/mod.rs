@@ -24,6 +24,7 @@ impl Generated for Tables {
         "insert_call_forwarding",
         "delete_call_forwarding",
     ];
+    const FINGERPRINT: u32 = 0xacf9e77d;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

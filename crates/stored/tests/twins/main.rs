@@ -149,6 +149,21 @@ fn compare<G: Generated>(name: &str, count: usize, seed: u64) -> Counts {
 }
 
 #[test]
+fn code_of_another_workload_is_refused() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../workloads/smallbank");
+    let mut workload = Workload::read(&path).unwrap_or_else(|error| panic!("{error}"));
+    let config = OpenConfig { servers: 1, server_bytes: SERVER_BYTES, ..OpenConfig::default() };
+    let database = open(&config).expect("memory can be mapped");
+    let design = default_design(&workload, &|_| 100);
+    run_now(create(&database, &workload.catalog, &design)).expect("the tables are new");
+    type Calls = Caller<generated::smallbank::Tables>;
+    assert!(Calls::open(&database, &workload, Settings::default()).is_ok());
+    workload.procedures[0].routine.is_strict = true;
+    let refused = Calls::open(&database, &workload, Settings::default()).err();
+    assert_eq!(refused, Some(runtime::OpenError::OtherWorkload));
+}
+
+#[test]
 fn tpcc_is_the_same_by_generated_code() {
     compare::<generated::tpcc::Tables>("tpcc", 2_000, 1);
 }

@@ -11,7 +11,10 @@ use layout::Key;
 use txn::{Lane, TableId};
 
 /// Subscribers of a transaction of the load, with some ten rows each.
-pub const CHUNK: u64 = 16;
+const CHUNK: u64 = 16;
+/// Fewest subscribers that are worth a loader of their own: few have few buckets, for which loaders would keep each other
+/// waiting.
+pub const PART: u64 = 1_000;
 
 /// Loads part `part` of `parts`.
 pub async fn load_part<E: Env>(

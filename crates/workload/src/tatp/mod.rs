@@ -109,7 +109,7 @@ impl<E: Env> Workload<E> for Tatp {
     }
 
     fn load_parts(&self) -> u64 {
-        u64::from(self.config.subscribers).div_ceil(load::CHUNK)
+        u64::from(self.config.subscribers).div_ceil(load::PART)
     }
 
     fn memory_bytes(&self) -> u64 {

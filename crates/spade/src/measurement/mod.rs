@@ -21,6 +21,7 @@ mod measured;
 mod parameters;
 
 pub use measured::{Alone, Demand, Loaded, Measured, Service, Spread, rounded};
+pub(crate) use parameters::StorageName;
 pub use parameters::{AccessPath, Operation, Parameters, Place, World, storage_name};
 
 use serde::{Deserialize, Serialize};

@@ -92,7 +92,7 @@ pub struct Parameters {
 /// [`Storage`] as it stands in files.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Storage", rename_all = "kebab-case")]
-enum StorageName {
+pub(crate) enum StorageName {
     HashInlined,
     HashOutside,
     Tree,

@@ -1,0 +1,192 @@
+//! A physical design of a workload: what the tuner decides, what tables are made by, and where procedures are carried out
+//! [SPADE 4].
+//!
+//! A file of it is JSON, made to be read and changed by hand: tables, columns and procedures stand there by name.
+//!
+//! ```text
+//! Design
+//!   format                          version of this schema
+//!   workload                        the name in workload.toml
+//!   tables: TableDesign
+//!     table                         its name
+//!     storage                       hash-inlined, hash-outside, tree
+//!     neighbourhood                 slots of a bucket, of hash tables
+//!     placement                     hashed (planned load in percent), or dense (ranges of the key's columns)
+//!     node_bytes                    bytes of a node, of trees
+//!     versions_beside               old versions that a changed row keeps
+//!     keeps_versions                whether their memory stays with the row
+//!     rows                          expected number
+//!     partition                     where rows are: spread, together by columns, or copied to every machine
+//!     indexes: IndexDesign          secondary indexes: name, kind, node_bytes, entries
+//!   procedures: ProcedureDesign     where each is carried out: one-sided, or shipped to the owner of an argument's rows
+//! ```
+
+use layout::{IndexKind, Storage};
+use serde::{Deserialize, Serialize};
+
+/// Version of the schema. Raised when a field changes its meaning or goes; files of other versions are refused.
+pub const FORMAT: u32 = 1;
+
+/// How a workload is stored and carried out.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Design {
+    format: u32,
+    /// The workload it is for.
+    pub workload: String,
+    /// Its tables, in the order of the schema.
+    pub tables: Vec<TableDesign>,
+    /// Its procedures, in the order of the file.
+    pub procedures: Vec<ProcedureDesign>,
+}
+
+/// How a table is stored.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableDesign {
+    /// Its name.
+    pub table: String,
+    /// Where rows live, and how primary keys lead to them.
+    #[serde(with = "crate::measurement::StorageName")]
+    pub storage: Storage,
+    /// Slots of a bucket, 1 to 8: of hash tables; trees do not look at it.
+    pub neighbourhood: u32,
+    /// How keys choose their bucket: of hash tables.
+    pub placement: Placement,
+    /// Bytes of a node: of trees.
+    pub node_bytes: u32,
+    /// Old versions kept beside a record once it was updated, 1 to 8.
+    pub versions_beside: u32,
+    /// Whether a row keeps the memory of its old versions.
+    pub keeps_versions: bool,
+    /// Expected number of rows.
+    pub rows: u64,
+    /// On which machines its rows are.
+    pub partition: Partition,
+    /// Its secondary indexes, in the order of the schema.
+    pub indexes: Vec<IndexDesign>,
+}
+
+/// How keys choose their bucket.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Placement {
+    /// By a mixed hash.
+    Hashed {
+        /// Planned share of used slots, in percent.
+        load_percent: u32,
+    },
+    /// By counting: see `layout::Placement::Dense`.
+    Dense {
+        /// Per column of the primary key: its smallest value, and how many values it takes.
+        columns: Vec<(i64, u64)>,
+    },
+}
+
+/// On which machines the rows of a table are.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Partition {
+    /// On all of them, wherever a row's hash or number leads: the baseline [SPADE 5.3].
+    RoundRobin,
+    /// Rows with equal values in these columns are on one machine, with those of all tables of the group that have the
+    /// same values in theirs [SPADE 4.2].
+    By {
+        /// The columns by name, most significant first.
+        columns: Vec<String>,
+        /// The group: tables of one group are together.
+        group: String,
+    },
+    /// Every machine has a copy: of tables that no procedure changes.
+    Replicated,
+}
+
+/// How a secondary index is stored. Its columns and whether it is unique are the schema's.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IndexDesign {
+    /// Its name.
+    pub index: String,
+    /// Hash or tree.
+    #[serde(with = "IndexKindName")]
+    pub kind: IndexKind,
+    /// Bytes of a node: of trees.
+    pub node_bytes: u32,
+    /// Expected number of entries: of hash indexes.
+    pub entries: u64,
+}
+
+/// Where a procedure is carried out.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcedureDesign {
+    /// Its name.
+    pub procedure: String,
+    /// By what it reaches rows of another machine.
+    pub access: Access,
+    /// The argument by name whose value is that of the partition, if there is one: where its rows are known
+    /// before it begins.
+    pub by: Option<String>,
+}
+
+/// By what a procedure reaches rows that are on another machine.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// By verbs.
+    OneSided,
+    /// The owner is called and carries out all of it.
+    Shipped,
+}
+
+/// [`IndexKind`] as it stands in files.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "IndexKind", rename_all = "kebab-case")]
+enum IndexKindName {
+    Hash,
+    Tree,
+}
+
+/// Why a text is no design.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DesignError {
+    /// It is no JSON, or has other fields.
+    #[error("this is no design: {0}")]
+    Malformed(#[from] serde_json::Error),
+    /// It is of another version of the schema.
+    #[error("the design has format {found}, this program reads {FORMAT}; tune again")]
+    Format {
+        /// The version it has.
+        found: u64,
+    },
+}
+
+impl Design {
+    /// A design of this workload.
+    pub fn new(
+        workload: String,
+        tables: Vec<TableDesign>,
+        procedures: Vec<ProcedureDesign>,
+    ) -> Self {
+        Self { format: FORMAT, workload, tables, procedures }
+    }
+
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// The text is of another format, or no design at all.
+    pub fn parse(text: &str) -> Result<Self, DesignError> {
+        let value: serde_json::Value = serde_json::from_str(text)?;
+        match value.get("format").and_then(serde_json::Value::as_u64) {
+            Some(found) if found != u64::from(FORMAT) => Err(DesignError::Format { found }),
+            _ => Ok(serde_json::from_value(value)?),
+        }
+    }
+
+    /// The text of a file. Equal designs give equal bytes.
+    pub fn json(&self) -> String {
+        let text = serde_json::to_string_pretty(self).expect("names and numbers can be written");
+        format!("{text}\n")
+    }
+}

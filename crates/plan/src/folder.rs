@@ -7,7 +7,8 @@ use crate::node::Plan;
 use crate::read::{Origin, PlanError, read};
 use crate::server::{CollectError, ServerChoice};
 use crate::spread;
-use sql::{EmbeddedStatement, Load};
+
+use sql::{CHECKS, EmbeddedStatement, WorkloadFolder};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ pub enum FolderError {
     },
     /// A plan of something else.
     #[error(
-        "{file}: this is the plan of another statement than {statement} in line {line} of procedures.sql; {REMEDY}"
+        "{file}: this is the plan of another statement than {statement} in line {line} of its file; {REMEDY}"
     )]
     Stale {
         /// The file.
@@ -103,27 +104,32 @@ impl Changes {
     }
 }
 
-/// Asks a PostgreSQL for the plans of a workload's statements. Each is read, so that one that cannot be used is refused
-/// here and not when it is wanted.
+/// Asks a PostgreSQL for the plans of a workload's statements, and of those of its checks. Each is read, so that one that
+/// cannot be used is refused here and not when it is wanted.
 ///
 /// # Errors
 /// If there is no PostgreSQL, it refuses a file or a statement, or a plan has what is not known.
 pub fn make(
     folder: &Path,
-    statements: &[&EmbeddedStatement],
-    load: &Load,
+    workload: &WorkloadFolder,
     choice: &ServerChoice,
 ) -> Result<Made, FolderError> {
-    let names: Vec<String> =
-        statements.iter().map(|statement| file_name(statement)).collect::<Result<_, _>>()?;
+    let all =
+        || workload.program.embedded_statements().chain(workload.checks.embedded_statements());
+    let names: Vec<String> = all().map(file_name).collect::<Result<_, _>>()?;
+    let mut files = vec![folder.join("schema.sql"), folder.join("procedures.sql")];
+    if !workload.checks.procedures.is_empty() {
+        files.push(folder.join(CHECKS));
+    }
     let question = Question {
-        files: vec![folder.join("schema.sql"), folder.join("procedures.sql")],
-        sizes: spread::sizes(load),
-        statements: statements.iter().map(|statement| asked(statement)).collect(),
+        files,
+        sizes: spread::sizes(&workload.load),
+        statements: workload.program.embedded_statements().map(asked).collect(),
+        checks: workload.checks.embedded_statements().map(asked).collect(),
     };
     let answer = collect(&question, choice)?;
     let mut files = Vec::with_capacity(names.len());
-    for ((name, statement), plan) in names.into_iter().zip(statements).zip(&answer.plans) {
+    for ((name, statement), plan) in names.into_iter().zip(all()).zip(&answer.plans) {
         let made_by = format!("by PostgreSQL {}", answer.server_version);
         let text = format!("{}{plan}\n", comment(statement, &made_by));
         read(&text, &origin(folder, statement, &name))?;

@@ -54,6 +54,18 @@ SET search_path = public;
 SET compute_query_id = off;
 ";
 
+/// What the planner is told for statements that look at whole tables, whatever these are stored in: an order
+/// that an index would give is not to be had from a hash table, and memory is there for all groups.
+pub(crate) const WHOLE_TABLES: &str = "\
+SET enable_seqscan = on;
+SET enable_indexscan = off;
+SET enable_indexonlyscan = off;
+SET enable_bitmapscan = off;
+SET enable_mergejoin = off;
+SET enable_nestloop = off;
+SET work_mem = '64GB';
+";
+
 /// Two functions of the session: the size of a table, and the spread of a column.
 ///
 /// The one row has no values. So that it can be there, columns may be null for a moment.

@@ -96,6 +96,7 @@ fn question() -> Question {
             size("maker", 1000, vec![spread("id", 1000)]),
         ],
         statements: statements.collect(),
+        checks: Vec::new(),
     }
 }
 

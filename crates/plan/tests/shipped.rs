@@ -117,12 +117,7 @@ fn estimates_are_those_of_full_tables() {
 fn postgresql_gives_the_same_plans_again() {
     for name in WORKLOADS {
         let workload = workload(name);
-        let made = folder::make(
-            &path(name),
-            &statements(&workload),
-            &workload.load,
-            &ServerChoice::Private,
-        );
+        let made = folder::make(&path(name), &workload, &ServerChoice::Private);
         let made = match made {
             Err(FolderError::Collect(error)) => support::unless_absent(Err(error)),
             Err(error) => panic!("{error}"),

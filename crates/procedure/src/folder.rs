@@ -28,9 +28,21 @@ impl Workload {
     ///
     /// The first thing that is wrong, or outside what is supported, with its place and what to write instead.
     pub fn read(folder: &Path) -> Result<Self, ReadError> {
-        let program = Program::read(folder)?;
-        let statements: Vec<_> = program.embedded_statements().collect();
-        let plans = plan::folder::open(folder, &statements)?;
-        Ok(lower(&program, &plans)?)
+        planned(folder, &Program::read(folder)?)
     }
+
+    /// Reads `schema.sql`, `checks.sql` and the plans in a folder: see [`Program::read_checks`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Workload::read`].
+    pub fn read_checks(folder: &Path) -> Result<Self, ReadError> {
+        planned(folder, &Program::read_checks(folder)?)
+    }
+}
+
+fn planned(folder: &Path, program: &Program) -> Result<Workload, ReadError> {
+    let statements: Vec<_> = program.embedded_statements().collect();
+    let plans = plan::folder::open(folder, &statements)?;
+    Ok(lower(program, &plans)?)
 }

@@ -42,6 +42,7 @@ fn question() -> Question {
             size("note", 2000, &[("about", 500)]),
         ],
         statements: statements.collect(),
+        checks: Vec::new(),
     }
 }
 

@@ -33,7 +33,7 @@ pub use embedded::{EmbeddedStatement, VariableName};
 pub use error::{Error, ErrorKind, Result};
 pub use load::{Load, read_load};
 pub use procedure::Procedure;
-pub use program::{Program, WorkloadFolder};
+pub use program::{CHECKS, Program, WorkloadFolder};
 pub use routine::read_procedures;
 pub use schema::read_schema;
 pub use source::Source;

@@ -2,16 +2,17 @@
 
 use crate::catalog::Catalog;
 use crate::embedded::EmbeddedStatement;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::load::{Load, read_load};
-use crate::procedure::Procedure;
+use crate::procedure::{ParameterMode, Procedure, Returns};
 use crate::routine::read_procedures;
 use crate::schema::read_schema;
 use crate::source::{FILE_BYTES_MAX, Source};
+use sqlparser::tokenizer::{Location, Span};
 use std::path::Path;
 
 /// Tables and procedures, resolved and typed.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Program {
     /// The tables.
     pub catalog: Catalog,
@@ -24,6 +25,8 @@ pub struct Program {
 pub struct WorkloadFolder {
     /// `schema.sql` and `procedures.sql`.
     pub program: Program,
+    /// `schema.sql` and `checks.sql`; no procedures where there is no such file.
+    pub checks: Program,
     /// `workload.toml`.
     pub load: Load,
 }
@@ -61,18 +64,56 @@ impl Program {
     pub fn read(folder: &Path) -> Result<Self> {
         Self::parse(&read(folder, "schema.sql")?, &read(folder, "procedures.sql")?)
     }
+
+    /// Reads `schema.sql` and [`CHECKS`] in `folder`: functions without parameters that look at what the procedures have
+    /// left behind, and give back the rows that are wrong. Without such a file there are none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::parse`]; or one of them takes parameters, or gives back anything but rows.
+    pub fn read_checks(folder: &Path) -> Result<Self> {
+        let schema = read(folder, "schema.sql")?;
+        let file = folder.join(CHECKS);
+        if matches!(file.try_exists(), Ok(false)) {
+            return Self::parse(&schema, &Source::new(CHECKS, ""));
+        }
+        let source = read(folder, CHECKS)?;
+        let checks = Self::parse(&schema, &source)?;
+        for check in &checks.procedures {
+            if !check.parameters.iter().all(|parameter| parameter.mode == ParameterMode::Out)
+                || !matches!(check.returns, Returns::Rows(_))
+            {
+                let (name, place) = (&check.name, Location::new(u64::from(check.line), 1));
+                let sentence = format!("the check `{name}` takes parameters or gives back no rows");
+                let span = Span::new(place, place);
+                let error = Error::at(&source, span, ErrorKind::Outside, sentence);
+                return Err(error.advise("a check is a function without parameters that RETURNS TABLE (...): the rows that are wrong"));
+            }
+        }
+        Ok(checks)
+    }
 }
 
+/// The file of a workload's checks.
+pub const CHECKS: &str = "checks.sql";
+
 impl WorkloadFolder {
-    /// Reads the three files in `folder`.
+    /// Reads the files in `folder`.
     ///
     /// # Errors
     ///
     /// The first thing that is wrong, or outside what is supported, with its place; or a file cannot be read.
     pub fn read(folder: &Path) -> Result<Self> {
         let program = Program::read(folder)?;
+        let checks = Program::read_checks(folder)?;
+        if let Some(check) =
+            checks.procedures.iter().find(|check| program.procedure(&check.name).is_some())
+        {
+            let sentence = format!("the check `{}` has the name of a procedure", check.name);
+            return Err(Error::file(&folder.join(CHECKS).display().to_string(), sentence));
+        }
         let load = read_load(&read(folder, "workload.toml")?, &program)?;
-        Ok(Self { program, load })
+        Ok(Self { program, checks, load })
     }
 }
 

@@ -1,5 +1,6 @@
 //! A workload folder as a benchmark.
 
+use crate::check::Checks;
 use crate::code::{Code, Crew, Shipped};
 use crate::terminal::Terminal;
 use execute::{Settings, TableDesign, default_design};
@@ -52,6 +53,7 @@ pub struct Stored {
     rows: Vec<u64>,
     code: Code,
     settings: Settings,
+    checks: Arc<Checks>,
 }
 
 impl Stored {
@@ -68,8 +70,9 @@ impl Stored {
         isolation: Isolation,
         seed: u64,
     ) -> Result<Self, FolderError> {
-        let WorkloadFolder { program, load } = WorkloadFolder::read(folder)?;
+        let WorkloadFolder { program, checks: _, load } = WorkloadFolder::read(folder)?;
         let ready = Ready::read(folder)?;
+        let checks = Checks::new(Ready::read_checks(folder)?, &load);
         let scale = Scale { units: units.unwrap_or(load.units), seed, now_us: 0 };
         let population = Population::new(&program, &load, scale)?;
         let rows: Vec<u64> =
@@ -91,6 +94,7 @@ impl Stored {
             rows,
             code,
             settings: Settings { isolation, ..Settings::default() },
+            checks: Arc::new(checks),
         })
     }
 
@@ -106,7 +110,7 @@ impl Stored {
 }
 
 /// A name that lasts as long as the process, which runs a few workloads at most.
-fn kept(name: &str) -> &'static str {
+pub(crate) fn kept(name: &str) -> &'static str {
     Box::leak(name.to_owned().into_boxed_str())
 }
 
@@ -213,11 +217,11 @@ impl<E: Env> Workload<E> for Stored {
 
     async fn check(
         &self,
-        _database: &Database<E>,
-        _lane: &mut Lane<E>,
-        _totals: &RunTotals,
+        database: &Database<E>,
+        lane: &mut Lane<E>,
+        totals: &RunTotals,
         _after_load: bool,
     ) -> Result<Vec<CheckResult>, WorkloadError> {
-        Ok(Vec::new())
+        self.checks.judge(database, lane, totals).await
     }
 }

@@ -5,10 +5,12 @@
 //! folder     a workload folder as a benchmark
 //! terminal   the calls of one thread
 //! code       who carries them out
+//! check      what holds when nobody calls
 //! prepared   arguments as generated code takes them
 //! ```
 #![forbid(unsafe_code)]
 
+mod check;
 mod code;
 mod folder;
 mod prepared;

@@ -39,5 +39,6 @@ pub fn small(workload: &str) -> WorkloadFolder {
         text = text.replace(from, to);
     }
     let load = sql::read_load(&Source::new("workload.toml", &text), &program);
-    WorkloadFolder { load: load.unwrap_or_else(|error| panic!("{error}")), program }
+    let load = load.unwrap_or_else(|error| panic!("{error}"));
+    WorkloadFolder { load, program, checks: Program::default() }
 }

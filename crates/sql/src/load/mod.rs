@@ -42,6 +42,7 @@
 //!
 //! [procedures.buy]
 //! frequency = 45       # relative to the others; 0: only called by hand, and needs no arguments
+//! succeeds = 0.99      # share of the calls that give rows, if they may, and raise nothing; or [0.98, 1.0]. Checked after a run
 //! [procedures.buy.arguments]
 //! branch = { uniform = [1, "units"] }
 //! customer = { nurand = { a = 1023, c = 259, range = [1, 3000] } }
@@ -182,6 +183,9 @@ pub struct ProcedureLoad {
     pub procedure: String,
     /// Relative to the others'.
     pub frequency: f64,
+    /// The share of calls that find what they look for: give rows if they may give any, and are not ended by an
+    /// exception of their own. From the least to the most that is expected; nothing if nobody expects anything.
+    pub succeeds: Option<(f64, f64)>,
     /// One for each `IN` parameter, in order; none if the frequency is 0.
     pub arguments: Vec<(String, Distribution)>,
 }

@@ -90,8 +90,17 @@ impl<'de> Visitor<'de> for RowsVisitor {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawProcedure {
     pub frequency: Spanned<f64>,
+    pub succeeds: Option<Spanned<RawSuccess>>,
     #[serde(default)]
     pub arguments: Named<Spanned<RawDistribution>>,
+}
+
+/// A share of calls, or its bounds.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged)]
+pub(super) enum RawSuccess {
+    One(f64),
+    Between([f64; 2]),
 }
 
 /// A table with the name of one draw, and what goes with it.

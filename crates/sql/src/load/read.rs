@@ -1,7 +1,9 @@
 //! From `workload.toml` as written to what is checked against the program.
 
 use super::convert::Converter;
-use super::raw::{Named, RawDistribution, RawLoad, RawMachines, RawProcedure, RawRows, RawTable};
+use super::raw::{
+    Named, RawDistribution, RawLoad, RawMachines, RawProcedure, RawRows, RawSuccess, RawTable,
+};
 use super::{Amount, Distribution, Draw, Expectation, Load, Machines, ProcedureLoad};
 use super::{Range as Bounds, Rows, TableLoad};
 use crate::catalog::{Table, TableColumn};
@@ -217,12 +219,29 @@ impl LoadReader<'_> {
                 return Err(self.error(one.frequency.span(), "a frequency is 0 or more"));
             }
             sum += frequency;
-            procedures.push(self.procedure(procedure, one, name.span(), frequency)?);
+            let mut load = self.procedure(procedure, one, name.span(), frequency)?;
+            load.succeeds = self.share(one)?;
+            procedures.push(load);
         }
         if sum <= 0.0 {
             return Err(self.error(raw.span(), "at least one frequency is more than 0"));
         }
         Ok(procedures)
+    }
+
+    /// The share of calls that succeed, as bounds.
+    fn share(&self, raw: &RawProcedure) -> Result<Option<(f64, f64)>> {
+        let Some(share) = &raw.succeeds else { return Ok(None) };
+        let (low, high) = match *share.get_ref() {
+            RawSuccess::One(share) => (share, share),
+            RawSuccess::Between([low, high]) => (low, high),
+        };
+        if !(0.0 <= low && low <= high && high <= 1.0) {
+            let sentence =
+                "a share of calls is from 0 to 1, or two such numbers, the smaller one first";
+            return Err(self.error(share.span(), sentence));
+        }
+        Ok(Some((low, high)))
     }
 
     fn procedure(
@@ -242,7 +261,8 @@ impl LoadReader<'_> {
         let converter = Converter { reader: self, earlier: Vec::new(), counts_rows: false };
         let inputs = inputs.collect();
         let arguments = self.drawn(&raw.arguments, inputs, "parameter", needed, converter)?;
-        Ok(ProcedureLoad { procedure: procedure.name.clone(), frequency, arguments })
+        let procedure = procedure.name.clone();
+        Ok(ProcedureLoad { procedure, frequency, succeeds: None, arguments })
     }
 
     /// The draws of arguments or columns in their order. `needed` is where to say that one is missing.

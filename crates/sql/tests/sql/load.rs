@@ -150,6 +150,13 @@ fn what_is_wrong_is_told_with_its_line() {
             "no procedure `audits`",
         ),
         ("frequency = 10", "frequency = -1", "workload.toml:34:13", "0 or more"),
+        ("= 10\n[pro", "= 10\nsucceeds = 1.5\n[pro", "workload.toml:35:12", "from 0 to 1"),
+        (
+            "= 10\n[pro",
+            "= 10\nsucceeds = [0.9, 0.8]\n[pro",
+            "workload.toml:35:12",
+            "smaller one first",
+        ),
         ("at = { now = true }", "", "workload.toml:33:13", "how the parameter `at` is drawn"),
         ("at = { now", "when = { now", "workload.toml:41:1", "no parameter `when`"),
         ("chance = 0.6", "chance = 1.6", "workload.toml:38:11", "from 0 to 1"),
@@ -256,4 +263,16 @@ fn the_documented_example_is_read() {
         &program.expect("it is right"),
     );
     assert_eq!(load.expect("it is right").procedures.len(), 2);
+}
+
+#[test]
+fn shares_of_success_are_numbers_or_bounds() {
+    let share = |text: &str| {
+        let load = read(&LOAD.replacen("= 10\n[pro", &format!("= 10\n{text}[pro"), 1));
+        let procedures = load.unwrap_or_else(|error| panic!("{error}")).procedures;
+        procedures.iter().find(|one| one.procedure == "pay").and_then(|one| one.succeeds)
+    };
+    assert_eq!(share(""), None);
+    assert_eq!(share("succeeds = 0.5\n"), Some((0.5, 0.5)));
+    assert_eq!(share("succeeds = [0.25, 1.0]\n"), Some((0.25, 1.0)));
 }

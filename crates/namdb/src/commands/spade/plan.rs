@@ -78,7 +78,9 @@ pub fn run(arguments: &PlanArguments) -> Result<Verdict> {
     }
     let folder = &arguments.folder;
     let workload = WorkloadFolder::read(folder)?;
-    let statements: Vec<&EmbeddedStatement> = workload.program.embedded_statements().collect();
+    let checks = workload.checks.embedded_statements();
+    let statements: Vec<&EmbeddedStatement> =
+        workload.program.embedded_statements().chain(checks).collect();
     catch_interrupts_with(|| {
         output::say("\n  stopping the server; press Ctrl-C again to leave at once")
     })?;
@@ -89,7 +91,7 @@ pub fn run(arguments: &PlanArguments) -> Result<Verdict> {
     let whom =
         if arguments.server.is_some() { "the PostgreSQL there" } else { "a PostgreSQL of its own" };
     output::say(&format!("  asking {whom} for the plans of {} statements", statements.len()));
-    let made = folder::make(folder, &statements, &workload.load, &choice);
+    let made = folder::make(folder, &workload, &choice);
     if interruption().load(Relaxed) {
         bail!("interrupted; no plan was changed");
     }

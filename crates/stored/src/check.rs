@@ -1,0 +1,130 @@
+//! What a folder says of its tables and of its calls, when nobody calls any more.
+
+use crate::folder::kept;
+use execute::{CallError, Procedures, Settings};
+use fabric::Env;
+use procedure::node::Workload as Ready;
+use sql::Field;
+use sql::load::Load;
+use txn::{Database, Isolation, Lane};
+use value::Value;
+use workload::{CheckResult, RunTotals, WorkloadError};
+
+/// So many standard deviations a share may be away from what is expected: a run in two millions is further.
+const DEVIATIONS: f64 = 5.0;
+
+/// The checks of a folder.
+pub struct Checks {
+    /// The functions of `checks.sql`.
+    functions: Ready,
+    /// Their names, as sentences.
+    names: Vec<&'static str>,
+    /// Of each procedure, its name and the share of calls that succeed, from the least to the most; if that is expected.
+    shares: Vec<Option<(&'static str, f64, f64)>>,
+}
+
+impl Checks {
+    /// Those of these functions and of this load.
+    pub fn new(functions: Ready, load: &Load) -> Self {
+        let names = functions.procedures.iter().map(|check| {
+            let words = check.routine.name.replace('_', " ");
+            kept(&words)
+        });
+        let shares = load.procedures.iter().map(|procedure| {
+            let (low, high) = procedure.succeeds?;
+            let name = format!("{} succeeds as often as expected", procedure.procedure);
+            Some((kept(&name), low, high))
+        });
+        Self { names: names.collect(), shares: shares.collect(), functions }
+    }
+
+    /// Carries all of them out.
+    pub async fn judge<E: Env>(
+        &self,
+        database: &Database<E>,
+        lane: &mut Lane<E>,
+        totals: &RunTotals,
+    ) -> Result<Vec<CheckResult>, WorkloadError> {
+        let refused = |error: String| WorkloadError::Configuration(error);
+        let settings = Settings { isolation: Isolation::Snapshot, ..Settings::default() };
+        let mut procedures = Procedures::open(database, &self.functions, settings)
+            .map_err(|error| refused(error.to_string()))?;
+        let mut results = Vec::new();
+        for (check, name) in self.functions.procedures.iter().zip(&self.names) {
+            let id = procedures.find(&check.routine.name).expect("it was opened just now");
+            let columns = procedures.fields(id);
+            let outcome = procedures.call(lane, id, &[]).await.map_err(|error| match error {
+                CallError::Engine(error) => WorkloadError::Statement(error),
+                CallError::Aborted(reason) => WorkloadError::Aborted(reason),
+                error => refused(format!("the check `{}`: {error}", check.routine.name)),
+            })?;
+            results.push(match outcome.rows.iter().next() {
+                None => CheckResult::holds(name, "no row is wrong".to_owned()),
+                Some(row) => {
+                    let (count, row) = (outcome.rows.len(), in_words(&columns, row));
+                    CheckResult::fails(name, format!("{count} rows are wrong, the first is {row}"))
+                }
+            });
+        }
+        results.extend((0..).zip(&self.shares).filter_map(|(kind, share)| {
+            let (name, low, high) = (*share)?;
+            let seen = totals.kind(kind);
+            judge_share(
+                name,
+                (low, high),
+                seen.committed - seen.skipped,
+                seen.rolled_back + seen.skipped,
+            )
+        }));
+        Ok(results)
+    }
+}
+
+/// Whether so many successes and failures are to be expected; nothing where there were no calls.
+fn judge_share(
+    name: &'static str,
+    (low, high): (f64, f64),
+    successes: u64,
+    failures: u64,
+) -> Option<CheckResult> {
+    let calls = successes + failures;
+    if calls == 0 {
+        return None;
+    }
+    let share = successes as f64 / calls as f64;
+    // One call counts for something even where none or all succeed.
+    let slack = |of: f64| DEVIATIONS * (of * (1.0 - of) / calls as f64).sqrt() + 1.0 / calls as f64;
+    let expected = if low == high { format!("{low}") } else { format!("{low} to {high}") };
+    let detail = format!("{share:.4} of {calls} calls, {expected} expected");
+    let holds = share >= low - slack(low) && share <= high + slack(high);
+    Some(if holds { CheckResult::holds(name, detail) } else { CheckResult::fails(name, detail) })
+}
+
+/// A row with the names of its columns.
+fn in_words(columns: &[Field], row: &[Value]) -> String {
+    let pairs = columns.iter().zip(row).map(|(column, value)| match value {
+        Value::Null => format!("{} null", column.name),
+        value => format!("{} {}", column.name, value::output::text(value, &column.sql_type)),
+    });
+    pairs.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_far_from_what_is_expected_are_refused() {
+        let judge = |bounds, successes, failures| {
+            judge_share("rate", bounds, successes, failures).map(|result| result.ok)
+        };
+        assert_eq!(judge((0.625, 0.625), 0, 0), None, "nobody has called");
+        assert_eq!(judge((0.625, 0.625), 6_250, 3_750), Some(true));
+        assert_eq!(judge((0.625, 0.625), 6_480, 3_520), Some(true), "within five deviations");
+        assert_eq!(judge((0.625, 0.625), 6_520, 3_480), Some(false));
+        assert_eq!(judge((0.1, 0.2), 1_500, 8_500), Some(true), "between the bounds");
+        assert_eq!(judge((0.1, 0.2), 2_300, 7_700), Some(false));
+        assert_eq!(judge((1.0, 1.0), 1_000, 0), Some(true));
+        assert_eq!(judge((1.0, 1.0), 1_000, 3), Some(false));
+    }
+}

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! folder     a workload folder as a benchmark
+//! design     how its tables are stored
 //! terminal   the calls of one thread
 //! code       who carries them out
 //! prepared   arguments as generated code takes them
@@ -10,11 +11,12 @@
 #![forbid(unsafe_code)]
 
 mod code;
+mod design;
 mod folder;
 mod prepared;
 mod terminal;
 
 pub use code::Code;
-pub use folder::{FolderError, Stored};
+pub use folder::{DesignOrigin, FolderError, Options, Stored, default_design};
 pub use prepared::Prepared;
 pub use terminal::Terminal;

@@ -18,5 +18,5 @@ mod terminal;
 
 pub use code::Code;
 pub use folder::{DesignOrigin, FolderError, Options, Stored, default_design};
-pub use prepared::Prepared;
+pub use prepared::{Arguments, Prepared};
 pub use terminal::Terminal;

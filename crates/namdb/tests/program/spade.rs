@@ -111,7 +111,7 @@ fn designs_are_written_changed_and_refused() {
     };
     let report = run(&design);
     let report: Value = serde_json::from_slice(&report.stdout).expect("the output is JSON");
-    assert_eq!(report["parameters"]["design"], format!("design {name}"), "{report:#}");
+    assert_eq!(report["options"]["design"], format!("design {name}"), "{report:#}");
     let refused = run(&design.replace("\"hash-inlined\"", "\"tree\""));
     let told = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(2), "{told}");

@@ -28,6 +28,10 @@ const VERSIONS_BESIDE_COLD: u32 = 1;
 /// A row that one call in so many changes is such a row.
 const HOT_CALLS: f64 = 10_000.0;
 
+/// Bytes of rows up to which old versions stay with them. What is given back is taken again while it is in caches; what stays
+/// with a row is not, which costs larger ones more than the four verbs of giving and taking.
+const KEPT_BYTES_MAX: u64 = 128;
+
 /// The design where no file says another one.
 ///
 /// - A table that a procedure goes through in the order of its key is a tree, and one that rows are appended to, because
@@ -35,8 +39,8 @@ const HOT_CALLS: f64 = 10_000.0;
 ///   hash tables with inlined rows.
 /// - Keys that fill their ranges are placed by counting, one slot in each bucket, so that nothing but the row is read.
 ///   Others are hashed, as many slots in a bucket as make half a kilobyte.
-/// - Rows of tables that do not grow keep the memory of their old versions, which four verbs would give back and take again
-///   with each change.
+/// - Small rows of tables that do not grow keep the memory of their old versions, which four verbs would give back and take
+///   again with each change.
 /// - An index by which rows are looked up, one at most by each key, is a hash table, unless procedures go through it
 ///   in its order. Else it is what the schema says.
 pub(crate) fn default_design(subject: &Subject<'_>) -> Design {
@@ -79,7 +83,9 @@ fn table_design(subject: &Subject<'_>, at: usize) -> TableDesign {
         placement,
         node_bytes: NODE_BYTES,
         versions_beside: if is_hot { VERSIONS_BESIDE_HOT } else { VERSIONS_BESIDE_COLD },
-        keeps_versions: uses.changing_share > 0.0 && !uses.grows,
+        keeps_versions: uses.changing_share > 0.0
+            && !uses.grows
+            && table.schema.raw_bytes() <= KEPT_BYTES_MAX,
         rows,
         partition: Partition::RoundRobin,
         indexes: indexes.collect(),

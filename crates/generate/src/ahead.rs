@@ -215,7 +215,7 @@ impl<'a> Survey<'_, 'a> {
 }
 
 /// The variables that statements assign.
-fn assignments(statements: &[Statement], into: &mut BTreeSet<usize>) {
+pub fn assignments(statements: &[Statement], into: &mut BTreeSet<usize>) {
     use sql::procedure::Target;
     let place = |target: &Target| match target {
         Target::Variable(variable) => *variable,

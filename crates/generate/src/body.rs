@@ -97,6 +97,7 @@ impl<'a> Function<'a> {
         }
         if is_outermost {
             self.read_ahead(block)?;
+            self.survey_inserts(block);
         }
         self.statements(&block.statements)
     }
@@ -205,6 +206,7 @@ impl<'a> Function<'a> {
         if into.is_some_and(|into| into.is_strict) {
             return Err(Unsupported::new("INTO STRICT"));
         }
+        self.insert_together()?;
         match presence(node) {
             _ if into.is_none() && test.is_none() && self.found().is_none() => {
                 self.each(node, &[], &mut |_, _| Ok(()))
@@ -652,7 +654,7 @@ fn leaves(statements: &[Statement]) -> bool {
 }
 
 /// Whether a statement, or one inside it, is as asked.
-fn any(statements: &[Statement], test: &dyn Fn(&StatementKind) -> bool) -> bool {
+pub fn any(statements: &[Statement], test: &dyn Fn(&StatementKind) -> bool) -> bool {
     statements.iter().any(|statement| {
         test(&statement.kind)
             || match &statement.kind {

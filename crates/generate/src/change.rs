@@ -53,11 +53,14 @@ impl<'a> Function<'a> {
                 let code = function.scope(&[columns], outer).code(&insert.values[column])?;
                 sets.push(function.ready(insert.table, column, &code)?);
             }
-            function.records([&key]);
-            function.line(format!(
-                "let {} = call.txn.insert(tables.{name}, &{}).await?;",
-                row.id, key.text
-            ));
+            let source = match function.inserts.place(function.statement) {
+                Some(place) => place.to_owned(),
+                None => {
+                    function.records([&key]);
+                    format!("call.txn.insert(tables.{name}, &{}).await?", key.text)
+                }
+            };
+            function.line(format!("let {} = {source};", row.id));
             function.set(&row, insert.table, &sets);
             function.returning(node, insert.table, &row, columns, outer, body)
         })

@@ -3,6 +3,7 @@
 use crate::ahead::Ahead;
 use crate::code::{Code, Kind, Row};
 use crate::expression::Scope;
+use crate::inserts::Inserts;
 use crate::names::{Names, constant, identifier};
 use crate::unsupported::Unsupported;
 use crate::variable::{Guess, Variables};
@@ -29,6 +30,8 @@ pub struct Function<'a> {
     pub out: String,
     /// The rows that were read together.
     pub ahead: Ahead,
+    /// The rows that are inserted together.
+    pub inserts: Inserts<'a>,
     /// Whether only the first row of the statement is wanted.
     pub takes_first: bool,
     /// The records that are at hand.
@@ -53,6 +56,7 @@ impl<'a> Function<'a> {
             names,
             out: String::new(),
             ahead: Ahead::default(),
+            inserts: Inserts::default(),
             takes_first: false,
             at_hand: BTreeSet::new(),
             statement: 0,

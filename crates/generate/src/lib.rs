@@ -13,6 +13,8 @@
 //! found       tests of FOUND
 //! access      keys and ranges
 //! ahead       rows that are read together
+//! hint        what a call will look for first
+//! inserts     rows that are inserted together
 //! chain       plans that end in one table
 //! node        plans
 //! change      inserts, updates and deletes
@@ -36,6 +38,8 @@ pub mod folder;
 pub mod format;
 mod found;
 mod function;
+mod hint;
+mod inserts;
 mod names;
 mod node;
 mod tables;

@@ -128,7 +128,12 @@ impl<'a> Function<'a> {
     }
 
     /// Expressions over one source; those that cannot be printed are errors only for who asks for them.
-    fn codes_that_can(&self, exprs: &[Expr], source: &[Code], outer: &[Vec<Code>]) -> Vec<Code> {
+    pub fn codes_that_can(
+        &self,
+        exprs: &[Expr],
+        source: &[Code],
+        outer: &[Vec<Code>],
+    ) -> Vec<Code> {
         let code = |expr: &Expr| self.scope(&[source], outer).code(expr);
         let unreadable = || Code::new("", Kind::Unreadable);
         exprs.iter().map(|expr| code(expr).unwrap_or_else(|_| unreadable())).collect()

@@ -49,9 +49,9 @@ pub fn generate(workload: &Workload, load: &Load) -> Generated {
         let name = &procedure.routine.name;
         let printed = print(workload, procedure, &hints(load, &procedure.routine));
         match printed {
-            Ok(text) => {
+            Ok((text, has_hint)) => {
                 files.push(File { name: format!("{}.rs", identifier(name)), text });
-                generated.push(procedure);
+                generated.push((procedure, has_hint));
             }
             Err(unsupported) => left.push((name.clone(), unsupported)),
         }
@@ -63,8 +63,8 @@ pub fn generate(workload: &Workload, load: &Load) -> Generated {
     Generated { files, left }
 }
 
-/// Prints a procedure until nothing new is found out of its variables.
-fn print(workload: &Workload, procedure: &Procedure, hints: &Guess) -> Result<String> {
+/// Prints a procedure until nothing new is found out of its variables; also whether it tells what it will look for.
+fn print(workload: &Workload, procedure: &Procedure, hints: &Guess) -> Result<(String, bool)> {
     let mut guess = hints.clone();
     flow::survey(procedure, &mut guess);
     for _ in 0..PASSES_MAX {
@@ -129,7 +129,8 @@ fn decimals(distribution: &Distribution) -> Option<u8> {
 }
 
 /// The file of a procedure.
-fn file(function: &Function<'_>) -> Result<String> {
+fn file(function: &Function<'_>) -> Result<(String, bool)> {
+    let hint = function.hint();
     let routine = &function.procedure.routine;
     let name = identifier(&routine.name);
     let inputs: Vec<&Variable> = routine
@@ -140,7 +141,7 @@ fn file(function: &Function<'_>) -> Result<String> {
         .collect();
     let mut out =
         format!("//! Procedure `{}`, line {} of `procedures.sql`.\n\n", routine.name, routine.line);
-    out.push_str(&imports(function));
+    out.push_str(&imports(function, &hint));
     out.push_str(&arguments(&inputs)?);
     write(&mut out, format_args!("\n/// Carries out `{}`.\n", routine.name));
     write(
@@ -157,12 +158,13 @@ fn file(function: &Function<'_>) -> Result<String> {
     out.push_str(&locals(function)?);
     out.push_str(&function.out);
     out.push_str("}\n");
-    Ok(out)
+    out.push_str(&hint);
+    Ok((out, !hint.is_empty()))
 }
 
 /// What the file uses.
-fn imports(function: &Function<'_>) -> String {
-    let text = &function.out;
+fn imports(function: &Function<'_>, hint: &str) -> String {
+    let text = &format!("{}{hint}", function.out);
     let names = |of: &str, names: &[&str]| {
         let used: Vec<&str> = names.iter().copied().filter(|name| is_used(text, name)).collect();
         match used.is_empty() {
@@ -185,7 +187,7 @@ fn imports(function: &Function<'_>) -> String {
     }
     let used: String = used.iter().map(|name| format!(", {name}")).collect();
     write(&mut out, format_args!("use runtime::{{Argument, Call, Stop{used}}};\n"));
-    out.push_str(&names("txn", &["Scan", "ScanSource"]));
+    out.push_str(&names("txn", &["Lane", "Scan", "ScanSource"]));
     out.push('\n');
     out
 }
@@ -351,7 +353,7 @@ fn loop_variables(routine: &Routine) -> Vec<usize> {
 /// The module of the workload.
 fn module(
     (name, fingerprint): (&str, u32),
-    generated: &[&Procedure],
+    generated: &[(&Procedure, bool)],
     left: &[(String, Unsupported)],
 ) -> String {
     let mut out = format!(
@@ -364,15 +366,22 @@ fn module(
         write(&mut out, format_args!("//! - `{procedure}`: {why}\n"));
     }
     out.push('\n');
-    for procedure in generated {
+    for (procedure, _) in generated {
         write(&mut out, format_args!("pub mod {};\n", identifier(&procedure.routine.name)));
     }
     out.push_str(
         "pub mod tables;\n\nuse fabric::Env;\nuse runtime::{Argument, BindError, Call, Generated, Stop};\n\
-         pub use tables::Tables;\nuse txn::Database;\n\nimpl Generated for Tables {\n\
-         const PROCEDURES: &'static [&'static str] = &[\n",
+         pub use tables::Tables;\n",
     );
-    for procedure in generated {
+    let lane = if generated.iter().any(|(_, has_hint)| *has_hint) { ", Lane" } else { "" };
+    write(
+        &mut out,
+        format_args!(
+            "use txn::{{Database{lane}}};\n\nimpl Generated for Tables {{\n\
+             const PROCEDURES: &'static [&'static str] = &[\n"
+        ),
+    );
+    for (procedure, _) in generated {
         write(&mut out, format_args!("{:?},\n", procedure.routine.name));
     }
     out.push_str("];\n");
@@ -382,7 +391,7 @@ fn module(
          async fn run<E: Env>(self, call: &mut Call<'_, '_, E>, procedure: usize, arguments: &[Argument<'_>]) \
          -> Result<(), Stop> {\nmatch procedure {\n",
     );
-    for (position, procedure) in generated.iter().enumerate() {
+    for (position, (procedure, _)) in generated.iter().enumerate() {
         let name = identifier(&procedure.routine.name);
         write(
             &mut out,
@@ -391,10 +400,33 @@ fn module(
             ),
         );
     }
-    out.push_str("_ => Err(Stop::Deviates),\n}\n}\n}\n");
+    out.push_str("_ => Err(Stop::Deviates),\n}\n}\n");
+    out.push_str(&prefetches(generated));
+    out.push_str("}\n");
     out
 }
 
-fn write(out: &mut String, text: std::fmt::Arguments<'_>) {
+/// The function of a module that asks for what calls will look for.
+fn prefetches(generated: &[(&Procedure, bool)]) -> String {
+    let mut out = String::new();
+    for (position, (procedure, _)) in generated.iter().enumerate().filter(|(_, (_, has))| *has) {
+        let name = identifier(&procedure.routine.name);
+        write(
+            &mut out,
+            format_args!(
+                "{position} => {name}::prefetch(lane, self, &{name}::Arguments::bind(arguments)?),\n"
+            ),
+        );
+    }
+    if out.is_empty() {
+        return out;
+    }
+    format!(
+        "\nfn prefetch<E: Env>(&self, lane: &Lane<E>, procedure: usize, arguments: &[Argument<'_>]) -> Result<(), Stop> \
+         {{\nmatch procedure {{\n{out}_ => Ok(()),\n}}\n}}\n"
+    )
+}
+
+pub fn write(out: &mut String, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("a string takes all that is written to it");
 }

@@ -110,7 +110,10 @@ impl Range {
 
     /// The value of the number at `offset` from the lower bound, counted round.
     pub fn at(&self, offset: u64) -> Value {
-        self.form.value(self.low.wrapping_add((offset % self.count()) as i64))
+        // A division takes longer than a comparison that most often succeeds.
+        let count = self.count();
+        let offset = if offset < count { offset } else { offset % count };
+        self.form.value(self.low.wrapping_add(offset as i64))
     }
 }
 

@@ -12,6 +12,7 @@
 //! sample       one value
 //! rows         the rows of a table, part by part
 //! calls        the calls of a client
+//! range        which numbers the values of a column are among
 //! postgresql   rows into a PostgreSQL
 //! loading      rows into a database of our own
 //! ```
@@ -26,6 +27,7 @@ mod number;
 mod order;
 mod population;
 mod postgresql;
+mod range;
 mod rows;
 mod sample;
 mod text;

@@ -259,6 +259,12 @@ fn uniform(range: &Range, except: Option<&Value>, random: &mut Random) -> Value 
 fn nurand(a: i64, c: i64, range: &Range, random: &mut Random) -> Value {
     let first = random.below((a as u64).saturating_add(1));
     let second = range.low.wrapping_add(random.below(range.count()) as i64) as u64;
-    let sum = u128::from(first | second) + u128::from(c as u64);
-    range.at((sum % u128::from(range.count())) as u64)
+    let (mixed, c) = (first | second, c as u64);
+    match mixed.checked_add(c) {
+        Some(sum) => range.at(sum),
+        None => {
+            let sum = u128::from(mixed) + u128::from(c);
+            range.at((sum % u128::from(range.count())) as u64)
+        }
+    }
 }

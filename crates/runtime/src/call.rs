@@ -26,6 +26,8 @@ pub struct Scratch {
     pub found: Vec<Option<RowId>>,
     /// Keys to insert in one round trip.
     pub inserts: Vec<(TableId, Key)>,
+    /// The rows that were inserted for them.
+    pub inserted: Vec<RowId>,
     /// Ranges to scan together.
     pub scans: Vec<Scan>,
     rows: Vec<Vec<RowId>>,

@@ -40,6 +40,21 @@ pub trait Generated: Copy {
         procedure: usize,
         arguments: &[Argument<'_>],
     ) -> Result<(), Stop>;
+
+    /// Asks for what a call of the procedure will look for first.
+    ///
+    /// # Errors
+    ///
+    /// The code takes no such arguments; whoever makes the call is told so, too.
+    #[inline]
+    fn prefetch<E: Env>(
+        &self,
+        _lane: &Lane<E>,
+        _procedure: usize,
+        _arguments: &[Argument<'_>],
+    ) -> Result<(), Stop> {
+        Ok(())
+    }
 }
 
 /// Why procedures cannot be called on a database.
@@ -139,6 +154,21 @@ impl<G: Generated> Caller<G> {
     /// How calls went so far.
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// A hint that the lane's next call will be this one, while another is still to be made: where memory is reached through
+    /// the processor's caches, the rows that its arguments name are on their way then.
+    #[inline]
+    pub fn prefetch<E: Env>(
+        &self,
+        lane: &Lane<E>,
+        procedure: ProcedureId,
+        arguments: &[Argument<'_>],
+    ) {
+        if let Some(generated) = procedure.generated {
+            // What does not fit is told of where the call is made.
+            let _ = self.generated.prefetch(lane, generated, arguments);
+        }
     }
 
     /// Carries out a procedure as one transaction, again and again while it meets others.

@@ -45,10 +45,17 @@ impl Shipped {
 pub struct Ready {
     /// The procedure, counted from 0.
     pub procedure: usize,
-    /// Its arguments.
-    pub arguments: Vec<Value>,
-    /// The same for generated code, if it takes them.
-    pub prepared: Option<Prepared>,
+    /// With what.
+    pub arguments: Given,
+}
+
+/// The arguments of a call.
+#[derive(Clone, Debug)]
+pub enum Given {
+    /// As generated code takes them.
+    Prepared(Prepared),
+    /// As the executor takes them.
+    Values(Vec<Value>),
 }
 
 /// The procedures of a workload, in the hands of one thread.
@@ -99,6 +106,15 @@ impl Crew {
         })
     }
 
+    /// Makes a call ready.
+    pub fn ready(&self, procedure: usize, values: Vec<Value>) -> Ready {
+        let arguments = match self {
+            Self::Plans(..) => Given::Values(values),
+            _ => Prepared::new(values).map_or_else(Given::Values, Given::Prepared),
+        };
+        Ready { procedure, arguments }
+    }
+
     /// Why attempts of the last call were aborted.
     pub fn aborts(&self) -> &[Abort] {
         match self {
@@ -126,9 +142,23 @@ impl Crew {
             Self::Tpcc(hands) => hands.call(lane, ready).await,
             Self::Ycsb(hands) => hands.call(lane, ready).await,
             Self::Plans(procedures, ids) => {
-                let outcome = procedures.call(lane, ids[ready.procedure], &ready.arguments).await?;
+                let Given::Values(values) = &ready.arguments else {
+                    unreachable!("calls by plans are made ready for them")
+                };
+                let outcome = procedures.call(lane, ids[ready.procedure], values).await?;
                 Ok(outcome.rows.len())
             }
+        }
+    }
+
+    /// A hint that this call comes after the next one.
+    pub fn prefetch<E: Env>(&self, lane: &Lane<E>, ready: &Ready) {
+        match self {
+            Self::SmallBank(hands) => hands.prefetch(lane, ready),
+            Self::Tatp(hands) => hands.prefetch(lane, ready),
+            Self::Tpcc(hands) => hands.prefetch(lane, ready),
+            Self::Ycsb(hands) => hands.prefetch(lane, ready),
+            Self::Plans(..) => {}
         }
     }
 }
@@ -151,12 +181,23 @@ impl<G: Generated> Hands<G> {
         ready: &Ready,
     ) -> Result<usize, CallError> {
         let procedure = self.procedures[ready.procedure];
-        let Some(prepared) = &ready.prepared else {
-            let results = self.caller.call_plans(lane, procedure, &ready.arguments).await?;
-            return Ok(results.rows());
+        let results = match &ready.arguments {
+            Given::Values(values) => self.caller.call_plans(lane, procedure, values).await?,
+            Given::Prepared(prepared) => {
+                let texts = prepared.texts();
+                let arguments = prepared.arguments(&texts);
+                self.caller.call(lane, procedure, &arguments).await?
+            }
         };
-        let texts = prepared.texts();
-        let results = self.caller.call(lane, procedure, &prepared.arguments(&texts)).await?;
         Ok(results.rows())
+    }
+
+    fn prefetch<E: Env>(&self, lane: &Lane<E>, ready: &Ready) {
+        // Arrays name more rows than are asked for one by one.
+        if let Given::Prepared(prepared) = &ready.arguments
+            && prepared.is_plain()
+        {
+            self.caller.prefetch(lane, self.procedures[ready.procedure], &prepared.arguments(&[]));
+        }
     }
 }

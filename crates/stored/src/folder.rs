@@ -2,14 +2,17 @@
 
 use crate::check::Checks;
 use crate::code::{Code, Crew, Shipped};
+use crate::design::{self, Subject, Uses};
 use crate::terminal::Terminal;
-use execute::{Settings, TableDesign, default_design};
+use execute::{Settings, TableDesign};
 use fabric::Env;
 use population::{LoadError, Population, PopulationError, Scale, load_part};
 use procedure::node::Workload as Ready;
+use spade::design::{Design, DesignError};
 use sql::WorkloadFolder;
 use sql::procedure::Returns;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use txn::{Database, Isolation, Lane, TxnError};
 use workload::{CheckResult, Finished, RunTotals, Workload, WorkloadError};
@@ -22,6 +25,8 @@ const LOAD_PARTS: u64 = 1_000;
 const BASE_BYTES: u64 = 256 << 20;
 /// Memory beyond raw rows, in percent: headers, keys, indexes, old versions, and what a run inserts.
 const OVERHEAD_PERCENT: u64 = 250;
+/// The design of a folder, if it has one.
+const DESIGN_FILE: &str = "design.json";
 
 /// Why a folder cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +44,44 @@ pub enum FolderError {
     /// There is no generated code for it.
     #[error("there is no generated code for the workload {0}; run it with `--code plans`")]
     NoCode(String),
+    /// The file of a design cannot be read.
+    #[error("the design {0} cannot be read: {1}")]
+    DesignFile(PathBuf, io::Error),
+    /// It is no design.
+    #[error("{0}: {1}")]
+    Design(PathBuf, DesignError),
+    /// It does not fit the workload.
+    #[error("the design {file} does not fit the workload:\n  {}", problems.join("\n  "))]
+    Unfit {
+        /// Where it stands.
+        file: String,
+        /// All that does not fit, a sentence each.
+        problems: Vec<String>,
+    },
+}
+
+/// How a folder is run.
+#[derive(Clone, Debug)]
+pub struct Options<'a> {
+    /// Units of scale; as many as `workload.toml` says if nothing is said.
+    pub units: Option<u64>,
+    /// Whether the executor of plans carries out procedures even where there is generated code.
+    pub wants_plans: bool,
+    /// The file of the design; `design.json` of the folder, or a default design, if nothing is said.
+    pub design: Option<&'a Path>,
+    /// How much transactions are kept apart.
+    pub isolation: Isolation,
+    /// Everything random follows from it.
+    pub seed: u64,
+}
+
+/// Where a design comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DesignOrigin {
+    /// A file.
+    File(PathBuf),
+    /// Procedures and load.
+    Default,
 }
 
 /// A workload folder as a benchmark.
@@ -47,9 +90,12 @@ pub struct Stored {
     name: &'static str,
     tables: &'static [&'static str],
     procedures: &'static [&'static str],
+    uses: Arc<Uses>,
     ready: Arc<Ready>,
     population: Arc<Population>,
+    design: Arc<Design>,
     designs: Arc<Vec<TableDesign>>,
+    origin: DesignOrigin,
     rows: Vec<u64>,
     code: Code,
     settings: Settings,
@@ -57,29 +103,42 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Reads a folder. `units` of scale, or as many as `workload.toml` says; `wants_plans` is for the executor of plans
-    /// even where there is generated code.
+    /// Reads a folder.
     ///
     /// # Errors
     ///
     /// See [`FolderError`].
-    pub fn read(
-        folder: &Path,
-        units: Option<u64>,
-        wants_plans: bool,
-        isolation: Isolation,
-        seed: u64,
-    ) -> Result<Self, FolderError> {
-        let WorkloadFolder { program, checks: _, load } = WorkloadFolder::read(folder)?;
+    pub fn read(folder: &Path, options: &Options<'_>) -> Result<Self, FolderError> {
+        let WorkloadFolder { program, load, .. } = WorkloadFolder::read(folder)?;
         let ready = Ready::read(folder)?;
         let checks = Checks::new(Ready::read_checks(folder)?, &load);
-        let scale = Scale { units: units.unwrap_or(load.units), seed, now_us: 0 };
-        let population = Population::new(&program, &load, scale)?;
+        let drawn = |units| {
+            let scale = Scale { units, seed: options.seed, now_us: 0 };
+            Population::new(&program, &load, scale)
+        };
+        let population = drawn(options.units.unwrap_or(load.units))?;
         let rows: Vec<u64> =
             (0..program.catalog.tables.len()).map(|table| population.row_count(table)).collect();
-        let rows_of = |name: &str| population.table(name).map_or(0, |table| rows[table]);
-        let designs = default_design(&ready, &rows_of);
-        let code = match (wants_plans, Shipped::find(&load.name)) {
+        let uses = Uses::new(&ready, &load);
+        let subject =
+            Subject { name: &load.name, workload: &ready, population: &population, uses: &uses };
+        let (design, origin) = match design_file(folder, options.design) {
+            None => (design::default_design(&subject), DesignOrigin::Default),
+            Some(path) => {
+                let design = read_design(&path)?;
+                let usual = drawn(load.units)?;
+                let usual = Subject { population: &usual, ..subject };
+                (design::rescale(design, &usual, &subject), DesignOrigin::File(path))
+            }
+        };
+        let tables = design::fit(&design, &subject).map_err(|problems| {
+            let file = match &origin {
+                DesignOrigin::File(path) => path.display().to_string(),
+                DesignOrigin::Default => "that nobody has made".to_owned(),
+            };
+            FolderError::Unfit { file, problems }
+        })?;
+        let code = match (options.wants_plans, Shipped::find(&load.name)) {
             (true, _) => Code::Plans,
             (false, Some(shipped)) => Code::Generated(shipped),
             (false, None) => return Err(FolderError::NoCode(load.name)),
@@ -88,14 +147,27 @@ impl Stored {
             name: kept(&load.name),
             tables: kept_all(population.tables()),
             procedures: kept_all(program.procedures.iter().map(|of| of.name.as_str())),
+            uses: Arc::new(uses),
             ready: Arc::new(ready),
             population: Arc::new(population),
-            designs: Arc::new(designs),
+            design: Arc::new(design),
+            designs: Arc::new(tables),
+            origin,
             rows,
             code,
-            settings: Settings { isolation, ..Settings::default() },
+            settings: Settings { isolation: options.isolation, ..Settings::default() },
             checks: Arc::new(checks),
         })
+    }
+
+    /// How its tables are stored.
+    pub fn design(&self) -> &Design {
+        &self.design
+    }
+
+    /// Where that comes from.
+    pub fn origin(&self) -> &DesignOrigin {
+        &self.origin
     }
 
     /// Who carries out its procedures.
@@ -107,6 +179,35 @@ impl Stored {
     pub fn units(&self) -> u64 {
         self.population.scale().units
     }
+}
+
+/// The design of a folder's tables that follows from its procedures and its load alone, for so many units of scale, or as many
+/// as `workload.toml` says.
+///
+/// # Errors
+///
+/// See [`FolderError`].
+pub fn default_design(folder: &Path, units: Option<u64>) -> Result<Design, FolderError> {
+    let WorkloadFolder { program, load, .. } = WorkloadFolder::read(folder)?;
+    let ready = Ready::read(folder)?;
+    let scale = Scale { units: units.unwrap_or(load.units), seed: 0, now_us: 0 };
+    let population = Population::new(&program, &load, scale)?;
+    let uses = Uses::new(&ready, &load);
+    let subject =
+        Subject { name: &load.name, workload: &ready, population: &population, uses: &uses };
+    Ok(design::default_design(&subject))
+}
+
+/// The file of the design of a folder, if there is one.
+fn design_file(folder: &Path, said: Option<&Path>) -> Option<PathBuf> {
+    let own = folder.join(DESIGN_FILE);
+    said.map(Path::to_path_buf).or_else(|| own.is_file().then_some(own))
+}
+
+fn read_design(path: &Path) -> Result<Design, FolderError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| FolderError::DesignFile(path.to_path_buf(), error))?;
+    Design::parse(&text).map_err(|error| FolderError::Design(path.to_path_buf(), error))
 }
 
 /// A name that lasts as long as the process, which runs a few workloads at most.
@@ -147,12 +248,19 @@ impl<E: Env> Workload<E> for Stored {
 
     fn memory_bytes(&self) -> u64 {
         let tables = &self.ready.catalog.tables;
-        let raw = tables
-            .iter()
-            .zip(&self.rows)
-            .map(|(table, rows)| table.schema.raw_bytes().saturating_mul(*rows));
+        let raw =
+            tables.iter().zip(&self.rows).zip(&*self.designs).map(|((table, rows), design)| {
+                let slots = design::slots(&design.rows).max(*rows);
+                table.schema.raw_bytes().saturating_mul(slots)
+            });
         let raw = raw.fold(0_u64, u64::saturating_add);
         BASE_BYTES.saturating_add(raw).saturating_add(raw / 100 * OVERHEAD_PERCENT)
+    }
+
+    fn notes(&self, servers: usize) -> Vec<String> {
+        let (name, population, uses) = (self.name, &*self.population, &*self.uses);
+        let subject = Subject { name, workload: &self.ready, population, uses };
+        design::notes(&self.design, &subject, servers)
     }
 
     async fn create_tables(&self, database: &Database<E>) -> Result<(), WorkloadError> {

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! folder     a workload folder as a benchmark
+//! design     how its tables are stored
 //! terminal   the calls of one thread
 //! code       who carries them out
 //! check      what holds when nobody calls
@@ -12,11 +13,12 @@
 
 mod check;
 mod code;
+mod design;
 mod folder;
 mod prepared;
 mod terminal;
 
 pub use code::Code;
-pub use folder::{FolderError, Stored};
-pub use prepared::Prepared;
+pub use folder::{DesignOrigin, FolderError, Options, Stored, default_design};
+pub use prepared::{Arguments, Prepared};
 pub use terminal::Terminal;

@@ -1,7 +1,11 @@
 //! Arguments as generated code takes them.
 
 use runtime::Argument;
+use std::ops::Deref;
 use value::Value;
+
+/// Arguments of a call that take no memory of their own.
+const FEW: usize = 16;
 
 /// The arguments of a call, which own their arrays.
 #[derive(Clone, Debug)]
@@ -18,10 +22,21 @@ enum Owned {
 }
 
 impl Prepared {
-    /// Prepares drawn arguments; none if generated code takes no such values.
-    pub fn new(arguments: Vec<Value>) -> Option<Self> {
-        let arguments: Option<Vec<Owned>> = arguments.into_iter().map(owned).collect();
-        Some(Self { arguments: arguments? })
+    /// Prepares drawn arguments.
+    ///
+    /// # Errors
+    ///
+    /// Generated code takes no such values; they come back.
+    pub fn new(arguments: Vec<Value>) -> Result<Self, Vec<Value>> {
+        if !arguments.iter().all(is_known) {
+            return Err(arguments);
+        }
+        Ok(Self { arguments: arguments.into_iter().map(owned).collect() })
+    }
+
+    /// Whether no argument is an array.
+    pub fn is_plain(&self) -> bool {
+        self.arguments.iter().all(|owned| matches!(owned, Owned::Plain(_)))
     }
 
     /// The elements of the arguments that are arrays of texts, for [`Prepared::arguments`]: an empty list for all others.
@@ -31,35 +46,65 @@ impl Prepared {
     }
 
     /// The arguments, with their texts.
-    pub fn arguments<'a>(&'a self, texts: &'a [Vec<&'a [u8]>]) -> Vec<Argument<'a>> {
+    pub fn arguments<'a>(&'a self, texts: &'a [Vec<&'a [u8]>]) -> Arguments<'a> {
         let of = |at: usize| texts.get(at).map_or(&[][..], Vec::as_slice);
         let arguments = self.arguments.iter().enumerate();
-        arguments.map(|(at, owned)| borrowed(owned, of(at))).collect()
+        let mut arguments = arguments.map(|(at, owned)| borrowed(owned, of(at)));
+        let count = self.arguments.len();
+        if count > FEW {
+            return Arguments::Many(arguments.collect());
+        }
+        let mut few = [Argument::Null; FEW];
+        few.iter_mut().zip(&mut arguments).for_each(|(place, argument)| *place = argument);
+        Arguments::Few(few, count)
     }
 }
 
-fn owned(value: Value) -> Option<Owned> {
-    let Value::Array(elements) = &value else {
-        let is_known = !matches!(value, Value::Bytes(_) | Value::Interval(_) | Value::Row(_));
-        return is_known.then_some(Owned::Plain(value));
-    };
-    let ints = elements.iter().map(|element| match element {
-        Value::Int(number) => Some(*number),
-        _ => None,
-    });
-    let bools = elements.iter().map(|element| match element {
-        Value::Bool(flag) => Some(*flag),
-        _ => None,
-    });
-    match elements.first() {
-        None | Some(Value::Int(_)) => ints.collect::<Option<_>>().map(Owned::Ints),
-        Some(Value::Bool(_)) => bools.collect::<Option<_>>().map(Owned::Bools),
-        Some(Value::Text(_))
-            if elements.iter().all(|element| matches!(element, Value::Text(_))) =>
-        {
-            Some(Owned::Texts(elements.to_vec()))
+/// The arguments of a call.
+#[derive(Clone, Debug)]
+pub enum Arguments<'a> {
+    /// So many.
+    Few([Argument<'a>; FEW], usize),
+    /// More than those.
+    Many(Vec<Argument<'a>>),
+}
+
+impl<'a> Deref for Arguments<'a> {
+    type Target = [Argument<'a>];
+
+    fn deref(&self) -> &[Argument<'a>] {
+        match self {
+            Self::Few(arguments, count) => &arguments[..*count],
+            Self::Many(arguments) => arguments,
         }
-        _ => None,
+    }
+}
+
+/// Whether generated code takes such a value. Arrays are of one kind, without nulls.
+fn is_known(value: &Value) -> bool {
+    let Value::Array(elements) = value else {
+        return !matches!(value, Value::Bytes(_) | Value::Interval(_) | Value::Row(_));
+    };
+    let all = |test: fn(&Value) -> bool| elements.iter().all(test);
+    match elements.first() {
+        None => true,
+        Some(Value::Int(_)) => all(|element| matches!(element, Value::Int(_))),
+        Some(Value::Bool(_)) => all(|element| matches!(element, Value::Bool(_))),
+        Some(Value::Text(_)) => all(|element| matches!(element, Value::Text(_))),
+        Some(_) => false,
+    }
+}
+
+/// A value that is known.
+fn owned(value: Value) -> Owned {
+    let Value::Array(elements) = &value else { return Owned::Plain(value) };
+    let int = |element: &Value| if let Value::Int(number) = element { *number } else { 0 };
+    match elements.first() {
+        Some(Value::Text(_)) => Owned::Texts(elements.to_vec()),
+        Some(Value::Bool(_)) => {
+            Owned::Bools(elements.iter().map(|element| *element == Value::Bool(true)).collect())
+        }
+        _ => Owned::Ints(elements.iter().map(int).collect()),
     }
 }
 
@@ -123,10 +168,10 @@ mod tests {
             Argument::Text(b"x"),
             Argument::Ints(&[]),
         ];
-        assert_eq!(prepared.arguments(&texts), expected);
+        assert_eq!(*prepared.arguments(&texts), expected);
         let with_null = vec![Value::Array(vec![Value::Int(1), Value::Null].into())];
-        assert!(Prepared::new(with_null).is_none(), "arrays with nulls are the executor's");
+        assert!(Prepared::new(with_null).is_err(), "arrays with nulls are the executor's");
         let with_null = vec![Value::Array(vec![Value::text("a"), Value::Null].into())];
-        assert!(Prepared::new(with_null).is_none(), "of texts, too");
+        assert!(Prepared::new(with_null).is_err(), "of texts, too");
     }
 }

@@ -1,7 +1,6 @@
 //! The calls of one thread.
 
 use crate::code::{Crew, Ready};
-use crate::prepared::Prepared;
 use execute::CallError;
 use fabric::Env;
 use population::{Call, Calls, Mix, Population};
@@ -40,10 +39,13 @@ impl Terminal {
         &mut self,
         lane: &mut Lane<E>,
     ) -> Result<Finished, WorkloadError> {
-        if self.queue.is_empty() {
+        if self.queue.len() < 2 {
             self.draw();
         }
         let ready = self.queue.pop_front().expect("some were drawn just now");
+        if let Some(next) = self.queue.front() {
+            self.crew.prefetch(lane, next);
+        }
         let ended = self.crew.call(lane, &ready).await;
         let kind = ready.procedure;
         let (result, skipped) = match ended {
@@ -73,8 +75,7 @@ impl Terminal {
     fn draw(&mut self) {
         for _ in 0..CALLS_AHEAD {
             let Call { procedure, arguments } = self.calls.next_call(0);
-            let prepared = Prepared::new(arguments.clone());
-            self.queue.push_back(Ready { procedure, arguments, prepared });
+            self.queue.push_back(self.crew.ready(procedure, arguments));
         }
     }
 }

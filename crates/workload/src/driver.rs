@@ -44,6 +44,11 @@ pub trait Workload<E: Env>: Sized {
     /// for the growth of a short run.
     fn memory_bytes(&self) -> u64;
 
+    /// What of the asked-for design of its tables a database with so many memory servers does otherwise, a sentence each.
+    fn notes(&self, _servers: usize) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Creates tables and indexes.
     fn create_tables(
         &self,

@@ -11,7 +11,7 @@ pub mod write_check;
 use fabric::Env;
 use runtime::{Argument, BindError, Call, Generated, Stop};
 pub use tables::Tables;
-use txn::Database;
+use txn::{Database, Lane};
 
 impl Generated for Tables {
     const PROCEDURES: &'static [&'static str] = &[
@@ -64,6 +64,30 @@ impl Generated for Tables {
                     .await
             }
             _ => Err(Stop::Deviates),
+        }
+    }
+
+    fn prefetch<E: Env>(
+        &self,
+        lane: &Lane<E>,
+        procedure: usize,
+        arguments: &[Argument<'_>],
+    ) -> Result<(), Stop> {
+        match procedure {
+            1 => balance::prefetch(lane, self, &balance::Arguments::bind(arguments)?),
+            2 => deposit_checking::prefetch(
+                lane,
+                self,
+                &deposit_checking::Arguments::bind(arguments)?,
+            ),
+            3 => send_payment::prefetch(lane, self, &send_payment::Arguments::bind(arguments)?),
+            4 => transact_savings::prefetch(
+                lane,
+                self,
+                &transact_savings::Arguments::bind(arguments)?,
+            ),
+            5 => write_check::prefetch(lane, self, &write_check::Arguments::bind(arguments)?),
+            _ => Ok(()),
         }
     }
 }

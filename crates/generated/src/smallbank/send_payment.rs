@@ -4,6 +4,7 @@ use super::tables::{Tables, checking};
 use fabric::Env;
 use layout::KeyBuilder;
 use runtime::{Argument, Call, Stop, number};
+use txn::Lane;
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -81,4 +82,21 @@ pub async fn send_payment<E: Env>(
     call.results.row();
     call.results.int(number::subtract(in_checking, amount)?);
     return Ok(());
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let customer = arguments.customer;
+    let other = arguments.other;
+    lane.prefetch(&[
+        (tables.accounts, KeyBuilder::new().int8(customer).key()),
+        (tables.accounts, KeyBuilder::new().int8(other).key()),
+        (tables.checking, KeyBuilder::new().int8(customer).key()),
+        (tables.checking, KeyBuilder::new().int8(other).key()),
+    ]);
+    Ok(())
 }

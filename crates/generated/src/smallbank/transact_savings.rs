@@ -4,6 +4,7 @@ use super::tables::{Tables, savings};
 use fabric::Env;
 use layout::KeyBuilder;
 use runtime::{Argument, Call, Stop, number};
+use txn::Lane;
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -64,4 +65,18 @@ pub async fn transact_savings<E: Env>(
     call.results.row();
     call.results.int(number::add(in_savings, amount)?);
     return Ok(());
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let customer = arguments.customer;
+    lane.prefetch(&[
+        (tables.accounts, KeyBuilder::new().int8(customer).key()),
+        (tables.savings, KeyBuilder::new().int8(customer).key()),
+    ]);
+    Ok(())
 }

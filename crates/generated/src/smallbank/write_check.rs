@@ -4,6 +4,7 @@ use super::tables::{Tables, checking, savings};
 use fabric::Env;
 use layout::KeyBuilder;
 use runtime::{Argument, Call, Stop, number};
+use txn::Lane;
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -76,4 +77,19 @@ pub async fn write_check<E: Env>(
     call.results.row();
     call.results.int(charge);
     return Ok(());
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let customer = arguments.customer;
+    lane.prefetch(&[
+        (tables.accounts, KeyBuilder::new().int8(customer).key()),
+        (tables.savings, KeyBuilder::new().int8(customer).key()),
+        (tables.checking, KeyBuilder::new().int8(customer).key()),
+    ]);
+    Ok(())
 }

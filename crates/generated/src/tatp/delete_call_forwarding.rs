@@ -4,6 +4,7 @@ use super::tables::{Tables, subscriber};
 use fabric::Env;
 use layout::KeyBuilder;
 use runtime::{Argument, Call, Stop, text};
+use txn::Lane;
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -73,5 +74,19 @@ pub async fn delete_call_forwarding<E: Env>(
     } else {
         return Err(Stop::raised("P0001", "Nothing is forwarded from this time on"));
     }
+    Ok(())
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let subscriber_number = arguments.subscriber_number;
+    lane.prefetch_lookup(
+        tables.subscriber_by_subscriber_number,
+        &KeyBuilder::new().padded(text::fitting(subscriber_number, 15)?, 15).key(),
+    );
     Ok(())
 }

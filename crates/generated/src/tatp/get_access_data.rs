@@ -4,6 +4,7 @@ use super::tables::{Tables, access_info};
 use fabric::Env;
 use layout::KeyBuilder;
 use runtime::{Argument, Call, Stop};
+use txn::Lane;
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -51,5 +52,20 @@ pub async fn get_access_data<E: Env>(
         call.results.text(access_info.bytes_in(access_info::DATA3));
         call.results.text(access_info.bytes_in(access_info::DATA4));
     }
+    Ok(())
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let subscriber_id = arguments.subscriber_id;
+    let access_type = arguments.access_type;
+    lane.prefetch(&[(
+        tables.access_info,
+        KeyBuilder::new().int4(subscriber_id as i32).int2(access_type as i16).key(),
+    )]);
     Ok(())
 }

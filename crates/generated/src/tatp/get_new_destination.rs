@@ -4,7 +4,7 @@ use super::tables::{Tables, call_forwarding, special_facility};
 use fabric::Env;
 use layout::KeyBuilder;
 use runtime::{Argument, Call, Stop};
-use txn::{Scan, ScanSource};
+use txn::{Lane, Scan, ScanSource};
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -84,5 +84,20 @@ pub async fn get_new_destination<E: Env>(
             call.scratch.give_rows(call_forwarding_rows);
         }
     }
+    Ok(())
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let subscriber_id = arguments.subscriber_id;
+    let facility_type = arguments.facility_type;
+    lane.prefetch(&[(
+        tables.special_facility,
+        KeyBuilder::new().int4(subscriber_id as i32).int2(facility_type as i16).key(),
+    )]);
     Ok(())
 }

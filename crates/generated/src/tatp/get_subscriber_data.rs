@@ -4,6 +4,7 @@ use super::tables::{Tables, subscriber};
 use fabric::Env;
 use layout::KeyBuilder;
 use runtime::{Argument, Call, Stop};
+use txn::Lane;
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -71,5 +72,16 @@ pub async fn get_subscriber_data<E: Env>(
         call.results.int(subscriber.int_in(subscriber::MSC_LOCATION));
         call.results.int(subscriber.int_in(subscriber::VLR_LOCATION));
     }
+    Ok(())
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let subscriber_id = arguments.subscriber_id;
+    lane.prefetch(&[(tables.subscriber, KeyBuilder::new().int4(subscriber_id as i32).key())]);
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::tables::{Tables, call_forwarding, special_facility, subscriber};
 use fabric::Env;
 use layout::KeyBuilder;
 use runtime::{Argument, Call, Stop, Text, text};
-use txn::{Scan, ScanSource};
+use txn::{Lane, Scan, ScanSource};
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -104,5 +104,19 @@ pub async fn insert_call_forwarding<E: Env>(
     let mut new_call_forwarding = call.txn.update(call_forwarding_row);
     new_call_forwarding.set_int_in(call_forwarding::END_TIME, ends);
     new_call_forwarding.set_bytes_in(call_forwarding::NUMBERX, &numberx);
+    Ok(())
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let subscriber_number = arguments.subscriber_number;
+    lane.prefetch_lookup(
+        tables.subscriber_by_subscriber_number,
+        &KeyBuilder::new().padded(text::fitting(subscriber_number, 15)?, 15).key(),
+    );
     Ok(())
 }

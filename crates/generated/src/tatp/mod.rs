@@ -12,7 +12,7 @@ pub mod update_subscriber_data;
 use fabric::Env;
 use runtime::{Argument, BindError, Call, Generated, Stop};
 pub use tables::Tables;
-use txn::Database;
+use txn::{Database, Lane};
 
 impl Generated for Tables {
     const PROCEDURES: &'static [&'static str] = &[
@@ -94,6 +94,48 @@ impl Generated for Tables {
                 .await
             }
             _ => Err(Stop::Deviates),
+        }
+    }
+
+    fn prefetch<E: Env>(
+        &self,
+        lane: &Lane<E>,
+        procedure: usize,
+        arguments: &[Argument<'_>],
+    ) -> Result<(), Stop> {
+        match procedure {
+            0 => get_subscriber_data::prefetch(
+                lane,
+                self,
+                &get_subscriber_data::Arguments::bind(arguments)?,
+            ),
+            1 => get_new_destination::prefetch(
+                lane,
+                self,
+                &get_new_destination::Arguments::bind(arguments)?,
+            ),
+            2 => {
+                get_access_data::prefetch(lane, self, &get_access_data::Arguments::bind(arguments)?)
+            }
+            3 => update_subscriber_data::prefetch(
+                lane,
+                self,
+                &update_subscriber_data::Arguments::bind(arguments)?,
+            ),
+            4 => {
+                update_location::prefetch(lane, self, &update_location::Arguments::bind(arguments)?)
+            }
+            5 => insert_call_forwarding::prefetch(
+                lane,
+                self,
+                &insert_call_forwarding::Arguments::bind(arguments)?,
+            ),
+            6 => delete_call_forwarding::prefetch(
+                lane,
+                self,
+                &delete_call_forwarding::Arguments::bind(arguments)?,
+            ),
+            _ => Ok(()),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::tables::{Tables, subscriber};
 use fabric::Env;
 use layout::KeyBuilder;
 use runtime::{Argument, Call, Stop, text};
+use txn::Lane;
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -51,5 +52,19 @@ pub async fn update_location<E: Env>(
     if !is_found {
         return Err(Stop::raised("P0001", "There is no such subscriber"));
     }
+    Ok(())
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let subscriber_number = arguments.subscriber_number;
+    lane.prefetch_lookup(
+        tables.subscriber_by_subscriber_number,
+        &KeyBuilder::new().padded(text::fitting(subscriber_number, 15)?, 15).key(),
+    );
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::tables::{Tables, special_facility, subscriber};
 use fabric::Env;
 use layout::KeyBuilder;
 use runtime::{Argument, Call, Stop};
+use txn::Lane;
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -66,5 +67,23 @@ pub async fn update_subscriber_data<E: Env>(
     } else {
         return Err(Stop::raised("P0001", "The subscriber has no special facility of this type"));
     }
+    Ok(())
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let subscriber_id = arguments.subscriber_id;
+    let facility_type = arguments.facility_type;
+    lane.prefetch(&[
+        (tables.subscriber, KeyBuilder::new().int4(subscriber_id as i32).key()),
+        (
+            tables.special_facility,
+            KeyBuilder::new().int4(subscriber_id as i32).int2(facility_type as i16).key(),
+        ),
+    ]);
     Ok(())
 }

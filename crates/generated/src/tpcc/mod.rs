@@ -10,7 +10,7 @@ pub mod tables;
 use fabric::Env;
 use runtime::{Argument, BindError, Call, Generated, Stop};
 pub use tables::Tables;
-use txn::Database;
+use txn::{Database, Lane};
 
 impl Generated for Tables {
     const PROCEDURES: &'static [&'static str] =
@@ -40,6 +40,20 @@ impl Generated for Tables {
                     .await
             }
             _ => Err(Stop::Deviates),
+        }
+    }
+
+    fn prefetch<E: Env>(
+        &self,
+        lane: &Lane<E>,
+        procedure: usize,
+        arguments: &[Argument<'_>],
+    ) -> Result<(), Stop> {
+        match procedure {
+            0 => new_order::prefetch(lane, self, &new_order::Arguments::bind(arguments)?),
+            1 => payment::prefetch(lane, self, &payment::Arguments::bind(arguments)?),
+            4 => stock_level::prefetch(lane, self, &stock_level::Arguments::bind(arguments)?),
+            _ => Ok(()),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::tables::{Tables, customer, district, item, order_line, orders, stock,
 use fabric::Env;
 use layout::KeyBuilder;
 use runtime::{Argument, Call, Stop, Text, element, known, number, text};
+use txn::Lane;
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -135,34 +136,44 @@ pub async fn new_order<E: Env>(
             all_local = 0;
         }
     }
-    let orders_row = call
-        .txn
-        .insert(
-            tables.orders,
-            &KeyBuilder::new()
+    // Rows whose keys are known by now are inserted together.
+    call.scratch.inserts.clear();
+    call.scratch.inserts.push((
+        tables.orders,
+        KeyBuilder::new()
+            .int2(home_warehouse as i16)
+            .int2(home_district as i16)
+            .int4(number_taken as i32)
+            .key(),
+    ));
+    call.scratch.inserts.push((
+        tables.new_order,
+        KeyBuilder::new()
+            .int2(home_warehouse as i16)
+            .int2(home_district as i16)
+            .int4(number_taken as i32)
+            .key(),
+    ));
+    for line in 1..=line_count {
+        call.scratch.inserts.push((
+            tables.order_line,
+            KeyBuilder::new()
                 .int2(home_warehouse as i16)
                 .int2(home_district as i16)
                 .int4(number_taken as i32)
+                .int2(number::int2(line)? as i16)
                 .key(),
-        )
-        .await?;
+        ));
+    }
+    call.txn.insert_many(&call.scratch.inserts, &mut call.scratch.inserted).await?;
+    let orders_row = call.scratch.inserted[0];
     let mut new_orders = call.txn.update(orders_row);
     new_orders.set_int_in(orders::O_C_ID, customer_number);
     new_orders.set_int_in(orders::O_ENTRY_D, placed_at);
     new_orders.set_null_in(orders::O_CARRIER_ID);
     new_orders.set_int_in(orders::O_OL_CNT, line_count);
     new_orders.set_int_in(orders::O_ALL_LOCAL, all_local);
-    let new_order_row = call
-        .txn
-        .insert(
-            tables.new_order,
-            &KeyBuilder::new()
-                .int2(home_warehouse as i16)
-                .int2(home_district as i16)
-                .int4(number_taken as i32)
-                .key(),
-        )
-        .await?;
+    let new_order_row = call.scratch.inserted[1];
     for line in 1..=line_count {
         if let Some(item_row) = call.scratch.found[3 + 2 * (line - 1) as usize] {
             let item = call.txn.row(item_row);
@@ -242,18 +253,7 @@ pub async fn new_order<E: Env>(
         let ol_supply_w_id = element(supply_warehouses, line)?;
         let ol_quantity = element(quantities, line)?;
         let ol_amount = number::digits(known(line_amount)?, 12)?;
-        let order_line_row = call
-            .txn
-            .insert(
-                tables.order_line,
-                &KeyBuilder::new()
-                    .int2(home_warehouse as i16)
-                    .int2(home_district as i16)
-                    .int4(number_taken as i32)
-                    .int2(number::int2(line)? as i16)
-                    .key(),
-            )
-            .await?;
+        let order_line_row = call.scratch.inserted[2 + (line - 1) as usize];
         let mut new_order_line = call.txn.update(order_line_row);
         new_order_line.set_int_in(order_line::OL_I_ID, ol_i_id);
         new_order_line.set_int_in(order_line::OL_SUPPLY_W_ID, ol_supply_w_id);
@@ -322,5 +322,32 @@ pub async fn new_order<E: Env>(
     call.results.int_or_null(order_number);
     call.results.int_or_null(entry_date);
     call.results.decimal_or_null(total_amount, 2);
+    Ok(())
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let home_warehouse = arguments.home_warehouse;
+    let home_district = arguments.home_district;
+    let customer_number = arguments.customer_number;
+    lane.prefetch(&[
+        (tables.warehouse, KeyBuilder::new().int2(home_warehouse as i16).key()),
+        (
+            tables.district,
+            KeyBuilder::new().int2(home_warehouse as i16).int2(home_district as i16).key(),
+        ),
+        (
+            tables.customer,
+            KeyBuilder::new()
+                .int2(home_warehouse as i16)
+                .int2(home_district as i16)
+                .int4(customer_number as i32)
+                .key(),
+        ),
+    ]);
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::tables::{Tables, customer, district, history, warehouse};
 use fabric::Env;
 use layout::KeyBuilder;
 use runtime::{Argument, Call, Stop, Text, count, known, number, text};
+use txn::Lane;
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -320,5 +321,23 @@ pub async fn payment<E: Env>(
     call.results.decimal(balance, 2);
     call.results.text_or_null(customer_data.as_deref());
     call.results.int(paid_at);
+    Ok(())
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let paid_warehouse = arguments.paid_warehouse;
+    let paid_district = arguments.paid_district;
+    lane.prefetch(&[
+        (tables.warehouse, KeyBuilder::new().int2(paid_warehouse as i16).key()),
+        (
+            tables.district,
+            KeyBuilder::new().int2(paid_warehouse as i16).int2(paid_district as i16).key(),
+        ),
+    ]);
     Ok(())
 }

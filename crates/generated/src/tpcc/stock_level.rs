@@ -4,7 +4,7 @@ use super::tables::{Tables, district, order_line, stock};
 use fabric::Env;
 use layout::KeyBuilder;
 use runtime::{Argument, Call, Stop, number};
-use txn::{Scan, ScanSource};
+use txn::{Lane, Scan, ScanSource};
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -107,4 +107,19 @@ pub async fn stock_level<E: Env>(
     call.results.row();
     call.results.int(low_stock);
     return Ok(());
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let home_warehouse = arguments.home_warehouse;
+    let home_district = arguments.home_district;
+    lane.prefetch(&[(
+        tables.district,
+        KeyBuilder::new().int2(home_warehouse as i16).int2(home_district as i16).key(),
+    )]);
+    Ok(())
 }

@@ -10,7 +10,7 @@ pub mod update_record;
 use fabric::Env;
 use runtime::{Argument, BindError, Call, Generated, Stop};
 pub use tables::Tables;
-use txn::Database;
+use txn::{Database, Lane};
 
 impl Generated for Tables {
     const PROCEDURES: &'static [&'static str] =
@@ -61,6 +61,18 @@ impl Generated for Tables {
                 .await
             }
             _ => Err(Stop::Deviates),
+        }
+    }
+
+    fn prefetch<E: Env>(
+        &self,
+        lane: &Lane<E>,
+        procedure: usize,
+        arguments: &[Argument<'_>],
+    ) -> Result<(), Stop> {
+        match procedure {
+            0 => read_record::prefetch(lane, self, &read_record::Arguments::bind(arguments)?),
+            _ => Ok(()),
         }
     }
 }

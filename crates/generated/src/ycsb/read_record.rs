@@ -4,6 +4,7 @@ use super::tables::{Tables, usertable};
 use fabric::Env;
 use layout::KeyBuilder;
 use runtime::{Argument, Call, Stop};
+use txn::Lane;
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -47,5 +48,16 @@ pub async fn read_record<E: Env>(
         call.results.text(usertable.bytes_in(usertable::FIELD8));
         call.results.text(usertable.bytes_in(usertable::FIELD9));
     }
+    Ok(())
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let record_key = arguments.record_key;
+    lane.prefetch(&[(tables.usertable, KeyBuilder::new().int8(record_key).key())]);
     Ok(())
 }

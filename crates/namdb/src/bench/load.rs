@@ -3,6 +3,7 @@
 use super::progress::Progress;
 use super::site::{Seat, Site, SiteWorkload};
 use super::text;
+use crate::output;
 use anyhow::{Context, Result, ensure};
 use fabric::Fabric;
 use futures_util::stream::{FuturesUnordered, TryStreamExt};
@@ -39,6 +40,8 @@ pub fn load<S: Site, W: SiteWorkload<S>>(
 ) -> Result<Loaded> {
     let start = Moment::now();
     let seat = site.seat()?;
+    let servers = usize::from(site.facts().servers);
+    workload.notes(servers).iter().for_each(|note| output::say(&format!("  {note}")));
     seat.wait(workload.create_tables(&seat.handle())).context(
         "cannot create the tables; those that an earlier run left in a cluster go with --fresh",
     )?;

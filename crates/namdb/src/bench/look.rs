@@ -16,11 +16,11 @@ pub struct BeforeRun {
     /// What loading took.
     pub loaded: Loaded,
     /// Memory of the tables.
-    pub(super) memory: TablesReport,
+    pub(crate) memory: TablesReport,
     /// The verdicts, where the workload has some that hold only then.
     pub(super) checks: Vec<CheckReport>,
     /// What could not be looked at.
-    pub(super) problems: Vec<String>,
+    pub(crate) problems: Vec<String>,
 }
 
 impl BeforeRun {

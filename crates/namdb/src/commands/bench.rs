@@ -341,7 +341,7 @@ impl<W> Errand<W> for RunPart<'_> {
 }
 
 /// Drops the workload's tables, if they are there.
-fn drop_tables<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Result<()> {
+pub fn drop_tables<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Result<()> {
     let seat = site.seat()?;
     let database = seat.handle();
     seat.wait(database.refresh())?;

@@ -11,7 +11,7 @@ use serde_json::json;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
-use stored::Stored;
+use stored::{DesignOrigin, Options, Stored};
 use workload::append::AppendConfig;
 use workload::smallbank::SmallBankConfig;
 use workload::tatp::{SUBSCRIBERS_MAX, TatpConfig};
@@ -56,6 +56,7 @@ Examples:
   namdb bench workloads/tpcc                      TPC-C as stored procedures, by generated code
   namdb bench workloads/tpcc --code plans         the same by the executor of PostgreSQL's plans
   namdb bench workloads/tatp --units 10 --threads 1    a million subscribers
+  namdb bench workloads/tatp --design mine.json   tables stored as a file says
   namdb bench mine --code plans                   a workload of your own
 
 A workload is a folder with schema.sql, procedures.sql, workload.toml and, made by `namdb spade plan`, plans. Tables are
@@ -197,6 +198,9 @@ pub struct FolderArguments {
     /// Who carries out the procedures
     #[arg(long, value_enum, default_value = "generated")]
     pub code: CodeName,
+    /// How tables are stored [default: design.json of the folder, or what `namdb spade design` prints]
+    #[arg(long, value_name = "FILE")]
+    pub design: Option<PathBuf>,
 }
 
 /// Who carries out procedures, by name.
@@ -346,13 +350,26 @@ impl AppendArguments {
 
 impl FolderArguments {
     fn workload(&self, isolation: Isolation, seed: u64) -> Result<(Stored, Parameters)> {
-        let Self { folder, units, code } = self;
-        let stored = Stored::read(folder, *units, *code == CodeName::Plans, isolation, seed)?;
-        let words = format!("{}, {}", counted(stored.units(), "unit"), code.words());
+        let Self { folder, units, code, design } = self;
+        let options = Options {
+            units: *units,
+            wants_plans: *code == CodeName::Plans,
+            design: design.as_deref(),
+            isolation,
+            seed,
+        };
+        let stored = Stored::read(folder, &options)?;
+        let units = counted(stored.units(), "unit");
+        let design = match stored.origin() {
+            DesignOrigin::File(path) => format!("design {}", path.display()),
+            DesignOrigin::Default => "the default design".to_owned(),
+        };
+        let words = format!("{units}, {}, {design}", code.words());
         let options = json!({
             "folder": folder.display().to_string(),
             "units": stored.units(),
             "code": code.words(),
+            "design": design,
         });
         Ok((stored, Parameters { words, options }))
     }

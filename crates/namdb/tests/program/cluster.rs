@@ -75,6 +75,24 @@ fn serves_a_bank(fabric: &str) {
     assert!(errors.contains("table account") && errors.contains("--fresh"), "{errors}");
 }
 
+/// Tables that a design has made, on two memory servers, are those that procedures then work with.
+#[test]
+fn a_design_is_applied_and_used() {
+    let cluster = Cluster::up("applied", "--fabric shm --memory-servers 2 --memory 128M");
+    let folder = format!("{}/../../workloads/smallbank", env!("CARGO_MANIFEST_DIR"));
+    let made = cluster.report(&format!("spade apply {folder} --units 1 --threads 1"));
+    let tables = made["tables"].as_array().expect("a list");
+    assert_eq!((tables.len(), number(&made, "/servers")), (3, 2.0), "{made:#}");
+    assert!(tables.iter().all(|table| table["used_bytes"].as_u64() > Some(0)), "{made:#}");
+    let stored = tables[0]["stored"].as_str().expect("it is told");
+    assert_eq!(stored, "hash table, rows inlined, 1 slot, counted", "{made:#}");
+    let bench = format!("bench {folder} --units 1 --threads 1 --seconds 0.3 --warm-up 0 --loaded");
+    assert!(number(&cluster.report(&bench), "/txn_per_s") > 0.0);
+    let again = cluster.run(&format!("spade apply {folder} --units 1 --threads 1"));
+    assert_eq!(again.status.code(), Some(2), "the tables are there");
+    assert!(text(&again.stderr).contains("--fresh"), "{}", text(&again.stderr));
+}
+
 #[test]
 fn shared_memory_serves_a_bank() {
     serves_a_bank("shm");

@@ -89,3 +89,32 @@ fn a_folder_that_is_no_workload_is_told() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("/nonexistent/schema.sql"), "{}", text(&output.stderr));
 }
+
+/// A design to start from is written once, and what does not fit is told before anything is loaded.
+#[test]
+fn designs_are_written_changed_and_refused() {
+    let file = temporary("design.json");
+    let (workload, name) = (shipped("smallbank"), file.display().to_string());
+    let written = namdb(&format!("spade design {workload} --out {name}"));
+    assert_eq!(written.status.code(), Some(0), "{}", text(&written.stderr));
+    let printed = namdb(&format!("spade design {workload}"));
+    let design = std::fs::read_to_string(&file).expect("it was written");
+    assert_eq!(text(&printed.stdout), design);
+    let twice = namdb(&format!("spade design {workload} --out {name}"));
+    assert_eq!(twice.status.code(), Some(2), "a file that was changed by hand stays");
+
+    let run = |design: &str| {
+        std::fs::write(&file, design).expect("the file is ours");
+        namdb(&format!(
+            "bench {workload} --units 1 --threads 1 --seconds 0.2 --warm-up 0 --memory 1G --design {name} --json -"
+        ))
+    };
+    let report = run(&design);
+    let report: Value = serde_json::from_slice(&report.stdout).expect("the output is JSON");
+    assert_eq!(report["options"]["design"], format!("design {name}"), "{report:#}");
+    let refused = run(&design.replace("\"hash-inlined\"", "\"tree\""));
+    let told = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{told}");
+    assert!(told.contains("is a tree, whose keys have no dense placement"), "{told}");
+    std::fs::remove_file(&file).expect("the file is ours");
+}

@@ -146,3 +146,12 @@ fn transactions_succeed_as_often_as_specified() {
         assert_share(succeeded, all, rate);
     }
 }
+
+#[test]
+fn ranges_of_listed_numbers_go_from_the_least_to_the_most() {
+    let population = population("tatp", 1, 1);
+    let [start, end] = columns(&population, "call_forwarding", ["start_time", "end_time"]);
+    let table = crate::number(&population, "call_forwarding");
+    assert_eq!(population.column_range(table, start), Some((0, 17)));
+    assert_eq!(population.column_range(table, end), None, "where no case applies it would be null");
+}

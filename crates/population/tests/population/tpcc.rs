@@ -194,3 +194,21 @@ fn dates_and_amounts_have_their_types() {
     let Value::Numeric(number) = &first[discount] else { panic!("it is a decimal") };
     assert!(number.scale == 4 && (0..=5000).contains(&number.units));
 }
+
+/// Ranges of columns, by which keys are placed.
+#[test]
+fn ranges_of_columns_are_known_where_they_are_integers() {
+    let population = population("tpcc", 2, 1);
+    let range = |table: &str, column: &str| {
+        let [column] = columns(&population, table, [column]);
+        population.column_range(crate::number(&population, table), column)
+    };
+    assert_eq!(range("stock", "s_w_id"), Some((1, 2)));
+    assert_eq!(range("item", "i_id"), Some((1, 100_000)));
+    assert_eq!(range("order_line", "ol_w_id"), Some((1, 2)), "as its order's");
+    assert_eq!(range("order_line", "ol_supply_w_id"), Some((1, 2)), "as its own other column");
+    assert_eq!(range("customer", "c_payment_cnt"), Some((1, 1)));
+    assert_eq!(range("orders", "o_carrier_id"), None, "cases beyond those listed are null");
+    assert_eq!(range("item", "i_price"), None, "it has digits behind the point");
+    assert_eq!(range("customer", "c_last"), None);
+}

@@ -10,7 +10,7 @@ use execute::{CallError, Settings, create, default_design};
 use fabric::{LocalEnv, run_now};
 use population::{Call, Mix, Population, Scale, load_part, read_row};
 use procedure::Workload;
-use runtime::{Argument, Caller, Cell, Counts, Generated};
+use runtime::{Caller, Cell, Counts, Generated};
 use small::small;
 use std::path::PathBuf;
 use stored::Prepared;
@@ -65,12 +65,12 @@ impl<G: Generated> Twin<G> {
     /// Makes a call by generated code, if it takes the arguments, or by the executor.
     fn call(&mut self, name: &str, call: &Call, is_generated: bool) -> Answer {
         let procedure = self.caller.find(name).expect("there is such a procedure");
-        let prepared = Prepared::new(call.arguments.clone()).filter(|_| is_generated);
+        let prepared = Prepared::new(call.arguments.clone()).ok().filter(|_| is_generated);
         let (lane, caller) = (&mut self.lane, &mut self.caller);
         let called = match &prepared {
             Some(prepared) => {
                 let texts = prepared.texts();
-                let arguments: Vec<Argument<'_>> = prepared.arguments(&texts);
+                let arguments = prepared.arguments(&texts);
                 run_now(caller.call(lane, procedure, &arguments))
             }
             None => run_now(caller.call_plans(lane, procedure, &call.arguments)),

@@ -1,5 +1,7 @@
 //! `namdb spade`: from SQL procedures to a physical design.
 
+mod apply;
+mod design;
 mod generate;
 mod measure;
 mod plan;
@@ -23,6 +25,10 @@ enum What {
     Plan(plan::PlanArguments),
     /// Write Rust for a workload's procedures
     Generate(generate::GenerateArguments),
+    /// Print how a workload's tables are stored where no file says it, as a file to start from
+    Design(design::DesignArguments),
+    /// Make and load a workload's tables in a running cluster, as a design says
+    Apply(apply::ApplyArguments),
 }
 
 /// Runs the command.
@@ -31,5 +37,7 @@ pub fn run(arguments: &SpadeArguments) -> Result<Verdict> {
         What::Measure(arguments) => measure::run(arguments),
         What::Plan(arguments) => plan::run(arguments),
         What::Generate(arguments) => generate::run(arguments),
+        What::Design(arguments) => design::run(arguments),
+        What::Apply(arguments) => apply::run(arguments),
     }
 }

@@ -1,0 +1,132 @@
+//! What a call will look for first, by its arguments alone: whoever has the next call at hand can ask for it while the present
+//! one is carried out.
+
+use crate::access::key;
+use crate::chain::Chain;
+use crate::function::Function;
+use crate::names::identifier;
+use crate::node::index_name;
+use crate::workload::write;
+use procedure::node::{Access, Node, Operator};
+use sql::expression::{Expr, ExprKind};
+use sql::procedure::{Body, Sql, StatementKind};
+
+/// Most rows that are asked for: the misses of more overlap with each other where they are read together.
+const ROWS_MAX: usize = 4;
+
+/// What is looked for.
+#[derive(Default)]
+struct Hints {
+    /// Tables and keys.
+    rows: Vec<String>,
+    /// Indexes and keys.
+    lookups: Vec<String>,
+}
+
+impl Function<'_> {
+    /// The function that asks for what a call will look for first, or nothing if its arguments do not name it, or name too
+    /// much.
+    pub fn hint(&self) -> String {
+        let mut hints = Hints::default();
+        match &self.procedure.routine.body {
+            Body::Block(block) => {
+                for statement in &block.statements {
+                    if let StatementKind::Sql { sql, .. } | StatementKind::Perform(sql) =
+                        &statement.kind
+                    {
+                        self.note(sql, &mut hints);
+                    }
+                }
+            }
+            Body::Statements { statements, .. } => {
+                statements.iter().for_each(|sql| self.note(sql, &mut hints));
+            }
+        }
+        let Hints { rows, lookups } = hints;
+        if rows.len() + lookups.len() == 0 || rows.len() > ROWS_MAX {
+            return String::new();
+        }
+        let mut body = String::new();
+        for input in self.variables.all().map(|(_, variable)| variable) {
+            let name = &input.name;
+            let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+            let is_named = rows
+                .iter()
+                .chain(&lookups)
+                .any(|text| text.split(|letter| !is_part(letter)).any(|word| word == name));
+            if input.is_argument && is_named {
+                write(&mut body, format_args!("let {name} = arguments.{name};\n"));
+            }
+        }
+        if !rows.is_empty() {
+            write(&mut body, format_args!("lane.prefetch(&[{}]);\n", rows.join(", ")));
+        }
+        for lookup in &lookups {
+            write(&mut body, format_args!("lane.prefetch_lookup({lookup});\n"));
+        }
+        format!(
+            "\n/// Asks for what a call with these arguments will look for first.\n\
+             pub fn prefetch<E: Env>(lane: &Lane<E>, tables: &Tables, arguments: &Arguments<'_>) -> Result<(), Stop> {{\n\
+             {body}Ok(())\n}}\n"
+        )
+    }
+
+    fn note(&self, sql: &Sql, hints: &mut Hints) {
+        let planned = self.procedure.statements.get(sql.number as usize - 1);
+        if let Some(planned) = planned {
+            self.note_node(&planned.root, hints);
+        }
+    }
+
+    fn note_node(&self, node: &Node, hints: &mut Hints) {
+        match &node.operator {
+            Operator::Update(update) => return self.note_node(&update.input, hints),
+            Operator::Delete(delete) => return self.note_node(&delete.input, hints),
+            Operator::Join(join) => {
+                self.note_node(&join.outer, hints);
+                return self.note_node(&join.inner, hints);
+            }
+            _ => {}
+        }
+        let Some(chain) = Chain::of(node) else { return };
+        let table = self.table(chain.scan.table);
+        let (columns, values) = match &chain.scan.access {
+            Access::Key(values) => (table.schema.key(), values),
+            Access::Lookup { index, key } => (table.indexes[*index].columns.as_slice(), key),
+            _ => return,
+        };
+        let is_given = values.iter().all(|value| self.is_given(value));
+        let Some(key) = is_given.then(|| key(self.scope(&[], &[]), table, columns, values)) else {
+            return;
+        };
+        let Ok(key) = key else { return };
+        match &chain.scan.access {
+            Access::Lookup { index, .. } => {
+                let index = index_name(table, &table.indexes[*index].name);
+                hints.lookups.push(format!("tables.{index}, &{}", key.text));
+            }
+            _ => {
+                let row = format!("(tables.{}, {})", identifier(&table.name), key.text);
+                if !hints.rows.contains(&row) {
+                    hints.rows.push(row);
+                }
+            }
+        }
+    }
+
+    /// Whether a value is made of arguments that are never null.
+    fn is_given(&self, value: &Expr) -> bool {
+        let mut is_given = true;
+        value.visit(&mut |part| match part.kind {
+            ExprKind::Variable(variable) => {
+                let variable = self.variables.at((variable, None));
+                is_given &= variable.is_argument && !variable.is_nullable;
+            }
+            ExprKind::Field { .. } | ExprKind::Column(_) | ExprKind::Subquery { .. } => {
+                is_given = false;
+            }
+            _ => {}
+        });
+        is_given
+    }
+}

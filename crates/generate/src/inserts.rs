@@ -1,0 +1,240 @@
+//! Rows that are inserted together, where the first of them is: one round trip, where the statements one after another would
+//! take one each.
+//!
+//! That changes nothing of what a procedure does. The keys are known where the first row is inserted, and no statement looks at
+//! these tables. Whatever ends the procedure between then and the last of them is an error, which undoes all of them;
+//! procedures that could end otherwise, or leave a loop, are printed as they are written. A key that is there already deviates.
+
+use crate::access::key;
+use crate::ahead::assignments;
+use crate::body::any;
+use crate::code::Code;
+use crate::function::Function;
+use crate::names::identifier;
+use crate::unsupported::Unsupported;
+use procedure::node::{Insert, Node, Operator};
+use sql::expression::{Expr, ExprKind};
+use sql::procedure::{Block, Formula, Over, Sql, Statement, StatementKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+type Result<T> = std::result::Result<T, Unsupported>;
+
+/// Fewest rows that are worth it; a loop counts as two.
+const ROWS_MIN: usize = 2;
+
+/// Where statements find the rows that are inserted for them.
+#[derive(Clone, Debug, Default)]
+pub struct Inserts<'a> {
+    /// What is printed where the statement of this number begins.
+    group: Option<(u32, Group<'a>)>,
+    places: BTreeMap<u32, String>,
+}
+
+/// Rows that are inserted together.
+#[derive(Clone, Debug, Default)]
+struct Group<'a> {
+    singles: Vec<Added<'a>>,
+    rounds: Vec<Round<'a>>,
+}
+
+/// A statement that inserts one row.
+#[derive(Clone, Copy, Debug)]
+struct Added<'a> {
+    statement: u32,
+    insert: &'a Insert,
+    /// The columns of the primary key.
+    key: &'a [usize],
+}
+
+/// A loop over a range, with what is inserted in each round.
+#[derive(Clone, Debug)]
+struct Round<'a> {
+    variable: usize,
+    from: i64,
+    to: &'a Formula,
+    added: Vec<Added<'a>>,
+}
+
+impl Inserts<'_> {
+    /// The place of the row that a statement inserts, if it is there already.
+    pub fn place(&self, statement: u32) -> Option<&str> {
+        self.places.get(&statement).map(String::as_str)
+    }
+}
+
+impl<'a> Function<'a> {
+    /// Finds rows of the outermost block that can be inserted together.
+    pub fn survey_inserts(&mut self, block: &'a Block) {
+        for (at, statement) in block.statements.iter().enumerate() {
+            if let StatementKind::Sql { sql, .. } = &statement.kind
+                && self.added(sql).is_some()
+            {
+                let group = self.group(&block.statements[at..]);
+                if group.singles.len() + 2 * group.rounds.len() >= ROWS_MIN {
+                    self.inserts.group = Some((sql.number, group));
+                }
+                return;
+            }
+        }
+    }
+
+    /// The rows that statements insert, whose keys are known before the first of them.
+    fn group(&self, statements: &'a [Statement]) -> Group<'a> {
+        let mut assigned = BTreeSet::new();
+        assignments(statements, &mut assigned);
+        let mut group = Group::default();
+        for statement in statements {
+            match &statement.kind {
+                _ if may_leave(std::slice::from_ref(statement)) => break,
+                StatementKind::Sql { sql, .. } => {
+                    let added = self.added(sql);
+                    group.singles.extend(added.filter(|of| is_known(of, &assigned, None)));
+                }
+                StatementKind::Loop { over, body, .. } => {
+                    group.rounds.extend(self.round_of_inserts(over, body, &assigned));
+                }
+                _ => {}
+            }
+        }
+        group
+    }
+
+    fn round_of_inserts(
+        &self,
+        over: &'a Over,
+        body: &'a [Statement],
+        assigned: &BTreeSet<usize>,
+    ) -> Option<Round<'a>> {
+        let Over::Range { variable, from, to, by: None, reverse: false } = over else {
+            return None;
+        };
+        let ExprKind::Integer(first) = from.expr.kind else { return None };
+        let mut inside = BTreeSet::new();
+        assignments(body, &mut inside);
+        let is_fixed = to.number.is_none() && !names(&to.expr, &[], &mut |v| assigned.contains(&v));
+        if !is_fixed || inside.contains(variable) {
+            return None;
+        }
+        let statements = body.iter().filter_map(|statement| match &statement.kind {
+            StatementKind::Sql { sql, .. } => self.added(sql),
+            _ => None,
+        });
+        let added: Vec<Added<'a>> =
+            statements.filter(|of| is_known(of, assigned, Some(*variable))).collect();
+        (!added.is_empty()).then_some(Round { variable: *variable, from: first, to, added })
+    }
+
+    /// A statement that inserts one row into a table that nobody looks at.
+    fn added(&self, sql: &Sql) -> Option<Added<'a>> {
+        let procedure: &'a procedure::Procedure = self.procedure;
+        let planned = procedure.statements.get(sql.number as usize - 1)?;
+        let Operator::Insert(insert) = &planned.root.operator else { return None };
+        let is_one = matches!(
+            insert.input.operator,
+            Operator::Project { condition: None, filter: None, input: None }
+        );
+        let is_looked_at = procedure.statements.iter().any(|other| {
+            let plans = other.sub_plans.iter().map(|plan| &plan.root);
+            plans.chain([&other.root]).any(|root| looks_at(root, insert.table))
+        });
+        let is_wanted = is_one && !is_looked_at && planned.sub_plans.is_empty();
+        let key = self.table(insert.table).schema.key();
+        is_wanted.then_some(Added { statement: sql.number, insert, key })
+    }
+
+    /// Prints the inserting of all rows of a group, if it begins with this statement.
+    pub fn insert_together(&mut self) -> Result<()> {
+        let Some((_, group)) = self.inserts.group.take_if(|(first, _)| *first == self.statement)
+        else {
+            return Ok(());
+        };
+        self.line("// Rows whose keys are known by now are inserted together.");
+        self.line("call.scratch.inserts.clear();");
+        for (position, added) in group.singles.iter().enumerate() {
+            self.insert_for(added)?;
+            let place = format!("call.scratch.inserted[{position}]");
+            self.inserts.places.insert(added.statement, place);
+        }
+        let mut begin = group.singles.len().to_string();
+        for (number, round) in group.rounds.iter().enumerate() {
+            let variable = self.variables.at((round.variable, None)).name.clone();
+            let to = self.scope(&[], &[]).code(&round.to.expr)?.known();
+            if number > 0 {
+                let name = self.names.fresh("begin");
+                self.line(format!("let {name} = call.scratch.inserts.len();"));
+                begin = name;
+            }
+            self.line(format!("for {variable} in {}..={to} {{", round.from));
+            let stride = round.added.len();
+            for (position, added) in round.added.iter().enumerate() {
+                self.insert_for(added)?;
+                let round_at = match stride {
+                    1 => format!("({variable} - {}) as usize", round.from),
+                    _ => format!("{stride} * ({variable} - {}) as usize", round.from),
+                };
+                let place = match position {
+                    0 => format!("call.scratch.inserted[{begin} + {round_at}]"),
+                    _ => format!("call.scratch.inserted[{begin} + {round_at} + {position}]"),
+                };
+                self.inserts.places.insert(added.statement, place);
+            }
+            self.line("}");
+        }
+        self.line(
+            "call.txn.insert_many(&call.scratch.inserts, &mut call.scratch.inserted).await?;",
+        );
+        Ok(())
+    }
+
+    fn insert_for(&mut self, added: &Added<'a>) -> Result<()> {
+        let insert = added.insert;
+        let table = self.table(insert.table);
+        let columns: Vec<Code> = self.codes_that_can(&insert.input.outputs, &[], &[]);
+        let values: Vec<Expr> =
+            added.key.iter().map(|&column| insert.values[column].clone()).collect();
+        let key = key(self.scope(&[&columns], &[]), table, table.schema.key(), &values)?;
+        self.line(format!(
+            "call.scratch.inserts.push((tables.{}, {}));",
+            identifier(&table.name),
+            key.text
+        ));
+        Ok(())
+    }
+}
+
+/// Whether the key of an inserted row is made of what none of these assignments changes, but for the variable of a loop.
+fn is_known(added: &Added<'_>, assigned: &BTreeSet<usize>, looped: Option<usize>) -> bool {
+    let is_open = |variable: usize| assigned.contains(&variable) && looped != Some(variable);
+    let Added { insert, key, .. } = added;
+    let mut values = key.iter().map(|&column| &insert.values[column]);
+    !values.any(|value| names(value, &insert.input.outputs, &mut |v| is_open(v)))
+}
+
+/// Whether an expression, whose columns are others, names a variable of some kind, or what is no value of its own.
+fn names(expr: &Expr, columns: &[Expr], test: &mut dyn FnMut(usize) -> bool) -> bool {
+    let mut found = false;
+    expr.visit(&mut |part| match &part.kind {
+        ExprKind::Variable(variable) => found |= test(*variable),
+        ExprKind::Field { .. } | ExprKind::Subquery { .. } => found = true,
+        ExprKind::Column(column) => match columns.get(column.column) {
+            Some(of) => found |= names(of, &[], test),
+            None => found = true,
+        },
+        _ => {}
+    });
+    found
+}
+
+/// Whether a plan reads a table.
+fn looks_at(root: &Node, table: usize) -> bool {
+    let mut found = false;
+    root.walk(&mut |node| {
+        found |= matches!(&node.operator, Operator::Scan(scan) if scan.table == table);
+    });
+    found
+}
+
+/// Whether statements may end a procedure or a round of a loop before its end, other than by an error.
+fn may_leave(statements: &[Statement]) -> bool {
+    any(statements, &|kind| matches!(kind, StatementKind::Leave { .. } | StatementKind::Return(_)))
+}

@@ -1,0 +1,86 @@
+//! What the procedures of a workload do with its tables.
+
+use procedure::node::Workload;
+use procedure::operations::{Action, Operation, Origin, Path};
+use sql::Load;
+
+/// What is done with each table, in the order of the schema.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Uses {
+    pub tables: Vec<TableUses>,
+}
+
+/// What is done with a table.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct TableUses {
+    /// A procedure that goes through the primary key in its order.
+    pub ordered: Option<String>,
+    /// Whether rows are looked for by anything.
+    pub is_read: bool,
+    /// Whether rows are added.
+    pub grows: bool,
+    /// Whether some of them have a key that a procedure computes, as it counts on.
+    pub counts_on: bool,
+    /// The share of calls that change rows of it.
+    pub changing_share: f64,
+    /// Of its indexes, in the order of the schema.
+    pub indexes: Vec<IndexUses>,
+}
+
+/// What is done with an index.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct IndexUses {
+    /// A procedure that goes through it in its order.
+    pub ordered: Option<String>,
+    /// Whether rows are looked up by all of its columns.
+    pub is_looked_up: bool,
+}
+
+impl Uses {
+    pub fn new(workload: &Workload, load: &Load) -> Self {
+        let fresh = |table: &sql::Table| TableUses {
+            indexes: vec![IndexUses::default(); table.indexes.len()],
+            ..TableUses::default()
+        };
+        let mut tables: Vec<TableUses> = workload.catalog.tables.iter().map(fresh).collect();
+        let sum: f64 = load.procedures.iter().map(|of| of.frequency).sum();
+        for procedure in &workload.procedures {
+            let name = &procedure.routine.name;
+            let called = load.procedures.iter().find(|of| of.procedure == *name);
+            let share = called.map_or(0.0, |of| of.frequency) / sum.max(f64::MIN_POSITIVE);
+            let mut changed = vec![false; tables.len()];
+            for Operation { table, action, .. } in workload.operations(procedure) {
+                tables[table].note(&action, name, &workload.catalog.tables[table]);
+                changed[table] |= matches!(action, Action::Update { .. });
+            }
+            let shared = tables.iter_mut().zip(changed).filter(|(_, is_changed)| *is_changed);
+            shared.for_each(|(table, _)| table.changing_share += share);
+        }
+        Self { tables }
+    }
+}
+
+impl TableUses {
+    fn note(&mut self, action: &Action, procedure: &str, table: &sql::Table) {
+        match action {
+            Action::Read { path, .. } => {
+                self.is_read = true;
+                match path {
+                    Path::Range(None) => _ = self.ordered.get_or_insert_with(|| procedure.into()),
+                    Path::Range(Some(index)) => {
+                        let ordered = &mut self.indexes[*index].ordered;
+                        ordered.get_or_insert_with(|| procedure.into());
+                    }
+                    Path::Lookup(index) => self.indexes[*index].is_looked_up = true,
+                    Path::Key | Path::All => {}
+                }
+            }
+            Action::Insert { values } => {
+                self.grows = true;
+                let mut key = table.primary_key.iter().filter_map(|&column| values.get(column));
+                self.counts_on |= key.any(|origin| *origin == Origin::Computed);
+            }
+            Action::Update { .. } | Action::Delete { .. } => {}
+        }
+    }
+}

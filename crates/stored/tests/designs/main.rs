@@ -1,0 +1,163 @@
+//! Designs of the shipped workloads: what follows from them where no file is, files that do not fit, files at other scales,
+//! and what the engine does otherwise.
+
+use layout::Storage;
+use spade::design::{Access, Design, Partition, Placement, TableDesign};
+use std::path::{Path, PathBuf};
+use stored::{DesignOrigin, FolderError, Options, Stored, default_design};
+use txn::Isolation;
+use workload::Workload;
+
+fn folder(workload: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(workload)
+}
+
+fn designed(workload: &str) -> Design {
+    default_design(&folder(workload), Some(2)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn table<'d>(design: &'d mut Design, name: &str) -> &'d mut TableDesign {
+    let found = design.tables.iter_mut().find(|table| table.table == name);
+    found.unwrap_or_else(|| panic!("there is a table {name}"))
+}
+
+/// A folder run with a design that stands in a file.
+fn run(workload: &str, units: u64, design: &Design, file: &str) -> Result<Stored, FolderError> {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
+    std::fs::write(&path, design.json()).expect("the folder is cargo's");
+    read(workload, units, &path)
+}
+
+fn read(workload: &str, units: u64, design: &Path) -> Result<Stored, FolderError> {
+    let options = Options {
+        units: Some(units),
+        wants_plans: false,
+        design: Some(design),
+        isolation: Isolation::Snapshot,
+        seed: 1,
+    };
+    Stored::read(&folder(workload), &options)
+}
+
+#[test]
+fn the_default_design_follows_from_procedures_and_load() {
+    let mut tpcc = designed("tpcc");
+    assert_eq!((&*tpcc.workload, tpcc.procedures.len()), ("tpcc", 5));
+    let dense = |columns: &[(i64, u64)]| Placement::Dense { columns: columns.to_vec() };
+    for (name, columns, versions) in [
+        ("warehouse", vec![(1, 2)], 8),
+        ("district", vec![(1, 2), (1, 10)], 8),
+        ("customer", vec![(1, 2), (1, 10), (1, 3000)], 1),
+        ("item", vec![(1, 100_000)], 1),
+        ("stock", vec![(1, 2), (1, 100_000)], 1),
+    ] {
+        let table = table(&mut tpcc, name);
+        assert_eq!((table.storage, table.neighbourhood), (Storage::HashInlined, 1), "{name}");
+        assert_eq!((&table.placement, table.versions_beside), (&dense(&columns), versions));
+        assert_eq!(table.keeps_versions, versions == 8, "{name}: of small rows that change");
+    }
+    for name in ["history", "orders", "new_order", "order_line"] {
+        let table = table(&mut tpcc, name);
+        assert_eq!((table.storage, table.keeps_versions), (Storage::Tree, false), "{name}");
+    }
+    let names = &table(&mut tpcc, "customer").indexes[0];
+    assert_eq!((&*names.index, names.entries), ("customer_name", 60_000));
+
+    let mut tatp = designed("tatp");
+    let numbers = &table(&mut tatp, "subscriber").indexes[0];
+    assert_eq!(numbers.kind, layout::IndexKind::Hash, "each number is looked up by itself");
+    assert_eq!(table(&mut tatp, "access_info").placement, dense(&[(1, 200_000), (1, 4)]));
+}
+
+#[test]
+fn what_does_not_fit_is_told_together() {
+    let mut design = default_design(&folder("tpcc"), None).expect("the folder is fine");
+    design.workload = "other".to_owned();
+    design.procedures[0].procedure = "old_order".to_owned();
+    design.procedures[1].by = Some("nobody".to_owned());
+    table(&mut design, "order_line").storage = Storage::HashInlined;
+    table(&mut design, "orders").indexes[0].kind = layout::IndexKind::Hash;
+    table(&mut design, "customer").indexes.clear();
+    table(&mut design, "item").placement = Placement::Dense { columns: vec![(1, 99_999)] };
+    table(&mut design, "stock").placement = Placement::Dense { columns: vec![(1, 4)] };
+    table(&mut design, "district").placement =
+        Placement::Dense { columns: vec![(1, 100_000), (1, 100_000)] };
+    table(&mut design, "warehouse").neighbourhood = 9;
+    table(&mut design, "new_order").partition =
+        Partition::By { columns: vec!["no_x".to_owned()], group: "w".to_owned() };
+    table(&mut design, "history").table = "histories".to_owned();
+    // The file is one of ten units, as workload.toml says.
+    let refused = run("tpcc", 10, &design, "unfit.json");
+    let told = refused.err().expect("nothing of it fits").to_string();
+    for sentence in [
+        "unfit.json does not fit the workload",
+        "it is of workload other, and this one is tpcc",
+        "schema.sql has no table histories",
+        "it says nothing of table history",
+        "procedures.sql has no procedure old_order",
+        "procedure payment has no argument nobody",
+        "table order_line is a hash table, and procedure order_status goes through its primary key in order",
+        "index order_customer of table orders is a hash table, and procedure order_status goes through it",
+        "it has to say once how index customer_name of table customer is stored",
+        "has places for i_id from 1 to 99999, and workload.toml gives it 1 to 100000",
+        "a dense placement describes every column of the key",
+        "10000000000 places for 100 rows",
+        "neighbourhood is 9; 1 to 8 is allowed",
+        "table new_order, partitioned by no_x, has no such column",
+    ] {
+        assert!(told.contains(sentence), "{sentence:?} is missing in\n{told}");
+    }
+}
+
+#[test]
+fn files_that_are_no_designs_are_told() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("broken.json");
+    std::fs::write(&path, "{}").expect("the folder is cargo's");
+    let told = |path: &Path| read("tpcc", 1, path).err().expect("it is none").to_string();
+    assert!(told(&path).contains("broken.json: this is no design"), "{}", told(&path));
+    let nowhere = told(Path::new("/nowhere/design.json"));
+    assert!(nowhere.contains("the design /nowhere/design.json cannot be read"), "{nowhere}");
+}
+
+/// A file is for the units that `workload.toml` says; a place that it has beyond the load's stays.
+#[test]
+fn a_design_grows_and_shrinks_with_the_load() {
+    let mut design = default_design(&folder("tpcc"), None).expect("the folder is fine");
+    let stock = table(&mut design, "stock");
+    assert_eq!(stock.placement, Placement::Dense { columns: vec![(1, 10), (1, 100_000)] });
+    stock.placement = Placement::Dense { columns: vec![(1, 10), (1, 100_001)] };
+    let stored = run("tpcc", 3, &design, "scaled.json").unwrap_or_else(|error| panic!("{error}"));
+    assert!(matches!(stored.origin(), DesignOrigin::File(path) if path.ends_with("scaled.json")));
+    let mut scaled = stored.design().clone();
+    let stock = table(&mut scaled, "stock");
+    assert_eq!(stock.placement, Placement::Dense { columns: vec![(1, 3), (1, 100_001)] });
+    assert_eq!(stock.rows, 300_000);
+    assert_eq!(table(&mut scaled, "orders").indexes[0].entries, 90_000);
+}
+
+#[test]
+fn what_the_engine_does_otherwise_is_told() {
+    let mut design = default_design(&folder("tpcc"), None).expect("the folder is fine");
+    let by = |column: &str| Partition::By {
+        columns: vec![column.to_owned()],
+        group: "warehouse".to_owned(),
+    };
+    table(&mut design, "district").partition = by("d_w_id");
+    table(&mut design, "stock").partition = by("s_i_id");
+    table(&mut design, "orders").partition = by("o_w_id");
+    table(&mut design, "item").partition = Partition::Replicated;
+    design.procedures[0].access = Access::Shipped;
+    let stored = run("tpcc", 10, &design, "notes.json").unwrap_or_else(|error| panic!("{error}"));
+    let notes = |servers| Workload::<fabric::LocalEnv>::notes(&stored, servers);
+    assert_eq!(notes(1).len(), 1, "one server has all rows: {:?}", notes(1));
+    let told = notes(3).join("\n");
+    assert_eq!(notes(3).len(), 4, "{told}");
+    for sentence in [
+        "procedure new_order is carried out where it is called",
+        "rows of table stock with equal s_i_id are not with those of group warehouse: its primary key does not begin",
+        "rows of table orders with equal o_w_id are not with those of group warehouse: a tree is on one",
+        "table item is there once",
+    ] {
+        assert!(told.contains(sentence), "{sentence:?} is missing in\n{told}");
+    }
+}

@@ -103,6 +103,37 @@ impl Stored {
     pub fn units(&self) -> u64 {
         self.population.scale().units
     }
+
+    /// How its transactions are kept apart.
+    pub fn isolation(&self) -> Isolation {
+        self.settings.isolation
+    }
+
+    /// Its rows and calls.
+    pub fn population(&self) -> &Arc<Population> {
+        &self.population
+    }
+
+    /// Its tables and procedures.
+    pub fn ready(&self) -> &Ready {
+        &self.ready
+    }
+
+    /// Bytes of memory that its tables take, with their indexes and what a run inserts, about.
+    pub fn memory_bytes(&self) -> u64 {
+        let tables = &self.ready.catalog.tables;
+        let raw = tables
+            .iter()
+            .zip(&self.rows)
+            .map(|(table, rows)| table.schema.raw_bytes().saturating_mul(*rows));
+        let raw = raw.fold(0_u64, u64::saturating_add);
+        BASE_BYTES.saturating_add(raw).saturating_add(raw / 100 * OVERHEAD_PERCENT)
+    }
+
+    /// Rows of all tables when they are loaded, about.
+    pub fn row_count(&self) -> u64 {
+        self.rows.iter().sum()
+    }
 }
 
 /// A name that lasts as long as the process, which runs a few workloads at most.
@@ -134,7 +165,7 @@ impl<E: Env> Workload<E> for Stored {
     }
 
     fn load_rows(&self) -> u64 {
-        self.rows.iter().sum()
+        self.row_count()
     }
 
     fn load_parts(&self) -> u64 {
@@ -142,13 +173,7 @@ impl<E: Env> Workload<E> for Stored {
     }
 
     fn memory_bytes(&self) -> u64 {
-        let tables = &self.ready.catalog.tables;
-        let raw = tables
-            .iter()
-            .zip(&self.rows)
-            .map(|(table, rows)| table.schema.raw_bytes().saturating_mul(*rows));
-        let raw = raw.fold(0_u64, u64::saturating_add);
-        BASE_BYTES.saturating_add(raw).saturating_add(raw / 100 * OVERHEAD_PERCENT)
+        Self::memory_bytes(self)
     }
 
     async fn create_tables(&self, database: &Database<E>) -> Result<(), WorkloadError> {

@@ -5,16 +5,19 @@
 //! folder     a workload folder as a benchmark
 //! terminal   the calls of one thread
 //! code       who carries them out
+//! callers    procedures by name, for programs that bind arguments themselves
 //! prepared   arguments as generated code takes them
 //! ```
 #![forbid(unsafe_code)]
 
+mod callers;
 mod code;
 mod folder;
 mod prepared;
 mod terminal;
 
+pub use callers::Callers;
 pub use code::Code;
 pub use folder::{FolderError, Stored};
 pub use prepared::Prepared;
-pub use terminal::Terminal;
+pub use terminal::{Terminal, is_by_rule};

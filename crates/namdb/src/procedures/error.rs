@@ -1,7 +1,6 @@
 //! What goes wrong, in sentences.
 
 use crate::config;
-use crate::error::TransactionError;
 use stored::FolderError;
 use txn::{Abort, TxnError};
 use workload::WorkloadError;
@@ -167,7 +166,15 @@ pub enum OpenFailure {
     /// Tables are missing, or are not those of the workload.
     #[error("{0}")]
     Procedures(#[from] runtime::OpenError),
-    /// No session can be had.
-    #[error(transparent)]
-    Session(#[from] TransactionError),
+    /// The cluster cannot be joined, or refuses what was asked of it.
+    #[error("the cluster of {file} cannot be used: {fault}")]
+    Cluster {
+        /// Its file.
+        file: String,
+        /// Why.
+        fault: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The memory servers cannot be reached from this thread.
+    #[error("no session can be had: {0}")]
+    Session(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -19,6 +19,7 @@
 //! ```text
 //! database   tables and procedures of a folder, opened
 //! open       making tables and loading them
+//! cluster    tables that memory servers of a cluster have
 //! session    the calls of one thread
 //! call       a procedure, its arguments, and how it ended
 //! argument   values that are bound
@@ -29,6 +30,7 @@
 
 mod argument;
 mod call;
+mod cluster;
 mod database;
 mod error;
 mod open;

@@ -1,16 +1,17 @@
 //! The calls of one thread.
 
 use super::call::Call;
+use super::cluster::Seat;
 use super::database::Database;
 use super::error::{CallFailure, Misuse, OpenFailure};
 use super::open::World;
 use crate::database::Db;
 use execute::{CallError, Retries};
-use fabric::{Env, LocalEnv, run_now};
+use fabric::{Env, run_now};
 use runtime::{Argument, Results};
 use std::cell::RefCell;
 use std::rc::Rc;
-use stored::Callers;
+use stored::{Callers, Stored};
 use txn::Lane;
 use workload::Workload;
 
@@ -31,6 +32,8 @@ pub(super) struct Inner {
 enum Home {
     /// On a lane that is borrowed for each call.
     Local(Db),
+    /// Over connections of this thread.
+    Remote(Box<Seat>),
 }
 
 /// What came of a call.
@@ -43,16 +46,18 @@ pub(super) struct Ended {
 
 impl Session {
     pub(super) fn open(database: Database) -> Result<Self, OpenFailure> {
-        let stored = &database.shared.stored;
-        let World::Local(db) = &database.shared.world;
-        let handle = db.handle();
-        let settings = database.settings(handle.env().now_ns());
-        let name = <stored::Stored as Workload<LocalEnv>>::name(stored);
-        let callers = match database.shared.plans_only {
-            true => Callers::of_plans(&handle, stored.ready(), settings)?,
-            false => Callers::open(name, &handle, stored.ready(), settings)?,
+        let home = match &database.shared.world {
+            World::Local(db) => Home::Local(db.clone()),
+            World::Mapped(mapped) => Home::Local(mapped.db.clone()),
+            World::Remote(remote) => {
+                Home::Remote(Box::new(Seat::open(remote).map_err(OpenFailure::Session)?))
+            }
         };
-        let inner = Inner { callers, home: Home::Local(db.clone()) };
+        let callers = match &home {
+            Home::Local(db) => callers(&database, &db.handle())?,
+            Home::Remote(seat) => callers(&database, &seat.database)?,
+        };
+        let inner = Inner { callers, home };
         Ok(Self { database, inner: Rc::new(RefCell::new(inner)) })
     }
 
@@ -78,6 +83,18 @@ impl Session {
     }
 }
 
+fn callers<E: Env>(
+    database: &Database,
+    handle: &txn::Database<E>,
+) -> Result<Callers, runtime::OpenError> {
+    let (stored, settings) = (&database.shared.stored, database.settings(handle.env().now_ns()));
+    let name = <Stored as Workload<E>>::name(stored);
+    match database.shared.plans_only {
+        true => Callers::of_plans(handle, stored.ready(), settings),
+        false => Callers::open(name, handle, stored.ready(), settings),
+    }
+}
+
 impl Inner {
     /// Makes a call, and copies what it gives.
     pub fn call(
@@ -87,22 +104,45 @@ impl Inner {
         retries: Retries,
         results: &mut Results,
     ) -> Ended {
-        let Self { callers, home: Home::Local(db) } = self;
+        let Self { callers, home } = self;
         callers.set_retries(retries);
-        let mut lane = match db.lanes().borrow(|| db.handle()) {
-            Ok(lane) => lane,
-            Err(error) => {
-                let failure = Some(CallFailure::NoLane(error.to_string()));
-                return Ended { retries: 0, failure };
+        match home {
+            Home::Local(db) => {
+                let mut lane = match db.lanes().borrow(|| db.handle()) {
+                    Ok(lane) => lane,
+                    Err(error) => return no_lane(&error),
+                };
+                let ended = run_now(call_on(callers, &mut lane, procedure, arguments, results));
+                // A lane whose last transaction nobody has decided takes no other.
+                if !ended.is_undecided() {
+                    db.lanes().give_back(lane);
+                }
+                ended
             }
-        };
-        let ended = run_now(call_on(callers, &mut lane, procedure, arguments, results));
-        // A lane whose last transaction nobody has decided takes no other.
-        if !matches!(ended.failure, Some(CallFailure::Unknown)) {
-            db.lanes().give_back(lane);
+            Home::Remote(seat) => {
+                let mut lane = match seat.lane() {
+                    Ok(lane) => lane,
+                    Err(error) => return no_lane(&*error),
+                };
+                let call = call_on(callers, &mut lane, procedure, arguments, results);
+                let ended = seat.engine.block_on(call);
+                if !ended.is_undecided() {
+                    seat.give_back(lane);
+                }
+                ended
+            }
         }
-        ended
     }
+}
+
+impl Ended {
+    fn is_undecided(&self) -> bool {
+        matches!(self.failure, Some(CallFailure::Unknown))
+    }
+}
+
+fn no_lane(error: &dyn std::error::Error) -> Ended {
+    Ended { retries: 0, failure: Some(CallFailure::NoLane(error.to_string())) }
 }
 
 async fn call_on<E: Env>(

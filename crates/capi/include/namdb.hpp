@@ -76,7 +76,8 @@ class Database {
 public:
     explicit Database(const std::string &folder, const namdb_options &options = namdb_default_options()) {
         namdb_database *opened = nullptr;
-        detail::ensure(namdb_open(folder.c_str(), &options, &opened) == NAMDB_OK, namdb_last_error());
+        const namdb_status status = namdb_open(folder.c_str(), &options, &opened);
+        detail::ensure(status == NAMDB_OK, namdb_last_error());
         handle_.reset(opened);
     }
 
@@ -283,14 +284,16 @@ class Session {
 public:
     explicit Session(const Database &database) {
         namdb_session *opened = nullptr;
-        detail::ensure(namdb_session_open(database.get(), &opened) == NAMDB_OK, namdb_last_error());
+        const namdb_status status = namdb_session_open(database.get(), &opened);
+        detail::ensure(status == NAMDB_OK, namdb_last_error());
         handle_.reset(opened);
     }
 
     // A call of the procedure with this name.
     Call call(const std::string &procedure) const {
         namdb_call *opened = nullptr;
-        detail::ensure(namdb_call_open(get(), procedure.c_str(), &opened) == NAMDB_OK, namdb_session_error(get()));
+        const namdb_status status = namdb_call_open(get(), procedure.c_str(), &opened);
+        detail::ensure(status == NAMDB_OK, namdb_session_error(get()));
         return Call(opened);
     }
 

@@ -171,11 +171,11 @@ impl Beside {
             "  {}, {} clients of prepared calls, {:.1} s",
             theirs.isolation, theirs.clients, theirs.seconds
         )?;
-        writeln!(text, "  {:<NAME_COLUMNS$} {:>35} {:>17}", "", "PostgreSQL", "namdb")?;
+        writeln!(text, "  {:<NAME_COLUMNS$} {:>29} {:>19}", "", "PostgreSQL", "namdb")?;
         writeln!(
             text,
-            "  {:<NAME_COLUMNS$} {:>11} {:>9} {:>9} {:>9} {:>9} {:>5}",
-            "transaction", "per second", "median", "99 %", "per sec.", "99 %", "ratio"
+            "  {:<NAME_COLUMNS$} {:>9} {:>9} {:>9} {:>9} {:>9} {:>5}",
+            "transaction", "per sec.", "median", "99 %", "per sec.", "99 %", "ratio"
         )?;
         writeln!(text, "  {line}")?;
         for (name, kind) in &theirs.per_type {
@@ -183,7 +183,7 @@ impl Beside {
                 ours.per_type.get(name).map_or((0.0, 0.0), |kind| (kind.per_s, kind.p99_us));
             writeln!(
                 text,
-                "  {name:<NAME_COLUMNS$} {:>11} {:>9} {:>9} {:>9} {:>9} {:>5}",
+                "  {name:<NAME_COLUMNS$} {:>9} {:>9} {:>9} {:>9} {:>9} {:>5}",
                 rate(kind.per_s),
                 duration_us(kind.p50_us),
                 duration_us(kind.p99_us),
@@ -195,7 +195,7 @@ impl Beside {
         writeln!(text, "  {line}")?;
         writeln!(
             text,
-            "  {:<NAME_COLUMNS$} {:>11} {:>9} {:>9} {:>9} {:>9} {:>5}",
+            "  {:<NAME_COLUMNS$} {:>9} {:>9} {:>9} {:>9} {:>9} {:>5}",
             "all, committed",
             rate(theirs.txn_per_s),
             duration_us(theirs.p50_us),
@@ -211,7 +211,8 @@ impl Beside {
             grouped(theirs.retries)
         )?;
         for (code, ErrorReport { count, first }) in &theirs.errors {
-            writeln!(text, "    SQLSTATE {code} {:>11}  {first}", grouped(*count))?;
+            let told = format!("    SQLSTATE {code} {:>9}  {first}", grouped(*count));
+            writeln!(text, "{}", told.chars().take(COLUMNS).collect::<String>())?;
         }
         writeln!(text, "  namdb commits {} times as many transactions.", ratio(self.ratio))
     }

@@ -18,10 +18,10 @@
 static int says(const char *sentence, const char *words) { return strstr(sentence, words) != NULL; }
 
 static void nulls(void) {
-    namdb_database *database = (namdb_database *)&nulls;
+    int64_t number = 5;
+    namdb_database *database = (namdb_database *)&number;
     namdb_session *session;
     namdb_call *call;
-    int64_t number = 5;
     int32_t flag;
     double value;
     uint8_t scale;

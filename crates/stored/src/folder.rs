@@ -8,8 +8,9 @@ use population::{LoadError, Population, PopulationError, Scale, load_part};
 use procedure::node::Workload as Ready;
 use sql::WorkloadFolder;
 use sql::procedure::Returns;
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use txn::{Database, Isolation, Lane, TxnError};
 use workload::{CheckResult, Finished, RunTotals, Workload, WorkloadError};
 
@@ -136,13 +137,34 @@ impl Stored {
     }
 }
 
-/// A name that lasts as long as the process, which runs a few workloads at most.
+/// Names that last as long as the process. However often a folder is read, they are kept once.
+static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+/// Lists of them.
+static LISTS: Mutex<BTreeSet<&'static [&'static str]>> = Mutex::new(BTreeSet::new());
+
 fn kept(name: &str) -> &'static str {
-    Box::leak(name.to_owned().into_boxed_str())
+    let mut names = NAMES.lock().expect("no holder panics");
+    match names.get(name) {
+        Some(kept) => kept,
+        None => {
+            let kept = Box::leak(name.to_owned().into_boxed_str());
+            names.insert(kept);
+            kept
+        }
+    }
 }
 
 fn kept_all<'n>(names: impl Iterator<Item = &'n str>) -> &'static [&'static str] {
-    Box::leak(names.map(kept).collect::<Vec<_>>().into_boxed_slice())
+    let list: Vec<&'static str> = names.map(kept).collect();
+    let mut lists = LISTS.lock().expect("no holder panics");
+    match lists.get(list.as_slice()) {
+        Some(kept) => kept,
+        None => {
+            let kept = Box::leak(list.into_boxed_slice());
+            lists.insert(kept);
+            kept
+        }
+    }
 }
 
 fn refused(error: impl ToString) -> WorkloadError {
@@ -244,5 +266,17 @@ impl<E: Env> Workload<E> for Stored {
         _after_load: bool,
     ) -> Result<Vec<CheckResult>, WorkloadError> {
         Ok(Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_kept_once() {
+        let lists = [0, 1].map(|_| kept_all(["a table", "another"].into_iter()));
+        assert_eq!(lists[0], ["a table", "another"]);
+        assert!(std::ptr::eq(lists[0], lists[1]) && std::ptr::eq(kept("a table"), lists[0][0]));
     }
 }

@@ -247,7 +247,7 @@ mod tests {
         requests.execute();
         requests.sync();
         let expected = b"P\0\0\0\x12p0\0SELECT 1\0\0\0\
-            B\0\0\0\x20\0p0\0\0\x02\0\x01\0\0\0\x02\0\0\0\x02\0\x07\xff\xff\xff\xff\0\x01\0\x01\
+            B\0\0\0\x1e\0p0\0\0\x02\0\x01\0\0\0\x02\0\0\0\x02\0\x07\xff\xff\xff\xff\0\x01\0\x01\
             E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
         assert_eq!(requests.bytes(), expected);
     }
@@ -267,9 +267,8 @@ mod tests {
     fn answers_come_however_they_are_cut() {
         let stream =
             b"R\0\0\0\x08\0\0\0\x0aD\0\0\0\x06\0\0E\0\0\0\x15SERROR\0C40001\0Mno\0\0Z\0\0\0\x05I";
-        let stream: Vec<u8> = stream.iter().copied().collect();
         // The error's length, as its fields have it.
-        let mut stream = stream;
+        let mut stream = stream.to_vec();
         let at = stream.iter().position(|byte| *byte == b'E').expect("it is there");
         let body = b"SERROR\0C40001\0Mno\0\0".len() + 4;
         stream[at + 4] = body as u8;

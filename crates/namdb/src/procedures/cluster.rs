@@ -46,7 +46,7 @@ type NetworkEnv = RemoteEnv<AnyTransport>;
 /// A cluster that was joined.
 pub(super) enum Joined {
     /// Regions are mapped.
-    Mapped(Mapped),
+    Mapped(Box<Mapped>),
     /// A network reaches them.
     Remote(Arc<Remote>),
 }
@@ -56,7 +56,7 @@ impl Joined {
     pub fn open(file: &Path) -> Result<Self, Fault> {
         let place = Place::join(ClusterFile::load(file, &[])?)?;
         let network = match place.cluster.fabric {
-            FabricKind::Shm => return Ok(Self::Mapped(Mapped::open(place)?)),
+            FabricKind::Shm => return Ok(Self::Mapped(Box::new(Mapped::open(place)?))),
             FabricKind::Tcp => Network::by_messages(&place)?,
             FabricKind::Verbs => Network::by_card(&place)?,
         };

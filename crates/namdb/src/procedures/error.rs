@@ -141,7 +141,7 @@ pub enum OpenFailure {
         /// Which.
         folder: String,
         /// What is wrong with it.
-        error: FolderError,
+        error: Box<FolderError>,
     },
     /// Memory servers of this process cannot be had.
     #[error(transparent)]

@@ -26,7 +26,7 @@ pub(super) enum World {
     /// In this process.
     Local(Db),
     /// In memory of others on this host, which is mapped.
-    Mapped(Mapped),
+    Mapped(Box<Mapped>),
     /// Where a network reaches.
     Remote(Arc<Remote>),
 }
@@ -153,7 +153,7 @@ fn load(
     let parts = Parts { count: threads * PARTS_PER_THREAD, next: AtomicU64::new(0) };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(&parts))).collect();
-        let joined = threads.into_iter().map(|thread| thread.join());
-        joined.map(|loaded| loaded.expect("loading does not panic")).collect()
+        let mut joined = threads.into_iter().map(|thread| thread.join());
+        joined.try_for_each(|loaded| loaded.expect("loading does not panic"))
     })
 }

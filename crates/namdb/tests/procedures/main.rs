@@ -122,7 +122,7 @@ fn misuse_is_told_in_sentences() {
     assert!(unknown.contains("no procedure get_data") && unknown.contains("update_location"));
 
     let mut call = session.call("get_access_data").expect("the workload has it");
-    let unbound = call.execute().err().expect("nothing is bound").to_string();
+    let unbound = call.execute().expect_err("nothing is bound").to_string();
     assert!(
         unbound.contains("parameter subscriber_id of get_access_data has no value"),
         "{unbound}"

@@ -1,7 +1,7 @@
 //! Calls of procedures.
 
 use crate::argument;
-use crate::attempts::Attempts;
+use crate::attempts::{Attempts, Retries};
 use crate::bind::{BoundTable, bind};
 use crate::compile::compile;
 use crate::control::{Machine, Notice, Program};
@@ -55,6 +55,7 @@ pub struct Procedures {
     programs: Vec<Program>,
     names: BTreeMap<String, ProcedureId>,
     settings: Settings,
+    retries: Retries,
     frame: Frame,
     rows: Rows,
     outcome: Outcome,
@@ -91,7 +92,8 @@ impl Procedures {
         };
         let (rows, outcome) = (Rows::default(), Outcome::default());
         let aborts = Vec::new();
-        Ok(Self { tables, programs, names, settings, frame, rows, outcome, aborts })
+        let retries = Retries::default();
+        Ok(Self { tables, programs, names, settings, retries, frame, rows, outcome, aborts })
     }
 
     /// The procedure called `name`.
@@ -128,6 +130,16 @@ impl Procedures {
         self.settings
     }
 
+    /// How often and how long calls are tried again.
+    pub fn retries(&self) -> Retries {
+        self.retries
+    }
+
+    /// Sets how often and how long calls are tried again from now on.
+    pub fn set_retries(&mut self, retries: Retries) {
+        self.retries = retries;
+    }
+
     /// What time it is, in microseconds since 2000-01-01 UTC.
     pub fn now_us<E: Env>(&self, env: &E) -> i64 {
         microseconds(env) - self.settings.epoch_us
@@ -144,7 +156,7 @@ impl Procedures {
         procedure: ProcedureId,
         arguments: &[Value],
     ) -> Result<&Outcome, CallError> {
-        let mut attempts = Attempts::default();
+        let mut attempts = Attempts::new(lane.env(), self.retries);
         self.aborts.clear();
         loop {
             let reason = match self.attempt(lane, procedure, arguments).await {

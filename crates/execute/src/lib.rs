@@ -32,7 +32,7 @@ mod rows;
 mod run;
 mod scope;
 
-pub use attempts::{Attempts, RETRIES_MAX, RETRIES_NS_MAX};
+pub use attempts::{Attempts, RETRIES_MAX, RETRIES_NS_MAX, Retries};
 pub use call::{Outcome, ProcedureId, Procedures, Settings};
 pub use control::Notice;
 pub use design::{TableDesign, create, default_design};

@@ -5,7 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "this is where the real world enters")]
 
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// A moment of the wall clock's monotonic sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,8 +58,9 @@ pub fn sleep_ms(duration_ms: u64) {
 
 /// Seconds since 1970 in UTC by the host's clock.
 pub fn unix_time_s() -> f64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    // No host's clock is before 1970.
+    time.unwrap_or_default().as_secs_f64()
 }
 
 /// Processor time that all threads of this process have used, in seconds.

@@ -4,7 +4,8 @@
 //! transactions as closures; async programs take an [`AsyncSession`]. There are three ways to see data:
 //! rows and columns ([`Transaction`]), structures ([`record!`]), and plain bytes ([`KeyValue`]).
 //! A transaction ends in one of three ways: committed, aborted without a trace, or, should a memory server
-//! be lost at the wrong moment, unknown. It ends with its process: this is memory.
+//! be lost at the wrong moment, unknown. It ends with its process: this is memory. With the feature `procedures`, programs call
+//! SQL procedures by name, see [`procedures`].
 //!
 //! ```
 //! use namdb::{Isolation, RecordTable, Retry, Text, record};
@@ -44,6 +45,8 @@ pub mod error;
 pub mod field;
 pub mod host;
 pub mod key_value;
+#[cfg(feature = "procedures")]
+pub mod procedures;
 pub mod record;
 pub mod session;
 

@@ -6,6 +6,7 @@ mod commands;
 mod judgement;
 mod output;
 mod plot;
+mod postgres;
 mod servers;
 
 use clap::{Parser, Subcommand};

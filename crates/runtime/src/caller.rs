@@ -6,7 +6,7 @@ use crate::bind::BindError;
 use crate::call::{Call, Scratch};
 use crate::results::Results;
 use crate::stop::{Raised, Stop};
-use execute::{Attempts, CallError, Procedures, Settings};
+use execute::{Attempts, CallError, Procedures, Retries, Settings};
 use fabric::Env;
 use procedure::node::Workload;
 use sql::{Field, SqlType};
@@ -54,6 +54,28 @@ pub trait Generated: Copy {
         _arguments: &[Argument<'_>],
     ) -> Result<(), Stop> {
         Ok(())
+    }
+}
+
+/// No generated code: the executor carries out all calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoCode;
+
+impl Generated for NoCode {
+    const PROCEDURES: &'static [&'static str] = &[];
+    const FINGERPRINT: u32 = 0;
+
+    fn find<E: Env>(_database: &Database<E>) -> Result<Self, BindError> {
+        Ok(Self)
+    }
+
+    async fn run<E: Env>(
+        self,
+        _call: &mut Call<'_, '_, E>,
+        _procedure: usize,
+        _arguments: &[Argument<'_>],
+    ) -> Result<(), Stop> {
+        Err(Stop::Deviates)
     }
 }
 
@@ -105,6 +127,21 @@ pub struct Caller<G> {
     aborts: Vec<Abort>,
 }
 
+impl Caller<NoCode> {
+    /// Makes the procedures of a workload that there is no generated code for ready for a database, which has its tables.
+    ///
+    /// # Errors
+    ///
+    /// A table or index is missing.
+    pub fn of_plans<E: Env>(
+        database: &Database<E>,
+        workload: &Workload,
+        settings: Settings,
+    ) -> Result<Self, OpenError> {
+        Ok(Self::new(NoCode, Procedures::open(database, workload, settings)?))
+    }
+}
+
 /// How an attempt of generated code ended without committing.
 enum Ended {
     /// Others were faster.
@@ -129,10 +166,17 @@ impl<G: Generated> Caller<G> {
         if workload.fingerprint() != G::FINGERPRINT {
             return Err(OpenError::OtherWorkload);
         }
-        let generated = G::find(database)?;
-        let plans = Procedures::open(database, workload, settings)?;
+        Ok(Self::new(G::find(database)?, Procedures::open(database, workload, settings)?))
+    }
+
+    fn new(generated: G, plans: Procedures) -> Self {
         let (scratch, results, counts, aborts) = Default::default();
-        Ok(Self { generated, plans, scratch, results, counts, aborts })
+        Self { generated, plans, scratch, results, counts, aborts }
+    }
+
+    /// Sets how often and how long calls are tried again from now on.
+    pub fn set_retries(&mut self, retries: Retries) {
+        self.plans.set_retries(retries);
     }
 
     /// The procedure called `name`.
@@ -182,7 +226,7 @@ impl<G: Generated> Caller<G> {
         procedure: ProcedureId,
         arguments: &[Argument<'_>],
     ) -> Result<&Results, CallError> {
-        let mut attempts = Attempts::default();
+        let mut attempts = Attempts::new(lane.env(), self.plans.retries());
         self.aborts.clear();
         let Some(generated) = procedure.generated else {
             self.counts.executed += 1;

@@ -30,7 +30,7 @@ pub mod text;
 pub use argument::Argument;
 pub use bind::BindError;
 pub use call::{Call, Scratch};
-pub use caller::{Caller, Counts, Generated, OpenError, ProcedureId};
+pub use caller::{Caller, Counts, Generated, NoCode, OpenError, ProcedureId};
 pub use results::{Cell, Results};
 pub use stop::{Raised, Stop, count, element, known};
 pub use text::Text;

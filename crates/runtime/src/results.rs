@@ -134,24 +134,48 @@ impl Results {
 
     /// All values, row by row.
     pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
-        let mut rest = self.bytes.as_slice();
+        let mut at = 0;
         std::iter::from_fn(move || {
-            let (&kind, behind) = rest.split_first()?;
-            let number = || <[u8; 8]>::try_from(&behind[..8]).expect("eight bytes");
-            let (cell, length) = match kind {
-                NULL => (Cell::Null, 0),
-                INT => (Cell::Int(i64::from_le_bytes(number())), 8),
-                FLOAT => (Cell::Float(f64::from_le_bytes(number())), 8),
-                TEXT => {
-                    let length = <[u8; 4]>::try_from(&behind[..4]).expect("four bytes");
-                    let length = u32::from_le_bytes(length) as usize;
-                    (Cell::Text(&behind[4..4 + length]), 4 + length)
-                }
-                decimal => (Cell::Decimal(i64::from_le_bytes(number()), decimal - DECIMAL), 8),
-            };
-            rest = &behind[length..];
+            let (cell, next) = self.read(at)?;
+            at = next;
             Some(cell)
         })
+    }
+
+    /// Notes where each value begins, row by row, for [`Results::cell`].
+    pub fn places(&self, places: &mut Vec<usize>) {
+        places.clear();
+        let mut at = 0;
+        while let Some((_, next)) = self.read(at) {
+            places.push(at);
+            at = next;
+        }
+    }
+
+    /// The value that begins at one of [`Results::places`].
+    ///
+    /// # Panics
+    /// If none begins there.
+    pub fn cell(&self, place: usize) -> Cell<'_> {
+        self.read(place).expect("it is one of the places").0
+    }
+
+    /// The value at a place, and where the next one begins; none behind the last.
+    fn read(&self, at: usize) -> Option<(Cell<'_>, usize)> {
+        let (&kind, behind) = self.bytes[at..].split_first()?;
+        let number = || <[u8; 8]>::try_from(&behind[..8]).expect("eight bytes");
+        let (cell, length) = match kind {
+            NULL => (Cell::Null, 0),
+            INT => (Cell::Int(i64::from_le_bytes(number())), 8),
+            FLOAT => (Cell::Float(f64::from_le_bytes(number())), 8),
+            TEXT => {
+                let length = <[u8; 4]>::try_from(&behind[..4]).expect("four bytes");
+                let length = u32::from_le_bytes(length) as usize;
+                (Cell::Text(&behind[4..4 + length]), 4 + length)
+            }
+            decimal => (Cell::Decimal(i64::from_le_bytes(number()), decimal - DECIMAL), 8),
+        };
+        Some((cell, at + 1 + length))
     }
 }
 
@@ -182,6 +206,10 @@ mod tests {
             Cell::Decimal(-120, 2),
         ];
         assert_eq!((results.rows(), cells), (2, expected.to_vec()));
+        let mut places = vec![7];
+        results.places(&mut places);
+        let cells: Vec<Cell<'_>> = places.iter().map(|&place| results.cell(place)).collect();
+        assert_eq!(cells, expected);
         results.clear();
         assert_eq!((results.rows(), results.cells().count()), (0, 0));
     }

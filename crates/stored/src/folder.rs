@@ -11,9 +11,10 @@ use procedure::node::Workload as Ready;
 use spade::design::{Design, DesignError};
 use sql::WorkloadFolder;
 use sql::procedure::Returns;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use txn::{Database, Isolation, Lane, TxnError};
 use workload::{CheckResult, Finished, RunTotals, Workload, WorkloadError};
 
@@ -179,6 +180,38 @@ impl Stored {
     pub fn units(&self) -> u64 {
         self.population.scale().units
     }
+
+    /// How its transactions are kept apart.
+    pub fn isolation(&self) -> Isolation {
+        self.settings.isolation
+    }
+
+    /// Its rows and calls.
+    pub fn population(&self) -> &Arc<Population> {
+        &self.population
+    }
+
+    /// Its tables and procedures.
+    pub fn ready(&self) -> &Ready {
+        &self.ready
+    }
+
+    /// Bytes of memory that its tables take, with their indexes and what a run inserts, about.
+    pub fn memory_bytes(&self) -> u64 {
+        let tables = &self.ready.catalog.tables;
+        let raw =
+            tables.iter().zip(&self.rows).zip(&*self.designs).map(|((table, rows), design)| {
+                let slots = design::slots(&design.rows).max(*rows);
+                table.schema.raw_bytes().saturating_mul(slots)
+            });
+        let raw = raw.fold(0_u64, u64::saturating_add);
+        BASE_BYTES.saturating_add(raw).saturating_add(raw / 100 * OVERHEAD_PERCENT)
+    }
+
+    /// Rows of all tables when they are loaded, about.
+    pub fn row_count(&self) -> u64 {
+        self.rows.iter().sum()
+    }
 }
 
 /// The design of a folder's tables that follows from its procedures and its load alone, for so many units of scale, or as many
@@ -210,13 +243,34 @@ fn read_design(path: &Path) -> Result<Design, FolderError> {
     Design::parse(&text).map_err(|error| FolderError::Design(path.to_path_buf(), error))
 }
 
-/// A name that lasts as long as the process, which runs a few workloads at most.
+/// Names that last as long as the process. However often a folder is read, they are kept once.
+static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+/// Lists of them.
+static LISTS: Mutex<BTreeSet<&'static [&'static str]>> = Mutex::new(BTreeSet::new());
+
 pub(crate) fn kept(name: &str) -> &'static str {
-    Box::leak(name.to_owned().into_boxed_str())
+    let mut names = NAMES.lock().expect("no holder panics");
+    match names.get(name) {
+        Some(kept) => kept,
+        None => {
+            let kept = Box::leak(name.to_owned().into_boxed_str());
+            names.insert(kept);
+            kept
+        }
+    }
 }
 
 fn kept_all<'n>(names: impl Iterator<Item = &'n str>) -> &'static [&'static str] {
-    Box::leak(names.map(kept).collect::<Vec<_>>().into_boxed_slice())
+    let list: Vec<&'static str> = names.map(kept).collect();
+    let mut lists = LISTS.lock().expect("no holder panics");
+    match lists.get(list.as_slice()) {
+        Some(kept) => kept,
+        None => {
+            let kept = Box::leak(list.into_boxed_slice());
+            lists.insert(kept);
+            kept
+        }
+    }
 }
 
 fn refused(error: impl ToString) -> WorkloadError {
@@ -239,7 +293,7 @@ impl<E: Env> Workload<E> for Stored {
     }
 
     fn load_rows(&self) -> u64 {
-        self.rows.iter().sum()
+        self.row_count()
     }
 
     fn load_parts(&self) -> u64 {
@@ -247,14 +301,7 @@ impl<E: Env> Workload<E> for Stored {
     }
 
     fn memory_bytes(&self) -> u64 {
-        let tables = &self.ready.catalog.tables;
-        let raw =
-            tables.iter().zip(&self.rows).zip(&*self.designs).map(|((table, rows), design)| {
-                let slots = design::slots(&design.rows).max(*rows);
-                table.schema.raw_bytes().saturating_mul(slots)
-            });
-        let raw = raw.fold(0_u64, u64::saturating_add);
-        BASE_BYTES.saturating_add(raw).saturating_add(raw / 100 * OVERHEAD_PERCENT)
+        Self::memory_bytes(self)
     }
 
     fn notes(&self, servers: usize) -> Vec<String> {
@@ -331,5 +378,17 @@ impl<E: Env> Workload<E> for Stored {
         _after_load: bool,
     ) -> Result<Vec<CheckResult>, WorkloadError> {
         self.checks.judge(database, lane, totals).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_kept_once() {
+        let lists = [0, 1].map(|_| kept_all(["a table", "another"].into_iter()));
+        assert_eq!(lists[0], ["a table", "another"]);
+        assert!(std::ptr::eq(lists[0], lists[1]) && std::ptr::eq(kept("a table"), lists[0][0]));
     }
 }

@@ -6,11 +6,13 @@
 //! design     how its tables are stored
 //! terminal   the calls of one thread
 //! code       who carries them out
+//! callers    procedures by name, for programs that bind arguments themselves
 //! check      what holds when nobody calls
 //! prepared   arguments as generated code takes them
 //! ```
 #![forbid(unsafe_code)]
 
+mod callers;
 mod check;
 mod code;
 mod design;
@@ -18,7 +20,8 @@ mod folder;
 mod prepared;
 mod terminal;
 
+pub use callers::Callers;
 pub use code::Code;
 pub use folder::{DesignOrigin, FolderError, Options, Stored, default_design};
 pub use prepared::{Arguments, Prepared};
-pub use terminal::Terminal;
+pub use terminal::{Terminal, is_by_rule};

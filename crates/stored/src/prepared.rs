@@ -62,6 +62,10 @@ impl Prepared {
 
 /// The arguments of a call.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lives on the stack for a call, without memory of its own"
+)]
 pub enum Arguments<'a> {
     /// So many.
     Few([Argument<'a>; FEW], usize),

@@ -14,6 +14,11 @@ const CALLS_AHEAD: usize = 64;
 /// Codes of errors with which procedures end by their own rules: `RAISE EXCEPTION`, and a key that is there already.
 const BY_RULE: [&str; 2] = ["P0001", "23505"];
 
+/// Whether an error of this code is one that procedures end with by their own rules.
+pub fn is_by_rule(sqlstate: &str) -> bool {
+    BY_RULE.contains(&sqlstate)
+}
+
 /// What a thread keeps between calls.
 pub struct Terminal {
     calls: Calls<Arc<Population>>,
@@ -52,7 +57,7 @@ impl Terminal {
             Ok(rows) => {
                 (TransactionResult::Committed, u32::from(rows == 0 && self.gives_rows[kind]))
             }
-            Err(CallError::Sql(error)) if BY_RULE.contains(&&*error.sqlstate) => {
+            Err(CallError::Sql(error)) if is_by_rule(&error.sqlstate) => {
                 (TransactionResult::RolledBack, 0)
             }
             Err(CallError::Sql(error)) => {

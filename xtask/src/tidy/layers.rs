@@ -5,7 +5,7 @@ use super::manifest::{self, Dependency, Manifest};
 use super::tree::Tree;
 
 /// The crates by folder, lowest first.
-const LAYERS: [&str; 31] = [
+const LAYERS: [&str; 32] = [
     "layout",
     "fabric",
     "membership",
@@ -37,6 +37,7 @@ const LAYERS: [&str; 31] = [
     "mutants",
     "reproduce",
     "namdb",
+    "capi",
 ];
 
 /// Judges of the engine share no code with it, lest they share its mistakes.

@@ -5,10 +5,10 @@ use super::lexer::{Views, is_word};
 use super::tree::{File, Tree, line_of, words};
 
 /// The folders that may hold unsafe code.
-const UNSAFE_FOLDERS: [&str; 1] = ["crates/fabric/src/raw/"];
+const UNSAFE_FOLDERS: [&str; 2] = ["crates/fabric/src/raw/", "crates/capi/src/raw/"];
 
 /// The crates with such a folder: `forbid` could not be lifted inside it, so they deny.
-const DENYING_CRATES: [&str; 1] = ["crates/fabric/"];
+const DENYING_CRATES: [&str; 2] = ["crates/fabric/", "crates/capi/"];
 
 /// Finds the keyword outside its folders, and blocks without an argument inside them.
 pub fn check_tokens(tree: &Tree) -> Vec<Violation> {
@@ -18,7 +18,7 @@ pub fn check_tokens(tree: &Tree) -> Vec<Violation> {
         for offset in words(&views.code, "unsafe") {
             let line = line_of(&file.text, offset);
             if !is_allowed {
-                let what = "unsafe code outside crates/fabric/src/raw/, move it there behind a safe function";
+                let what = "unsafe code outside the `raw` folders of `fabric` and `capi`, move it there behind a safe function";
                 violations.push(Violation::new(&file.path, line, what));
             } else if needs_argument(&views.code[offset..]) && !has_argument(views, line) {
                 let what = "unsafe without its reason, write a `// SAFETY:` comment directly above";

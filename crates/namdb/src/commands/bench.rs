@@ -124,6 +124,15 @@ pub fn run(arguments: &BenchArguments) -> Result<Verdict> {
     let telling = told.as_ref().map(|(telling, _)| telling);
     let is_loaded = arguments.abroad.loaded;
     let measure = Measure { world, seconds, warm_up_s, rate, telling, is_loaded };
+    if let Choice::Folder(folder) = &arguments.choice
+        && folder.postgres.is_some()
+    {
+        ensure!(
+            abroad.is_none() && rate.is_none(),
+            "--postgres compares full speed in this process; leave away --cluster and --rate"
+        );
+        return super::postgres::run(folder, measure, arguments.json.as_deref());
+    }
     let job = Deliver { measure, abroad, json: arguments.json.as_deref() };
     arguments.choice.run(world.isolation.into(), threads, world.seed, job)?
 }

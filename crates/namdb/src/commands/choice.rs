@@ -58,6 +58,7 @@ Examples:
   namdb bench workloads/tatp --units 10 --threads 1    a million subscribers
   namdb bench workloads/tatp --design mine.json   tables stored as a file says
   namdb bench mine --code plans                   a workload of your own
+  namdb bench workloads/tatp --postgres --threads 2    the same in a PostgreSQL, and the ratio
 
 A workload is a folder with schema.sql, procedures.sql, workload.toml and, made by `namdb spade plan`, plans. Tables are
 made and loaded as workload.toml says, and procedures are called as it says. Generated code comes with the shipped
@@ -201,6 +202,39 @@ pub struct FolderArguments {
     /// How tables are stored [default: design.json of the folder, or what `namdb spade design` prints]
     #[arg(long, value_name = "FILE")]
     pub design: Option<PathBuf>,
+    /// Call the procedures in a PostgreSQL first, and compare: in one that is started for the run, or in the one at this
+    /// address, as psql takes it, which needs no password
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "")]
+    pub postgres: Option<String>,
+    /// Clients of PostgreSQL [default: as many as threads]
+    #[arg(long, value_name = "N", requires = "postgres", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub clients: Option<u32>,
+    /// How PostgreSQL keeps its transactions apart
+    #[arg(long, value_enum, default_value = "repeatable-read", requires = "postgres")]
+    pub postgres_isolation: PostgresIsolation,
+}
+
+/// PostgreSQL's levels of isolation, by their names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum PostgresIsolation {
+    /// A snapshot for each statement: less than any level of ours
+    ReadCommitted,
+    /// A snapshot for each transaction, first updater wins: as our snapshot isolation
+    RepeatableRead,
+    /// As if one transaction ran after another
+    Serializable,
+}
+
+impl PostgresIsolation {
+    /// As PostgreSQL writes it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::ReadCommitted => "read committed",
+            Self::RepeatableRead => "repeatable read",
+            Self::Serializable => "serializable",
+        }
+    }
 }
 
 /// Who carries out procedures, by name.
@@ -349,8 +383,9 @@ impl AppendArguments {
 }
 
 impl FolderArguments {
-    fn workload(&self, isolation: Isolation, seed: u64) -> Result<(Stored, Parameters)> {
-        let Self { folder, units, code, design } = self;
+    /// Reads the folder.
+    pub fn workload(&self, isolation: Isolation, seed: u64) -> Result<(Stored, Parameters)> {
+        let Self { folder, units, code, design, .. } = self;
         let options = Options {
             units: *units,
             wants_plans: *code == CodeName::Plans,

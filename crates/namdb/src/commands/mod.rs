@@ -9,6 +9,7 @@ pub mod counts;
 pub mod demo;
 pub mod doctor;
 pub mod memory_server;
+pub mod postgres;
 pub mod reproduce;
 pub mod simulate;
 pub mod soak;

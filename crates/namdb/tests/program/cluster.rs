@@ -8,13 +8,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// A development cluster of one test, which ends with it.
-struct Cluster {
-    file: PathBuf,
+pub struct Cluster {
+    pub file: PathBuf,
     directory: PathBuf,
 }
 
 impl Cluster {
-    fn up(name: &str, options: &str) -> Self {
+    pub fn up(name: &str, options: &str) -> Self {
         let file = temporary(&format!("{name}.toml"));
         let up = namdb(&format!("cluster up --file {} {options}", file.display()));
         let errors = text(&up.stderr);

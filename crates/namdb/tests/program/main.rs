@@ -6,9 +6,13 @@ mod check;
 mod cluster;
 mod counts;
 mod etcd;
+#[path = "../procedures/folder.rs"]
+mod folder;
 mod health;
 mod logs;
 mod measure;
+mod postgres;
+mod procedures;
 mod server;
 mod simulate;
 mod soak;

@@ -86,6 +86,8 @@ pub enum CollectError {
 pub enum ServerChoice {
     /// One that is started for the purpose and stopped afterwards.
     Private,
+    /// The same with further settings, such as `shared_buffers=1GB`, which take the place of ours.
+    PrivateWith(Vec<String>),
     /// One that runs, by a URL as `psql` takes it. Its user has to be a superuser: a database is made and dropped, and
     /// the sizes of its tables are written into the catalog.
     Url(String),
@@ -111,13 +113,8 @@ impl Server {
             Scratch::new().map_err(|error| CollectError::Scratch { error: error.to_string() })?;
         let (url, private) = match choice {
             ServerChoice::Url(url) => (url.clone(), None),
-            ServerChoice::Private => {
-                let server = PrivateServer::start()?;
-                let folder = server.folder().display();
-                // Of key words, since a path in a URL would have to be written in another way.
-                let url = format!("host='{folder}' port=5432 user=postgres dbname=postgres");
-                (url, Some(server))
-            }
+            ServerChoice::Private => private(&[])?,
+            ServerChoice::PrivateWith(settings) => private(settings)?,
         };
         Ok(Self { url, psql, scratch, _private: private })
     }
@@ -156,4 +153,13 @@ impl Server {
         let said = finished.complaint.trim().to_owned();
         Err(CollectError::Refused { what: what.to_owned(), said })
     }
+}
+
+/// Starts a server, and says how it is reached.
+fn private(settings: &[String]) -> Result<(String, Option<PrivateServer>), CollectError> {
+    let server = PrivateServer::start(settings)?;
+    let folder = server.folder().display();
+    // Of key words, since a path in a URL would have to be written in another way.
+    let url = format!("host='{folder}' port=5432 user=postgres dbname=postgres");
+    Ok((url, Some(server)))
 }

@@ -39,8 +39,8 @@ pub(super) struct PrivateServer {
 }
 
 impl PrivateServer {
-    /// Sets a server up and waits until it takes connections.
-    pub fn start() -> Result<Self, CollectError> {
+    /// Sets a server up and waits until it takes connections. `settings` come behind ours, so that they count.
+    pub fn start(settings: &[String]) -> Result<Self, CollectError> {
         let programs = Programs::find()?;
         let user = server_user()?;
         let scratch = Scratch::new().map_err(|error| scratch_failed(&error))?;
@@ -54,7 +54,8 @@ impl PrivateServer {
         let log_file = File::create(&log).map_err(|error| scratch_failed(&error))?;
         let mut command = dies_with_us(&programs.postgres, user, scratch.path());
         command.arg("-D").arg(&data).arg("-k").arg(scratch.path());
-        SETTINGS.iter().for_each(|setting| _ = command.arg("-c").arg(setting));
+        let settings = SETTINGS.into_iter().chain(settings.iter().map(String::as_str));
+        settings.for_each(|setting| _ = command.arg("-c").arg(setting));
         let errors = log_file.try_clone().map_err(|error| scratch_failed(&error))?;
         command.stdin(Stdio::null()).stdout(log_file).stderr(errors);
         let process = command.spawn().map_err(|error| CollectError::Run {

@@ -7,7 +7,7 @@ mod tatp;
 mod tpcc;
 
 use population::{Population, Scale};
-use sql::WorkloadFolder;
+use sql::{Program, WorkloadFolder};
 use std::path::PathBuf;
 use value::Value;
 
@@ -26,7 +26,7 @@ fn changed(workload: &str, from: &str, to: &str) -> WorkloadFolder {
     let program = folder(workload).program;
     let source = sql::Source::new("workload.toml", &text.replace(from, to));
     let load = sql::read_load(&source, &program).unwrap_or_else(|error| panic!("{error}"));
-    WorkloadFolder { program, load }
+    WorkloadFolder { program, load, checks: Program::default() }
 }
 
 fn scale(units: u64, seed: u64) -> Scale {

@@ -1,0 +1,311 @@
+// namdb.hpp: namdb.h for C++17. Handles close themselves, calls read as in listing 3 of the paper [SPADE 3.1], and what a program did wrong
+// is thrown. How a transaction ended is not thrown: that is an outcome, which a program looks at.
+//
+//     namdb::Database database("workloads/tatp");
+//     namdb::Session session(database);
+//     auto call = session.call("get_subscriber_data");
+//     call.bind(0, 7);
+//     if (call.execute() == namdb::Outcome::committed) {
+//         std::int64_t location = call.get<std::int64_t>(0, "vlr_location");
+//     }
+//
+// Threads are as in namdb.h: a database is for all, a session and its calls for the thread that opened it.
+#ifndef NAMDB_HPP
+#define NAMDB_HPP
+
+#include "namdb.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace namdb {
+
+// Something that was asked for and cannot be: a folder that is not in order, a name that there is not, a value of another type.
+class Error : public std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// How a call ended, see namdb_outcome.
+enum class Outcome : std::int32_t {
+    not_made = NAMDB_NOT_MADE,
+    committed = NAMDB_COMMITTED,
+    aborted = NAMDB_ABORTED,
+    refused = NAMDB_REFUSED,
+    unknown = NAMDB_UNKNOWN,
+};
+
+// A number with digits behind the point: 12.34 is {1234, 2}.
+struct Decimal {
+    std::int64_t units = 0;
+    std::uint8_t scale = 0;
+};
+
+// A day, in days since 2000-01-01.
+struct Date {
+    std::int32_t days = 0;
+};
+
+// A moment, in microseconds since 2000-01-01 00:00 UTC.
+struct Timestamp {
+    std::int64_t microseconds = 0;
+};
+
+namespace detail {
+
+template <typename> inline constexpr bool never = false;
+
+template <auto close> struct Closer {
+    template <typename Handle> void operator()(Handle *handle) const noexcept { close(handle); }
+};
+
+inline void ensure(bool is_well, const char *sentence) {
+    if (!is_well) throw Error(sentence);
+}
+
+} // namespace detail
+
+// A workload's tables and procedures, see namdb_open.
+class Database {
+public:
+    explicit Database(const std::string &folder, const namdb_options &options = namdb_default_options()) {
+        namdb_database *opened = nullptr;
+        const namdb_status status = namdb_open(folder.c_str(), &options, &opened);
+        detail::ensure(status == NAMDB_OK, namdb_last_error());
+        handle_.reset(opened);
+    }
+
+    // The names of the procedures.
+    std::vector<std::string> procedures() const {
+        std::vector<std::string> names;
+        for (std::size_t at = 0; at < namdb_procedure_count(handle_.get()); ++at)
+            names.emplace_back(namdb_procedure_name(handle_.get(), at));
+        return names;
+    }
+
+    const namdb_database *get() const noexcept { return handle_.get(); }
+
+private:
+    std::unique_ptr<namdb_database, detail::Closer<namdb_close>> handle_;
+};
+
+// A call of a procedure: bound, made, and read, any number of times. Parameters and columns go by position or by name.
+class Call {
+public:
+    explicit Call(namdb_call *opened) noexcept : handle_(opened) {}
+
+    // A parameter or a column: its position, or its name.
+    class At {
+    public:
+        template <typename Int, std::enable_if_t<std::is_integral_v<Int>, int> = 0>
+        At(Int position) : position_(static_cast<std::int32_t>(position)) {}
+        At(const char *name) : name_(name) {}
+        At(const std::string &name) : name_(name.c_str()) {}
+
+    private:
+        friend class Call;
+        std::int32_t position_ = -1;
+        const char *name_ = nullptr;
+    };
+
+    // Binds a value: an integer, bool, double, Decimal, Date, Timestamp, text, vector of std::int64_t, of int or of std::string, nullptr or
+    // std::nullopt for null, or a std::optional of these.
+    template <typename T> Call &bind(At parameter, const T &value) {
+        const std::int32_t at = this->parameter(parameter);
+        check(put(at, value));
+        return *this;
+    }
+
+    // Forgets all values.
+    Call &unbind() {
+        check(namdb_unbind(get()));
+        return *this;
+    }
+
+    // See namdb_set_deadline_ms.
+    Call &within_ms(std::uint64_t milliseconds) {
+        check(namdb_set_deadline_ms(get(), milliseconds));
+        return *this;
+    }
+
+    // See namdb_set_retries.
+    Call &retry(std::uint32_t retries) {
+        check(namdb_set_retries(get(), retries));
+        return *this;
+    }
+
+    // Makes the call, see namdb_execute. Throws if it cannot be made, such as without a value for a parameter.
+    Outcome execute() {
+        const auto outcome = static_cast<Outcome>(namdb_execute(get()));
+        if (outcome == Outcome::not_made) throw Error(namdb_call_error(get()));
+        return outcome;
+    }
+
+    // How it ended the last time, and why: the sentence, the code of what was refused, the reason of an abort, whether that was contention,
+    // attempts beyond the first.
+    Outcome outcome() const { return static_cast<Outcome>(namdb_call_outcome(get())); }
+    std::string message() const { return namdb_call_error(get()); }
+    std::string sqlstate() const { return namdb_sqlstate(get()); }
+    std::string abort_reason() const { return namdb_abort_reason(get()); }
+    bool is_contention() const { return namdb_is_contention(get()) != 0; }
+    std::uint32_t retries() const { return namdb_retries(get()); }
+
+    // How many rows it gave, and of what columns.
+    std::size_t rows() const { return namdb_row_count(get()); }
+    std::vector<std::string> columns() const {
+        std::vector<std::string> names;
+        for (std::int32_t at = 0; at < namdb_column_count(get()); ++at)
+            names.emplace_back(namdb_column_name(get(), at));
+        return names;
+    }
+
+    // A value as std::int64_t, bool, double, Decimal, Date, Timestamp, std::string or, until the call is made again, std::string_view; or as
+    // a std::optional of these, which null leaves empty. Throws if there is no such value, it is of another type, or null without optional.
+    template <typename T> T get(std::size_t row, At column) const {
+        const std::int32_t at = this->column(column);
+        if constexpr (is_optional<T>::value) {
+            return read<typename T::value_type>(row, at);
+        } else {
+            auto value = read<T>(row, at);
+            if (!value) throw Error("the value is null; read it as std::optional");
+            return *std::move(value);
+        }
+    }
+
+    // Whether a value is null.
+    bool is_null(std::size_t row, At column) const {
+        const std::int32_t null = namdb_is_null(get(), row, this->column(column));
+        detail::ensure(null >= 0, namdb_call_error(get()));
+        return null != 0;
+    }
+
+    namdb_call *get() const noexcept { return handle_.get(); }
+
+private:
+    template <typename> struct is_optional : std::false_type {};
+    template <typename T> struct is_optional<std::optional<T>> : std::true_type {};
+
+    // What a status says that is not NAMDB_ERROR: whether there is a value.
+    bool check(namdb_status status) const {
+        detail::ensure(status != NAMDB_ERROR, namdb_call_error(get()));
+        return status == NAMDB_OK;
+    }
+
+    std::int32_t parameter(At at) const {
+        if (at.name_ == nullptr) return at.position_;
+        const std::int32_t found = namdb_parameter(get(), at.name_);
+        detail::ensure(found >= 0, namdb_call_error(get()));
+        return found;
+    }
+
+    std::int32_t column(At at) const {
+        if (at.name_ == nullptr) return at.position_;
+        const std::int32_t found = namdb_column(get(), at.name_);
+        detail::ensure(found >= 0, namdb_call_error(get()));
+        return found;
+    }
+
+    template <typename T> namdb_status put(std::int32_t at, const T &value) {
+        if constexpr (std::is_same_v<T, std::nullptr_t> || std::is_same_v<T, std::nullopt_t>) {
+            return namdb_bind_null(get(), at);
+        } else if constexpr (is_optional<T>::value) {
+            return value ? put(at, *value) : namdb_bind_null(get(), at);
+        } else if constexpr (std::is_same_v<T, bool>) {
+            return namdb_bind_bool(get(), at, value ? 1 : 0);
+        } else if constexpr (std::is_integral_v<T>) {
+            return namdb_bind_int64(get(), at, static_cast<std::int64_t>(value));
+        } else if constexpr (std::is_floating_point_v<T>) {
+            return namdb_bind_double(get(), at, static_cast<double>(value));
+        } else if constexpr (std::is_same_v<T, Decimal>) {
+            return namdb_bind_decimal(get(), at, value.units, value.scale);
+        } else if constexpr (std::is_same_v<T, Date>) {
+            return namdb_bind_date(get(), at, value.days);
+        } else if constexpr (std::is_same_v<T, Timestamp>) {
+            return namdb_bind_timestamp(get(), at, value.microseconds);
+        } else if constexpr (std::is_convertible_v<const T &, std::string_view>) {
+            const std::string_view text = value;
+            return namdb_bind_text_bytes(get(), at, text.data(), text.size());
+        } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
+            return namdb_bind_int64_array(get(), at, value.data(), value.size());
+        } else if constexpr (std::is_same_v<T, std::vector<int>>) {
+            const std::vector<std::int64_t> wide(value.begin(), value.end());
+            return namdb_bind_int64_array(get(), at, wide.data(), wide.size());
+        } else if constexpr (std::is_same_v<T, std::vector<bool>>) {
+            const std::vector<std::int32_t> flags(value.begin(), value.end());
+            return namdb_bind_bool_array(get(), at, flags.data(), flags.size());
+        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+            std::vector<const char *> texts;
+            for (const std::string &text : value) texts.push_back(text.c_str());
+            return namdb_bind_text_array(get(), at, texts.data(), texts.size());
+        } else {
+            static_assert(detail::never<T>, "no parameter takes a value of this type");
+        }
+    }
+
+    template <typename T> std::optional<T> read(std::size_t row, std::int32_t at) const {
+        if constexpr (std::is_same_v<T, std::int64_t>) {
+            std::int64_t value = 0;
+            return check(namdb_get_int64(get(), row, at, &value)) ? std::optional(value) : std::nullopt;
+        } else if constexpr (std::is_same_v<T, bool>) {
+            std::int32_t value = 0;
+            return check(namdb_get_bool(get(), row, at, &value)) ? std::optional(value != 0) : std::nullopt;
+        } else if constexpr (std::is_same_v<T, double>) {
+            double value = 0;
+            return check(namdb_get_double(get(), row, at, &value)) ? std::optional(value) : std::nullopt;
+        } else if constexpr (std::is_same_v<T, Decimal>) {
+            Decimal value;
+            const bool is_there = check(namdb_get_decimal(get(), row, at, &value.units, &value.scale));
+            return is_there ? std::optional(value) : std::nullopt;
+        } else if constexpr (std::is_same_v<T, Date>) {
+            const auto days = read<std::int64_t>(row, at);
+            return days ? std::optional(Date{static_cast<std::int32_t>(*days)}) : std::nullopt;
+        } else if constexpr (std::is_same_v<T, Timestamp>) {
+            const auto time = read<std::int64_t>(row, at);
+            return time ? std::optional(Timestamp{*time}) : std::nullopt;
+        } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>) {
+            const char *value = nullptr;
+            return check(namdb_get_text(get(), row, at, &value)) ? std::optional<T>(value) : std::nullopt;
+        } else {
+            static_assert(detail::never<T>, "no value is read as this type");
+        }
+    }
+
+    std::unique_ptr<namdb_call, detail::Closer<namdb_call_close>> handle_;
+};
+
+// The calls of one thread, see namdb_session_open.
+class Session {
+public:
+    explicit Session(const Database &database) {
+        namdb_session *opened = nullptr;
+        const namdb_status status = namdb_session_open(database.get(), &opened);
+        detail::ensure(status == NAMDB_OK, namdb_last_error());
+        handle_.reset(opened);
+    }
+
+    // A call of the procedure with this name.
+    Call call(const std::string &procedure) const {
+        namdb_call *opened = nullptr;
+        const namdb_status status = namdb_call_open(get(), procedure.c_str(), &opened);
+        detail::ensure(status == NAMDB_OK, namdb_session_error(get()));
+        return Call(opened);
+    }
+
+    // Whether generated code carries out its calls.
+    bool is_generated() const { return namdb_session_is_generated(get()) != 0; }
+
+    namdb_session *get() const noexcept { return handle_.get(); }
+
+private:
+    std::unique_ptr<namdb_session, detail::Closer<namdb_session_close>> handle_;
+};
+
+} // namespace namdb
+
+#endif

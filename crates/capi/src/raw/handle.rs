@@ -1,0 +1,176 @@
+//! Handles: pointers that programs keep, and the way back to what they point to.
+
+use crate::failure::{Failure, c_text, last, note, of_panic};
+use std::cell::UnsafeCell;
+use std::ffi::{CString, c_char, c_int};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::ThreadId;
+
+/// All is well.
+pub const OK: c_int = 0;
+/// The value is null.
+pub const NULL: c_int = 1;
+/// Something was asked for that cannot be; a sentence says what.
+pub const ERROR: c_int = 2;
+
+/// Something that one thread owns.
+pub struct Handle<T> {
+    owner: ThreadId,
+    content: UnsafeCell<Content<T>>,
+}
+
+struct Content<T> {
+    value: T,
+    error: CString,
+}
+
+impl<T> Handle<T> {
+    /// Of the thread that calls this; what it points to is the program's until it is closed.
+    pub fn give(value: T) -> *mut Self {
+        let content = UnsafeCell::new(Content { value, error: CString::default() });
+        Box::into_raw(Box::new(Self { owner: std::thread::current().id(), content }))
+    }
+
+    /// The handle behind a pointer, if this thread owns it. `what` is its name in sentences.
+    ///
+    /// # Safety
+    /// Rule 1.
+    unsafe fn own<'a>(pointer: *const Self, what: &str) -> Result<&'a Self, Failure> {
+        // SAFETY: rule 1. Of a handle that another thread owns only `owner` is looked at, which nobody changes.
+        let handle = unsafe { pointer.as_ref() };
+        let handle = handle.ok_or_else(|| Failure(format!("the {what} is null")))?;
+        if handle.owner != std::thread::current().id() {
+            return Err(Failure(format!(
+                "the {what} belongs to the thread that opened its session; open a session in this thread"
+            )));
+        }
+        Ok(handle)
+    }
+
+    /// Runs a function over the content; what goes wrong is kept in the handle, and for the thread.
+    ///
+    /// # Safety
+    /// Rule 1, and `body` does not come back here with the same handle.
+    pub unsafe fn with<R: Copy>(
+        pointer: *const Self,
+        what: &str,
+        otherwise: R,
+        body: impl FnOnce(&mut T) -> Result<R, Failure>,
+    ) -> R {
+        guarded(otherwise, || {
+            // SAFETY: rule 1.
+            let handle = unsafe { Self::own(pointer, what) }?;
+            // SAFETY: this thread owns it, and no other reference lives: rule 3.
+            let Content { value, error } = unsafe { &mut *handle.content.get() };
+            let ended = catch_unwind(AssertUnwindSafe(|| body(value)));
+            let ended = ended.unwrap_or_else(|panic| Err(of_panic(&*panic)));
+            ended.inspect_err(|failure| *error = c_text(&failure.0))
+        })
+    }
+
+    /// Looks at the content and leaves the errors as they are; none of a handle that is null or another thread's.
+    ///
+    /// # Safety
+    /// As [`Handle::with`].
+    pub unsafe fn look<R>(pointer: *const Self, what: &str, look: fn(&T) -> R) -> Option<R> {
+        // SAFETY: rule 1.
+        let handle = unsafe { Self::own(pointer, what) }.ok()?;
+        // SAFETY: this thread owns it, and no other reference lives: rule 3.
+        Some(look(&unsafe { &*handle.content.get() }.value))
+    }
+
+    /// The last thing that went wrong with it; of a handle that is null or another thread's, with this thread.
+    ///
+    /// # Safety
+    /// Rule 1.
+    pub unsafe fn error(pointer: *const Self, what: &str) -> *const c_char {
+        // SAFETY: rule 1.
+        match unsafe { Self::own(pointer, what) } {
+            // SAFETY: this thread owns it, and no other reference lives: rule 3.
+            Ok(handle) => unsafe { &*handle.content.get() }.error.as_ptr(),
+            Err(_) => last(),
+        }
+    }
+
+    /// Takes it back; null is no handle, and nothing to take.
+    ///
+    /// # Safety
+    /// Rule 1.
+    pub unsafe fn close(pointer: *mut Self, what: &str) -> c_int {
+        guarded(ERROR, || {
+            if pointer.is_null() {
+                return Ok(OK);
+            }
+            // SAFETY: rule 1.
+            unsafe { Self::own(pointer, what) }?;
+            // SAFETY: it was made by `give`, and by rule 1 nobody uses it any more.
+            drop(unsafe { Box::from_raw(pointer) });
+            Ok(OK)
+        })
+    }
+}
+
+/// Runs a function that no panic leaves, and notes what goes wrong for the thread.
+pub fn guarded<R: Copy>(otherwise: R, body: impl FnOnce() -> Result<R, Failure>) -> R {
+    let ended = catch_unwind(AssertUnwindSafe(body));
+    let ended = ended.unwrap_or_else(|panic| Err(of_panic(&*panic)));
+    ended.unwrap_or_else(|failure| {
+        note(&failure);
+        otherwise
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CStr;
+
+    fn said(text: *const c_char) -> String {
+        // SAFETY: texts of this crate end with a zero.
+        unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    }
+
+    #[test]
+    fn no_panic_leaves_and_the_sentence_stays_with_the_handle() {
+        let handle = Handle::give(7);
+        // SAFETY: it was given just now.
+        let ended = unsafe { Handle::with(handle, "handle", ERROR, |_| panic!("lost the thread")) };
+        assert_eq!(ended, ERROR);
+        // SAFETY: as above.
+        let sentence = said(unsafe { Handle::error(handle, "handle") });
+        assert!(sentence.contains("lost the thread") && sentence.contains("close"), "{sentence}");
+        // SAFETY: as above.
+        let ended = unsafe {
+            Handle::with(handle, "handle", ERROR, |value| {
+                *value += 1;
+                Ok(*value)
+            })
+        };
+        assert_eq!(ended, 8);
+        // SAFETY: as above, and it is not used any more.
+        assert_eq!(unsafe { Handle::close(handle, "handle") }, OK);
+    }
+
+    #[test]
+    fn null_and_the_handles_of_other_threads_are_refused() {
+        // SAFETY: null is none.
+        let ended = unsafe { Handle::<i32>::with(std::ptr::null(), "call", ERROR, |_| Ok(OK)) };
+        assert_eq!((ended, said(last()).as_str()), (ERROR, "the call is null"));
+        // SAFETY: null is none.
+        assert_eq!(unsafe { Handle::<i32>::close(std::ptr::null_mut(), "call") }, OK);
+        let handle = Handle::give(7) as usize;
+        let elsewhere = move || {
+            let handle = handle as *mut Handle<i32>;
+            // SAFETY: it lives as long as the test.
+            let ended = unsafe { Handle::with(handle, "call", ERROR, |_| Ok(OK)) };
+            // SAFETY: as above.
+            (ended, unsafe { Handle::close(handle, "call") }, said(last()))
+        };
+        let (used, closed, sentence) =
+            std::thread::scope(|scope| scope.spawn(elsewhere).join()).expect("nothing panics");
+        assert_eq!((used, closed), (ERROR, ERROR));
+        assert!(sentence.contains("belongs to the thread"), "{sentence}");
+        // SAFETY: it is not used any more.
+        assert_eq!(unsafe { Handle::close(handle as *mut Handle<i32>, "call") }, OK);
+    }
+}

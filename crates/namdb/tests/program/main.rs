@@ -18,3 +18,4 @@ mod streams;
 mod support;
 mod tls;
 mod trace;
+mod tune;

@@ -3,6 +3,7 @@
 mod generate;
 mod measure;
 mod plan;
+mod tune;
 
 use crate::Verdict;
 use anyhow::Result;
@@ -21,6 +22,8 @@ enum What {
     Measure(measure::MeasureArguments),
     /// Ask a PostgreSQL for the plans of a workload's statements
     Plan(plan::PlanArguments),
+    /// Decide how a workload is stored, partitioned and carried out
+    Tune(tune::TuneArguments),
     /// Write Rust for a workload's procedures
     Generate(generate::GenerateArguments),
 }
@@ -30,6 +33,7 @@ pub fn run(arguments: &SpadeArguments) -> Result<Verdict> {
     match &arguments.what {
         What::Measure(arguments) => measure::run(arguments),
         What::Plan(arguments) => plan::run(arguments),
+        What::Tune(arguments) => tune::run(arguments),
         What::Generate(arguments) => generate::run(arguments),
     }
 }

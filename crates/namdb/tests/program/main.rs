@@ -22,3 +22,4 @@ mod streams;
 mod support;
 mod tls;
 mod trace;
+mod tune;

@@ -19,6 +19,7 @@
 
 mod measured;
 mod parameters;
+mod table;
 
 pub use measured::{Alone, Demand, Loaded, Measured, Service, Spread, rounded};
 pub(crate) use parameters::StorageName;
@@ -97,7 +98,7 @@ impl Default for Measurements {
 }
 
 impl Measurements {
-    /// Reads a file's text.
+    /// Reads a file's text: points line by line, or as a table.
     ///
     /// # Errors
     /// The text is of another format, or no measurements at all.
@@ -106,6 +107,7 @@ impl Measurements {
         let found = value.get("format").and_then(serde_json::Value::as_u64);
         match found {
             Some(found) if found != u64::from(FORMAT) => Err(MeasurementError::Format { found }),
+            _ if value.get("columns").is_some() => table::read(value),
             _ => Ok(serde_json::from_value(value)?),
         }
     }

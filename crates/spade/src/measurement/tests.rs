@@ -74,6 +74,28 @@ fn what_was_written_is_read_and_written_again_with_the_same_bytes() {
 }
 
 #[test]
+fn a_table_has_the_same_points() {
+    let mut written = Measurements::default();
+    let scan = point(Operation::Scan, 1);
+    written.put(scan);
+    let mut lookup = point(Operation::Lookup, 1);
+    lookup.measured.service.owner = None;
+    lookup.measured.loaded.busiest = None;
+    written.put(lookup);
+    let table = written.table_json();
+    assert_eq!(Measurements::parse(&table).expect("it was written by this program"), written);
+    assert!(table.contains("\"parameters.world.hardware\":\"connectx3-fdr\""), "{table}");
+    assert!(table.len() < written.json().len());
+    let nothing = Measurements::default();
+    assert_eq!(Measurements::parse(&nothing.table_json()).expect("it is a table"), nothing);
+    let newer = table.replacen("\"format\":1", "\"format\":2", 1);
+    let told = Measurements::parse(&newer).expect_err("it is newer").to_string();
+    assert!(told.contains("have format 2"), "{told}");
+    let short = table.replacen("[\"", "[7,\"", 1);
+    assert!(Measurements::parse(&short).is_err(), "a row or column too many fits no point");
+}
+
+#[test]
 fn points_stand_in_the_order_of_their_parameters_and_are_replaced() {
     let mut all = Measurements::default();
     Operation::ALL.iter().rev().for_each(|&operation| all.put(point(operation, 1)));

@@ -5,6 +5,7 @@ mod design;
 mod generate;
 mod measure;
 mod plan;
+mod tune;
 
 use crate::Verdict;
 use anyhow::Result;
@@ -23,6 +24,8 @@ enum What {
     Measure(measure::MeasureArguments),
     /// Ask a PostgreSQL for the plans of a workload's statements
     Plan(plan::PlanArguments),
+    /// Decide how a workload is stored, partitioned and carried out
+    Tune(tune::TuneArguments),
     /// Write Rust for a workload's procedures
     Generate(generate::GenerateArguments),
     /// Print how a workload's tables are stored where no file says it, as a file to start from
@@ -36,6 +39,7 @@ pub fn run(arguments: &SpadeArguments) -> Result<Verdict> {
     match &arguments.what {
         What::Measure(arguments) => measure::run(arguments),
         What::Plan(arguments) => plan::run(arguments),
+        What::Tune(arguments) => tune::run(arguments),
         What::Generate(arguments) => generate::run(arguments),
         What::Design(arguments) => design::run(arguments),
         What::Apply(arguments) => apply::run(arguments),

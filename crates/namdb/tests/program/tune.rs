@@ -1,0 +1,58 @@
+//! `namdb spade tune`: designs of shipped workloads by shipped measurements, and what is wrong with a request is told.
+
+use crate::support::{namdb, temporary, text};
+use serde_json::Value;
+
+fn shipped(workload: &str) -> String {
+    format!("{}/../../workloads/{workload}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn measured() -> String {
+    format!("{}/../spade/measurements/connectx3-fdr.json", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn a_shipped_workload_is_tuned_into_its_shipped_design() {
+    let folder = temporary("spade-tune");
+    std::fs::create_dir(&folder).expect("there is a place for temporary files");
+    let (design, page) = (folder.join("design.json"), folder.join("report.html"));
+    let output = namdb(&format!(
+        "spade tune {} --measurements {} --out {} --html {} --json -",
+        shipped("smallbank"),
+        measured(),
+        design.display(),
+        page.display()
+    ));
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
+    assert_eq!(report["workload"], "smallbank");
+    assert_eq!(report["tables"][0]["candidates"][0]["verdict"], "chosen");
+    let kept = std::fs::read_to_string(&design).expect("it was written");
+    let expected = format!("{}/designs/connectx3-fdr.json", shipped("smallbank"));
+    assert_eq!(kept, std::fs::read_to_string(expected).expect("it is shipped"));
+    let page = std::fs::read_to_string(&page).expect("it was written");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("</svg>"));
+    for part in ["tuned in ", "Partitions", "customer_id", "full first"] {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+    std::fs::remove_dir_all(&folder).expect("it is ours");
+}
+
+#[test]
+fn what_cannot_be_tuned_is_told_with_what_to_do() {
+    let refused = |options: &str| {
+        let output = namdb(&format!("spade tune {} {options}", shipped("tatp")));
+        assert_eq!(output.status.code(), Some(2), "{options}");
+        text(&output.stderr)
+    };
+    let told = refused("--measurements /nowhere/m.json");
+    assert!(told.contains("there is no file /nowhere/m.json; measure the cluster with"), "{told}");
+    let told = refused(&format!("--measurements {} --profile connectx9", measured()));
+    assert!(told.contains("nothing was measured on connectx9, only on connectx3-fdr"), "{told}");
+    let told = refused(&format!("--measurements {} --memory-budget 1MiB", measured()));
+    assert!(told.contains("the smallest design takes"), "{told}");
+    assert!(refused("--memory-budget lots").contains("is no amount of memory"));
+    let told = refused(&format!("--measurements {}/workload.toml", shipped("tatp")));
+    assert!(told.contains("these are no measurements"), "{told}");
+}

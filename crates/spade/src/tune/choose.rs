@@ -1,0 +1,205 @@
+//! The search: one decision after the other is taken anew with all others as they are, until none changes; then memory is saved
+//! where that costs least, if there is too little.
+
+use super::model::{Model, Plan, TablePlan};
+use super::{Goal, Objective, TuneError};
+use crate::design::Access;
+
+/// Rounds over all decisions, at most. Two or three are enough for what is shipped.
+const ROUNDS_MAX: u32 = 8;
+/// What all stages together count beside the one that is full first: of designs that are about as fast, that which leaves more.
+const REST_WEIGHT: f64 = 0.1;
+/// Improvements below this share are none.
+const STEP_MIN: f64 = 1e-9;
+/// Steps that save memory, at most.
+const SAVINGS_MAX: u32 = 1_000;
+/// The share of a procedure's operations whose machine an argument has to tell before it is shipped there.
+pub const TOLD_MIN: f64 = 0.5;
+
+/// A decision.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// How a table's rows are stored.
+    Table(usize),
+    /// How an index of a table is stored.
+    Index(usize, usize),
+    /// Where a procedure is carried out.
+    Procedure(usize),
+}
+
+/// What makes a design better than another.
+#[derive(Clone, Copy)]
+pub struct Judge<'m, 'a> {
+    /// What designs cost.
+    pub model: &'m Model<'a>,
+    /// What is wanted.
+    pub objective: Objective,
+    /// By what designs are compared.
+    pub goal: Goal,
+}
+
+impl Judge<'_, '_> {
+    /// The smaller, the better; none if it was not measured.
+    pub fn score(&self, plan: &Plan, decision: Decision) -> Option<f64> {
+        if self.goal == Goal::WeightedAverages {
+            let average = match decision {
+                Decision::Table(table) | Decision::Index(table, _) => {
+                    self.model.table_average(plan, table)?
+                }
+                Decision::Procedure(number) => {
+                    self.model.procedure_average(plan, number, plan.access[number])?
+                }
+            };
+            return Some(match self.objective {
+                Objective::Throughput => -average.throughput,
+                Objective::Latency => average.latency_ns,
+            });
+        }
+        let cost = match decision {
+            // What is never called makes no difference to the workload, and is decided for itself.
+            Decision::Procedure(number) if self.model.asked[number].share == 0.0 => {
+                let costs = self.model.procedure(plan, number)?;
+                self.model.average(&costs, plan.access[number])?
+            }
+            _ => self.model.workload(plan)?,
+        };
+        let all: f64 = self.model.stages(&cost).iter().sum();
+        let first = match self.objective {
+            Objective::Throughput => self.model.bottleneck(&cost).1,
+            Objective::Latency => cost.latency_ns,
+        };
+        Some(first + REST_WEIGHT * all)
+    }
+
+    /// All plans that differ in one decision from this one, which is among them.
+    pub fn alternatives(&self, plan: &Plan, decision: Decision) -> Vec<Plan> {
+        let with = |change: &dyn Fn(&mut Plan)| {
+            let mut other = plan.clone();
+            change(&mut other);
+            other
+        };
+        match decision {
+            Decision::Table(table) => {
+                let all = self.model.shapes[table].choices().into_iter();
+                let all = all.filter(|(_, refusal)| refusal.is_none());
+                all.map(|(choice, _)| with(&|plan| plan.tables[table].choice = choice.clone()))
+                    .collect()
+            }
+            Decision::Index(table, index) => {
+                let all = self.model.shapes[table].index_choices(index).into_iter();
+                let all = all.filter(|(_, refusal)| refusal.is_none());
+                all.map(|(choice, _)| with(&|plan| plan.tables[table].indexes[index] = choice))
+                    .collect()
+            }
+            Decision::Procedure(number) => {
+                let may_ship = self.model.calls[number].told.is_some_and(|told| told >= TOLD_MIN);
+                let all = [Access::OneSided, Access::Shipped];
+                let all = all.into_iter().take(1 + usize::from(may_ship));
+                all.map(|access| with(&|plan| plan.access[number] = access)).collect()
+            }
+        }
+    }
+
+    /// The best plan, with so many bytes on each machine at most.
+    ///
+    /// # Errors
+    /// Operations of the workload were not measured, or there is too little memory for any design.
+    pub fn best(&self, budget: Option<u64>) -> Result<Plan, TuneError> {
+        let mut plan = self.usual();
+        let decisions = self.decisions();
+        if self.model.workload(&plan).is_none() {
+            return Err(TuneError::NotMeasured { operations: self.unmeasured(&plan) });
+        }
+        for _ in 0..ROUNDS_MAX {
+            let before = plan.clone();
+            for &decision in &decisions {
+                plan = self.decided(plan, decision);
+            }
+            if plan == before {
+                break;
+            }
+        }
+        match budget {
+            Some(budget) => self.within(plan, budget),
+            None => Ok(plan),
+        }
+    }
+
+    /// The design of a workload that nobody has tuned.
+    pub fn usual(&self) -> Plan {
+        let table = |(number, shape): (usize, &super::candidate::Shape)| TablePlan {
+            choice: shape.usual(),
+            indexes: (0..shape.index_words.len())
+                .map(|index| shape.usual_index(index, self.model.declared[number][index]))
+                .collect(),
+        };
+        let tables = self.model.shapes.iter().enumerate().map(table).collect();
+        Plan { tables, access: vec![Access::OneSided; self.model.asked.len()] }
+    }
+
+    /// Everything that is to be decided.
+    pub fn decisions(&self) -> Vec<Decision> {
+        let tables = self.model.shapes.iter().enumerate().flat_map(|(table, shape)| {
+            let indexes = (0..shape.index_words.len()).map(move |at| Decision::Index(table, at));
+            std::iter::once(Decision::Table(table)).chain(indexes)
+        });
+        tables.chain((0..self.model.asked.len()).map(Decision::Procedure)).collect()
+    }
+
+    fn decided(&self, plan: Plan, decision: Decision) -> Plan {
+        let mut best = match self.score(&plan, decision) {
+            Some(score) => (score, plan.clone()),
+            None => return plan,
+        };
+        for other in self.alternatives(&plan, decision) {
+            let Some(score) = self.score(&other, decision) else { continue };
+            let step = STEP_MIN * best.0.abs();
+            let saves = || self.model.bytes_each(&other) < self.model.bytes_each(&best.1);
+            if score < best.0 - step || (score <= best.0 && saves()) {
+                best = (score, other);
+            }
+        }
+        best.1
+    }
+
+    /// Saves memory, where a byte costs least, until the plan has room.
+    fn within(&self, mut plan: Plan, budget: u64) -> Result<Plan, TuneError> {
+        let saving: Vec<Decision> = self
+            .decisions()
+            .into_iter()
+            .filter(|decision| !matches!(decision, Decision::Procedure(_)))
+            .collect();
+        for _ in 0..SAVINGS_MAX {
+            let bytes = self.model.bytes_each(&plan);
+            if bytes <= budget {
+                return Ok(plan);
+            }
+            let mut best: Option<(f64, Plan)> = None;
+            for &decision in &saving {
+                let Some(score) = self.score(&plan, decision) else { continue };
+                for other in self.alternatives(&plan, decision) {
+                    let saved = bytes.saturating_sub(self.model.bytes_each(&other));
+                    let Some(price) = self.score(&other, decision).filter(|_| saved > 0) else {
+                        continue;
+                    };
+                    let each = (price - score) / saved as f64;
+                    if best.as_ref().is_none_or(|(least, _)| each < *least) {
+                        best = Some((each, other));
+                    }
+                }
+            }
+            match best {
+                Some((_, other)) => plan = other,
+                None => return Err(TuneError::Memory { needed: bytes, budget }),
+            }
+        }
+        Err(TuneError::Memory { needed: self.model.bytes_each(&plan), budget })
+    }
+
+    /// What was not measured of a plan.
+    fn unmeasured(&self, plan: &Plan) -> Vec<String> {
+        let each = self.model.asked.iter().enumerate().filter(|(_, asked)| asked.share > 0.0);
+        let missing = each.filter(|(number, _)| self.model.procedure(plan, *number).is_none());
+        missing.map(|(_, asked)| asked.name.clone()).collect()
+    }
+}

@@ -1,0 +1,168 @@
+//! What an operation costs, as numbers that can be added up.
+
+use crate::measurement::{Demand, Operation, Point, Spread};
+
+/// The share of its time from which on a stage counts as what holds up all others.
+const FULL: f64 = 0.85;
+/// The same of operations that wait for nothing else.
+const FULL_OF_READS: f64 = 0.7;
+/// How much more a stage may take under load than alone.
+const SEEN_MAX: f64 = 2.0;
+
+/// What something costs: one operation, or a transaction.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Cost {
+    /// Median latency while nothing else runs, in nanoseconds.
+    pub latency_ns: f64,
+    /// 99th percentile of it.
+    pub tail_ns: f64,
+    /// Nanoseconds between two of them under full load, of the whole cluster: one over the throughput.
+    pub spacing_ns: f64,
+    /// How long a lane is taken under load. It has to wait for its next snapshot there, which it does not alone; where a
+    /// stage is full, and lanes wait for that, it is the latency alone, and so it is of reads.
+    pub lane_ns: f64,
+    /// Verbs of the requester.
+    pub verbs: f64,
+    /// Bytes that they move.
+    pub bytes: f64,
+    /// Round trips, one after the other.
+    pub round_trips: f64,
+    /// What it takes of the machines that compute and have the rows.
+    pub machines: Demand,
+    /// What it takes of the machine with the oracle, and of those with further copies.
+    pub others: Demand,
+    /// How far repetitions of the latency were from its median, in nanoseconds.
+    pub latency_noise_ns: f64,
+    /// How far repetitions of the throughput were from its median, as nanoseconds of the latency.
+    pub rate_noise_ns: f64,
+}
+
+impl Cost {
+    /// Of a measured point. Service times are those of an operation alone; the stage that is full under load takes what
+    /// is seen there, where queue pairs crowd the card and chains are met as often as they are.
+    pub fn measured(point: &Point) -> Self {
+        let measured = &point.measured;
+        let service = &measured.service;
+        let rate = measured.loaded.operations_per_s;
+        let spacing_ns = 1e9 / rate.median.max(f64::MIN_POSITIVE);
+        let world = &point.parameters.world;
+        // What a machine has in the time between two operations of its own.
+        let each_ns = spacing_ns * f64::from(world.machines.max(1));
+        let cores_ns = each_ns * f64::from(world.threads.max(1));
+        let mut machines = add(service.requester, service.owner.unwrap_or_default());
+        let is_read = matches!(point.parameters.operation, Operation::Lookup | Operation::Scan);
+        let full = if is_read { FULL_OF_READS } else { FULL };
+        let full = measured.loaded.busiest.as_ref().filter(|(_, share)| *share >= full);
+        let busiest = full.map(|(stage, _)| &**stage);
+        // A rate of which other work takes the most, as of deletes whose rows have to be inserted in between, tells nothing.
+        let seen = |alone_ns: f64, seen_ns: f64| {
+            if seen_ns <= alone_ns * SEEN_MAX { seen_ns } else { alone_ns }
+        };
+        let all = &mut machines;
+        match busiest {
+            Some("engine") => all.engine_ns = seen(all.engine_ns, each_ns),
+            Some("link out") => all.link_out_ns = seen(all.link_out_ns, each_ns),
+            Some("link in") => all.link_in_ns = seen(all.link_in_ns, each_ns),
+            Some("PCIe from memory") => all.from_memory_ns = seen(all.from_memory_ns, each_ns),
+            Some("PCIe to memory") => all.to_memory_ns = seen(all.to_memory_ns, each_ns),
+            Some("atomics") => all.atomics_ns = seen(all.atomics_ns, each_ns),
+            Some("cores") => all.core_ns = seen(all.core_ns, cores_ns),
+            // Where no cards carry verbs, threads are all there is.
+            _ if service.card_requests.is_none() => all.core_ns = cores_ns,
+            _ => {}
+        }
+        let lanes_ns = each_ns * f64::from(world.lanes.max(1));
+        let alone_ns = measured.alone.median_ns.median;
+        Self {
+            latency_ns: alone_ns,
+            tail_ns: measured.alone.p99_ns.median,
+            spacing_ns,
+            lane_ns: if busiest.is_some() || is_read { alone_ns } else { lanes_ns },
+            verbs: service.verbs,
+            bytes: service.bytes,
+            round_trips: service.round_trips,
+            machines,
+            others: service.others.unwrap_or_default(),
+            latency_noise_ns: alone_ns * noise(measured.alone.median_ns),
+            rate_noise_ns: alone_ns * noise(rate).min(1.0),
+        }
+    }
+
+    /// Each figure of two costs, put together.
+    pub fn with(&self, other: &Self, put: impl Fn(f64, f64) -> f64) -> Self {
+        Self {
+            latency_ns: put(self.latency_ns, other.latency_ns),
+            tail_ns: put(self.tail_ns, other.tail_ns),
+            spacing_ns: put(self.spacing_ns, other.spacing_ns),
+            lane_ns: put(self.lane_ns, other.lane_ns),
+            verbs: put(self.verbs, other.verbs),
+            bytes: put(self.bytes, other.bytes),
+            round_trips: put(self.round_trips, other.round_trips),
+            machines: both(self.machines, other.machines, &put),
+            others: both(self.others, other.others, &put),
+            latency_noise_ns: put(self.latency_noise_ns, other.latency_noise_ns),
+            rate_noise_ns: put(self.rate_noise_ns, other.rate_noise_ns),
+        }
+    }
+
+    /// The sum.
+    pub fn plus(&self, other: &Self) -> Self {
+        self.with(other, |one, other| one + other)
+    }
+
+    /// The difference, which may have figures below nothing.
+    pub fn minus(&self, other: &Self) -> Self {
+        self.with(other, |one, other| one - other)
+    }
+
+    /// So many times as much.
+    pub fn times(&self, count: f64) -> Self {
+        self.with(&Self::default(), |one, _| one * count)
+    }
+
+    /// This one with `share`, the other one with the rest.
+    pub fn mixed(&self, share: f64, other: &Self) -> Self {
+        self.with(other, |one, other| share * one + (1.0 - share) * other)
+    }
+
+    /// How far latency and throughput may be off, as shares of them: by how far repetitions of the measurements were.
+    pub fn noise(&self) -> (f64, f64) {
+        let share = |ns: f64| if self.latency_ns > 0.0 { ns / self.latency_ns } else { 0.0 };
+        (share(self.latency_noise_ns), share(self.rate_noise_ns))
+    }
+
+    /// With nothing below nothing: what differences of measured figures may come to.
+    pub fn at_least_nothing(&self) -> Self {
+        self.with(&Self::default(), f64::max)
+    }
+}
+
+/// The sum of two demands.
+pub fn add(one: Demand, other: Demand) -> Demand {
+    both(one, other, |one, other| one + other)
+}
+
+/// A demand so many times.
+pub fn scaled(one: Demand, count: f64) -> Demand {
+    both(one, one, |one, _| one * count)
+}
+
+fn both(one: Demand, other: Demand, put: impl Fn(f64, f64) -> f64) -> Demand {
+    Demand {
+        core_ns: put(one.core_ns, other.core_ns),
+        engine_ns: put(one.engine_ns, other.engine_ns),
+        atomics_ns: put(one.atomics_ns, other.atomics_ns),
+        link_out_ns: put(one.link_out_ns, other.link_out_ns),
+        link_in_ns: put(one.link_in_ns, other.link_in_ns),
+        from_memory_ns: put(one.from_memory_ns, other.from_memory_ns),
+        to_memory_ns: put(one.to_memory_ns, other.to_memory_ns),
+    }
+}
+
+/// The larger distance of both ends from the middle, as a share of it.
+fn noise(spread: Spread) -> f64 {
+    if spread.median <= 0.0 {
+        return 0.0;
+    }
+    ((spread.max - spread.median).max(spread.median - spread.min) / spread.median).max(0.0)
+}

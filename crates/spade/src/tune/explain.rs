@@ -1,0 +1,570 @@
+//! From a plan to a report: forecasts, runners-up and reasons.
+
+use super::asked::{Ask, Asked, Kind};
+use super::candidate::{Choice, IndexChoice, Placing, VERSIONS_BESIDE};
+use super::choose::{Decision, Judge, TOLD_MIN};
+use super::cost::Cost;
+use super::draws::{Drawn, concentration};
+use super::group::{Grouping, Source};
+use super::model::{Model, Plan, STAGES};
+use super::report::*;
+use super::world::Chosen;
+use super::{Goal, Objective};
+use crate::design::{
+    Access, Design, IndexDesign, Partition, Placement, ProcedureDesign, TableDesign,
+};
+use crate::measurement::{Place, rounded, storage_name};
+use layout::IndexKind;
+use procedure::operations::Origin;
+use sql::{Catalog, Load};
+
+/// Forecasts closer than this share count as equal.
+const NOISE: f64 = 0.005;
+/// The share of calls with one value from which on it is worth a warning.
+const HOT: f64 = 0.05;
+/// Nodes and slots in a design where they do not matter.
+const UNUSED_NODE: u32 = 512;
+const UNUSED_SLOTS: u32 = 8;
+const UNUSED_LOAD: u32 = 65;
+
+/// What is explained.
+struct Explainer<'j, 'm, 'a> {
+    judge: &'j Judge<'m, 'a>,
+    model: &'m Model<'a>,
+    plan: &'j Plan,
+    catalog: &'j Catalog,
+}
+
+/// The report of a plan.
+pub fn explain(
+    judge: &Judge<'_, '_>,
+    plan: &Plan,
+    chosen: &Chosen,
+    catalog: &Catalog,
+    load: &Load,
+    units: u64,
+    drawn: &[Drawn<'_>],
+) -> Tuning {
+    let model = judge.model;
+    let explainer = Explainer { judge, model, plan, catalog };
+    let tables = 0..catalog.tables.len();
+    let procedures = 0..model.asked.len();
+    Tuning {
+        format: FORMAT,
+        workload: load.name.clone(),
+        world: chosen.world.clone(),
+        machines: chosen.machines,
+        units,
+        unit: load.unit.clone(),
+        objective: judge.objective,
+        model: judge.goal,
+        remote_calls: model.remote_calls,
+        replicas: model.replicas,
+        memory: Memory { bytes_each: model.bytes_each(plan), budget: chosen.budget },
+        forecast: explainer.forecast(model, plan),
+        baseline: explainer.baseline(drawn),
+        tables: tables.clone().map(|table| explainer.table(table)).collect(),
+        procedures: procedures.clone().map(|number| explainer.procedure(number)).collect(),
+        attributes: explainer.attributes(),
+        assumptions: explainer.assumptions(),
+        warnings: explainer.warnings(chosen, drawn),
+        design: Design::new(
+            load.name.clone(),
+            tables.map(|table| explainer.table_design(table)).collect(),
+            procedures.map(|number| explainer.procedure_design(number)).collect(),
+        ),
+    }
+}
+
+impl Explainer<'_, '_, '_> {
+    fn forecast(&self, model: &Model<'_>, plan: &Plan) -> Forecast {
+        let cost = model.workload(plan).unwrap_or_default();
+        let around = |middle: f64, noise: f64| {
+            [middle * (1.0 - noise).max(0.0), middle, middle * (1.0 + noise)].map(rounded)
+        };
+        let (bottleneck, full_ns) = model.bottleneck(&cost);
+        let (latency_noise, rate_noise) = cost.noise();
+        let shares = STAGES.iter().zip(model.stages(&cost));
+        Forecast {
+            transactions_per_s: around(model.throughput(&cost), rate_noise),
+            latency_us: around(cost.latency_ns / 1e3, latency_noise),
+            bottleneck: bottleneck.to_owned(),
+            stages: shares
+                .map(|(stage, ns)| ((*stage).to_owned(), rounded(ns / full_ns)))
+                .collect(),
+        }
+    }
+
+    /// The usual design, rows spread over all machines and reached by verbs [SPADE 5.3].
+    fn baseline(&self, drawn: &[Drawn<'_>]) -> Forecast {
+        let spread = |of: &super::group::Grouped| super::group::Grouped {
+            partition: Partition::RoundRobin,
+            column: None,
+            reason: of.reason.clone(),
+        };
+        let tables = self.model.grouping.tables.iter().map(spread).collect();
+        let grouping = Grouping { tables, attributes: Vec::new() };
+        let calls = self.model.asked.iter().zip(drawn).map(|(asked, drawn)| {
+            super::model::Call::new(asked, *drawn, self.catalog, &grouping, self.model.machines)
+        });
+        let model = Model {
+            grouping: &grouping,
+            calls: calls.collect(),
+            declared: self.model.declared.clone(),
+            ..*self.model
+        };
+        self.forecast(&model, &self.judge.usual())
+    }
+
+    fn table(&self, table: usize) -> TableReport {
+        let of = &self.catalog.tables[table];
+        let shape = &self.model.shapes[table];
+        let grouped = &self.model.grouping.tables[table];
+        let possible = |choice: &Choice| {
+            let mut plan = self.plan.clone();
+            plan.tables[table].choice = choice.clone();
+            plan
+        };
+        let candidates = shape
+            .choices()
+            .into_iter()
+            .map(|(choice, refusal)| (choice_name(&choice), possible(&choice), refusal));
+        let indexes = of.indexes.iter().enumerate().map(|(at, index)| {
+            let candidates = shape.index_choices(at).into_iter().map(|(choice, refusal)| {
+                let mut plan = self.plan.clone();
+                plan.tables[table].indexes[at] = choice;
+                (index_name(choice), plan, refusal)
+            });
+            IndexReport {
+                index: index.name.clone(),
+                candidates: self.compared(candidates.collect(), Decision::Index(table, at)),
+            }
+        });
+        TableReport {
+            table: of.name.clone(),
+            rows: shape.rows,
+            row_bytes: shape.row_bytes() as u64,
+            bytes_each: self.model.table_bytes_each(self.plan, table),
+            partition: grouped.partition.clone(),
+            partition_reason: grouped.reason.clone(),
+            candidates: self.compared(candidates.collect(), Decision::Table(table)),
+            indexes: indexes.collect(),
+            drivers: self.drivers(|_, ask| ask.table == table, true),
+            writes: self.writes(table),
+        }
+    }
+
+    /// Forecasts of all alternatives to a decision, the best first, with the reason against each that is not chosen.
+    fn compared(
+        &self,
+        all: Vec<(String, Plan, Option<String>)>,
+        decision: Decision,
+    ) -> Vec<Alternative> {
+        let own = self.model.workload(self.plan).unwrap_or_default();
+        let score = |plan: &Plan| self.judge.score(plan, decision);
+        let own_score = score(self.plan).unwrap_or_default();
+        let mut scored: Vec<(f64, bool, Alternative)> = Vec::new();
+        for (what, plan, refusal) in all {
+            let is_own = plan == *self.plan;
+            let cost = self.model.workload(&plan).filter(|_| refusal.is_none());
+            let forecast = cost.map(|cost| self.brief(&plan, &cost, decision));
+            let points = score(&plan).filter(|_| refusal.is_none());
+            let bytes_each = if refusal.is_some() { 0 } else { self.model.bytes_each(&plan) };
+            let reason = match (&refusal, cost, points) {
+                (Some(refusal), ..) => refusal.clone(),
+                (None, Some(_), _) if is_own => String::new(),
+                (None, Some(_), Some(points)) if self.judge.goal == Goal::WeightedAverages => {
+                    self.against_average(own_score, points)
+                }
+                (None, Some(cost), Some(points)) => {
+                    self.against(&own, &cost, points / own_score, bytes_each)
+                }
+                _ => "nothing like it was measured".to_owned(),
+            };
+            let verdict = if is_own { Verdict::Chosen } else { Verdict::Rejected };
+            let alternative = Alternative { what, forecast, bytes_each, verdict, reason };
+            scored.push((points.unwrap_or(f64::INFINITY), is_own, alternative));
+        }
+        // The chosen one first: a budget may have preferred it to faster ones.
+        scored.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.total_cmp(&other.0)));
+        let mut all: Vec<Alternative> = scored.into_iter().map(|(.., one)| one).collect();
+        if let Some(next) = all.get_mut(1).filter(|next| next.forecast.is_some()) {
+            next.verdict = Verdict::RunnerUp;
+        }
+        if let (Some(next), [first, ..]) = (all.get(1).cloned(), &mut all[..]) {
+            first.reason = format!("{}: {}", next.what, next.reason);
+        }
+        all
+    }
+
+    fn brief(&self, plan: &Plan, cost: &Cost, decision: Decision) -> Brief {
+        let average = (self.judge.goal == Goal::WeightedAverages).then(|| match decision {
+            Decision::Table(table) | Decision::Index(table, _) => {
+                self.model.table_average(plan, table)
+            }
+            Decision::Procedure(number) => {
+                self.model.procedure_average(plan, number, plan.access[number])
+            }
+        });
+        Brief {
+            transactions_per_s: rounded(self.model.throughput(cost)),
+            latency_us: rounded(cost.latency_ns / 1e3),
+            bottleneck: self.model.bottleneck(cost).0.to_owned(),
+            average: average
+                .flatten()
+                .map(|of| (rounded(of.throughput), rounded(of.latency_ns / 1e3))),
+        }
+    }
+
+    /// What speaks against a plan that costs `cost`.
+    fn against(&self, own: &Cost, cost: &Cost, score: f64, bytes_each: u64) -> String {
+        let own_bytes = self.model.bytes_each(self.plan);
+        let rate = self.model.throughput(cost) / self.model.throughput(own) - 1.0;
+        let latency = cost.latency_ns / own.latency_ns - 1.0;
+        if self.judge.goal == Goal::ServiceTimes && score < 1.0 - NOISE {
+            return format!(
+                "faster, but takes {} more of each machine",
+                bytes(bytes_each - own_bytes.min(bytes_each))
+            );
+        }
+        match self.judge.objective {
+            Objective::Throughput if rate < -NOISE => {
+                let (stage, ns) = self.model.bottleneck(cost);
+                let at = STAGES.iter().position(|one| *one == stage).unwrap_or_default();
+                let was = self.model.stages(own)[at];
+                format!(
+                    "{:.1} % fewer transactions: {} ns of {stage} for a call instead of {} ns",
+                    -100.0 * rate,
+                    brief(ns),
+                    brief(was)
+                )
+            }
+            Objective::Latency if latency > NOISE => {
+                format!("{:.1} % more latency", 100.0 * latency)
+            }
+            _ => {
+                let (own_all, all) = (self.model.stages(own), self.model.stages(cost));
+                let more = |at: usize| all[at] - own_all[at];
+                let worst =
+                    (0..STAGES.len()).max_by(|one, other| more(*one).total_cmp(&more(*other)));
+                match worst.filter(|at| more(*at) > NOISE * own_all[*at]) {
+                    Some(at) => format!(
+                        "as fast, but {} ns of {} for a call instead of {} ns",
+                        brief(all[at]),
+                        STAGES[at],
+                        brief(own_all[at])
+                    ),
+                    None if bytes_each > own_bytes => {
+                        format!("as fast, but takes {} more", bytes(bytes_each - own_bytes))
+                    }
+                    None => "no better".to_owned(),
+                }
+            }
+        }
+    }
+
+    /// What speaks against an average.
+    fn against_average(&self, own: f64, other: f64) -> String {
+        match self.judge.objective {
+            Objective::Throughput => {
+                format!("{:.0} operations/s on the average instead of {:.0}", -other, -own)
+            }
+            Objective::Latency => {
+                format!("{:.2} us on the average instead of {:.2} us", other / 1e3, own / 1e3)
+            }
+        }
+    }
+
+    fn writes(&self, table: usize) -> WriteCost {
+        let (mut all, mut count) = (Cost::default(), 0.0);
+        for (number, asked) in self.model.asked.iter().enumerate() {
+            let own = |ask: &&Ask| ask.table == table && ask.kind >= Kind::Update;
+            for ask in asked.asks.iter().filter(own) {
+                let weight = asked.share * ask.times;
+                let Some(cost) = self.model.write(self.plan, number, ask) else { continue };
+                all = all.plus(&cost.times(weight));
+                count += weight;
+            }
+        }
+        let each = |sum: f64| rounded(if count > 0.0 { sum / count } else { 0.0 });
+        WriteCost {
+            per_call: rounded(count),
+            verbs: each(all.verbs),
+            core_ns: each(all.machines.core_ns),
+            engine_ns: each(all.machines.engine_ns),
+        }
+    }
+
+    /// Statements with what they ask, by weight or as they stand.
+    fn drivers(&self, is_meant: impl Fn(usize, &Ask) -> bool, by_weight: bool) -> Vec<Driver> {
+        let mut all: Vec<Driver> = Vec::new();
+        for (number, asked) in self.model.asked.iter().enumerate() {
+            for ask in asked.asks.iter().filter(|ask| is_meant(number, ask)) {
+                let share = if by_weight { asked.share } else { 1.0 };
+                all.push(Driver {
+                    statement: format!("{}:{}", asked.name, ask.statement),
+                    what: self.what(ask),
+                    per_call: rounded(share * ask.times),
+                });
+            }
+        }
+        if by_weight {
+            all.sort_by(|one, other| other.per_call.total_cmp(&one.per_call));
+        }
+        all
+    }
+
+    fn what(&self, ask: &Ask) -> String {
+        let table = &self.catalog.tables[ask.table];
+        let index = |at: usize| table.indexes[at].name.clone();
+        let name = &table.name;
+        match ask.kind {
+            Kind::Lookup => format!("lookup of {name} by key"),
+            Kind::IndexLookup(at) => {
+                format!("lookup of {name} by {}, {} rows", index(at), ask.rows)
+            }
+            Kind::Scan(None) => format!("scan of {name} by key, {} rows", ask.rows),
+            Kind::Scan(Some(at)) => format!("scan of {name} by {}, {} rows", index(at), ask.rows),
+            Kind::Everything => format!("scan of all of {name}"),
+            Kind::Update => format!("update of {name}"),
+            Kind::Insert => format!("insert into {name}"),
+            Kind::Delete => format!("delete from {name}"),
+        }
+    }
+
+    fn procedure(&self, number: usize) -> ProcedureReport {
+        let (asked, call) = (&self.model.asked[number], &self.model.calls[number]);
+        let costs = self.model.procedure(self.plan, number);
+        let all: f64 = asked.asks.iter().map(|ask| ask.times).sum();
+        let local = asked.asks.iter().zip(call.local.iter().zip(&call.entries));
+        let local: f64 = local.map(|(ask, (rows, entries))| ask.times * rows.min(*entries)).sum();
+        let latency = |cost: &Cost| rounded(cost.latency_ns / 1e3);
+        ProcedureReport {
+            procedure: asked.name.clone(),
+            share: rounded(asked.share),
+            access: self.plan.access[number],
+            by: self.by(number),
+            local: rounded(if all > 0.0 { local / all } else { 1.0 }),
+            home_latency_us: costs.as_ref().map_or(0.0, |costs| latency(&costs.home)),
+            candidates: self.accesses(number),
+            operations: self.drivers(|at, _| at == number, false),
+        }
+    }
+
+    fn accesses(&self, number: usize) -> Vec<AccessReport> {
+        let Some(costs) = self.model.procedure(self.plan, number) else { return Vec::new() };
+        let told = self.model.calls[number].told;
+        let each = [(Access::OneSided, costs.one_sided), (Access::Shipped, costs.shipped)];
+        let each = each.into_iter().map(|(access, cost)| {
+            let is_own = self.plan.access[number] == access;
+            let mut plan = self.plan.clone();
+            plan.access[number] = access;
+            let full = cost.as_ref().map(|cost| self.model.bottleneck(cost).0.to_owned());
+            let reason = match (access, told) {
+                _ if self.model.machines < 2 => {
+                    "there is no other machine whose rows it would reach".to_owned()
+                }
+                _ if self.model.calls[number].home.source.is_none() => {
+                    "its rows are not on one machine, wherever it is called".to_owned()
+                }
+                _ if cost.is_none() => "nothing like it was measured".to_owned(),
+                (Access::Shipped, None) => {
+                    "no argument tells the owner of its rows before it begins".to_owned()
+                }
+                (Access::Shipped, Some(told)) if told < TOLD_MIN => {
+                    format!("an argument tells the owner of {:.0} of 100 rows only", 100.0 * told)
+                }
+                _ if is_own => String::new(),
+                _ => self.against_access(number, &plan),
+            };
+            AccessReport {
+                access,
+                latency_us: cost.as_ref().map(|cost| rounded(cost.latency_ns / 1e3)),
+                calls_per_s: cost.as_ref().map(|cost| rounded(self.model.throughput(cost))),
+                bottleneck: full,
+                verdict: if is_own { Verdict::Chosen } else { Verdict::RunnerUp },
+                reason,
+            }
+        });
+        each.collect()
+    }
+
+    /// What speaks against another access: for the workload if it is called, else for itself.
+    fn against_access(&self, number: usize, plan: &Plan) -> String {
+        let decision = Decision::Procedure(number);
+        let score = |plan: &Plan| self.judge.score(plan, decision).unwrap_or_default();
+        if self.judge.goal == Goal::WeightedAverages {
+            return self.against_average(score(self.plan), score(plan));
+        }
+        match (self.model.workload(self.plan), self.model.workload(plan)) {
+            (Some(own), Some(cost)) if self.model.asked[number].share > 0.0 => {
+                self.against(&own, &cost, 1.0, self.model.bytes_each(plan))
+            }
+            _ => "it is never called; for itself it would take more".to_owned(),
+        }
+    }
+
+    /// The argument that tells where the rows of a procedure are.
+    fn by(&self, number: usize) -> Option<String> {
+        let call = &self.model.calls[number];
+        call.told.filter(|told| *told >= TOLD_MIN)?;
+        match &call.home.source {
+            Some(Source::Given(Origin::Argument(variable))) => {
+                Some(self.model.asked[number].variables.get(*variable)?.clone())
+            }
+            _ => None,
+        }
+    }
+
+    fn attributes(&self) -> Vec<AttributeReport> {
+        let grouping = self.model.grouping;
+        let report = |of: &super::group::Attribute| {
+            let name = |(table, column): &(usize, usize)| {
+                let table = &self.catalog.tables[*table];
+                format!("{}.{}", table.name, table.columns[*column].name)
+            };
+            let is_key =
+                |(table, column): &(usize, usize)| grouping.tables[*table].column == Some(*column);
+            let is_used = of.columns.iter().any(is_key) && of.refusal.is_none();
+            let reason = match &of.refusal {
+                Some(refusal) => refusal.clone(),
+                None if is_used => "most rows are where the call is".to_owned(),
+                None => "fewer rows would be where the call is".to_owned(),
+            };
+            AttributeReport {
+                columns: of.columns.iter().map(name).collect(),
+                covered: rounded(of.covered),
+                local: rounded(of.local),
+                verdict: if is_used { Verdict::Chosen } else { Verdict::Rejected },
+                reason,
+            }
+        };
+        grouping.attributes.iter().map(report).collect()
+    }
+
+    fn assumptions(&self) -> Vec<String> {
+        let each = self.model.asked.iter().flat_map(|asked: &Asked| {
+            asked.assumptions.iter().map(|what| format!("{}, {what}", asked.name))
+        });
+        let mut all: Vec<String> = each.collect();
+        if self.model.machines > 1 {
+            all.push(format!(
+                "{:.0} of 100 calls come to another machine than that of their rows",
+                100.0 * self.model.remote_calls
+            ));
+        }
+        all
+    }
+
+    fn warnings(&self, chosen: &Chosen, drawn: &[Drawn<'_>]) -> Vec<String> {
+        let mut all = Vec::new();
+        if self.model.surface.is_quick() {
+            all.push("the measurements are quick ones, which are no points to tune by".to_owned());
+        }
+        if !self.model.surface.has(Place::Local) {
+            all.push(
+                "no local rows were measured there: those of the own machine are taken to cost what others do, so that partitions \
+                 make no difference"
+                    .to_owned(),
+            );
+        }
+        if u32::from(chosen.world.machines) != chosen.machines {
+            all.push(format!(
+                "{} machines were measured, and {} are tuned for: what one operation takes is taken to be the same",
+                chosen.world.machines, chosen.machines
+            ));
+        }
+        let hot: Vec<String> = self.hot(drawn).collect();
+        if !hot.is_empty() && self.model.machines > 1 {
+            all.push(format!(
+                "calls with one home: {}: some machines have more to do than others, which no forecast here knows of",
+                hot.join(", ")
+            ));
+        }
+        all
+    }
+
+    /// Procedures many of whose calls have the same home.
+    fn hot(&self, drawn: &[Drawn<'_>]) -> impl Iterator<Item = String> {
+        let each = self.model.asked.iter().zip(&self.model.calls).zip(drawn);
+        each.filter_map(|((asked, call), drawn)| {
+            let Some(Source::Given(origin)) = &call.home.source else { return None };
+            let (different, most) = concentration(&drawn.values(origin)?)?;
+            let is_hot = most >= HOT && asked.share > 0.0;
+            is_hot.then(|| format!("{:.0} % of {} (of {different})", 100.0 * most, asked.name))
+        })
+    }
+
+    fn table_design(&self, table: usize) -> TableDesign {
+        let of = &self.catalog.tables[table];
+        let (shape, plan) = (&self.model.shapes[table], &self.plan.tables[table]);
+        let index = |(at, index): (usize, &sql::catalog::Index)| IndexDesign {
+            index: index.name.clone(),
+            kind: plan.indexes[at].kind,
+            node_bytes: match plan.indexes[at].kind {
+                IndexKind::Tree => plan.indexes[at].node_bytes,
+                IndexKind::Hash => UNUSED_NODE,
+            },
+            entries: shape.rows,
+        };
+        TableDesign {
+            table: of.name.clone(),
+            storage: plan.choice.storage,
+            neighbourhood: if plan.choice.slots == 0 { UNUSED_SLOTS } else { plan.choice.slots },
+            placement: match &plan.choice.placing {
+                Placing::Hashed(load) => Placement::Hashed { load_percent: *load },
+                Placing::Dense(columns) => Placement::Dense { columns: columns.clone() },
+                Placing::Ordered => Placement::Hashed { load_percent: UNUSED_LOAD },
+            },
+            node_bytes: if plan.choice.node_bytes == 0 {
+                UNUSED_NODE
+            } else {
+                plan.choice.node_bytes
+            },
+            versions_beside: VERSIONS_BESIDE,
+            keeps_versions: shape.is_updated,
+            rows: shape.rows,
+            partition: self.model.grouping.tables[table].partition.clone(),
+            indexes: of.indexes.iter().enumerate().map(index).collect(),
+        }
+    }
+
+    fn procedure_design(&self, number: usize) -> ProcedureDesign {
+        ProcedureDesign {
+            procedure: self.model.asked[number].name.clone(),
+            access: self.plan.access[number],
+            by: self.by(number),
+        }
+    }
+}
+
+/// A storage in a few words.
+fn choice_name(choice: &Choice) -> String {
+    let storage = storage_name(choice.storage);
+    match &choice.placing {
+        Placing::Ordered => format!("{storage}, nodes of {} bytes", choice.node_bytes),
+        Placing::Hashed(load) => format!("{storage}, {} slots, {load} % full", choice.slots),
+        Placing::Dense(_) => format!("{storage}, {} slots, dense", choice.slots),
+    }
+}
+
+fn index_name(choice: IndexChoice) -> String {
+    match choice.kind {
+        IndexKind::Hash => "hash".to_owned(),
+        IndexKind::Tree => format!("tree, nodes of {} bytes", choice.node_bytes),
+    }
+}
+
+/// Nanoseconds with the digits that matter.
+fn brief(ns: f64) -> String {
+    if ns < 100.0 { format!("{ns:.1}") } else { format!("{ns:.0}") }
+}
+
+/// Bytes in words.
+pub fn bytes(count: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match units.into_iter().find(|(size, _)| count >= *size) {
+        Some((size, unit)) => format!("{:.1} {unit}", count as f64 / size as f64),
+        None => format!("{count} bytes"),
+    }
+}

@@ -1,0 +1,396 @@
+//! Which tables are together, by which columns [SPADE 4.2].
+//!
+//! Columns that one argument is compared with, that take the values of each other's rows, or that the load draws from each other,
+//! are linked; linked columns are an attribute. The attribute by which most rows are where the call is becomes the key of the
+//! partitions. What has no such column is grouped by what is left, copied if nothing changes it, or spread.
+
+use super::asked::{Ask, Asked, Kind};
+use super::draws::Drawn;
+use crate::design::Partition;
+use procedure::operations::{Action, Operation, Origin};
+use sql::load::Draw;
+use sql::{Catalog, Load};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A column of a table, both by position.
+type Column = (usize, usize);
+
+/// How far a value is followed from row to row.
+const STEPS_MAX: u32 = 16;
+
+/// Where the value of a partition comes from in a call.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Source {
+    /// From an argument.
+    Given(Origin),
+    /// From a row that was found without it: by what an operation reads, by position.
+    Row(usize),
+    /// From nowhere that could be told.
+    Unknown,
+}
+
+/// Linked columns.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Attribute {
+    /// Its columns.
+    pub columns: BTreeSet<Column>,
+    /// The share of operations that name a value of it.
+    pub covered: f64,
+    /// The share of operations whose rows are where the call is, if it is the key of partitions.
+    pub local: f64,
+    /// How many values it has, if the load says so.
+    pub values: Option<u64>,
+    /// Why it is no key of partitions; none if it is one.
+    pub refusal: Option<String>,
+}
+
+/// Where the rows of all tables are.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Grouping {
+    /// By table.
+    pub tables: Vec<Grouped>,
+    /// All attributes, that with most local rows first.
+    pub attributes: Vec<Attribute>,
+}
+
+/// Where the rows of a table are.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Grouped {
+    /// How they are spread.
+    pub partition: Partition,
+    /// The column that decides, by position.
+    pub column: Option<usize>,
+    /// Why, in a sentence.
+    pub reason: String,
+}
+
+/// What grouping goes by.
+pub struct Question<'a> {
+    /// The tables.
+    pub catalog: &'a Catalog,
+    /// The load.
+    pub load: &'a Load,
+    /// The procedures.
+    pub asked: &'a [Asked],
+    /// Their calls.
+    pub drawn: &'a [Drawn<'a>],
+    /// Rows of each table.
+    pub rows: &'a [u64],
+    /// Machines that rows are spread over.
+    pub machines: u32,
+}
+
+/// Groups all tables.
+pub fn group(question: &Question<'_>) -> Grouping {
+    let mut attributes: Vec<Attribute> = question
+        .linked()
+        .into_iter()
+        .map(|columns| question.attribute(columns))
+        .filter(|attribute| attribute.covered > 0.0)
+        .collect();
+    attributes.sort_by(|one, other| {
+        let by_value = |one: &Attribute, other: &Attribute| other.local.total_cmp(&one.local);
+        by_value(one, other).then_with(|| one.columns.cmp(&other.columns))
+    });
+    let mut tables: Vec<Option<Grouped>> = vec![None; question.catalog.tables.len()];
+    for attribute in &mut attributes {
+        if attribute.refusal.is_some() {
+            continue;
+        }
+        let columns = question.columns_of(&attribute.columns);
+        let is_first = tables.iter().all(Option::is_none);
+        let free: Vec<_> = columns.iter().filter(|(table, _)| tables[**table].is_none()).collect();
+        // What nothing changes is copied, unless it is in the first group.
+        let free: Vec<_> = free
+            .into_iter()
+            .filter(|(table, _)| is_first || question.is_written(**table))
+            .collect();
+        if free.is_empty() {
+            let better = "most of its tables are together by another attribute already";
+            attribute.refusal = Some(better.to_owned());
+            continue;
+        }
+        let name = question.name_of(&attribute.columns);
+        for (&table, &column) in free {
+            tables[table] = Some(question.grouped(table, column, &name, attribute));
+        }
+    }
+    let tables = tables.into_iter().enumerate();
+    let tables = tables.map(|(table, found)| found.unwrap_or_else(|| question.left(table)));
+    Grouping { tables: tables.collect(), attributes }
+}
+
+impl Question<'_> {
+    /// Columns that are linked with each other, one set for each attribute.
+    fn linked(&self) -> Vec<BTreeSet<Column>> {
+        let mut sets: Vec<BTreeSet<Column>> = Vec::new();
+        let mut link = |columns: &[Column]| {
+            let mut joined: BTreeSet<Column> = columns.iter().copied().collect();
+            sets.retain(|set| {
+                let meets = columns.iter().any(|column| set.contains(column));
+                if meets {
+                    joined.extend(set.iter().copied());
+                }
+                !meets
+            });
+            sets.push(joined);
+        };
+        for asked in self.asked {
+            let mut by_origin: Vec<(Origin, Vec<Column>)> = Vec::new();
+            for (column, origin) in asked.operations.iter().flat_map(named) {
+                if matches!(origin, Origin::Constant | Origin::Computed | Origin::OneOf(_)) {
+                    continue;
+                }
+                let known = by_origin.iter().position(|(known, _)| known == origin);
+                let at = known.unwrap_or(by_origin.len());
+                if known.is_none() {
+                    by_origin.push((origin.clone(), Vec::new()));
+                }
+                by_origin[at].1.push(column);
+                by_origin[at].1.extend(origin_column(&asked.operations, origin));
+            }
+            by_origin.iter().for_each(|(_, columns)| link(columns));
+        }
+        for (number, table) in self.catalog.tables.iter().enumerate() {
+            for key in &table.foreign_keys {
+                let pairs = key.columns.iter().zip(&key.references);
+                pairs.for_each(|(own, other)| link(&[(number, *own), (key.table, *other)]));
+            }
+            for (own, other) in self.drawn_from(number) {
+                link(&[(number, own), other]);
+            }
+        }
+        sets
+    }
+
+    /// Columns of a table whose values the load takes from another table.
+    fn drawn_from(&self, table: usize) -> Vec<(usize, Column)> {
+        let table = &self.catalog.tables[table];
+        let Some(load) = self.load.table(&table.name) else { return Vec::new() };
+        let from = |(name, drawn): &(String, sql::load::Distribution)| {
+            let (other, column) = match &drawn.draw {
+                Draw::Same(name) => name.split_once('.')?,
+                Draw::Column { table, column, .. } => (&**table, &**column),
+                _ => return None,
+            };
+            let other = self.catalog.position(other)?;
+            let column = self.catalog.tables[other].column(column)?;
+            Some((table.column(name)?, (other, column)))
+        };
+        load.columns.iter().filter_map(from).collect()
+    }
+
+    fn attribute(&self, columns: BTreeSet<Column>) -> Attribute {
+        let keys = self.columns_of(&columns);
+        let (mut all, mut covered, mut local) = (0.0, 0.0, 0.0);
+        for (asked, drawn) in self.asked.iter().zip(self.drawn) {
+            let key = |table: usize| keys.get(&table).copied();
+            let home = Home::of(asked, *drawn, self.machines, &key);
+            for ask in &asked.asks {
+                let weight = asked.share * ask.times;
+                all += weight;
+                let source = source(&asked.operations, ask.operation, &key, 0);
+                if keys.contains_key(&ask.table) && !matches!(source, Source::Unknown) {
+                    covered += weight * f64::from(u8::from(!is_own_row(&source, ask.operation)));
+                    local += weight * home.local(&source, *drawn, self.machines);
+                }
+            }
+        }
+        let share = |sum: f64| if all > 0.0 { sum / all } else { 0.0 };
+        let values = self.values(&columns);
+        let refusal = values.filter(|values| *values < u64::from(self.machines)).map(|values| {
+            format!("it has {values} values, too few for {} machines", self.machines)
+        });
+        Attribute { columns, covered: share(covered), local: share(local), values, refusal }
+    }
+
+    /// The column of each table by which it would be partitioned: of several that which the rows are found by, or else that
+    /// which most calls give the value of their other rows.
+    fn columns_of(&self, columns: &BTreeSet<Column>) -> BTreeMap<usize, usize> {
+        let mut chosen: BTreeMap<usize, (f64, usize)> = BTreeMap::new();
+        for &(table, column) in columns {
+            let weight = self.weight(columns, table, column);
+            let best = chosen.entry(table).or_insert((-1.0, column));
+            if weight > best.0 {
+                *best = (weight, column);
+            }
+        }
+        chosen.into_iter().map(|(table, (_, column))| (table, column)).collect()
+    }
+
+    /// How much speaks for a column as its table's one of an attribute.
+    fn weight(&self, columns: &BTreeSet<Column>, table: usize, column: usize) -> f64 {
+        let position = self.catalog.tables[table].primary_key.iter().position(|at| *at == column);
+        let in_key = position.map_or(0.0, |at| 1e-3 / (at + 1) as f64);
+        let mut weight = in_key;
+        for asked in self.asked {
+            let mut counts: Vec<(&Origin, f64)> = Vec::new();
+            let of_attribute = |found: &(Column, &Origin)| columns.contains(&found.0);
+            for (_, origin) in asked.operations.iter().flat_map(named).filter(of_attribute) {
+                match counts.iter_mut().find(|(known, _)| *known == origin) {
+                    Some((_, count)) => *count += 1.0,
+                    None => counts.push((origin, 1.0)),
+                }
+            }
+            let own = asked.operations.iter().flat_map(named);
+            let own = own.filter(|(found, _)| *found == (table, column));
+            for (_, origin) in own {
+                let count = counts.iter().find(|(known, _)| *known == origin);
+                weight += asked.share.max(1e-9) * count.map_or(0.0, |(_, count)| *count);
+            }
+        }
+        weight
+    }
+
+    /// How many values an attribute has: rows of a table that has it as its key, or what the load draws.
+    fn values(&self, columns: &BTreeSet<Column>) -> Option<u64> {
+        let of_key = |(table, column): &Column| {
+            (self.catalog.tables[*table].primary_key == [*column]).then(|| self.rows[*table])
+        };
+        columns.iter().filter_map(of_key).max()
+    }
+
+    /// What an attribute is called: by the table that it is the key of.
+    fn name_of(&self, columns: &BTreeSet<Column>) -> String {
+        let is_key =
+            |(table, column): &&Column| self.catalog.tables[*table].primary_key == [*column];
+        let named = columns.iter().find(is_key).or(columns.first());
+        named.map_or_else(String::new, |(table, _)| self.catalog.tables[*table].name.clone())
+    }
+
+    fn grouped(&self, table: usize, column: usize, name: &str, of: &Attribute) -> Grouped {
+        let columns = vec![self.catalog.tables[table].columns[column].name.clone()];
+        let partition = Partition::By { columns, group: name.to_owned() };
+        let reason = format!(
+            "{:.0} of 100 operations name a value of this attribute, and {:.0} of 100 find their rows where the call is",
+            100.0 * of.covered,
+            100.0 * of.local
+        );
+        Grouped { partition, column: Some(column), reason }
+    }
+
+    /// A table that is in no group.
+    fn left(&self, table: usize) -> Grouped {
+        let (partition, reason) = if self.is_written(table) {
+            (Partition::RoundRobin, "no operation finds its rows by an attribute of others")
+        } else {
+            (
+                Partition::Replicated,
+                "no procedure changes it, and its rows go with no other table's",
+            )
+        };
+        Grouped { partition, column: None, reason: reason.to_owned() }
+    }
+
+    fn is_written(&self, table: usize) -> bool {
+        let mut asks = self.asked.iter().flat_map(|asked| &asked.asks);
+        asks.any(|ask| ask.table == table && ask.kind >= Kind::Update)
+    }
+}
+
+/// Where most rows of a call are.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Home {
+    /// Where the value comes from; none if nothing is partitioned.
+    pub source: Option<Source>,
+    /// The share of the rows of partitioned tables that are there.
+    pub share: f64,
+}
+
+impl Home {
+    /// Of a procedure, with the column of each table that decides: the single value that most of its rows are with.
+    pub fn of(
+        asked: &Asked,
+        drawn: Drawn<'_>,
+        machines: u32,
+        key: &dyn Fn(usize) -> Option<usize>,
+    ) -> Self {
+        let own = asked.asks.iter().filter(|ask| key(ask.table).is_some());
+        let found = |ask: &Ask| source(&asked.operations, ask.operation, key, 0);
+        let found: Vec<(Source, f64)> = own.map(|ask| (found(ask), ask.times)).collect();
+        let all: f64 = found.iter().map(|(_, times)| times).sum();
+        let mut best = Self { source: None, share: 0.0 };
+        for (candidate, _) in &found {
+            if matches!(candidate, Source::Unknown | Source::Given(Origin::Element(_))) {
+                continue;
+            }
+            let home = Self { source: Some(candidate.clone()), share: 0.0 };
+            let local = found.iter().map(|(of, times)| times * home.local(of, drawn, machines));
+            let share = local.sum::<f64>() / all.max(f64::MIN_POSITIVE);
+            // Of equals the first.
+            if share > best.share {
+                best = Self { share, ..home };
+            }
+        }
+        best
+    }
+
+    /// The share of rows with this source that are at home.
+    pub fn local(&self, source: &Source, drawn: Drawn<'_>, machines: u32) -> f64 {
+        let elsewhere = f64::from(machines.saturating_sub(1)) / f64::from(machines.max(1));
+        if self.source.as_ref() == Some(source) {
+            return 1.0;
+        }
+        match (source, &self.source) {
+            (Source::Given(origin), Some(Source::Given(home))) => {
+                1.0 - drawn.differing(origin, home).unwrap_or(1.0) * elsewhere
+            }
+            _ => 1.0 - elsewhere,
+        }
+    }
+}
+
+/// Where the value of the partition comes from that an operation's rows are in.
+pub fn source(
+    all: &[Operation],
+    number: usize,
+    key: &dyn Fn(usize) -> Option<usize>,
+    steps: u32,
+) -> Source {
+    let Some(operation) = all.get(number).filter(|_| steps < STEPS_MAX) else {
+        return Source::Unknown;
+    };
+    let Some(column) = key(operation.table) else { return Source::Unknown };
+    if let Action::Update { read, .. } | Action::Delete { read } = &operation.action {
+        return read.map_or(Source::Unknown, |read| source(all, read, key, steps + 1));
+    }
+    let origin = named(operation).into_iter().find(|(at, _)| at.1 == column);
+    match origin {
+        None => Source::Row(number),
+        Some((_, given @ (Origin::Argument(_) | Origin::Element(_)))) => {
+            Source::Given(given.clone())
+        }
+        Some((_, Origin::Output { operation: from, column })) => {
+            let is_key = all.get(*from).is_some_and(|of| key(of.table) == Some(*column));
+            if is_key { source(all, *from, key, steps + 1) } else { Source::Unknown }
+        }
+        Some(_) => Source::Unknown,
+    }
+}
+
+fn is_own_row(source: &Source, operation: usize) -> bool {
+    *source == Source::Row(operation)
+}
+
+/// The columns of which an operation names a value, with where it comes from.
+fn named(operation: &Operation) -> Vec<(Column, &Origin)> {
+    let table = operation.table;
+    match &operation.action {
+        Action::Read { keys, .. } => {
+            let equal = keys.iter().filter(|key| key.is_equal);
+            equal.map(|key| ((table, key.column), &key.origin)).collect()
+        }
+        Action::Insert { values } => {
+            values.iter().enumerate().map(|(column, origin)| ((table, column), origin)).collect()
+        }
+        Action::Update { .. } | Action::Delete { .. } => Vec::new(),
+    }
+}
+
+/// The column whose value an origin is.
+fn origin_column(all: &[Operation], origin: &Origin) -> Option<Column> {
+    match origin {
+        Origin::Output { operation, column } => Some((all.get(*operation)?.table, *column)),
+        _ => None,
+    }
+}

@@ -1,0 +1,540 @@
+//! What a workload costs with a design: service times of its operations added up, stage by stage.
+//!
+//! ```text
+//! a call at home      reads that arguments name, in one round trip
+//!                     then reads that go by earlier rows, each after the other
+//!                     then the commit, in which all writes go together
+//! a call elsewhere    the same with all rows remote, by verbs; or the call at home, and a message there and back
+//! the workload        calls by frequency; each stage of a machine has so many nanoseconds in a second
+//! ```
+
+use super::asked::{Ask, Asked, Kind};
+use super::candidate::{Choice, IndexChoice, Placing, Shape};
+use super::cost::{Cost, add, scaled};
+use super::draws::Drawn;
+use super::group::{Grouping, Home, Source, source};
+use super::surface::{Setting, Surface};
+use crate::design::{Access, Partition};
+use crate::measurement::{AccessPath, Demand, Operation, Place};
+use layout::leaf::LeafLayout;
+use layout::{IndexKind, Storage};
+
+/// Rows of the lookups that tell what a further row in a batch costs.
+const BATCH_ROWS: f64 = 16.0;
+/// The row and node at which that was measured.
+const USUAL_ROW: f64 = 64.0;
+const USUAL_NODE: u32 = 512;
+
+/// How all tables are stored, and where procedures are carried out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plan {
+    /// By table.
+    pub tables: Vec<TablePlan>,
+    /// By procedure.
+    pub access: Vec<Access>,
+}
+
+/// How a table is stored.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TablePlan {
+    /// Its rows.
+    pub choice: Choice,
+    /// Its indexes.
+    pub indexes: Vec<IndexChoice>,
+}
+
+/// Everything that costs depend on beside the plan.
+pub struct Model<'a> {
+    /// What was measured.
+    pub surface: &'a Surface,
+    /// The procedures.
+    pub asked: &'a [Asked],
+    /// The tables.
+    pub shapes: &'a [Shape],
+    /// The kind that the schema declares of each table's indexes.
+    pub declared: Vec<Vec<IndexKind>>,
+    /// Where rows are.
+    pub grouping: &'a Grouping,
+    /// The procedures as they find their rows.
+    pub calls: Vec<Call>,
+    /// Machines of the cluster.
+    pub machines: u32,
+    /// The share of calls that come to another machine than that of their rows.
+    pub remote_calls: f64,
+    /// Copies of each row.
+    pub replicas: u32,
+}
+
+/// Where a procedure finds its rows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Call {
+    /// Where most of its partitioned rows are.
+    pub home: Home,
+    /// Of each operation that is asked: the share of its rows that a call at home finds there.
+    pub local: Vec<f64>,
+    /// The same of the entries of the index that it goes by.
+    pub entries: Vec<f64>,
+    /// Whether its rows are copied to all machines.
+    pub copied: Vec<bool>,
+    /// The share of its operations whose machine the home's argument tells before the call begins; none if no argument does.
+    pub told: Option<f64>,
+}
+
+/// What a procedure costs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Costs {
+    /// On the machine of its rows.
+    pub home: Cost,
+    /// From another one, by verbs; none where there is none.
+    pub one_sided: Option<Cost>,
+    /// From another one, by calling the owner.
+    pub shipped: Option<Cost>,
+}
+
+/// What an operation costs at a place.
+#[derive(Clone, Copy, Default)]
+struct Parts {
+    /// Finding its rows, as one of many in a batch.
+    each: Cost,
+    /// What a batch costs beside.
+    batch: Cost,
+    /// Writing.
+    write: Cost,
+}
+
+/// The stages that can be full.
+pub const STAGES: [&str; 9] = [
+    "cores",
+    "engine",
+    "atomics",
+    "link out",
+    "link in",
+    "bus from memory",
+    "bus to memory",
+    "lanes",
+    "oracle",
+];
+
+impl Call {
+    /// Of a procedure under a grouping.
+    pub fn new(
+        asked: &Asked,
+        drawn: Drawn<'_>,
+        catalog: &sql::Catalog,
+        grouping: &Grouping,
+        machines: u32,
+    ) -> Self {
+        let key = |table: usize| grouping.tables[table].column;
+        let home = Home::of(asked, drawn, machines, &key);
+        let anywhere = 1.0 / f64::from(machines.max(1));
+        let (mut local, mut entries, mut copied) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut told, mut all) = (0.0, 0.0);
+        for ask in &asked.asks {
+            let is_copied = grouping.tables[ask.table].partition == Partition::Replicated;
+            let from = source(&asked.operations, ask.operation, &key, 0);
+            let rows = match (is_copied, key(ask.table)) {
+                (true, _) => 1.0,
+                (false, None) => anywhere,
+                (false, Some(_)) => home.local(&from, drawn, machines),
+            };
+            let by_index = match ask.kind {
+                Kind::IndexLookup(index) | Kind::Scan(Some(index)) => Some(index),
+                _ => None,
+            };
+            let is_beside = |index: usize| {
+                let columns = &catalog.tables[ask.table].indexes[index].columns;
+                key(ask.table).is_some_and(|column| columns.contains(&column))
+            };
+            let is_apart = by_index.is_some_and(|index| !is_beside(index)) && !is_copied;
+            local.push(rows);
+            entries.push(if is_apart { anywhere } else { rows });
+            copied.push(is_copied);
+            if !is_copied {
+                all += ask.times;
+                let is_told = matches!(from, Source::Given(_)) && !is_apart;
+                told += if is_told { ask.times * rows } else { 0.0 };
+            }
+        }
+        let is_given = matches!(home.source, Some(Source::Given(_)));
+        let told = (is_given && all > 0.0).then(|| told / all);
+        Self { home, local, entries, copied, told }
+    }
+}
+
+impl Model<'_> {
+    /// What a procedure costs; none if something like it was not measured.
+    pub fn procedure(&self, plan: &Plan, number: usize) -> Option<Costs> {
+        let call = &self.calls[number];
+        let at_home = |at: usize| (call.local[at], call.entries[at]);
+        let home = self.call(plan, number, &at_home)?;
+        if self.machines < 2 || call.home.source.is_none() {
+            // Rows are anywhere, so that no machine is another than the rows' one.
+            return Some(Costs { home, one_sided: None, shipped: None });
+        }
+        let away = |at: usize| if call.copied[at] { (1.0, 1.0) } else { (0.0, 0.0) };
+        let one_sided = self.call(plan, number, &away);
+        let shipped = self.message(plan, number).map(|message| home.plus(&message));
+        Some(Costs { home, one_sided, shipped })
+    }
+
+    /// The average call of a procedure, with its access.
+    pub fn average(&self, costs: &Costs, access: Access) -> Option<Cost> {
+        let away = match (access, costs.one_sided, costs.shipped) {
+            (_, None, None) => return Some(costs.home),
+            (Access::OneSided, one_sided, _) => one_sided?,
+            (Access::Shipped, _, shipped) => shipped?,
+        };
+        Some(away.mixed(self.remote_calls, &costs.home))
+    }
+
+    /// What calls of the workload cost on the average.
+    pub fn workload(&self, plan: &Plan) -> Option<Cost> {
+        let each = self.asked.iter().enumerate().filter(|(_, asked)| asked.share > 0.0);
+        each.map(|(number, asked)| {
+            let costs = self.procedure(plan, number)?;
+            Some(self.average(&costs, plan.access[number])?.times(asked.share))
+        })
+        .try_fold(Cost::default(), |sum, cost| Some(sum.plus(&cost?)))
+    }
+
+    /// Nanoseconds that a call takes of each stage of a machine, each as if there were one of it.
+    pub fn stages(&self, cost: &Cost) -> [f64; STAGES.len()] {
+        let world = self.surface.world();
+        let Demand { core_ns, engine_ns, atomics_ns, link_out_ns, link_in_ns, .. } = cost.machines;
+        let Demand { from_memory_ns, to_memory_ns, .. } = cost.machines;
+        let oracle = cost.others;
+        // One oracle serves all machines; its cores do more than serve.
+        let oracle_ns =
+            [oracle.engine_ns, oracle.atomics_ns, oracle.link_out_ns, oracle.link_in_ns]
+                .into_iter()
+                .fold(0.0, f64::max);
+        [
+            core_ns / f64::from(world.threads.max(1)),
+            engine_ns,
+            atomics_ns,
+            link_out_ns,
+            link_in_ns,
+            from_memory_ns,
+            to_memory_ns,
+            cost.lane_ns / f64::from(world.lanes.max(1)),
+            oracle_ns * f64::from(self.machines),
+        ]
+    }
+
+    /// The stage that is full first, with its nanoseconds.
+    pub fn bottleneck(&self, cost: &Cost) -> (&'static str, f64) {
+        let stages = self.stages(cost);
+        let most = (0..STAGES.len()).max_by(|one, other| stages[*one].total_cmp(&stages[*other]));
+        most.map_or(("cores", 0.0), |stage| (STAGES[stage], stages[stage]))
+    }
+
+    /// Transactions per second of the whole cluster.
+    pub fn throughput(&self, cost: &Cost) -> f64 {
+        f64::from(self.machines) * 1e9 / self.bottleneck(cost).1.max(f64::MIN_POSITIVE)
+    }
+
+    /// Bytes on each machine.
+    pub fn bytes_each(&self, plan: &Plan) -> u64 {
+        (0..plan.tables.len()).map(|table| self.table_bytes_each(plan, table)).sum()
+    }
+
+    /// Bytes of a table on each machine, with its indexes.
+    pub fn table_bytes_each(&self, plan: &Plan, table: usize) -> u64 {
+        let (shape, of) = (&self.shapes[table], &plan.tables[table]);
+        let indexes = of.indexes.iter().enumerate();
+        let indexes: u64 = indexes.map(|(index, choice)| shape.index_bytes(index, *choice)).sum();
+        let bytes = shape.bytes(&of.choice) + indexes;
+        match self.grouping.tables[table].partition {
+            Partition::Replicated => bytes,
+            _ => (bytes * u64::from(self.replicas)).div_ceil(u64::from(self.machines.max(1))),
+        }
+    }
+
+    /// What a write of a procedure takes at home.
+    pub fn write(&self, plan: &Plan, number: usize, ask: &Ask) -> Option<Cost> {
+        let at = self.asked[number].asks.iter().position(|one| one == ask)?;
+        let call = &self.calls[number];
+        Some(self.mixed(plan, ask, call.local[at], call.entries[at])?.write)
+    }
+
+    /// A call of a procedure whose rows, and entries of indexes, are local with such shares.
+    fn call(
+        &self,
+        plan: &Plan,
+        number: usize,
+        local: &dyn Fn(usize) -> (f64, f64),
+    ) -> Option<Cost> {
+        let asked = &self.asked[number];
+        let (mut sum, mut ahead) = (Cost::default(), Cost::default());
+        let (mut writes, mut slowest, mut written) = (Cost::default(), Cost::default(), 0.0);
+        let mut named = 0.0;
+        for (at, ask) in asked.asks.iter().enumerate().filter(|(_, ask)| ask.times > 0.0) {
+            let (rows, entries) = local(at);
+            let parts = self.mixed(plan, ask, rows, entries)?;
+            // Whether a batch of so many rows has a remote one.
+            let is_remote = |count: f64| 1.0 - libm::pow(rows.min(entries), count.max(1.0));
+            sum = sum.plus(&parts.each.times(ask.times));
+            if ask.is_ahead {
+                named += ask.times;
+                ahead = ahead.with(&parts.batch.times(is_remote(ask.times)), f64::max);
+            } else {
+                let batches = if ask.is_batch { ask.times.min(1.0) } else { ask.times };
+                let count = if ask.is_batch { ask.times } else { 1.0 };
+                sum = sum.plus(&parts.batch.times(is_remote(count) * batches));
+            }
+            if ask.kind >= Kind::Update {
+                written += ask.times;
+                writes = writes.plus(&parts.write.times(ask.times));
+                slowest = slowest.with(&parts.write, f64::max);
+            }
+        }
+        // Branches may leave out some of it, but hardly all.
+        let (ahead, slowest) = (ahead.times(named.min(1.0)), slowest.times(written.min(1.0)));
+        Some(sum.plus(&ahead).plus(&committed(&writes, &slowest, written)))
+    }
+
+    /// An operation's parts where rows and entries are local with such shares.
+    fn mixed(&self, plan: &Plan, ask: &Ask, rows: f64, entries: f64) -> Option<Parts> {
+        let at = |row, entry| self.parts(plan, ask, row, entry);
+        let by_rows = |entry| match rows {
+            rows if rows >= 1.0 => {
+                Some(Parts { batch: Cost::default(), ..at(Place::Local, entry)? })
+            }
+            rows if rows <= 0.0 => at(Place::OneSided, entry),
+            rows => {
+                let (local, remote) = (at(Place::Local, entry)?, at(Place::OneSided, entry)?);
+                Some(Parts {
+                    each: local.each.mixed(rows, &remote.each),
+                    batch: remote.batch,
+                    write: local.write.mixed(rows, &remote.write),
+                })
+            }
+        };
+        match entries {
+            entries if entries >= 1.0 => by_rows(Place::Local),
+            entries if entries <= 0.0 => by_rows(Place::OneSided),
+            entries => {
+                let (local, remote) = (by_rows(Place::Local)?, by_rows(Place::OneSided)?);
+                Some(Parts {
+                    each: local.each.mixed(entries, &remote.each),
+                    batch: remote.batch,
+                    write: local.write.mixed(entries, &remote.write),
+                })
+            }
+        }
+    }
+
+    fn parts(&self, plan: &Plan, ask: &Ask, row: Place, entry: Place) -> Option<Parts> {
+        let table = &plan.tables[ask.table];
+        let of = |operation, path, place, rows| {
+            self.cost(ask.table, table, operation, path, place, rows)
+        };
+        let lookup = of(Operation::Lookup, AccessPath::Primary, row, 1.0)?;
+        let batch = self.batch(table.choice.storage, row)?;
+        let each = lookup.minus(&batch).at_least_nothing();
+        let maintained = |operation: Operation| {
+            let plain = of(operation, AccessPath::Primary, entry, 1.0)?;
+            let mut each = ask.touched.iter().map(|index| {
+                let path = path_of(table.indexes[*index]);
+                let cost = self.indexed(ask.table, table, operation, path, *index, entry)?;
+                Some(cost.minus(&plain).at_least_nothing())
+            });
+            each.try_fold(Cost::default(), |sum, cost| Some(sum.plus(&cost?)))
+        };
+        let writing = |operation: Operation| {
+            let write = of(operation, AccessPath::Primary, row, 1.0)?;
+            Some(write.minus(&lookup).at_least_nothing())
+        };
+        let nothing = Cost::default();
+        Some(match ask.kind {
+            Kind::Lookup => Parts { each, batch, write: nothing },
+            Kind::IndexLookup(index) => {
+                let path = path_of(table.indexes[index]);
+                let through =
+                    self.indexed(ask.table, table, Operation::Lookup, path, index, entry)?;
+                let direct = of(Operation::Lookup, AccessPath::Primary, entry, 1.0)?;
+                let entries = through.minus(&direct).at_least_nothing();
+                Parts { each: entries.plus(&each.times(ask.rows)), batch, write: nothing }
+            }
+            Kind::Scan(None) => {
+                let scan = of(Operation::Scan, AccessPath::Primary, row, ask.rows)?;
+                Parts { each: scan, batch: nothing, write: nothing }
+            }
+            Kind::Scan(Some(_)) => {
+                let worse = if row == Place::Local { entry } else { row };
+                let scan = of(Operation::Scan, AccessPath::SecondaryTree, worse, ask.rows)?;
+                Parts { each: scan, batch: nothing, write: nothing }
+            }
+            Kind::Everything => {
+                let rows = self.shapes[ask.table].rows as f64;
+                Parts { each: each.times(rows), batch, write: nothing }
+            }
+            Kind::Insert => {
+                let mut write = writing(Operation::Insert)?;
+                write.machines.atomics_ns *= self.leaves(table, ask);
+                let write = write.plus(&maintained(Operation::Insert)?);
+                Parts { each, batch, write }
+            }
+            Kind::Delete => {
+                let write = writing(Operation::Delete)?.plus(&maintained(Operation::Delete)?);
+                Parts { each: nothing, batch: nothing, write }
+            }
+            Kind::Update => {
+                let mut write = writing(Operation::Update)?;
+                if !ask.touched.is_empty() {
+                    write = write.plus(&maintained(Operation::Insert)?);
+                    write = write.plus(&maintained(Operation::Delete)?);
+                }
+                Parts { each: nothing, batch: nothing, write }
+            }
+        })
+    }
+
+    /// Leaves that are locked for each row that is added: rows that follow each other are in one.
+    fn leaves(&self, table: &TablePlan, ask: &Ask) -> f64 {
+        if !ask.follows || table.choice.storage != Storage::Tree || ask.times <= 1.0 {
+            return 1.0;
+        }
+        let row = self.shapes[ask.table].row;
+        let leaf = LeafLayout::within(table.choice.node_bytes, row.key_words, 1, row.checksummed);
+        ((1.0 + (ask.times - 1.0) / f64::from(leaf.entries)) / ask.times).min(1.0)
+    }
+
+    fn cost(
+        &self,
+        number: usize,
+        table: &TablePlan,
+        operation: Operation,
+        path: AccessPath,
+        place: Place,
+        rows: f64,
+    ) -> Option<Cost> {
+        let choice = &table.choice;
+        // Where memory servers are apart from all that compute, the own machine's rows are as far as others'.
+        let place = match place {
+            Place::Local if !self.surface.has(Place::Local) => Place::OneSided,
+            other => other,
+        };
+        let node_bytes = match (path, choice.storage) {
+            (AccessPath::SecondaryTree, _) => table
+                .indexes
+                .iter()
+                .find(|index| index.kind == IndexKind::Tree)
+                .map_or(USUAL_NODE, |index| index.node_bytes),
+            (_, Storage::Tree) => choice.node_bytes,
+            _ => 0,
+        };
+        self.surface.cost(&Setting {
+            operation,
+            path,
+            place,
+            rows,
+            storage: choice.storage,
+            row_bytes: self.shapes[number].row_bytes(),
+            slots: choice.slots,
+            load_percent: match choice.placing {
+                Placing::Hashed(load) => Some(load),
+                _ => None,
+            },
+            node_bytes,
+            replicas: self.replicas,
+        })
+    }
+
+    /// As [`Model::cost`] through one of several indexes.
+    fn indexed(
+        &self,
+        number: usize,
+        table: &TablePlan,
+        operation: Operation,
+        path: AccessPath,
+        index: usize,
+        place: Place,
+    ) -> Option<Cost> {
+        let only = TablePlan { choice: table.choice.clone(), indexes: vec![table.indexes[index]] };
+        self.cost(number, &only, operation, path, place, 1.0)
+    }
+
+    /// What a batch of lookups costs beside its rows: a lookup less what a further row in a batch costs.
+    fn batch(&self, storage: Storage, place: Place) -> Option<Cost> {
+        let (slots, load_percent) =
+            if storage == Storage::Tree { (0, None) } else { (8, Some(65)) };
+        let place = match place {
+            Place::Local if !self.surface.has(Place::Local) => Place::OneSided,
+            other => other,
+        };
+        let setting = Setting {
+            operation: Operation::Lookup,
+            path: AccessPath::Primary,
+            place,
+            rows: 1.0,
+            storage,
+            row_bytes: USUAL_ROW,
+            slots,
+            load_percent,
+            node_bytes: if storage == Storage::Tree { USUAL_NODE } else { 0 },
+            replicas: 1,
+        };
+        let alone = self.surface.cost(&setting)?;
+        // Rows of a batch that follow each other share leaves, which rows of a workload need not: those of buckets do not.
+        let setting = match storage {
+            Storage::Tree => Setting {
+                storage: Storage::HashOutside,
+                slots: 8,
+                load_percent: Some(65),
+                node_bytes: 0,
+                ..setting
+            },
+            _ => setting,
+        };
+        let one = self.surface.cost(&setting)?;
+        let many = self.surface.cost(&Setting { rows: BATCH_ROWS, ..setting })?;
+        let further = many.minus(&one).times(1.0 / (BATCH_ROWS - 1.0));
+        Some(alone.minus(&further).at_least_nothing())
+    }
+
+    /// What it costs to call the owner, beside what it does there: the most that it does of any operation of the procedure.
+    fn message(&self, plan: &Plan, number: usize) -> Option<Cost> {
+        let asks = self.asked[number].asks.iter().filter(|ask| ask.times > 0.0);
+        let each =
+            asks.filter(|ask| ask.kind < Kind::Update || ask.kind == Kind::Insert).map(|ask| {
+                let table = &plan.tables[ask.table];
+                let of = |place| {
+                    self.cost(ask.table, table, Operation::Lookup, AccessPath::Primary, place, 1.0)
+                };
+                let (shipped, local) = (of(Place::Shipped)?, of(Place::Local)?);
+                Some(shipped.minus(&local).at_least_nothing())
+            });
+        each.reduce(|most, cost| Some(most?.with(&cost?, f64::max)))?
+    }
+}
+
+/// What leads through an index.
+pub fn path_of(index: IndexChoice) -> AccessPath {
+    match index.kind {
+        IndexKind::Hash => AccessPath::SecondaryHash,
+        IndexKind::Tree => AccessPath::SecondaryTree,
+    }
+}
+
+/// A commit of several writes, each measured with a commit of its own: they go together, so that the slowest one is waited for, and
+/// are published once.
+fn committed(writes: &Cost, slowest: &Cost, count: f64) -> Cost {
+    let published = Demand {
+        link_out_ns: slowest.others.link_in_ns,
+        link_in_ns: slowest.others.link_out_ns,
+        engine_ns: slowest.others.engine_ns,
+        ..Demand::default()
+    };
+    let spared = scaled(published, -(count - 1.0).max(0.0));
+    Cost {
+        latency_ns: slowest.latency_ns,
+        tail_ns: slowest.tail_ns,
+        lane_ns: slowest.lane_ns,
+        round_trips: slowest.round_trips,
+        machines: add(writes.machines, spared),
+        others: slowest.others,
+        ..*writes
+    }
+    .at_least_nothing()
+}

@@ -1,0 +1,240 @@
+//! A report as text.
+
+use super::explain::bytes;
+use super::report::*;
+use super::{Goal, Objective};
+use crate::design::{Access, Partition};
+use std::fmt::Write;
+
+/// Statements that are shown of a table, and rejected candidates.
+const DRIVERS_SHOWN: usize = 3;
+const REJECTED_SHOWN: usize = 4;
+/// Attributes that are shown.
+const ATTRIBUTES_SHOWN: usize = 3;
+/// The width of names.
+const NAME_WIDTH: usize = 24;
+
+impl Tuning {
+    /// The report as text; with `all`, every rejected candidate stands there with its reason.
+    pub fn text(&self, all: bool) -> String {
+        let mut text = String::new();
+        self.head(&mut text);
+        self.partitions(&mut text);
+        text.push_str("\nTables\n");
+        self.tables.iter().for_each(|table| draw_table(&mut text, table, all));
+        self.procedures(&mut text);
+        for (title, lines) in [("Assumed", &self.assumptions), ("Look at", &self.warnings)] {
+            if !lines.is_empty() {
+                let _ = write!(text, "\n{title}\n");
+                lines.iter().for_each(|line| put(&mut text, &format!("  {line}")));
+            }
+        }
+        text
+    }
+
+    fn head(&self, text: &mut String) {
+        let world = &self.world;
+        put(text, &format!("{}, {} x {}", self.workload, self.units, self.unit));
+        let wanted = match self.objective {
+            Objective::Throughput => "throughput",
+            Objective::Latency => "latency",
+        };
+        let model = match self.model {
+            Goal::ServiceTimes => "service times",
+            Goal::WeightedAverages => "weighted averages",
+        };
+        put(
+            text,
+            &format!(
+                "for {wanted}, by {model}, on {} machines of {} ({}; measured with {}), {} threads and {} lanes each",
+                self.machines,
+                world.hardware,
+                world.fabric,
+                world.machines,
+                world.threads,
+                world.lanes
+            ),
+        );
+        text.push('\n');
+        draw_forecast(text, "tuned", &self.forecast);
+        draw_forecast(text, "untuned", &self.baseline);
+        let full: Vec<String> = self
+            .forecast
+            .stages
+            .iter()
+            .filter(|(_, share)| *share >= 0.005)
+            .map(|(stage, share)| format!("{stage} {:.0} %", 100.0 * share))
+            .collect();
+        put(text, &format!("  {:NAME_WIDTH$}{}", "stages when full", full.join(", ")));
+        let allowed = match self.memory.budget {
+            Some(budget) => format!(" of {}", bytes(budget)),
+            None => String::new(),
+        };
+        let memory = format!("{}{allowed} on each machine", bytes(self.memory.bytes_each));
+        put(text, &format!("  {:NAME_WIDTH$}{memory}", "memory"));
+    }
+
+    fn partitions(&self, text: &mut String) {
+        text.push_str("\nPartitions\n");
+        for table in &self.tables {
+            let place = partition(&table.partition);
+            put(text, &format!("  {:NAME_WIDTH$}{place}", table.table));
+        }
+        for attribute in self.attributes.iter().take(ATTRIBUTES_SHOWN) {
+            let verdict = match attribute.verdict {
+                Verdict::Chosen => "key",
+                _ => "not",
+            };
+            put(
+                text,
+                &format!(
+                    "  {verdict} {:.0} % at home, {:.0} % named: {}; {}",
+                    100.0 * attribute.local,
+                    100.0 * attribute.covered,
+                    attribute.columns.join(" = "),
+                    attribute.reason
+                ),
+            );
+        }
+    }
+
+    fn procedures(&self, text: &mut String) {
+        text.push_str("\nProcedures (a call from another machine than that of its rows)\n");
+        for of in &self.procedures {
+            let access = access(of.access);
+            let by = of.by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
+            put(
+                text,
+                &format!(
+                    "  {:NAME_WIDTH$}{access}{by}; {:.1} % of calls, {:.0} % of rows at home, {:.1} us there",
+                    of.procedure,
+                    100.0 * of.share,
+                    100.0 * of.local,
+                    of.home_latency_us
+                ),
+            );
+            for one in &of.candidates {
+                let figures = match (one.latency_us, one.calls_per_s, &one.bottleneck) {
+                    (Some(latency), Some(rate), Some(stage)) => {
+                        format!("{latency:.1} us, {} calls/s ({stage})", count(rate))
+                    }
+                    _ => "-".to_owned(),
+                };
+                let reason =
+                    if one.reason.is_empty() { "chosen".to_owned() } else { one.reason.clone() };
+                put(text, &format!("    {:22}{figures:40} {reason}", self::access(one.access)));
+            }
+        }
+    }
+}
+
+fn draw_forecast(text: &mut String, name: &str, of: &Forecast) {
+    let [least, rate, most] = of.transactions_per_s.map(count);
+    let [_, latency, _] = of.latency_us;
+    put(
+        text,
+        &format!(
+            "  {name:NAME_WIDTH$}{rate} transactions/s ({least} to {most}), {latency:.1} us alone; full first: {}",
+            of.bottleneck
+        ),
+    );
+}
+
+fn draw_table(text: &mut String, table: &TableReport, all: bool) {
+    put(
+        text,
+        &format!(
+            "  {}: {} rows of {} bytes, {} on each machine",
+            table.table,
+            count(table.rows as f64),
+            table.row_bytes,
+            bytes(table.bytes_each)
+        ),
+    );
+    draw_candidates(text, "rows", &table.candidates, all);
+    for index in &table.indexes {
+        draw_candidates(text, &index.index, &index.candidates, all);
+    }
+    let drivers = table.drivers.iter().filter(|driver| driver.per_call > 0.0);
+    let drivers: Vec<String> = drivers
+        .take(if all { usize::MAX } else { DRIVERS_SHOWN })
+        .map(|of| format!("{} ({:.3} a call, {})", of.statement, of.per_call, of.what))
+        .collect();
+    if !drivers.is_empty() {
+        put(text, &format!("    {:22}{}", "asked by", drivers.join("; ")));
+    }
+    if table.writes.per_call > 0.0 {
+        let of = &table.writes;
+        put(
+            text,
+            &format!(
+                "    {:22}{:.3} a call; each {:.1} verbs, {:.0} ns of cores, {:.0} ns of engines",
+                "writes", of.per_call, of.verbs, of.core_ns, of.engine_ns
+            ),
+        );
+    }
+}
+
+fn draw_candidates(text: &mut String, name: &str, candidates: &[Alternative], all: bool) {
+    let shown = candidates.iter().filter(|one| all || one.forecast.is_some());
+    let shown = shown.take(if all { usize::MAX } else { 1 + REJECTED_SHOWN });
+    for (number, one) in shown.enumerate() {
+        let name = if number == 0 { name } else { "" };
+        let mark = match one.verdict {
+            Verdict::Chosen => '*',
+            Verdict::RunnerUp => '2',
+            Verdict::Rejected => ' ',
+        };
+        let figures = one.forecast.as_ref().map_or_else(
+            || "-".to_owned(),
+            |of| {
+                let average = of.average.map_or(String::new(), |(rate, latency)| {
+                    format!(", averages {} and {latency:.2} us", count(rate))
+                });
+                format!("{}/s, {:.2} us{average}", count(of.transactions_per_s), of.latency_us)
+            },
+        );
+        let reason = match one.verdict {
+            Verdict::Chosen => "",
+            _ => &*one.reason,
+        };
+        put(text, &format!("    {name:22}{mark} {:34}{figures:24} {reason}", one.what));
+    }
+    let refused: Vec<&Alternative> =
+        candidates.iter().filter(|one| one.forecast.is_none()).collect();
+    if let (false, [first, ..]) = (all, &refused[..]) {
+        let count = refused.len();
+        put(text, &format!("    {:24}{count} more cannot be: {}", "", first.reason));
+    }
+}
+
+fn put(text: &mut String, line: &str) {
+    text.push_str(line.trim_end());
+    text.push('\n');
+}
+
+/// Where rows are, in words.
+pub fn partition(of: &Partition) -> String {
+    match of {
+        Partition::RoundRobin => "spread over all machines".to_owned(),
+        Partition::Replicated => "copied to all machines".to_owned(),
+        Partition::By { columns, group } => format!("by {}, with {group}", columns.join(", ")),
+    }
+}
+
+/// An access by its name.
+pub fn access(of: Access) -> &'static str {
+    match of {
+        Access::OneSided => "one-sided",
+        Access::Shipped => "shipped",
+    }
+}
+
+/// A number with three digits and its unit.
+pub fn count(number: f64) -> String {
+    let units = [(1e9, " G"), (1e6, " M"), (1e3, " k")];
+    match units.into_iter().find(|(size, _)| number >= *size) {
+        Some((size, unit)) => format!("{:.2}{unit}", number / size),
+        None => format!("{number:.0}"),
+    }
+}

@@ -1,0 +1,373 @@
+//! The cost of any operation on any design, between and around what was measured.
+//!
+//! Measured is a usual design with one thing varied at a time, and the pairs that interact. So a cost is that of the usual design at
+//! the row's size, plus what each other choice was seen to change: differences add up where ratios of small numbers would not.
+//! Between two measured sizes it is a straight line, beyond them the line goes on.
+
+use super::cost::{Cost, add};
+use crate::measurement::{
+    AccessPath, Demand, Effort, Measurements, Operation, Parameters, Place, World,
+};
+use layout::Storage;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Slots of a bucket of the usual design.
+const USUAL_SLOTS: u32 = 8;
+/// Its planned load, in percent.
+const USUAL_LOAD: u32 = 65;
+/// Its nodes, in bytes.
+const USUAL_NODE: u32 = 512;
+/// Its rows, in bytes.
+const USUAL_ROW: f64 = 64.0;
+/// Rows of its scans.
+const USUAL_SCAN: u32 = 16;
+/// Slots of a block of a chain, at most.
+const OVERFLOW_SLOTS: u32 = 2;
+/// Rows in a bucket beyond which nobody counts chains.
+const BUCKET_ROWS_MAX: u32 = 64;
+
+/// An operation on a design.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Setting {
+    /// What is done.
+    pub operation: Operation,
+    /// What leads to the rows.
+    pub path: AccessPath,
+    /// Where it is done.
+    pub place: Place,
+    /// Rows of a lookup or a scan.
+    pub rows: f64,
+    /// Where rows live.
+    pub storage: Storage,
+    /// Bytes of a row beside a key of 8 bytes.
+    pub row_bytes: f64,
+    /// Slots of a bucket.
+    pub slots: u32,
+    /// Planned load in percent; none where rows are placed by counting, and no bucket has a chain.
+    pub load_percent: Option<u32>,
+    /// Bytes of a node, of the table or the index.
+    pub node_bytes: u32,
+    /// Copies of each row.
+    pub replicas: u32,
+}
+
+/// A line of points that differ in the size of their rows alone.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Line {
+    operation: Operation,
+    path: AccessPath,
+    place: Place,
+    rows: u32,
+    storage: Storage,
+    slots: u32,
+    load_percent: u32,
+    node_bytes: u32,
+    replicas: u32,
+}
+
+/// All that was measured of one world.
+#[derive(Clone, Debug)]
+pub struct Surface {
+    world: World,
+    lines: BTreeMap<Line, Vec<(f64, Cost)>>,
+    is_quick: bool,
+    places: BTreeSet<Place>,
+    /// What was asked for before: the search asks for the same again and again.
+    known: RefCell<BTreeMap<Known, Option<Cost>>>,
+}
+
+/// A setting by which its cost is found again: its line without the usual in place of its own, bits of rows and of their size, and
+/// whether rows are placed by counting.
+type Known = (Line, u64, u64, bool);
+
+impl Surface {
+    /// What was measured of a world.
+    pub fn new(all: &Measurements, world: &World) -> Self {
+        let mut lines: BTreeMap<Line, Vec<(f64, Cost)>> = BTreeMap::new();
+        let points = all.points().iter().filter(|point| point.parameters.world == *world);
+        let mut is_quick = false;
+        for point in points {
+            is_quick |= point.version.effort == Effort::Quick;
+            let line = lines.entry(Line::of(&point.parameters)).or_default();
+            line.push((f64::from(point.parameters.row_bytes), Cost::measured(point)));
+        }
+        lines.values_mut().for_each(|line| line.sort_by(|one, other| one.0.total_cmp(&other.0)));
+        let places = lines.keys().map(|line| line.place).collect();
+        Self { world: world.clone(), lines, is_quick, places, known: RefCell::default() }
+    }
+
+    /// The world.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// Whether points were measured for a first look only.
+    pub fn is_quick(&self) -> bool {
+        self.is_quick
+    }
+
+    /// Whether anything was measured at this place.
+    pub fn has(&self, place: Place) -> bool {
+        self.places.contains(&place)
+    }
+
+    /// Whether this number of copies was measured.
+    pub fn has_replicas(&self, replicas: u32) -> bool {
+        self.lines.keys().any(|line| line.replicas == replicas)
+    }
+
+    /// What an operation costs; none if nothing like it was measured.
+    pub fn cost(&self, setting: &Setting) -> Option<Cost> {
+        let known = setting.known();
+        if let Some(cost) = self.known.borrow().get(&known) {
+            return *cost;
+        }
+        let cost = self.computed(setting);
+        self.known.borrow_mut().insert(known, cost);
+        cost
+    }
+
+    fn computed(&self, setting: &Setting) -> Option<Cost> {
+        let usual = Line::usual(setting);
+        let primary = Line { path: AccessPath::Primary, ..Line::usual_primary(setting) };
+        let row = setting.row_bytes;
+        let mut cost = match self.points(&usual)? {
+            [(at, only)] if usual.path != AccessPath::Primary => {
+                only.plus(&self.change(&primary, *at, &primary, row))
+            }
+            points => line_at(points, row),
+        };
+        if setting.storage != Storage::Tree {
+            // Slots matter to what is read, also of what is written thereafter. Writes alone differ by chance only.
+            let lookup = Line { operation: Operation::Lookup, rows: 1, ..primary };
+            let with_slots = Line { slots: self.nearest_slots(&lookup, setting.slots), ..lookup };
+            cost = cost.plus(&self.change(&lookup, row, &with_slots, row));
+            cost = cost.plus(&self.chains(&with_slots, setting));
+        }
+        if usual.node_bytes != 0 && setting.node_bytes != usual.node_bytes {
+            // Nodes of an index were varied where rows are inlined.
+            let storage = match setting.path {
+                AccessPath::SecondaryTree => Storage::HashInlined,
+                _ => setting.storage,
+            };
+            let (slots, load_percent) = hash_shape(storage);
+            // An update reads leaves and leaves them as they are.
+            let (operation, rows) = match setting.operation {
+                Operation::Update => (Operation::Lookup, 1),
+                other => (other, usual.rows),
+            };
+            let base = Line { operation, rows, storage, slots, load_percent, ..usual };
+            cost = cost.plus(&self.along_nodes(&base, setting.node_bytes, row));
+        }
+        cost = cost.plus(&self.along_rows(setting, &usual));
+        if setting.replicas > 1 {
+            let copies = Line { replicas: setting.replicas, ..primary };
+            let mut change = self.change(&primary, row, &copies, row);
+            // Copies are on all machines alike, where the oracle is on one.
+            change.machines = add(change.machines, change.others);
+            change.others = Demand::default();
+            cost = cost.plus(&change);
+        }
+        Some(self.with_chains(cost, setting).at_least_nothing())
+    }
+
+    /// Medians know nothing of chains that fewer than half of the operations meet: a round trip for each of their blocks.
+    fn with_chains(&self, mut cost: Cost, setting: &Setting) -> Cost {
+        let (Some(load), false) = (setting.load_percent, setting.storage == Storage::Tree) else {
+            return cost;
+        };
+        let lookup = Setting {
+            operation: Operation::Lookup,
+            path: AccessPath::Primary,
+            place: carried_out(setting.place),
+            storage: Storage::HashInlined,
+            ..*setting
+        };
+        let trip = self.points(&Line::usual(&lookup)).map(|points| line_at(points, USUAL_ROW));
+        let trip_ns = trip.map_or(0.0, |trip| trip.latency_ns);
+        let waits_ns = setting.rows * chain_blocks(setting.slots, load) * trip_ns;
+        cost.latency_ns += waits_ns;
+        cost.lane_ns += waits_ns;
+        cost.tail_ns += waits_ns;
+        cost
+    }
+
+    fn points(&self, line: &Line) -> Option<&[(f64, Cost)]> {
+        self.lines.get(line).map(Vec::as_slice)
+    }
+
+    /// What changes from one line to another; nothing if one of them was not measured.
+    fn change(&self, from: &Line, from_row: f64, to: &Line, to_row: f64) -> Cost {
+        match (self.points(from), self.points(to)) {
+            (Some(from), Some(to)) => line_at(to, to_row).minus(&line_at(from, from_row)),
+            _ => Cost::default(),
+        }
+    }
+
+    /// The number of slots that was measured and is nearest.
+    fn nearest_slots(&self, line: &Line, slots: u32) -> u32 {
+        let there = |slots: &u32| self.lines.contains_key(&Line { slots: *slots, ..*line });
+        (1..=USUAL_SLOTS).filter(there).min_by_key(|one| one.abs_diff(slots)).unwrap_or(line.slots)
+    }
+
+    /// What another load than the usual one changes: each block of a chain that is read is a read of a small bucket more. Points at other
+    /// loads agree with that, but for chance: where one lane measures, few chains are met.
+    fn chains(&self, line: &Line, setting: &Setting) -> Cost {
+        let wanted = setting.load_percent.map_or(0.0, |load| chain_blocks(line.slots, load));
+        let more = wanted - chain_blocks(line.slots, USUAL_LOAD);
+        let small = Line { slots: self.nearest_slots(line, OVERFLOW_SLOTS), ..*line };
+        let small = Line { place: carried_out(setting.place), ..small };
+        let points = self.points(&small).filter(|_| more != 0.0);
+        let block = points.map_or_else(Cost::default, |points| line_at(points, setting.row_bytes));
+        // Latencies are dealt with apart.
+        let none = Cost { latency_ns: 0.0, tail_ns: 0.0, lane_ns: 0.0, ..block };
+        none.times(more)
+    }
+
+    /// What another size of nodes changes, at the nearest size of rows: rows are not in nodes.
+    fn along_nodes(&self, line: &Line, node_bytes: u32, row: f64) -> Cost {
+        let family = |one: &&Line| Line { node_bytes: line.node_bytes, ..**one } == *line;
+        let points: Vec<(f64, Cost)> = self
+            .lines
+            .iter()
+            .filter(|(one, _)| family(one))
+            .map(|(one, points)| (f64::from(one.node_bytes), line_within(points, row)))
+            .collect();
+        if points.len() < 2 {
+            return Cost::default();
+        }
+        let usual = line_at(&points, f64::from(line.node_bytes));
+        line_at(&points, f64::from(node_bytes)).minus(&usual)
+    }
+
+    /// What another number of rows than the usual one changes.
+    fn along_rows(&self, setting: &Setting, usual: &Line) -> Cost {
+        if setting.rows == f64::from(usual.rows) {
+            return Cost::default();
+        }
+        let path =
+            if usual.operation == Operation::Scan { usual.path } else { AccessPath::Primary };
+        let line = Line { path, ..Line::usual(&Setting { path, ..*setting }) };
+        let family = |one: &&Line| Line { rows: line.rows, ..**one } == line;
+        let points: Vec<(f64, Cost)> = self
+            .lines
+            .iter()
+            .filter(|(one, _)| family(one))
+            .map(|(one, points)| (f64::from(one.rows), line_at(points, setting.row_bytes)))
+            .collect();
+        if points.len() < 2 {
+            return Cost::default();
+        }
+        line_at(&points, setting.rows).minus(&line_at(&points, f64::from(line.rows)))
+    }
+}
+
+impl Setting {
+    fn known(&self) -> Known {
+        let line = Line {
+            operation: self.operation,
+            path: self.path,
+            place: self.place,
+            rows: 0,
+            storage: self.storage,
+            slots: self.slots,
+            load_percent: self.load_percent.unwrap_or_default(),
+            node_bytes: self.node_bytes,
+            replicas: self.replicas,
+        };
+        (line, self.rows.to_bits(), self.row_bytes.to_bits(), self.load_percent.is_none())
+    }
+}
+
+impl Line {
+    fn of(parameters: &Parameters) -> Self {
+        Self {
+            operation: parameters.operation,
+            path: parameters.path,
+            place: parameters.place,
+            rows: parameters.rows,
+            storage: parameters.storage,
+            slots: parameters.neighbourhood,
+            load_percent: parameters.load_percent,
+            node_bytes: parameters.node_bytes,
+            replicas: parameters.replicas,
+        }
+    }
+
+    /// The usual design through the setting's path.
+    fn usual(setting: &Setting) -> Self {
+        let has_nodes =
+            setting.storage == Storage::Tree || setting.path == AccessPath::SecondaryTree;
+        let (slots, load_percent) = hash_shape(setting.storage);
+        Self {
+            operation: setting.operation,
+            path: setting.path,
+            place: setting.place,
+            rows: if setting.operation == Operation::Scan { USUAL_SCAN } else { 1 },
+            storage: setting.storage,
+            slots,
+            load_percent,
+            node_bytes: if has_nodes { USUAL_NODE } else { 0 },
+            replicas: 1,
+        }
+    }
+
+    /// The usual design through the primary key. Rows that a scan of an index leads to are looked up there.
+    fn usual_primary(setting: &Setting) -> Self {
+        let is_scan = setting.operation == Operation::Scan && setting.storage != Storage::Tree;
+        let operation = if is_scan { Operation::Lookup } else { setting.operation };
+        Self::usual(&Setting { operation, path: AccessPath::Primary, ..*setting })
+    }
+}
+
+/// Where memory is read for an operation at a place.
+fn carried_out(place: Place) -> Place {
+    if place == Place::Shipped { Place::Local } else { place }
+}
+
+/// Slots and load of the usual design; nothing of trees.
+fn hash_shape(storage: Storage) -> (u32, u32) {
+    if storage == Storage::Tree { (0, 0) } else { (USUAL_SLOTS, USUAL_LOAD) }
+}
+
+/// The cost at a place of a line of points. There is at least one.
+fn line_at(points: &[(f64, Cost)], at: f64) -> Cost {
+    let [first, .., last] = points else { return points[0].1 };
+    let (from, to) = if at <= first.0 {
+        (first, &points[1])
+    } else if at >= last.0 {
+        (&points[points.len() - 2], last)
+    } else {
+        let next = points.iter().position(|point| point.0 >= at).unwrap_or(points.len() - 1);
+        (&points[next.max(1) - 1], &points[next.max(1)])
+    };
+    if to.0 == from.0 {
+        return from.1;
+    }
+    let share = (at - from.0) / (to.0 - from.0);
+    to.1.mixed(share, &from.1)
+}
+
+/// The cost at a place of a line of points, or at its nearest end.
+fn line_within(points: &[(f64, Cost)], at: f64) -> Cost {
+    let ends = points.first().zip(points.last());
+    line_at(points, ends.map_or(at, |(first, last)| at.clamp(first.0, last.0)))
+}
+
+/// Blocks of chains that a lookup reads on the average, where keys are hashed into buckets of so many slots with this load.
+pub fn chain_blocks(slots: u32, load_percent: u32) -> f64 {
+    let mean = f64::from(slots) * f64::from(load_percent) / 100.0;
+    let block = f64::from(slots.clamp(1, OVERFLOW_SLOTS));
+    // How likely a bucket has so many rows, by Poisson, and what it takes to find each of them.
+    let mut likely = libm::exp(-mean);
+    let (mut reads, mut within) = (0.0, 0.0);
+    for count in 1..=BUCKET_ROWS_MAX {
+        likely *= mean / f64::from(count);
+        if count > slots {
+            within += libm::ceil(f64::from(count - slots) / block);
+        }
+        reads += likely * within;
+    }
+    reads / mean
+}

@@ -1,0 +1,69 @@
+//! Which of the measured clusters is tuned for.
+
+use super::{Options, TuneError};
+use crate::measurement::{Measurements, Place, World};
+use sql::Load;
+use std::collections::BTreeSet;
+
+/// Bytes of a GiB.
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// A cluster to tune for.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Chosen {
+    /// What was measured.
+    pub world: World,
+    /// Machines that it is tuned for.
+    pub machines: u32,
+    /// Bytes that the design may take on each machine, if somebody says so.
+    pub budget: Option<u64>,
+}
+
+/// Chooses the world that the options or the load name: of several sizes the nearest one.
+///
+/// # Errors
+/// There is none, or it cannot be told which is meant.
+pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chosen, TuneError> {
+    let worlds: BTreeSet<&World> =
+        all.points().iter().map(|point| &point.parameters.world).collect();
+    let hardware: BTreeSet<&str> = worlds.iter().map(|world| &*world.hardware).collect();
+    if worlds.is_empty() {
+        return Err(TuneError::NoMeasurements);
+    }
+    let known = || hardware.iter().map(|name| (*name).to_owned()).collect();
+    let hardware: &str = match (&options.hardware, &load.machines.profile) {
+        (Some(wanted), _) if !hardware.contains(&**wanted) => {
+            return Err(TuneError::NoSuchHardware { wanted: wanted.clone(), known: known() });
+        }
+        (Some(wanted), _) => wanted,
+        (None, Some(profile)) if hardware.contains(&**profile) => profile,
+        (None, _) => match hardware.first() {
+            Some(only) if hardware.len() == 1 => only,
+            _ => return Err(TuneError::WhichHardware { known: known() }),
+        },
+    };
+    let wanted = options.machines.unwrap_or(load.machines.count).max(1);
+    // Of worlds as near the one with more lanes, which is the one that is measured if nothing else is said.
+    let near = |world: &&&World| {
+        (
+            u32::from(world.machines).abs_diff(wanted),
+            u32::MAX - world.lanes,
+            u32::MAX - world.threads,
+        )
+    };
+    let world = worlds.iter().filter(|world| world.hardware == hardware).min_by_key(near);
+    let world = (**world.ok_or(TuneError::NoMeasurements)?).clone();
+    let is_of_world = |point: &&crate::measurement::Point| point.parameters.world == world;
+    let mut points = all.points().iter().filter(is_of_world);
+    let has_remote = points.any(|point| point.parameters.place == Place::OneSided);
+    let machines = match (has_remote, options.machines) {
+        (true, _) => wanted,
+        (false, None | Some(1)) => 1,
+        (false, Some(machines)) => {
+            let world = format!("{} ({})", world.fabric, world.hardware);
+            return Err(TuneError::OneMachine { world, machines });
+        }
+    };
+    let said = load.machines.memory_gib.map(|gib| (gib * GIB) as u64);
+    Ok(Chosen { world, machines, budget: options.memory_budget.or(said) })
+}

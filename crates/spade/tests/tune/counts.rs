@@ -1,0 +1,63 @@
+//! How often each operation is carried out.
+
+use crate::support::{PRICES, Subject, options};
+use spade::tune::Tuning;
+
+/// What a procedure does, each time on the average.
+fn times(tuning: &Tuning, procedure: &str, what: &str) -> Vec<f64> {
+    let found = tuning.procedures.iter().find(|of| of.procedure == procedure);
+    let operations = &found.expect("it is there").operations;
+    operations.iter().filter(|of| of.what.starts_with(what)).map(|of| of.per_call).collect()
+}
+
+#[test]
+fn arrays_and_branches_count_as_arguments_are_drawn() {
+    let tuning = Subject::shipped("tpcc").tuned(&PRICES.measured(), &options());
+    let items = times(&tuning, "new_order", "lookup of item");
+    assert!(items.len() == 1 && (9.5..10.5).contains(&items[0]), "{items:?}: 5 to 15 alike");
+    assert_eq!(times(&tuning, "delivery", "delete from new_order"), [10.0]);
+    let by_name: Vec<f64> = times(&tuning, "payment", "lookup of customer by customer_name");
+    assert!(
+        !by_name.is_empty() && by_name.iter().all(|of| (0.5..0.7).contains(of)),
+        "{by_name:?}: 60 of 100"
+    );
+    let assumed = &tuning.assumptions;
+    assert!(
+        assumed
+            .iter()
+            .any(|what| what.starts_with("payment, line ") && what.contains("each branch")),
+        "{assumed:?}"
+    );
+    assert!(
+        !assumed.iter().any(|what| what.starts_with("new_order")),
+        "all of it is drawn: {assumed:?}"
+    );
+}
+
+#[test]
+fn cases_are_as_frequent_as_their_values() {
+    let tuning = Subject::shipped("ycsb").tuned(&PRICES.measured(), &options());
+    let updates = times(&tuning, "update_record", "update of usertable");
+    assert_eq!(updates.len(), 10, "one for each field");
+    assert!((updates.iter().sum::<f64>() - 1.0).abs() < 1e-4, "{updates:?}");
+    assert!(updates.iter().all(|of| (0.05..0.16).contains(of)), "{updates:?}");
+}
+
+#[test]
+fn forecasts_are_sums_of_service_times() {
+    // Three rows, which are at home: nothing but cores, 8 of them on each of 4 machines.
+    let subject = Subject::shipped("smallbank").only("balance");
+    let options = spade::tune::Options { remote_calls: 0.0, ..options() };
+    let tuning = subject.tuned(&PRICES.measured(), &options);
+    let [least, expected, most] = tuning.forecast.transactions_per_s;
+    let exact = 4.0 * 8.0 * 1e9 / (3.0 * PRICES.row);
+    // Rows are found by counting, where the measured table has chains.
+    assert!((0.9..1.3).contains(&(expected / exact)), "{expected} and {exact}");
+    assert_eq!((least, most), (expected, expected), "there was one repetition");
+    assert_eq!(tuning.forecast.bottleneck, "cores");
+    assert!(
+        (250.0..320.0).contains(&(1e3 * tuning.forecast.latency_us[1])),
+        "{:?}",
+        tuning.forecast.latency_us
+    );
+}

@@ -1,0 +1,11 @@
+//! The tuner on the shipped workloads: with a hand-made cluster, whose prices say what is right, and with a measured one.
+#![allow(missing_docs, reason = "tests are no interface")]
+
+mod access;
+mod counts;
+mod memory;
+mod partitions;
+mod refusals;
+mod shipped;
+mod storage;
+mod support;

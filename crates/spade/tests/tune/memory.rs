@@ -1,0 +1,46 @@
+//! Memory as a constraint.
+
+use crate::support::{PRICES, Subject, options};
+use spade::tune::{Options, TuneError};
+
+#[test]
+fn less_memory_is_kept_to_and_costs_something() {
+    let (subject, measured) = (Subject::shipped("tpcc"), PRICES.measured());
+    let free = subject.tuned(&measured, &options());
+    let mut last = free.memory.bytes_each;
+    let mut rate = free.forecast.transactions_per_s[1];
+    for percent in [98, 95] {
+        let budget = free.memory.bytes_each / 100 * percent;
+        let options = Options { memory_budget: Some(budget), ..options() };
+        let tight = subject.tuned(&measured, &options);
+        assert!(
+            tight.memory.bytes_each <= budget && tight.memory.bytes_each <= last,
+            "{percent} %"
+        );
+        let now = tight.forecast.transactions_per_s[1];
+        assert!(now <= rate * 1.001, "{percent} %: {now} after {rate}");
+        (last, rate) = (tight.memory.bytes_each, now);
+    }
+    let of_tables: u64 = free.tables.iter().map(|table| table.bytes_each).sum();
+    assert_eq!(of_tables, free.memory.bytes_each);
+}
+
+#[test]
+fn what_has_no_room_at_all_is_refused() {
+    let options = Options { memory_budget: Some(1 << 20), ..options() };
+    let refused = Subject::shipped("tpcc").tune(&PRICES.measured(), &options);
+    let Err(TuneError::Memory { needed, budget }) = refused else { panic!("{refused:?}") };
+    assert!(needed > budget && budget == 1 << 20);
+}
+
+#[test]
+fn the_load_may_name_the_memory() {
+    let mut subject = Subject::shipped("tatp");
+    subject.folder.load.machines.memory_gib = Some(0.001);
+    let refused = subject.tune(&PRICES.measured(), &options());
+    let told = refused.expect_err("a MiB is too little").to_string();
+    assert!(
+        told.contains("the smallest design takes") && told.contains("1073741 are allowed"),
+        "{told}"
+    );
+}

@@ -1,0 +1,105 @@
+//! Which tables are together, by what.
+
+use crate::support::{PRICES, Subject, options};
+use spade::design::Partition;
+use spade::tune::{Tuning, Verdict};
+
+fn tuned(name: &str) -> Tuning {
+    Subject::shipped(name).tuned(&PRICES.measured(), &options())
+}
+
+/// Tables with the column that they are partitioned by, or how they are spread.
+fn places(tuning: &Tuning) -> Vec<String> {
+    let place = |partition: &Partition| match partition {
+        Partition::RoundRobin => "spread".to_owned(),
+        Partition::Replicated => "copied".to_owned(),
+        Partition::By { columns, .. } => columns.join(" "),
+    };
+    let each = tuning.design.tables.iter();
+    each.map(|table| format!("{} {}", table.table, place(&table.partition))).collect()
+}
+
+/// The only group of those tables that are in one.
+fn group(tuning: &Tuning) -> String {
+    let groups = tuning.design.tables.iter().filter_map(|table| match &table.partition {
+        Partition::By { group, .. } => Some(group.clone()),
+        _ => None,
+    });
+    let mut groups: Vec<String> = groups.collect();
+    groups.dedup();
+    assert_eq!(groups.len(), 1, "{groups:?}");
+    groups.remove(0)
+}
+
+#[test]
+fn the_tables_of_a_subscriber_are_together() {
+    let tuning = tuned("tatp");
+    let expected =
+        ["subscriber s_id", "access_info s_id", "special_facility s_id", "call_forwarding s_id"];
+    assert_eq!(places(&tuning), expected);
+    assert_eq!(group(&tuning), "subscriber");
+    assert_eq!(tuning.attributes[0].columns.len(), 4);
+    assert_eq!(tuning.attributes[0].verdict, Verdict::Chosen);
+    let rejected: Vec<_> =
+        tuning.attributes.iter().filter(|one| one.verdict == Verdict::Rejected).collect();
+    assert!(rejected.iter().any(|one| one.columns == ["subscriber.sub_nbr"]));
+    assert!(rejected.iter().all(|one| !one.reason.is_empty()));
+}
+
+#[test]
+fn warehouses_have_all_that_is_theirs_and_items_are_copied() {
+    let tuning = tuned("tpcc");
+    let places = places(&tuning);
+    let expected = [
+        "warehouse w_id",
+        "district d_w_id",
+        "customer c_w_id",
+        "orders o_w_id",
+        "new_order no_w_id",
+        "order_line ol_w_id",
+        "stock s_w_id",
+        "item copied",
+    ];
+    for place in expected {
+        assert!(places.iter().any(|one| one == place), "{place} in {places:?}");
+    }
+    let history = places.iter().find(|place| place.starts_with("history"));
+    assert!(history.is_some_and(|place| place.ends_with("_w_id")), "{history:?}");
+    assert_eq!(group(&tuning), "warehouse");
+}
+
+#[test]
+fn customers_and_records_are_by_their_key() {
+    let tuning = tuned("smallbank");
+    assert_eq!(
+        places(&tuning),
+        ["accounts customer_id", "savings customer_id", "checking customer_id"]
+    );
+    assert_eq!(group(&tuning), "accounts");
+    assert_eq!(places(&tuned("ycsb")), ["usertable ycsb_key"]);
+}
+
+#[test]
+fn an_attribute_with_too_few_values_is_no_key() {
+    let options = spade::tune::Options { machines: Some(20), ..options() };
+    let tuning = Subject::shipped("tpcc").tuned(&PRICES.measured(), &options);
+    let of_warehouses =
+        tuning.attributes.iter().find(|one| one.columns.contains(&"warehouse.w_id".to_owned()));
+    let of_warehouses = of_warehouses.expect("it is named by most operations");
+    assert_eq!(of_warehouses.verdict, Verdict::Rejected);
+    assert_eq!(of_warehouses.reason, "it has 10 values, too few for 20 machines");
+}
+
+#[test]
+fn rows_of_other_warehouses_are_counted_as_they_are_drawn() {
+    let tuning = tuned("tpcc");
+    let of = |name: &str| {
+        let found = tuning.procedures.iter().find(|of| of.procedure == name);
+        found.expect("it is there").local
+    };
+    // A line in a hundred comes from another warehouse, a payment in seven is of a customer of one; of four machines, a quarter
+    // of those is the own one.
+    assert!((0.993..0.9995).contains(&of("new_order")), "{}", of("new_order"));
+    assert!((0.92..0.98).contains(&of("payment")), "{}", of("payment"));
+    assert_eq!(of("delivery"), 1.0);
+}

@@ -1,0 +1,78 @@
+//! What cannot be tuned is told with what to do.
+
+use crate::support::{PRICES, Subject, options};
+use spade::measurement::{Measurements, Place};
+use spade::tune::Options;
+
+fn refused(subject: &Subject, measured: &Measurements, options: &Options) -> String {
+    subject.tune(measured, options).expect_err("it cannot be tuned").to_string()
+}
+
+#[test]
+fn there_have_to_be_measurements_of_the_hardware() {
+    let (subject, measured) = (Subject::shipped("smallbank"), PRICES.measured());
+    let nothing = refused(&subject, &Measurements::default(), &options());
+    assert!(nothing.contains("make some with `namdb spade measure`"), "{nothing}");
+    let other = Options { hardware: Some("connectx9".to_owned()), ..options() };
+    let other = refused(&subject, &measured, &other);
+    assert!(other.starts_with("nothing was measured on connectx9, only on hand-made;"), "{other}");
+    let mut both = measured.clone();
+    for point in measured.points() {
+        let mut point = point.clone();
+        point.parameters.world.hardware = "other".to_owned();
+        both.put(point);
+    }
+    let unclear = Options { hardware: None, ..options() };
+    let unclear = refused(&subject, &both, &unclear);
+    assert!(unclear.starts_with("there are measurements of hand-made, other;"), "{unclear}");
+}
+
+#[test]
+fn somebody_has_to_call_something() {
+    let subject = Subject::shipped("smallbank").only("nothing");
+    let told = refused(&subject, &PRICES.measured(), &options());
+    assert!(told.starts_with("no procedure of smallbank has a frequency above 0"), "{told}");
+}
+
+#[test]
+fn one_machine_knows_nothing_of_several() {
+    let mut local = Measurements::default();
+    let all = PRICES.measured();
+    let points = all.points().iter().filter(|point| point.parameters.place == Place::Local);
+    points.for_each(|point| local.put(point.clone()));
+    let subject = Subject::shipped("smallbank");
+    let told = refused(&subject, &local, &options());
+    assert!(told.starts_with("sim (hand-made) was measured on one machine"), "{told}");
+    let alone = subject.tuned(&local, &Options { machines: None, ..options() });
+    assert_eq!(alone.machines, 1, "as many as were measured, whatever the load says");
+}
+
+#[test]
+fn copies_and_operations_have_to_be_measured() {
+    let (subject, measured) = (Subject::shipped("tatp"), PRICES.measured());
+    let copies = refused(&subject, &measured, &Options { replicas: 3, ..options() });
+    assert!(copies.starts_with("nothing was measured with 3 copies"), "{copies}");
+    let mut without = Measurements::default();
+    let is_kept = |point: &&spade::measurement::Point| {
+        point.parameters.operation != spade::measurement::Operation::Insert
+    };
+    measured.points().iter().filter(is_kept).for_each(|point| without.put(point.clone()));
+    let lacking = refused(&subject, &without, &options());
+    assert!(lacking.contains("lack operations that insert_call_forwarding asks for"), "{lacking}");
+}
+
+#[test]
+fn clusters_whose_memory_is_apart_can_be_tuned_for() {
+    let mut apart = Measurements::default();
+    let all = PRICES.measured();
+    let points = all.points().iter().filter(|point| point.parameters.place == Place::OneSided);
+    points.for_each(|point| apart.put(point.clone()));
+    let tuning = Subject::shipped("tatp").tuned(&apart, &options());
+    assert!(tuning.warnings.iter().any(|what| what.starts_with("no local rows were measured")));
+    let shipped = tuning.procedures.iter().map(|of| &of.candidates[1]);
+    assert!(
+        shipped.clone().all(|of| of.calls_per_s.is_none() && !of.reason.is_empty()),
+        "nobody takes calls there"
+    );
+    assert!(tuning.forecast.transactions_per_s[1] > 0.0);
+}

@@ -1,0 +1,160 @@
+//! How tables and indexes are stored.
+
+use crate::support::{PRICES, Prices, Subject, options};
+use layout::{IndexKind, Storage};
+use spade::design::Placement;
+use spade::tune::{Goal, Objective, Options, Verdict};
+use sql::load::{Amount, Draw, Range};
+
+/// Accounts of which nobody knows the numbers, reached from other machines, with nothing else called.
+fn sparse() -> Subject {
+    let mut subject = Subject::shipped("smallbank").only("balance");
+    let machines = i64::from(u32::MAX);
+    for table in &mut subject.folder.load.tables {
+        let range = Range { low: Amount::constant(0), high: Amount::constant(machines) };
+        table.columns[0].1.draw = Draw::Sequence { range, each: Amount::constant(1) };
+    }
+    subject
+}
+
+fn slots(prices: &Prices) -> u32 {
+    let options = Options { remote_calls: 1.0, ..options() };
+    // Shipping is too dear, so that rows are reached by verbs.
+    let prices = Prices { call: 1e6, ..*prices };
+    let tuning = sparse().tuned(&prices.measured(), &options);
+    let accounts = &tuning.design.tables[0];
+    assert!(matches!(accounts.placement, Placement::Hashed { .. }));
+    match accounts.storage {
+        Storage::HashInlined => accounts.neighbourhood,
+        // A bucket has no rows then.
+        Storage::HashOutside => 0,
+        Storage::Tree => panic!("nobody asks for a range"),
+    }
+}
+
+#[test]
+fn the_dearer_bytes_are_the_smaller_is_the_neighbourhood() {
+    let of = [0.0, 0.1, 0.5, 1.0, 4.0, 20.0].map(|byte| slots(&Prices { byte, ..PRICES }));
+    assert!(of.is_sorted_by(|one, next| one >= next), "{of:?}");
+    assert_eq!(of[0], 8, "where bytes cost nothing, chains are avoided");
+    assert!(of[3] <= 2 && of[5] == 0, "{of:?}");
+}
+
+#[test]
+fn keys_that_fill_their_range_are_placed_by_counting() {
+    let tuning = Subject::shipped("smallbank").tuned(&PRICES.measured(), &options());
+    let dense = Placement::Dense { columns: vec![(0, 100_000)] };
+    assert_eq!(tuning.design.tables[0].placement, dense);
+    let sparse = sparse().tuned(&PRICES.measured(), &options());
+    let refused = sparse.tables[0].candidates.iter().filter(|of| of.what.ends_with("dense"));
+    let reasons: Vec<&str> = refused.map(|of| of.reason.as_str()).collect();
+    assert_eq!(reasons.len(), 8);
+    assert!(reasons.iter().all(|reason| reason.starts_with("its keys fill 0 %")), "{reasons:?}");
+}
+
+#[test]
+fn ranges_take_trees_and_every_rejection_has_a_reason() {
+    let tuning = Subject::shipped("tpcc").tuned(&PRICES.measured(), &options());
+    let table =
+        |name: &str| tuning.tables.iter().position(|of| of.table == name).expect("it is there");
+    let lines = table("order_line");
+    assert_eq!(tuning.design.tables[lines].storage, Storage::Tree);
+    let hashed = tuning.tables[lines].candidates.iter().filter(|of| of.what.starts_with("hash"));
+    assert!(hashed.clone().count() > 20);
+    for of in hashed {
+        assert!(of.reason.contains("asks for a range of the primary key"), "{of:?}");
+        assert!(of.forecast.is_none());
+    }
+    let orders = &tuning.design.tables[table("orders")];
+    assert_eq!(orders.indexes[0].kind, IndexKind::Tree, "the newest order of a customer is wanted");
+    for table in &tuning.tables {
+        let indexes = table.indexes.iter().map(|index| &index.candidates);
+        for candidates in indexes.chain([&table.candidates]) {
+            let count = |verdict| candidates.iter().filter(|of| of.verdict == verdict).count();
+            assert_eq!(
+                (count(Verdict::Chosen), candidates[0].verdict),
+                (1, Verdict::Chosen),
+                "{}",
+                table.table
+            );
+            assert!(candidates.iter().skip(1).all(|of| !of.reason.is_empty()), "{}", table.table);
+        }
+        assert!(!table.drivers.is_empty() && !table.partition_reason.is_empty());
+    }
+}
+
+#[test]
+fn a_tree_that_nobody_scans_has_small_nodes_where_bytes_are_dear() {
+    let nodes = |byte: f64| {
+        let prices = Prices { byte, call: 1e6, ..PRICES };
+        let options = Options { remote_calls: 1.0, ..options() };
+        let tuning =
+            Subject::shipped("ycsb").only("read_record").tuned(&prices.measured(), &options);
+        assert_eq!(tuning.design.tables[0].storage, Storage::Tree, "scan_records needs one");
+        tuning.design.tables[0].node_bytes
+    };
+    assert_eq!(nodes(2.0), 256);
+    assert!(nodes(0.0) >= nodes(2.0));
+}
+
+#[test]
+fn who_wants_latency_gets_no_more_of_it() {
+    let measured = PRICES.measured();
+    for name in ["tatp", "smallbank", "tpcc", "ycsb"] {
+        let subject = Subject::shipped(name);
+        let fast = subject.tuned(&measured, &options());
+        let soon = Options { objective: Objective::Latency, ..options() };
+        let soon = subject.tuned(&measured, &soon);
+        assert!(soon.forecast.latency_us[1] <= fast.forecast.latency_us[1] * 1.0001, "{name}");
+        assert!(
+            soon.forecast.transactions_per_s[1] <= fast.forecast.transactions_per_s[1] * 1.0001,
+            "{name}"
+        );
+        assert!(
+            fast.forecast.transactions_per_s[1] > fast.baseline.transactions_per_s[1],
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn averages_choose_the_best_average() {
+    let measured = PRICES.measured();
+    for objective in [Objective::Throughput, Objective::Latency] {
+        let options = Options { goal: Goal::WeightedAverages, objective, ..options() };
+        let tuning = Subject::shipped("smallbank").tuned(&measured, &options);
+        for table in &tuning.tables {
+            let of = |at: usize| table.candidates[at].forecast.as_ref().and_then(|of| of.average);
+            let chosen = of(0).expect("the chosen one is forecast");
+            for (rate, latency) in (1..table.candidates.len()).filter_map(of) {
+                match objective {
+                    Objective::Throughput => {
+                        assert!(chosen.0 >= rate * 0.9999, "{} {rate}", table.table)
+                    }
+                    Objective::Latency => {
+                        assert!(chosen.1 <= latency * 1.0001, "{} {latency}", table.table)
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let measured = PRICES.measured();
+    let mut shuffled = spade::measurement::Measurements::default();
+    measured.points().iter().rev().for_each(|point| shuffled.put(point.clone()));
+    let json = |measured: &_| {
+        let tuning = Subject::shipped("tatp").tuned(measured, &options());
+        assert_eq!(
+            spade::design::Design::parse(&tuning.design.json()).expect("it is a design"),
+            tuning.design
+        );
+        let page = tuning.html();
+        assert!(page.contains("<svg") && !page.contains("http"), "pictures are in the page");
+        assert_eq!(page.matches("<h3>").count(), page.matches("</h3>").count());
+        (serde_json::to_string(&tuning).expect("it can be written"), tuning.text(true), page)
+    };
+    assert_eq!(json(&measured), json(&shuffled));
+}

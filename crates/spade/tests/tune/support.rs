@@ -1,0 +1,264 @@
+//! Shipped workloads, and measurements of a cluster whose prices are known.
+
+use layout::Storage;
+use procedure::Workload;
+use spade::measurement::*;
+use spade::tune::{Input, Options, TuneError, Tuning, tune};
+use sql::WorkloadFolder;
+use std::path::{Path, PathBuf};
+
+/// A workload that can be changed.
+pub struct Subject {
+    pub folder: WorkloadFolder,
+    pub workload: Workload,
+}
+
+pub fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(name)
+}
+
+impl Subject {
+    pub fn shipped(name: &str) -> Self {
+        let of = folder(name);
+        let workload = Workload::read(&of).unwrap_or_else(|error| panic!("{name}: {error}"));
+        Self { folder: WorkloadFolder::read(&of).expect("it is shipped"), workload }
+    }
+
+    /// Only this procedure is called.
+    pub fn only(mut self, name: &str) -> Self {
+        for of in &mut self.folder.load.procedures {
+            of.frequency = if of.procedure == name { 1.0 } else { 0.0 };
+        }
+        self
+    }
+
+    pub fn tune(
+        &self,
+        measurements: &Measurements,
+        options: &Options,
+    ) -> Result<Tuning, TuneError> {
+        tune(Input { folder: &self.folder, workload: &self.workload, measurements }, options)
+    }
+
+    pub fn tuned(&self, measurements: &Measurements, options: &Options) -> Tuning {
+        self.tune(measurements, options).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+/// What things cost in a hand-made cluster, in nanoseconds.
+#[derive(Clone, Copy)]
+pub struct Prices {
+    /// A verb, of engines.
+    pub verb: f64,
+    /// A byte that is moved, of links.
+    pub byte: f64,
+    /// A message and its answer, of cores.
+    pub call: f64,
+    /// A row that is read, of cores.
+    pub row: f64,
+    /// A lock, of the unit for atomics.
+    pub lock: f64,
+    /// A round trip.
+    pub trip: f64,
+}
+
+pub const PRICES: Prices =
+    Prices { verb: 100.0, byte: 0.1, call: 500.0, row: 100.0, lock: 100.0, trip: 2000.0 };
+
+pub fn options() -> Options {
+    Options { hardware: Some("hand-made".to_owned()), machines: Some(4), ..Options::default() }
+}
+
+pub fn world() -> World {
+    let (fabric, hardware) = ("sim".to_owned(), "hand-made".to_owned());
+    World { fabric, hardware, machines: 4, threads: 8, lanes: 64 }
+}
+
+const ROWS: [u32; 4] = [8, 64, 256, 1024];
+const NODES: [u32; 3] = [256, 512, 4096];
+
+impl Prices {
+    /// All points of the cluster.
+    pub fn measured(&self) -> Measurements {
+        let mut all = Measurements::default();
+        for (storage, path, place) in combinations() {
+            let usual = usual(storage, path, place);
+            let has_nodes = usual.node_bytes > 0;
+            let mut points: Vec<Parameters> =
+                ROWS.map(|row_bytes| Parameters { row_bytes, ..usual.clone() }).to_vec();
+            if storage != Storage::Tree && path == AccessPath::Primary {
+                for neighbourhood in [1, 2, 4] {
+                    points.extend(ROWS.map(|row_bytes| Parameters {
+                        row_bytes,
+                        neighbourhood,
+                        ..usual.clone()
+                    }));
+                }
+            }
+            if has_nodes {
+                points.extend(NODES.map(|node_bytes| Parameters { node_bytes, ..usual.clone() }));
+            }
+            for point in points {
+                for (operation, rows) in operations(&point) {
+                    all.put(self.point(Parameters { operation, rows, ..point.clone() }));
+                }
+            }
+        }
+        all
+    }
+
+    fn point(&self, parameters: Parameters) -> Point {
+        let (service, latency) = self.service(&parameters);
+        let demand = service.requester;
+        let world = world();
+        // Nobody waits for anything but the fullest stage.
+        let owner = service.owner.unwrap_or_default();
+        let full = [
+            ("cores", (demand.core_ns + owner.core_ns) / f64::from(world.threads)),
+            ("engine", demand.engine_ns),
+            ("link in", demand.link_in_ns),
+            ("atomics", demand.atomics_ns + owner.atomics_ns),
+        ];
+        let (stage, ns) = full
+            .into_iter()
+            .max_by(|one, other| one.1.total_cmp(&other.1))
+            .expect("there are four");
+        let rate = f64::from(world.machines) * 1e9 / ns;
+        let spread = |value: f64| Spread::of(&[value]);
+        let (median_ns, p99_ns) = (spread(latency), spread(2.0 * latency));
+        Point {
+            parameters,
+            version: Version { program: "0".to_owned(), method: 1, effort: Effort::Full, seed: 1 },
+            measured: Measured {
+                alone: Alone { median_ns, p99_ns },
+                loaded: Loaded {
+                    operations_per_s: spread(rate),
+                    per_thread_per_s: spread(rate / 32.0),
+                    median_ns,
+                    p99_ns,
+                    aborts: 0.0,
+                    busiest: Some((stage.to_owned(), 1.0)),
+                },
+                service,
+            },
+        }
+    }
+
+    fn service(&self, of: &Parameters) -> (Service, f64) {
+        let (row, rows) = (f64::from(of.row_bytes) + 40.0, f64::from(of.rows));
+        let slots = f64::from(of.neighbourhood);
+        let chained = chained(of.neighbourhood);
+        let (steps, slot) = match of.storage {
+            Storage::HashInlined => (1.0, row),
+            Storage::HashOutside => (2.0, 16.0),
+            Storage::Tree => (2.0, 0.0),
+        };
+        let bytes = match of.storage {
+            Storage::HashInlined => 40.0 + (slots + 2.0 * chained) * slot,
+            Storage::HashOutside => 40.0 + (slots + 2.0 * chained) * slot + row,
+            Storage::Tree => f64::from(of.node_bytes) + row,
+        };
+        let verbs = steps + chained;
+        let (entry, entry_bytes) = match of.path {
+            AccessPath::Primary => (0.0, 0.0),
+            AccessPath::SecondaryHash => (2.0, 200.0),
+            AccessPath::SecondaryTree => (1.0, f64::from(of.node_bytes)),
+        };
+        let writes = !matches!(of.operation, Operation::Lookup | Operation::Scan);
+        let changes = matches!(of.operation, Operation::Insert | Operation::Delete);
+        let written = if writes { 3.0 + if changes { entry } else { 0.0 } } else { 0.0 };
+        let trips = steps
+            + if writes { 2.0 } else { 0.0 }
+            + if of.path == AccessPath::Primary { 0.0 } else { entry };
+        let reads = rows * verbs + entry;
+        let moved = rows * bytes + entry_bytes + written * row;
+        let core_ns = self.row * (reads + written);
+        // Medians know nothing of chains.
+        let alone_ns = self.row * (rows * steps + entry + written);
+        let lock = if writes { self.lock } else { 0.0 };
+        let local = Demand { core_ns, atomics_ns: lock, ..Demand::default() };
+        let (requester, owner, latency) = match of.place {
+            Place::Local => (local, None, alone_ns + if writes { self.trip } else { 0.0 }),
+            Place::OneSided => {
+                let wire = moved * self.byte;
+                let requester = Demand {
+                    core_ns: 2.0 * core_ns,
+                    engine_ns: self.verb * (reads + written),
+                    link_in_ns: wire,
+                    ..Demand::default()
+                };
+                let owner = Demand { atomics_ns: lock, ..Demand::default() };
+                (requester, Some(owner), self.trip * trips + wire)
+            }
+            Place::Shipped => {
+                let requester = Demand {
+                    core_ns: self.call,
+                    engine_ns: self.verb,
+                    link_in_ns: row * self.byte,
+                    ..Demand::default()
+                };
+                (requester, Some(local), self.trip * 1.5 + alone_ns)
+            }
+        };
+        let service = Service {
+            verbs: reads + written,
+            bytes: moved,
+            round_trips: trips,
+            calls: 0.0,
+            card_requests: Some(reads + written),
+            requester,
+            owner,
+            others: Some(Demand::default()),
+        };
+        (service, latency)
+    }
+}
+
+/// Blocks of chains that a lookup reads on the average in buckets that are 65 % full: by Poisson.
+fn chained(slots: u32) -> f64 {
+    match slots {
+        1 => 0.325,
+        2 => 0.1640,
+        4 => 0.0856,
+        8 => 0.0356,
+        _ => 0.0,
+    }
+}
+
+fn combinations() -> Vec<(Storage, AccessPath, Place)> {
+    let storages = [Storage::HashInlined, Storage::HashOutside, Storage::Tree];
+    let paths = storages.into_iter().flat_map(|of| AccessPath::ALL.map(|path| (of, path)));
+    paths.flat_map(|(of, path)| Place::ALL.map(|place| (of, path, place))).collect()
+}
+
+fn usual(storage: Storage, path: AccessPath, place: Place) -> Parameters {
+    let is_hash = storage != Storage::Tree;
+    let has_nodes = !is_hash || path == AccessPath::SecondaryTree;
+    Parameters {
+        world: world(),
+        operation: Operation::Lookup,
+        path,
+        place,
+        rows: 1,
+        storage,
+        row_bytes: 64,
+        neighbourhood: if is_hash { 8 } else { 0 },
+        load_percent: if is_hash { 65 } else { 0 },
+        node_bytes: if has_nodes { 512 } else { 0 },
+        replicas: 1,
+    }
+}
+
+fn operations(of: &Parameters) -> Vec<(Operation, u32)> {
+    let mut all: Vec<(Operation, u32)> =
+        [Operation::Lookup, Operation::Update, Operation::Insert, Operation::Delete]
+            .map(|one| (one, 1))
+            .to_vec();
+    if of.path == AccessPath::Primary {
+        all.push((Operation::Lookup, 16));
+    }
+    if of.node_bytes > 0 && of.path != AccessPath::SecondaryHash {
+        all.extend([1, 16].map(|rows| (Operation::Scan, rows)));
+    }
+    all
+}

@@ -52,6 +52,11 @@ fn convert(value: &Value, sql_type: &SqlType) -> Option<Result<Value, Box<Error>
         (SqlType::Numeric(_), Value::Int(number)) => Ok(Value::Numeric(Decimal::from_int(*number))),
         (SqlType::Float8, Value::Int(number)) => Ok(Value::Float(*number as f64)),
         (SqlType::Char(_), Value::Text(text)) => Ok(Value::Text(text.trim_end_matches(' ').into())),
+        (SqlType::Array(element), Value::Array(elements))
+            if elements.iter().all(|value| is_of(value, element)) =>
+        {
+            Ok(Value::Array(elements.clone()))
+        }
         (SqlType::Array(element), Value::Array(elements)) => {
             let converted: Option<Result<Vec<Value>, _>> =
                 elements.iter().map(|value| convert(value, element)).collect();
@@ -69,6 +74,17 @@ fn convert(value: &Value, sql_type: &SqlType) -> Option<Result<Value, Box<Error>
         | (SqlType::Interval, Value::Interval(_)) => Ok(value.clone()),
         _ => return None,
     })
+}
+
+/// Whether the value is one of an integer type as it is.
+#[inline]
+fn is_of(value: &Value, sql_type: &SqlType) -> bool {
+    match (sql_type, value) {
+        (SqlType::Int2, Value::Int(number)) => i16::try_from(*number).is_ok(),
+        (SqlType::Int4, Value::Int(number)) => i32::try_from(*number).is_ok(),
+        (SqlType::Int8, Value::Int(_)) => true,
+        _ => false,
+    }
 }
 
 #[cold]

@@ -111,7 +111,7 @@ fn bind_table<E: Env>(database: &Database<E>, table: &Table) -> Result<BoundTabl
     let mut columns = Vec::with_capacity(table.columns.len());
     for (at, (field, column)) in table.fields().into_iter().zip(&table.columns).enumerate() {
         let name = field.name.clone();
-        let bound = BoundColumn::new(field, column.nullable, schema.place(at));
+        let bound = BoundColumn::new(field, column.nullable, &schema, at);
         columns.push(bound.ok_or_else(|| missing(format!("column {name} of a known type")))?);
     }
     let mut indexes = Vec::with_capacity(table.indexes.len());

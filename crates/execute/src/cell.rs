@@ -1,7 +1,7 @@
 //! Between columns of rows and values of SQL, without a detour over values of dynamic code.
 
 use compact_str::CompactString;
-use layout::{Place, RecordMut, RecordRef};
+use layout::{KeyBuilder, Place, RecordMut, RecordRef, Schema, Slot};
 use sql::types::Numeric;
 use sql::{Field, SqlType};
 use value::{Decimal, Error, Value};
@@ -30,13 +30,18 @@ pub(crate) struct BoundColumn {
     pub nullable: bool,
     /// Whether it is part of the primary key.
     pub is_key: bool,
+    /// Where it stands in a row.
+    slot: Slot,
+    /// Bytes that its value takes in a key, the flag for null left out; 0 if it may be in none.
+    pub key_bytes: u32,
 }
 
 impl BoundColumn {
-    /// A column that stands at `place`. `None` for types that no column has.
-    pub fn new(field: Field, nullable: bool, place: Place) -> Option<Self> {
+    /// Column `at` of a schema. `None` for types that no column has.
+    pub fn new(field: Field, nullable: bool, schema: &Schema, at: usize) -> Option<Self> {
         let Field { name, sql_type } = field;
-        let is_key = matches!(place, Place::Key { .. });
+        let is_key = matches!(schema.place(at), Place::Key { .. });
+        let key_bytes = schema.key_part_bytes(at) - u32::from(nullable);
         let text = |length| if is_key { Cell::KeyText(length) } else { Cell::Text(length) };
         let cell = match &sql_type {
             SqlType::Bool => Cell::Bool,
@@ -48,29 +53,76 @@ impl BoundColumn {
             SqlType::Timestamp | SqlType::TimestampTz => Cell::Timestamp,
             _ => return None,
         };
-        Some(Self { name, sql_type, cell, nullable, is_key })
+        let slot = schema.slot(at);
+        Some(Self { name, sql_type, cell, nullable, is_key, slot, key_bytes })
+    }
+
+    /// Appends a whole number to a key, if the value is one that the column has.
+    #[inline]
+    pub fn append_int(&self, builder: KeyBuilder, value: &Value) -> Option<KeyBuilder> {
+        match (self.cell, value) {
+            (Cell::Int, Value::Int(value)) if self.holds(*value) => {
+                let builder = if self.nullable { builder.unsigned(0, 1) } else { builder };
+                Some(builder.signed(*value, self.key_bytes))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the column `at` of a row is null.
+    #[inline]
+    fn is_null(&self, record: RecordRef<'_>, at: usize) -> bool {
+        self.nullable
+            && match self.is_key {
+                true => record.is_null(at),
+                false => record.is_null_in(self.slot),
+            }
+    }
+
+    /// The whole number that column `at` of a row has; none if it is null, or a column of another type.
+    #[inline]
+    pub fn read_int(&self, record: RecordRef<'_>, at: usize) -> Option<i64> {
+        if self.cell != Cell::Int || self.is_null(record, at) {
+            return None;
+        }
+        Some(record.int_in(self.slot))
+    }
+
+    /// The decimal that column `at` of a row has; none if it is null, or a column of another type.
+    #[inline]
+    pub fn read_numeric(&self, record: RecordRef<'_>, at: usize) -> Option<Decimal> {
+        match self.cell {
+            Cell::Decimal(scale) if !self.is_null(record, at) => {
+                Some(Decimal { units: i128::from(record.int_in(self.slot)), scale })
+            }
+            _ => None,
+        }
     }
 
     /// The value that column `at` of a row has.
     #[inline]
     pub fn read(&self, record: RecordRef<'_>, at: usize) -> Value {
-        if self.nullable && record.is_null(at) {
+        if self.is_null(record, at) {
             return Value::Null;
         }
+        let slot = self.slot;
         match self.cell {
-            Cell::Int => Value::Int(record.int(at)),
-            Cell::Text(_) => Value::Text(CompactString::new(record.text(at))),
-            Cell::Decimal(scale) => {
-                Value::Numeric(Decimal { units: i128::from(record.int(at)), scale })
+            Cell::Int => Value::Int(record.int_in(slot)),
+            Cell::Text(_) => {
+                let text = std::str::from_utf8(record.bytes_in(slot)).unwrap_or_default();
+                Value::Text(CompactString::new(text))
             }
-            Cell::Bool => Value::Bool(record.int(at) != 0),
+            Cell::Decimal(scale) => {
+                Value::Numeric(Decimal { units: i128::from(record.int_in(slot)), scale })
+            }
+            Cell::Bool => Value::Bool(record.int_in(slot) != 0),
             Cell::Float => Value::Float(record.float(at)),
             Cell::KeyText(_) => match record.value(at) {
                 layout::Value::Text(text) => Value::Text(text.into()),
                 _ => Value::Null,
             },
-            Cell::Date => Value::Date(record.int(at) as i32),
-            Cell::Timestamp => Value::Timestamp(record.int(at)),
+            Cell::Date => Value::Date(record.int_in(slot) as i32),
+            Cell::Timestamp => Value::Timestamp(record.int_in(slot)),
         }
     }
 
@@ -97,7 +149,7 @@ impl BoundColumn {
             (_, Value::Null) => record.set_null(at),
             (_, value) => {
                 let units = self.units(value).filter(|&units| self.holds(units));
-                record.set_int(at, units.ok_or_else(|| out_of_range(&self.sql_type))?);
+                record.set_int_in(self.slot, units.ok_or_else(|| out_of_range(&self.sql_type))?);
             }
         }
         Ok(())

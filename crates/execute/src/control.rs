@@ -181,6 +181,15 @@ impl<E: Env> Machine<'_, '_, E> {
         while let Some(step) = program.steps.get(at) {
             at += 1;
             match step {
+                Step::Assign { target: Target::Variable(variable), value } => {
+                    let value = match value {
+                        Ask::Formula(formula) => {
+                            formula.evaluate(&self.view(&[])).map_err(stopped)?
+                        }
+                        ask => self.ask(ask).await?,
+                    };
+                    self.store_variable(*variable, value)?;
+                }
                 Step::Assign { target, value } => {
                     let value = self.ask(value).await?;
                     self.store(target, value).await?;
@@ -195,16 +204,26 @@ impl<E: Env> Machine<'_, '_, E> {
                         false => self.frame.variables[*variable] = value,
                     }
                 }
-                Step::Statement { number, into } => self.statement(*number, into.as_ref()).await?,
+                Step::Statement { number, into } => {
+                    let wanted = self.wanted(*number, into.as_ref());
+                    self.carry_out(*number, wanted).await?;
+                    self.take_rows(*number, into.as_ref())?;
+                }
                 Step::Jump(label) => at = program.labels[*label],
                 Step::Unless(condition, label) => {
-                    if !self.holds(condition).await? {
+                    let holds = match condition {
+                        Ask::Formula(formula) => {
+                            formula.condition(&self.view(&[])).map_err(stopped)?
+                        }
+                        ask => self.ask(ask).await? == Value::Bool(true),
+                    };
+                    if !holds {
                         at = program.labels[*label];
                     }
                 }
-                Step::Start { place, over } => loops[*place] = self.start(over).await?,
+                Step::Start { place, over } => loops[*place] = Box::pin(self.start(over)).await?,
                 Step::Next { place, into, end } => {
-                    if !self.next(&mut loops[*place], into).await? {
+                    if !self.next(&mut loops[*place], into)? {
                         at = program.labels[*end];
                     }
                 }
@@ -216,27 +235,34 @@ impl<E: Env> Machine<'_, '_, E> {
                         Loop::Idle => false,
                     });
                 }
-                Step::Return(value) => return self.give_back(value.as_ref()).await,
+                Step::Return(value) => return Box::pin(self.give_back(value.as_ref())).await,
                 Step::ReturnNext(None) => self.add_outputs(),
-                Step::ReturnNext(Some(value)) => {
-                    let value = self.ask(value).await?;
-                    self.add_value(value);
-                }
-                Step::ReturnQuery { number, conversions } => {
-                    self.add_rows(*number, conversions, ALL).await?;
-                    self.set_found(self.frame.processed > 0);
-                }
-                Step::Deliver { number, conversions } => {
-                    self.deliver(*number, conversions).await?;
-                }
-                Step::Raise(raise) => self.raise(raise).await?,
-                Step::RowCount(targets) => self.row_count(targets).await?,
-                Step::NoCase => return Err(no_case()),
-                Step::NoReturn => {
-                    let message = "control reached end of function without RETURN";
-                    return Err(plain("2F005", message));
-                }
+                rare => Box::pin(self.rare_step(rare)).await?,
             }
+        }
+        Ok(())
+    }
+
+    /// A step that is taken once in a call, or for which memory of its own weighs little.
+    async fn rare_step(&mut self, step: &Step) -> Result<()> {
+        match step {
+            Step::ReturnNext(Some(value)) => {
+                let value = self.ask(value).await?;
+                self.add_value(value);
+            }
+            Step::ReturnQuery { number, conversions } => {
+                self.add_rows(*number, conversions, ALL).await?;
+                self.set_found(self.frame.processed > 0);
+            }
+            Step::Deliver { number, conversions } => self.deliver(*number, conversions).await?,
+            Step::Raise(raise) => self.raise(raise).await?,
+            Step::RowCount(targets) => self.row_count(targets).await?,
+            Step::NoCase => return Err(no_case()),
+            Step::NoReturn => {
+                let message = "control reached end of function without RETURN";
+                return Err(plain("2F005", message));
+            }
+            _ => unreachable!("the machine takes all other steps itself"),
         }
         Ok(())
     }
@@ -246,20 +272,15 @@ impl<E: Env> Machine<'_, '_, E> {
     async fn ask(&mut self, ask: &Ask) -> Result<Value> {
         match ask {
             Ask::Formula(formula) => formula.evaluate(&self.view(&[])).map_err(stopped),
-            Ask::Statement(number) => {
-                self.carry_out(*number, 1).await?;
-                let row = if self.rows.is_empty() { &[] } else { self.rows.row(0) };
-                Ok(row.first().cloned().unwrap_or(Value::Null))
-            }
+            // In memory of its own: expressions are evaluated often, and their futures should be small.
+            Ask::Statement(number) => Box::pin(self.ask_statement(*number)).await,
         }
     }
 
-    #[inline]
-    async fn holds(&mut self, ask: &Ask) -> Result<bool> {
-        match ask {
-            Ask::Formula(formula) => formula.condition(&self.view(&[])).map_err(stopped),
-            ask => Ok(self.ask(ask).await? == Value::Bool(true)),
-        }
+    async fn ask_statement(&mut self, number: usize) -> Result<Value> {
+        self.carry_out(number, 1).await?;
+        let row = if self.rows.is_empty() { &[] } else { self.rows.row(0) };
+        Ok(row.first().cloned().unwrap_or(Value::Null))
     }
 
     /// What expressions see, over a row or over nothing.
@@ -282,14 +303,22 @@ impl<E: Env> Machine<'_, '_, E> {
         Run { txn, tables, frame, statement }.statement(wanted, rows).await
     }
 
-    async fn statement(&mut self, number: usize, into: Option<&Into>) -> Result<()> {
-        let writes = self.program.statements[number].writes;
-        let wanted = match into {
+    /// How many rows of a statement are wanted.
+    #[inline]
+    fn wanted(&self, number: usize, into: Option<&Into>) -> usize {
+        match into {
             // Changes are made to their end, whatever becomes of the rows.
-            Some(into) if !writes => 1 + usize::from(into.is_strict),
+            Some(into) if !self.program.statements[number].writes => {
+                1 + usize::from(into.is_strict)
+            }
             _ => ALL,
-        };
-        self.carry_out(number, wanted).await?;
+        }
+    }
+
+    /// Assigns the row of a statement that was carried out, and says whether there was one.
+    #[inline]
+    fn take_rows(&mut self, number: usize, into: Option<&Into>) -> Result<()> {
+        let writes = self.program.statements[number].writes;
         let Some(into) = into else {
             self.set_found(self.frame.processed > 0);
             return Ok(());
@@ -455,7 +484,7 @@ impl<E: Env> Machine<'_, '_, E> {
     }
 
     /// Assigns what a loop is at next; false if it is over.
-    async fn next(&mut self, state: &mut Loop, into: &Into) -> Result<bool> {
+    fn next(&mut self, state: &mut Loop, into: &Into) -> Result<bool> {
         match state {
             Loop::Range { next, last, step, entered } => {
                 let is_over = |number: &i64| if *step > 0 { number > last } else { number < last };

@@ -1,7 +1,7 @@
 //! Keys of rows and ranges, from values of SQL.
 
 use crate::cell::{BoundColumn, Cell, rescaled};
-use layout::{Key, KeyBuilder, Schema};
+use layout::{Key, KeyBuilder};
 use value::Value;
 
 /// How a value stands to those that a key part can have.
@@ -19,22 +19,14 @@ pub(crate) enum Fit {
 
 /// Appends the value of a column to a key. A null is no value here.
 #[inline]
-pub(crate) fn append(
-    builder: KeyBuilder,
-    schema: &Schema,
-    column: &BoundColumn,
-    at: usize,
-    value: &Value,
-) -> Fit {
-    let builder = if column.nullable { builder.unsigned(0, 1) } else { builder };
-    if let (Cell::Int, Value::Int(value)) = (column.cell, value)
-        && column.holds(*value)
-    {
-        return Fit::Exact(builder.signed(*value, width(schema, column, at)));
+pub(crate) fn append(builder: KeyBuilder, column: &BoundColumn, value: &Value) -> Fit {
+    if let Some(key) = column.append_int(builder, value) {
+        return Fit::Exact(key);
     }
+    let builder = if column.nullable { builder.unsigned(0, 1) } else { builder };
     match (column.cell, value) {
         (Cell::Int | Cell::Date, _) | (Cell::Decimal(_), Value::Int(_)) => {
-            whole(builder, schema, column, at, value)
+            whole(builder, column, value)
         }
         (Cell::Decimal(scale), Value::Numeric(decimal)) => match rescaled(*decimal, scale) {
             Some((units, is_exact)) => bounded(units, is_exact, i128::from(i64::MAX), |units| {
@@ -59,20 +51,9 @@ pub(crate) fn append(
     }
 }
 
-/// Bytes that the value takes, the flag for null left out.
-fn width(schema: &Schema, column: &BoundColumn, at: usize) -> u32 {
-    schema.key_part_bytes(at) - u32::from(column.nullable)
-}
-
 /// A whole number or date, which may be out of the column's range.
-fn whole(
-    builder: KeyBuilder,
-    schema: &Schema,
-    column: &BoundColumn,
-    at: usize,
-    value: &Value,
-) -> Fit {
-    let width = width(schema, column, at);
+fn whole(builder: KeyBuilder, column: &BoundColumn, value: &Value) -> Fit {
+    let width = column.key_bytes;
     let most = (1_i128 << (8 * width - 1)) - 1;
     let fit = |units, is_exact| {
         bounded(units, is_exact, most, |units| builder.signed(units as i64, width))
@@ -106,28 +87,20 @@ pub(crate) struct End<'v> {
     pub is_included: bool,
 }
 
-/// The column behind the first ones that a range is about.
-#[derive(Clone, Copy)]
-pub(crate) struct Next<'c> {
-    pub column: &'c BoundColumn,
-    pub at: usize,
-}
-
 /// The keys from and to which a range goes, of `words` words; none if nothing is in it. `prefix` has the values of the
-/// first columns.
+/// first columns, and the ends are about the `next` one.
 pub(crate) fn range(
-    schema: &Schema,
     prefix: KeyBuilder,
     words: u32,
-    next: Option<Next<'_>>,
+    next: Option<&BoundColumn>,
     (low, high): (Option<End<'_>>, Option<End<'_>>),
 ) -> Option<(Key, Key)> {
-    let Some(Next { column, at }) = next.filter(|_| low.is_some() || high.is_some()) else {
+    let Some(column) = next.filter(|_| low.is_some() || high.is_some()) else {
         return Some((prefix.prefix_low(words), prefix.prefix_high(words)));
     };
     // Nulls are in no range that has an end.
     let present = if column.nullable { prefix.unsigned(0, 1) } else { prefix };
-    let fit = |end: &End<'_>| append(prefix, schema, column, at, end.value);
+    let fit = |end: &End<'_>| append(prefix, column, end.value);
     let low = match low {
         None => present.prefix_low(words),
         Some(end) => match fit(&end) {
@@ -152,7 +125,7 @@ pub(crate) fn range(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use layout::{Column, ColumnType};
+    use layout::{Column, ColumnType, Schema};
     use sql::types::Numeric;
     use sql::{Field, SqlType};
     use value::Decimal;
@@ -163,7 +136,7 @@ mod tests {
         let column = Column { name: "k".to_owned(), column_type, nullable };
         let schema = Schema::new("t", vec![column], &[0]).expect("the column may be a key");
         let field = Field { name: "k".to_owned(), sql_type };
-        let bound = BoundColumn::new(field, nullable, schema.place(0)).expect("the type is known");
+        let bound = BoundColumn::new(field, nullable, &schema, 0).expect("the type is known");
         (schema, bound)
     }
 
@@ -177,13 +150,12 @@ mod tests {
         fn as_end(end: &Option<(Value, bool)>) -> Option<End<'_>> {
             end.as_ref().map(|(value, is_included)| End { value, is_included: *is_included })
         }
-        let next = Next { column: &column, at: 0 };
         let ends = (as_end(&low), as_end(&high));
-        let found = range(&schema, KeyBuilder::new(), schema.key_words(), Some(next), ends);
+        let found = range(KeyBuilder::new(), schema.key_words(), Some(&column), ends);
         let Some((low, high)) = found else { return Vec::new() };
         let key = |value: &Value| match value {
             Value::Null => KeyBuilder::new().unsigned(1, 1).prefix_low(schema.key_words()),
-            value => match append(KeyBuilder::new(), &schema, &column, 0, value) {
+            value => match append(KeyBuilder::new(), &column, value) {
                 Fit::Exact(key) => key.prefix_low(schema.key_words()),
                 _ => panic!("{value:?} has a place in the column"),
             },

@@ -50,6 +50,18 @@ pub(crate) struct Statement {
     pub plans: Vec<SubPlan>,
     /// Whether it changes rows.
     pub writes: bool,
+    pub way: Way,
+}
+
+/// How a statement is carried out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// It reads, changes or deletes one row by its key, without sub plans, and nothing else has to be looked at.
+    Keyed,
+    /// It adds one row, without sub plans, and nothing else has to be looked at.
+    Adds,
+    /// As its nodes say.
+    General,
 }
 
 /// A plan inside a statement.
@@ -155,6 +167,15 @@ pub(crate) struct Join {
     pub filter: Option<Term>,
     pub outer: Node,
     pub inner: Node,
+    /// Of a nested loop whose inner rows are found by their keys, without sub plans.
+    pub keyed: Option<KeyedInner>,
+}
+
+/// The inner rows of a nested loop that are found by their keys.
+#[derive(Debug)]
+pub(crate) struct KeyedInner {
+    /// The column of the table that each column of an inner row is.
+    pub columns: Vec<usize>,
 }
 
 /// Groups and what is made of each.

@@ -5,13 +5,15 @@ use crate::frame::Frame;
 use fabric::Env;
 use layout::RecordRef;
 use sql::expression::ColumnRef;
-use value::{Scope, Value};
+use value::{Decimal, Scope, Value};
 
 /// A row that an expression is over.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'v> {
     /// A row of a table, where it was read to.
     Record(RecordRef<'v>, &'v [BoundColumn]),
+    /// Such a row of which the columns are these of the table.
+    Mapped(RecordRef<'v>, &'v [BoundColumn], &'v [usize]),
     /// A row between nodes.
     Values(&'v [Value]),
 }
@@ -21,10 +23,29 @@ pub(crate) const NOTHING: Source<'static> = Source::Values(&[]);
 
 impl Source<'_> {
     #[inline]
+    fn int(&self, at: usize) -> Option<i64> {
+        match self {
+            Self::Values(values) => values[at].as_int(),
+            Self::Record(record, columns) => columns[at].read_int(*record, at),
+            Self::Mapped(record, columns, map) => columns[map[at]].read_int(*record, map[at]),
+        }
+    }
+
+    #[inline]
+    fn numeric(&self, at: usize) -> Option<Decimal> {
+        match self {
+            Self::Values(values) => values[at].as_numeric(),
+            Self::Record(record, columns) => columns[at].read_numeric(*record, at),
+            Self::Mapped(record, columns, map) => columns[map[at]].read_numeric(*record, map[at]),
+        }
+    }
+
+    #[inline]
     fn column(&self, at: usize) -> Value {
         match self {
             Self::Values(values) => values[at].clone(),
             Self::Record(record, columns) => columns[at].read(*record, at),
+            Self::Mapped(record, columns, map) => columns[map[at]].read(*record, map[at]),
         }
     }
 }
@@ -67,6 +88,22 @@ impl<E: Env> Scope for View<'_, E> {
         let outer = (1..column.level).fold(self.outer, |outer, _| outer.and_then(|row| row.next));
         let row = outer.and_then(|outer| outer.sources[column.source].get(column.column));
         row.cloned().unwrap_or(Value::Null)
+    }
+
+    #[inline]
+    fn int_column(&self, column: ColumnRef) -> Option<i64> {
+        match column.level {
+            0 => self.sources[column.source].int(column.column),
+            _ => self.column(column).as_int(),
+        }
+    }
+
+    #[inline]
+    fn numeric_column(&self, column: ColumnRef) -> Option<Decimal> {
+        match column.level {
+            0 => self.sources[column.source].numeric(column.column),
+            _ => self.column(column).as_numeric(),
+        }
     }
 
     fn element(&self) -> &Value {

@@ -46,9 +46,27 @@ impl Simple {
             Self::Is(wanted) => text == wanted,
             Self::Begins(wanted) => text.starts_with(wanted.as_str()),
             Self::Ends(wanted) => text.ends_with(wanted.as_str()),
-            Self::Contains(wanted) => text.contains(wanted.as_str()),
+            Self::Contains(wanted) => contains(text, wanted),
         }
     }
+}
+
+/// Longest text that is searched from each of its bytes: what is made ready to search faster takes longer than this.
+const SHORT_BYTES: usize = 256;
+
+/// Whether `wanted` stands somewhere in `text`.
+fn contains(text: &str, wanted: &str) -> bool {
+    let (bytes, sought) = (text.as_bytes(), wanted.as_bytes());
+    let Some((&first, rest)) = sought.split_first() else {
+        return true;
+    };
+    if bytes.len() > SHORT_BYTES {
+        return text.contains(wanted);
+    }
+    let Some(last) = bytes.len().checked_sub(sought.len()) else {
+        return false;
+    };
+    (0..=last).any(|at| bytes[at] == first && bytes[at + 1..].starts_with(rest))
 }
 
 /// Whether `text` matches `pattern`: `%` stands for any characters, `_` for one, and a backslash takes away the meaning of

@@ -312,14 +312,15 @@ fn overflow(precision: u8, scale: u8) -> Box<Error> {
 #[inline]
 pub fn order(left: Decimal, right: Decimal) -> Ordering {
     if left.scale == right.scale {
-        return left.units.cmp(&right.units);
+        let (left, right) = (left.units, right.units);
+        return left.cmp(&right);
     }
     if let Ok((left, right, _)) = aligned(left, right) {
         return left.cmp(&right);
     }
-    let wider = if left.scale < right.scale { left } else { right };
+    let wider = if left.scale < right.scale { left.units } else { right.units };
     // The one with fewer digits behind the point is too large to be written with as many as the other, so it is farther from 0.
-    let order = wider.units.cmp(&0);
+    let order = wider.cmp(&0);
     if left.scale < right.scale { order } else { order.reverse() }
 }
 

@@ -3,12 +3,14 @@
 //! ```text
 //! node     plans
 //! columns  which columns of a node somebody looks at
+//! way      which statements are about one row by its key
 //! body     PL/pgSQL as a list of steps
 //! ```
 
 mod body;
 mod columns;
 mod node;
+mod way;
 
 use crate::bind::BoundTable;
 use crate::control::Program;

@@ -1,6 +1,7 @@
 //! Plans.
 
 use super::columns::{self, Columns};
+use super::way::{note_keyed_inner, way};
 use crate::bind::BoundTable;
 use crate::plan::{
     self, Aggregate, Bound, Delete, Insert, Join, List, Operator, Output, Outputs, Range, Scan,
@@ -29,7 +30,8 @@ pub(super) fn compile(
         let all = (0..plan.root.outputs.len()).collect();
         plans.push(SubPlan { root: compiler.node(&plan.root, &all, None)?, wanted });
     }
-    Ok(plan::Statement { root, plans, writes: compiler.writes })
+    let way = way(&root, compiler.tables);
+    Ok(plan::Statement { root, plans, writes: compiler.writes, way })
 }
 
 struct Compiler<'c> {
@@ -50,7 +52,7 @@ impl Compiler<'_> {
         let given = &node.outputs[..width.unwrap_or(node.outputs.len())];
         let mut calls = Vec::new();
         let is_group = matches!(node.operator, node::Operator::Aggregate { .. });
-        let list = self.outputs(given, needed, is_group.then_some(&mut calls));
+        let mut list = self.outputs(given, needed, is_group.then_some(&mut calls));
         let looked = given.iter().enumerate().filter(|(at, _)| needed.contains(at));
         let looked: Vec<&Expr> = looked.map(|(_, expr)| expr).collect();
         let operator = self.operator(node, &looked, calls)?;
@@ -61,9 +63,17 @@ impl Compiler<'_> {
         let (outputs, width) = match (is_same, is_unused) {
             (true, _) => (Outputs::Same, given.len()),
             (_, true) => (Outputs::List(List::default()), 0),
-            _ => (Outputs::List(list), given.len()),
+            _ => {
+                let used = list.outputs.iter().rposition(|one| !matches!(one, Output::Unused));
+                list.outputs.truncate(used.map_or(0, |last| last + 1));
+                let width = list.outputs.len();
+                (Outputs::List(list), width)
+            }
         };
-        Ok(plan::Node { operator, outputs, width, asked: self.asked(node) })
+        let asked = self.asked(node);
+        let mut compiled = plan::Node { operator, outputs, width, asked };
+        note_keyed_inner(&mut compiled);
+        Ok(compiled)
     }
 
     fn outputs(
@@ -251,6 +261,7 @@ impl Compiler<'_> {
             filter: join.filter.as_ref().map(term),
             outer: self.node(&join.outer, &of_outer, None)?,
             inner: *self.input(&join.inner, 1, exprs.iter().copied())?,
+            keyed: None,
         })
     }
 

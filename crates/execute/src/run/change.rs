@@ -47,7 +47,7 @@ impl<E: Env> Run<'_, '_, E> {
         }
         // When all are there, since they may refer to each other.
         for values in &added {
-            self.check_references(insert.table, values, None).await?;
+            Box::pin(self.check_references(insert.table, values, None)).await?;
         }
         self.frame.scratch.values = values;
         self.frame.processed = processed;
@@ -67,12 +67,12 @@ impl<E: Env> Run<'_, '_, E> {
         let table = insert.table;
         self.check_row(table, values)?;
         let key = self.key_of_row(table, values)?;
-        if insert.ignores_duplicates && self.has_equal(table, &key, values).await? {
+        if insert.ignores_duplicates && Box::pin(self.has_equal(table, &key, values)).await? {
             return Ok(0);
         }
         let id = self.insert_row(table, &key, values).await?;
         if node.width > 0 {
-            self.deliver((node, None), [values, &[]], Some(id), outer, rows).await?;
+            Box::pin(self.deliver((node, None), [values, &[]], Some(id), outer, rows)).await?;
         }
         Ok(1)
     }
@@ -144,16 +144,11 @@ impl<E: Env> Run<'_, '_, E> {
             }
         };
         for index in table.indexes.iter().filter(|index| index.unique) {
-            if self.find_equal(at, index, values, Some(id)).await? {
+            if Box::pin(self.find_equal(at, index, values, Some(id))).await? {
                 return Err(duplicate(table, &index.name, &index.columns, values));
             }
         }
-        let mut record = self.txn.update(id);
-        for (at, (column, value)) in table.columns.iter().zip(values).enumerate() {
-            if !column.is_key {
-                column.write(&mut record, at, value)?;
-            }
-        }
+        self.write_columns(table, id, values)?;
         if table.is_read_whole {
             self.frame.inserted.push((at, key));
         }
@@ -173,7 +168,10 @@ impl<E: Env> Run<'_, '_, E> {
         let mut seen = BTreeSet::new();
         let is_joined = !matches!(update.input.operator, Operator::Scan(_));
         let mut processed = 0;
-        let early = self.early_values(update, node, &found, under.outer).await?;
+        let early = match update.values.asks {
+            true => Box::pin(self.early_values(update, node, &found, under.outer)).await?,
+            false => Vec::new(),
+        };
         for at in 0..found.len() {
             let Some(id) = found.id(at) else { continue };
             // A row that several partners would change is changed once.
@@ -197,10 +195,7 @@ impl<E: Env> Run<'_, '_, E> {
         found: &Rows,
         outer: Option<&Outer<'_>>,
     ) -> Result<Vec<Vec<Value>>> {
-        let mut all = Vec::new();
-        if !update.values.asks {
-            return Ok(all);
-        }
+        let mut all = Vec::with_capacity(found.len());
         for at in 0..found.len() {
             self.forget(node);
             let old = match found.id(at) {
@@ -242,39 +237,15 @@ impl<E: Env> Run<'_, '_, E> {
         let tables = self.tables;
         let table = &tables[update.table];
         if update.is_whole || update.values.asks || table.has_long || node_asks(node) {
-            let changed = self.update_whole(update, node, (id, row, early), outer).await?;
+            let changed =
+                Box::pin(self.update_whole(update, node, (id, row, early), outer)).await?;
             if node.width > 0 {
-                self.deliver((node, None), [&changed, row], Some(id), outer, rows).await?;
+                let sources = [&changed[..], row];
+                Box::pin(self.deliver((node, None), sources, Some(id), outer, rows)).await?;
             }
             return Ok(());
         }
-        let mut values = std::mem::take(&mut self.frame.scratch.values);
-        values.clear();
-        let record = Source::Record(self.txn.row(id), &table.columns);
-        let view = self.view([record, Source::Values(row)], outer);
-        for output in &update.values.outputs {
-            values.push(evaluate_output(output, &view)?);
-        }
-        let mut record = self.txn.update(id);
-        for (&at, value) in update.columns.iter().zip(&values) {
-            let column = &table.columns[at];
-            if value.is_null() && !column.nullable {
-                let mut whole = self.copy_of(update.table, id).await?;
-                whole[at] = Value::Null;
-                return Err(super::check::null_violation(table, at, &whole));
-            }
-            column.write(&mut record, at, value)?;
-        }
-        self.frame.scratch.values = values;
-        if node.width > 0 {
-            let record = Source::Record(self.txn.row(id), &table.columns);
-            let view = self.view([record, Source::Values(row)], outer);
-            if let crate::plan::Outputs::List(list) = &node.outputs {
-                super::push_all(list, &view, rows)?;
-            }
-            rows.end_row(Some(id));
-        }
-        Ok(())
+        self.update_in_place(update, node, (id, row), outer, rows)
     }
 
     /// Changes a row of which keys, checks or references may be concerned; answers what it is afterwards.
@@ -349,10 +320,10 @@ impl<E: Env> Run<'_, '_, E> {
                 continue;
             }
             if node.width > 0 || has_referrers {
-                let old = self.copy_of(delete.table, id).await?;
+                let old = Box::pin(self.copy_of(delete.table, id)).await?;
                 if node.width > 0 {
                     let pair = [&old[..], found.row(at)];
-                    self.deliver((node, None), pair, Some(id), under.outer, rows).await?;
+                    Box::pin(self.deliver((node, None), pair, Some(id), under.outer, rows)).await?;
                 }
                 gone.push(old);
             }
@@ -361,7 +332,7 @@ impl<E: Env> Run<'_, '_, E> {
         }
         // When all are gone, since they may refer to each other.
         for old in gone.iter().filter(|_| has_referrers) {
-            self.check_referrers(delete.table, old, None).await?;
+            Box::pin(self.check_referrers(delete.table, old, None)).await?;
         }
         self.frame.scratch.rows = found;
         self.frame.processed = processed;
@@ -378,7 +349,7 @@ pub(super) fn key_of(table: &BoundTable, columns: &[usize], values: &[Value]) ->
     let mut builder = KeyBuilder::new();
     for &at in columns {
         let column = &table.columns[at];
-        match key::append(builder, &table.schema, column, at, &values[at]) {
+        match key::append(builder, column, &values[at]) {
             Fit::Exact(key) => builder = key,
             _ if matches!(values[at], Value::Text(_)) => {
                 return Err(too_long(&column.sql_type).into());

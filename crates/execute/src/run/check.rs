@@ -126,7 +126,7 @@ impl<E: Env> Run<'_, '_, E> {
             places.iter().try_fold(KeyBuilder::new(), |builder, &place| {
                 let at = reference.other[place];
                 let column = &table.columns[at];
-                match key::append(builder, &table.schema, column, at, &wanted[place]) {
+                match key::append(builder, column, &wanted[place]) {
                     Fit::Exact(key) => Some(key),
                     _ => None,
                 }

@@ -27,7 +27,10 @@ impl<E: Env> Run<'_, '_, E> {
     ) -> Result<()> {
         let outer = self.rows_of(&join.outer, Under { wanted: ALL, ..under }).await?;
         match &join.equal {
-            None => self.nested_loop(join, outer, node, under, rows).await,
+            None => match &join.keyed {
+                Some(keyed) => self.keyed_join((join, keyed), &outer, node, under, rows).await,
+                None => self.nested_loop(join, outer, node, under, rows).await,
+            },
             Some((outer_list, inner_list)) => {
                 // PostgreSQL reads no inner row either where there is no outer one.
                 if outer.is_empty() && !keeps_inner(join.kind) {

@@ -4,9 +4,10 @@
 //! key need no memory of their own for that; other nodes take one future each time they are carried out.
 //!
 //! ```text
+//! keyed    statements about one row by its key
 //! scan     rows of tables, by key, index or as a whole
 //! single   nodes with one input or none
-//! join     nodes with two
+//! join     nodes with two; keyed_join where the inner rows are found by their keys
 //! group    aggregates and what is sorted
 //! change   insert, update, delete
 //! check    what every row of a table satisfies
@@ -16,15 +17,18 @@ mod change;
 mod check;
 mod group;
 mod join;
+mod keyed;
+mod keyed_join;
 mod scan;
 mod single;
 
 pub(crate) use change::draw_hidden_key;
+pub(crate) use keyed::scan_by_key;
 
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result};
 use crate::frame::Frame;
-use crate::plan::{List, Node, Operator, Output, Outputs, Statement, Term};
+use crate::plan::{List, Node, Operator, Output, Outputs, Statement, Term, Way};
 use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer, Source, View};
 use fabric::Env;
@@ -62,21 +66,23 @@ impl<E: Env> Run<'_, '_, E> {
         let statement = self.statement;
         self.frame.begin_statement(statement.plans.len());
         rows.reset(statement.root.width);
-        let under = Under { outer: None, wanted };
-        match &statement.root.operator {
-            Operator::Scan(scan) => self.scan(scan, &statement.root, under, rows).await?,
-            Operator::Insert(insert) => {
-                return self.insert(insert, &statement.root, under, rows).await;
+        match (statement.way, &statement.root.operator) {
+            (Way::Keyed, _) => {
+                if let Some(keyed) = scan_by_key(&statement.root) {
+                    return self.keyed(keyed, wanted, rows).await;
+                }
             }
-            Operator::Update(update) => {
-                return self.update(update, &statement.root, under, rows).await;
-            }
-            Operator::Delete(delete) => {
-                return self.delete(delete, &statement.root, under, rows).await;
-            }
-            _ => self.carry_out(&statement.root, under, rows).await?,
+            (Way::Adds, Operator::Insert(insert)) => return self.add(insert, rows).await,
+            _ => {}
         }
-        self.frame.processed = rows.len() as u64;
+        self.carry_out(&statement.root, Under { outer: None, wanted }, rows).await?;
+        let changes = matches!(
+            &statement.root.operator,
+            Operator::Insert(_) | Operator::Update(_) | Operator::Delete(_)
+        );
+        if !changes {
+            self.frame.processed = rows.len() as u64;
+        }
         Ok(())
     }
 
@@ -131,11 +137,7 @@ impl<E: Env> Run<'_, '_, E> {
     /// The rows of a node.
     pub async fn rows_of(&mut self, node: &Node, under: Under<'_>) -> Result<Rows> {
         let mut rows = Rows::new(node.width);
-        match &node.operator {
-            // Inner inputs of nested loops are mostly this.
-            Operator::Scan(scan) => self.scan(scan, node, under, &mut rows).await?,
-            _ => self.carry_out(node, under, &mut rows).await?,
-        }
+        self.carry_out(node, under, &mut rows).await?;
         Ok(rows)
     }
 
@@ -171,7 +173,7 @@ impl<E: Env> Run<'_, '_, E> {
     pub async fn free_value(&mut self, term: &Term, outer: Option<&Outer<'_>>) -> Result<Value> {
         match term.asks {
             false => evaluate(term, &self.view([NOTHING; 2], outer)),
-            true => self.value(&term.formula, [&[], &[]], outer).await,
+            true => Box::pin(self.value(&term.formula, [&[], &[]], outer)).await,
         }
     }
 

@@ -1,11 +1,11 @@
 //! Rows of tables.
 
-use super::{ALL, Run, Under, evaluate_output, is_true};
+use super::{ALL, Run, Under};
 use crate::error::Result;
-use crate::key::{self, End, Fit, Next};
+use crate::key::{self, End, Fit};
 use crate::plan::{Access, Node, Outputs, Range, Scan, Term};
 use crate::rows::Rows;
-use crate::scope::{NOTHING, Outer, Source};
+use crate::scope::{NOTHING, Outer};
 use fabric::Env;
 use layout::record::copy_key_bytes;
 use layout::{Key, KeyBuilder, LongValues};
@@ -48,7 +48,7 @@ impl<E: Env> Run<'_, '_, E> {
                 }
             }
             Access::Range(range) if under.wanted != ALL => {
-                self.scan_in_parts(scan, range, node, under, rows).await
+                Box::pin(self.scan_in_parts(scan, range, node, under, rows)).await
             }
             access => {
                 let mut ids = std::mem::take(&mut self.frame.scratch.ids);
@@ -77,30 +77,25 @@ impl<E: Env> Run<'_, '_, E> {
         outer: Option<&Outer<'_>>,
         rows: &mut Rows,
     ) -> Result<()> {
-        let changed = scan.is_for_change.then_some(id);
         if !node.asked.is_empty() || scan.reads_long || asks(scan, node) {
-            // The row has to stay where it is while sub plans read others.
-            let copy = self.copy_of(scan.table, id).await?;
-            let asked = (node, scan.filter.as_ref());
-            return self.deliver(asked, [&copy, &[]], changed, outer, rows).await;
+            return Box::pin(self.deliver_copy(scan, node, id, outer, rows)).await;
         }
-        let record = Source::Record(self.txn.row(id), &self.tables[scan.table].columns);
-        let view = self.view([record, NOTHING], outer);
-        if let Some(filter) = &scan.filter
-            && !is_true(filter, &view)?
-        {
-            return Ok(());
-        }
-        match &node.outputs {
-            Outputs::List(list) => {
-                for output in &list.outputs {
-                    rows.push(evaluate_output(output, &view)?);
-                }
-            }
-            Outputs::Same => (0..node.width).for_each(|at| rows.push(view.source_column(0, at))),
-        }
-        rows.end_row(changed);
-        Ok(())
+        self.deliver_record(scan, node, id, outer, rows)
+    }
+
+    /// The same of a copy of the row, since sub plans move what was read.
+    async fn deliver_copy(
+        &mut self,
+        scan: &Scan,
+        node: &Node,
+        id: RowId,
+        outer: Option<&Outer<'_>>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let copy = self.copy_of(scan.table, id).await?;
+        let asked = (node, scan.filter.as_ref());
+        let changed = scan.is_for_change.then_some(id);
+        self.deliver(asked, [&copy, &[]], changed, outer, rows).await
     }
 
     /// All columns of a row that SQL sees.
@@ -139,15 +134,32 @@ impl<E: Env> Run<'_, '_, E> {
         terms: &[Term],
         around: Around<'_>,
     ) -> Result<Option<KeyBuilder>> {
-        let tables = self.tables;
-        let table = &tables[table];
+        match terms.iter().any(|term| term.asks) {
+            true => Box::pin(self.asked_key(table, columns, terms, around)).await,
+            false => self.key_now(table, columns, terms, around),
+        }
+    }
+
+    /// The same of expressions that ask for no sub plans.
+    #[inline]
+    fn key_now(
+        &self,
+        table: usize,
+        columns: &[usize],
+        terms: &[Term],
+        around: Around<'_>,
+    ) -> Result<Option<KeyBuilder>> {
+        let table = &self.tables[table];
+        let mut view = self.view([NOTHING; 2], around.outer);
+        view.element = around.element;
         let mut builder = KeyBuilder::new();
         for (term, &at) in terms.iter().zip(columns) {
-            let value = self.key_value(term, around).await?;
+            let column = &table.columns[at];
+            let value = super::evaluate(term, &view)?;
             if value.is_null() {
                 return Ok(None);
             }
-            match key::append(builder, &table.schema, &table.columns[at], at, &value) {
+            match key::append(builder, column, &value) {
                 Fit::Exact(key) => builder = key,
                 _ => return Ok(None),
             }
@@ -155,10 +167,28 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(Some(builder))
     }
 
-    #[inline]
+    async fn asked_key(
+        &mut self,
+        table: usize,
+        columns: &[usize],
+        terms: &[Term],
+        around: Around<'_>,
+    ) -> Result<Option<KeyBuilder>> {
+        let mut builder = KeyBuilder::new();
+        for (term, &at) in terms.iter().zip(columns) {
+            let value = self.key_value(term, around).await?;
+            let table = &self.tables[table];
+            match key::append(builder, &table.columns[at], &value) {
+                Fit::Exact(key) if !value.is_null() => builder = key,
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(builder))
+    }
+
     async fn key_value(&mut self, term: &Term, around: Around<'_>) -> Result<Value> {
         if term.asks {
-            return Box::pin(self.value(&term.formula, [&[], &[]], around.outer)).await;
+            return self.value(&term.formula, [&[], &[]], around.outer).await;
         }
         let mut view = self.view([NOTHING; 2], around.outer);
         view.element = around.element;
@@ -248,8 +278,8 @@ impl<E: Env> Run<'_, '_, E> {
         let pair = (bound(0, &range.low).map(end), bound(1, &range.high).map(end));
         let table = &self.tables[table];
         let next = range.columns.get(range.equal.len());
-        let next = next.map(|&at| Next { column: &table.columns[at], at });
-        Ok(key::range(&table.schema, prefix, range.words, next, pair))
+        let next = next.map(|&at| &table.columns[at]);
+        Ok(key::range(prefix, range.words, next, pair))
     }
 
     fn part(

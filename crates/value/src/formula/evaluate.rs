@@ -70,7 +70,7 @@ impl Node {
                 self.numeric(scope)?.into()
             }
             Self::Convert { conversion, operand } => conversion.apply(operand.evaluate(scope)?)?,
-            Self::Subscript(operands) => subscript(operands, scope)?,
+            Self::Subscript(operands) => element(operands, scope)?.into_owned(),
             Self::Array(nodes) => Value::Array(all(nodes, scope)?.into()),
             Self::Row(nodes) => Value::Row(all(nodes, scope)?.into()),
             Self::SubPlan { plan, wanted } => sub_plan(scope, *plan, wanted)?,
@@ -80,7 +80,7 @@ impl Node {
 
     /// The value, where it is if it is somewhere.
     #[inline]
-    fn look<'v, S: Scope + ?Sized>(&'v self, scope: &'v S) -> Outcome<Cow<'v, Value>> {
+    pub(super) fn look<'v, S: Scope + ?Sized>(&'v self, scope: &'v S) -> Outcome<Cow<'v, Value>> {
         Ok(match self {
             Self::Constant(value) => Cow::Borrowed(value),
             Self::Variable(variable) => Cow::Borrowed(scope.variable(*variable)),
@@ -90,6 +90,7 @@ impl Node {
             Self::Column(column) => Cow::Owned(scope.column(*column)),
             Self::Element => Cow::Borrowed(scope.element()),
             Self::Aggregate(aggregate) => Cow::Borrowed(scope.aggregate(*aggregate)),
+            Self::Subscript(operands) => return element(operands, scope),
             _ => Cow::Owned(self.evaluate(scope)?),
         })
     }
@@ -315,17 +316,31 @@ fn like<S: Scope + ?Sized>(
     Ok(Some(like::matches(&filled, pattern, ignores_case)?))
 }
 
-/// An element by its position; null beyond the bounds, and the position is not looked at if there is no array.
-fn subscript<S: Scope + ?Sized>(operands: &Pair, scope: &S) -> Outcome<Value> {
+/// An element by its position, where it is if the array is somewhere; null beyond the bounds, and the position is not looked
+/// at if there is no array.
+pub(super) fn element<'v, S: Scope + ?Sized>(
+    operands: &'v Pair,
+    scope: &'v S,
+) -> Outcome<Cow<'v, Value>> {
+    if let Node::Variable(variable) = operands[0] {
+        return Ok(Cow::Borrowed(element_in(scope.variable(variable), &operands[1], scope)?));
+    }
     let array = operands[0].look(scope)?;
-    let Value::Array(elements) = &*array else {
-        return Ok(Value::Null);
+    Ok(Cow::Owned(element_in(&array, &operands[1], scope)?.clone()))
+}
+
+#[inline]
+pub(super) fn element_in<'v, S: Scope + ?Sized>(
+    array: &'v Value,
+    index: &Node,
+    scope: &S,
+) -> Outcome<&'v Value> {
+    let Value::Array(elements) = array else {
+        return Ok(&Value::Null);
     };
-    let index = operands[1].int(scope)?;
-    let element = index
-        .and_then(|index| usize::try_from(index).ok()?.checked_sub(1))
-        .and_then(|index| elements.get(index));
-    Ok(element.cloned().unwrap_or(Value::Null))
+    // Positions count from one: that of zero and negative ones wrap to where no element is.
+    let place = index.int(scope)?.map_or(usize::MAX, |index| (index as usize).wrapping_sub(1));
+    Ok(elements.get(place).unwrap_or(&Value::Null))
 }
 
 /// What is made of the rows of a sub plan, once they are there.

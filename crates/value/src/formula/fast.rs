@@ -2,7 +2,7 @@
 //! are columns, variables or constants cost no call.
 
 use super::Node;
-use super::evaluate::{Outcome, holds};
+use super::evaluate::{Outcome, element_in, holds};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::integer;
@@ -68,6 +68,12 @@ impl Node {
                     None => Ok(None),
                 }
             }
+            Self::Subscript(operands) => match operands[0] {
+                Self::Variable(array) => {
+                    Ok(element_in(scope.variable(array), &operands[1], scope)?.as_int())
+                }
+                _ => Ok(self.evaluate_any(scope)?.as_int()),
+            },
             _ => Ok(self.evaluate_any(scope)?.as_int()),
         }
     }

@@ -14,6 +14,7 @@ use crate::scope::{Scope, Stop};
 use crate::value::{Decimal, Value};
 use sql::expression::{Aggregate, BinaryOperator, ColumnRef, Expr, Test};
 use sql::types::SqlType;
+use std::borrow::Cow;
 
 /// An expression that is ready to be evaluated.
 #[derive(Clone, Debug)]
@@ -57,6 +58,18 @@ impl Formula {
     #[inline]
     pub fn evaluate<S: Scope + ?Sized>(&self, scope: &S) -> std::result::Result<Value, Stop> {
         self.node.evaluate(scope)
+    }
+
+    /// The same, where it is if it is a constant, a variable or an element of one: nothing is copied then.
+    ///
+    /// # Errors
+    /// As [`Formula::evaluate`].
+    #[inline]
+    pub fn look<'v, S: Scope + ?Sized>(
+        &'v self,
+        scope: &'v S,
+    ) -> std::result::Result<Cow<'v, Value>, Stop> {
+        self.node.look(scope)
     }
 
     /// Whether the value is true; null is not.

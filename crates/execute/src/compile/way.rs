@@ -1,0 +1,93 @@
+//! Which statements are about one row by its key and nothing else.
+
+use crate::bind::BoundTable;
+use crate::plan::{
+    Insert, KeyedInner, List, Node, Operator, Output, Outputs, Scan, Term, Update, Way,
+};
+use crate::run::scan_by_key;
+use procedure::node::JoinKind;
+
+/// How a statement is carried out.
+pub(super) fn way(root: &Node, tables: &[BoundTable]) -> Way {
+    if !root.asked.is_empty() || asks(&root.outputs) {
+        return Way::General;
+    }
+    match &root.operator {
+        Operator::Scan(scan) if is_plain(scan, root) => Way::Keyed,
+        Operator::Update(update) if changes_in_place(update, &tables[update.table]) => Way::Keyed,
+        Operator::Delete(delete) => {
+            let is_read = root.width > 0 || !tables[delete.table].referrers.is_empty();
+            match is_read || !is_input(&delete.input) {
+                true => Way::General,
+                false => Way::Keyed,
+            }
+        }
+        Operator::Insert(insert) if adds_one(insert, &tables[insert.table]) => Way::Adds,
+        _ => Way::General,
+    }
+}
+
+fn asks(outputs: &Outputs) -> bool {
+    matches!(outputs, Outputs::List(List { asks: true, .. }))
+}
+
+/// Whether a scan goes by a key, and nothing of it asks for sub plans or values out of line.
+fn is_plain(scan: &Scan, node: &Node) -> bool {
+    let Some((_, key)) = scan_by_key(node) else { return false };
+    let filter_asks = scan.filter.as_ref().is_some_and(|filter| filter.asks);
+    !filter_asks && !scan.reads_long && node.asked.is_empty() && !key.iter().any(|term| term.asks)
+}
+
+/// Notes of a nested loop that its inner rows are found by their keys, if they are and nothing of it asks for sub plans.
+pub(super) fn note_keyed_inner(node: &mut Node) {
+    let is_plain_node = node.asked.is_empty() && !asks(&node.outputs);
+    let Operator::Join(join) = &mut node.operator else { return };
+    let has_kind =
+        matches!(join.kind, JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti);
+    let filters = [&join.join_filter, &join.filter];
+    let filters_ask = filters.into_iter().flatten().any(|filter: &Term| filter.asks);
+    let Operator::Scan(scan) = &join.inner.operator else { return };
+    if is_plain_node
+        && join.equal.is_none()
+        && has_kind
+        && !filters_ask
+        && is_plain(scan, &join.inner)
+    {
+        join.keyed = columns_of(&join.inner).map(|columns| KeyedInner { columns });
+    }
+}
+
+/// The columns that a node delivers of its input's rows, if it delivers nothing else. What nobody looks at may be any.
+fn columns_of(node: &Node) -> Option<Vec<usize>> {
+    match &node.outputs {
+        Outputs::Same => Some((0..node.width).collect()),
+        Outputs::List(list) => {
+            let column = |output: &Output| match output {
+                Output::Column(column) => Some(*column),
+                Output::Unused => Some(0),
+                Output::Inner(_) | Output::Term(_) => None,
+            };
+            list.outputs.iter().map(column).collect()
+        }
+    }
+}
+
+/// Whether the input of a change is such a scan, and no column of it is looked at beside the row itself.
+fn is_input(input: &Node) -> bool {
+    let Operator::Scan(scan) = &input.operator else { return false };
+    input.width == 0 && is_plain(scan, input)
+}
+
+fn changes_in_place(update: &Update, table: &BoundTable) -> bool {
+    !update.is_whole && !update.values.asks && !table.has_long && is_input(&update.input)
+}
+
+fn adds_one(insert: &Insert, table: &BoundTable) -> bool {
+    let is_checked_elsewhere =
+        !table.references.is_empty() || table.indexes.iter().any(|index| index.unique);
+    insert.input.is_none()
+        && !insert.values.asks
+        && !insert.ignores_duplicates
+        && !table.has_hidden_key
+        && !is_checked_elsewhere
+}

@@ -1,0 +1,270 @@
+//! Statements about one row by its key: what waits is the engine alone, and everything around it is plain code, so that
+//! nothing is kept between two steps that does not have to be.
+
+use super::change::{duplicate, key_of};
+use super::{Run, evaluate_output, is_true, push_all};
+use crate::bind::BoundTable;
+use crate::error::{Failure, Result};
+use crate::key::{self, Fit};
+use crate::plan::{Access, Insert, Node, Operator, Outputs, Scan, Term, Update};
+use crate::rows::Rows;
+use crate::scope::{NOTHING, Outer, Source};
+use fabric::Env;
+use layout::{Key, KeyBuilder};
+use txn::{RowId, TxnError};
+use value::Value;
+
+impl<E: Env> Run<'_, '_, E> {
+    /// Carries out a statement about one row of which the key is known, see [`crate::plan::Way::Keyed`].
+    #[inline]
+    pub(super) async fn keyed(
+        &mut self,
+        (scan, key): (&Scan, &[Term]),
+        wanted: usize,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        self.frame.processed = 0;
+        let Some(key) = self.single_key(scan.table, key, None)? else { return Ok(()) };
+        let found = self.txn.read(self.tables[scan.table].id, &key).await?;
+        match found.filter(|_| wanted > 0) {
+            Some(id) => self.take_row(scan, id, rows),
+            None => Ok(()),
+        }
+    }
+
+    /// The key that expressions make; none if no row has it.
+    #[inline]
+    pub(super) fn single_key(
+        &self,
+        table: usize,
+        terms: &[Term],
+        outer: Option<&Outer<'_>>,
+    ) -> Result<Option<Key>> {
+        let table = &self.tables[table];
+        let view = self.view([NOTHING; 2], outer);
+        let mut builder = KeyBuilder::new();
+        for (term, &at) in terms.iter().zip(table.schema.key()) {
+            let column = &table.columns[at];
+            let value = term.formula.look(&view).map_err(super::stopped)?;
+            builder = match column.append_int(builder, &value) {
+                Some(key) => key,
+                None if value.is_null() => return Ok(None),
+                None => match key::append(builder, column, &value) {
+                    Fit::Exact(key) => key,
+                    _ => return Ok(None),
+                },
+            };
+        }
+        Ok(Some(builder.key()))
+    }
+
+    /// Does with a row what the statement does.
+    #[inline]
+    fn take_row(&mut self, scan: &Scan, id: RowId, rows: &mut Rows) -> Result<()> {
+        let node = &self.statement.root;
+        match &node.operator {
+            Operator::Update(update) => {
+                if self.passes(scan, id, None)? {
+                    self.update_in_place(update, node, (id, &[]), None, rows)?;
+                    self.frame.processed = 1;
+                }
+            }
+            Operator::Delete(_) => {
+                if self.passes(scan, id, None)? {
+                    self.txn.delete(id);
+                    self.frame.processed = 1;
+                }
+            }
+            _ => {
+                self.deliver_record(scan, node, id, None, rows)?;
+                self.frame.processed = rows.len() as u64;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a row passes the filter of a scan, which asks for no sub plans.
+    #[inline]
+    fn passes(&self, scan: &Scan, id: RowId, outer: Option<&Outer<'_>>) -> Result<bool> {
+        let Some(filter) = &scan.filter else { return Ok(true) };
+        let record = Source::Record(self.txn.row(id), &self.tables[scan.table].columns);
+        is_true(filter, &self.view([record, NOTHING], outer))
+    }
+
+    /// Adds what a scan delivers of a row where it was read to, if the row passes its filter. Neither asks for sub plans.
+    #[inline]
+    pub(super) fn deliver_record(
+        &self,
+        scan: &Scan,
+        node: &Node,
+        id: RowId,
+        outer: Option<&Outer<'_>>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let record = Source::Record(self.txn.row(id), &self.tables[scan.table].columns);
+        let view = self.view([record, NOTHING], outer);
+        if let Some(filter) = &scan.filter
+            && !is_true(filter, &view)?
+        {
+            return Ok(());
+        }
+        match &node.outputs {
+            Outputs::List(list) => push_all(list, &view, rows)?,
+            Outputs::Same => (0..node.width).for_each(|at| rows.push(view.source_column(0, at))),
+        }
+        rows.end_row(scan.is_for_change.then_some(id));
+        Ok(())
+    }
+
+    /// Changes columns of a row of which neither keys nor checks nor references are concerned, and delivers what is returned
+    /// of it.
+    #[inline]
+    pub(super) fn update_in_place(
+        &mut self,
+        update: &Update,
+        node: &Node,
+        (id, row): (RowId, &[Value]),
+        outer: Option<&Outer<'_>>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let tables = self.tables;
+        let table = &tables[update.table];
+        let mut values = std::mem::take(&mut self.frame.scratch.values);
+        values.clear();
+        let record = Source::Record(self.txn.row(id), &table.columns);
+        let view = self.view([record, Source::Values(row)], outer);
+        for output in &update.values.outputs {
+            values.push(evaluate_output(output, &view)?);
+        }
+        let is_refused =
+            |(&at, value): (&usize, &Value)| value.is_null() && !table.columns[at].nullable;
+        if update.columns.iter().zip(&values).any(is_refused) {
+            return Err(self.refused_null(update, id, values));
+        }
+        let mut record = self.txn.update(id);
+        for (&at, value) in update.columns.iter().zip(&values) {
+            table.columns[at].write(&mut record, at, value)?;
+        }
+        self.frame.scratch.values = values;
+        if node.width > 0 {
+            let record = Source::Record(self.txn.row(id), &table.columns);
+            let view = self.view([record, Source::Values(row)], outer);
+            if let Outputs::List(list) = &node.outputs {
+                push_all(list, &view, rows)?;
+            }
+            rows.end_row(Some(id));
+        }
+        Ok(())
+    }
+
+    /// What is said of new values of a row of which one must not be null: of the first such column, and with the row as it
+    /// would be.
+    #[cold]
+    fn refused_null(&self, update: &Update, id: RowId, values: Vec<Value>) -> Failure {
+        let table = &self.tables[update.table];
+        let record = self.txn.row(id);
+        let columns = table.columns.iter().enumerate();
+        let mut whole: Vec<Value> = columns.map(|(at, column)| column.read(record, at)).collect();
+        for (&at, value) in update.columns.iter().zip(values) {
+            whole[at] = value;
+        }
+        match self.check_row(update.table, &whole) {
+            Err(failure) => failure,
+            Ok(()) => value::Error::internal("no column is null that must not be").into(),
+        }
+    }
+
+    /// Adds the row of a statement, see [`crate::plan::Way::Adds`].
+    #[inline]
+    pub(super) async fn add(&mut self, insert: &Insert, rows: &mut Rows) -> Result<()> {
+        let mut values = std::mem::take(&mut self.frame.scratch.values);
+        let key = self.new_row(insert, &mut values)?;
+        let tables = self.tables;
+        let table = &tables[insert.table];
+        match self.txn.insert(table.id, &key).await {
+            Ok(id) => self.write_new(insert, (id, key), &values, rows)?,
+            Err(TxnError::DuplicateKey { .. }) => {
+                return Err(duplicate(table, &table.key_name, table.schema.key(), &values));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        self.frame.scratch.values = values;
+        self.frame.processed = 1;
+        Ok(())
+    }
+
+    /// The values of a row that is added, and its key.
+    #[inline]
+    fn new_row(&self, insert: &Insert, values: &mut Vec<Value>) -> Result<Key> {
+        values.clear();
+        let view = self.view([NOTHING; 2], None);
+        for output in &insert.values.outputs {
+            values.push(evaluate_output(output, &view)?);
+        }
+        self.check_row(insert.table, values)?;
+        let table = &self.tables[insert.table];
+        key_of(table, table.schema.key(), values)
+    }
+
+    /// Fills a row that was added, and delivers what is returned of it.
+    #[inline]
+    fn write_new(
+        &mut self,
+        insert: &Insert,
+        (id, key): (RowId, Key),
+        values: &[Value],
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let tables = self.tables;
+        self.write_columns(&tables[insert.table], id, values)?;
+        if tables[insert.table].is_read_whole {
+            self.frame.inserted.push((insert.table, key));
+        }
+        let node = &self.statement.root;
+        if node.width == 0 {
+            return Ok(());
+        }
+        match &node.outputs {
+            Outputs::List(list) => {
+                push_all(list, &self.view([Source::Values(values), NOTHING], None), rows)?;
+                rows.end_row(Some(id));
+            }
+            Outputs::Same => rows.push_row(values, Some(id)),
+        }
+        Ok(())
+    }
+
+    /// Sets the columns of a new row that are not of its key.
+    #[inline]
+    pub(super) fn write_columns(
+        &mut self,
+        table: &BoundTable,
+        id: RowId,
+        values: &[Value],
+    ) -> Result<()> {
+        let mut record = self.txn.update(id);
+        for (at, (column, value)) in table.columns.iter().zip(values).enumerate() {
+            if !column.is_key {
+                column.write(&mut record, at, value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The scan that finds the rows which a statement reads, changes or deletes, and its key; none if it has none or another
+/// access.
+pub(crate) fn scan_by_key(root: &Node) -> Option<(&Scan, &[Term])> {
+    let operator = match &root.operator {
+        Operator::Update(update) => &update.input.operator,
+        Operator::Delete(delete) => &delete.input.operator,
+        operator => operator,
+    };
+    match operator {
+        Operator::Scan(scan) => match &scan.access {
+            Access::Key(key) => Some((scan, key)),
+            _ => None,
+        },
+        _ => None,
+    }
+}

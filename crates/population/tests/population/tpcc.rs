@@ -192,7 +192,8 @@ fn dates_and_amounts_have_their_types() {
     let [discount] = columns(&population, "customer", ["c_discount"]);
     let first = population.rows(2, 0, 1).next().expect("there are customers");
     let Value::Numeric(number) = &first[discount] else { panic!("it is a decimal") };
-    assert!(number.scale == 4 && (0..=5000).contains(&number.units));
+    let units = number.units;
+    assert!(number.scale == 4 && (0..=5000).contains(&units));
 }
 
 /// Ranges of columns, by which keys are placed.

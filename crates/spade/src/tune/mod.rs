@@ -204,7 +204,7 @@ pub enum TuneError {
 /// # Errors
 /// See [`TuneError`].
 pub fn tune(input: Input<'_>, options: &Options) -> Result<Tuning, TuneError> {
-    let WorkloadFolder { program, load } = input.folder;
+    let WorkloadFolder { program, load, .. } = input.folder;
     let all: f64 = load.procedures.iter().map(|of| of.frequency).sum();
     if all <= 0.0 {
         return Err(TuneError::NoFrequency { workload: load.name.clone() });

@@ -312,6 +312,7 @@ RETURNS TABLE (delivered_district smallint, delivered_order integer) LANGUAGE pl
 DECLARE
     delivered_at timestamp := localtimestamp;
     buyer integer;
+    line_amount numeric(12, 2);
     order_amount numeric(12, 2);
 BEGIN
     FOR district_number IN 1..10 LOOP
@@ -331,13 +332,15 @@ BEGIN
             WHERE o_w_id = home_warehouse AND o_d_id = delivered_district AND o_id = delivered_order
             RETURNING o_c_id INTO buyer;
 
-            SELECT sum(ol_amount) INTO order_amount
-            FROM order_line
-            WHERE ol_w_id = home_warehouse AND ol_d_id = delivered_district AND ol_o_id = delivered_order;
-
-            UPDATE order_line
-            SET ol_delivery_d = delivered_at
-            WHERE ol_w_id = home_warehouse AND ol_d_id = delivered_district AND ol_o_id = delivered_order;
+            order_amount := 0;
+            FOR line_amount IN
+                UPDATE order_line
+                SET ol_delivery_d = delivered_at
+                WHERE ol_w_id = home_warehouse AND ol_d_id = delivered_district AND ol_o_id = delivered_order
+                RETURNING ol_amount
+            LOOP
+                order_amount := order_amount + line_amount;
+            END LOOP;
 
             UPDATE customer
             SET c_balance = c_balance + order_amount,

@@ -83,10 +83,7 @@ impl<'a> Function<'a> {
             let stride = round.reads.len();
             for (position, read) in round.reads.iter().enumerate() {
                 self.read_for(read)?;
-                let round_at = match stride {
-                    1 => format!("({variable} - {}) as usize", round.from),
-                    _ => format!("{stride} * ({variable} - {}) as usize", round.from),
-                };
+                let round_at = round_at(&variable, round.from, stride);
                 let place = match position {
                     0 => format!("call.scratch.found[{begin} + {round_at}]"),
                     _ => format!("call.scratch.found[{begin} + {round_at} + {position}]"),
@@ -212,6 +209,15 @@ impl<'a> Survey<'_, 'a> {
         });
         is_fixed
     }
+}
+
+/// Where the places of a round begin, of a loop that counts from `from`.
+pub fn round_at(variable: &str, from: i64, stride: usize) -> String {
+    let round = match from {
+        0 => format!("{variable} as usize"),
+        _ => format!("({variable} - {from}) as usize"),
+    };
+    if stride == 1 { round } else { format!("{stride} * {round}") }
 }
 
 /// The variables that statements assign.

@@ -106,6 +106,7 @@ impl<'a> Function<'a> {
         let mut at = 0;
         while let Some(statement) = statements.get(at) {
             at += 1;
+            self.note_again(statement, statements.get(at));
             if let StatementKind::Sql { sql, into } = &statement.kind
                 && let Some(test) =
                     statements.get(at).and_then(|next| found::test(&self.procedure.routine, next))

@@ -1,5 +1,6 @@
 //! What is known while a procedure is printed.
 
+use crate::again::Again;
 use crate::ahead::Ahead;
 use crate::code::{Code, Kind, Row};
 use crate::expression::Scope;
@@ -32,6 +33,8 @@ pub struct Function<'a> {
     pub ahead: Ahead,
     /// The rows that are inserted together.
     pub inserts: Inserts<'a>,
+    /// Whether the rows of the next list are wanted again, and the list that is.
+    pub again: Again,
     /// Whether only the first row of the statement is wanted.
     pub takes_first: bool,
     /// The records that are at hand.
@@ -57,6 +60,7 @@ impl<'a> Function<'a> {
             out: String::new(),
             ahead: Ahead::default(),
             inserts: Inserts::default(),
+            again: Again::default(),
             takes_first: false,
             at_hand: BTreeSet::new(),
             statement: 0,

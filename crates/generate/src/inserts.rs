@@ -6,7 +6,7 @@
 //! procedures that could end otherwise, or leave a loop, are printed as they are written. A key that is there already deviates.
 
 use crate::access::key;
-use crate::ahead::assignments;
+use crate::ahead::{assignments, round_at};
 use crate::body::any;
 use crate::code::Code;
 use crate::function::Function;
@@ -168,10 +168,7 @@ impl<'a> Function<'a> {
             let stride = round.added.len();
             for (position, added) in round.added.iter().enumerate() {
                 self.insert_for(added)?;
-                let round_at = match stride {
-                    1 => format!("({variable} - {}) as usize", round.from),
-                    _ => format!("{stride} * ({variable} - {}) as usize", round.from),
-                };
+                let round_at = round_at(&variable, round.from, stride);
                 let place = match position {
                     0 => format!("call.scratch.inserted[{begin} + {round_at}]"),
                     _ => format!("call.scratch.inserted[{begin} + {round_at} + {position}]"),

@@ -12,6 +12,7 @@
 //! flow        which of them are asked for, and may be null then
 //! found       tests of FOUND
 //! access      keys and ranges
+//! again       rows that the next statement wants again
 //! ahead       rows that are read together
 //! hint        what a call will look for first
 //! inserts     rows that are inserted together
@@ -27,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod again;
 mod ahead;
 mod body;
 mod chain;

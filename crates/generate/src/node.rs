@@ -86,10 +86,14 @@ impl<'a> Function<'a> {
             self.line("}");
             return Ok(());
         }
+        let is_wanted_again = std::mem::take(&mut self.again.is_wanted);
         self.line(format!("for &{} in {rows}.iter(){skip}{take} {{", row.id));
         self.row_body(chain, &row, outer, body)?;
         self.line("}");
-        self.line(format!("call.scratch.give_rows({rows});"));
+        match is_wanted_again {
+            true => self.again.rows = Some(rows),
+            false => self.line(format!("call.scratch.give_rows({rows});")),
+        }
         Ok(())
     }
 
@@ -166,7 +170,9 @@ impl<'a> Function<'a> {
         let table = self.table(chain.scan.table);
         let rows = self.names.fresh(&format!("{}_rows", table.name));
         let filter = chain.scan.filter.as_ref().filter(|_| chain.filter_behind().is_none());
-        self.line(format!("let mut {rows} = call.scratch.take_rows();"));
+        let known = self.again.rows.take();
+        let source = known.as_deref().unwrap_or("call.scratch.take_rows()");
+        self.line(format!("let mut {rows} = {source};"));
         let is_bounded_there = chain.sort.is_none() && filter.is_none() && chain.offset.is_none();
         let limit = match chain.limit {
             Some(limit) if is_bounded_there => {
@@ -175,7 +181,11 @@ impl<'a> Function<'a> {
             None if is_bounded_there && takes_first => "1".to_owned(),
             _ => "usize::MAX".to_owned(),
         };
-        self.find(chain, &rows, &limit, outer)?;
+        match known {
+            Some(_) if limit == "usize::MAX" => {}
+            Some(_) => self.line(format!("{rows}.truncate({limit});")),
+            None => self.find(chain, &rows, &limit, outer)?,
+        }
         if let Some(filter) = filter {
             let row = self.row(chain.scan.table);
             let columns = self.columns(chain.scan.table, &row);
@@ -503,13 +513,13 @@ impl<'a> Function<'a> {
     ) -> Result<Kind> {
         let expr = expr.ok_or_else(|| Unsupported::new("an aggregate of nothing"))?;
         let mut found = None;
-        let before = (self.out.len(), self.names.clone());
+        let before = (self.out.len(), self.names.clone(), self.again.clone());
         self.each(input, outer, &mut |function, columns| {
             found = Some(function.scope(&[columns], outer).code(expr)?.kind);
             Ok(())
         })?;
         self.out.truncate(before.0);
-        self.names = before.1;
+        (self.names, self.again) = (before.1, before.2);
         found.ok_or_else(|| Unsupported::new("an aggregate of nothing"))
     }
 

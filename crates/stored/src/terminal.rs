@@ -10,7 +10,7 @@ use txn::Lane;
 use workload::{AbortCounts, Finished, TransactionResult, WorkloadError};
 
 /// Calls that are drawn together, as they would wait in a queue of requests.
-const CALLS_AHEAD: usize = 64;
+const CALLS_AHEAD: usize = 8;
 /// Codes of errors with which procedures end by their own rules: `RAISE EXCEPTION`, and a key that is there already.
 const BY_RULE: [&str; 2] = ["P0001", "23505"];
 

@@ -1,4 +1,4 @@
-//! Procedure `delete_call_forwarding`, line 116 of `procedures.sql`.
+//! Procedure `delete_call_forwarding`, line 138 of `procedures.sql`.
 
 use super::tables::{Tables, subscriber};
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `get_access_data`, line 41 of `procedures.sql`.
+//! Procedure `get_access_data`, line 59 of `procedures.sql`.
 
 use super::tables::{Tables, access_info};
 use fabric::Env;

@@ -3,8 +3,8 @@
 use super::tables::{Tables, call_forwarding, special_facility};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Stop};
-use txn::{Lane, Scan, ScanSource};
+use runtime::{Argument, Call, Stop, Text, number};
+use txn::Lane;
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -47,41 +47,42 @@ pub async fn get_new_destination<E: Env>(
     let facility_type = arguments.facility_type;
     let starts = arguments.starts;
     let ends = arguments.ends;
-    if let Some(special_facility_row) = call
-        .txn
-        .read(
-            tables.special_facility,
-            &KeyBuilder::new().int4(subscriber_id as i32).int2(facility_type as i16).key(),
-        )
-        .await?
-    {
+    let mut numberx: Text<15>;
+    let mut active: i64;
+    let mut ends_at: i64;
+    // What the arguments name is read together.
+    call.scratch.reads.clear();
+    call.scratch.reads.push((
+        tables.special_facility,
+        KeyBuilder::new().int4(subscriber_id as i32).int2(facility_type as i16).key(),
+    ));
+    for third in 0..=number::int4(number::divide(starts, 8)?)? {
+        call.scratch.reads.push((
+            tables.call_forwarding,
+            KeyBuilder::new()
+                .int4(subscriber_id as i32)
+                .int2(facility_type as i16)
+                .int2(number::int2(number::int4(number::multiply(8, third)?)?)? as i16)
+                .key(),
+        ));
+    }
+    call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
+    if let Some(special_facility_row) = call.scratch.found[0] {
         let special_facility = call.txn.row(special_facility_row);
-        if special_facility.int_in(special_facility::IS_ACTIVE) == 1 {
-            let mut call_forwarding_rows = call.scratch.take_rows();
-            let range = Scan {
-                source: ScanSource::Table(tables.call_forwarding),
-                low: KeyBuilder::new()
-                    .int4(subscriber_id as i32)
-                    .int2(facility_type as i16)
-                    .prefix_low(1),
-                high: KeyBuilder::new()
-                    .int4(subscriber_id as i32)
-                    .int2(facility_type as i16)
-                    .int2(starts as i16)
-                    .prefix_high(1),
-                reverse: false,
-                limit: usize::MAX,
-            };
-            call.txn.scan(&range, &mut call_forwarding_rows).await?;
-            for &call_forwarding_row in call_forwarding_rows.iter() {
-                let call_forwarding = call.txn.row(call_forwarding_row);
-                if ends < call_forwarding.int_in(call_forwarding::END_TIME) {
-                    let call_forwarding = call.txn.row(call_forwarding_row);
-                    call.results.row();
-                    call.results.text(call_forwarding.bytes_in(call_forwarding::NUMBERX));
-                }
+        active = special_facility.int_in(special_facility::IS_ACTIVE);
+    } else {
+        return Ok(());
+    }
+    for third in 0..=number::int4(number::divide(starts, 8)?)? {
+        if let Some(call_forwarding_row) = call.scratch.found[1 + third as usize] {
+            let call_forwarding = call.txn.row(call_forwarding_row);
+            ends_at = call_forwarding.int_in(call_forwarding::END_TIME);
+            numberx = Text::new(call_forwarding.bytes_in(call_forwarding::NUMBERX))?;
+            if (active == 1) && (ends < ends_at) {
+                call.results.row();
+                call.results.text(&numberx);
             }
-            call.scratch.give_rows(call_forwarding_rows);
+        } else {
         }
     }
     Ok(())

@@ -1,10 +1,10 @@
-//! Procedure `insert_call_forwarding`, line 83 of `procedures.sql`.
+//! Procedure `insert_call_forwarding`, line 101 of `procedures.sql`.
 
 use super::tables::{Tables, call_forwarding, special_facility, subscriber};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Stop, Text, text};
-use txn::{Lane, Scan, ScanSource};
+use runtime::{Argument, Call, Stop, Text, number, text};
+use txn::Lane;
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -69,23 +69,26 @@ pub async fn insert_call_forwarding<E: Env>(
     } else {
         return Err(Stop::Deviates);
     }
-    let mut special_facility_rows = call.scratch.take_rows();
-    let range = Scan {
-        source: ScanSource::Table(tables.special_facility),
-        low: KeyBuilder::new().int4(subscriber_id as i32).prefix_low(1),
-        high: KeyBuilder::new().int4(subscriber_id as i32).prefix_high(1),
-        reverse: false,
-        limit: usize::MAX,
-    };
-    call.txn.scan(&range, &mut special_facility_rows).await?;
-    for &special_facility_row in special_facility_rows.iter() {
-        let special_facility = call.txn.row(special_facility_row);
-        found_type = special_facility.int_in(special_facility::SF_TYPE);
-        if found_type == facility_type {
-            has_facility = true;
+    for kind in 1..=4 {
+        if let Some(special_facility_row) = call
+            .txn
+            .read(
+                tables.special_facility,
+                &KeyBuilder::new()
+                    .int4(subscriber_id as i32)
+                    .int2(number::int2(kind)? as i16)
+                    .key(),
+            )
+            .await?
+        {
+            let special_facility = call.txn.row(special_facility_row);
+            found_type = special_facility.int_in(special_facility::SF_TYPE);
+            if found_type == facility_type {
+                has_facility = true;
+            }
+        } else {
         }
     }
-    call.scratch.give_rows(special_facility_rows);
     if !has_facility {
         return Err(Stop::raised("P0001", "The subscriber has no special facility of this type"));
     }

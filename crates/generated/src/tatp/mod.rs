@@ -24,7 +24,7 @@ impl Generated for Tables {
         "insert_call_forwarding",
         "delete_call_forwarding",
     ];
-    const FINGERPRINT: u32 = 0xacf9e77d;
+    const FINGERPRINT: u32 = 0xe1c37847;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

@@ -1,4 +1,4 @@
-//! Procedure `update_location`, line 70 of `procedures.sql`.
+//! Procedure `update_location`, line 88 of `procedures.sql`.
 
 use super::tables::{Tables, subscriber};
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `update_subscriber_data`, line 49 of `procedures.sql`.
+//! Procedure `update_subscriber_data`, line 67 of `procedures.sql`.
 
 use super::tables::{Tables, special_facility, subscriber};
 use fabric::Env;

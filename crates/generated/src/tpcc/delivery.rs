@@ -3,7 +3,7 @@
 use super::tables::{Tables, customer, new_order, order_line, orders};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Stop, count, known, number};
+use runtime::{Argument, Call, Stop, count, number};
 use txn::{Scan, ScanSource};
 
 /// The arguments.
@@ -41,6 +41,7 @@ pub async fn delivery<E: Env>(
     let mut delivered_order: i64;
     let mut delivered_at: i64;
     let mut buyer: i64;
+    let mut line_amount: i64;
     let mut order_amount: i64;
     delivered_at = call.now_us;
     for district_number in 1..=10 {
@@ -99,7 +100,7 @@ pub async fn delivery<E: Env>(
             } else {
                 return Err(Stop::Deviates);
             }
-            let mut sum = None::<i64>;
+            order_amount = 0;
             let mut order_line_rows = call.scratch.take_rows();
             let range = Scan {
                 source: ScanSource::Table(tables.order_line),
@@ -118,34 +119,13 @@ pub async fn delivery<E: Env>(
             };
             call.txn.scan(&range, &mut order_line_rows).await?;
             for &order_line_row in order_line_rows.iter() {
+                let mut new_order_line = call.txn.update(order_line_row);
+                new_order_line.set_int_in(order_line::OL_DELIVERY_D, delivered_at);
                 let order_line = call.txn.row(order_line_row);
-                sum =
-                    Some(number::add(sum.unwrap_or(0), order_line.int_in(order_line::OL_AMOUNT))?);
+                line_amount = order_line.int_in(order_line::OL_AMOUNT);
+                order_amount = number::digits(number::add(order_amount, line_amount)?, 12)?;
             }
             call.scratch.give_rows(order_line_rows);
-            order_amount = number::digits(known(sum)?, 12)?;
-            let mut order_line_rows_2 = call.scratch.take_rows();
-            let range = Scan {
-                source: ScanSource::Table(tables.order_line),
-                low: KeyBuilder::new()
-                    .int2(home_warehouse as i16)
-                    .int2(delivered_district as i16)
-                    .int4(delivered_order as i32)
-                    .prefix_low(2),
-                high: KeyBuilder::new()
-                    .int2(home_warehouse as i16)
-                    .int2(delivered_district as i16)
-                    .int4(delivered_order as i32)
-                    .prefix_high(2),
-                reverse: false,
-                limit: usize::MAX,
-            };
-            call.txn.scan(&range, &mut order_line_rows_2).await?;
-            for &order_line_row_2 in order_line_rows_2.iter() {
-                let mut new_order_line = call.txn.update(order_line_row_2);
-                new_order_line.set_int_in(order_line::OL_DELIVERY_D, delivered_at);
-            }
-            call.scratch.give_rows(order_line_rows_2);
             if let Some(customer_row) = call
                 .txn
                 .read(

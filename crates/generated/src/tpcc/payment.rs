@@ -165,20 +165,8 @@ pub async fn payment<E: Env>(
         for &customer_row in customer_rows.iter() {
             counted += 1;
         }
-        call.scratch.give_rows(customer_rows);
         name_count = counted;
-        let mut customer_rows_2 = call.scratch.take_rows();
-        call.txn
-            .lookup(
-                tables.customer_by_customer_name,
-                &KeyBuilder::new()
-                    .int2(customer_warehouse as i16)
-                    .int2(customer_district as i16)
-                    .padded(text::fitting(known(customer_last)?, 16)?, 16)
-                    .key(),
-                &mut customer_rows_2,
-            )
-            .await?;
+        let mut customer_rows_2 = customer_rows;
         customer_rows_2.sort_by(|&a, &b| {
             let (left, right) = (call.txn.row(a), call.txn.row(b));
             Ord::cmp(left.bytes_in(customer::C_FIRST), right.bytes_in(customer::C_FIRST))

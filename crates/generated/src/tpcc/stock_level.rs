@@ -1,4 +1,4 @@
-//! Procedure `stock_level`, line 353 of `procedures.sql`.
+//! Procedure `stock_level`, line 356 of `procedures.sql`.
 
 use super::tables::{Tables, district, order_line, stock};
 use fabric::Env;

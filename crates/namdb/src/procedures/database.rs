@@ -84,8 +84,10 @@ impl Database {
     pub fn open(folder: impl AsRef<Path>, options: &Options) -> Result<Self, OpenFailure> {
         let folder = folder.as_ref();
         let read = Stored::read(folder, options.units, true, options.isolation, options.seed);
-        let stored = read
-            .map_err(|error| OpenFailure::Folder { folder: folder.display().to_string(), error })?;
+        let stored = read.map_err(|error| {
+            let error = Box::new(error);
+            OpenFailure::Folder { folder: folder.display().to_string(), error }
+        })?;
         let procedures = stored.ready().procedures.iter();
         let signatures = procedures.map(|of| Arc::new(Signature::of(&of.routine))).collect();
         let world = open(&stored, options)?;

@@ -19,9 +19,10 @@ const BUFFERS_PART: u64 = 2;
 /// Connections beside those of the clients.
 const SPARE_CONNECTIONS: u32 = 10;
 
-/// What makes a server quick whose data nobody keeps: nothing waits for a disk, and nothing else runs. `fsync` and `autovacuum` are off in
+/// What makes a server quick whose data nobody keeps: nothing waits for a disk, nothing else runs, and deadlocks
+/// are noticed soon. `fsync` and `autovacuum` are off in
 /// any server that is started for us.
-const SETTINGS: [&str; 9] = [
+const SETTINGS: [&str; 10] = [
     "synchronous_commit=off",
     "full_page_writes=off",
     "wal_level=minimal",
@@ -31,6 +32,7 @@ const SETTINGS: [&str; 9] = [
     "checkpoint_timeout=1d",
     "jit=off",
     "huge_pages=try",
+    "deadlock_timeout=100ms",
 ];
 /// What the tables' loader leaves to do: facts for the planner, rows that are known to be visible to all, everything in the buffers, nothing
 /// that is still to be written. A server without the extension reads what it needs from the system's cache at first.

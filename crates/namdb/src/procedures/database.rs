@@ -90,9 +90,10 @@ impl Database {
             isolation: options.isolation,
             seed: options.seed,
         };
-        let stored = Stored::read(folder, &how)
-            .map_err(Box::new)
-            .map_err(|error| OpenFailure::Folder { folder: folder.display().to_string(), error })?;
+        let stored = Stored::read(folder, &how).map_err(|error| {
+            let error = Box::new(error);
+            OpenFailure::Folder { folder: folder.display().to_string(), error }
+        })?;
         let procedures = stored.ready().procedures.iter();
         let signatures = procedures.map(|of| Arc::new(Signature::of(&of.routine))).collect();
         let world = open(&stored, options)?;

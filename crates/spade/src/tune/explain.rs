@@ -8,6 +8,7 @@ use super::draws::{Drawn, concentration};
 use super::group::{Grouping, Source};
 use super::model::{Model, Plan, STAGES};
 use super::report::*;
+use super::show::count;
 use super::world::Chosen;
 use super::{Goal, Objective};
 use crate::design::{
@@ -267,7 +268,7 @@ impl Explainer<'_, '_, '_> {
     fn against_average(&self, own: f64, other: f64) -> String {
         match self.judge.objective {
             Objective::Throughput => {
-                format!("{:.0} operations/s on the average instead of {:.0}", -other, -own)
+                format!("{} operations/s on the average instead of {}", count(-other), count(-own))
             }
             Objective::Latency => {
                 format!("{:.2} us on the average instead of {:.2} us", other / 1e3, own / 1e3)

@@ -234,7 +234,7 @@ impl Explainer<'_, '_, '_> {
                 let at = STAGES.iter().position(|one| *one == stage).unwrap_or_default();
                 let was = self.model.stages(own)[at];
                 format!(
-                    "{:.1} % fewer transactions: {} ns of {stage} for a call instead of {} ns",
+                    "{:.1} % fewer: {stage} {} ns, not {}",
                     -100.0 * rate,
                     brief(ns),
                     brief(was)
@@ -250,9 +250,9 @@ impl Explainer<'_, '_, '_> {
                     (0..STAGES.len()).max_by(|one, other| more(*one).total_cmp(&more(*other)));
                 match worst.filter(|at| more(*at) > NOISE * own_all[*at]) {
                     Some(at) => format!(
-                        "as fast, but {} ns of {} for a call instead of {} ns",
-                        brief(all[at]),
+                        "as fast, {} {} ns, not {}",
                         STAGES[at],
+                        brief(all[at]),
                         brief(own_all[at])
                     ),
                     None if bytes_each > own_bytes => {

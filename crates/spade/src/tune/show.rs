@@ -23,7 +23,7 @@ impl Tuning {
         let mut text = String::new();
         self.head(&mut text);
         self.partitions(&mut text);
-        text.push_str("\nTables\n");
+        text.push_str("\nTables (forecasts of the workload with each choice; of stages, what an average call takes)\n");
         self.tables.iter().for_each(|table| draw_table(&mut text, table, all));
         self.procedures(&mut text);
         for (title, lines) in [("Assumed", &self.assumptions), ("Look at", &self.warnings)] {

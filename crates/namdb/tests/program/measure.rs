@@ -28,13 +28,15 @@ fn a_simulated_run_that_is_ended_goes_on_to_the_same_bytes() {
     let read = |path: &Path| std::fs::read_to_string(path).expect("it was written");
     assert_eq!(read(&whole), read(&parts));
 
-    let again = measure(&whole, &format!("{CLUSTER} --json -"));
+    let table = temporary("measured-table");
+    let again = measure(&whole, &format!("{CLUSTER} --json - --table {}", table.display()));
     let told = text(&again.stderr);
     assert!(told.contains(" has 0 points more, "), "nothing is measured twice: {told}");
     let json: Value = serde_json::from_slice(&again.stdout).expect("the output is JSON");
     assert_eq!(json["format"], 1);
     assert_eq!(json["points"][0]["parameters"]["world"]["machines"], 2);
-    [whole, parts].iter().for_each(|path| std::fs::remove_file(path).expect("it is ours"));
+    assert!(read(&table).contains("\"columns\":[") && read(&table).len() * 2 < read(&whole).len());
+    [whole, parts, table].iter().for_each(|path| std::fs::remove_file(path).expect("it is ours"));
 }
 
 #[test]

@@ -267,7 +267,7 @@ fn dense_box(table: &Table, load: &Load, units: u64) -> Result<Vec<(i64, u64)>, 
         let (low, high) = load
             .table(&table.name)
             .and_then(|of| of.column(&column.name))
-            .and_then(|drawn| values(&expectation, &table.name, drawn, 0))
+            .and_then(|drawn| value_range(&expectation, &table.name, drawn))
             .ok_or_else(|| format!("the range of its key column {} is not known", column.name))?;
         let count = i128::from(high) - i128::from(low) + 1;
         let count = u64::try_from(count).ok().filter(|count| *count > 0);
@@ -276,7 +276,15 @@ fn dense_box(table: &Table, load: &Load, units: u64) -> Result<Vec<(i64, u64)>, 
     table.primary_key.iter().map(side).collect()
 }
 
-/// The least and the greatest value of a column.
+/// The least and the greatest value of a column of whole numbers, if the load says so.
+pub fn value_range(
+    expectation: &Expectation<'_>,
+    table: &str,
+    drawn: &Distribution,
+) -> Option<(i64, i64)> {
+    values(expectation, table, drawn, 0)
+}
+
 fn values(
     expectation: &Expectation<'_>,
     table: &str,

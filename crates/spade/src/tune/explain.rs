@@ -8,6 +8,7 @@ use super::draws::{Drawn, concentration};
 use super::group::{Grouping, Source};
 use super::model::{Model, Plan, STAGES};
 use super::report::*;
+use super::show::count;
 use super::world::Chosen;
 use super::{Goal, Objective};
 use crate::design::{
@@ -233,7 +234,7 @@ impl Explainer<'_, '_, '_> {
                 let at = STAGES.iter().position(|one| *one == stage).unwrap_or_default();
                 let was = self.model.stages(own)[at];
                 format!(
-                    "{:.1} % fewer transactions: {} ns of {stage} for a call instead of {} ns",
+                    "{:.1} % fewer: {stage} {} ns, not {}",
                     -100.0 * rate,
                     brief(ns),
                     brief(was)
@@ -249,9 +250,9 @@ impl Explainer<'_, '_, '_> {
                     (0..STAGES.len()).max_by(|one, other| more(*one).total_cmp(&more(*other)));
                 match worst.filter(|at| more(*at) > NOISE * own_all[*at]) {
                     Some(at) => format!(
-                        "as fast, but {} ns of {} for a call instead of {} ns",
-                        brief(all[at]),
+                        "as fast, {} {} ns, not {}",
                         STAGES[at],
+                        brief(all[at]),
                         brief(own_all[at])
                     ),
                     None if bytes_each > own_bytes => {
@@ -267,7 +268,7 @@ impl Explainer<'_, '_, '_> {
     fn against_average(&self, own: f64, other: f64) -> String {
         match self.judge.objective {
             Objective::Throughput => {
-                format!("{:.0} operations/s on the average instead of {:.0}", -other, -own)
+                format!("{} operations/s on the average instead of {}", count(-other), count(-own))
             }
             Objective::Latency => {
                 format!("{:.2} us on the average instead of {:.2} us", other / 1e3, own / 1e3)

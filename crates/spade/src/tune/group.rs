@@ -5,10 +5,11 @@
 //! partitions. What has no such column is grouped by what is left, copied if nothing changes it, or spread.
 
 use super::asked::{Ask, Asked, Kind};
+use super::candidate::value_range;
 use super::draws::Drawn;
 use crate::design::Partition;
 use procedure::operations::{Action, Operation, Origin};
-use sql::load::Draw;
+use sql::load::{Draw, Expectation};
 use sql::{Catalog, Load};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,6 +71,8 @@ pub struct Question<'a> {
     pub catalog: &'a Catalog,
     /// The load.
     pub load: &'a Load,
+    /// Its averages at the scale.
+    pub expectation: Expectation<'a>,
     /// The procedures.
     pub asked: &'a [Asked],
     /// Their calls.
@@ -85,8 +88,8 @@ pub fn group(question: &Question<'_>) -> Grouping {
     let mut attributes: Vec<Attribute> = question
         .linked()
         .into_iter()
+        .filter(|columns| question.finds_rows(columns))
         .map(|columns| question.attribute(columns))
-        .filter(|attribute| attribute.covered > 0.0)
         .collect();
     attributes.sort_by(|one, other| {
         let by_value = |one: &Attribute, other: &Attribute| other.local.total_cmp(&one.local);
@@ -198,9 +201,13 @@ impl Question<'_> {
         }
         let share = |sum: f64| if all > 0.0 { sum / all } else { 0.0 };
         let values = self.values(&columns);
-        let refusal = values.filter(|values| *values < u64::from(self.machines)).map(|values| {
-            format!("it has {values} values, too few for {} machines", self.machines)
-        });
+        let refusal = match values {
+            _ if keys.is_empty() => Some("no primary key has a column of it".to_owned()),
+            Some(values) if values < u64::from(self.machines) => {
+                Some(format!("it has {values} values, too few for {} machines", self.machines))
+            }
+            _ => None,
+        };
         Attribute { columns, covered: share(covered), local: share(local), values, refusal }
     }
 
@@ -208,7 +215,7 @@ impl Question<'_> {
     /// which most calls give the value of their other rows.
     fn columns_of(&self, columns: &BTreeSet<Column>) -> BTreeMap<usize, usize> {
         let mut chosen: BTreeMap<usize, (f64, usize)> = BTreeMap::new();
-        for &(table, column) in columns {
+        for &(table, column) in columns.iter().filter(|column| self.is_eligible(column)) {
             let weight = self.weight(columns, table, column);
             let best = chosen.entry(table).or_insert((-1.0, column));
             if weight > best.0 {
@@ -216,6 +223,22 @@ impl Question<'_> {
             }
         }
         chosen.into_iter().map(|(table, (_, column))| (table, column)).collect()
+    }
+
+    /// Whether rows can be partitioned by a column: who looks a row up by its key has to know where it is.
+    fn is_eligible(&self, (table, column): &Column) -> bool {
+        let mut asks = self.asked.iter().flat_map(|asked| &asked.asks);
+        self.catalog.tables[*table].primary_key.contains(column)
+            || asks.all(|ask| ask.table != *table || ask.kind == Kind::Insert)
+    }
+
+    /// Whether rows of any table are found by one of these columns.
+    fn finds_rows(&self, columns: &BTreeSet<Column>) -> bool {
+        let mut all = self.asked.iter().flat_map(|asked| &asked.operations);
+        all.any(|operation| {
+            let is_read = matches!(operation.action, Action::Read { .. });
+            is_read && named(operation).iter().any(|(column, _)| columns.contains(column))
+        })
     }
 
     /// How much speaks for a column as its table's one of an attribute.
@@ -247,7 +270,14 @@ impl Question<'_> {
         let of_key = |(table, column): &Column| {
             (self.catalog.tables[*table].primary_key == [*column]).then(|| self.rows[*table])
         };
-        columns.iter().filter_map(of_key).max()
+        let drawn = |(table, column): &Column| {
+            let table = &self.catalog.tables[*table];
+            let drawn = self.load.table(&table.name)?.column(&table.columns[*column].name)?;
+            let (low, high) = value_range(&self.expectation, &table.name, drawn)?;
+            u64::try_from(high.checked_sub(low)?.checked_add(1)?).ok()
+        };
+        let by_key = columns.iter().filter_map(of_key).max();
+        by_key.or_else(|| columns.iter().filter_map(drawn).max())
     }
 
     /// What an attribute is called: by the table that it is the key of.

@@ -41,6 +41,7 @@ use population::PopulationError;
 use procedure::node::Workload;
 use serde::Serialize;
 use sql::WorkloadFolder;
+use sql::load::Expectation;
 use surface::Surface;
 
 pub use report::{
@@ -234,6 +235,7 @@ pub fn tune(input: Input<'_>, options: &Options) -> Result<Tuning, TuneError> {
     let question = group::Question {
         catalog,
         load,
+        expectation: Expectation::new(load, units),
         asked: &asked,
         drawn: &drawn,
         rows: &draws.rows,

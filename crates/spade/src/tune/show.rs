@@ -13,6 +13,9 @@ const REJECTED_SHOWN: usize = 4;
 const ATTRIBUTES_SHOWN: usize = 3;
 /// The width of names.
 const NAME_WIDTH: usize = 24;
+/// The width of a line, and how much further right it goes on.
+const LINE_WIDTH: usize = 120;
+const CONTINUED: usize = 24;
 
 impl Tuning {
     /// The report as text; with `all`, every rejected candidate stands there with its reason.
@@ -20,7 +23,7 @@ impl Tuning {
         let mut text = String::new();
         self.head(&mut text);
         self.partitions(&mut text);
-        text.push_str("\nTables\n");
+        text.push_str("\nTables (forecasts of the workload with each choice; of stages, what an average call takes)\n");
         self.tables.iter().for_each(|table| draw_table(&mut text, table, all));
         self.procedures(&mut text);
         for (title, lines) in [("Assumed", &self.assumptions), ("Look at", &self.warnings)] {
@@ -191,26 +194,39 @@ fn draw_candidates(text: &mut String, name: &str, candidates: &[Alternative], al
                 let average = of.average.map_or(String::new(), |(rate, latency)| {
                     format!(", averages {} and {latency:.2} us", count(rate))
                 });
-                format!("{}/s, {:.2} us{average}", count(of.transactions_per_s), of.latency_us)
+                let (rate, latency) = (count(of.transactions_per_s), of.latency_us);
+                format!("{rate}/s, {latency:.2} us{average}")
             },
         );
         let reason = match one.verdict {
             Verdict::Chosen => "",
             _ => &*one.reason,
         };
-        put(text, &format!("    {name:22}{mark} {:34}{figures:24} {reason}", one.what));
+        put(text, &format!("    {name:20}{mark} {:33}{figures:22} {reason}", one.what));
     }
     let refused: Vec<&Alternative> =
         candidates.iter().filter(|one| one.forecast.is_none()).collect();
     if let (false, [first, ..]) = (all, &refused[..]) {
         let count = refused.len();
-        put(text, &format!("    {:24}{count} more cannot be: {}", "", first.reason));
+        put(text, &format!("    {:22}{count} more cannot be: {}", "", first.reason));
     }
 }
 
+/// Adds a line, or several if it is long: what goes on stands further to the right.
 fn put(text: &mut String, line: &str) {
-    text.push_str(line.trim_end());
-    text.push('\n');
+    let indent = line.len() - line.trim_start().len();
+    let mut rest = line.trim_end();
+    let mut first = true;
+    while !rest.is_empty() {
+        let before = if first { 0 } else { indent + CONTINUED };
+        let room = LINE_WIDTH - before;
+        // Names without blanks may be longer than a line.
+        let blank = rest.get(..room).and_then(|part| part.rfind(' ')).filter(|at| *at > indent);
+        let end = if rest.len() <= room { rest.len() } else { blank.unwrap_or(rest.len()) };
+        let _ = writeln!(text, "{:before$}{}", "", rest[..end].trim_end());
+        rest = rest[end..].trim_start();
+        first = false;
+    }
 }
 
 /// Where rows are, in words.

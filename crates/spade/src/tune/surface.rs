@@ -73,6 +73,8 @@ pub struct Surface {
     lines: BTreeMap<Line, Vec<(f64, Cost)>>,
     is_quick: bool,
     places: BTreeSet<Place>,
+    /// What a commit takes of the oracle.
+    published: Demand,
     /// What was asked for before: the search asks for the same again and again.
     known: RefCell<BTreeMap<Known, Option<Cost>>>,
 }
@@ -94,7 +96,9 @@ impl Surface {
         }
         lines.values_mut().for_each(|line| line.sort_by(|one, other| one.0.total_cmp(&other.0)));
         let places = lines.keys().map(|line| line.place).collect();
-        Self { world: world.clone(), lines, is_quick, places, known: RefCell::default() }
+        let published = published(&lines);
+        let (world, known) = (world.clone(), RefCell::default());
+        Self { world, lines, is_quick, places, published, known }
     }
 
     /// The world.
@@ -169,6 +173,7 @@ impl Surface {
             change.others = Demand::default();
             cost = cost.plus(&change);
         }
+        cost.others = if is_read(setting.operation) { Demand::default() } else { self.published };
         Some(self.with_chains(cost, setting).at_least_nothing())
     }
 
@@ -321,6 +326,32 @@ impl Line {
     }
 }
 
+fn is_read(operation: Operation) -> bool {
+    matches!(operation, Operation::Lookup | Operation::Scan)
+}
+
+/// What a commit takes of the oracle: the median of all writes, since a number is published whatever is written, and wherever. What reads
+/// seem to take is what is left of fetchers.
+fn published(lines: &BTreeMap<Line, Vec<(f64, Cost)>>) -> Demand {
+    let writes = lines.iter().filter(|(line, _)| !is_read(line.operation) && line.replicas == 1);
+    let others: Vec<Demand> =
+        writes.flat_map(|(_, points)| points).map(|(_, cost)| cost.others).collect();
+    let median = |figure: fn(&Demand) -> f64| {
+        let mut all: Vec<f64> = others.iter().map(figure).collect();
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).copied().unwrap_or_default()
+    };
+    Demand {
+        core_ns: median(|of| of.core_ns),
+        engine_ns: median(|of| of.engine_ns),
+        atomics_ns: median(|of| of.atomics_ns),
+        link_out_ns: median(|of| of.link_out_ns),
+        link_in_ns: median(|of| of.link_in_ns),
+        from_memory_ns: median(|of| of.from_memory_ns),
+        to_memory_ns: median(|of| of.to_memory_ns),
+    }
+}
+
 /// Where memory is read for an operation at a place.
 fn carried_out(place: Place) -> Place {
     if place == Place::Shipped { Place::Local } else { place }
@@ -370,4 +401,40 @@ pub fn chain_blocks(slots: u32, load_percent: u32) -> f64 {
         reads += likely * within;
     }
     reads / mean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cost(latency_ns: f64) -> Cost {
+        Cost { latency_ns, ..Cost::default() }
+    }
+
+    #[test]
+    fn between_points_is_a_line_and_beyond_it_goes_on() {
+        let points = [(10.0, cost(100.0)), (20.0, cost(200.0)), (40.0, cost(240.0))];
+        let at = |at: f64| line_at(&points, at).latency_ns;
+        assert_eq!(
+            [5.0, 10.0, 15.0, 20.0, 30.0, 60.0].map(at),
+            [50.0, 100.0, 150.0, 200.0, 220.0, 280.0]
+        );
+        assert_eq!(line_at(&points[..1], 99.0).latency_ns, 100.0);
+        assert_eq!(line_within(&points, 60.0).latency_ns, 240.0);
+        assert_eq!(line_within(&points, 1.0).latency_ns, 100.0);
+    }
+
+    #[test]
+    fn chains_are_longer_in_small_and_in_full_buckets() {
+        for slots in [1, 2, 4, 8] {
+            let by_load = [20, 40, 65, 90].map(|load| chain_blocks(slots, load));
+            assert!(by_load.is_sorted() && by_load[0] > 0.0, "{slots}: {by_load:?}");
+        }
+        for load in [40, 65, 90] {
+            let by_slots = [1, 2, 4, 8].map(|slots| chain_blocks(slots, load));
+            assert!(by_slots.is_sorted_by(|one, next| one > next), "{load}: {by_slots:?}");
+        }
+        // Each row of a bucket with one slot waits for half of the others, of which there are 0.65.
+        assert!((chain_blocks(1, 65) - 0.325).abs() < 1e-9);
+    }
 }

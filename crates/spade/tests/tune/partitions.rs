@@ -42,7 +42,9 @@ fn the_tables_of_a_subscriber_are_together() {
     assert_eq!(tuning.attributes[0].verdict, Verdict::Chosen);
     let rejected: Vec<_> =
         tuning.attributes.iter().filter(|one| one.verdict == Verdict::Rejected).collect();
-    assert!(rejected.iter().any(|one| one.columns == ["subscriber.sub_nbr"]));
+    let by_number = rejected.iter().find(|one| one.columns == ["subscriber.sub_nbr"]);
+    let by_number = by_number.expect("subscribers are looked up by it");
+    assert_eq!(by_number.reason, "no primary key has a column of it");
     assert!(rejected.iter().all(|one| !one.reason.is_empty()));
 }
 
@@ -88,6 +90,8 @@ fn an_attribute_with_too_few_values_is_no_key() {
     let of_warehouses = of_warehouses.expect("it is named by most operations");
     assert_eq!(of_warehouses.verdict, Verdict::Rejected);
     assert_eq!(of_warehouses.reason, "it has 10 values, too few for 20 machines");
+    // Rows are looked up by their keys, which have to tell where they are.
+    assert!(!places(&tuning).contains(&"order_line ol_i_id".to_owned()), "{:?}", places(&tuning));
 }
 
 #[test]

@@ -48,6 +48,26 @@ fn tuned_designs_are_forecast_to_be_faster_than_untuned_ones() {
 }
 
 #[test]
+fn no_design_is_forecast_to_be_slower_than_the_untuned_one_on_any_number_of_machines() {
+    let measured = measured();
+    for name in ["tatp", "smallbank", "tpcc", "ycsb"] {
+        let mut last = 0.0;
+        for machines in [2, 5, 20, 50] {
+            let options =
+                Options { machines: Some(machines), units: Some(100), ..Options::default() };
+            let tuning = Subject::shipped(name).tuned(&measured, &options);
+            let [_, rate, _] = tuning.forecast.transactions_per_s;
+            assert!(
+                rate >= 0.999 * tuning.baseline.transactions_per_s[1],
+                "{name}, {machines} machines"
+            );
+            assert!(rate >= 0.999 * last, "{name}: {machines} machines do not less than fewer");
+            last = rate;
+        }
+    }
+}
+
+#[test]
 fn operations_that_were_measured_are_forecast_as_measured() {
     // A procedure that is one lookup in an inlined table is the measured operation.
     let measured = measured();

@@ -152,6 +152,7 @@ fn the_same_input_gives_the_same_bytes() {
             tuning.design
         );
         let page = tuning.html();
+        assert!(tuning.text(true).lines().all(|line| line.len() <= 120), "it fits a terminal");
         assert!(page.contains("<svg") && !page.contains("http"), "pictures are in the page");
         assert_eq!(page.matches("<h3>").count(), page.matches("</h3>").count());
         (serde_json::to_string(&tuning).expect("it can be written"), tuning.text(true), page)

@@ -161,3 +161,22 @@ fn what_the_engine_does_otherwise_is_told() {
         assert!(told.contains(sentence), "{sentence:?} is missing in\n{told}");
     }
 }
+
+/// Folders that come with a design are stored by it, at whatever scale.
+#[test]
+fn shipped_designs_fit() {
+    for (workload, units) in [("tpcc", 1), ("tpcc", 25), ("tatp", 1), ("tatp", 30)] {
+        let folder = folder(workload);
+        let options = Options {
+            units: Some(units),
+            wants_plans: false,
+            design: None,
+            isolation: Isolation::Snapshot,
+            seed: 1,
+        };
+        let stored = Stored::read(&folder, &options).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(*stored.origin(), DesignOrigin::File(folder.join("design.json")));
+        let notes = Workload::<fabric::LocalEnv>::notes(&stored, 4);
+        assert!(notes.is_empty(), "the engine does all that it says: {notes:?}");
+    }
+}

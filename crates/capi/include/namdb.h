@@ -12,7 +12,7 @@
  *     if (namdb_execute(call) == NAMDB_COMMITTED)
  *         namdb_get_int64(call, 0, namdb_column(call, "vlr_location"), &location);
  *
- * Link with libnamdb_c.so, or with libnamdb_c.a and -lpthread -ldl -lm.
+ * Link with libnamdb_c.so, or with libnamdb_c.a and -lpthread -ldl -lm -lgcc_s.
  *
  * Threads. A database may be used by all threads at once. A session, and its calls, belong to the thread that opened the session: other
  * threads open their own, and are refused (NAMDB_ERROR) if they use or close it. A thread closes its sessions before it ends.

@@ -13,6 +13,11 @@ pub struct CDatabase {
     names: Vec<CString>,
 }
 
+const _: () = {
+    const fn is_shared<T: Send + Sync>() {}
+    is_shared::<CDatabase>();
+};
+
 /// `namdb_version` of the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn namdb_version() -> *const c_char {

@@ -70,6 +70,9 @@ pub(crate) enum Conversion {
 pub(crate) struct Into {
     pub is_strict: bool,
     pub targets: Vec<(Target, Conversion)>,
+    /// Variables and the columns that they get, if the row of the statement may go into them at once: nothing of it is
+    /// converted, and nothing that is delivered depends on what is assigned.
+    pub direct: Option<Vec<(usize, usize)>>,
 }
 
 /// What a loop goes through.
@@ -204,6 +207,18 @@ impl<E: Env> Machine<'_, '_, E> {
                         false => self.frame.variables[*variable] = value,
                     }
                 }
+                Step::Statement {
+                    number,
+                    into: Some(Into { is_strict, direct: Some(to), .. }),
+                } => {
+                    let statement = &program.statements[*number];
+                    let Self { txn, tables, frame, .. } = self;
+                    let is_there = Run { txn, tables, frame, statement }.keyed_into(to).await?;
+                    if *is_strict && !is_there {
+                        return Err(no_row());
+                    }
+                    self.set_found(is_there);
+                }
                 Step::Statement { number, into } => {
                     let wanted = self.wanted(*number, into.as_ref());
                     self.carry_out(*number, wanted).await?;
@@ -325,7 +340,7 @@ impl<E: Env> Machine<'_, '_, E> {
         };
         let count = self.rows.len();
         if into.is_strict && count == 0 {
-            return Err(plain("P0002", "query returned no rows"));
+            return Err(no_row());
         }
         if (into.is_strict || writes) && count > 1 {
             let error = Error::new("P0003", "query returned more than one row");
@@ -647,6 +662,11 @@ impl Program {
             Returns::Nothing | Returns::Value(_) => false,
         }
     }
+}
+
+#[cold]
+fn no_row() -> Failure {
+    plain("P0002", "query returned no rows")
 }
 
 #[cold]

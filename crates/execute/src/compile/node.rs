@@ -1,7 +1,7 @@
 //! Plans.
 
 use super::columns::{self, Columns};
-use super::way::{note_keyed_inner, way};
+use super::way::{note_plain_ways, way};
 use crate::bind::BoundTable;
 use crate::plan::{
     self, Aggregate, Bound, Delete, Insert, Join, List, Operator, Output, Outputs, Range, Scan,
@@ -31,7 +31,15 @@ pub(super) fn compile(
         plans.push(SubPlan { root: compiler.node(&plan.root, &all, None)?, wanted });
     }
     let way = way(&root, compiler.tables);
-    Ok(plan::Statement { root, plans, writes: compiler.writes, way })
+    let mut looked_at = Vec::new();
+    for expr in &statement.root.outputs {
+        expr.visit(&mut |part| {
+            if let ExprKind::Variable(variable) | ExprKind::Field { variable, .. } = part.kind {
+                looked_at.push(variable);
+            }
+        });
+    }
+    Ok(plan::Statement { root, plans, writes: compiler.writes, way, looked_at })
 }
 
 struct Compiler<'c> {
@@ -72,7 +80,7 @@ impl Compiler<'_> {
         };
         let asked = self.asked(node);
         let mut compiled = plan::Node { operator, outputs, width, asked };
-        note_keyed_inner(&mut compiled);
+        note_plain_ways(&mut compiled);
         Ok(compiled)
     }
 
@@ -227,6 +235,7 @@ impl Compiler<'_> {
         Ok(Operator::Aggregate(Box::new(Aggregate {
             keys,
             is_sorted,
+            is_plain: false,
             calls,
             filter: compiled,
             input,

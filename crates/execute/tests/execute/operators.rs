@@ -4,7 +4,7 @@ use crate::database::{Calls, ints};
 use crate::naive;
 use procedure::node::{Access, Bound, Join, JoinKind, JoinMethod, Range, Scan};
 use procedure::{Node, Operator};
-use sql::expression::{ColumnRef, Expr, ExprKind};
+use sql::expression::{BinaryOperator, ColumnRef, Expr, ExprKind};
 use sql::{SqlType, Table};
 use value::Value;
 
@@ -230,4 +230,63 @@ fn equal_values_find_partners_whatever_the_kind() {
     ] {
         assert_eq!(planned(join(kind), 9), expected, "{kind:?}");
     }
+}
+
+/// People, and the towns that a key leads from them to.
+fn keyed_join(kind: JoinKind, key: Expr) -> impl Fn(&[Table]) -> Node {
+    move |tables: &[Table]| {
+        let inner = scan(0, tables, Access::Key(vec![key.clone()]));
+        let join = Join {
+            method: JoinMethod::NestedLoop,
+            kind,
+            join_filter: None,
+            filter: None,
+            outer: Box::new(scan(1, tables, Access::All)),
+            inner: Box::new(inner),
+        };
+        let town = if kind == JoinKind::Inner { column(1, 0) } else { column(0, 0) };
+        Node { operator: Operator::Join(join), outputs: vec![town], rows: 1 }
+    }
+}
+
+fn of_outer(column: usize) -> Expr {
+    expr(ExprKind::Column(ColumnRef { level: 1, source: 0, column }), SqlType::Int4)
+}
+
+#[test]
+fn keys_lead_to_partners_whatever_the_kind() {
+    for (kind, expected) in [
+        (JoinKind::Inner, &[1, 1, 2][..]),
+        (JoinKind::Left, &[1, 2, 3, 4]),
+        (JoinKind::Semi, &[1, 2, 3]),
+        (JoinKind::Anti, &[4]),
+    ] {
+        assert_eq!(planned(keyed_join(kind, of_outer(1)), 9), expected, "{kind:?}");
+        let some = &expected[..expected.len().min(2)];
+        assert_eq!(planned(keyed_join(kind, of_outer(1)), 2), some, "{kind:?}");
+    }
+}
+
+#[test]
+fn keys_that_fail_do_so_when_their_rows_are_wanted() {
+    // Of the third person, who is 40, no key can be made.
+    let age = expr(
+        ExprKind::Binary {
+            operator: BinaryOperator::Subtract,
+            left: Box::new(of_outer(2)),
+            right: Box::new(integer(40)),
+        },
+        SqlType::Int4,
+    );
+    let key = expr(
+        ExprKind::Binary {
+            operator: BinaryOperator::Divide,
+            left: Box::new(integer(100)),
+            right: Box::new(age),
+        },
+        SqlType::Int4,
+    );
+    assert_eq!(planned(keyed_join(JoinKind::Left, key.clone()), 2), [1, 2]);
+    let all = std::panic::catch_unwind(|| planned(keyed_join(JoinKind::Left, key), 9));
+    assert!(all.is_err(), "the third row divides by zero");
 }

@@ -67,9 +67,6 @@ impl Node {
             Self::Coalesce(nodes) => first_value(nodes, scope)?,
             Self::Extreme { operands, greatest } => extreme(all(operands, scope)?, *greatest),
             Self::NullIf(operands) => null_if(operands, scope)?,
-            Self::Convert { conversion: Conversion::FitNumeric { .. }, .. } => {
-                self.numeric(scope)?.into()
-            }
             Self::Convert { conversion, operand } => conversion.apply(operand.evaluate(scope)?)?,
             Self::Subscript(operands) => element(operands, scope)?.into_owned(),
             Self::Array(nodes) => Value::Array(all(nodes, scope)?.into()),
@@ -318,7 +315,10 @@ fn like<S: Scope + ?Sized>(
 }
 
 /// An element by its position, where it is if the array is a variable.
-fn element<'v, S: Scope + ?Sized>(operands: &'v Pair, scope: &'v S) -> Outcome<Cow<'v, Value>> {
+fn element<'v, S: Scope + ?Sized>(
+    operands: &'v Pair,
+    scope: &'v S,
+) -> Outcome<Cow<'v, Value>> {
     if let Node::Variable(variable) = operands[0] {
         return Ok(Cow::Borrowed(element_in(scope.variable(variable), &operands[1], scope)?));
     }

@@ -169,7 +169,7 @@ impl Procedures {
                 Err(Failure::Sql(error)) => return Err(CallError::Sql(error)),
                 Err(Failure::Txn(error)) => match error.abort() {
                     Some(reason) => reason,
-                    None => return Err(CallError::Engine(error)),
+                    None => return Err(CallError::Engine(*error)),
                 },
             };
             self.aborts.push(reason);
@@ -204,7 +204,7 @@ impl Procedures {
         let isolation =
             if program.is_guarded { Isolation::Serializable } else { settings.isolation };
         let begun = lane.begin(isolation).await;
-        let mut txn = begun.map_err(|abort| Failure::Txn(abort.into()))?;
+        let mut txn = begun.map_err(|abort| Failure::from(txn::TxnError::from(abort)))?;
         let (answer, notices) = (&mut outcome.rows, &mut outcome.notices);
         let mut machine = Machine { txn: &mut txn, tables, program, frame, answer, notices, rows };
         match machine.run().await {

@@ -126,6 +126,21 @@ impl BoundColumn {
         }
     }
 
+    /// The same, in the memory of a text that was there before.
+    #[inline]
+    pub fn read_into(&self, record: RecordRef<'_>, at: usize, place: &mut Value) {
+        match (self.cell, &mut *place) {
+            (Cell::Text(_), Value::Text(held))
+                if held.is_heap_allocated() && !self.is_null(record, at) =>
+            {
+                let text = std::str::from_utf8(record.bytes_in(self.slot)).unwrap_or_default();
+                held.clear();
+                held.push_str(text);
+            }
+            _ => *place = self.read(record, at),
+        }
+    }
+
     /// Sets column `at`, which is not of the key, to a value of its type.
     ///
     /// # Errors
@@ -139,6 +154,9 @@ impl BoundColumn {
         value: &Value,
     ) -> Result<(), Box<Error>> {
         match (self.cell, value) {
+            (Cell::Int, Value::Int(number)) if self.holds(*number) => {
+                record.set_int_in(self.slot, *number);
+            }
             (Cell::Text(length), Value::Text(text)) => {
                 if text.len() > length as usize {
                     return Err(too_long(&self.sql_type));

@@ -70,6 +70,9 @@ pub(crate) enum Conversion {
 pub(crate) struct Into {
     pub is_strict: bool,
     pub targets: Vec<(Target, Conversion)>,
+    /// Variables and the columns that they get, if the row of the statement may go into them at once: nothing of it is
+    /// converted, and nothing that is delivered depends on what is assigned.
+    pub direct: Option<Vec<(usize, usize)>>,
 }
 
 /// What a loop goes through.
@@ -158,6 +161,17 @@ enum Loop {
     Elements { elements: Arc<[Value]>, at: usize },
 }
 
+impl Loop {
+    /// Whether it has been gone through at least once.
+    fn was_entered(&self) -> bool {
+        match self {
+            Self::Range { entered, .. } => *entered,
+            Self::Rows { at, .. } | Self::Elements { at, .. } => *at > 0,
+            Self::Idle => false,
+        }
+    }
+}
+
 /// A call on its way.
 pub(crate) struct Machine<'m, 'l, E: Env> {
     pub txn: &'m mut Transaction<'l, E>,
@@ -204,6 +218,12 @@ impl<E: Env> Machine<'_, '_, E> {
                         false => self.frame.variables[*variable] = value,
                     }
                 }
+                Step::Statement {
+                    number,
+                    into: Some(Into { is_strict, direct: Some(to), .. }),
+                } => {
+                    self.fetch(*number, *is_strict, to).await?;
+                }
                 Step::Statement { number, into } => {
                     let wanted = self.wanted(*number, into.as_ref());
                     self.carry_out(*number, wanted).await?;
@@ -212,12 +232,10 @@ impl<E: Env> Machine<'_, '_, E> {
                 Step::Jump(label) => at = program.labels[*label],
                 Step::Unless(condition, label) => {
                     let holds = match condition {
-                        Ask::Formula(formula) => {
-                            formula.condition(&self.view(&[])).map_err(stopped)?
-                        }
-                        ask => self.ask(ask).await? == Value::Bool(true),
+                        Ask::Formula(formula) => formula.condition(&self.view(&[])),
+                        ask => Ok(self.ask(ask).await? == Value::Bool(true)),
                     };
-                    if !holds {
+                    if !holds.map_err(stopped)? {
                         at = program.labels[*label];
                     }
                 }
@@ -229,17 +247,31 @@ impl<E: Env> Machine<'_, '_, E> {
                 }
                 Step::End(place) => {
                     let ended = std::mem::replace(&mut loops[*place], Loop::Idle);
-                    self.set_found(match ended {
-                        Loop::Range { entered, .. } => entered,
-                        Loop::Rows { at, .. } | Loop::Elements { at, .. } => at > 0,
-                        Loop::Idle => false,
-                    });
+                    self.set_found(ended.was_entered());
                 }
                 Step::Return(value) => return Box::pin(self.give_back(value.as_ref())).await,
                 Step::ReturnNext(None) => self.add_outputs(),
                 rare => Box::pin(self.rare_step(rare)).await?,
             }
         }
+        Ok(())
+    }
+
+    /// Carries out a statement whose row goes into variables at once.
+    #[inline]
+    async fn fetch(
+        &mut self,
+        number: usize,
+        is_strict: bool,
+        targets: &[(usize, usize)],
+    ) -> Result<()> {
+        let statement = &self.program.statements[number];
+        let Self { txn, tables, frame, .. } = self;
+        let is_there = Run { txn, tables, frame, statement }.keyed_into(targets).await?;
+        if is_strict && !is_there {
+            return Err(no_row());
+        }
+        self.set_found(is_there);
         Ok(())
     }
 
@@ -325,7 +357,7 @@ impl<E: Env> Machine<'_, '_, E> {
         };
         let count = self.rows.len();
         if into.is_strict && count == 0 {
-            return Err(plain("P0002", "query returned no rows"));
+            return Err(no_row());
         }
         if (into.is_strict || writes) && count > 1 {
             let error = Error::new("P0003", "query returned more than one row");
@@ -647,6 +679,11 @@ impl Program {
             Returns::Nothing | Returns::Value(_) => false,
         }
     }
+}
+
+#[cold]
+fn no_row() -> Failure {
+    plain("P0002", "query returned no rows")
 }
 
 #[cold]

@@ -51,8 +51,8 @@ pub enum OpenError {
 pub(crate) enum Failure {
     /// An error of SQL.
     Sql(Box<Error>),
-    /// The engine's.
-    Txn(TxnError),
+    /// The engine's. Boxed, so that results travel in registers.
+    Txn(Box<TxnError>),
 }
 
 impl From<Box<Error>> for Failure {
@@ -62,8 +62,9 @@ impl From<Box<Error>> for Failure {
 }
 
 impl From<TxnError> for Failure {
+    #[cold]
     fn from(error: TxnError) -> Self {
-        Self::Txn(error)
+        Self::Txn(Box::new(error))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::rows::Rows;
 use layout::Key;
 use std::rc::Rc;
-use txn::RowId;
+use txn::{RowId, TableId};
 use value::Value;
 
 /// The state of a call.
@@ -36,6 +36,31 @@ pub(crate) struct Scratch {
     pub values: Vec<Value>,
     pub ids: Vec<RowId>,
     pub rows: Rows,
+    /// Rows of inputs that were looked at.
+    pub inputs: Vec<Rows>,
+    /// Keys that are read together, the places of the rows that they were made of, and what was found.
+    pub reads: Vec<(TableId, Key)>,
+    pub places: Vec<usize>,
+    pub found: Vec<Option<RowId>>,
+}
+
+/// Most lists of rows that are kept for further inputs.
+const INPUTS_MAX: usize = 8;
+
+impl Scratch {
+    /// An empty list for rows of this width.
+    pub fn input(&mut self, width: usize) -> Rows {
+        let mut rows = self.inputs.pop().unwrap_or_default();
+        rows.reset(width);
+        rows
+    }
+
+    /// Keeps a list that nobody looks at any more.
+    pub fn give_back(&mut self, rows: Rows) {
+        if self.inputs.len() < INPUTS_MAX {
+            self.inputs.push(rows);
+        }
+    }
 }
 
 impl Frame {

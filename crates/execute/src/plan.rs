@@ -51,6 +51,8 @@ pub(crate) struct Statement {
     /// Whether it changes rows.
     pub writes: bool,
     pub way: Way,
+    /// Variables that are looked at for what is delivered.
+    pub looked_at: Vec<usize>,
 }
 
 /// How a statement is carried out.
@@ -183,6 +185,8 @@ pub(crate) struct KeyedInner {
 pub(crate) struct Aggregate {
     pub keys: List,
     pub is_sorted: bool,
+    /// Whether it has no keys, and nothing of it asks for sub plans.
+    pub is_plain: bool,
     pub calls: Vec<AggregateCall>,
     pub filter: Option<Term>,
     pub input: Node,

@@ -21,8 +21,10 @@ impl Rows {
     pub(crate) fn reset(&mut self, width: usize) {
         self.width = width;
         self.count = 0;
-        self.values.clear();
         self.ids.clear();
+        if !self.values.is_empty() {
+            self.values.clear();
+        }
     }
 
     /// How many there are.
@@ -107,9 +109,9 @@ impl Rows {
         rows
     }
 
-    /// Adds all rows of another list of the same width.
-    pub(crate) fn append(&mut self, mut other: Self) {
-        self.count += other.count;
+    /// Adds all rows of another list of the same width, which is empty then.
+    pub(crate) fn append(&mut self, other: &mut Self) {
+        self.count += std::mem::take(&mut other.count);
         self.values.append(&mut other.values);
         self.ids.append(&mut other.ids);
     }
@@ -129,10 +131,10 @@ mod tests {
     fn rows_are_cut_at_both_ends_and_reordered() {
         let mut some = rows(&[1, 2, 3, 4]);
         some.keep(1, 2);
-        let some = some.reordered(&[1, 0]);
+        let mut some = some.reordered(&[1, 0]);
         assert_eq!(some.iter().collect::<Vec<_>>(), [&[Value::Int(3)], &[Value::Int(2)]]);
         let mut all = rows(&[1]);
-        all.append(some);
+        all.append(&mut some);
         assert_eq!((all.len(), all.row(2)), (3, &[Value::Int(2)][..]));
         all.keep(5, 1);
         assert!(all.is_empty());

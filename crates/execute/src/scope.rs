@@ -11,9 +11,9 @@ use value::{Decimal, Scope, Value};
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'v> {
     /// A row of a table, where it was read to.
-    Record(RecordRef<'v>, &'v [BoundColumn]),
+    Record(&'v RecordRef<'v>, &'v [BoundColumn]),
     /// Such a row of which the columns are these of the table.
-    Mapped(RecordRef<'v>, &'v [BoundColumn], &'v [usize]),
+    Mapped(&'v RecordRef<'v>, &'v [BoundColumn], &'v [usize]),
     /// A row between nodes.
     Values(&'v [Value]),
 }
@@ -26,8 +26,8 @@ impl Source<'_> {
     fn int(&self, at: usize) -> Option<i64> {
         match self {
             Self::Values(values) => values[at].as_int(),
-            Self::Record(record, columns) => columns[at].read_int(*record, at),
-            Self::Mapped(record, columns, map) => columns[map[at]].read_int(*record, map[at]),
+            Self::Record(record, columns) => columns[at].read_int(**record, at),
+            Self::Mapped(record, columns, map) => columns[map[at]].read_int(**record, map[at]),
         }
     }
 
@@ -35,8 +35,8 @@ impl Source<'_> {
     fn numeric(&self, at: usize) -> Option<Decimal> {
         match self {
             Self::Values(values) => values[at].as_numeric(),
-            Self::Record(record, columns) => columns[at].read_numeric(*record, at),
-            Self::Mapped(record, columns, map) => columns[map[at]].read_numeric(*record, map[at]),
+            Self::Record(record, columns) => columns[at].read_numeric(**record, at),
+            Self::Mapped(record, columns, map) => columns[map[at]].read_numeric(**record, map[at]),
         }
     }
 
@@ -44,8 +44,8 @@ impl Source<'_> {
     fn column(&self, at: usize) -> Value {
         match self {
             Self::Values(values) => values[at].clone(),
-            Self::Record(record, columns) => columns[at].read(*record, at),
-            Self::Mapped(record, columns, map) => columns[map[at]].read(*record, map[at]),
+            Self::Record(record, columns) => columns[at].read(**record, at),
+            Self::Mapped(record, columns, map) => columns[map[at]].read(**record, map[at]),
         }
     }
 }

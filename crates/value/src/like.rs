@@ -57,16 +57,10 @@ const SHORT_BYTES: usize = 256;
 /// Whether `wanted` stands somewhere in `text`.
 fn contains(text: &str, wanted: &str) -> bool {
     let (bytes, sought) = (text.as_bytes(), wanted.as_bytes());
-    let Some((&first, rest)) = sought.split_first() else {
-        return true;
-    };
-    if bytes.len() > SHORT_BYTES {
+    if sought.is_empty() || bytes.len() > SHORT_BYTES {
         return text.contains(wanted);
     }
-    let Some(last) = bytes.len().checked_sub(sought.len()) else {
-        return false;
-    };
-    (0..=last).any(|at| bytes[at] == first && bytes[at + 1..].starts_with(rest))
+    bytes.windows(sought.len()).any(|part| part[0] == sought[0] && part == sought)
 }
 
 /// Whether `text` matches `pattern`: `%` stands for any characters, `_` for one, and a backslash takes away the meaning of

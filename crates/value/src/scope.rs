@@ -60,6 +60,13 @@ impl From<Box<Error>> for Stop {
     }
 }
 
+impl From<Box<Error>> for Box<Stop> {
+    #[cold]
+    fn from(error: Box<Error>) -> Self {
+        Self::new(Stop::Error(error))
+    }
+}
+
 /// A scope without anything: of constants, and of defaults of columns.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nothing {

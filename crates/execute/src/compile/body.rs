@@ -1,10 +1,11 @@
 //! PL/pgSQL as a list of steps.
 
 use crate::control::{Ask, Conversion, Into, Over, Program, Raise, Step, Target};
-use crate::plan::Statement;
+use crate::plan::{Outputs, Statement, Way};
 use sql::expression::{ColumnRef, Expr, ExprKind};
 use sql::procedure::{
     self, Block, Body, Formula, ParameterMode, Procedure, Returns, RoutineKind, StatementKind,
+    Variable,
 };
 use value::Formula as Compiled;
 
@@ -31,6 +32,11 @@ pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Prog
         }
         Body::Statements { statements, results } => compiler.sql_body(statements, results),
     }
+    for step in &mut compiler.steps {
+        if let Step::Statement { number, into: Some(into) } = step {
+            into.direct = direct(&statements[*number], &procedure.variables, into);
+        }
+    }
     Program {
         name: procedure.name.clone(),
         parameters: procedure.parameters.clone(),
@@ -46,6 +52,29 @@ pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Prog
         outputs,
         is_guarded: false,
     }
+}
+
+/// The variables that the columns of a statement's row may go into at once, and those columns.
+fn direct(
+    statement: &Statement,
+    variables: &[Variable],
+    into: &Into,
+) -> Option<Vec<(usize, usize)>> {
+    let Outputs::List(list) = &statement.root.outputs else { return None };
+    if statement.way != Way::Keyed {
+        return None;
+    }
+    let pair = |(target, conversion): &(Target, Conversion)| match (target, conversion) {
+        (Target::Variable(variable), Conversion::Same(column))
+            if *column < list.outputs.len()
+                && !variables[*variable].is_not_null
+                && !statement.looked_at.contains(variable) =>
+        {
+            Some((*variable, *column))
+        }
+        _ => None,
+    };
+    into.targets.iter().map(pair).collect()
 }
 
 /// What `EXIT` and `CONTINUE` may mean.
@@ -279,7 +308,8 @@ fn conversion(expr: &Expr) -> Conversion {
 
 fn into(into: &procedure::Into) -> Into {
     let pair = |(to, value): &(_, _)| (target(to), conversion(value));
-    Into { is_strict: into.is_strict, targets: into.targets.iter().map(pair).collect() }
+    let targets = into.targets.iter().map(pair).collect();
+    Into { is_strict: into.is_strict, targets, direct: None }
 }
 
 /// Where a loop's values go.
@@ -294,5 +324,5 @@ fn loop_into(over: &procedure::Over) -> Into {
         procedure::Over::Rows { into: row, .. } => return into(row),
         procedure::Over::Forever | procedure::Over::While(_) => Vec::new(),
     };
-    Into { is_strict: false, targets }
+    Into { is_strict: false, targets, direct: None }
 }

@@ -1,7 +1,7 @@
 //! Plans.
 
 use super::columns::{self, Columns};
-use super::way::{note_keyed_inner, way};
+use super::way::{note_plain_ways, way};
 use crate::bind::BoundTable;
 use crate::plan::{
     self, Aggregate, Bound, Delete, Insert, Join, List, Operator, Output, Outputs, Range, Scan,
@@ -31,7 +31,15 @@ pub(super) fn compile(
         plans.push(SubPlan { root: compiler.node(&plan.root, &all, None)?, wanted });
     }
     let way = way(&root, compiler.tables);
-    Ok(plan::Statement { root, plans, writes: compiler.writes, way })
+    let mut looked_at = Vec::new();
+    for expr in &statement.root.outputs {
+        expr.visit(&mut |part| {
+            if let ExprKind::Variable(variable) | ExprKind::Field { variable, .. } = part.kind {
+                looked_at.push(variable);
+            }
+        });
+    }
+    Ok(plan::Statement { root, plans, writes: compiler.writes, way, looked_at })
 }
 
 struct Compiler<'c> {
@@ -56,23 +64,16 @@ impl Compiler<'_> {
         let looked = given.iter().enumerate().filter(|(at, _)| needed.contains(at));
         let looked: Vec<&Expr> = looked.map(|(_, expr)| expr).collect();
         let operator = self.operator(node, &looked, calls)?;
-        let input_width = input_width(&operator);
-        let is_same = input_width == Some(given.len())
-            && given.iter().enumerate().all(|(at, expr)| column_of(expr) == Some((0, at)));
-        let is_unused = needed.iter().all(|&at| at >= given.len());
-        let (outputs, width) = match (is_same, is_unused) {
-            (true, _) => (Outputs::Same, given.len()),
-            (_, true) => (Outputs::List(List::default()), 0),
-            _ => {
-                let used = list.outputs.iter().rposition(|one| !matches!(one, Output::Unused));
-                list.outputs.truncate(used.map_or(0, |last| last + 1));
-                let width = list.outputs.len();
-                (Outputs::List(list), width)
-            }
-        };
+        // What nobody looks at is left out where nothing stands behind it.
+        let used = list.outputs.iter().rposition(|output| !matches!(output, Output::Unused));
+        let width = used.map_or(0, |last| last + 1);
+        list.outputs.truncate(width);
+        let is_same = input_width(&operator) == Some(width)
+            && (0..width).all(|at| column_of(&given[at]) == Some((0, at)));
+        let outputs = if is_same { Outputs::Same } else { Outputs::List(list) };
         let asked = self.asked(node);
         let mut compiled = plan::Node { operator, outputs, width, asked };
-        note_keyed_inner(&mut compiled);
+        note_plain_ways(&mut compiled);
         Ok(compiled)
     }
 
@@ -227,6 +228,7 @@ impl Compiler<'_> {
         Ok(Operator::Aggregate(Box::new(Aggregate {
             keys,
             is_sorted,
+            is_plain: false,
             calls,
             filter: compiled,
             input,

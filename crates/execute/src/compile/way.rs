@@ -2,7 +2,7 @@
 
 use crate::bind::BoundTable;
 use crate::plan::{
-    Insert, KeyedInner, List, Node, Operator, Output, Outputs, Scan, Term, Update, Way,
+    Insert, Join, KeyedInner, List, Node, Operator, Output, Outputs, Scan, Term, Update, Way,
 };
 use crate::run::scan_by_key;
 use procedure::node::JoinKind;
@@ -38,21 +38,29 @@ fn is_plain(scan: &Scan, node: &Node) -> bool {
     !filter_asks && !scan.reads_long && node.asked.is_empty() && !key.iter().any(|term| term.asks)
 }
 
-/// Notes of a nested loop that its inner rows are found by their keys, if they are and nothing of it asks for sub plans.
-pub(super) fn note_keyed_inner(node: &mut Node) {
-    let is_plain_node = node.asked.is_empty() && !asks(&node.outputs);
-    let Operator::Join(join) = &mut node.operator else { return };
+/// Notes what allows a node to be carried out in a shorter way. None of them is one for nodes that ask for sub plans.
+pub(super) fn note_plain_ways(node: &mut Node) {
+    if !node.asked.is_empty() || asks(&node.outputs) {
+        return;
+    }
+    match &mut node.operator {
+        Operator::Join(join) => note_keyed_inner(join),
+        Operator::Aggregate(aggregate) => {
+            let filter_asks = aggregate.filter.as_ref().is_some_and(|filter| filter.asks);
+            aggregate.is_plain = aggregate.keys.outputs.is_empty() && !filter_asks;
+        }
+        _ => {}
+    }
+}
+
+/// Notes of a nested loop that its inner rows are found by their keys, if they are.
+fn note_keyed_inner(join: &mut Join) {
     let has_kind =
         matches!(join.kind, JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti);
     let filters = [&join.join_filter, &join.filter];
     let filters_ask = filters.into_iter().flatten().any(|filter: &Term| filter.asks);
     let Operator::Scan(scan) = &join.inner.operator else { return };
-    if is_plain_node
-        && join.equal.is_none()
-        && has_kind
-        && !filters_ask
-        && is_plain(scan, &join.inner)
-    {
+    if join.equal.is_none() && has_kind && !filters_ask && is_plain(scan, &join.inner) {
         join.keyed = columns_of(&join.inner).map(|columns| KeyedInner { columns });
     }
 }

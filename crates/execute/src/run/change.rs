@@ -168,6 +168,8 @@ impl<E: Env> Run<'_, '_, E> {
         let mut seen = BTreeSet::new();
         let is_joined = !matches!(update.input.operator, Operator::Scan(_));
         let mut processed = 0;
+        let has_long = self.tables[update.table].has_long;
+        let is_in_place = !(update.is_whole || update.values.asks || has_long || node_asks(node));
         let early = match update.values.asks {
             true => Box::pin(self.early_values(update, node, &found, under.outer)).await?,
             false => Vec::new(),
@@ -178,9 +180,19 @@ impl<E: Env> Run<'_, '_, E> {
             if is_joined && !seen.insert(id) {
                 continue;
             }
-            let early = early.get(at).map(|values| &values[..]);
-            self.update_row(update, node, (id, found.row(at), early), under.outer, rows).await?;
             processed += 1;
+            if is_in_place {
+                self.update_in_place(update, node, (id, found.row(at)), under.outer, rows)?;
+                continue;
+            }
+            let early = early.get(at).map(|values| &values[..]);
+            let row = (id, found.row(at), early);
+            let changed = Box::pin(self.update_whole(update, node, row, under.outer)).await?;
+            if node.width > 0 {
+                let sources = [&changed[..], found.row(at)];
+                let asked = (node, None);
+                Box::pin(self.deliver(asked, sources, Some(id), under.outer, rows)).await?;
+            }
         }
         self.frame.scratch.rows = found;
         self.frame.processed = processed;
@@ -223,29 +235,6 @@ impl<E: Env> Run<'_, '_, E> {
             }
             _ => self.carry_out(input, under, found).await,
         }
-    }
-
-    #[inline]
-    async fn update_row(
-        &mut self,
-        update: &Update,
-        node: &Node,
-        (id, row, early): (RowId, &[Value], Option<&[Value]>),
-        outer: Option<&Outer<'_>>,
-        rows: &mut Rows,
-    ) -> Result<()> {
-        let tables = self.tables;
-        let table = &tables[update.table];
-        if update.is_whole || update.values.asks || table.has_long || node_asks(node) {
-            let changed =
-                Box::pin(self.update_whole(update, node, (id, row, early), outer)).await?;
-            if node.width > 0 {
-                let sources = [&changed[..], row];
-                Box::pin(self.deliver((node, None), sources, Some(id), outer, rows)).await?;
-            }
-            return Ok(());
-        }
-        self.update_in_place(update, node, (id, row), outer, rows)
     }
 
     /// Changes a row of which keys, checks or references may be concerned; answers what it is afterwards.
@@ -349,6 +338,10 @@ pub(super) fn key_of(table: &BoundTable, columns: &[usize], values: &[Value]) ->
     let mut builder = KeyBuilder::new();
     for &at in columns {
         let column = &table.columns[at];
+        if let Some(key) = column.append_int(builder, &values[at]) {
+            builder = key;
+            continue;
+        }
         match key::append(builder, column, &values[at]) {
             Fit::Exact(key) => builder = key,
             _ if matches!(values[at], Value::Text(_)) => {

@@ -1,10 +1,10 @@
 //! Groups, aggregates, and rows in an order.
 
-use super::{ALL, Run, Under};
+use super::{ALL, Run, Under, is_true, push_all, stopped};
 use crate::error::{Failure, Result, plain};
-use crate::plan::{Aggregate, Node, Output, SortKey};
+use crate::plan::{Aggregate, Node, Output, Outputs, SortKey};
 use crate::rows::Rows;
-use crate::scope::Outer;
+use crate::scope::{NOTHING, Outer, Source};
 use fabric::Env;
 use sql::SqlType;
 use sql::expression::Aggregate as Kind;
@@ -65,6 +65,11 @@ impl<E: Env> Run<'_, '_, E> {
         let input = &aggregate.input;
         let found = self.rows_of(input, Under { wanted: ALL, ..under }).await?;
         let most = rows.len().saturating_add(under.wanted);
+        if aggregate.is_plain && most > rows.len() {
+            self.plain_aggregate(aggregate, &found, node, under.outer, rows)?;
+            self.frame.scratch.give_back(found);
+            return Ok(());
+        }
         let mut places = Vec::with_capacity(found.len());
         for at in 0..found.len() {
             let key = self.list_values(&aggregate.keys, [found.row(at), &[]], under.outer).await?;
@@ -98,6 +103,56 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
+    /// The only group of an aggregate without keys and sub plans.
+    fn plain_aggregate(
+        &mut self,
+        aggregate: &Aggregate,
+        found: &Rows,
+        node: &Node,
+        outer: Option<&Outer<'_>>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let mut results = std::mem::take(&mut self.frame.aggregates);
+        results.clear();
+        for call in &aggregate.calls {
+            let mut values = Vec::with_capacity(found.len());
+            for row in found.iter() {
+                let view = self.view([Source::Values(row), NOTHING], outer);
+                if let Some(filter) = &call.filter
+                    && !filter.condition(&view).map_err(stopped)?
+                {
+                    continue;
+                }
+                values.push(match &call.argument {
+                    Some(argument) => argument.evaluate(&view).map_err(stopped)?,
+                    None => Value::Bool(true),
+                });
+            }
+            results.push(combine_all(call, values)?);
+        }
+        self.frame.aggregates = results;
+        let nulls;
+        let first = match found.is_empty() {
+            false => found.row(0),
+            true => {
+                nulls = vec![Value::Null; aggregate.input.width];
+                &nulls[..]
+            }
+        };
+        let view = self.view([Source::Values(first), NOTHING], outer);
+        if let Some(filter) = &aggregate.filter
+            && !is_true(filter, &view)?
+        {
+            return Ok(());
+        }
+        match &node.outputs {
+            Outputs::List(list) => push_all(list, &view, rows)?,
+            Outputs::Same => first.iter().for_each(|value| rows.push(value.clone())),
+        }
+        rows.end_row(None);
+        Ok(())
+    }
+
     /// What an aggregate makes of the rows of a group.
     async fn aggregated(
         &mut self,
@@ -120,12 +175,17 @@ impl<E: Env> Run<'_, '_, E> {
                 None => Value::Bool(true),
             });
         }
-        if call.distinct {
-            values.sort_by(order::order);
-            values.dedup_by(|one, other| order::order(one, other).is_eq());
-        }
-        combine(call, values)
+        combine_all(call, values)
     }
+}
+
+/// The result of an aggregate of these values, or of different ones among them.
+fn combine_all(call: &AggregateCall, mut values: Vec<Value>) -> Result<Value> {
+    if call.distinct {
+        values.sort_by(order::order);
+        values.dedup_by(|one, other| order::order(one, other).is_eq());
+    }
+    combine(call, values)
 }
 
 /// The result of an aggregate of these values. Nulls count in arrays alone.

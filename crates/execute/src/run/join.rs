@@ -28,7 +28,11 @@ impl<E: Env> Run<'_, '_, E> {
         let outer = self.rows_of(&join.outer, Under { wanted: ALL, ..under }).await?;
         match &join.equal {
             None => match &join.keyed {
-                Some(keyed) => self.keyed_join((join, keyed), &outer, node, under, rows).await,
+                Some(keyed) => {
+                    self.keyed_join((join, keyed), &outer, node, under, rows).await?;
+                    self.frame.scratch.give_back(outer);
+                    Ok(())
+                }
                 None => self.nested_loop(join, outer, node, under, rows).await,
             },
             Some((outer_list, inner_list)) => {

@@ -6,7 +6,7 @@ use super::{Run, evaluate_output, is_true, push_all};
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result};
 use crate::key::{self, Fit};
-use crate::plan::{Access, Insert, Node, Operator, Outputs, Scan, Term, Update};
+use crate::plan::{Access, Insert, Node, Operator, Output, Outputs, Scan, Term, Update};
 use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer, Source};
 use fabric::Env;
@@ -23,13 +23,67 @@ impl<E: Env> Run<'_, '_, E> {
         wanted: usize,
         rows: &mut Rows,
     ) -> Result<()> {
-        self.frame.processed = 0;
-        let Some(key) = self.single_key(scan.table, key, None)? else { return Ok(()) };
-        let found = self.txn.read(self.tables[scan.table].id, &key).await?;
-        match found.filter(|_| wanted > 0) {
-            Some(id) => self.take_row(scan, id, rows),
-            None => Ok(()),
+        let Some(id) = self.keyed_row(scan, key).await? else { return Ok(()) };
+        if wanted > 0 && self.statement.root.width > 0 {
+            let record = self.txn.row(id);
+            let record = Source::Record(&record, &self.tables[scan.table].columns);
+            let view = self.view([record, NOTHING], None);
+            match &self.statement.root.outputs {
+                Outputs::List(list) => push_all(list, &view, rows)?,
+                Outputs::Same => {
+                    (0..self.statement.root.width)
+                        .for_each(|at| rows.push(view.source_column(0, at)));
+                }
+            }
         }
+        if wanted > 0 && (self.statement.root.width > 0 || !self.statement.writes) {
+            rows.end_row(scan.is_for_change.then_some(id));
+        }
+        Ok(())
+    }
+
+    /// The same of a statement whose row goes into variables; answers whether there is one. They are null otherwise.
+    #[inline]
+    pub async fn keyed_into(&mut self, targets: &[(usize, usize)]) -> Result<bool> {
+        let Some((scan, key)) = scan_by_key(&self.statement.root) else { return Ok(false) };
+        let Some(id) = self.keyed_row(scan, key).await? else {
+            for (variable, _) in targets {
+                self.frame.variables[*variable] = Value::Null;
+            }
+            return Ok(false);
+        };
+        let Outputs::List(list) = &self.statement.root.outputs else { return Ok(false) };
+        let record = self.txn.row(id);
+        let columns = &self.tables[scan.table].columns;
+        for &(variable, column) in targets {
+            if let Output::Column(at) = list.outputs[column] {
+                columns[at].read_into(record, at, &mut self.frame.variables[variable]);
+                continue;
+            }
+            let sources = [Source::Record(&record, columns), NOTHING];
+            let value = evaluate_output(&list.outputs[column], &self.view(sources, None))?;
+            self.frame.variables[variable] = value;
+        }
+        Ok(true)
+    }
+
+    /// Does with the row of a key what the statement does; none if there is no such row.
+    #[inline]
+    async fn keyed_row(&mut self, scan: &Scan, key: &[Term]) -> Result<Option<RowId>> {
+        self.frame.processed = 0;
+        let Some(key) = self.single_key(scan.table, key, None)? else { return Ok(None) };
+        let found = self.txn.read(self.tables[scan.table].id, &key).await?;
+        let Some(id) = found else { return Ok(None) };
+        if !self.passes(scan, id)? {
+            return Ok(None);
+        }
+        match &self.statement.root.operator {
+            Operator::Update(update) => self.change_in_place(update, id, &[], None)?,
+            Operator::Delete(_) => self.txn.delete(id),
+            _ => {}
+        }
+        self.frame.processed = 1;
+        Ok(Some(id))
     }
 
     /// The key that expressions make; none if no row has it.
@@ -58,37 +112,13 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(Some(builder.key()))
     }
 
-    /// Does with a row what the statement does.
-    #[inline]
-    fn take_row(&mut self, scan: &Scan, id: RowId, rows: &mut Rows) -> Result<()> {
-        let node = &self.statement.root;
-        match &node.operator {
-            Operator::Update(update) => {
-                if self.passes(scan, id, None)? {
-                    self.update_in_place(update, node, (id, &[]), None, rows)?;
-                    self.frame.processed = 1;
-                }
-            }
-            Operator::Delete(_) => {
-                if self.passes(scan, id, None)? {
-                    self.txn.delete(id);
-                    self.frame.processed = 1;
-                }
-            }
-            _ => {
-                self.deliver_record(scan, node, id, None, rows)?;
-                self.frame.processed = rows.len() as u64;
-            }
-        }
-        Ok(())
-    }
-
     /// Whether a row passes the filter of a scan, which asks for no sub plans.
     #[inline]
-    fn passes(&self, scan: &Scan, id: RowId, outer: Option<&Outer<'_>>) -> Result<bool> {
+    fn passes(&self, scan: &Scan, id: RowId) -> Result<bool> {
         let Some(filter) = &scan.filter else { return Ok(true) };
-        let record = Source::Record(self.txn.row(id), &self.tables[scan.table].columns);
-        is_true(filter, &self.view([record, NOTHING], outer))
+        let record = self.txn.row(id);
+        let record = Source::Record(&record, &self.tables[scan.table].columns);
+        is_true(filter, &self.view([record, NOTHING], None))
     }
 
     /// Adds what a scan delivers of a row where it was read to, if the row passes its filter. Neither asks for sub plans.
@@ -101,7 +131,8 @@ impl<E: Env> Run<'_, '_, E> {
         outer: Option<&Outer<'_>>,
         rows: &mut Rows,
     ) -> Result<()> {
-        let record = Source::Record(self.txn.row(id), &self.tables[scan.table].columns);
+        let record = self.txn.row(id);
+        let record = Source::Record(&record, &self.tables[scan.table].columns);
         let view = self.view([record, NOTHING], outer);
         if let Some(filter) = &scan.filter
             && !is_true(filter, &view)?
@@ -116,8 +147,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Changes columns of a row of which neither keys nor checks nor references are concerned, and delivers what is returned
-    /// of it.
+    /// The same, and delivers what is returned of the row.
     #[inline]
     pub(super) fn update_in_place(
         &mut self,
@@ -127,11 +157,34 @@ impl<E: Env> Run<'_, '_, E> {
         outer: Option<&Outer<'_>>,
         rows: &mut Rows,
     ) -> Result<()> {
+        self.change_in_place(update, id, row, outer)?;
+        if node.width > 0 {
+            let record = self.txn.row(id);
+            let record = Source::Record(&record, &self.tables[update.table].columns);
+            let view = self.view([record, Source::Values(row)], outer);
+            if let Outputs::List(list) = &node.outputs {
+                push_all(list, &view, rows)?;
+            }
+            rows.end_row(Some(id));
+        }
+        Ok(())
+    }
+
+    /// Changes columns of a row of which neither keys nor checks nor references are concerned.
+    #[inline]
+    fn change_in_place(
+        &mut self,
+        update: &Update,
+        id: RowId,
+        row: &[Value],
+        outer: Option<&Outer<'_>>,
+    ) -> Result<()> {
         let tables = self.tables;
         let table = &tables[update.table];
         let mut values = std::mem::take(&mut self.frame.scratch.values);
         values.clear();
-        let record = Source::Record(self.txn.row(id), &table.columns);
+        let record = self.txn.row(id);
+        let record = Source::Record(&record, &table.columns);
         let view = self.view([record, Source::Values(row)], outer);
         for output in &update.values.outputs {
             values.push(evaluate_output(output, &view)?);
@@ -146,14 +199,6 @@ impl<E: Env> Run<'_, '_, E> {
             table.columns[at].write(&mut record, at, value)?;
         }
         self.frame.scratch.values = values;
-        if node.width > 0 {
-            let record = Source::Record(self.txn.row(id), &table.columns);
-            let view = self.view([record, Source::Values(row)], outer);
-            if let Outputs::List(list) = &node.outputs {
-                push_all(list, &view, rows)?;
-            }
-            rows.end_row(Some(id));
-        }
         Ok(())
     }
 

@@ -27,7 +27,9 @@ impl<E: Env> Run<'_, '_, E> {
         let Some((scan, key)) = super::scan_by_key(&join.inner) else { return Ok(()) };
         let most = rows.len().saturating_add(under.wanted);
         let table = self.tables[scan.table].id;
-        let (mut reads, mut found, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        let mut reads = std::mem::take(&mut self.frame.scratch.reads);
+        let mut found = std::mem::take(&mut self.frame.scratch.found);
+        let mut places = std::mem::take(&mut self.frame.scratch.places);
         let mut at = 0;
         while at < outer.len() && rows.len() < most {
             // An outer row has one partner at most, so that no more than are wanted have to be looked at.
@@ -64,6 +66,9 @@ impl<E: Env> Run<'_, '_, E> {
                 _ => at = end,
             }
         }
+        self.frame.scratch.reads = reads;
+        self.frame.scratch.found = found;
+        self.frame.scratch.places = places;
         Ok(())
     }
 
@@ -85,12 +90,12 @@ impl<E: Env> Run<'_, '_, E> {
         let columns = &self.tables[scan.table].columns;
         let record = self.txn.row(id);
         if let Some(filter) = &scan.filter {
-            let view = self.view([Source::Record(record, columns), NOTHING], Some(&around));
+            let view = self.view([Source::Record(&record, columns), NOTHING], Some(&around));
             if !is_true(filter, &view)? {
                 return self.pair_with_nulls(join, (outer, at), (node, under), rows);
             }
         }
-        let inner = Source::Mapped(record, columns, &keyed.columns);
+        let inner = Source::Mapped(&record, columns, &keyed.columns);
         let view = self.view([Source::Values(row), inner], under.outer);
         if let Some(filter) = &join.join_filter
             && !is_true(filter, &view)?

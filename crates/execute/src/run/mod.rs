@@ -93,50 +93,49 @@ impl<E: Env> Run<'_, '_, E> {
         under: Under<'s>,
         rows: &'s mut Rows,
     ) -> Carried<'s> {
-        Box::pin(async move {
-            match &node.operator {
-                Operator::Scan(scan) => self.scan(scan, node, under, rows).await,
-                Operator::Join(join) => self.join(join, node, under, rows).await,
-                Operator::Sort { keys, input } => self.sort(keys, input, node, under, rows).await,
-                Operator::Limit { limit, offset, input } => {
-                    let bounds = (limit.as_ref(), offset.as_ref());
-                    self.limit(bounds, input, node, under, rows).await
-                }
-                Operator::Aggregate(aggregate) => {
-                    self.aggregate(aggregate, node, under, rows).await
-                }
-                Operator::Unique { input } => self.unique(input, node, under, rows).await,
-                Operator::Project { condition, filter, input } => {
-                    let asked = (condition.as_ref(), filter.as_ref());
-                    self.project(asked, input.as_deref(), node, under, rows).await
-                }
-                Operator::Values { rows: lists, filter } => {
-                    self.values(lists, filter.as_ref(), node, under, rows).await
-                }
-                Operator::Unnest { arrays, filter } => {
-                    self.unnest(arrays, filter.as_ref(), node, under, rows).await
-                }
-                Operator::Series { bounds, filter } => {
-                    self.series(bounds, filter.as_ref(), node, under, rows).await
-                }
-                Operator::Append { inputs } => self.append(inputs, node, under, rows).await,
-                Operator::MergeAppend { keys, inputs } => {
-                    self.merge_append(keys, inputs, node, under, rows).await
-                }
-                Operator::Shared { plan, filter } => {
-                    self.shared(*plan, filter.as_ref(), node, under, rows).await
-                }
-                Operator::Lock { input } => self.lock(input, node, under, rows).await,
-                Operator::Insert(insert) => self.insert(insert, node, under, rows).await,
-                Operator::Update(update) => self.update(update, node, under, rows).await,
-                Operator::Delete(delete) => self.delete(delete, node, under, rows).await,
+        // Each kind has a future of its own size.
+        match &node.operator {
+            Operator::Scan(scan) => Box::pin(self.scan(scan, node, under, rows)),
+            Operator::Join(join) => Box::pin(self.join(join, node, under, rows)),
+            Operator::Sort { keys, input } => Box::pin(self.sort(keys, input, node, under, rows)),
+            Operator::Limit { limit, offset, input } => {
+                let bounds = (limit.as_ref(), offset.as_ref());
+                Box::pin(self.limit(bounds, input, node, under, rows))
             }
-        })
+            Operator::Aggregate(aggregate) => {
+                Box::pin(self.aggregate(aggregate, node, under, rows))
+            }
+            Operator::Unique { input } => Box::pin(self.unique(input, node, under, rows)),
+            Operator::Project { condition, filter, input } => {
+                let asked = (condition.as_ref(), filter.as_ref());
+                Box::pin(self.project(asked, input.as_deref(), node, under, rows))
+            }
+            Operator::Values { rows: lists, filter } => {
+                Box::pin(self.values(lists, filter.as_ref(), node, under, rows))
+            }
+            Operator::Unnest { arrays, filter } => {
+                Box::pin(self.unnest(arrays, filter.as_ref(), node, under, rows))
+            }
+            Operator::Series { bounds, filter } => {
+                Box::pin(self.series(bounds, filter.as_ref(), node, under, rows))
+            }
+            Operator::Append { inputs } => Box::pin(self.append(inputs, node, under, rows)),
+            Operator::MergeAppend { keys, inputs } => {
+                Box::pin(self.merge_append(keys, inputs, node, under, rows))
+            }
+            Operator::Shared { plan, filter } => {
+                Box::pin(self.shared(*plan, filter.as_ref(), node, under, rows))
+            }
+            Operator::Lock { input } => Box::pin(self.lock(input, node, under, rows)),
+            Operator::Insert(insert) => Box::pin(self.insert(insert, node, under, rows)),
+            Operator::Update(update) => Box::pin(self.update(update, node, under, rows)),
+            Operator::Delete(delete) => Box::pin(self.delete(delete, node, under, rows)),
+        }
     }
 
     /// The rows of a node.
     pub async fn rows_of(&mut self, node: &Node, under: Under<'_>) -> Result<Rows> {
-        let mut rows = Rows::new(node.width);
+        let mut rows = self.frame.scratch.input(node.width);
         self.carry_out(node, under, &mut rows).await?;
         Ok(rows)
     }

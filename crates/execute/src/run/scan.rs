@@ -55,11 +55,15 @@ impl<E: Env> Run<'_, '_, E> {
                 ids.clear();
                 self.find(scan.table, access, around, &mut ids).await?;
                 let most = rows.len().saturating_add(under.wanted);
+                let needs_copy = needs_copy(scan, node);
                 for &id in &ids {
                     if rows.len() == most {
                         break;
                     }
-                    self.deliver_row(scan, node, id, under.outer, rows).await?;
+                    match needs_copy {
+                        true => self.deliver_row(scan, node, id, under.outer, rows).await?,
+                        false => self.deliver_record(scan, node, id, under.outer, rows)?,
+                    }
                 }
                 self.frame.scratch.ids = ids;
                 Ok(())
@@ -77,7 +81,7 @@ impl<E: Env> Run<'_, '_, E> {
         outer: Option<&Outer<'_>>,
         rows: &mut Rows,
     ) -> Result<()> {
-        if !node.asked.is_empty() || scan.reads_long || asks(scan, node) {
+        if needs_copy(scan, node) {
             return Box::pin(self.deliver_copy(scan, node, id, outer, rows)).await;
         }
         self.deliver_record(scan, node, id, outer, rows)
@@ -380,9 +384,11 @@ impl<E: Env> Run<'_, '_, E> {
     }
 }
 
-fn asks(scan: &Scan, node: &Node) -> bool {
+/// Whether what is made of a row has to be made of a copy: with sub plans, which move what was read, or of values out of line.
+fn needs_copy(scan: &Scan, node: &Node) -> bool {
     let list_asks = matches!(&node.outputs, Outputs::List(list) if list.asks);
-    list_asks || scan.filter.as_ref().is_some_and(|filter| filter.asks)
+    let filter_asks = scan.filter.as_ref().is_some_and(|filter| filter.asks);
+    !node.asked.is_empty() || scan.reads_long || list_asks || filter_asks
 }
 
 /// Each row once, where it came first.

@@ -20,7 +20,8 @@ impl<E: Env> Run<'_, '_, E> {
         if filter.is_none() && matches!(node.outputs, Outputs::Same) {
             let mut input = input;
             input.keep(0, under.wanted);
-            rows.append(input);
+            rows.append(&mut input);
+            self.frame.scratch.give_back(input);
             return Ok(());
         }
         let most = rows.len().saturating_add(under.wanted);
@@ -31,6 +32,7 @@ impl<E: Env> Run<'_, '_, E> {
             let id = input.id(at);
             self.deliver((node, filter), [input.row(at), &[]], id, under.outer, rows).await?;
         }
+        self.frame.scratch.give_back(input);
         Ok(())
     }
 
@@ -47,10 +49,10 @@ impl<E: Env> Run<'_, '_, E> {
         let limit = self.count_of(limit, under.outer, ("2201W", "LIMIT")).await?.unwrap_or(ALL);
         let most = limit.min(under.wanted);
         let wanted = most.saturating_add(offset);
-        let mut found = Rows::new(input.width);
-        if most > 0 {
-            found = self.rows_of(input, Under { wanted, ..under }).await?;
-        }
+        let mut found = match most {
+            0 => Rows::new(input.width),
+            _ => self.rows_of(input, Under { wanted, ..under }).await?,
+        };
         found.keep(offset, most);
         self.deliver_all((node, None), found, under, rows).await
     }
@@ -220,7 +222,7 @@ impl<E: Env> Run<'_, '_, E> {
     ) -> Result<()> {
         let mut all = Rows::new(inputs.first().map_or(0, |input| input.width));
         for input in inputs {
-            all.append(self.rows_of(input, under).await?);
+            all.append(&mut self.rows_of(input, under).await?);
         }
         let sorted = self.sorted(keys, all, under.outer).await?;
         self.deliver_all((node, None), sorted, under, rows).await

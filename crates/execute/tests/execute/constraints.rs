@@ -13,6 +13,7 @@ const SCHEMA: &str = "
         amount numeric(5, 2) CHECK (amount > 0),
         FOREIGN KEY (a, b) REFERENCES parent (a, b)
     );
+    CREATE TABLE pair (id integer PRIMARY KEY, low smallint NOT NULL, high smallint NOT NULL);
 ";
 const PROCEDURES: &str = "
     CREATE FUNCTION parent(a integer, b smallint, name varchar) RETURNS void LANGUAGE sql AS $$
@@ -25,6 +26,10 @@ const PROCEDURES: &str = "
         UPDATE child SET amount = v WHERE id = n $$;
     CREATE FUNCTION unname(n integer) RETURNS void LANGUAGE sql AS $$
         UPDATE parent SET name = NULL WHERE a = n $$;
+    CREATE FUNCTION pair(n integer) RETURNS void LANGUAGE sql AS $$
+        INSERT INTO pair VALUES (n, 1, 2) $$;
+    CREATE FUNCTION unpair(n integer) RETURNS void LANGUAGE sql AS $$
+        UPDATE pair SET high = NULL, low = 7 WHERE id = n $$;
     CREATE FUNCTION move(n integer, m integer) RETURNS void LANGUAGE sql AS $$
         UPDATE parent SET a = m WHERE a = n $$;
     CREATE FUNCTION drop_parent(n integer) RETURNS void LANGUAGE sql AS $$
@@ -85,6 +90,10 @@ fn columns_have_types_and_conditions() {
     refused(&mut calls, "parent", &nameless, expected);
     let expected = ["23502", no_name, "Failing row contains (1, 2, null)."];
     refused(&mut calls, "unname", &ints(&[1]), expected);
+    calls.call("pair", &ints(&[4])).expect("a new row");
+    let no_high = "null value in column \"high\" of relation \"pair\" violates not-null constraint";
+    let expected = ["23502", no_high, "Failing row contains (4, 7, null)."];
+    refused(&mut calls, "unpair", &ints(&[4]), expected);
     let check = "new row for relation \"child\" violates check constraint \"child_amount_check\"";
     let expected = ["23514", check, "Failing row contains (3, 1, 2, z  , -0.05)."];
     refused(&mut calls, "child", &child(3, 1, "z", -5), expected);

@@ -2,9 +2,10 @@
 
 use crate::database::{Calls, ints};
 use crate::naive;
+use fabric::Fabric;
 use procedure::node::{Access, Bound, Join, JoinKind, JoinMethod, Range, Scan};
 use procedure::{Node, Operator};
-use sql::expression::{ColumnRef, Expr, ExprKind};
+use sql::expression::{BinaryOperator, ColumnRef, Expr, ExprKind};
 use sql::{SqlType, Table};
 use value::Value;
 
@@ -230,4 +231,131 @@ fn equal_values_find_partners_whatever_the_kind() {
     ] {
         assert_eq!(planned(join(kind), 9), expected, "{kind:?}");
     }
+}
+
+/// People, and the towns that a key leads from them to.
+fn keyed_join(kind: JoinKind, key: Expr) -> impl Fn(&[Table]) -> Node {
+    move |tables: &[Table]| {
+        let inner = scan(0, tables, Access::Key(vec![key.clone()]));
+        let join = Join {
+            method: JoinMethod::NestedLoop,
+            kind,
+            join_filter: None,
+            filter: None,
+            outer: Box::new(scan(1, tables, Access::All)),
+            inner: Box::new(inner),
+        };
+        let town = if kind == JoinKind::Inner { column(1, 0) } else { column(0, 0) };
+        Node { operator: Operator::Join(join), outputs: vec![town], rows: 1 }
+    }
+}
+
+fn of_outer(column: usize) -> Expr {
+    expr(ExprKind::Column(ColumnRef { level: 1, source: 0, column }), SqlType::Int4)
+}
+
+#[test]
+fn keys_lead_to_partners_whatever_the_kind() {
+    for (kind, expected) in [
+        (JoinKind::Inner, &[1, 1, 2][..]),
+        (JoinKind::Left, &[1, 2, 3, 4]),
+        (JoinKind::Semi, &[1, 2, 3]),
+        (JoinKind::Anti, &[4]),
+    ] {
+        assert_eq!(planned(keyed_join(kind, of_outer(1)), 9), expected, "{kind:?}");
+        let some = &expected[..expected.len().min(2)];
+        assert_eq!(planned(keyed_join(kind, of_outer(1)), 2), some, "{kind:?}");
+    }
+}
+
+#[test]
+fn keys_that_fail_do_so_when_their_rows_are_wanted() {
+    // Of the third person, who is 40, no key can be made.
+    let age = expr(
+        ExprKind::Binary {
+            operator: BinaryOperator::Subtract,
+            left: Box::new(of_outer(2)),
+            right: Box::new(integer(40)),
+        },
+        SqlType::Int4,
+    );
+    let key = expr(
+        ExprKind::Binary {
+            operator: BinaryOperator::Divide,
+            left: Box::new(integer(100)),
+            right: Box::new(age),
+        },
+        SqlType::Int4,
+    );
+    assert_eq!(planned(keyed_join(JoinKind::Left, key.clone()), 2), [1, 2]);
+    let all = std::panic::catch_unwind(|| planned(keyed_join(JoinKind::Left, key), 9));
+    assert!(all.is_err(), "the third row divides by zero");
+}
+
+#[test]
+fn rows_that_keys_lead_to_are_read_together() {
+    let trips = |people: i64, is_joined: bool| {
+        let body = "CREATE FUNCTION f() RETURNS bigint LANGUAGE sql AS $$ SELECT id FROM person $$;
+            CREATE FUNCTION person(id integer) RETURNS void LANGUAGE sql AS $$
+                INSERT INTO person VALUES ($1, 1 + $1 % 3, 1, 'a') $$;";
+        let mut workload = naive::workload(SCHEMA, &format!("{FILL}{body}"));
+        let planned = keyed_join(JoinKind::Left, of_outer(1))(&workload.catalog.tables);
+        if is_joined {
+            workload.procedures[1].statements[0].root = planned;
+        }
+        let mut calls = Calls::over(&workload);
+        calls.call("fill", &[]).expect("the rows are fine");
+        for id in 10..10 + people {
+            calls.call("person", &ints(&[id])).expect("a new row");
+        }
+        calls.call("f", &[]).expect("no error");
+        let before = calls.lane.env().counters().counts();
+        calls.call("f", &[]).expect("no error");
+        (calls.lane.env().counters().counts() - before).round_trips
+    };
+    for people in [1, 30] {
+        assert_eq!(trips(people, true), trips(people, false) + 1, "{people} people");
+    }
+}
+
+#[test]
+fn rows_of_keys_go_into_variables_at_once() {
+    let body = "CREATE FUNCTION swap(n integer) RETURNS integer LANGUAGE plpgsql AS $$
+         DECLARE a integer := 5; b integer := 6; c integer := 7;
+         BEGIN
+             SELECT id, a, id INTO a, b, c FROM town WHERE id = n;
+             RETURN coalesce(a, 0) * 100 + coalesce(b, 0) * 10 + coalesce(c, 0);
+         END $$;
+         CREATE FUNCTION one_of(n integer, OUT a integer, OUT b varchar, OUT c boolean)
+         LANGUAGE plpgsql AS $$
+         BEGIN
+             SELECT id, name INTO a, b FROM town WHERE id = n;
+             c := FOUND;
+         END $$;
+         CREATE FUNCTION strictly(n integer) RETURNS varchar LANGUAGE plpgsql AS $$
+         DECLARE found_name varchar(12);
+         BEGIN
+             SELECT name INTO STRICT found_name FROM town WHERE id = n;
+             RETURN found_name;
+         END $$;";
+    let mut workload = naive::workload(SCHEMA, &format!("{FILL}{body}"));
+    for procedure in &mut workload.procedures[1..] {
+        // The row is read by its key and nothing else, as PostgreSQL's plan says.
+        let root = &mut procedure.statements[0].root;
+        let Operator::Project { input: Some(input), .. } = &root.operator else {
+            panic!("the condition stands above the scan");
+        };
+        root.operator = input.operator.clone();
+    }
+    let mut calls = Calls::over(&workload);
+    calls.call("fill", &[]).expect("the rows are fine");
+    // What a row is made of is seen before any of it is assigned.
+    assert_eq!(calls.value("swap", &ints(&[2])), Value::Int(252));
+    assert_eq!(calls.value("swap", &ints(&[9])), Value::Int(0));
+    let fetched = calls.call("one_of", &ints(&[2])).expect("no error");
+    assert_eq!(fetched, [[Value::Int(2), "Brugge".into(), Value::Bool(true)]]);
+    let fetched = calls.call("one_of", &ints(&[9])).expect("no error");
+    assert_eq!(fetched, [[Value::Null, Value::Null, Value::Bool(false)]]);
+    assert_eq!(calls.value("strictly", &ints(&[3])), Value::from("Lier"));
+    assert_eq!(calls.error("strictly", &ints(&[4])).0, "P0002");
 }

@@ -13,7 +13,8 @@ use sql::expression::{BinaryOperator, Test};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-pub(super) type Outcome<T> = Result<T, Stop>;
+/// What an evaluation gives. The stop is boxed, so that numbers and truth values travel in registers.
+pub(super) type Outcome<T> = Result<T, Box<Stop>>;
 
 /// Whether a comparison holds for operands in this order.
 #[inline]
@@ -34,7 +35,7 @@ impl Node {
     pub(super) fn evaluate_any<S: Scope + ?Sized>(&self, scope: &S) -> Outcome<Value> {
         Ok(match self {
             Self::Constant(value) => value.clone(),
-            Self::Fail(error) => return Err(Stop::Error(error.clone())),
+            Self::Fail(error) => return Err(error.clone().into()),
             Self::Variable(variable) => scope.variable(*variable).clone(),
             Self::Field { variable, field } => field_of(scope.variable(*variable), *field).clone(),
             Self::Column(column) => scope.column(*column),
@@ -66,9 +67,6 @@ impl Node {
             Self::Coalesce(nodes) => first_value(nodes, scope)?,
             Self::Extreme { operands, greatest } => extreme(all(operands, scope)?, *greatest),
             Self::NullIf(operands) => null_if(operands, scope)?,
-            Self::Convert { conversion: Conversion::FitNumeric { .. }, .. } => {
-                self.numeric(scope)?.into()
-            }
             Self::Convert { conversion, operand } => conversion.apply(operand.evaluate(scope)?)?,
             Self::Subscript(operands) => element(operands, scope)?.into_owned(),
             Self::Array(nodes) => Value::Array(all(nodes, scope)?.into()),
@@ -316,9 +314,8 @@ fn like<S: Scope + ?Sized>(
     Ok(Some(like::matches(&filled, pattern, ignores_case)?))
 }
 
-/// An element by its position, where it is if the array is somewhere; null beyond the bounds, and the position is not looked
-/// at if there is no array.
-pub(super) fn element<'v, S: Scope + ?Sized>(
+/// An element by its position, where it is if the array is a variable.
+fn element<'v, S: Scope + ?Sized>(
     operands: &'v Pair,
     scope: &'v S,
 ) -> Outcome<Cow<'v, Value>> {
@@ -329,6 +326,7 @@ pub(super) fn element<'v, S: Scope + ?Sized>(
     Ok(Cow::Owned(element_in(&array, &operands[1], scope)?.clone()))
 }
 
+/// An element by its position; null beyond the bounds, and the position is not looked at if there is no array.
 #[inline]
 pub(super) fn element_in<'v, S: Scope + ?Sized>(
     array: &'v Value,
@@ -345,7 +343,7 @@ pub(super) fn element_in<'v, S: Scope + ?Sized>(
 
 /// What is made of the rows of a sub plan, once they are there.
 fn sub_plan<S: Scope + ?Sized>(scope: &S, plan: usize, wanted: &Wanted) -> Outcome<Value> {
-    let rows = scope.sub_plan(plan).ok_or(Stop::Needs(plan))?;
+    let rows = scope.sub_plan(plan).ok_or_else(|| Box::new(Stop::Needs(plan)))?;
     Ok(match wanted {
         Wanted::Scalar if rows.len() > 1 => {
             let message = "more than one row returned by a subquery used as an expression";

@@ -57,7 +57,7 @@ impl Formula {
     /// [`Stop::Error`] with PostgreSQL's code and message; [`Stop::Needs`] if a sub plan has to be carried out first.
     #[inline]
     pub fn evaluate<S: Scope + ?Sized>(&self, scope: &S) -> std::result::Result<Value, Stop> {
-        self.node.evaluate(scope)
+        self.node.evaluate(scope).map_err(|stop| *stop)
     }
 
     /// The same, where it is if it is a constant, a variable or an element of one: nothing is copied then.
@@ -69,7 +69,7 @@ impl Formula {
         &'v self,
         scope: &'v S,
     ) -> std::result::Result<Cow<'v, Value>, Stop> {
-        self.node.look(scope)
+        self.node.look(scope).map_err(|stop| *stop)
     }
 
     /// Whether the value is true; null is not.
@@ -78,7 +78,7 @@ impl Formula {
     /// As [`Formula::evaluate`].
     #[inline]
     pub fn condition<S: Scope + ?Sized>(&self, scope: &S) -> std::result::Result<bool, Stop> {
-        Ok(self.node.truth(scope)? == Some(true))
+        Ok(self.node.truth(scope).map_err(|stop| *stop)? == Some(true))
     }
 
     /// The value of an integer expression, none if it is null.
@@ -87,7 +87,7 @@ impl Formula {
     /// As [`Formula::evaluate`].
     #[inline]
     pub fn int<S: Scope + ?Sized>(&self, scope: &S) -> std::result::Result<Option<i64>, Stop> {
-        self.node.int(scope)
+        self.node.int(scope).map_err(|stop| *stop)
     }
 
     /// The value, if it is a constant.

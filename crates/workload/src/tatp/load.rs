@@ -8,6 +8,7 @@ use crate::error::WorkloadError;
 use crate::loading::{chunks, insert, share};
 use fabric::Env;
 use layout::Key;
+use std::ops::Range;
 use txn::{Lane, TableId};
 
 /// Subscribers of a transaction of the load, with some ten rows each.
@@ -24,7 +25,22 @@ pub async fn load_part<E: Env>(
     (part, parts): (u64, u64),
     progress: &dyn Fn(u64),
 ) -> Result<(), WorkloadError> {
-    for chunk in chunks(share(u64::from(config.subscribers), part, parts), CHUNK) {
+    let subscribers = share(u64::from(config.subscribers), part, parts);
+    load_subscribers(lane, tables, config, subscribers, progress).await
+}
+
+/// Loads the subscribers of these numbers, counted from 0. Told of the rows of each transaction.
+///
+/// # Errors
+/// There is no room, or they are there already.
+pub async fn load_subscribers<E: Env>(
+    lane: &mut Lane<E>,
+    tables: &Tables,
+    config: &TatpConfig,
+    subscribers: Range<u64>,
+    progress: &dyn Fn(u64),
+) -> Result<(), WorkloadError> {
+    for chunk in chunks(subscribers, CHUNK) {
         let loaded: Vec<Loaded> =
             chunk.map(|position| Loaded::new(config, position as i32 + 1)).collect();
         let rows: Vec<(&Loaded, Row, (TableId, Key))> =

@@ -64,6 +64,29 @@ impl Terminal {
         }
     }
 
+    /// A terminal that carries out what it is given with [`Self::carry_out`], and keeps no account of it for checks.
+    pub fn hired(config: TatpConfig, tables: Tables) -> Self {
+        let (journal, recordings) = (Journal::default(), Recordings::default());
+        Self::new(config, tables, &journal, &recordings, 0, config.seed)
+    }
+
+    /// Carries out a transaction on these tables to its end, and nothing ahead of it.
+    ///
+    /// # Errors
+    /// A server is full or cannot be reached, or the tables are not as they were loaded.
+    pub async fn carry_out<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        tables: Tables,
+        input: &Input,
+    ) -> Result<Finished, WorkloadError> {
+        self.tables = tables;
+        let mut attempts = Attempts::new();
+        let attempt = async |lane: &mut Lane<E>| self.attempt(lane, input).await;
+        let result = attempts.repeat(lane, attempt).await?;
+        Ok(attempts.finish(input.kind as usize, result, 0))
+    }
+
     /// Runs the next transaction to its end, and draws the one after it.
     #[inline]
     pub(super) async fn run_one<E: Env>(

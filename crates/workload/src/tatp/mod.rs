@@ -28,7 +28,7 @@ mod witness;
 
 pub use config::{SUBSCRIBERS_MAX, TatpConfig};
 pub use input::{Input, Kind};
-pub use load::load_subscribers;
+pub use load::{load_subscribers, write_again};
 pub use tables::{TABLE_NAMES, Tables, create_set};
 pub use terminal::Terminal;
 

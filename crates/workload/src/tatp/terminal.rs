@@ -70,6 +70,31 @@ impl Terminal {
         Self::new(config, tables, &journal, &recordings, 0, config.seed)
     }
 
+    /// Looks at a subscriber in all of these tables, by key and by number, and changes nothing: the lane knows afterwards
+    /// where they are.
+    ///
+    /// # Errors
+    /// A server cannot be reached, or the tables are not as they were loaded.
+    pub async fn look<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        tables: Tables,
+        s_id: i32,
+    ) -> Result<(), WorkloadError> {
+        let mut transaction = lane.begin(self.config.isolation).await?;
+        let keys = [
+            (tables.subscriber, keys::subscriber(s_id)),
+            (tables.access_info, keys::typed(s_id, 1)),
+            (tables.special_facility, keys::typed(s_id, 1)),
+            (tables.call_forwarding, keys::call_forwarding(s_id, 1, START_TIMES[0])),
+        ];
+        transaction.read_many(&keys, &mut self.found).await?;
+        let number = keys::number(&keys::number_of(s_id));
+        transaction.lookup(tables.subscriber_number, &number, &mut self.rows).await?;
+        reads::end_of_reading(transaction, true).await?;
+        Ok(())
+    }
+
     /// Carries out a transaction on these tables to its end, and nothing ahead of it.
     ///
     /// # Errors

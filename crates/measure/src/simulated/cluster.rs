@@ -102,6 +102,7 @@ impl Cluster {
             processes: 1,
             lanes: HOME_LANES,
             queue_pairs: QUEUE_PAIRS,
+            vector_copies: 0,
             tables: usize::from(machines),
             server_words: SERVER_WORDS,
             replicas: point.replicas,

@@ -26,6 +26,8 @@ pub struct Shape {
     pub lanes: u32,
     /// Queue pairs of a compute server to each memory server, shared by its lanes.
     pub queue_pairs: u32,
+    /// Copies of frozen vectors beside the oracle's: for many compute servers.
+    pub vector_copies: u32,
     /// Most tables.
     pub tables: usize,
     /// Words of each memory server, of which copies take half.
@@ -108,6 +110,7 @@ impl Ground {
             keeps_leaves: true,
             lanes: self.shape.lanes,
             slots: (2 * servers + 3).next_multiple_of(8),
+            vector_copies: self.shape.vector_copies,
             tables: self.shape.tables,
             ..DatabaseConfig::default()
         };
@@ -136,7 +139,11 @@ impl Ground {
 
     /// Starts the collector beside the vector, and a fetcher on each compute server.
     pub fn start(&self, homes: &[Database<Metered>]) {
-        let beside_vector = self.world.service_endpoint(NodeId(0));
+        // What runs in the memory server that has the vector reaches no other; what writes copies is a process beside it.
+        let beside_vector = match self.shape.vector_copies {
+            0 => self.world.service_endpoint(NodeId(0)),
+            _ => self.world.endpoint(NodeId(0)),
+        };
         // Theirs are not the requests of any operation.
         let apart = Meter::new(1, self.shape.machines, 0);
         let oracle = homes[0].elsewhere(Metered::new(beside_vector.clone(), &apart, None));
@@ -179,6 +186,7 @@ mod tests {
             processes: 2,
             lanes: 2,
             queue_pairs: 1,
+            vector_copies: 0,
             tables: 1,
             server_words: 1 << 16,
             replicas: 1,

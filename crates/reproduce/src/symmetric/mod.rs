@@ -44,7 +44,6 @@ const THREADS: u32 = 16;
 pub(crate) const MACHINES_MAX: u16 = 50;
 
 /// What clients of a symmetric cluster do.
-#[allow(async_fn_in_trait, reason = "simulated worlds have one thread")]
 pub(crate) trait Load: Clone + Send + Sync + 'static {
     /// What is to be done.
     type Input: 'static;
@@ -156,6 +155,7 @@ impl Plan {
             processes: PROCESSES,
             lanes: LANES,
             queue_pairs: self.queue_pairs,
+            vector_copies: (self.machines * PROCESSES).isqrt().into(),
             tables,
             server_words: SERVER_WORDS,
             replicas: self.replicas,
@@ -169,6 +169,7 @@ impl Plan {
             ("clients of each compute server", self.clients.to_string()),
             ("queue pairs of a compute server to each machine", self.queue_pairs.to_string()),
             ("copies of each row", self.replicas.to_string()),
+            ("copies of frozen vectors", "the square root of the compute servers".to_owned()),
             ("warm-up in virtual ns", self.warm_ns.to_string()),
             ("window in virtual ns", self.window_ns.to_string()),
         ]

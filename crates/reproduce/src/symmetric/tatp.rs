@@ -117,12 +117,11 @@ impl Load for Tatp {
     async fn fill(&self, database: &Database<Metered>) -> Result<(), WorkloadError> {
         let config = self.config();
         let (sets, each) = self.sets();
-        let mut lane = database.lane().await?;
-        for ((suffix, server), number) in sets.into_iter().zip(0..) {
-            let share = (each, u64::from(config.subscribers));
+        let share = (each, u64::from(config.subscribers));
+        for ((suffix, server), number) in sets.iter().zip(0..) {
             let tables = &self.design.tables;
             let designs =
-                std::array::from_fn(|place| stored(&tables[place], (number, server), share));
+                std::array::from_fn(|place| stored(&tables[place], (number, *server), share));
             let index = &tables[0].indexes[0];
             let index = IndexDesign {
                 kind: index.kind,
@@ -130,12 +129,15 @@ impl Load for Tatp {
                 size_hint: index.entries * share.0 / share.1,
                 ..IndexDesign::default()
             };
-            tatp::create_set(database, &suffix, designs, index).await?;
-            let tables = Tables::find_set(database, &suffix)?;
-            let subscribers = number * each..(number + 1) * each;
-            tatp::load_subscribers(&mut lane, &tables, &config, subscribers.clone(), &|_| ())
-                .await?;
-            tatp::write_again(&mut lane, &tables, &config, subscribers).await?;
+            tatp::create_set(database, suffix, designs, index).await?;
+        }
+        // A change of the catalog waits for lanes that are at work: all tables come before the first of them.
+        let mut lane = database.lane().await?;
+        for ((suffix, _), number) in sets.iter().zip(0..) {
+            let tables = Tables::find_set(database, suffix)?;
+            let range = number * each..(number + 1) * each;
+            tatp::load_subscribers(&mut lane, &tables, &config, range.clone(), &|_| ()).await?;
+            tatp::write_again(&mut lane, &tables, &config, range).await?;
         }
         Ok(())
     }

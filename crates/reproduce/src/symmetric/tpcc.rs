@@ -6,7 +6,7 @@
 //! of its own machine, as the caller would have. Messages have the bytes that the numbers would take.
 
 use super::rows::another;
-use super::{Load, Place};
+use super::{Load, Place, Plan};
 use measure::simulated::metered::Metered;
 use txn::{Database, Lane};
 use workload::tpcc::{Config, NodeBytes, Scale, TABLE_NAMES, Terminal as Client};
@@ -30,6 +30,8 @@ const LEARNED: u32 = 20;
 pub(crate) struct Tpcc {
     machines: u16,
     warehouses_each: u32,
+    /// Lanes of a machine, the first ones, that have a warehouse of their own: its clients.
+    own: u32,
     seed: u64,
     is_shipped: bool,
     workload: tpcc::Tpcc,
@@ -45,12 +47,11 @@ pub(crate) struct Terminal {
 }
 
 impl Tpcc {
-    /// So many warehouses of this size on each of so many machines.
-    pub fn new(
-        (seed, machines, warehouses_each): (u64, u16, u32),
-        scale: Scale,
-        is_shipped: bool,
-    ) -> Self {
+    /// So many warehouses of this size on each machine of a cluster.
+    pub fn new(plan: &Plan, warehouses_each: u32, scale: Scale, is_shipped: bool) -> Self {
+        let Plan { seed, machines, .. } = *plan;
+        let own = plan.clients * u32::from(super::PROCESSES);
+        assert!(own <= warehouses_each, "each client has a warehouse of its own");
         let workload = tpcc::Tpcc::new(Config {
             partitions: machines.into(),
             keeps_versions: true,
@@ -60,7 +61,7 @@ impl Tpcc {
             ..Config::new(warehouses_each * u32::from(machines))
         });
         let workload = workload.expect("experiments have sound configurations");
-        Self { machines, warehouses_each, seed, is_shipped, workload }
+        Self { machines, warehouses_each, own, seed, is_shipped, workload }
     }
 }
 
@@ -88,13 +89,17 @@ impl Load for Tpcc {
         let mut random = Random::stream(self.seed, STREAM, number);
         let other = another(&mut random, machine, self.machines);
         let warehouses = self.warehouses_each * u32::from(self.machines);
-        let client = |machine: u16, round: u64| {
-            let home = u32::from(machine) * self.warehouses_each + lane % self.warehouses_each;
+        // Clients have warehouses of their own on their machine; all else is about any of a machine.
+        let own =
+            if lane < self.own { lane } else { random.below(self.warehouses_each.into()) as u32 };
+        let any = random.below(self.warehouses_each.into()) as u32;
+        let client = |machine: u16, warehouse: u32, round: u64| {
+            let home = u32::from(machine) * self.warehouses_each + warehouse;
             // What terminals draw follows from the seed.
             let seed = Random::stream(self.seed, STREAM + 1, 2 * number + round).word();
             self.workload.terminal(database, home, warehouses, seed)
         };
-        let clients = [client(machine, 0)?, client(other, 1)?];
+        let clients = [client(machine, own, 0)?, client(other, any, 1)?];
         Ok(Terminal { random, clients, other })
     }
 

@@ -100,8 +100,8 @@ fn compared(seen: &[Seen]) -> Vec<Compared> {
 }
 
 fn seen(run: &Run<'_>, machines: u16, is_shipped: bool) -> Seen {
-    let load = Tpcc::new((run.seed, machines, WAREHOUSES), SCALE, is_shipped);
-    symmetric::run(&plan(run, machines), &load)
+    let plan = plan(run, machines);
+    symmetric::run(&plan, &Tpcc::new(&plan, WAREHOUSES, SCALE, is_shipped))
 }
 
 fn plan(run: &Run<'_>, machines: u16) -> Plan {

@@ -10,6 +10,9 @@ use txn::{CatalogError, Database, DatabaseConfig, Oracle};
 pub const SETTLED_NS: u64 = 400_000;
 /// So much later, lanes that share a slot find a newer horizon.
 pub const HORIZON_NS: u64 = 1_000_000;
+/// Virtual time beyond which something has gone wrong. Loading takes some: hundreds of tables are made one after another, and
+/// making one may wait for as long as a transaction takes at most.
+const TIME_LIMIT_NS: u64 = 100_000_000_000_000;
 
 /// What a cluster is made of.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +61,7 @@ impl Ground {
             parts_at_once: true,
             posts_lists: true,
             queue_pairs: shape.queue_pairs,
+            time_limit_ns: TIME_LIMIT_NS,
             ..SimConfig::on_hardware(shape.seed, shape.network, nodes, shape.server_words)
                 .named(name)
         });

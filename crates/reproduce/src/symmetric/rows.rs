@@ -98,15 +98,12 @@ impl Load for Rows {
     }
 
     async fn fill(&self, database: &Database<Metered>) -> Result<(), WorkloadError> {
-        let machines = 0..self.tables(self.machines) as u16;
-        for machine in machines.clone() {
-            let server = self.has_table_each().then(|| Ground::memory_node(machine).0);
-            database.create_table(self.subject.spec(&Self::name(machine), server)?).await?;
-        }
-        // A change of the catalog waits for lanes that are at work: all tables come before the first of them.
         let mut lane = database.lane().await?;
-        for machine in machines {
-            let table = self.subject.open(database, &Self::name(machine))?;
+        for machine in 0..self.tables(self.machines) as u16 {
+            let server = self.has_table_each().then(|| Ground::memory_node(machine).0);
+            let name = Self::name(machine);
+            database.create_table(self.subject.spec(&name, server)?).await?;
+            let table = self.subject.open(database, &name)?;
             let ranges = 0..self.subject.ranges;
             self.subject.load(&mut lane, table, ranges, self.has_table_each()).await?;
         }

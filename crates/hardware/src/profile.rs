@@ -9,9 +9,10 @@ use crate::sheet::Sheet;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 9] = [
     ("connectx3-fdr", include_str!("../profiles/connectx3-fdr.toml")),
     ("connect-ib-2xfdr", include_str!("../profiles/connect-ib-2xfdr.toml")),
+    ("connectx3-fdr-pair", include_str!("../profiles/connectx3-fdr-pair.toml")),
     ("connectx5-100g", include_str!("../profiles/connectx5-100g.toml")),
     ("connectx6-200g", include_str!("../profiles/connectx6-200g.toml")),
     ("ethernet-10g", include_str!("../profiles/ethernet-10g.toml")),

@@ -6,8 +6,9 @@
 //! time. Which points are measured is decided by [`experiment`]; what comes out are the nouns of
 //! [`spade::measurement`], which [`record`] keeps in a file, point by point.
 //!
-//! To read it: [`subject`], [`operation`], [`hand`], [`ship`], [`micro`]; [`experiment`], [`record`]; then `simulated`
-//! with `metered`, which counts what cards are asked for and models replicas.
+//! To read it: [`subject`], [`operation`], [`hand`], [`seats`], [`ship`], [`micro`]; [`experiment`], [`record`]; then
+//! [`simulated`] with its `ground`, on which others build clusters, too, and `metered`, which counts what cards are asked
+//! for and models replicas.
 #![forbid(unsafe_code)]
 
 pub mod experiment;
@@ -15,6 +16,7 @@ pub mod hand;
 pub mod micro;
 pub mod operation;
 pub mod record;
+pub mod seats;
 pub mod ship;
 pub mod simulated;
 pub mod subject;

@@ -2,16 +2,13 @@
 //! answers with what was read [SPADE 4.2].
 //!
 //! Handlers run where calls are served: on the calling thread where all is one process, on the simulator's in a
-//! simulated cluster. Lanes that they work with are kept for each thread, because lanes of simulated worlds stay on
-//! theirs.
+//! simulated cluster. They work with lanes of their thread ([`crate::seats`]).
 
 use crate::operation::{Task, attempt};
+use crate::seats;
 use crate::subject::{Subject, Table};
 use fabric::{CallError, Env, Reply, Service, ServiceId};
 use spade::measurement::Operation;
-use std::any::Any;
-use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use txn::{Database, Lane};
 use workload::{Attempts, TransactionResult, WorkloadError};
@@ -31,13 +28,6 @@ pub struct Seat<L: Env> {
     pub table: Table,
 }
 
-type Seats = BTreeMap<u64, VecDeque<Box<dyn Any>>>;
-
-thread_local! {
-    /// Free seats of this thread, by the number of their owner.
-    static SEATS: RefCell<Seats> = const { RefCell::new(BTreeMap::new()) };
-}
-
 /// Where further seats of an owner come from.
 pub type Opener<L> = Arc<dyn Fn() -> Option<Database<L>> + Send + Sync>;
 
@@ -49,26 +39,6 @@ pub struct Owner<L: Env> {
     more: Opener<L>,
 }
 
-/// The seats of owners; dropped, they are free no more.
-#[derive(Debug)]
-pub struct Ownership(Vec<u64>);
-
-impl Ownership {
-    /// The seats of these owners, on this thread.
-    pub fn of(numbers: impl IntoIterator<Item = u64>) -> Self {
-        Self(numbers.into_iter().collect())
-    }
-}
-
-impl Drop for Ownership {
-    fn drop(&mut self) {
-        // What they hold may end worlds, and that may look here again.
-        let seats: Vec<_> =
-            SEATS.with_borrow_mut(|seats| self.0.iter().filter_map(|n| seats.remove(n)).collect());
-        drop(seats);
-    }
-}
-
 impl<L: Env> Owner<L> {
     /// The owner of the table called `name`. On a thread where none of its seats is free, `more` opens the database for
     /// another; where it gives none, calls wait.
@@ -76,18 +46,15 @@ impl<L: Env> Owner<L> {
         Self { number, subject: subject.clone(), name: name.to_owned(), more }
     }
 
-    /// One seat more for calls that come on this thread. It is taken when all others were, so that each lane works as much
-    /// as any other.
+    /// One seat more for calls that come on this thread.
     pub fn give(number: u64, seat: Seat<L>) {
-        let seat: Box<dyn Any> = Box::new(seat);
-        SEATS.with_borrow_mut(|seats| seats.entry(number).or_default().push_back(seat));
+        seats::give(number, seat);
     }
 
     async fn seat<E: Env>(&self, env: &E) -> Result<Seat<L>, CallError> {
         for _ in 0..LOOKS_MAX {
-            let free = SEATS.with_borrow_mut(|seats| seats.get_mut(&self.number)?.pop_front());
-            if let Some(seat) = free {
-                return Ok(*seat.downcast().expect("an owner has seats of one world"));
+            if let Some(seat) = seats::take(self.number) {
+                return Ok(seat);
             }
             if let Some(database) = (self.more)() {
                 let opened = self.open(&database).await;
@@ -144,7 +111,7 @@ pub fn encode(task: &Task) -> Vec<u8> {
 }
 
 /// The task of these bytes, if they are one.
-fn decode(request: &[u8]) -> Option<Task> {
+pub fn decode(request: &[u8]) -> Option<Task> {
     let (&operation, rest) = request.split_first()?;
     let (&by_index, rest) = rest.split_first()?;
     let (limit, keys) = rest.split_first_chunk()?;

@@ -2,9 +2,10 @@
 
 use crate::figures::{
     bandwidth, contention, ethernet, hstore, locality, oracle, population, published, queue_pairs,
-    scalability, scale, tpcw, traditional, traffic,
+    scalability, scale, spade, tpcw, traditional, traffic,
 };
 use crate::outcome::Outcome;
+use crate::symmetric;
 
 /// Which of the protocols of NAM-DB an experiment runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +33,7 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order in which `all` runs them.
-pub const EXPERIMENTS: [Experiment; 23] = [
+pub const EXPERIMENTS: [Experiment; 32] = [
     Experiment {
         name: "bandwidth",
         figure: "blog figure 1, and its text",
@@ -216,6 +217,78 @@ pub const EXPERIMENTS: [Experiment; 23] = [
         protocol: None,
         profile: "connect-ib-2xfdr",
         run: population::run,
+    },
+    Experiment {
+        name: "spade-transfers",
+        figure: "SPADE figure 3",
+        shows: "reads a second of each of 50 machines by transfer size",
+        protocol: None,
+        profile: symmetric::PROFILE,
+        run: spade::transfers::run,
+    },
+    Experiment {
+        name: "spade-inlined",
+        figure: "SPADE figure 4",
+        shows: "lookups of inlined rows by neighbourhood and machines",
+        protocol: None,
+        profile: symmetric::PROFILE,
+        run: spade::inlined::run,
+    },
+    Experiment {
+        name: "spade-mix",
+        figure: "SPADE figure 5",
+        shows: "lookups through primary and secondary index, rows inlined and outside",
+        protocol: None,
+        profile: symmetric::PROFILE,
+        run: spade::mix::run,
+    },
+    Experiment {
+        name: "spade-update-small",
+        figure: "SPADE figure 6a",
+        shows: "updates of rows of 16 bytes, by verbs and shipped",
+        protocol: None,
+        profile: symmetric::PROFILE,
+        run: spade::update::small,
+    },
+    Experiment {
+        name: "spade-update-large",
+        figure: "SPADE figure 6b",
+        shows: "updates of rows of 256 bytes, by verbs and shipped",
+        protocol: None,
+        profile: symmetric::PROFILE,
+        run: spade::update::large,
+    },
+    Experiment {
+        name: "spade-tatp",
+        figure: "SPADE figures 1 and 7: throughput",
+        shows: "TATP by machines, from the baseline to the tuned design",
+        protocol: None,
+        profile: symmetric::PROFILE,
+        run: spade::tatp::throughput,
+    },
+    Experiment {
+        name: "spade-tatp-latency",
+        figure: "SPADE figure 7: latency",
+        shows: "latency of TATP by machines, from the baseline to the tuned design",
+        protocol: None,
+        profile: symmetric::PROFILE,
+        run: spade::tatp::latency,
+    },
+    Experiment {
+        name: "spade-tatp-procedures",
+        figure: "SPADE figures 8, 9 and 10",
+        shows: "latency of each procedure of TATP, from the baseline to the tuned design",
+        protocol: None,
+        profile: symmetric::PROFILE,
+        run: spade::tatp::procedures,
+    },
+    Experiment {
+        name: "spade-tpcc",
+        figure: "SPADE figure 11",
+        shows: "TPC-C by machines, remote transactions by verbs and shipped",
+        protocol: None,
+        profile: symmetric::PROFILE,
+        run: spade::tpcc::run,
     },
 ];
 

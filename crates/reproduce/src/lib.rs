@@ -19,6 +19,7 @@ mod published;
 pub mod record;
 pub mod report;
 mod ruler;
+mod symmetric;
 pub mod text;
 mod tpcc;
 mod world;

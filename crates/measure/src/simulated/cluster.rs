@@ -1,19 +1,20 @@
 //! A cluster that is loaded, and what is measured on it.
 
-use super::metered::{Meter, Metered};
+use super::ground::{Ground, HORIZON_NS, SETTLED_NS, Shape};
+use super::metered::Metered;
 use super::sample::{Rest, Sample, Spent};
 use super::worker::{Target, Watch, Worker, look_everywhere};
 use super::{LANES_MAX, Plan};
 use crate::micro::TABLE;
-use crate::ship::{Owner, Ownership, SHIPPED, Seat};
+use crate::seats::Ownership;
+use crate::ship::{Owner, SHIPPED, Seat};
 use crate::subject::Subject;
-use layout::{NodeId, RegionId};
-use sim::{Endpoint, Machines, Network, Reach, SimConfig, World};
+use sim::Network;
 use spade::measurement::{Effort, Measured, Operation, Parameters};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use txn::{Database, DatabaseConfig, Oracle};
+use txn::Database;
 use workload::{Random, WorkloadError};
 
 /// Words of each memory server, of which copies take half.
@@ -29,10 +30,6 @@ const HOME_LANES: u32 = 64;
 const QUEUE_PAIRS: u32 = 8;
 /// Stream of the hands' generators.
 const HAND_STREAM: u32 = 241;
-/// So much later, lanes that share a slot find a newer horizon.
-const HORIZON_NS: u64 = 1_000_000;
-/// Time that passes before fetchers and collector have settled.
-const SETTLED_NS: u64 = 400_000;
 /// Repetitions of each measurement.
 const REPETITIONS: usize = 3;
 /// Operations of a repetition by one lane, in full and quick.
@@ -58,8 +55,7 @@ const SLICES_MAX: u32 = 4000;
 
 /// A loaded world.
 pub(super) struct Cluster {
-    world: World,
-    meter: Rc<Meter>,
+    ground: Ground,
     subject: Subject,
     machines: u16,
     lanes: u32,
@@ -68,11 +64,6 @@ pub(super) struct Cluster {
     /// Those of a machine stand together; the first one of the first machine measures alone.
     workers: Vec<Worker>,
     _owners: Ownership,
-}
-
-/// The memory server of a machine, counted from 0; the first node has the oracle.
-fn memory_node(machine: u16) -> NodeId {
-    NodeId(1 + machine)
 }
 
 /// The number of a machine's owner of rows, among all that a thread may know: worlds of one thread follow each other.
@@ -104,24 +95,21 @@ impl Cluster {
             Ok(profile) => profile,
             Err(error) => return refuse(error.to_string()),
         };
-        let world = World::new(SimConfig {
-            machines: Some(placed(machines)),
-            parts_at_once: true,
-            posts_lists: true,
+        let shape = Shape {
+            seed: plan.seed,
+            network: Network::of(&profile),
+            machines,
+            processes: 1,
+            lanes: HOME_LANES,
             queue_pairs: QUEUE_PAIRS,
-            ..SimConfig::on_hardware(
-                plan.seed,
-                Network::of(&profile),
-                (1 + machines, machines),
-                SERVER_WORDS,
-            )
-            .named("measure")
-        });
-        let meter = Meter::new(point.replicas, machines, SERVER_WORDS * layout::WORD_BYTES);
+            vector_copies: 0,
+            tables: usize::from(machines),
+            server_words: SERVER_WORDS,
+            replicas: point.replicas,
+        };
         let ranges = u64::from(lanes * (1 + PARTNERS));
         let mut cluster = Self {
-            world,
-            meter,
+            ground: Ground::new(shape, "measure"),
             subject: Subject::of(point, ranges, ROWS_EACH),
             machines,
             lanes,
@@ -134,38 +122,17 @@ impl Cluster {
         Ok(cluster)
     }
 
-    fn metered(&self, endpoint: Endpoint, machine: u16) -> Metered {
-        Metered::new(endpoint, &self.meter, Some(memory_node(machine)))
-    }
-
     /// Loads tables, makes lanes, and starts what runs all the time.
     fn fill(&mut self, seed: u64) -> Result<(), WorkloadError> {
-        let world = &self.world;
-        let nodes = world.serve(|region: RegionId, bytes| txn::server::services(region, bytes / 2));
-        let compute = |machine: u16| world.endpoint(world.compute_node(machine));
-        let admin = compute(0);
-        let settings = DatabaseConfig {
-            oracle: Oracle::Frozen,
-            shares_slot: true,
-            keeps_leaves: true,
-            lanes: HOME_LANES,
-            slots: (2 * u32::from(self.machines) + 3).next_multiple_of(8),
-            tables: usize::from(self.machines),
-            ..DatabaseConfig::default()
-        };
-        let of_admin = self.metered(admin.clone(), 0);
-        let database = world.load(&admin, Database::create(of_admin, nodes, settings))?;
-        world.load(&admin, self.load_tables(&database))?;
-        let mut homes = Vec::new();
-        for machine in 0..self.machines {
-            let home = database.elsewhere(self.metered(compute(machine), machine));
-            world.load(home.env().endpoint(), home.refresh())?;
-            homes.push(home);
-        }
+        let ground = &self.ground;
+        let world = ground.world();
+        let database = ground.database()?;
+        world.load(database.env().endpoint(), self.load_tables(&database))?;
+        let homes = ground.homes(&database)?;
         let mut workers = Vec::new();
         for (machine, home) in (0..).zip(&homes) {
             for lane in 0..self.lanes {
-                let database = home.with_env(self.metered(compute(machine), machine));
+                let database = home.with_env(ground.endpoint(machine, 0));
                 let endpoint = database.env().endpoint().clone();
                 let worker = self.worker(&database, (machine, lane), seed);
                 let mut worker = world.load(&endpoint, worker)?;
@@ -181,7 +148,7 @@ impl Cluster {
             world.load(&endpoint, worker.collect())?;
         }
         self.workers = workers;
-        self.start(&homes);
+        self.ground.start(&homes);
         Ok(())
     }
 
@@ -189,7 +156,7 @@ impl Cluster {
         let mut lane = database.lane().await?;
         for machine in 0..self.machines {
             let name = table_name(machine);
-            let spec = self.subject.spec(&name, Some(memory_node(machine).0))?;
+            let spec = self.subject.spec(&name, Some(Ground::memory_node(machine).0))?;
             database.create_table(spec).await?;
             let table = self.subject.open(database, &name)?;
             self.subject.load(&mut lane, table, 0..self.subject.ranges, true).await?;
@@ -221,7 +188,7 @@ impl Cluster {
         });
         for (owner, range) in std::iter::once((machine, u64::from(lane))).chain(far) {
             let table = self.subject.open(database, &table_name(owner))?;
-            let node = self.world.compute_node(owner);
+            let node = self.ground.compute_node(owner, 0);
             targets.push(Target::new(&self.subject, (owner, node), table, (range, random(range))));
         }
         let number = usize::from(machine) * self.lanes as usize + lane as usize;
@@ -230,10 +197,10 @@ impl Cluster {
 
     /// The machine's lanes that carry out what others ship. All of them know the way to all rows.
     fn seat_owner(&self, home: &Database<Metered>, machine: u16) -> Result<(), WorkloadError> {
-        let (world, number) = (&self.world, owner_number(machine));
-        let node = world.compute_node(machine);
+        let (world, number) = (self.ground.world(), owner_number(machine));
+        let node = self.ground.compute_node(machine, 0);
         for place in self.lanes..HOME_LANES {
-            let database = home.with_env(self.metered(world.endpoint(node), machine));
+            let database = home.with_env(self.ground.endpoint(machine, 0));
             let endpoint = database.env().endpoint().clone();
             let seat = world.load(&endpoint, async {
                 let table = self.subject.open(&database, &table_name(machine))?;
@@ -247,26 +214,6 @@ impl Cluster {
         let owner: Owner<Metered> = Owner::new(number, &self.subject, &name, Arc::new(|| None));
         world.register(node, SHIPPED, Arc::new(owner));
         Ok(())
-    }
-
-    /// Starts the collector beside the vector, and a fetcher on each machine.
-    fn start(&self, homes: &[Database<Metered>]) {
-        let beside_vector = self.world.service_endpoint(NodeId(0));
-        // Theirs are not the requests of any operation.
-        let apart = Meter::new(1, self.machines, 0);
-        let oracle = homes[0].elsewhere(Metered::new(beside_vector.clone(), &apart, None));
-        homes.iter().for_each(Database::rely_on_collector);
-        self.world.spawn_on(&beside_vector, async move {
-            oracle.collect_vectors(|| true).await.expect("its memory is there");
-        });
-        for home in homes {
-            let endpoint = home.env().endpoint().clone();
-            let home = home.with_env(Metered::new(endpoint.clone(), &apart, None));
-            self.world.spawn_on(&endpoint, async move {
-                home.fetch_vectors(|| true).await.expect("the oracle's memory is there");
-            });
-        }
-        self.world.run_for(SETTLED_NS);
     }
 
     /// Measures one point.
@@ -301,7 +248,7 @@ impl Cluster {
         let returned = Rc::new(RefCell::new(Vec::new()));
         if !matches!(parameters.operation, Operation::Lookup | Operation::Scan) {
             // What was written before is old enough then for its old versions to be overwritten.
-            self.world.run_for(HORIZON_NS);
+            self.ground.world().run_for(HORIZON_NS);
         }
         let idle = self.while_idle();
         let count = extent.workers;
@@ -309,7 +256,7 @@ impl Cluster {
             let (watch, returned) = (watch.clone(), returned.clone());
             let (subject, parameters) = (self.subject.clone(), parameters.clone());
             let how = (extent.stock, extent.pause_ns);
-            self.world.spawn_on(&worker.endpoint().clone(), async move {
+            self.ground.world().spawn_on(&worker.endpoint().clone(), async move {
                 worker.serve(&subject, &parameters, how, &watch).await;
                 returned.borrow_mut().push(worker);
             });
@@ -333,13 +280,13 @@ impl Cluster {
     }
 
     fn spent(&self) -> Spent {
-        Spent::now(&self.world, self.machines, self.meter.requests())
+        Spent::now(self.ground.world(), self.machines, self.ground.requests())
     }
 
     /// What passes while nobody measures: fetchers and collector.
     fn while_idle(&self) -> Rest {
         let before = self.spent();
-        self.world.run_for(SETTLED_NS);
+        self.ground.world().run_for(SETTLED_NS);
         self.spent().since(&before)
     }
 
@@ -353,11 +300,11 @@ impl Cluster {
             if is_so() {
                 return;
             }
-            self.world.run_for(slice_ns);
+            self.ground.world().run_for(slice_ns);
             // Long waits look less often.
             slice_ns = (slice_ns + slice_ns / 64).min(SLICE_NS_MAX);
         }
-        panic!("{}: operations that are measured do not end", self.world.identity());
+        panic!("{}: operations that are measured do not end", self.ground.world().identity());
     }
 }
 
@@ -370,10 +317,4 @@ struct Extent {
     stock: usize,
     /// Between two operations.
     pause_ns: u64,
-}
-
-/// Memory servers and compute servers in pairs, but for the oracle's.
-fn placed(machines: u16) -> Machines {
-    let of_nodes = std::iter::once(0).chain(1..=machines).chain(1..=machines);
-    Machines { of_nodes: of_nodes.collect(), reach: Reach::CoreButAtomics }
 }

@@ -17,7 +17,8 @@
 //! and they come out as before.
 
 mod cluster;
-mod metered;
+pub mod ground;
+pub mod metered;
 mod sample;
 #[cfg(test)]
 mod tests;

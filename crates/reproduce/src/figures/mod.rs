@@ -14,6 +14,7 @@ pub mod scalability;
 pub mod scale;
 mod sizes;
 mod snapshots;
+pub mod spade;
 pub mod tpcw;
 pub mod traditional;
 pub mod traffic;

@@ -31,6 +31,15 @@ const TEXTS: &[(&str, &str)] = &[
     ("h-store", include_str!("../../text/h-store.md")),
     ("traffic", include_str!("../../text/traffic.md")),
     ("population", include_str!("../../text/population.md")),
+    ("spade-transfers", include_str!("../../text/spade-transfers.md")),
+    ("spade-inlined", include_str!("../../text/spade-inlined.md")),
+    ("spade-mix", include_str!("../../text/spade-mix.md")),
+    ("spade-update-small", include_str!("../../text/spade-update-small.md")),
+    ("spade-update-large", include_str!("../../text/spade-update-large.md")),
+    ("spade-tatp", include_str!("../../text/spade-tatp.md")),
+    ("spade-tatp-latency", include_str!("../../text/spade-tatp-latency.md")),
+    ("spade-tatp-procedures", include_str!("../../text/spade-tatp-procedures.md")),
+    ("spade-tpcc", include_str!("../../text/spade-tpcc.md")),
 ];
 
 /// The text of the experiment of this name.

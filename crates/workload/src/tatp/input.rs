@@ -38,6 +38,12 @@ impl Kind {
         (Self::DeleteCallForwarding, 2),
     ];
 
+    /// Draws one by the mix.
+    #[inline]
+    pub fn draw(random: &mut Random) -> Self {
+        HUNDREDTHS[random.below(100) as usize]
+    }
+
     /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -110,10 +116,19 @@ impl InputSource {
     /// Draws the next transaction.
     #[inline]
     pub fn draw(&mut self) -> Input {
-        let kind = HUNDREDTHS[self.random.below(100) as usize];
-        let mut input = Input {
+        let kind = Kind::draw(&mut self.random);
+        let s_id = self.subscribers.draw(&mut self.random);
+        Input::draw(kind, s_id, &mut self.random)
+    }
+}
+
+impl Input {
+    /// Draws what a transaction of this kind is given besides its subscriber.
+    #[inline]
+    pub fn draw(kind: Kind, s_id: i32, random: &mut Random) -> Self {
+        let mut input = Self {
             kind,
-            s_id: self.subscribers.draw(&mut self.random),
+            s_id,
             sort: 1,
             starts: 0,
             ends: 0,
@@ -123,7 +138,6 @@ impl InputSource {
             number: [b'0'; NUMBER_DIGITS],
             destination: [b'0'; NUMBER_DIGITS],
         };
-        let random = &mut self.random;
         match kind {
             Kind::GetSubscriberData => {}
             Kind::GetAccessData => input.sort = draw_type(random),

@@ -3,11 +3,14 @@
 use super::config::TatpConfig;
 use super::keys;
 use super::population::{Loaded, Row, fill};
+use super::schema::{special_facility, subscriber};
 use super::tables::Tables;
+use crate::attempts::{insist, result_of};
 use crate::error::WorkloadError;
 use crate::loading::{chunks, insert, share};
 use fabric::Env;
 use layout::Key;
+use std::ops::Range;
 use txn::{Lane, TableId};
 
 /// Subscribers of a transaction of the load, with some ten rows each.
@@ -24,7 +27,22 @@ pub async fn load_part<E: Env>(
     (part, parts): (u64, u64),
     progress: &dyn Fn(u64),
 ) -> Result<(), WorkloadError> {
-    for chunk in chunks(share(u64::from(config.subscribers), part, parts), CHUNK) {
+    let subscribers = share(u64::from(config.subscribers), part, parts);
+    load_subscribers(lane, tables, config, subscribers, progress).await
+}
+
+/// Loads the subscribers of these numbers, counted from 0. Told of the rows of each transaction.
+///
+/// # Errors
+/// There is no room, or they are there already.
+pub async fn load_subscribers<E: Env>(
+    lane: &mut Lane<E>,
+    tables: &Tables,
+    config: &TatpConfig,
+    subscribers: Range<u64>,
+    progress: &dyn Fn(u64),
+) -> Result<(), WorkloadError> {
+    for chunk in chunks(subscribers, CHUNK) {
         let loaded: Vec<Loaded> =
             chunk.map(|position| Loaded::new(config, position as i32 + 1)).collect();
         let rows: Vec<(&Loaded, Row, (TableId, Key))> =
@@ -36,6 +54,43 @@ pub async fn load_part<E: Env>(
         })
         .await?;
         progress(keys.len() as u64);
+    }
+    Ok(())
+}
+
+/// Writes what transactions change of these subscribers once more, as it is: their memory for an old version is there then,
+/// as after a while of use.
+///
+/// # Errors
+/// There is no room, or they are not there.
+pub async fn write_again<E: Env>(
+    lane: &mut Lane<E>,
+    tables: &Tables,
+    config: &TatpConfig,
+    subscribers: Range<u64>,
+) -> Result<(), WorkloadError> {
+    for chunk in chunks(subscribers, CHUNK) {
+        let loaded: Vec<Loaded> =
+            chunk.map(|position| Loaded::new(config, position as i32 + 1)).collect();
+        let rows = loaded.iter().flat_map(|loaded| rows_of(tables, loaded));
+        let changing = rows.filter_map(|(_, row, key)| match row {
+            Row::Subscriber => Some((subscriber::VLR_LOCATION, key)),
+            Row::Facility(_) => Some((special_facility::DATA_A, key)),
+            Row::Access(_) | Row::Forwarding(..) => None,
+        });
+        let (columns, keys): (Vec<_>, Vec<_>) = changing.unzip();
+        insist(lane, async |lane| {
+            let mut transaction = lane.begin(config.isolation).await?;
+            let mut found = Vec::new();
+            transaction.read_many(&keys, &mut found).await?;
+            for (row, &column) in found.into_iter().zip(&columns) {
+                let row = row.ok_or(WorkloadError::MissingRow { table: "subscriber" })?;
+                let value = transaction.row(row).int(column);
+                transaction.update(row).set_int(column, value);
+            }
+            Ok(result_of(transaction.commit().await))
+        })
+        .await?;
     }
     Ok(())
 }

@@ -28,7 +28,8 @@ mod witness;
 
 pub use config::{SUBSCRIBERS_MAX, TatpConfig};
 pub use input::{Input, Kind};
-pub use tables::TABLE_NAMES;
+pub use load::{load_subscribers, write_again};
+pub use tables::{TABLE_NAMES, Tables, create_set};
 pub use terminal::Terminal;
 
 use crate::driver::{CheckResult, Finished, RunTotals, Workload};
@@ -37,7 +38,6 @@ use crate::recording::Recordings;
 use crate::verdicts::verdicts;
 use fabric::Env;
 use journal::Journal;
-use tables::Tables;
 use txn::{Database, Lane};
 
 /// The names of the transaction types.

@@ -50,8 +50,8 @@ pub mod call_forwarding {
     pub const NUMBERX: usize = 4;
 }
 
-/// The schemas of the four tables, in the order of [`super::tables::TABLE_NAMES`].
-pub fn schemas() -> Result<[Schema; 4], SchemaError> {
+/// The schemas of the four tables, in the order of [`super::tables::TABLE_NAMES`], whose names have `suffix` behind them.
+pub fn schemas(suffix: &str) -> Result<[Schema; 4], SchemaError> {
     let named = |names: &[(&str, ColumnType)]| {
         names.iter().map(|&(name, kind)| Column::new(name, kind)).collect::<Vec<_>>()
     };
@@ -78,11 +78,12 @@ pub fn schemas() -> Result<[Schema; 4], SchemaError> {
         ("end_time", Int2),
         ("numberx", Char(NUMBER_DIGITS as u32)),
     ];
+    let name = |table: &str| format!("{table}{suffix}");
     Ok([
-        Schema::new("subscriber", subscriber_columns(), &[0])?,
-        Schema::new("access_info", named(&access_info), &[0, 1])?,
-        Schema::new("special_facility", named(&special_facility), &[0, 1])?,
-        Schema::new("call_forwarding", named(&call_forwarding), &[0, 1, 2])?,
+        Schema::new(&name("subscriber"), subscriber_columns(), &[0])?,
+        Schema::new(&name("access_info"), named(&access_info), &[0, 1])?,
+        Schema::new(&name("special_facility"), named(&special_facility), &[0, 1])?,
+        Schema::new(&name("call_forwarding"), named(&call_forwarding), &[0, 1, 2])?,
     ])
 }
 
@@ -103,7 +104,7 @@ mod tests {
 
     #[test]
     fn positions_name_the_columns_of_the_specification() {
-        let schemas = schemas().expect("the schemas are right");
+        let schemas = schemas("").expect("the schemas are right");
         let name = |table: usize, column: usize| schemas[table].columns()[column].name.clone();
         for (table, column, expected) in [
             (0, subscriber::S_ID, "s_id"),
@@ -124,5 +125,6 @@ mod tests {
         }
         let counts = schemas.map(|schema| schema.columns().len());
         assert_eq!(counts, [34, 6, 6, 5]);
+        assert_eq!(super::schemas("_7").expect("they are right")[3].name(), "call_forwarding_7");
     }
 }

@@ -34,18 +34,34 @@ const SUBSCRIBER_BYTES: u64 = 3072;
 /// The tables and the index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tables {
+    /// Subscribers.
     pub subscriber: TableId,
+    /// Their types of access.
     pub access_info: TableId,
+    /// Their special facilities.
     pub special_facility: TableId,
+    /// The calls that are forwarded.
     pub call_forwarding: TableId,
+    /// From a subscriber's number to the subscriber.
     pub subscriber_number: IndexId,
 }
 
 impl Tables {
     /// Finds the tables by name.
     pub fn find<E: Env>(database: &Database<E>) -> Result<Self, WorkloadError> {
-        let table = |name| database.table(name).ok_or(WorkloadError::NoTable(name));
-        let index = database.index("subscriber", SUBSCRIBER_NUMBER);
+        Self::find_set(database, "")
+    }
+
+    /// Finds the tables whose names have `suffix` behind them.
+    ///
+    /// # Errors
+    /// One of them is not there.
+    pub fn find_set<E: Env>(database: &Database<E>, suffix: &str) -> Result<Self, WorkloadError> {
+        let table = |name| {
+            let found = database.table(&format!("{name}{suffix}"));
+            found.ok_or(WorkloadError::NoTable(name))
+        };
+        let index = database.index(&format!("subscriber{suffix}"), SUBSCRIBER_NUMBER);
         Ok(Self {
             subscriber: table("subscriber")?,
             access_info: table("access_info")?,
@@ -61,8 +77,27 @@ pub async fn create<E: Env>(
     database: &Database<E>,
     config: &TatpConfig,
 ) -> Result<(), WorkloadError> {
-    for (position, schema) in schemas()?.into_iter().enumerate() {
-        let (design, indexes) = design(position, config);
+    let designs = std::array::from_fn(|position| design(position, config));
+    let number = number_index(rows_of(0, config));
+    create_set(database, "", designs, number).await
+}
+
+/// Creates the tables, with `suffix` behind their names, and the index, by these designs. The index has its name and its
+/// column from here.
+///
+/// # Errors
+/// A design is refused, or there is no room.
+pub async fn create_set<E: Env>(
+    database: &Database<E>,
+    suffix: &str,
+    designs: [PhysicalDesign; 4],
+    number: IndexDesign,
+) -> Result<(), WorkloadError> {
+    let (name, columns) = (SUBSCRIBER_NUMBER.to_owned(), vec![subscriber::SUB_NBR]);
+    let mut indexes = vec![IndexDesign { name, columns, unique: true, ..number }];
+    for (schema, design) in schemas(suffix)?.into_iter().zip(designs) {
+        // The index is the first table's.
+        let indexes = std::mem::take(&mut indexes);
         database.create_table(TableSpec { schema, design, indexes }).await?;
     }
     Ok(())
@@ -82,22 +117,18 @@ fn rows_of(table: usize, config: &TatpConfig) -> u64 {
     u64::from(config.subscribers) * ROWS_PER_HUNDRED[table] / 100
 }
 
-fn design(table: usize, config: &TatpConfig) -> (PhysicalDesign, Vec<IndexDesign>) {
+fn number_index(size_hint: u64) -> IndexDesign {
+    IndexDesign { kind: IndexKind::Hash, size_hint, ..IndexDesign::default() }
+}
+
+fn design(table: usize, config: &TatpConfig) -> PhysicalDesign {
     let subscribers = (1, u64::from(config.subscribers));
     let types = (1, TYPES as u64);
     let size_hint = rows_of(table, config);
-    let number = IndexDesign {
-        name: SUBSCRIBER_NUMBER.to_owned(),
-        columns: vec![subscriber::SUB_NBR],
-        unique: true,
-        kind: IndexKind::Hash,
-        size_hint,
-        ..IndexDesign::default()
-    };
     match table {
-        0 => (dense(vec![subscribers], size_hint), vec![number]),
-        1 | 2 => (dense(vec![subscribers, types], size_hint), vec![]),
-        _ => (PhysicalDesign { size_hint, ..PhysicalDesign::default() }, vec![]),
+        0 => dense(vec![subscribers], size_hint),
+        1 | 2 => dense(vec![subscribers, types], size_hint),
+        _ => PhysicalDesign { size_hint, ..PhysicalDesign::default() },
     }
 }
 

@@ -64,6 +64,54 @@ impl Terminal {
         }
     }
 
+    /// A terminal that carries out what it is given with [`Self::carry_out`], and keeps no account of it for checks.
+    pub fn hired(config: TatpConfig, tables: Tables) -> Self {
+        let (journal, recordings) = (Journal::default(), Recordings::default());
+        Self::new(config, tables, &journal, &recordings, 0, config.seed)
+    }
+
+    /// Looks at a subscriber in all of these tables, by key and by number, and changes nothing: the lane knows afterwards
+    /// where they are.
+    ///
+    /// # Errors
+    /// A server cannot be reached, or the tables are not as they were loaded.
+    pub async fn look<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        tables: Tables,
+        s_id: i32,
+    ) -> Result<(), WorkloadError> {
+        let mut transaction = lane.begin(self.config.isolation).await?;
+        let keys = [
+            (tables.subscriber, keys::subscriber(s_id)),
+            (tables.access_info, keys::typed(s_id, 1)),
+            (tables.special_facility, keys::typed(s_id, 1)),
+            (tables.call_forwarding, keys::call_forwarding(s_id, 1, START_TIMES[0])),
+        ];
+        transaction.read_many(&keys, &mut self.found).await?;
+        let number = keys::number(&keys::number_of(s_id));
+        transaction.lookup(tables.subscriber_number, &number, &mut self.rows).await?;
+        reads::end_of_reading(transaction, true).await?;
+        Ok(())
+    }
+
+    /// Carries out a transaction on these tables to its end, and nothing ahead of it.
+    ///
+    /// # Errors
+    /// A server is full or cannot be reached, or the tables are not as they were loaded.
+    pub async fn carry_out<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        tables: Tables,
+        input: &Input,
+    ) -> Result<Finished, WorkloadError> {
+        self.tables = tables;
+        let mut attempts = Attempts::new();
+        let attempt = async |lane: &mut Lane<E>| self.attempt(lane, input).await;
+        let result = attempts.repeat(lane, attempt).await?;
+        Ok(attempts.finish(input.kind as usize, result, 0))
+    }
+
     /// Runs the next transaction to its end, and draws the one after it.
     #[inline]
     pub(super) async fn run_one<E: Env>(

@@ -1,0 +1,136 @@
+//! What was seen of a symmetric cluster.
+
+use crate::busy::Busiest;
+use crate::kinds::Kind;
+use fabric::{Counts, Env};
+use sim::Endpoint;
+use std::collections::BTreeMap;
+use workload::{Finished, TransactionResult};
+
+/// What was seen in the window.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    window_ns: u64,
+    /// Of each type that ended, whether it committed or failed by its own rules.
+    kinds: BTreeMap<usize, Kind>,
+    /// All of them together.
+    all: Kind,
+    committed: BTreeMap<usize, u64>,
+    /// Attempts that were made again.
+    retries: u64,
+    /// The busiest stage of all machines; the oracle's is 0.
+    pub busiest: Busiest,
+}
+
+impl Seen {
+    /// Transactions of all types that committed, a second.
+    pub fn committed_per_s(&self) -> f64 {
+        self.per_s(self.committed.values().sum())
+    }
+
+    /// Transactions of one type that committed, a second.
+    pub fn kind_per_s(&self, kind: usize) -> f64 {
+        self.per_s(self.committed.get(&kind).copied().unwrap_or(0))
+    }
+
+    /// Transactions that ended, a second: those that failed by their own rules, too.
+    pub fn ended_per_s(&self) -> f64 {
+        self.per_s(self.all.count() as u64)
+    }
+
+    /// Attempts that were made again, of all, in percent.
+    pub fn abort_percent(&self) -> f64 {
+        100.0 * self.retries as f64 / (self.retries + self.all.count() as u64).max(1) as f64
+    }
+
+    /// All types together.
+    pub fn all(&self) -> &Kind {
+        &self.all
+    }
+
+    /// What transactions of a type that ended cost; none if there was none.
+    pub fn kind(&self, kind: usize) -> Option<&Kind> {
+        self.kinds.get(&kind)
+    }
+
+    /// The latency of a type in microseconds that so many of a hundred do not exceed.
+    pub fn kind_us(&self, kind: usize, percent: usize) -> f64 {
+        let of = self.kinds.get(&kind);
+        of.and_then(|kind| kind.latency_us(percent)).unwrap_or(f64::NAN)
+    }
+
+    /// The same of all types.
+    pub fn us(&self, percent: usize) -> f64 {
+        self.all.latency_us(percent).unwrap_or(f64::NAN)
+    }
+
+    fn per_s(&self, count: u64) -> f64 {
+        count as f64 * 1e9 / self.window_ns as f64
+    }
+}
+
+/// Counts what ends within a window.
+pub(super) struct Watch {
+    from_ns: u64,
+    until_ns: u64,
+    seen: Seen,
+}
+
+impl Watch {
+    /// The window opens so long after now.
+    pub fn new(now_ns: u64, warm_ns: u64, window_ns: u64) -> Self {
+        let from_ns = now_ns + warm_ns;
+        let seen = Seen { window_ns, ..Seen::default() };
+        Self { from_ns, until_ns: from_ns + window_ns, seen }
+    }
+
+    /// Whether nobody begins another transaction.
+    pub fn is_over(&self, env: &Endpoint) -> bool {
+        env.now_ns() >= self.until_ns
+    }
+
+    /// A transaction has ended.
+    pub fn add(&mut self, now_ns: u64, finished: &Finished, took_ns: u64, moved: Counts) {
+        if !(self.from_ns..self.until_ns).contains(&now_ns) {
+            return;
+        }
+        let seen = &mut self.seen;
+        seen.retries += u64::from(finished.retries);
+        let is_committed = finished.result == TransactionResult::Committed;
+        if is_committed || finished.result == TransactionResult::RolledBack {
+            seen.kinds.entry(finished.kind).or_default().add(took_ns, moved);
+            seen.all.add(took_ns, moved);
+            *seen.committed.entry(finished.kind).or_default() += u64::from(is_committed);
+        }
+    }
+
+    /// What was seen.
+    pub fn take(&mut self) -> Seen {
+        std::mem::take(&mut self.seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::AbortCounts;
+
+    #[test]
+    fn what_ends_within_the_window_is_counted() {
+        let mut watch = Watch::new(0, 100, 1000);
+        let mut end = |now_ns, kind, result| {
+            let aborts = AbortCounts::default();
+            let finished = Finished { kind, result, retries: 1, skipped: 0, aborts };
+            watch.add(now_ns, &finished, 50, Counts::default());
+        };
+        end(99, 0, TransactionResult::Committed);
+        end(100, 0, TransactionResult::Committed);
+        end(500, 2, TransactionResult::RolledBack);
+        end(1100, 0, TransactionResult::Committed);
+        let seen = watch.take();
+        assert_eq!((seen.committed_per_s(), seen.ended_per_s()), (1e6, 2e6));
+        assert_eq!((seen.kind_per_s(0), seen.kind_per_s(2)), (1e6, 0.0));
+        assert_eq!((seen.kind_us(2, 50), seen.us(99)), (0.05, 0.05));
+        assert_eq!(seen.abort_percent(), 50.0);
+    }
+}

@@ -1,0 +1,138 @@
+//! Function shipping: a transaction is sent to the machine that has its rows, and carried out there [SPADE 4.2].
+
+use super::Load;
+use super::seen::Watch;
+use fabric::{CallError, Counts, Env, Fabric, Reply, Service, ServiceId};
+use layout::NodeId;
+use measure::seats;
+use measure::simulated::metered::Metered;
+use sim::Endpoint;
+use std::cell::RefCell;
+use txn::Lane;
+use workload::{AbortCounts, Finished, TransactionResult, WorkloadError};
+
+/// The service.
+pub(super) const SHIPPED: ServiceId = ServiceId(221);
+/// What malformed messages are said to be for.
+const FOR: &str = "a shipped transaction";
+/// Looks for a lane that is free.
+const LOOKS_MAX: u32 = 100_000;
+
+/// What clients and handlers work with.
+pub(super) struct Seat<L: Load> {
+    pub lane: Lane<Metered>,
+    pub terminal: L::Terminal,
+}
+
+/// Who carries out what is shipped to a compute server.
+pub(super) struct Owner<L> {
+    /// Of the compute server, and of its seats.
+    pub number: u64,
+    pub load: L,
+}
+
+impl<L: Load> Owner<L> {
+    async fn carry_out(&self, env: &Endpoint, request: &[u8]) -> Result<Vec<u8>, CallError> {
+        let input = self.load.decode(request).ok_or(CallError::Malformed(FOR))?;
+        let mut seat: Seat<L> = self.seat(env).await?;
+        let mut answer = Vec::new();
+        let Seat { lane, terminal } = &mut seat;
+        let done = self.load.carry_out(lane, terminal, &input, &mut answer).await;
+        seats::give(self.number, seat);
+        // The answer leaves when the core has done all that was asked.
+        env.sleep_ns(0).await;
+        let finished = done.map_err(|error| CallError::Refused(error.to_string()))?;
+        encode(&finished, &mut answer);
+        Ok(answer)
+    }
+
+    async fn seat(&self, env: &Endpoint) -> Result<Seat<L>, CallError> {
+        for _ in 0..LOOKS_MAX {
+            if let Some(seat) = seats::take(self.number) {
+                return Ok(seat);
+            }
+            env.yield_now().await;
+        }
+        Err(CallError::Refused("no lane of the owner became free".to_owned()))
+    }
+}
+
+impl<L: Load> Service<Endpoint> for Owner<L> {
+    fn handle<'a>(&'a self, env: &'a Endpoint, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(self.carry_out(env, request))
+    }
+}
+
+/// How a transaction has ended, behind its answer: type, result and attempts beyond the first.
+fn encode(finished: &Finished, answer: &mut Vec<u8>) {
+    let result = match finished.result {
+        TransactionResult::Committed => 0,
+        TransactionResult::RolledBack => 1,
+        _ => 2,
+    };
+    answer.extend([finished.kind as u8, result]);
+    answer.extend(finished.retries.to_le_bytes());
+}
+
+fn decode(answer: &[u8]) -> Option<Finished> {
+    let (_, &[kind, result, ref retries @ ..]) = answer.split_last_chunk::<6>()?;
+    let result = match result {
+        0 => TransactionResult::Committed,
+        1 => TransactionResult::RolledBack,
+        _ => TransactionResult::Unknown,
+    };
+    let retries = u32::from_le_bytes(*retries);
+    let (kind, aborts) = (kind.into(), AbortCounts::default());
+    Some(Finished { kind, result, retries, skipped: 0, aborts })
+}
+
+/// Has a transaction carried out by a compute server.
+pub(super) async fn call(
+    env: &Metered,
+    node: NodeId,
+    request: Vec<u8>,
+) -> Result<Finished, WorkloadError> {
+    let refused = |error: CallError| WorkloadError::Configuration(error.to_string());
+    let answer = env.call(node, SHIPPED, request).await.map_err(refused)?;
+    decode(&answer).ok_or_else(|| refused(CallError::Malformed(FOR)))
+}
+
+/// The beginning of a transaction.
+pub(super) struct Start {
+    at_ns: u64,
+    counts: Counts,
+}
+
+impl Start {
+    pub fn now(env: &Metered) -> Self {
+        Self { at_ns: env.now_ns(), counts: env.counters().counts() }
+    }
+
+    /// It has ended, as soon as the core is through with it.
+    pub async fn end(self, env: &Metered, finished: &Finished, watch: &RefCell<Watch>) {
+        env.sleep_ns(0).await;
+        let (took_ns, moved) = (env.now_ns() - self.at_ns, env.counters().counts() - self.counts);
+        watch.borrow_mut().add(env.now_ns(), finished, took_ns, moved);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_a_transaction_has_ended_survives_its_way() {
+        let finished = Finished {
+            kind: 3,
+            result: TransactionResult::RolledBack,
+            retries: 7,
+            skipped: 0,
+            aborts: AbortCounts::default(),
+        };
+        let mut answer = vec![9; 40];
+        encode(&finished, &mut answer);
+        let decoded = decode(&answer).expect("it is whole");
+        assert_eq!((decoded.kind, decoded.result, decoded.retries), (3, finished.result, 7));
+        assert!(decode(&answer[..5]).is_none());
+    }
+}

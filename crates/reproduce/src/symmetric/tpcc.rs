@@ -1,0 +1,145 @@
+//! TPC-C on a symmetric cluster [SPADE 5.4]: each machine has its warehouses with all their tables. A client has a home
+//! warehouse on its machine, and one on another machine, for which it does one transaction of ten, by one-sided verbs or
+//! by shipping.
+//!
+//! What is shipped is the type of message, not its numbers: the lane that carries it out draws a transaction of a warehouse
+//! of its own machine, as the caller would have. Messages have the bytes that the numbers would take.
+
+use super::rows::another;
+use super::{Load, Place, Plan};
+use measure::simulated::metered::Metered;
+use txn::{Database, Lane};
+use workload::tpcc::{Config, NodeBytes, Scale, TABLE_NAMES, Terminal as Client};
+use workload::{Finished, Random, Workload, WorkloadError, tpcc};
+
+/// Stream of the clients' generators.
+const STREAM: u32 = 252;
+/// Bytes of a request: the type, warehouse, district and customer, and for each of ten lines an item, a warehouse and a
+/// quantity.
+const REQUEST_BYTES: usize = 16 + 10 * 7;
+/// Bytes of an answer: of each of ten lines a name of 24 bytes, a price, an amount and a mark; names and sums.
+const ANSWER_BYTES: usize = 10 * 40 + 60;
+/// Transactions of a warehouse on another machine, in percent: 90 % are local [SPADE 5.4].
+const REMOTE_PERCENT: u32 = 10;
+
+/// Transactions by which a lane learns where either of its warehouses has its rows.
+const LEARNED: u32 = 20;
+
+/// TPC-C.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tpcc {
+    machines: u16,
+    warehouses_each: u32,
+    /// Lanes of a machine, the first ones, that have a warehouse of their own: its clients.
+    own: u32,
+    seed: u64,
+    is_shipped: bool,
+    workload: tpcc::Tpcc,
+}
+
+/// What a lane keeps.
+pub(crate) struct Terminal {
+    random: Random,
+    /// Of a warehouse of its machine, and of one of another.
+    clients: [Client; 2],
+    /// Whose that is.
+    other: u16,
+}
+
+impl Tpcc {
+    /// So many warehouses of this size on each machine of a cluster.
+    pub fn new(plan: &Plan, warehouses_each: u32, scale: Scale, is_shipped: bool) -> Self {
+        let Plan { seed, machines, .. } = *plan;
+        let own = plan.clients * u32::from(super::PROCESSES);
+        assert!(own <= warehouses_each, "each client has a warehouse of its own");
+        let workload = tpcc::Tpcc::new(Config {
+            partitions: machines.into(),
+            keeps_versions: true,
+            node_bytes: NodeBytes::SMALL,
+            scale,
+            seed,
+            ..Config::new(warehouses_each * u32::from(machines))
+        });
+        let workload = workload.expect("experiments have sound configurations");
+        Self { machines, warehouses_each, own, seed, is_shipped, workload }
+    }
+}
+
+impl Load for Tpcc {
+    /// Whether it is of the warehouse on the other machine.
+    type Input = bool;
+    type Terminal = Terminal;
+
+    fn tables(&self, machines: u16) -> usize {
+        usize::from(machines) * TABLE_NAMES.len()
+    }
+
+    async fn fill(&self, database: &Database<Metered>) -> Result<(), WorkloadError> {
+        self.workload.create_tables(database).await?;
+        let mut lane = database.lane().await?;
+        self.workload.load_part(database, &mut lane, 0, 1, &|_| ()).await
+    }
+
+    fn terminal(
+        &self,
+        database: &Database<Metered>,
+        place: Place,
+    ) -> Result<Terminal, WorkloadError> {
+        let (Place { machine, lane }, number) = (place, u64::from(place.number()));
+        let mut random = Random::stream(self.seed, STREAM, number);
+        let other = another(&mut random, machine, self.machines);
+        let warehouses = self.warehouses_each * u32::from(self.machines);
+        // Clients have warehouses of their own on their machine; all else is about any of a machine.
+        let own =
+            if lane < self.own { lane } else { random.below(self.warehouses_each.into()) as u32 };
+        let any = random.below(self.warehouses_each.into()) as u32;
+        let client = |machine: u16, warehouse: u32, round: u64| {
+            let home = u32::from(machine) * self.warehouses_each + warehouse;
+            // What terminals draw follows from the seed.
+            let seed = Random::stream(self.seed, STREAM + 1, 2 * number + round).word();
+            self.workload.terminal(database, home, warehouses, seed)
+        };
+        let clients = [client(machine, own, 0)?, client(other, any, 1)?];
+        Ok(Terminal { random, clients, other })
+    }
+
+    async fn learn(
+        &self,
+        lane: &mut Lane<Metered>,
+        terminal: &mut Terminal,
+    ) -> Result<(), WorkloadError> {
+        for client in &mut terminal.clients {
+            for _ in 0..LEARNED {
+                self.workload.run_one(lane, client).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn draw(&self, terminal: &mut Terminal) -> (bool, Option<u16>) {
+        let is_remote = terminal.random.percent(REMOTE_PERCENT);
+        (is_remote, (is_remote && self.is_shipped).then_some(terminal.other))
+    }
+
+    fn encode(&self, _: &bool) -> Vec<u8> {
+        vec![0; REQUEST_BYTES]
+    }
+
+    /// To who gets it, the warehouse is its own.
+    fn decode(&self, request: &[u8]) -> Option<bool> {
+        (request.len() == REQUEST_BYTES).then_some(false)
+    }
+
+    async fn carry_out(
+        &self,
+        lane: &mut Lane<Metered>,
+        terminal: &mut Terminal,
+        is_remote: &bool,
+        answer: &mut Vec<u8>,
+    ) -> Result<Finished, WorkloadError> {
+        let client = &mut terminal.clients[usize::from(*is_remote)];
+        let finished = self.workload.run_one(lane, client).await?;
+        answer.resize(ANSWER_BYTES, 0);
+        Ok(finished)
+    }
+}

@@ -80,8 +80,7 @@ impl Procedures {
         }
         let refers = tables.iter().any(|table| !table.references.is_empty());
         for program in &mut programs {
-            program.is_guarded =
-                refers && program.statements.iter().any(|statement| statement.writes);
+            program.is_guarded = refers && program.writes;
         }
         let names = programs.iter().enumerate();
         let names = names.map(|(at, program)| (program.name.clone(), ProcedureId(at))).collect();
@@ -203,6 +202,7 @@ impl Procedures {
         }
         let isolation =
             if program.is_guarded { Isolation::Serializable } else { settings.isolation };
+        frame.only_looks = !program.writes && isolation == Isolation::Snapshot;
         let begun = lane.begin(isolation).await;
         let mut txn = begun.map_err(|abort| Failure::from(txn::TxnError::from(abort)))?;
         let (answer, notices) = (&mut outcome.rows, &mut outcome.notices);

@@ -36,6 +36,8 @@ pub(crate) struct Program {
     pub found: Option<usize>,
     /// Output parameters.
     pub outputs: Vec<usize>,
+    /// Whether a statement changes or locks rows.
+    pub writes: bool,
     /// Whether somebody has to see to it that what was read stays so: rows refer to each other.
     pub is_guarded: bool,
 }

@@ -27,6 +27,8 @@ pub(crate) struct Frame {
     pub inserted: Vec<(usize, Key)>,
     /// The next key of a table without a primary key.
     pub hidden_key: i64,
+    /// Whether the call changes and locks nothing, and is not validated: rows that it reads need not be kept.
+    pub only_looks: bool,
     pub scratch: Scratch,
 }
 

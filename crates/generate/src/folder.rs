@@ -6,6 +6,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// How the first line of a generated file begins.
+const MARKS: [&str; 3] =
+    ["//! Procedure `", "//! Workload `", "//! Tables and indexes by their numbers"];
+
 /// Why files could not be written or compared.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
@@ -42,7 +46,8 @@ impl Changes {
     }
 }
 
-/// Makes `folder` hold what was generated, or with `checks_only` tells what would change.
+/// Makes `folder` hold what was generated, or with `checks_only` tells what would change. Files of Rust that nothing was
+/// generated for are removed if their first line says that they were generated; others are left alone.
 ///
 /// # Errors
 ///
@@ -71,7 +76,7 @@ pub fn write(
         }
     }
     for path in rust_files(folder)? {
-        if !wanted.contains(&path) {
+        if !wanted.contains(&path) && is_ours(&path) {
             changes
                 .removed
                 .extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
@@ -81,6 +86,13 @@ pub fn write(
         }
     }
     Ok(changes)
+}
+
+/// Whether a file begins as generated ones do.
+fn is_ours(path: &Path) -> bool {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let first = text.lines().next().unwrap_or_default();
+    MARKS.iter().any(|mark| first.starts_with(mark))
 }
 
 fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {

@@ -4,7 +4,7 @@ use crate::catalog::Catalog;
 use crate::embedded::EmbeddedStatement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::{Load, read_load};
-use crate::procedure::{ParameterMode, Procedure, Returns};
+use crate::procedure::{ParameterMode, Procedure, Returns, Volatility};
 use crate::routine::read_procedures;
 use crate::schema::read_schema;
 use crate::source::{FILE_BYTES_MAX, Source};
@@ -70,7 +70,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// As [`Program::parse`]; or one of them takes parameters, or gives back anything but rows.
+    /// As [`Program::parse`]; or one of them takes parameters, gives back anything but rows, or is not declared to change nothing.
     pub fn read_checks(folder: &Path) -> Result<Self> {
         let schema = read(folder, "schema.sql")?;
         let file = folder.join(CHECKS);
@@ -80,14 +80,17 @@ impl Program {
         let source = read(folder, CHECKS)?;
         let checks = Self::parse(&schema, &source)?;
         for check in &checks.procedures {
-            if !check.parameters.iter().all(|parameter| parameter.mode == ParameterMode::Out)
+            if check.volatility == Volatility::Volatile
+                || !check.parameters.iter().all(|parameter| parameter.mode == ParameterMode::Out)
                 || !matches!(check.returns, Returns::Rows(_))
             {
                 let (name, place) = (&check.name, Location::new(u64::from(check.line), 1));
-                let sentence = format!("the check `{name}` takes parameters or gives back no rows");
+                let sentence = format!(
+                    "the check `{name}` takes parameters, gives back no rows, or may change some"
+                );
                 let span = Span::new(place, place);
                 let error = Error::at(&source, span, ErrorKind::Outside, sentence);
-                return Err(error.advise("a check is a function without parameters that RETURNS TABLE (...): the rows that are wrong"));
+                return Err(error.advise("a check is a function without parameters, STABLE, that RETURNS TABLE (...): the rows that are wrong"));
             }
         }
         Ok(checks)

@@ -53,17 +53,22 @@ impl Checks {
         for (check, name) in self.functions.procedures.iter().zip(&self.names) {
             let id = procedures.find(&check.routine.name).expect("it was opened just now");
             let columns = procedures.fields(id);
-            let outcome = procedures.call(lane, id, &[]).await.map_err(|error| match error {
-                CallError::Engine(error) => WorkloadError::Statement(error),
-                CallError::Aborted(reason) => WorkloadError::Aborted(reason),
-                error => refused(format!("the check `{}`: {error}", check.routine.name)),
-            })?;
-            results.push(match outcome.rows.iter().next() {
-                None => CheckResult::holds(name, "no row is wrong".to_owned()),
-                Some(row) => {
+            let found = match procedures.call(lane, id, &[]).await {
+                Ok(outcome) => outcome.rows.iter().next().map(|row| {
                     let (count, row) = (outcome.rows.len(), in_words(&columns, row));
-                    CheckResult::fails(name, format!("{count} rows are wrong, the first is {row}"))
+                    format!("{count} rows are wrong, the first is {row}")
+                }),
+                Err(CallError::Sql(error)) => {
+                    let (code, sentence) = (error.sqlstate, error.message);
+                    Some(format!("it ends with SQLSTATE {code}: {sentence}"))
                 }
+                Err(CallError::Engine(error)) => return Err(WorkloadError::Statement(error)),
+                Err(CallError::Aborted(reason)) => return Err(WorkloadError::Aborted(reason)),
+                Err(error) => return Err(refused(format!("the check `{name}`: {error}"))),
+            };
+            results.push(match found {
+                None => CheckResult::holds(name, "no row is wrong".to_owned()),
+                Some(detail) => CheckResult::fails(name, detail),
             });
         }
         results.extend((0..).zip(&self.shares).filter_map(|(kind, share)| {
@@ -95,7 +100,8 @@ fn judge_share(
     // One call counts for something even where none or all succeed.
     let slack = |of: f64| DEVIATIONS * (of * (1.0 - of) / calls as f64).sqrt() + 1.0 / calls as f64;
     let expected = if low == high { format!("{low}") } else { format!("{low} to {high}") };
-    let detail = format!("{share:.4} of {calls} calls, {expected} expected");
+    let detail =
+        format!("{successes} of {calls} calls, a share of {share:.4}; {expected} expected");
     let holds = share >= low - slack(low) && share <= high + slack(high);
     Some(if holds { CheckResult::holds(name, detail) } else { CheckResult::fails(name, detail) })
 }

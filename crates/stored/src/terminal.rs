@@ -63,7 +63,7 @@ impl Terminal {
             Err(CallError::Sql(error)) => {
                 let sentence =
                     format!("a call ended with SQLSTATE {}: {}", error.sqlstate, error.message);
-                return Err(WorkloadError::Inconsistent(sentence));
+                return Err(WorkloadError::Configuration(sentence));
             }
             Err(CallError::Aborted(reason)) => (TransactionResult::Aborted(reason), 0),
             Err(CallError::Unknown) => (TransactionResult::Unknown, 0),

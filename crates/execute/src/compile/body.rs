@@ -44,6 +44,7 @@ pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Prog
         returns: procedure.returns.clone(),
         is_strict: procedure.is_strict,
         width,
+        writes: statements.iter().any(|statement| statement.writes),
         statements,
         steps: compiler.steps,
         labels: compiler.labels,

@@ -8,7 +8,7 @@ use crate::error::{Failure, Result};
 use crate::key::{self, Fit};
 use crate::plan::{Access, Insert, Node, Operator, Output, Outputs, Scan, Term, Update};
 use crate::rows::Rows;
-use crate::scope::{NOTHING, Outer, Source};
+use crate::scope::{NOTHING, Outer, Source, View};
 use fabric::Env;
 use layout::{Key, KeyBuilder};
 use txn::{RowId, TxnError};
@@ -134,17 +134,7 @@ impl<E: Env> Run<'_, '_, E> {
         let record = self.txn.row(id);
         let record = Source::Record(&record, &self.tables[scan.table].columns);
         let view = self.view([record, NOTHING], outer);
-        if let Some(filter) = &scan.filter
-            && !is_true(filter, &view)?
-        {
-            return Ok(());
-        }
-        match &node.outputs {
-            Outputs::List(list) => push_all(list, &view, rows)?,
-            Outputs::Same => (0..node.width).for_each(|at| rows.push(view.source_column(0, at))),
-        }
-        rows.end_row(scan.is_for_change.then_some(id));
-        Ok(())
+        deliver_view(scan, node, &view, scan.is_for_change.then_some(id), rows)
     }
 
     /// The same, and delivers what is returned of the row.
@@ -312,4 +302,26 @@ pub(crate) fn scan_by_key(root: &Node) -> Option<(&Scan, &[Term])> {
         },
         _ => None,
     }
+}
+
+/// Adds what a scan delivers of the row in view, which is changed thereafter if it has a number, if it passes its filter.
+#[inline]
+pub(super) fn deliver_view<E: Env>(
+    scan: &Scan,
+    node: &Node,
+    view: &View<'_, E>,
+    changed: Option<RowId>,
+    rows: &mut Rows,
+) -> Result<()> {
+    if let Some(filter) = &scan.filter
+        && !is_true(filter, view)?
+    {
+        return Ok(());
+    }
+    match &node.outputs {
+        Outputs::List(list) => push_all(list, view, rows)?,
+        Outputs::Same => (0..node.width).for_each(|at| rows.push(view.source_column(0, at))),
+    }
+    rows.end_row(changed);
+    Ok(())
 }

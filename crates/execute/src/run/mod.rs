@@ -21,6 +21,7 @@ mod keyed;
 mod keyed_join;
 mod scan;
 mod single;
+mod visit;
 
 pub(crate) use change::draw_hidden_key;
 pub(crate) use keyed::scan_by_key;

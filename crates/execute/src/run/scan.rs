@@ -50,6 +50,11 @@ impl<E: Env> Run<'_, '_, E> {
             Access::Range(range) if under.wanted != ALL => {
                 Box::pin(self.scan_in_parts(scan, range, node, under, rows)).await
             }
+            Access::All
+                if self.frame.only_looks && under.wanted == ALL && !needs_copy(scan, node) =>
+            {
+                Box::pin(self.visit(scan, node, under.outer, rows)).await
+            }
             access => {
                 let mut ids = std::mem::take(&mut self.frame.scratch.ids);
                 ids.clear();

@@ -2,7 +2,6 @@
 //! compared.
 
 use super::{Moment, Node, Pair, Wanted};
-use crate::conversion::Conversion;
 use crate::error::{Error, sqlstate};
 use crate::like;
 use crate::order::{equal, order};
@@ -315,10 +314,7 @@ fn like<S: Scope + ?Sized>(
 }
 
 /// An element by its position, where it is if the array is a variable.
-fn element<'v, S: Scope + ?Sized>(
-    operands: &'v Pair,
-    scope: &'v S,
-) -> Outcome<Cow<'v, Value>> {
+fn element<'v, S: Scope + ?Sized>(operands: &'v Pair, scope: &'v S) -> Outcome<Cow<'v, Value>> {
     if let Node::Variable(variable) = operands[0] {
         return Ok(Cow::Borrowed(element_in(scope.variable(variable), &operands[1], scope)?));
     }

@@ -161,6 +161,17 @@ enum Loop {
     Elements { elements: Arc<[Value]>, at: usize },
 }
 
+impl Loop {
+    /// Whether it has been gone through at least once.
+    fn was_entered(&self) -> bool {
+        match self {
+            Self::Range { entered, .. } => *entered,
+            Self::Rows { at, .. } | Self::Elements { at, .. } => *at > 0,
+            Self::Idle => false,
+        }
+    }
+}
+
 /// A call on its way.
 pub(crate) struct Machine<'m, 'l, E: Env> {
     pub txn: &'m mut Transaction<'l, E>,
@@ -211,13 +222,7 @@ impl<E: Env> Machine<'_, '_, E> {
                     number,
                     into: Some(Into { is_strict, direct: Some(to), .. }),
                 } => {
-                    let statement = &program.statements[*number];
-                    let Self { txn, tables, frame, .. } = self;
-                    let is_there = Run { txn, tables, frame, statement }.keyed_into(to).await?;
-                    if *is_strict && !is_there {
-                        return Err(no_row());
-                    }
-                    self.set_found(is_there);
+                    self.fetch(*number, *is_strict, to).await?;
                 }
                 Step::Statement { number, into } => {
                     let wanted = self.wanted(*number, into.as_ref());
@@ -227,12 +232,10 @@ impl<E: Env> Machine<'_, '_, E> {
                 Step::Jump(label) => at = program.labels[*label],
                 Step::Unless(condition, label) => {
                     let holds = match condition {
-                        Ask::Formula(formula) => {
-                            formula.condition(&self.view(&[])).map_err(stopped)?
-                        }
-                        ask => self.ask(ask).await? == Value::Bool(true),
+                        Ask::Formula(formula) => formula.condition(&self.view(&[])),
+                        ask => Ok(self.ask(ask).await? == Value::Bool(true)),
                     };
-                    if !holds {
+                    if !holds.map_err(stopped)? {
                         at = program.labels[*label];
                     }
                 }
@@ -244,17 +247,31 @@ impl<E: Env> Machine<'_, '_, E> {
                 }
                 Step::End(place) => {
                     let ended = std::mem::replace(&mut loops[*place], Loop::Idle);
-                    self.set_found(match ended {
-                        Loop::Range { entered, .. } => entered,
-                        Loop::Rows { at, .. } | Loop::Elements { at, .. } => at > 0,
-                        Loop::Idle => false,
-                    });
+                    self.set_found(ended.was_entered());
                 }
                 Step::Return(value) => return Box::pin(self.give_back(value.as_ref())).await,
                 Step::ReturnNext(None) => self.add_outputs(),
                 rare => Box::pin(self.rare_step(rare)).await?,
             }
         }
+        Ok(())
+    }
+
+    /// Carries out a statement whose row goes into variables at once.
+    #[inline]
+    async fn fetch(
+        &mut self,
+        number: usize,
+        is_strict: bool,
+        targets: &[(usize, usize)],
+    ) -> Result<()> {
+        let statement = &self.program.statements[number];
+        let Self { txn, tables, frame, .. } = self;
+        let is_there = Run { txn, tables, frame, statement }.keyed_into(targets).await?;
+        if is_strict && !is_there {
+            return Err(no_row());
+        }
+        self.set_found(is_there);
         Ok(())
     }
 

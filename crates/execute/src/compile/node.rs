@@ -64,20 +64,13 @@ impl Compiler<'_> {
         let looked = given.iter().enumerate().filter(|(at, _)| needed.contains(at));
         let looked: Vec<&Expr> = looked.map(|(_, expr)| expr).collect();
         let operator = self.operator(node, &looked, calls)?;
-        let input_width = input_width(&operator);
-        let is_same = input_width == Some(given.len())
-            && given.iter().enumerate().all(|(at, expr)| column_of(expr) == Some((0, at)));
-        let is_unused = needed.iter().all(|&at| at >= given.len());
-        let (outputs, width) = match (is_same, is_unused) {
-            (true, _) => (Outputs::Same, given.len()),
-            (_, true) => (Outputs::List(List::default()), 0),
-            _ => {
-                let used = list.outputs.iter().rposition(|one| !matches!(one, Output::Unused));
-                list.outputs.truncate(used.map_or(0, |last| last + 1));
-                let width = list.outputs.len();
-                (Outputs::List(list), width)
-            }
-        };
+        // What nobody looks at is left out where nothing stands behind it.
+        let used = list.outputs.iter().rposition(|output| !matches!(output, Output::Unused));
+        let width = used.map_or(0, |last| last + 1);
+        list.outputs.truncate(width);
+        let is_same = input_width(&operator) == Some(width)
+            && (0..width).all(|at| column_of(&given[at]) == Some((0, at)));
+        let outputs = if is_same { Outputs::Same } else { Outputs::List(list) };
         let asked = self.asked(node);
         let mut compiled = plan::Node { operator, outputs, width, asked };
         note_plain_ways(&mut compiled);

@@ -290,3 +290,45 @@ fn keys_that_fail_do_so_when_their_rows_are_wanted() {
     let all = std::panic::catch_unwind(|| planned(keyed_join(JoinKind::Left, key), 9));
     assert!(all.is_err(), "the third row divides by zero");
 }
+
+#[test]
+fn rows_of_keys_go_into_variables_at_once() {
+    let body = "CREATE FUNCTION swap(n integer) RETURNS integer LANGUAGE plpgsql AS $$
+         DECLARE a integer := 5; b integer := 6; c integer := 7;
+         BEGIN
+             SELECT id, a, id INTO a, b, c FROM town WHERE id = n;
+             RETURN coalesce(a, 0) * 100 + coalesce(b, 0) * 10 + coalesce(c, 0);
+         END $$;
+         CREATE FUNCTION one_of(n integer, OUT a integer, OUT b varchar, OUT c boolean)
+         LANGUAGE plpgsql AS $$
+         BEGIN
+             SELECT id, name INTO a, b FROM town WHERE id = n;
+             c := FOUND;
+         END $$;
+         CREATE FUNCTION strictly(n integer) RETURNS varchar LANGUAGE plpgsql AS $$
+         DECLARE found_name varchar(12);
+         BEGIN
+             SELECT name INTO STRICT found_name FROM town WHERE id = n;
+             RETURN found_name;
+         END $$;";
+    let mut workload = naive::workload(SCHEMA, &format!("{FILL}{body}"));
+    for procedure in &mut workload.procedures[1..] {
+        // The row is read by its key and nothing else, as PostgreSQL's plan says.
+        let root = &mut procedure.statements[0].root;
+        let Operator::Project { input: Some(input), .. } = &root.operator else {
+            panic!("the condition stands above the scan");
+        };
+        root.operator = input.operator.clone();
+    }
+    let mut calls = Calls::over(&workload);
+    calls.call("fill", &[]).expect("the rows are fine");
+    // What a row is made of is seen before any of it is assigned.
+    assert_eq!(calls.value("swap", &ints(&[2])), Value::Int(252));
+    assert_eq!(calls.value("swap", &ints(&[9])), Value::Int(0));
+    let fetched = calls.call("one_of", &ints(&[2])).expect("no error");
+    assert_eq!(fetched, [[Value::Int(2), "Brugge".into(), Value::Bool(true)]]);
+    let fetched = calls.call("one_of", &ints(&[9])).expect("no error");
+    assert_eq!(fetched, [[Value::Null, Value::Null, Value::Bool(false)]]);
+    assert_eq!(calls.value("strictly", &ints(&[3])), Value::from("Lier"));
+    assert_eq!(calls.error("strictly", &ints(&[4])).0, "P0002");
+}

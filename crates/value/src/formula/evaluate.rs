@@ -2,7 +2,6 @@
 //! compared.
 
 use super::{Moment, Node, Pair, Wanted};
-use crate::conversion::Conversion;
 use crate::error::{Error, sqlstate};
 use crate::like;
 use crate::order::{equal, order};
@@ -67,9 +66,6 @@ impl Node {
             Self::Coalesce(nodes) => first_value(nodes, scope)?,
             Self::Extreme { operands, greatest } => extreme(all(operands, scope)?, *greatest),
             Self::NullIf(operands) => null_if(operands, scope)?,
-            Self::Convert { conversion: Conversion::FitNumeric { .. }, .. } => {
-                self.numeric(scope)?.into()
-            }
             Self::Convert { conversion, operand } => conversion.apply(operand.evaluate(scope)?)?,
             Self::Subscript(operands) => element(operands, scope)?.into_owned(),
             Self::Array(nodes) => Value::Array(all(nodes, scope)?.into()),

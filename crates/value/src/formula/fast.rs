@@ -18,8 +18,21 @@ impl Node {
         match self {
             Self::Column(column) => Ok(scope.column(*column)),
             Self::Variable(variable) => Ok(scope.variable(*variable).clone()),
-            Self::Integer { .. } => Ok(self.int_of_operator(scope)?.into()),
-            Self::Numeric { .. } => Ok(self.numeric_of_operator(scope)?.into()),
+            Self::Constant(value) => Ok(value.clone()),
+            Self::Integer { .. } | Self::Convert { conversion: Conversion::IntToInt(_), .. } => {
+                Ok(self.int_of_operator(scope)?.into())
+            }
+            Self::Numeric { .. }
+            | Self::Convert {
+                conversion: Conversion::FitNumeric { .. } | Conversion::IntToNumeric,
+                ..
+            } => Ok(self.numeric_of_operator(scope)?.into()),
+            Self::Subscript(operands) => match operands[0] {
+                Self::Variable(array) => {
+                    Ok(element_in(scope.variable(array), &operands[1], scope)?.clone())
+                }
+                _ => self.evaluate_any(scope),
+            },
             Self::CompareIntegers { .. } | Self::CompareNumerics { .. } | Self::And(_) => {
                 Ok(self.truth(scope)?.into())
             }

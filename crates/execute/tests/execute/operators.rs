@@ -2,7 +2,6 @@
 
 use crate::database::{Calls, ints};
 use crate::naive;
-use fabric::Fabric;
 use procedure::node::{Access, Bound, Join, JoinKind, JoinMethod, Range, Scan};
 use procedure::{Node, Operator};
 use sql::expression::{BinaryOperator, ColumnRef, Expr, ExprKind};
@@ -290,32 +289,6 @@ fn keys_that_fail_do_so_when_their_rows_are_wanted() {
     assert_eq!(planned(keyed_join(JoinKind::Left, key.clone()), 2), [1, 2]);
     let all = std::panic::catch_unwind(|| planned(keyed_join(JoinKind::Left, key), 9));
     assert!(all.is_err(), "the third row divides by zero");
-}
-
-#[test]
-fn rows_that_keys_lead_to_are_read_together() {
-    let trips = |people: i64, is_joined: bool| {
-        let body = "CREATE FUNCTION f() RETURNS bigint LANGUAGE sql AS $$ SELECT id FROM person $$;
-            CREATE FUNCTION person(id integer) RETURNS void LANGUAGE sql AS $$
-                INSERT INTO person VALUES ($1, 1 + $1 % 3, 1, 'a') $$;";
-        let mut workload = naive::workload(SCHEMA, &format!("{FILL}{body}"));
-        let planned = keyed_join(JoinKind::Left, of_outer(1))(&workload.catalog.tables);
-        if is_joined {
-            workload.procedures[1].statements[0].root = planned;
-        }
-        let mut calls = Calls::over(&workload);
-        calls.call("fill", &[]).expect("the rows are fine");
-        for id in 10..10 + people {
-            calls.call("person", &ints(&[id])).expect("a new row");
-        }
-        calls.call("f", &[]).expect("no error");
-        let before = calls.lane.env().counters().counts();
-        calls.call("f", &[]).expect("no error");
-        (calls.lane.env().counters().counts() - before).round_trips
-    };
-    for people in [1, 30] {
-        assert_eq!(trips(people, true), trips(people, false) + 1, "{people} people");
-    }
 }
 
 #[test]

@@ -199,7 +199,10 @@ impl Judge<'_, '_> {
     /// What was not measured of a plan.
     fn unmeasured(&self, plan: &Plan) -> Vec<String> {
         let each = self.model.asked.iter().enumerate().filter(|(_, asked)| asked.share > 0.0);
-        let missing = each.filter(|(number, _)| self.model.procedure(plan, *number).is_none());
+        let average = |number: usize| {
+            self.model.average(&self.model.procedure(plan, number)?, plan.access[number])
+        };
+        let missing = each.filter(|(number, _)| average(*number).is_none());
         missing.map(|(_, asked)| asked.name.clone()).collect()
     }
 }

@@ -8,7 +8,7 @@ use super::asked::{Ask, Asked, Kind};
 use super::candidate::value_range;
 use super::draws::Drawn;
 use crate::design::Partition;
-use procedure::operations::{Action, Operation, Origin};
+use procedure::operations::{Action, Operation, Origin, Path};
 use sql::load::{Draw, Expectation};
 use sql::{Catalog, Load};
 use std::collections::{BTreeMap, BTreeSet};
@@ -386,6 +386,8 @@ pub fn source(
     }
     let origin = named(operation).into_iter().find(|(at, _)| at.1 == column);
     match origin {
+        // Neighbours by another column are on all machines.
+        None if !is_one_row(operation) => Source::Unknown,
         None => Source::Row(number),
         Some((_, given @ (Origin::Argument(_) | Origin::Element(_)))) => {
             Source::Given(given.clone())
@@ -395,6 +397,16 @@ pub fn source(
             if is_key { source(all, *from, key, steps + 1) } else { Source::Unknown }
         }
         Some(_) => Source::Unknown,
+    }
+}
+
+/// Whether what is read is a single row, which is on one machine.
+fn is_one_row(operation: &Operation) -> bool {
+    match &operation.action {
+        Action::Read { path: Path::Key, .. } => true,
+        Action::Read { path: Path::Lookup(_), .. } => operation.rows <= 1,
+        Action::Read { path: Path::Range(_) | Path::All, .. } => false,
+        _ => true,
     }
 }
 

@@ -175,6 +175,15 @@ pub enum TuneError {
         /// The workload.
         workload: String,
     },
+    /// What is called reads and writes no table.
+    #[error(
+        "no procedure of {workload} that is called asks for rows of a table, so that nothing is to be tuned for; give one that \
+         does a frequency above 0 in workload.toml"
+    )]
+    NothingAsked {
+        /// The workload.
+        workload: String,
+    },
     /// Rows or arguments cannot be drawn.
     #[error(transparent)]
     Population(#[from] PopulationError),
@@ -226,6 +235,10 @@ pub fn tune(input: Input<'_>, options: &Options) -> Result<Tuning, TuneError> {
             Asked::new(input.workload, procedure, share, *drawn)
         })
         .collect();
+    let mut called = asked.iter().filter(|of| of.share > 0.0).flat_map(|of| &of.asks);
+    if !called.any(|ask| ask.times > 0.0) {
+        return Err(TuneError::NothingAsked { workload: load.name.clone() });
+    }
     let catalog = &input.workload.catalog;
     let tables = catalog.tables.iter().enumerate();
     let is_coherent = matches!(&*chosen.world.fabric, "local" | "shm");

@@ -336,7 +336,7 @@ impl Model<'_> {
             let plain = of(operation, AccessPath::Primary, entry, 1.0)?;
             let mut each = ask.touched.iter().map(|index| {
                 let path = path_of(table.indexes[*index]);
-                let cost = self.indexed(ask.table, table, operation, path, *index, entry)?;
+                let cost = self.indexed(ask, table, operation, path, *index, entry)?;
                 Some(cost.minus(&plain).at_least_nothing())
             });
             each.try_fold(Cost::default(), |sum, cost| Some(sum.plus(&cost?)))
@@ -350,8 +350,7 @@ impl Model<'_> {
             Kind::Lookup => Parts { each, batch, write: nothing },
             Kind::IndexLookup(index) => {
                 let path = path_of(table.indexes[index]);
-                let through =
-                    self.indexed(ask.table, table, Operation::Lookup, path, index, entry)?;
+                let through = self.indexed(ask, table, Operation::Lookup, path, index, entry)?;
                 let direct = of(Operation::Lookup, AccessPath::Primary, entry, 1.0)?;
                 let entries = through.minus(&direct).at_least_nothing();
                 Parts { each: entries.plus(&each.times(ask.rows)), batch, write: nothing }
@@ -360,9 +359,10 @@ impl Model<'_> {
                 let scan = of(Operation::Scan, AccessPath::Primary, row, ask.rows)?;
                 Parts { each: scan, batch: nothing, write: nothing }
             }
-            Kind::Scan(Some(_)) => {
+            Kind::Scan(Some(index)) => {
                 let worse = if row == Place::Local { entry } else { row };
-                let scan = of(Operation::Scan, AccessPath::SecondaryTree, worse, ask.rows)?;
+                let path = AccessPath::SecondaryTree;
+                let scan = self.indexed(ask, table, Operation::Scan, path, index, worse)?;
                 Parts { each: scan, batch: nothing, write: nothing }
             }
             Kind::Everything => {
@@ -444,7 +444,7 @@ impl Model<'_> {
     /// As [`Model::cost`] through one of several indexes.
     fn indexed(
         &self,
-        number: usize,
+        ask: &Ask,
         table: &TablePlan,
         operation: Operation,
         path: AccessPath,
@@ -452,7 +452,8 @@ impl Model<'_> {
         place: Place,
     ) -> Option<Cost> {
         let only = TablePlan { choice: table.choice.clone(), indexes: vec![table.indexes[index]] };
-        self.cost(number, &only, operation, path, place, 1.0)
+        let rows = if operation == Operation::Scan { ask.rows } else { 1.0 };
+        self.cost(ask.table, &only, operation, path, place, rows)
     }
 
     /// What a batch of lookups costs beside its rows: a lookup less what a further row in a batch costs.

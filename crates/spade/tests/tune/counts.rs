@@ -61,3 +61,12 @@ fn forecasts_are_sums_of_service_times() {
         tuning.forecast.latency_us
     );
 }
+
+#[test]
+fn variables_that_rows_fill_are_no_constants() {
+    let tuning = Subject::shipped("tpcc").tuned(&PRICES.measured(), &options());
+    // `newest` is an order's number, though the variable it is taken from is set to null further down.
+    assert_eq!(times(&tuning, "order_status", "scan of order_line"), [1.0]);
+    let told = |what: &String| what.starts_with("order_status") && what.contains("found");
+    assert!(tuning.assumptions.iter().any(told), "{:?}", tuning.assumptions);
+}

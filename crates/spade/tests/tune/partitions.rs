@@ -107,3 +107,16 @@ fn rows_of_other_warehouses_are_counted_as_they_are_drawn() {
     assert!((0.92..0.98).contains(&of("payment")), "{}", of("payment"));
     assert_eq!(of("delivery"), 1.0);
 }
+
+#[test]
+fn ranges_across_partitions_are_not_on_one_machine() {
+    let subject = Subject::shipped("ycsb").only("scan_records");
+    let tuning = subject.tuned(&PRICES.measured(), &options());
+    let scans = tuning.procedures.iter().find(|of| of.procedure == "scan_records");
+    let scans = scans.expect("it is there");
+    assert_eq!(scans.local, 0.25, "records are by their key on four machines");
+    // Those of one warehouse are together.
+    let of_orders = tuned("tpcc");
+    let of_orders = of_orders.procedures.iter().find(|of| of.procedure == "stock_level");
+    assert_eq!(of_orders.expect("it is there").local, 1.0);
+}

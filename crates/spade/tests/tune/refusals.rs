@@ -3,6 +3,7 @@
 use crate::support::{PRICES, Subject, options};
 use spade::measurement::{Measurements, Place};
 use spade::tune::Options;
+use sql::procedure::Body;
 
 fn refused(subject: &Subject, measured: &Measurements, options: &Options) -> String {
     subject.tune(measured, options).expect_err("it cannot be tuned").to_string()
@@ -59,6 +60,24 @@ fn copies_and_operations_have_to_be_measured() {
     measured.points().iter().filter(is_kept).for_each(|point| without.put(point.clone()));
     let lacking = refused(&subject, &without, &options());
     assert!(lacking.contains("lack operations that insert_call_forwarding asks for"), "{lacking}");
+    let is_kept = |point: &&spade::measurement::Point| {
+        let of = &point.parameters;
+        of.operation != spade::measurement::Operation::Insert || of.place != Place::OneSided
+    };
+    let mut without = Measurements::default();
+    measured.points().iter().filter(is_kept).for_each(|point| without.put(point.clone()));
+    let lacking = refused(&subject, &without, &options());
+    assert!(lacking.contains("lack operations that insert_call_forwarding asks for"), "{lacking}");
+}
+
+#[test]
+fn calls_have_to_touch_tables() {
+    let mut subject = Subject::shipped("smallbank").only("balance");
+    let balance = subject.workload.procedures.iter_mut().find(|of| of.routine.name == "balance");
+    let routine = &mut balance.expect("it is there").routine;
+    routine.body = Body::Statements { statements: Vec::new(), results: Vec::new() };
+    let told = refused(&subject, &PRICES.measured(), &options());
+    assert!(told.contains("asks for rows of a table"), "{told}");
 }
 
 #[test]

@@ -462,6 +462,14 @@ impl Explainer<'_, '_, '_> {
         if self.model.surface.is_quick() {
             all.push("the measurements are quick ones, which are no points to tune by".to_owned());
         }
+        let uncopied = self.model.surface.uncopied(self.model.replicas);
+        if self.model.replicas > 1 && !uncopied.is_empty() {
+            all.push(format!(
+                "{} were not measured with {} copies everywhere: there they are taken to cost what they do with one",
+                uncopied.join(", "),
+                self.model.replicas
+            ));
+        }
         if !self.model.surface.has(Place::Local) {
             all.push(
                 "no local rows were measured there: those of the own machine are taken to cost what others do, so that partitions \

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! draws, branch   arguments as they are drawn, and which branches they take
+//! limit           how many rows of a range a statement wants
 //! asked           what a call of each procedure asks of each table, and how often
 //! group           which tables are together, by which columns [SPADE 4.2]
 //! surface, cost   what an operation costs on any design, between and around the points measured
@@ -25,6 +26,7 @@ mod draws;
 mod explain;
 mod group;
 mod html;
+mod limit;
 mod model;
 mod report;
 mod show;
@@ -252,6 +254,8 @@ pub fn tune(input: Input<'_>, options: &Options) -> Result<Tuning, TuneError> {
         asked: &asked,
         drawn: &drawn,
         rows: &draws.rows,
+        bytes: shapes.iter().map(Shape::row_sum).collect(),
+        copied_max: chosen.budget.map_or(group::COPIED_MAX, |budget| budget / 10),
         machines: chosen.machines,
     };
     let grouping = group::group(&question);

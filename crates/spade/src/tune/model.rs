@@ -237,18 +237,21 @@ impl Model<'_> {
 
     /// Bytes on each machine.
     pub fn bytes_each(&self, plan: &Plan) -> u64 {
-        (0..plan.tables.len()).map(|table| self.table_bytes_each(plan, table)).sum()
+        let each = (0..plan.tables.len()).map(|table| self.table_bytes_each(plan, table));
+        each.fold(0, u64::saturating_add)
     }
 
     /// Bytes of a table on each machine, with its indexes.
     pub fn table_bytes_each(&self, plan: &Plan, table: usize) -> u64 {
         let (shape, of) = (&self.shapes[table], &plan.tables[table]);
         let indexes = of.indexes.iter().enumerate();
-        let indexes: u64 = indexes.map(|(index, choice)| shape.index_bytes(index, *choice)).sum();
-        let bytes = shape.bytes(&of.choice) + indexes;
+        let indexes = indexes.map(|(index, choice)| shape.index_bytes(index, *choice));
+        let bytes = indexes.fold(shape.bytes(&of.choice), u64::saturating_add);
         match self.grouping.tables[table].partition {
             Partition::Replicated => bytes,
-            _ => (bytes * u64::from(self.replicas)).div_ceil(u64::from(self.machines.max(1))),
+            _ => bytes
+                .saturating_mul(u64::from(self.replicas))
+                .div_ceil(u64::from(self.machines.max(1))),
         }
     }
 

@@ -23,8 +23,12 @@ fn there_have_to_be_measurements_of_the_hardware() {
         point.parameters.world.hardware = "other".to_owned();
         both.put(point);
     }
-    let unclear = Options { hardware: None, ..options() };
-    let unclear = refused(&subject, &both, &unclear);
+    let unsaid = Options { hardware: None, ..options() };
+    let of_load = refused(&subject, &both, &unsaid);
+    assert!(of_load.starts_with("nothing was measured on connectx3-fdr, only on"), "{of_load}");
+    let mut subject = subject;
+    subject.folder.load.machines.profile = None;
+    let unclear = refused(&subject, &both, &unsaid);
     assert!(unclear.starts_with("there are measurements of hand-made, other;"), "{unclear}");
 }
 
@@ -46,6 +50,18 @@ fn one_machine_knows_nothing_of_several() {
     assert!(told.starts_with("sim (hand-made) was measured on one machine"), "{told}");
     let alone = subject.tuned(&local, &Options { machines: None, ..options() });
     assert_eq!(alone.machines, 1, "as many as were measured, whatever the load says");
+    for told in ["workload.toml says 8 machines", "workload.toml says 16 threads"] {
+        assert!(alone.warnings.iter().any(|what| what.starts_with(told)), "{:?}", alone.warnings);
+    }
+    let mut both = local.clone();
+    for point in local.points() {
+        let mut point = point.clone();
+        point.parameters.world.fabric = "shm".to_owned();
+        both.put(point);
+    }
+    let of_two = subject.tuned(&both, &Options { machines: None, ..options() });
+    let told = "hand-made was measured by shm, sim, of which";
+    assert!(of_two.warnings.iter().any(|what| what.starts_with(told)), "{:?}", of_two.warnings);
 }
 
 #[test]

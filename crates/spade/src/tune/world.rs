@@ -85,7 +85,7 @@ fn dropped(
             world.fabric
         ));
     }
-    if u32::from(world.threads) != load.machines.threads {
+    if world.threads != load.machines.threads {
         all.push(format!(
             "workload.toml says {} threads on each machine, and {} were measured: forecasts are of {}",
             load.machines.threads, world.threads, world.threads

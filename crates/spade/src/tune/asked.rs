@@ -2,6 +2,7 @@
 
 use super::branch::{Basis, Branches};
 use super::draws::Drawn;
+use super::limit::{Limit, limit};
 use procedure::node::{Procedure, Workload};
 use procedure::operations::{Action, Operation, Origin, Path, Times};
 
@@ -82,7 +83,7 @@ impl Asked {
         let mut asked = Self { name, share, variables, operations, asks, assumptions };
         let operations = std::mem::take(&mut asked.operations);
         for (number, operation) in operations.iter().enumerate() {
-            let ask = asked.ask(workload, &operations, number, &branches, drawn);
+            let ask = asked.ask((workload, procedure), &operations, number, &branches, drawn);
             asked.asks.push(Ask { operation: number, ..ask });
             debug_assert!(operation.statement > 0);
         }
@@ -92,7 +93,7 @@ impl Asked {
 
     fn ask(
         &mut self,
-        workload: &Workload,
+        (workload, procedure): (&Workload, &Procedure),
         all: &[Operation],
         number: usize,
         branches: &Branches<'_>,
@@ -112,6 +113,10 @@ impl Asked {
         }
         let table = &workload.catalog.tables[operation.table];
         let (kind, rows) = kind_of(&operation.action, operation.rows);
+        let rows = match kind {
+            Kind::Scan(_) | Kind::Everything => self.limited(procedure, operation, rows, drawn),
+            _ => rows,
+        };
         let is_write = kind >= Kind::Update;
         let touched = (0..table.indexes.len()).filter(|index| match &operation.action {
             Action::Insert { .. } | Action::Delete { .. } => true,
@@ -132,6 +137,34 @@ impl Asked {
             follows: follows(&operation.action, &table.primary_key),
             touched: touched.collect(),
             operation: number,
+        }
+    }
+
+    /// Rows of a range of which a statement may want fewer.
+    fn limited(
+        &mut self,
+        of: &Procedure,
+        operation: &Operation,
+        rows: f64,
+        drawn: Drawn<'_>,
+    ) -> f64 {
+        let statement = of.statements.get((operation.statement as usize).wrapping_sub(1));
+        let found =
+            statement.map_or(Limit::No, |statement| limit(&statement.root, operation.table));
+        let number = match found {
+            Limit::No => return rows,
+            Limit::Argument(variable) => drawn.number(&Origin::Argument(variable)),
+            Limit::Unknown => None,
+        };
+        match number {
+            Some(number) => rows.min(number.max(1.0)),
+            None => {
+                self.note(format!(
+                    "statement {}: its LIMIT is not known, so that all {rows} rows of the range are counted",
+                    operation.statement
+                ));
+                rows
+            }
         }
     }
 

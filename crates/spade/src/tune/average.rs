@@ -26,7 +26,8 @@ impl Model<'_> {
         let mut sum = Sum::default();
         for (asked, call) in self.asked.iter().zip(&self.calls) {
             for (at, ask) in asked.asks.iter().enumerate().filter(|(_, ask)| ask.table == table) {
-                let home = if call.home.source.is_some() { 1.0 - self.remote_calls } else { 1.0 };
+                let is_elsewhere = self.machines > 1 && call.home.source.is_some();
+                let home = if is_elsewhere { 1.0 - self.remote_calls } else { 1.0 };
                 let local = if call.copied[at] { 1.0 } else { call.local[at] * home };
                 let weight = asked.share * ask.times;
                 if local > 0.0 {
@@ -55,6 +56,12 @@ impl Model<'_> {
 
     /// An operation as it is measured, in a transaction of its own: throughput and latency.
     fn single(&self, plan: &Plan, ask: &Ask, place: Place) -> Option<(f64, f64)> {
+        // Where there is only one place, all rows are as near or as far.
+        let place = match place {
+            Place::Local if !self.surface.has(Place::Local) => Place::OneSided,
+            Place::OneSided if !self.surface.has(Place::OneSided) => Place::Local,
+            place => place,
+        };
         let table = &plan.tables[ask.table];
         let index = |index: usize| path_of(table.indexes[index]);
         let (operation, path, rows) = match ask.kind {

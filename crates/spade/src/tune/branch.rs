@@ -4,7 +4,7 @@ use super::draws::{Drawn, mean};
 use procedure::operations::Branch;
 use sql::expression::{BinaryOperator, Expr, ExprKind, Test, UnaryOperator};
 use sql::function::Function;
-use sql::procedure::{Block, Body, Formula, Procedure, Statement, StatementKind, Target};
+use sql::procedure::{Block, Body, Formula, Over, Procedure, Statement, StatementKind, Target};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use value::Value;
@@ -31,8 +31,8 @@ pub struct Branches<'a> {
     routine: &'a Procedure,
     /// Conditions by line.
     conditions: BTreeMap<u32, Vec<&'a Expr>>,
-    /// What is assigned to variables, each time.
-    assigned: BTreeMap<usize, Vec<&'a Expr>>,
+    /// What is assigned to variables, each time; none where it comes from rows, loops or elements.
+    assigned: BTreeMap<usize, Vec<Option<&'a Expr>>>,
 }
 
 impl<'a> Branches<'a> {
@@ -103,13 +103,14 @@ impl<'a> Branches<'a> {
             ExprKind::Bool(truth) => Some(Value::Bool(*truth)),
             ExprKind::Integer(number) => Some(Value::Int(*number)),
             ExprKind::Text(text) => Some(Value::text(text)),
-            ExprKind::Variable(variable) => match self.drawn.argument(*variable) {
-                Some(at) => call?.get(at).cloned(),
-                None => match self.assigned.get(variable).map(Vec::as_slice) {
-                    Some([only]) => value(only),
+            ExprKind::Variable(variable) => {
+                let argument = self.drawn.argument(*variable);
+                match (argument, self.assigned.get(variable).map(Vec::as_slice)) {
+                    (Some(at), None) => call?.get(at).cloned(),
+                    (None, Some([Some(only)])) => value(only),
                     _ => None,
-                },
-            },
+                }
+            }
             ExprKind::Cast { operand, .. } => match value(operand)? {
                 same @ (Value::Int(_) | Value::Bool(_) | Value::Text(_) | Value::Null) => {
                     Some(same)
@@ -157,7 +158,26 @@ impl<'a> Branches<'a> {
     }
 
     fn assign(&mut self, variable: usize, value: &'a Formula) {
-        self.assigned.entry(variable).or_default().push(&value.expr);
+        self.assigned.entry(variable).or_default().push(Some(&value.expr));
+    }
+
+    /// A target gets what nobody knows before rows are read.
+    fn unknown(&mut self, target: &Target) {
+        let (Target::Variable(variable)
+        | Target::Field { variable, .. }
+        | Target::Element { variable, .. }) = target;
+        self.assigned.entry(*variable).or_default().push(None);
+    }
+
+    fn over(&mut self, over: &Over) {
+        match over {
+            Over::Forever | Over::While(_) => {}
+            Over::Range { variable, .. } => self.unknown(&Target::Variable(*variable)),
+            Over::Rows { into, .. } => {
+                into.targets.iter().for_each(|(target, _)| self.unknown(target));
+            }
+            Over::Elements { target, .. } => self.unknown(target),
+        }
     }
 
     fn statements(&mut self, statements: &'a [Statement]) {
@@ -166,6 +186,13 @@ impl<'a> Branches<'a> {
                 StatementKind::Block(block) => self.block(block),
                 StatementKind::Assign { target: Target::Variable(variable), value } => {
                     self.assign(*variable, value);
+                }
+                StatementKind::Assign { target, .. } => self.unknown(target),
+                StatementKind::Sql { into: Some(into), .. } => {
+                    into.targets.iter().for_each(|(target, _)| self.unknown(target));
+                }
+                StatementKind::GetRowCount(targets) => {
+                    targets.iter().for_each(|(target, _)| self.unknown(target));
                 }
                 StatementKind::If { branches, otherwise } => {
                     self.branches(*line, branches);
@@ -178,7 +205,10 @@ impl<'a> Branches<'a> {
                     self.branches(*line, branches);
                     self.statements(otherwise.as_deref().unwrap_or_default());
                 }
-                StatementKind::Loop { body, .. } => self.statements(body),
+                StatementKind::Loop { over, body, .. } => {
+                    self.over(over);
+                    self.statements(body);
+                }
                 _ => {}
             }
         }

@@ -20,6 +20,8 @@ const USUAL_NODE: u32 = 512;
 /// Slots of a hash index's buckets, and their planned load.
 const INDEX_SLOTS: u32 = 8;
 const INDEX_LOAD: u32 = 65;
+/// Bytes of a cache line.
+const LINE_BYTES: u64 = 64;
 /// How full leaves are on the average.
 const LEAF_FILL: f64 = 0.7;
 /// The smallest share of a box that rows have to fill.
@@ -189,6 +191,11 @@ impl Shape {
         }
     }
 
+    /// Bytes of all rows alone.
+    pub fn row_sum(&self) -> u64 {
+        self.rows.saturating_mul(self.row.bytes())
+    }
+
     /// Bytes of one copy of the rows with what leads to them and their old versions.
     pub fn bytes(&self, choice: &Choice) -> u64 {
         let (row, rows) = (self.row, self.rows as f64);
@@ -207,7 +214,7 @@ impl Shape {
                     Placing::Dense(columns) => {
                         let places = columns.iter().map(|(_, count)| *count as f64);
                         let places = places.product::<f64>();
-                        libm::ceil(places / f64::from(choice.slots)) * bucket.bytes() as f64
+                        libm::ceil(places / f64::from(choice.slots)) * stride(&bucket)
                     }
                     Placing::Hashed(load) => buckets(&bucket, *load, rows),
                     Placing::Ordered => 0.0,
@@ -236,12 +243,17 @@ impl Shape {
     }
 }
 
+/// Bytes from one bucket to the next: whole cache lines.
+fn stride(bucket: &BucketLayout) -> f64 {
+    bucket.bytes().next_multiple_of(LINE_BYTES) as f64
+}
+
 /// Bytes of hashed buckets with their chains.
 fn buckets(bucket: &BucketLayout, load: u32, rows: f64) -> f64 {
     let count = libm::ceil(rows * 100.0 / f64::from(bucket.slots * load));
     // About as many blocks of chains as half of the reads of them: those behind the first are read on the way, too.
     let blocks = rows * chain_blocks(bucket.slots, load) / 2.0;
-    count * bucket.bytes() as f64 + blocks * f64::from(8 * bucket.overflow_words())
+    count * stride(bucket) + blocks * f64::from(8 * bucket.overflow_words())
 }
 
 /// Bytes of a tree's nodes, inner ones included.

@@ -92,7 +92,9 @@ impl Judge<'_, '_> {
                     .collect()
             }
             Decision::Procedure(number) => {
-                let may_ship = self.model.calls[number].told.is_some_and(|told| told >= TOLD_MIN);
+                let is_told = self.model.calls[number].told.is_some_and(|told| told >= TOLD_MIN);
+                // Nothing is shipped on one machine.
+                let may_ship = is_told && self.model.machines > 1;
                 let all = [Access::OneSided, Access::Shipped];
                 let all = all.into_iter().take(1 + usize::from(may_ship));
                 all.map(|access| with(&|plan| plan.access[number] = access)).collect()
@@ -107,8 +109,9 @@ impl Judge<'_, '_> {
     pub fn best(&self, budget: Option<u64>) -> Result<Plan, TuneError> {
         let mut plan = self.usual();
         let decisions = self.decisions();
-        if self.model.workload(&plan).is_none() {
-            return Err(TuneError::NotMeasured { operations: self.unmeasured(&plan) });
+        let unmeasured = self.unmeasured(&plan);
+        if !unmeasured.is_empty() {
+            return Err(TuneError::NotMeasured { operations: unmeasured });
         }
         for _ in 0..ROUNDS_MAX {
             let before = plan.clone();
@@ -199,7 +202,14 @@ impl Judge<'_, '_> {
     /// What was not measured of a plan.
     fn unmeasured(&self, plan: &Plan) -> Vec<String> {
         let each = self.model.asked.iter().enumerate().filter(|(_, asked)| asked.share > 0.0);
-        let missing = each.filter(|(number, _)| self.model.procedure(plan, *number).is_none());
+        let average = |number: usize| {
+            let access = plan.access[number];
+            if self.goal == Goal::WeightedAverages {
+                self.model.procedure_average(plan, number, access)?;
+            }
+            self.model.average(&self.model.procedure(plan, number)?, access)
+        };
+        let missing = each.filter(|(number, _)| average(*number).is_none());
         missing.map(|(_, asked)| asked.name.clone()).collect()
     }
 }

@@ -318,14 +318,14 @@ impl Explainer<'_, '_, '_> {
     fn what(&self, ask: &Ask) -> String {
         let table = &self.catalog.tables[ask.table];
         let index = |at: usize| table.indexes[at].name.clone();
-        let name = &table.name;
+        let (name, rows) = (&table.name, rounded(ask.rows));
         match ask.kind {
             Kind::Lookup => format!("lookup of {name} by key"),
             Kind::IndexLookup(at) => {
-                format!("lookup of {name} by {}, {} rows", index(at), ask.rows)
+                format!("lookup of {name} by {}, {rows} rows", index(at))
             }
-            Kind::Scan(None) => format!("scan of {name} by key, {} rows", ask.rows),
-            Kind::Scan(Some(at)) => format!("scan of {name} by {}, {} rows", index(at), ask.rows),
+            Kind::Scan(None) => format!("scan of {name} by key, {rows} rows"),
+            Kind::Scan(Some(at)) => format!("scan of {name} by {}, {rows} rows", index(at)),
             Kind::Everything => format!("scan of all of {name}"),
             Kind::Update => format!("update of {name}"),
             Kind::Insert => format!("insert into {name}"),
@@ -448,6 +448,13 @@ impl Explainer<'_, '_, '_> {
             asked.assumptions.iter().map(|what| format!("{}, {what}", asked.name))
         });
         let mut all: Vec<String> = each.collect();
+        let asks = self.model.asked.iter().filter(|asked| asked.share > 0.0);
+        if asks.flat_map(|asked| &asked.asks).any(|ask| ask.kind < Kind::Update) {
+            all.push(
+                "statements find as many rows as PostgreSQL expects: calls that find none are counted with all that they would do"
+                    .to_owned(),
+            );
+        }
         if self.model.machines > 1 {
             all.push(format!(
                 "{:.0} of 100 calls come to another machine than that of their rows",
@@ -458,9 +465,17 @@ impl Explainer<'_, '_, '_> {
     }
 
     fn warnings(&self, chosen: &Chosen, drawn: &[Drawn<'_>]) -> Vec<String> {
-        let mut all = Vec::new();
+        let mut all = chosen.dropped.clone();
         if self.model.surface.is_quick() {
             all.push("the measurements are quick ones, which are no points to tune by".to_owned());
+        }
+        let uncopied = self.model.surface.uncopied(self.model.replicas);
+        if self.model.replicas > 1 && !uncopied.is_empty() {
+            all.push(format!(
+                "{} were not measured with {} copies everywhere: there they are taken to cost what they do with one",
+                uncopied.join(", "),
+                self.model.replicas
+            ));
         }
         if !self.model.surface.has(Place::Local) {
             all.push(

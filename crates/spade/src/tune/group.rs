@@ -8,7 +8,7 @@ use super::asked::{Ask, Asked, Kind};
 use super::candidate::value_range;
 use super::draws::Drawn;
 use crate::design::Partition;
-use procedure::operations::{Action, Operation, Origin};
+use procedure::operations::{Action, Operation, Origin, Path};
 use sql::load::{Draw, Expectation};
 use sql::{Catalog, Load};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,10 @@ type Column = (usize, usize);
 
 /// How far a value is followed from row to row.
 const STEPS_MAX: u32 = 16;
+
+/// Bytes of the rows of a table that every machine may have a copy of, if nobody says how much memory machines have; else that is a
+/// tenth of it.
+pub const COPIED_MAX: u64 = 256 << 20;
 
 /// Where the value of a partition comes from in a call.
 #[derive(Clone, PartialEq, Debug)]
@@ -79,6 +83,10 @@ pub struct Question<'a> {
     pub drawn: &'a [Drawn<'a>],
     /// Rows of each table.
     pub rows: &'a [u64],
+    /// Bytes of the rows of each table.
+    pub bytes: Vec<u64>,
+    /// Bytes of those of a table that may be copied to all machines.
+    pub copied_max: u64,
     /// Machines that rows are spread over.
     pub machines: u32,
 }
@@ -103,10 +111,10 @@ pub fn group(question: &Question<'_>) -> Grouping {
         let columns = question.columns_of(&attribute.columns);
         let is_first = tables.iter().all(Option::is_none);
         let free: Vec<_> = columns.iter().filter(|(table, _)| tables[**table].is_none()).collect();
-        // What nothing changes is copied, unless it is in the first group.
+        // What nothing changes is copied, unless it is in the first group or too large.
         let free: Vec<_> = free
             .into_iter()
-            .filter(|(table, _)| is_first || question.is_written(**table))
+            .filter(|(table, _)| is_first || !question.may_be_copied(**table))
             .collect();
         if free.is_empty() {
             let better = "most of its tables are together by another attribute already";
@@ -301,15 +309,25 @@ impl Question<'_> {
 
     /// A table that is in no group.
     fn left(&self, table: usize) -> Grouped {
-        let (partition, reason) = if self.is_written(table) {
-            (Partition::RoundRobin, "no operation finds its rows by an attribute of others")
-        } else {
-            (
+        let (partition, reason) = match (self.may_be_copied(table), self.is_written(table)) {
+            (true, _) => (
                 Partition::Replicated,
                 "no procedure changes it, and its rows go with no other table's",
-            )
+            ),
+            (false, true) => {
+                (Partition::RoundRobin, "no operation finds its rows by an attribute of others")
+            }
+            (false, false) => (
+                Partition::RoundRobin,
+                "no procedure changes it, but it is too large for a copy on each machine",
+            ),
         };
         Grouped { partition, column: None, reason: reason.to_owned() }
+    }
+
+    /// Whether nothing changes a table, and it is small.
+    fn may_be_copied(&self, table: usize) -> bool {
+        !self.is_written(table) && self.bytes[table] <= self.copied_max
     }
 
     fn is_written(&self, table: usize) -> bool {
@@ -386,6 +404,8 @@ pub fn source(
     }
     let origin = named(operation).into_iter().find(|(at, _)| at.1 == column);
     match origin {
+        // Neighbours by another column are on all machines.
+        None if !is_one_row(operation) => Source::Unknown,
         None => Source::Row(number),
         Some((_, given @ (Origin::Argument(_) | Origin::Element(_)))) => {
             Source::Given(given.clone())
@@ -395,6 +415,16 @@ pub fn source(
             if is_key { source(all, *from, key, steps + 1) } else { Source::Unknown }
         }
         Some(_) => Source::Unknown,
+    }
+}
+
+/// Whether what is read is a single row, which is on one machine.
+fn is_one_row(operation: &Operation) -> bool {
+    match &operation.action {
+        Action::Read { path: Path::Key, .. } => true,
+        Action::Read { path: Path::Lookup(_), .. } => operation.rows <= 1,
+        Action::Read { path: Path::Range(_) | Path::All, .. } => false,
+        _ => true,
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! draws, branch   arguments as they are drawn, and which branches they take
+//! limit           how many rows of a range a statement wants
 //! asked           what a call of each procedure asks of each table, and how often
 //! group           which tables are together, by which columns [SPADE 4.2]
 //! surface, cost   what an operation costs on any design, between and around the points measured
@@ -25,6 +26,7 @@ mod draws;
 mod explain;
 mod group;
 mod html;
+mod limit;
 mod model;
 mod report;
 mod show;
@@ -175,6 +177,15 @@ pub enum TuneError {
         /// The workload.
         workload: String,
     },
+    /// What is called reads and writes no table.
+    #[error(
+        "no procedure of {workload} that is called asks for rows of a table, so that nothing is to be tuned for; give one that \
+         does a frequency above 0 in workload.toml"
+    )]
+    NothingAsked {
+        /// The workload.
+        workload: String,
+    },
     /// Rows or arguments cannot be drawn.
     #[error(transparent)]
     Population(#[from] PopulationError),
@@ -226,6 +237,10 @@ pub fn tune(input: Input<'_>, options: &Options) -> Result<Tuning, TuneError> {
             Asked::new(input.workload, procedure, share, *drawn)
         })
         .collect();
+    let mut called = asked.iter().filter(|of| of.share > 0.0).flat_map(|of| &of.asks);
+    if !called.any(|ask| ask.times > 0.0) {
+        return Err(TuneError::NothingAsked { workload: load.name.clone() });
+    }
     let catalog = &input.workload.catalog;
     let tables = catalog.tables.iter().enumerate();
     let is_coherent = matches!(&*chosen.world.fabric, "local" | "shm");
@@ -239,6 +254,8 @@ pub fn tune(input: Input<'_>, options: &Options) -> Result<Tuning, TuneError> {
         asked: &asked,
         drawn: &drawn,
         rows: &draws.rows,
+        bytes: shapes.iter().map(Shape::row_sum).collect(),
+        copied_max: chosen.budget.map_or(group::COPIED_MAX, |budget| budget / 10),
         machines: chosen.machines,
     };
     let grouping = group::group(&question);

@@ -96,8 +96,10 @@ pub struct Costs {
 struct Parts {
     /// Finding its rows, as one of many in a batch.
     each: Cost,
-    /// What a batch costs beside.
+    /// What a batch of remote rows costs beside.
     batch: Cost,
+    /// What a call whose rows are all local costs beside, once.
+    fixed: Cost,
     /// Writing.
     write: Cost,
 }
@@ -235,18 +237,21 @@ impl Model<'_> {
 
     /// Bytes on each machine.
     pub fn bytes_each(&self, plan: &Plan) -> u64 {
-        (0..plan.tables.len()).map(|table| self.table_bytes_each(plan, table)).sum()
+        let each = (0..plan.tables.len()).map(|table| self.table_bytes_each(plan, table));
+        each.fold(0, u64::saturating_add)
     }
 
     /// Bytes of a table on each machine, with its indexes.
     pub fn table_bytes_each(&self, plan: &Plan, table: usize) -> u64 {
         let (shape, of) = (&self.shapes[table], &plan.tables[table]);
         let indexes = of.indexes.iter().enumerate();
-        let indexes: u64 = indexes.map(|(index, choice)| shape.index_bytes(index, *choice)).sum();
-        let bytes = shape.bytes(&of.choice) + indexes;
+        let indexes = indexes.map(|(index, choice)| shape.index_bytes(index, *choice));
+        let bytes = indexes.fold(shape.bytes(&of.choice), u64::saturating_add);
         match self.grouping.tables[table].partition {
             Partition::Replicated => bytes,
-            _ => (bytes * u64::from(self.replicas)).div_ceil(u64::from(self.machines.max(1))),
+            _ => bytes
+                .saturating_mul(u64::from(self.replicas))
+                .div_ceil(u64::from(self.machines.max(1))),
         }
     }
 
@@ -254,7 +259,8 @@ impl Model<'_> {
     pub fn write(&self, plan: &Plan, number: usize, ask: &Ask) -> Option<Cost> {
         let at = self.asked[number].asks.iter().position(|one| one == ask)?;
         let call = &self.calls[number];
-        Some(self.mixed(plan, ask, call.local[at], call.entries[at])?.write)
+        let (rows, entries) = self.near((call.local[at], call.entries[at]));
+        Some(self.mixed(plan, ask, rows, entries)?.write)
     }
 
     /// A call of a procedure whose rows, and entries of indexes, are local with such shares.
@@ -267,13 +273,23 @@ impl Model<'_> {
         let asked = &self.asked[number];
         let (mut sum, mut ahead) = (Cost::default(), Cost::default());
         let (mut writes, mut slowest, mut written) = (Cost::default(), Cost::default(), 0.0);
-        let mut named = 0.0;
+        // Waiting for a batch of remote rows has in it what a transaction costs in any case; without one that comes on top.
+        let (mut fixed, mut within) = (Cost::default(), 1.0);
+        let (mut named, mut read) = (0.0, 0.0);
         for (at, ask) in asked.asks.iter().enumerate().filter(|(_, ask)| ask.times > 0.0) {
-            let (rows, entries) = local(at);
+            let (rows, entries) = self.near(local(at));
             let parts = self.mixed(plan, ask, rows, entries)?;
             // Whether a batch of so many rows has a remote one.
             let is_remote = |count: f64| 1.0 - libm::pow(rows.min(entries), count.max(1.0));
             sum = sum.plus(&parts.each.times(ask.times));
+            fixed = fixed.with(&parts.fixed, f64::max);
+            read += if parts.fixed == Cost::default() { 0.0 } else { ask.times };
+            if ask.kind < Kind::Update || ask.kind == Kind::Insert {
+                let whole =
+                    if matches!(ask.kind, Kind::Scan(_)) { rows.min(entries) } else { rows };
+                let is_remote = 1.0 - libm::pow(whole, ask.times.max(1.0));
+                within *= 1.0 - is_remote * ask.times.min(1.0);
+            }
             if ask.is_ahead {
                 named += ask.times;
                 ahead = ahead.with(&parts.batch.times(is_remote(ask.times)), f64::max);
@@ -290,22 +306,28 @@ impl Model<'_> {
         }
         // Branches may leave out some of it, but hardly all.
         let (ahead, slowest) = (ahead.times(named.min(1.0)), slowest.times(written.min(1.0)));
-        Some(sum.plus(&ahead).plus(&committed(&writes, &slowest, written)))
+        let fixed = fixed.times(within * read.min(1.0));
+        Some(sum.plus(&ahead).plus(&fixed).plus(&committed(&writes, &slowest, written)))
+    }
+
+    /// Shares of rows and entries that are local: none where memory servers are apart from all that compute, since the own
+    /// machine's rows are as far as others'.
+    fn near(&self, shares: (f64, f64)) -> (f64, f64) {
+        if self.surface.has(Place::Local) { shares } else { (0.0, 0.0) }
     }
 
     /// An operation's parts where rows and entries are local with such shares.
     fn mixed(&self, plan: &Plan, ask: &Ask, rows: f64, entries: f64) -> Option<Parts> {
         let at = |row, entry| self.parts(plan, ask, row, entry);
         let by_rows = |entry| match rows {
-            rows if rows >= 1.0 => {
-                Some(Parts { batch: Cost::default(), ..at(Place::Local, entry)? })
-            }
+            rows if rows >= 1.0 => at(Place::Local, entry),
             rows if rows <= 0.0 => at(Place::OneSided, entry),
             rows => {
                 let (local, remote) = (at(Place::Local, entry)?, at(Place::OneSided, entry)?);
                 Some(Parts {
                     each: local.each.mixed(rows, &remote.each),
                     batch: remote.batch,
+                    fixed: local.fixed,
                     write: local.write.mixed(rows, &remote.write),
                 })
             }
@@ -318,6 +340,7 @@ impl Model<'_> {
                 Some(Parts {
                     each: local.each.mixed(entries, &remote.each),
                     batch: remote.batch,
+                    fixed: local.fixed,
                     write: local.write.mixed(entries, &remote.write),
                 })
             }
@@ -330,13 +353,17 @@ impl Model<'_> {
             self.cost(ask.table, table, operation, path, place, rows)
         };
         let lookup = of(Operation::Lookup, AccessPath::Primary, row, 1.0)?;
-        let batch = self.batch(table.choice.storage, row)?;
-        let each = lookup.minus(&batch).at_least_nothing();
+        let beside = self.batch(table.choice.storage, row)?;
+        let each = lookup.minus(&beside).at_least_nothing();
+        let nothing = Cost::default();
+        let (batch, fixed) =
+            if row == Place::Local { (nothing, beside) } else { (beside, nothing) };
+        let none = Parts::default();
         let maintained = |operation: Operation| {
             let plain = of(operation, AccessPath::Primary, entry, 1.0)?;
             let mut each = ask.touched.iter().map(|index| {
                 let path = path_of(table.indexes[*index]);
-                let cost = self.indexed(ask.table, table, operation, path, *index, entry)?;
+                let cost = self.indexed(ask, table, operation, path, *index, entry)?;
                 Some(cost.minus(&plain).at_least_nothing())
             });
             each.try_fold(Cost::default(), |sum, cost| Some(sum.plus(&cost?)))
@@ -345,39 +372,39 @@ impl Model<'_> {
             let write = of(operation, AccessPath::Primary, row, 1.0)?;
             Some(write.minus(&lookup).at_least_nothing())
         };
-        let nothing = Cost::default();
         Some(match ask.kind {
-            Kind::Lookup => Parts { each, batch, write: nothing },
+            Kind::Lookup => Parts { each, batch, fixed, ..none },
             Kind::IndexLookup(index) => {
                 let path = path_of(table.indexes[index]);
-                let through =
-                    self.indexed(ask.table, table, Operation::Lookup, path, index, entry)?;
+                let through = self.indexed(ask, table, Operation::Lookup, path, index, entry)?;
                 let direct = of(Operation::Lookup, AccessPath::Primary, entry, 1.0)?;
                 let entries = through.minus(&direct).at_least_nothing();
-                Parts { each: entries.plus(&each.times(ask.rows)), batch, write: nothing }
+                Parts { each: entries.plus(&each.times(ask.rows)), batch, fixed, ..none }
             }
             Kind::Scan(None) => {
                 let scan = of(Operation::Scan, AccessPath::Primary, row, ask.rows)?;
-                Parts { each: scan, batch: nothing, write: nothing }
+                Parts { each: scan.minus(&fixed).at_least_nothing(), fixed, ..none }
             }
-            Kind::Scan(Some(_)) => {
+            Kind::Scan(Some(index)) => {
                 let worse = if row == Place::Local { entry } else { row };
-                let scan = of(Operation::Scan, AccessPath::SecondaryTree, worse, ask.rows)?;
-                Parts { each: scan, batch: nothing, write: nothing }
+                let path = AccessPath::SecondaryTree;
+                let scan = self.indexed(ask, table, Operation::Scan, path, index, worse)?;
+                let fixed = if worse == Place::Local { fixed } else { nothing };
+                Parts { each: scan.minus(&fixed).at_least_nothing(), fixed, ..none }
             }
             Kind::Everything => {
                 let rows = self.shapes[ask.table].rows as f64;
-                Parts { each: each.times(rows), batch, write: nothing }
+                Parts { each: each.times(rows), batch, fixed, ..none }
             }
             Kind::Insert => {
                 let mut write = writing(Operation::Insert)?;
                 write.machines.atomics_ns *= self.leaves(table, ask);
                 let write = write.plus(&maintained(Operation::Insert)?);
-                Parts { each, batch, write }
+                Parts { each, batch, fixed, write }
             }
             Kind::Delete => {
                 let write = writing(Operation::Delete)?.plus(&maintained(Operation::Delete)?);
-                Parts { each: nothing, batch: nothing, write }
+                Parts { write, ..none }
             }
             Kind::Update => {
                 let mut write = writing(Operation::Update)?;
@@ -385,7 +412,7 @@ impl Model<'_> {
                     write = write.plus(&maintained(Operation::Insert)?);
                     write = write.plus(&maintained(Operation::Delete)?);
                 }
-                Parts { each: nothing, batch: nothing, write }
+                Parts { write, ..none }
             }
         })
     }
@@ -444,7 +471,7 @@ impl Model<'_> {
     /// As [`Model::cost`] through one of several indexes.
     fn indexed(
         &self,
-        number: usize,
+        ask: &Ask,
         table: &TablePlan,
         operation: Operation,
         path: AccessPath,
@@ -452,17 +479,14 @@ impl Model<'_> {
         place: Place,
     ) -> Option<Cost> {
         let only = TablePlan { choice: table.choice.clone(), indexes: vec![table.indexes[index]] };
-        self.cost(number, &only, operation, path, place, 1.0)
+        let rows = if operation == Operation::Scan { ask.rows } else { 1.0 };
+        self.cost(ask.table, &only, operation, path, place, rows)
     }
 
     /// What a batch of lookups costs beside its rows: a lookup less what a further row in a batch costs.
     fn batch(&self, storage: Storage, place: Place) -> Option<Cost> {
         let (slots, load_percent) =
             if storage == Storage::Tree { (0, None) } else { (8, Some(65)) };
-        let place = match place {
-            Place::Local if !self.surface.has(Place::Local) => Place::OneSided,
-            other => other,
-        };
         let setting = Setting {
             operation: Operation::Lookup,
             path: AccessPath::Primary,
@@ -518,7 +542,7 @@ pub fn path_of(index: IndexChoice) -> AccessPath {
 }
 
 /// A commit of several writes, each measured with a commit of its own: they go together, so that the slowest one is waited for, and
-/// are published once.
+/// are published once. What cores do for them they do one after the other.
 fn committed(writes: &Cost, slowest: &Cost, count: f64) -> Cost {
     let published = Demand {
         link_out_ns: slowest.others.link_in_ns,
@@ -527,10 +551,11 @@ fn committed(writes: &Cost, slowest: &Cost, count: f64) -> Cost {
         ..Demand::default()
     };
     let spared = scaled(published, -(count - 1.0).max(0.0));
+    let serial_ns = (writes.machines.core_ns - slowest.machines.core_ns).max(0.0);
     Cost {
-        latency_ns: slowest.latency_ns,
-        tail_ns: slowest.tail_ns,
-        lane_ns: slowest.lane_ns,
+        latency_ns: slowest.latency_ns + serial_ns,
+        tail_ns: slowest.tail_ns + serial_ns,
+        lane_ns: slowest.lane_ns + serial_ns,
         round_trips: slowest.round_trips,
         machines: add(writes.machines, spared),
         others: slowest.others,

@@ -165,9 +165,10 @@ impl Surface {
             cost = cost.plus(&self.along_nodes(&base, setting.node_bytes, row));
         }
         cost = cost.plus(&self.along_rows(setting, &usual));
-        if setting.replicas > 1 {
+        // Reads go to one copy.
+        if setting.replicas > 1 && !is_read(setting.operation) {
             let copies = Line { replicas: setting.replicas, ..primary };
-            let mut change = self.change(&primary, row, &copies, row);
+            let mut change = self.copied(&primary, &copies, row);
             // Copies are on all machines alike, where the oracle is on one.
             change.machines = add(change.machines, change.others);
             change.others = Demand::default();
@@ -208,6 +209,38 @@ impl Surface {
             (Some(from), Some(to)) => line_at(to, to_row).minus(&line_at(from, from_row)),
             _ => Cost::default(),
         }
+    }
+
+    /// What further copies change, at the nearest size of rows that was measured with them. It is never less than nothing; where
+    /// a table's own storage was not measured with copies, it is that of inlined rows, which are written alike.
+    fn copied(&self, primary: &Line, copies: &Line, row: f64) -> Cost {
+        let inlined = |line: &Line| {
+            let (slots, load_percent) = hash_shape(Storage::HashInlined);
+            Line { storage: Storage::HashInlined, slots, load_percent, node_bytes: 0, ..*line }
+        };
+        let each = [(*primary, *copies), (inlined(primary), inlined(copies))];
+        let pairs = each.iter().filter_map(|(one, more)| self.points(one).zip(self.points(more)));
+        let Some((one, more)) = pairs.into_iter().next() else { return Cost::default() };
+        let (first, last) = (more[0].0, more[more.len() - 1].0);
+        let at = row.clamp(first, last);
+        line_at(more, at).minus(&line_within(one, at)).at_least_nothing()
+    }
+
+    /// The writes that were not measured with so many copies, wherever they were measured with one.
+    pub fn uncopied(&self, replicas: u32) -> Vec<&'static str> {
+        let named = [
+            (Operation::Update, "updates"),
+            (Operation::Insert, "inserts"),
+            (Operation::Delete, "deletes"),
+        ];
+        let lacks = |operation: Operation| {
+            let has = |place: Place, replicas: u32| {
+                let of = |line: &Line| (line.operation, line.place, line.replicas);
+                self.lines.keys().any(|line| of(line) == (operation, place, replicas))
+            };
+            Place::ALL.into_iter().any(|place| has(place, 1) && !has(place, replicas))
+        };
+        named.into_iter().filter(|(of, _)| lacks(*of)).map(|(_, name)| name).collect()
     }
 
     /// The number of slots that was measured and is nearest.

@@ -17,6 +17,8 @@ pub struct Chosen {
     pub machines: u32,
     /// Bytes that the design may take on each machine, if somebody says so.
     pub budget: Option<u64>,
+    /// What was asked for and is not so, in sentences.
+    pub dropped: Vec<String>,
 }
 
 /// Chooses the world that the options or the load name: of several sizes the nearest one.
@@ -31,13 +33,12 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
         return Err(TuneError::NoMeasurements);
     }
     let known = || hardware.iter().map(|name| (*name).to_owned()).collect();
-    let hardware: &str = match (&options.hardware, &load.machines.profile) {
-        (Some(wanted), _) if !hardware.contains(&**wanted) => {
+    let hardware: &str = match options.hardware.as_ref().or(load.machines.profile.as_ref()) {
+        Some(wanted) if !hardware.contains(&**wanted) => {
             return Err(TuneError::NoSuchHardware { wanted: wanted.clone(), known: known() });
         }
-        (Some(wanted), _) => wanted,
-        (None, Some(profile)) if hardware.contains(&**profile) => profile,
-        (None, _) => match hardware.first() {
+        Some(wanted) => wanted,
+        None => match hardware.first() {
             Some(only) if hardware.len() == 1 => only,
             _ => return Err(TuneError::WhichHardware { known: known() }),
         },
@@ -65,5 +66,41 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
         }
     };
     let said = load.machines.memory_gib.map(|gib| (gib * GIB) as u64);
-    Ok(Chosen { world, machines, budget: options.memory_budget.or(said) })
+    let dropped = dropped(&worlds, &world, wanted, machines, load);
+    Ok(Chosen { world, machines, budget: options.memory_budget.or(said), dropped })
+}
+
+/// What of the wishes does not hold of the world that is tuned for.
+fn dropped(
+    worlds: &BTreeSet<&World>,
+    world: &World,
+    wanted: u32,
+    machines: u32,
+    load: &Load,
+) -> Vec<String> {
+    let mut all = Vec::new();
+    if machines != wanted {
+        all.push(format!(
+            "workload.toml says {wanted} machines, and {} was measured on one alone: the design is for one",
+            world.fabric
+        ));
+    }
+    if world.threads != load.machines.threads {
+        all.push(format!(
+            "workload.toml says {} threads on each machine, and {} were measured: forecasts are of {}",
+            load.machines.threads, world.threads, world.threads
+        ));
+    }
+    let same = worlds.iter().filter(|other| other.hardware == world.hardware);
+    let fabrics: BTreeSet<&str> = same.map(|other| &*other.fabric).collect();
+    if fabrics.len() > 1 {
+        let fabrics: Vec<&str> = fabrics.into_iter().collect();
+        all.push(format!(
+            "{} was measured by {}, of which {} is taken; keep each in a file of its own to choose",
+            world.hardware,
+            fabrics.join(", "),
+            world.fabric
+        ));
+    }
+    all
 }

@@ -1,6 +1,7 @@
 //! How often each operation is carried out.
 
 use crate::support::{PRICES, Subject, options};
+use procedure::node::Operator;
 use spade::tune::Tuning;
 
 /// What a procedure does, each time on the average.
@@ -60,4 +61,48 @@ fn forecasts_are_sums_of_service_times() {
         "{:?}",
         tuning.forecast.latency_us
     );
+}
+
+#[test]
+fn variables_that_rows_fill_are_no_constants() {
+    let tuning = Subject::shipped("tpcc").tuned(&PRICES.measured(), &options());
+    // `newest` is an order's number, though the variable it is taken from is set to null further down.
+    assert_eq!(times(&tuning, "order_status", "scan of order_line"), [1.0]);
+    let told = |what: &String| what.starts_with("order_status") && what.contains("found");
+    assert!(tuning.assumptions.iter().any(told), "{:?}", tuning.assumptions);
+}
+
+#[test]
+fn ranges_are_as_long_as_arguments_say() {
+    let subject = Subject::shipped("ycsb").only("scan_records");
+    let scans = |tuning: &Tuning| {
+        let found = tuning.procedures.iter().find(|of| of.procedure == "scan_records");
+        found.expect("it is there").operations[0].what.clone()
+    };
+    let tuning = subject.tuned(&PRICES.measured(), &options());
+    let told = scans(&tuning);
+    let rows =
+        told.strip_prefix("scan of usertable by key, ").and_then(|of| of.strip_suffix(" rows"));
+    let rows: f64 = rows.and_then(|rows| rows.parse().ok()).unwrap_or_else(|| panic!("{told}"));
+    assert!((45.0..56.0).contains(&rows), "1 to 100 alike: {rows}");
+    assert!(!tuning.assumptions.iter().any(|what| what.contains("LIMIT")));
+    // Rows that are left out have to be read.
+    let mut subject = subject;
+    for of in subject.workload.procedures.iter_mut().flat_map(|of| &mut of.statements) {
+        if let Operator::Limit { limit, offset, .. } = &mut of.root.operator {
+            offset.clone_from(limit);
+        }
+    }
+    let tuning = subject.tuned(&PRICES.measured(), &options());
+    assert!(scans(&tuning).contains(", 3333 rows"), "{}", scans(&tuning));
+    let told =
+        |what: &String| what.starts_with("scan_records, statement 1: its LIMIT is not known");
+    assert!(tuning.assumptions.iter().any(told), "{:?}", tuning.assumptions);
+}
+
+#[test]
+fn rows_that_are_not_there_are_counted_and_that_is_told() {
+    let tuning = Subject::shipped("tatp").tuned(&PRICES.measured(), &options());
+    let told = |what: &String| what.contains("calls that find none are counted");
+    assert!(tuning.assumptions.iter().any(told), "{:?}", tuning.assumptions);
 }

@@ -4,6 +4,7 @@
 mod access;
 mod counts;
 mod memory;
+mod nearness;
 mod partitions;
 mod refusals;
 mod shipped;

@@ -44,3 +44,21 @@ fn the_load_may_name_the_memory() {
         "{told}"
     );
 }
+
+#[test]
+fn buckets_lie_at_whole_cache_lines() {
+    let one = Options { machines: Some(1), ..options() };
+    let tuning = Subject::shipped("smallbank").tuned(&PRICES.measured(), &one);
+    let (of, design) = (&tuning.tables[0], &tuning.design.tables[0]);
+    assert_eq!(design.storage, layout::Storage::HashInlined);
+    assert!(matches!(design.placement, spade::design::Placement::Dense { .. }));
+    let buckets = of.rows / u64::from(design.neighbourhood);
+    assert_eq!((of.bytes_each % buckets, of.bytes_each / buckets % 64), (0, 0), "{of:?}");
+}
+
+#[test]
+fn more_rows_than_can_be_counted_in_bytes_take_all_there_is() {
+    let (subject, measured) = (Subject::shipped("smallbank"), PRICES.measured());
+    let one = Options { machines: Some(1), units: Some(90_000_000_000_000), ..options() };
+    assert_eq!(subject.tuned(&measured, &one).memory.bytes_each, u64::MAX);
+}

@@ -3,6 +3,7 @@
 use crate::support::{PRICES, Subject, options};
 use spade::design::Partition;
 use spade::tune::{Tuning, Verdict};
+use sql::load::{Amount, Rows};
 
 fn tuned(name: &str) -> Tuning {
     Subject::shipped(name).tuned(&PRICES.measured(), &options())
@@ -106,4 +107,33 @@ fn rows_of_other_warehouses_are_counted_as_they_are_drawn() {
     assert!((0.993..0.9995).contains(&of("new_order")), "{}", of("new_order"));
     assert!((0.92..0.98).contains(&of("payment")), "{}", of("payment"));
     assert_eq!(of("delivery"), 1.0);
+}
+
+#[test]
+fn ranges_across_partitions_are_not_on_one_machine() {
+    let subject = Subject::shipped("ycsb").only("scan_records");
+    let tuning = subject.tuned(&PRICES.measured(), &options());
+    let scans = tuning.procedures.iter().find(|of| of.procedure == "scan_records");
+    let scans = scans.expect("it is there");
+    assert_eq!(scans.local, 0.25, "records are by their key on four machines");
+    // Those of one warehouse are together.
+    let of_orders = tuned("tpcc");
+    let of_orders = of_orders.procedures.iter().find(|of| of.procedure == "stock_level");
+    assert_eq!(of_orders.expect("it is there").local, 1.0);
+}
+
+#[test]
+fn what_is_too_large_is_not_copied() {
+    let mut subject = Subject::shipped("tpcc");
+    let items = subject.folder.load.tables.iter_mut().find(|table| table.table == "item");
+    items.expect("it is there").rows = Rows::Counted(Amount::constant(10_000_000));
+    let tuning = subject.tuned(&PRICES.measured(), &options());
+    let places = places(&tuning);
+    assert!(places.contains(&"item i_id".to_owned()), "by the key it is looked up by: {places:?}");
+    let copied = |budget: u64| {
+        let options = spade::tune::Options { memory_budget: Some(budget), ..options() };
+        let tuning = subject.tuned(&PRICES.measured(), &options);
+        tuning.design.tables.iter().any(|table| table.partition == Partition::Replicated)
+    };
+    assert_eq!([4 << 30, 1 << 40].map(copied), [false, true], "a tenth of the memory");
 }

@@ -3,6 +3,7 @@
 use crate::support::{PRICES, Subject, options};
 use spade::measurement::{Measurements, Place};
 use spade::tune::Options;
+use sql::procedure::Body;
 
 fn refused(subject: &Subject, measured: &Measurements, options: &Options) -> String {
     subject.tune(measured, options).expect_err("it cannot be tuned").to_string()
@@ -22,8 +23,12 @@ fn there_have_to_be_measurements_of_the_hardware() {
         point.parameters.world.hardware = "other".to_owned();
         both.put(point);
     }
-    let unclear = Options { hardware: None, ..options() };
-    let unclear = refused(&subject, &both, &unclear);
+    let unsaid = Options { hardware: None, ..options() };
+    let of_load = refused(&subject, &both, &unsaid);
+    assert!(of_load.starts_with("nothing was measured on connectx3-fdr, only on"), "{of_load}");
+    let mut subject = subject;
+    subject.folder.load.machines.profile = None;
+    let unclear = refused(&subject, &both, &unsaid);
     assert!(unclear.starts_with("there are measurements of hand-made, other;"), "{unclear}");
 }
 
@@ -45,6 +50,18 @@ fn one_machine_knows_nothing_of_several() {
     assert!(told.starts_with("sim (hand-made) was measured on one machine"), "{told}");
     let alone = subject.tuned(&local, &Options { machines: None, ..options() });
     assert_eq!(alone.machines, 1, "as many as were measured, whatever the load says");
+    for told in ["workload.toml says 8 machines", "workload.toml says 16 threads"] {
+        assert!(alone.warnings.iter().any(|what| what.starts_with(told)), "{:?}", alone.warnings);
+    }
+    let mut both = local.clone();
+    for point in local.points() {
+        let mut point = point.clone();
+        point.parameters.world.fabric = "shm".to_owned();
+        both.put(point);
+    }
+    let of_two = subject.tuned(&both, &Options { machines: None, ..options() });
+    let told = "hand-made was measured by shm, sim, of which";
+    assert!(of_two.warnings.iter().any(|what| what.starts_with(told)), "{:?}", of_two.warnings);
 }
 
 #[test]
@@ -59,6 +76,24 @@ fn copies_and_operations_have_to_be_measured() {
     measured.points().iter().filter(is_kept).for_each(|point| without.put(point.clone()));
     let lacking = refused(&subject, &without, &options());
     assert!(lacking.contains("lack operations that insert_call_forwarding asks for"), "{lacking}");
+    let is_kept = |point: &&spade::measurement::Point| {
+        let of = &point.parameters;
+        of.operation != spade::measurement::Operation::Insert || of.place != Place::OneSided
+    };
+    let mut without = Measurements::default();
+    measured.points().iter().filter(is_kept).for_each(|point| without.put(point.clone()));
+    let lacking = refused(&subject, &without, &options());
+    assert!(lacking.contains("lack operations that insert_call_forwarding asks for"), "{lacking}");
+}
+
+#[test]
+fn calls_have_to_touch_tables() {
+    let mut subject = Subject::shipped("smallbank").only("balance");
+    let balance = subject.workload.procedures.iter_mut().find(|of| of.routine.name == "balance");
+    let routine = &mut balance.expect("it is there").routine;
+    routine.body = Body::Statements { statements: Vec::new(), results: Vec::new() };
+    let told = refused(&subject, &PRICES.measured(), &options());
+    assert!(told.contains("asks for rows of a table"), "{told}");
 }
 
 #[test]

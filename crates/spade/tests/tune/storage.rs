@@ -2,6 +2,7 @@
 
 use crate::support::{PRICES, Prices, Subject, options};
 use layout::{IndexKind, Storage};
+use procedure::node::{Access, Node, Operator, Scan};
 use spade::design::Placement;
 use spade::tune::{Goal, Objective, Options, Verdict};
 use sql::load::{Amount, Draw, Range};
@@ -158,4 +159,51 @@ fn the_same_input_gives_the_same_bytes() {
         (serde_json::to_string(&tuning).expect("it can be written"), tuning.text(true), page)
     };
     assert_eq!(json(&measured), json(&shuffled));
+}
+
+fn scan_of(node: &mut Node) -> Option<&mut Scan> {
+    match &mut node.operator {
+        Operator::Limit { input, .. } => scan_of(input),
+        Operator::Scan(scan) => Some(scan),
+        _ => None,
+    }
+}
+
+/// Orders with an index in front of the one by which a customer's newest order is found.
+fn two_indexes() -> Subject {
+    let mut subject = Subject::shipped("tpcc").only("order_status");
+    for catalog in [&mut subject.workload.catalog, &mut subject.folder.program.catalog] {
+        let orders = catalog.tables.iter_mut().find(|table| table.name == "orders");
+        let indexes = &mut orders.expect("it is there").indexes;
+        indexes.insert(0, sql::catalog::Index { name: "unasked".to_owned(), ..indexes[0].clone() });
+    }
+    let orders = subject.workload.catalog.position("orders").expect("it is there");
+    for statement in subject.workload.procedures.iter_mut().flat_map(|of| &mut of.statements) {
+        if let Some(Scan { table, access: Access::Range(range), .. }) = scan_of(&mut statement.root)
+            && *table == orders
+            && range.index.is_some()
+        {
+            range.index = Some(1);
+        }
+    }
+    subject
+}
+
+#[test]
+fn a_scan_is_priced_by_the_nodes_of_its_own_index() {
+    let prices = Prices { byte: 2.0, call: 1e6, ..PRICES };
+    let options = Options { remote_calls: 1.0, ..options() };
+    let tuning = two_indexes().tuned(&prices.measured(), &options);
+    let orders = tuning.tables.iter().find(|of| of.table == "orders").expect("it is there");
+    let forecasts = |index: usize| {
+        let trees = orders.indexes[index].candidates.iter();
+        let trees = trees.filter(|of| of.what.starts_with("tree"));
+        let mut all: Vec<f64> =
+            trees.filter_map(|of| Some(of.forecast.as_ref()?.latency_us)).collect();
+        all.dedup();
+        all
+    };
+    assert_eq!(orders.indexes[0].index, "unasked");
+    assert_eq!(forecasts(0).len(), 1, "its nodes make no difference: {:?}", forecasts(0));
+    assert!(forecasts(1).len() > 2, "larger nodes are more bytes: {:?}", forecasts(1));
 }

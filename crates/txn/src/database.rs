@@ -8,6 +8,7 @@ use crate::collect::SharedHorizon;
 use crate::definition::TableDefinition;
 use crate::detach::detached;
 use crate::fetch::Fetched;
+use crate::freshness::Freshness;
 use crate::lane::{Lane, LaneError, LaneInner};
 use crate::release::Released;
 use crate::scan::ScanSource;
@@ -153,6 +154,8 @@ pub(crate) struct Shared<E: Env> {
     has_collector: AtomicBool,
     /// Where somebody fetches vectors for all lanes.
     pub fetched: Fetched,
+    /// Where nobody does.
+    pub freshness: Freshness,
     published: Vec<AtomicU64>,
     catalog: Mutex<Arc<Catalog>>,
     /// Memory of dropped tables and indexes that lanes may still use.
@@ -197,6 +200,7 @@ impl<E: Env> Shared<E> {
             slot_count: AtomicU32::new(0),
             has_collector: AtomicBool::new(false),
             fetched: Fetched::default(),
+            freshness: Freshness::default(),
             published: (0..oracle_layout.slots).map(|_| AtomicU64::new(0)).collect(),
             catalog: Mutex::default(),
             released: Mutex::default(),

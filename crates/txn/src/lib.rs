@@ -21,6 +21,7 @@ mod detach;
 pub mod displaced;
 mod fetch;
 mod fill;
+mod freshness;
 mod kept;
 pub mod lane;
 pub mod local;

@@ -7,7 +7,8 @@
 //!
 //! Frozen: whoever needs a newer vector takes the try-lock, reads the vector once and writes it, numbered,
 //! to the ring. One freezes after another, so frozen vectors are comparable; and since every transaction's
-//! snapshot is a frozen one, a vector that covers a transaction covers all that transaction saw. Where many compute
+//! snapshot is a frozen one, a vector that covers a transaction covers all that transaction saw. A vector that may be too
+//! old is not taken ([`crate::freshness`]). Where many compute
 //! servers want one all the time, a collector beside the vector freezes all the time instead.
 
 use crate::abort::Abort;
@@ -118,8 +119,8 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// The newest frozen vector that covers the lane's own last commit and is not older
-    /// than the lane's last snapshot; frozen here and now if there is none.
+    /// The newest frozen vector that covers the lane's own last commit, is not older than the lane's last snapshot, and has
+    /// what others have published up to a moment ago; frozen here and now if there is none.
     async fn newest_frozen(&mut self) -> Result<u64, Abort> {
         if self.shared.fetched.is_running()
             && let Some(epoch) = self.newest_fetched().await?
@@ -128,6 +129,7 @@ impl<E: Env> LaneInner<E> {
         }
         let lane = self.lane_word(LANE_ACTIVE);
         let announced = self.announce().await;
+        let began_ns = self.env.now_ns();
         let batch = self.batch();
         batch.clear_verbs();
         batch.write_word(lane, announced);
@@ -135,8 +137,13 @@ impl<E: Env> LaneInner<E> {
             return self.newest_collected().await;
         }
         for _ in 0..FREEZE_COUNT_MAX {
+            let looked_ns = self.env.now_ns();
             if let Some(epoch) = self.read_frozen().await? {
-                return Ok(epoch);
+                let (freshness, number) = (&self.shared.freshness, self.snapshot.stamp);
+                freshness.saw(number, looked_ns);
+                if freshness.will_do(number, began_ns) {
+                    return Ok(epoch);
+                }
             }
             self.freeze().await?;
             self.batch().clear_verbs();
@@ -243,17 +250,24 @@ impl<E: Env> LaneInner<E> {
         }
         let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
         let owner = u64::from(self.slot.0) + 1;
-        if E::IMMEDIATE {
+        let began_ns = self.env.now_ns();
+        let frozen = if E::IMMEDIATE {
             let batch = self.batch.take().unwrap_or_default();
             let frozen = freeze_vector(&self.env, batch, oracle, shape, owner).await;
-            let (batch, is_frozen) = frozen.map_err(|_| Abort::Unreachable)?;
+            let (batch, number) = frozen.map_err(|_| Abort::Unreachable)?;
             self.batch = Some(batch);
-            return Ok(is_frozen);
+            number
+        } else {
+            let env = self.env.clone();
+            let freeze =
+                async move { freeze_vector(&env, Batch::new(), oracle, shape, owner).await };
+            let frozen = detached(&self.env, freeze, drop).await;
+            frozen.map_err(|_| Abort::Unreachable)?.1
+        };
+        if let Some(number) = frozen {
+            self.shared.freshness.froze(number, began_ns);
         }
-        let env = self.env.clone();
-        let freeze = async move { freeze_vector(&env, Batch::new(), oracle, shape, owner).await };
-        let frozen = detached(&self.env, freeze, drop).await;
-        frozen.map(|(_, is_frozen)| is_frozen).map_err(|_| Abort::Unreachable)
+        Ok(frozen.is_some())
     }
 
     /// The stamp to announce: of the last snapshot, and where lanes share their words the oldest of all that run.
@@ -326,7 +340,7 @@ pub(crate) fn newest_intact<'a, E: Env>(
     intact.max_by_key(|vector| vector[0])
 }
 
-/// Takes the try-lock, reads the vector once, and writes it to the ring with the next number. Answers whether it
+/// Takes the try-lock, reads the vector once, and writes it to the ring with the next number. Answers that number, if it
 /// got the lock.
 async fn freeze_vector<E: Env>(
     env: &E,
@@ -334,22 +348,22 @@ async fn freeze_vector<E: Env>(
     oracle: GlobalPtr,
     shape: OracleLayout,
     owner: u64,
-) -> Result<(Batch, bool), FabricError> {
+) -> Result<(Batch, Option<u64>), FabricError> {
     let freezer = oracle.add_words(u64::from(FREEZER));
     batch.clear_verbs();
     let swap = batch.compare_and_swap(freezer, 0, owner);
     batch = env.execute(batch).await?;
     if !batch.swapped(swap) && !env.mutant("oracle::freeze_unlocked") {
         env.yield_now().await;
-        return Ok((batch, false));
+        return Ok((batch, None));
     }
     batch.clear_verbs();
     let vector;
     (batch, vector) = read_vector(env, batch, oracle, shape).await?;
     batch.clear_verbs();
-    post_vector(&mut batch, oracle, shape, vector);
+    let number = post_vector(&mut batch, oracle, shape, vector);
     batch = env.execute(batch).await?;
-    Ok((batch, true))
+    Ok((batch, Some(number)))
 }
 
 /// Reads the vector once, and makes the next frozen one of it: where it stands in the batch's arena.
@@ -376,12 +390,18 @@ pub(crate) async fn read_vector<E: Env>(
     Ok((batch, vector))
 }
 
-/// Posts a frozen vector to the ring, and gives back the try-lock.
-pub(crate) fn post_vector(batch: &mut Batch, oracle: GlobalPtr, shape: OracleLayout, vector: Span) {
+/// Posts a frozen vector to the ring, and gives back the try-lock. Answers the vector's number.
+pub(crate) fn post_vector(
+    batch: &mut Batch,
+    oracle: GlobalPtr,
+    shape: OracleLayout,
+    vector: Span,
+) -> u64 {
     let number = batch.word(vector.at);
     batch.write(shape.frozen(oracle, number), vector);
     batch.write_word(oracle.add_words(u64::from(NEWEST)), number);
     batch.write_word(oracle.add_words(u64::from(FREEZER)), 0);
+    number
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! processes ([`processes`]); [`random`] mixes
 //! everything, [`contents`] more rows; [`catalog`] has changes of the catalog side by side, [`filling`] indexes
 //! that are made over tables in use; [`killed`] and [`dropped`] end compute servers and futures half way,
-//! [`lost`] takes the memory of a server, [`slots`] has lanes that start at once.
+//! [`lost`] takes the memory of a server, [`slots`] has lanes that start at once, [`fresh`] looks how old snapshots are.
 //! [`mutants`] shows that these tests notice a missing guard, and [`played`] the same of guards that only a
 //! certain course of events needs.
 
@@ -15,6 +15,7 @@ mod catalog;
 mod contents;
 mod dropped;
 mod filling;
+mod fresh;
 mod killed;
 mod litmus;
 mod lost;

@@ -1,0 +1,72 @@
+//! Frozen vectors are only as old as the engine says: a compute server that has just come, or only reads, sees what
+//! another has committed before it fell silent.
+
+use crate::catalog::write_into;
+use crate::support::cluster::Cluster;
+use crate::support::{STORAGES, VALUE, key, table};
+use fabric::Env;
+use layout::Storage;
+use sim::{Carrier, Endpoint, SimConfig};
+use txn::{DatabaseConfig, Isolation, Lane, Oracle, Outcome, TableId};
+
+/// Rows.
+const ROWS: i32 = 20;
+/// What was committed so long ago is in every snapshot.
+const STALE_NS: u64 = 1_000_000;
+
+/// The value of a row, and when the snapshot was asked for.
+async fn value(lane: &mut Lane<Endpoint>, table: TableId, id: i32) -> (Option<i64>, u64) {
+    let began_ns = lane.env().now_ns();
+    let mut txn = lane.begin(Isolation::Snapshot).await.expect("the oracle answers");
+    let row = txn.read(table, &key(id)).await.expect("readable");
+    let value = row.map(|row| txn.row(row).int(VALUE));
+    // Who does not end a transaction takes a newer snapshot for the next one.
+    assert_eq!(txn.commit().await, Outcome::Committed);
+    (value, began_ns)
+}
+
+fn look(carrier: Carrier, seed: u64, storage: Storage, shares_slot: bool) {
+    let config = SimConfig::hostile(seed).named(format!("fresh snapshots of a {storage:?}"));
+    let settings = DatabaseConfig { oracle: Oracle::Frozen, shares_slot, ..Default::default() };
+    let cluster = Cluster::new(config.carried_by(carrier), 2, settings);
+    let identity = cluster.world.identity();
+    let created = cluster.admin(cluster.database.create_table(table("t", storage, Vec::new())));
+    let table = created.expect("nobody else is there");
+    let mut writer = cluster.lane();
+    for id in 0..ROWS {
+        assert!(cluster.admin(write_into(&mut writer, table, id, 1, 0)), "{identity}");
+    }
+    // Whoever comes now sees all of it, at once, and what came last.
+    let home = cluster.compute(1);
+    let env = home.env().clone();
+    let mut reader = cluster.world.block_on(&env, async {
+        home.refresh().await.expect("the servers answer");
+        home.lane().await.expect("a lane")
+    });
+    for id in (0..ROWS).rev() {
+        let (seen, _) = cluster.world.block_on(&env, value(&mut reader, table, id));
+        assert_eq!(seen, Some(1), "{identity}: row {id}");
+    }
+    // What comes later is seen soon, though the writer does nothing any more.
+    for version in 2..6 {
+        assert!(cluster.admin(write_into(&mut writer, table, 0, version, 0)), "{identity}");
+        let written_ns = cluster.world.now_ns();
+        loop {
+            let (seen, began_ns) = cluster.world.block_on(&env, value(&mut reader, table, 0));
+            if seen == Some(version) {
+                break;
+            }
+            assert_eq!(seen, Some(version - 1), "{identity}");
+            assert!(began_ns <= written_ns + STALE_NS, "{identity}: version {version}");
+        }
+    }
+}
+
+#[test]
+fn what_a_silent_compute_server_has_committed_is_seen() {
+    for seed in 0..60 {
+        let storage = STORAGES[seed as usize % STORAGES.len()];
+        look(Carrier::Card, seed, storage, seed % 2 == 0);
+        look(Carrier::Caller, seed, storage, seed % 2 == 1);
+    }
+}

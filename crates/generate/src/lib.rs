@@ -14,6 +14,10 @@
 //! access      keys and ranges
 //! again       rows that the next statement wants again
 //! ahead       rows that are read together
+//! needs       what of them is needed
+//! rounds      loops whose rounds can go side by side
+//! steps       their printing
+//! texts       texts that stay in their rows
 //! hint        what a call will look for first
 //! inserts     rows that are inserted together
 //! chain       plans that end in one table
@@ -43,8 +47,12 @@ mod function;
 mod hint;
 mod inserts;
 mod names;
+mod needs;
 mod node;
+mod rounds;
+mod steps;
 mod tables;
+mod texts;
 mod unsupported;
 mod variable;
 mod workload;

@@ -31,6 +31,7 @@ pub struct Scratch {
     /// Ranges to scan together.
     pub scans: Vec<Scan>,
     rows: Vec<Vec<RowId>>,
+    ranges: Vec<Vec<Vec<RowId>>>,
     lists_found: Vec<Vec<Option<RowId>>>,
     numbers: Vec<Vec<i64>>,
 }
@@ -48,6 +49,18 @@ impl Scratch {
     pub fn give_rows(&mut self, mut rows: Vec<RowId>) {
         rows.clear();
         self.rows.push(rows);
+    }
+
+    /// A list of lists of rows, to be given back with [`Scratch::give_ranges`].
+    #[inline]
+    pub fn take_ranges(&mut self) -> Vec<Vec<RowId>> {
+        self.ranges.pop().unwrap_or_default()
+    }
+
+    /// Gives a list of lists back. They keep what is in them, and so their memory, until they are filled again.
+    #[inline]
+    pub fn give_ranges(&mut self, ranges: Vec<Vec<RowId>>) {
+        self.ranges.push(ranges);
     }
 
     /// A list of what was found for keys.

@@ -17,37 +17,37 @@ const POWERS: [i64; 19] = {
 /// `a + b`.
 #[inline(always)]
 pub fn add(a: i64, b: i64) -> Result<i64, Stop> {
-    a.checked_add(b).ok_or(Stop::Deviates)
+    a.checked_add(b).ok_or_else(|| Stop::Deviates)
 }
 
 /// `a - b`.
 #[inline(always)]
 pub fn subtract(a: i64, b: i64) -> Result<i64, Stop> {
-    a.checked_sub(b).ok_or(Stop::Deviates)
+    a.checked_sub(b).ok_or_else(|| Stop::Deviates)
 }
 
 /// `a * b`; of decimals the digits behind the point add up.
 #[inline(always)]
 pub fn multiply(a: i64, b: i64) -> Result<i64, Stop> {
-    a.checked_mul(b).ok_or(Stop::Deviates)
+    a.checked_mul(b).ok_or_else(|| Stop::Deviates)
 }
 
 /// `a / b` of integers, towards zero.
 #[inline(always)]
 pub fn divide(a: i64, b: i64) -> Result<i64, Stop> {
-    a.checked_div(b).ok_or(Stop::Deviates)
+    a.checked_div(b).ok_or_else(|| Stop::Deviates)
 }
 
 /// `a % b` of integers, with the sign of `a`.
 #[inline(always)]
 pub fn modulo(a: i64, b: i64) -> Result<i64, Stop> {
-    a.checked_rem(b).ok_or(Stop::Deviates)
+    a.checked_rem(b).ok_or_else(|| Stop::Deviates)
 }
 
 /// `-a`.
 #[inline(always)]
 pub fn negate(a: i64) -> Result<i64, Stop> {
-    a.checked_neg().ok_or(Stop::Deviates)
+    a.checked_neg().ok_or_else(|| Stop::Deviates)
 }
 
 /// A `smallint`.

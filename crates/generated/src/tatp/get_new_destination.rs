@@ -67,12 +67,11 @@ pub async fn get_new_destination<E: Env>(
         ));
     }
     call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
-    if let Some(special_facility_row) = call.scratch.found[0] {
-        let special_facility = call.txn.row(special_facility_row);
-        active = special_facility.int_in(special_facility::IS_ACTIVE);
-    } else {
+    let Some(special_facility_row) = call.scratch.found[0] else {
         return Ok(());
-    }
+    };
+    let special_facility = call.txn.row(special_facility_row);
+    active = special_facility.int_in(special_facility::IS_ACTIVE);
     for third in 0..=number::int4(number::divide(starts, 8)?)? {
         if let Some(call_forwarding_row) = call.scratch.found[1 + third as usize] {
             let call_forwarding = call.txn.row(call_forwarding_row);

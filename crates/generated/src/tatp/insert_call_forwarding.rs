@@ -63,12 +63,11 @@ pub async fn insert_call_forwarding<E: Env>(
     subscriber_rows.truncate(1);
     let subscriber_row = subscriber_rows.iter().next().copied();
     call.scratch.give_rows(subscriber_rows);
-    if let Some(subscriber_row) = subscriber_row {
-        let subscriber = call.txn.row(subscriber_row);
-        subscriber_id = subscriber.int_in(subscriber::S_ID);
-    } else {
+    let Some(subscriber_row) = subscriber_row else {
         return Err(Stop::Deviates);
-    }
+    };
+    let subscriber = call.txn.row(subscriber_row);
+    subscriber_id = subscriber.int_in(subscriber::S_ID);
     for kind in 1..=4 {
         if let Some(special_facility_row) = call
             .txn

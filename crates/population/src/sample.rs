@@ -1,5 +1,7 @@
 //! One value, and one row or call of them.
 
+mod integers;
+
 use crate::draw::{Condition, Distribution, Draw, Length, Range, Reference};
 use crate::number::{Form, are_equal, is_below};
 use crate::order::Orders;
@@ -7,6 +9,7 @@ use crate::population::Population;
 use crate::text::{last_name, push_random};
 use compact_str::{CompactString, format_compact};
 use fabric::random::{Random, step};
+pub(crate) use integers::Integers;
 use std::sync::Arc;
 use value::Value;
 
@@ -64,7 +67,7 @@ impl Population {
             Draw::Ordered { order, values } => {
                 values.at(orders.at(*order, site.group, site.count, values.count()))
             }
-            Draw::Nurand { a, c, range } => nurand(*a, *c, range, &mut site.random),
+            Draw::Nurand { a, c, range } => range.at(nurand(*a, *c, range, &mut site.random)),
             Draw::Zipf { ranks, is_scrambled, range } => {
                 let rank = ranks.rank(&mut site.random);
                 range.at(if *is_scrambled { step(rank).1 } else { rank })
@@ -145,12 +148,13 @@ impl Population {
                     None => nothing,
                 }
             }
-            Draw::Array { of, length, is_distinct } => {
+            Draw::Array { of, integers, length, is_distinct } => {
                 let length = match length {
                     Length::Drawn(length) => self.value(length, site, orders, own),
                     Length::Same(from) => site.look(*from, own).clone(),
                 };
-                self.array(of, length, *is_distinct, site, orders, own)
+                let drawn = integers.as_ref().and_then(|of| of.array(&length, site, own));
+                drawn.unwrap_or_else(|| self.array(of, length, *is_distinct, site, orders, own))
             }
             _ => nothing,
         }
@@ -255,16 +259,17 @@ fn uniform(range: &Range, except: Option<&Value>, random: &mut Random) -> Value 
     }
 }
 
-/// NURand [TPC-C 2.1.6].
-fn nurand(a: i64, c: i64, range: &Range, random: &mut Random) -> Value {
+/// NURand [TPC-C 2.1.6], from the lower bound of its range on.
+#[inline]
+fn nurand(a: i64, c: i64, range: &Range, random: &mut Random) -> u64 {
     let first = random.below((a as u64).saturating_add(1));
     let second = range.low.wrapping_add(random.below(range.count()) as i64) as u64;
     let (mixed, c) = (first | second, c as u64);
     match mixed.checked_add(c) {
-        Some(sum) => range.at(sum),
+        Some(sum) => sum,
         None => {
             let sum = u128::from(mixed) + u128::from(c);
-            range.at((sum % u128::from(range.count())) as u64)
+            (sum % u128::from(range.count())) as u64
         }
     }
 }

@@ -42,19 +42,7 @@ pub fn module(catalog: &Catalog, needs: &[Need]) -> String {
             );
         }
     }
-    for Need { table, columns, name } in needs {
-        let of = &catalog.tables[*table];
-        let named = |&column: &usize| format!("`{}`", of.schema.columns()[column].name);
-        let named: Vec<String> = columns.iter().map(named).collect();
-        let what = match named.is_empty() {
-            true => "Nothing but the key".to_owned(),
-            false => format!("Key and {}", named.join(", ")),
-        };
-        write(
-            &mut out,
-            format_args!("/// {what} of rows of table `{}`.\npub {name}: Columns,\n", of.name),
-        );
-    }
+    needs.iter().for_each(|need| field_of(&mut out, catalog, need));
     out.push_str(
         "}\n\nimpl Tables {\n/// Finds all by name, and makes sure that columns are where this code was generated for.\n\
          pub fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {\nOk(Self {\n",
@@ -85,6 +73,21 @@ pub fn module(catalog: &Catalog, needs: &[Need]) -> String {
         columns(&mut out, table);
     }
     out
+}
+
+/// The field of what a procedure needs.
+fn field_of(out: &mut String, catalog: &Catalog, need: &Need) {
+    let of = &catalog.tables[need.table];
+    let named = |&column: &usize| format!("`{}`", of.schema.columns()[column].name);
+    let named: Vec<String> = need.columns.iter().map(named).collect();
+    let what = match named.is_empty() {
+        true => "Nothing but the key".to_owned(),
+        false => format!("Key and {}", named.join(", ")),
+    };
+    write(
+        out,
+        format_args!("/// {what} of rows of table `{}`.\npub {}: Columns,\n", of.name, need.name),
+    );
 }
 
 fn columns(out: &mut String, table: &Table) {

@@ -51,17 +51,20 @@ impl From<Abort> for Stop {
 
 /// A value where null was not expected.
 ///
-/// Stops are made where they are wanted, here and everywhere: one that is made beforehand has to be dropped each time.
+/// `Option::ok_or` would make a stop beforehand, and drop it each time.
 #[inline(always)]
 pub fn known<T>(value: Option<T>) -> Result<T, Stop> {
-    value.ok_or_else(|| Stop::Deviates)
+    match value {
+        Some(value) => Ok(value),
+        None => Err(Stop::Deviates),
+    }
 }
 
 /// An element of an array, counted from 1; beyond its bounds there is null, which was not expected.
 #[inline(always)]
 pub fn element<T: Copy>(list: &[T], position: i64) -> Result<T, Stop> {
     let at = usize::try_from(position.wrapping_sub(1)).map_err(|_| Stop::Deviates)?;
-    list.get(at).copied().ok_or_else(|| Stop::Deviates)
+    known(list.get(at).copied())
 }
 
 /// A number of rows, which is not negative.

@@ -1,6 +1,6 @@
 //! Texts of a known greatest length, which need no memory of their own.
 
-use crate::stop::Stop;
+use crate::stop::{Stop, known};
 use std::fmt;
 use std::ops::Deref;
 
@@ -38,7 +38,7 @@ impl<const N: usize> Text<N> {
     #[inline(always)]
     fn push(&mut self, part: &[u8]) -> Result<(), Stop> {
         let begin = usize::from(self.length);
-        let place = self.bytes.get_mut(begin..begin + part.len()).ok_or_else(|| Stop::Deviates)?;
+        let place = known(self.bytes.get_mut(begin..begin + part.len()))?;
         place.copy_from_slice(part);
         self.length = u16::try_from(begin + part.len()).map_err(|_| Stop::Deviates)?;
         Ok(())

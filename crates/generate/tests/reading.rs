@@ -78,7 +78,7 @@ fn is_side_by_side(text: &str) -> bool {
 fn rounds_that_do_not_meet_go_side_by_side() {
     let text = unchanged("tpcc", "delivery");
     assert!(is_side_by_side(&text), "{text}");
-    assert_eq!(text.matches("await").count(), 5, "a round trip for each reading: {text}");
+    assert_eq!(text.matches("await").count(), 5, "all rounds wait once for each reading: {text}");
 }
 
 #[test]

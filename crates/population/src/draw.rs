@@ -108,12 +108,18 @@ impl Range {
         (self.high.wrapping_sub(self.low) as u64).saturating_add(1)
     }
 
-    /// The value of the number at `offset` from the lower bound, counted round.
-    pub fn at(&self, offset: u64) -> Value {
+    /// The number at `offset` from the lower bound, counted round.
+    #[inline]
+    pub fn number(&self, offset: u64) -> i64 {
         // A division takes longer than a comparison that most often succeeds.
         let count = self.count();
         let offset = if offset < count { offset } else { offset % count };
-        self.form.value(self.low.wrapping_add(offset as i64))
+        self.low.wrapping_add(offset as i64)
+    }
+
+    /// The value of the number at `offset` from the lower bound, counted round.
+    pub fn at(&self, offset: u64) -> Value {
+        self.form.value(self.number(offset))
     }
 }
 

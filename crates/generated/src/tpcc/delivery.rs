@@ -43,7 +43,7 @@ pub async fn delivery<E: Env>(
     let mut buyer: i64;
     let mut line_amount: i64;
     let mut order_amount: i64;
-    delivered_at = call.now_us;
+    delivered_at = call.now_us();
     for district_number in 1..=10 {
         delivered_district = number::int2(district_number)?;
         let mut new_order_rows = call.scratch.take_rows();

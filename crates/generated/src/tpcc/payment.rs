@@ -3,7 +3,7 @@
 use super::tables::{Tables, customer, district, history, warehouse};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Stop, Text, count, known, number, text};
+use runtime::{Argument, Call, Stop, Text, count, duplicate, known, number, text};
 use txn::Lane;
 
 /// The arguments.
@@ -116,7 +116,7 @@ pub async fn payment<E: Env>(
         KeyBuilder::new().int2(paid_warehouse as i16).int2(paid_district as i16).key(),
     ));
     call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
-    paid_at = call.now_us;
+    paid_at = call.now_us();
     if let Some(warehouse_row) = call.scratch.found[0] {
         let warehouse = call.txn.row(warehouse_row);
         let w_ytd = number::digits(number::add(warehouse.int_in(warehouse::W_YTD), amount)?, 12)?;
@@ -270,8 +270,11 @@ pub async fn payment<E: Env>(
     let h_c_id = known(customer_id)?;
     let h_amount = number::digits(amount, 12)?;
     let h_data = Text::<24>::new(&Text::<24>::of(&[&warehouse_name, b"    ", &district_name])?)?;
-    let history_row =
-        call.txn.insert(tables.history, &KeyBuilder::new().int8(history_number).key()).await?;
+    let history_row = call
+        .txn
+        .insert(tables.history, &KeyBuilder::new().int8(history_number).key())
+        .await
+        .map_err(|error| duplicate(error, "history_pkey", "h_id", &[history_number]))?;
     let mut new_history = call.txn.update(history_row);
     new_history.set_int_in(history::H_C_ID, h_c_id);
     new_history.set_int_in(history::H_C_D_ID, customer_district);

@@ -614,22 +614,24 @@ impl<'a> Function<'a> {
         let codes: Vec<Code> =
             outputs.map(|p| self.variables.code(p.variable)).collect::<Result<_>>()?;
         self.records(&codes);
-        self.line("call.results.row();");
-        for code in &codes {
-            self.cell(code)?;
-        }
-        Ok(())
+        self.cells(&codes)
     }
 
     /// A row of the result.
     fn give(&mut self, columns: &[Code], results: &[Expr]) -> Result<()> {
         let codes = self.codes(results, columns, &[])?;
         self.records(&codes);
-        self.line("call.results.row();");
-        for code in &codes {
-            self.cell(code)?;
+        self.cells(&codes)
+    }
+
+    /// A row of these values. Most of a table's row is given in one piece.
+    fn cells(&mut self, codes: &[Code]) -> Result<()> {
+        if let Some((record, columns)) = self.whole(codes) {
+            self.line(format!("call.results.record(&{record}, &[{columns}]);"));
+            return Ok(());
         }
-        Ok(())
+        self.line("call.results.row();");
+        codes.iter().try_for_each(|code| self.cell(code))
     }
 
     fn cell(&mut self, code: &Code) -> Result<()> {

@@ -278,7 +278,7 @@ impl Scope<'_> {
                 &parts,
             )),
             (Function::LocalTimestamp | Function::Now, []) => {
-                Ok(Code::new("call.now_us", Kind::Int))
+                Ok(Code::new("call.now_us()", Kind::Int))
             }
             (Function::Round, [value]) if value.kind.scale().is_some() => {
                 let text = rescaled(value.known(), value.kind.scale().unwrap_or(0), 0);

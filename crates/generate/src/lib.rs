@@ -24,6 +24,7 @@
 //! node        plans
 //! change      inserts, updates and deletes
 //! body        statements
+//! whole       rows of results that are most of a row of a table
 //! tables      the module of the tables
 //! workload    all modules of a workload
 //! format      as rustfmt writes them
@@ -55,6 +56,7 @@ mod tables;
 mod texts;
 mod unsupported;
 mod variable;
+mod whole;
 mod workload;
 
 pub use unsupported::Unsupported;

@@ -195,14 +195,15 @@ fn imports(function: &Function<'_>, hint: &str) -> String {
     tables.extend(modules);
     let mut out = format!("use super::tables::{{{}}};\nuse fabric::Env;\n", tables.join(", "));
     out.push_str(&names("layout", &["KeyBuilder"]));
-    let locals = ["Text", "count", "element", "known", "number", "text"];
+    let locals = ["Text", "count", "duplicate", "element", "known", "number", "text"];
     let is_local_text = !function.out.contains("Text") && locals_have_text(function);
     let mut used: Vec<&str> = locals.into_iter().filter(|name| is_used(text, name)).collect();
     if is_local_text {
         used.insert(0, "Text");
     }
     let used: String = used.iter().map(|name| format!(", {name}")).collect();
-    write(&mut out, format_args!("use runtime::{{Argument, Call, Stop{used}}};\n"));
+    let column = if is_used(text, "Column") { ", Column" } else { "" };
+    write(&mut out, format_args!("use runtime::{{Argument, Call{column}, Stop{used}}};\n"));
     out.push_str(&names("txn", &["Lane", "Scan", "ScanSource"]));
     out.push('\n');
     out

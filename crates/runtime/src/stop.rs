@@ -21,19 +21,21 @@ pub struct Raised {
     pub sqlstate: &'static str,
     /// Its sentence.
     pub message: Cow<'static, str>,
+    /// More about it.
+    pub detail: Option<String>,
 }
 
 impl Stop {
     /// `RAISE EXCEPTION` with a message that is known beforehand.
     #[cold]
     pub const fn raised(sqlstate: &'static str, message: &'static str) -> Self {
-        Self::Raised(Raised { sqlstate, message: Cow::Borrowed(message) })
+        Self::Raised(Raised { sqlstate, message: Cow::Borrowed(message), detail: None })
     }
 }
 
 impl From<TxnError> for Stop {
     /// A key that is there already is SQL's business, and so is a value that does not fit: the executor tells of them in
-    /// PostgreSQL's words.
+    /// PostgreSQL's words, unless the code can itself ([`duplicate`]).
     #[cold]
     fn from(error: TxnError) -> Self {
         match error {
@@ -47,6 +49,24 @@ impl From<Abort> for Stop {
     fn from(abort: Abort) -> Self {
         Self::Engine(abort.into())
     }
+}
+
+/// Why a row was not inserted whose primary key are these numbers, in these columns with commas between them: a key that is
+/// there already is told of as PostgreSQL does.
+#[cold]
+pub fn duplicate(
+    error: TxnError,
+    constraint: &'static str,
+    columns: &'static str,
+    key: &[i64],
+) -> Stop {
+    if !matches!(error, TxnError::DuplicateKey { .. }) {
+        return error.into();
+    }
+    let message = format!("duplicate key value violates unique constraint \"{constraint}\"");
+    let shown: Vec<String> = key.iter().map(i64::to_string).collect();
+    let detail = format!("Key ({columns})=({}) already exists.", shown.join(", "));
+    Stop::Raised(Raised { sqlstate: "23505", message: message.into(), detail: Some(detail) })
 }
 
 /// A value where null was not expected.

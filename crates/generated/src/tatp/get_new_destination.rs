@@ -95,9 +95,20 @@ pub fn prefetch<E: Env>(
 ) -> Result<(), Stop> {
     let subscriber_id = arguments.subscriber_id;
     let facility_type = arguments.facility_type;
+    let starts = arguments.starts;
     lane.prefetch(&[(
         tables.special_facility,
         KeyBuilder::new().int4(subscriber_id as i32).int2(facility_type as i16).key(),
     )]);
+    for third in (0..=number::int4(number::divide(starts, 8)?)?).take(4) {
+        lane.prefetch(&[(
+            tables.call_forwarding,
+            KeyBuilder::new()
+                .int4(subscriber_id as i32)
+                .int2(facility_type as i16)
+                .int2(number::int2(number::int4(number::multiply(8, third)?)?)? as i16)
+                .key(),
+        )]);
+    }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::tables::{Tables, call_forwarding, special_facility, subscriber};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Stop, Text, number, text};
+use runtime::{Argument, Call, Stop, Text, duplicate, number, text};
 use txn::Lane;
 
 /// The arguments.
@@ -102,7 +102,15 @@ pub async fn insert_call_forwarding<E: Env>(
                 .int2(starts as i16)
                 .key(),
         )
-        .await?;
+        .await
+        .map_err(|error| {
+            duplicate(
+                error,
+                "call_forwarding_pkey",
+                "s_id, sf_type, start_time",
+                &[subscriber_id, facility_type, starts],
+            )
+        })?;
     let mut new_call_forwarding = call.txn.update(call_forwarding_row);
     new_call_forwarding.set_int_in(call_forwarding::END_TIME, ends);
     new_call_forwarding.set_bytes_in(call_forwarding::NUMBERX, &numberx);

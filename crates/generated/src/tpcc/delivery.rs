@@ -43,7 +43,7 @@ pub async fn delivery<E: Env>(
     let mut buyer: i64;
     let mut line_amount: i64;
     let mut order_amount: i64;
-    delivered_at = call.now_us;
+    delivered_at = call.now_us();
     // No round looks at another's rows: they go side by side, from one reading to the next.
     let mut rounds = [None; 10];
     call.scratch.scans.clear();

@@ -77,7 +77,7 @@ pub async fn new_order<E: Env>(
     let mut tax_of_district: i64;
     let mut dist_info: Text<24>;
     let mut amount_sum: i64;
-    placed_at = call.now_us;
+    placed_at = call.now_us();
     line_count = number::int2(items.len() as i64)?;
     all_local = 1;
     amount_sum = 0;

@@ -3,7 +3,7 @@
 use super::tables::{Tables, customer, district, history, warehouse};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Stop, Text, count, known, number, text};
+use runtime::{Argument, Call, Stop, Text, count, duplicate, known, number, text};
 use txn::Lane;
 
 /// The arguments.
@@ -107,7 +107,7 @@ pub async fn payment<E: Env>(
         None
     };
     call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
-    paid_at = call.now_us;
+    paid_at = call.now_us();
     let Some(warehouse_row) = call.scratch.found[0] else {
         return Err(Stop::Deviates);
     };
@@ -242,8 +242,11 @@ pub async fn payment<E: Env>(
         b"    ",
         district.bytes_in(district::D_NAME),
     ])?)?;
-    let history_row =
-        call.txn.insert(tables.history, &KeyBuilder::new().int8(history_number).key()).await?;
+    let history_row = call
+        .txn
+        .insert(tables.history, &KeyBuilder::new().int8(history_number).key())
+        .await
+        .map_err(|error| duplicate(error, "history_pkey", "h_id", &[history_number]))?;
     let mut new_history = call.txn.update(history_row);
     new_history.set_int_in(history::H_C_ID, h_c_id);
     new_history.set_int_in(history::H_C_D_ID, customer_district);

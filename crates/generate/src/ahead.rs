@@ -3,17 +3,20 @@
 //!
 //! That changes nothing of what a procedure does. A transaction reads one snapshot whenever it reads, a row that was read
 //! is the same one with the transaction's own changes, and tables of which a procedure inserts or deletes rows are left out.
+//!
+//! A variable that begins as an argument, and is changed only if some condition on arguments holds, names its row ahead
+//! where the condition does not hold.
 
 use crate::access::key;
 use crate::chain::Chain;
 use crate::code::Code;
-use crate::expression::Scope;
+use crate::expression::{Scope, atom};
 use crate::function::Function;
 use crate::names::identifier;
 use crate::unsupported::Unsupported;
 use procedure::node::{Access, Node, Operator};
 use sql::expression::{Expr, ExprKind};
-use sql::procedure::{Block, Formula, Over, Sql, Statement, StatementKind};
+use sql::procedure::{Block, Formula, Over, Sql, Statement, StatementKind, Target};
 use std::collections::{BTreeMap, BTreeSet};
 
 type Result<T> = std::result::Result<T, Unsupported>;
@@ -24,14 +27,40 @@ const ROWS_MIN: usize = 2;
 /// Where statements find the rows that were read for them.
 #[derive(Clone, Debug, Default)]
 pub struct Ahead {
-    places: BTreeMap<u32, String>,
+    places: BTreeMap<u32, Place>,
+    ranges: BTreeMap<u32, String>,
+}
+
+/// Where a row that was read ahead is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// There.
+    Read(String),
+    /// At the position that this variable holds, among what was found; not read if it holds none.
+    Perhaps(String),
 }
 
 /// What is read.
 struct Read<'a> {
     statement: u32,
     table: usize,
-    values: &'a [Expr],
+    values: Vec<&'a Expr>,
+    /// Conditions of which none may hold.
+    unless: Vec<&'a Expr>,
+}
+
+impl Read<'_> {
+    /// Whether it is of the same row.
+    fn is_same(&self, other: &Self) -> bool {
+        self.table == other.table && self.values == other.values
+    }
+}
+
+/// What a variable holds, unless one of some conditions holds.
+#[derive(Clone)]
+struct Settled<'a> {
+    value: &'a Expr,
+    unless: Vec<&'a Expr>,
 }
 
 /// A loop over a range, with what is read in each round.
@@ -44,8 +73,23 @@ struct Round<'a> {
 
 impl Ahead {
     /// The place of the row that a statement wants, if it was read.
-    pub fn place(&self, statement: u32) -> Option<&str> {
-        self.places.get(&statement).map(String::as_str)
+    pub fn place(&self, statement: u32) -> Option<&Place> {
+        self.places.get(&statement)
+    }
+
+    /// Notes where the row of a statement is.
+    pub fn put(&mut self, statement: u32, place: String) {
+        self.places.insert(statement, Place::Read(place));
+    }
+
+    /// The list of the rows that a statement wants, if they were read.
+    pub fn range(&self, statement: u32) -> Option<&str> {
+        self.ranges.get(&statement).map(String::as_str)
+    }
+
+    /// Notes where the rows of a statement are.
+    pub fn put_range(&mut self, statement: u32, list: String) {
+        self.ranges.insert(statement, list);
     }
 }
 
@@ -56,21 +100,29 @@ impl<'a> Function<'a> {
             function: self,
             fixed: BTreeSet::new(),
             changed: BTreeSet::new(),
+            settled: BTreeMap::new(),
             singles: Vec::new(),
+            perhaps: Vec::new(),
             rounds: Vec::new(),
         };
         survey.run(block);
-        let Survey { singles, rounds, .. } = survey;
-        if singles.len() + 2 * rounds.len() < ROWS_MIN {
+        let Survey { singles, perhaps, rounds, .. } = survey;
+        if singles.len() + perhaps.len() + 2 * rounds.len() < ROWS_MIN {
             return Ok(());
         }
         self.line("// What the arguments name is read together.");
         self.line("call.scratch.reads.clear();");
-        for (position, read) in singles.iter().enumerate() {
-            self.read_for(read)?;
-            self.ahead.places.insert(read.statement, format!("call.scratch.found[{position}]"));
+        let mut distinct: Vec<&Read<'a>> = Vec::new();
+        for read in &singles {
+            let known = distinct.iter().position(|other| other.is_same(read));
+            let position = known.unwrap_or(distinct.len());
+            if known.is_none() {
+                self.read_for(read)?;
+                distinct.push(read);
+            }
+            self.ahead.put(read.statement, format!("call.scratch.found[{position}]"));
         }
-        let mut begin = singles.len().to_string();
+        let mut begin = distinct.len().to_string();
         for (number, round) in rounds.iter().enumerate() {
             let variable = self.variables.at((round.variable, None)).name.clone();
             let to = self.scope(&[], &[]).code(&round.to.expr)?.known();
@@ -88,17 +140,44 @@ impl<'a> Function<'a> {
                     0 => format!("call.scratch.found[{begin} + {round_at}]"),
                     _ => format!("call.scratch.found[{begin} + {round_at} + {position}]"),
                 };
-                self.ahead.places.insert(read.statement, place);
+                self.ahead.put(read.statement, place);
             }
             self.line("}");
         }
-        self.line("call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;");
+        for read in &perhaps {
+            self.perhaps_read_for(read)?;
+        }
+        let all = singles.iter().chain(&perhaps).chain(rounds.iter().flat_map(|of| &of.reads));
+        let tables: BTreeSet<usize> = all.map(|read| read.table).collect();
+        self.read_many(&tables, "call.scratch.found");
+        Ok(())
+    }
+
+    fn perhaps_read_for(&mut self, read: &Read<'a>) -> Result<()> {
+        let place = self.names.fresh(&format!("{}_at", self.table(read.table).name));
+        let mut conditions = Vec::new();
+        for condition in &read.unless {
+            let code = self.scope(&[], &[]).condition(condition)?;
+            conditions.push(format!("!{}", atom(&code.text)));
+        }
+        for value in &read.values {
+            let code = self.scope(&[], &[]).code(value)?;
+            if code.is_nullable {
+                conditions.push(format!("{}.is_some()", atom(&code.text)));
+            }
+        }
+        self.line(format!("let {place} = if {} {{", conditions.join(" && ")));
+        self.read_for(read)?;
+        self.line("Some(call.scratch.reads.len() - 1)");
+        self.line("} else { None };");
+        self.ahead.places.insert(read.statement, Place::Perhaps(place));
         Ok(())
     }
 
     fn read_for(&mut self, read: &Read<'a>) -> Result<()> {
         let table = self.table(read.table);
-        let key = key(self.scope(&[], &[]), table, table.schema.key(), read.values)?;
+        let values: Vec<Expr> = read.values.iter().map(|&value| value.clone()).collect();
+        let key = key(self.scope(&[], &[]), table, table.schema.key(), &values)?;
         self.line(format!(
             "call.scratch.reads.push((tables.{}, {}));",
             identifier(&table.name),
@@ -115,7 +194,11 @@ struct Survey<'f, 'a> {
     fixed: BTreeSet<usize>,
     /// Tables that lose or gain rows.
     changed: BTreeSet<usize>,
+    /// Variables that are assigned, with what they hold where the survey has come to.
+    settled: BTreeMap<usize, Settled<'a>>,
     singles: Vec<Read<'a>>,
+    /// Rows that are read under conditions.
+    perhaps: Vec<Read<'a>>,
     rounds: Vec<Round<'a>>,
 }
 
@@ -145,11 +228,55 @@ impl<'a> Survey<'_, 'a> {
         for statement in &block.statements {
             match &statement.kind {
                 StatementKind::Sql { sql, .. } | StatementKind::Perform(sql) => {
-                    let read = self.keyed(sql, None);
-                    self.singles.extend(read);
+                    if let Some(read) = self.keyed(sql, None) {
+                        let is_sure = read.unless.is_empty();
+                        if is_sure { &mut self.singles } else { &mut self.perhaps }.push(read);
+                    }
                 }
                 StatementKind::Loop { over, body, .. } => self.round(over, body),
                 _ => {}
+            }
+            self.settle(statement);
+        }
+    }
+
+    /// Notes what variables hold behind a statement.
+    fn settle(&mut self, statement: &'a Statement) {
+        match &statement.kind {
+            StatementKind::Assign { target: Target::Variable(variable), value }
+                if value.number.is_none() && self.is_fixed(&value.expr, None) =>
+            {
+                let settled = Settled { value: &value.expr, unless: Vec::new() };
+                self.settled.insert(*variable, settled);
+            }
+            StatementKind::If { branches, otherwise } => {
+                let mut assigned = BTreeSet::new();
+                assignments(otherwise, &mut assigned);
+                assigned.iter().for_each(|variable| drop(self.settled.remove(variable)));
+                for (condition, inside) in branches {
+                    self.settle_branch(condition, inside);
+                }
+            }
+            _ => {
+                let mut assigned = BTreeSet::new();
+                assignments(std::slice::from_ref(statement), &mut assigned);
+                assigned.iter().for_each(|variable| drop(self.settled.remove(variable)));
+            }
+        }
+    }
+
+    fn settle_branch(&mut self, condition: &'a Formula, inside: &[Statement]) {
+        let expr = &condition.expr;
+        let is_known = condition.number.is_none()
+            && self.is_fixed(expr, None)
+            && self.is_never_null(expr)
+            && self.cannot_fail(expr);
+        let mut assigned = BTreeSet::new();
+        assignments(inside, &mut assigned);
+        for variable in assigned {
+            match self.settled.get_mut(&variable) {
+                Some(settled) if is_known => settled.unless.push(expr),
+                _ => drop(self.settled.remove(&variable)),
             }
         }
     }
@@ -185,10 +312,32 @@ impl<'a> Survey<'_, 'a> {
         let chain = Chain::of(node).filter(Chain::is_single)?;
         let Access::Key(values) = &chain.scan.access else { return None };
         let table = chain.scan.table;
-        let is_known =
-            values.iter().all(|value| self.is_fixed(value, looped) && self.is_never_null(value));
-        let is_wanted = is_known && !self.changed.contains(&table) && planned.sub_plans.is_empty();
-        is_wanted.then_some(Read { statement: sql.number, table, values })
+        let mut read =
+            Read { statement: sql.number, table, values: Vec::new(), unless: Vec::new() };
+        for value in values {
+            if self.is_fixed(value, looped) && self.is_never_null(value) {
+                read.values.push(value);
+                continue;
+            }
+            let ExprKind::Variable(variable) = value.kind else { return None };
+            let settled = self.settled.get(&variable).filter(|_| looped.is_none())?;
+            // Of nulls that come under no condition the statement itself knows best.
+            if settled.unless.is_empty() && !self.is_never_null(settled.value) {
+                return None;
+            }
+            read.values.push(settled.value);
+            let new = settled.unless.iter().filter(|expr| !read.unless.contains(expr));
+            let new: Vec<&Expr> = new.copied().collect();
+            read.unless.extend(new);
+        }
+        let is_wanted = !self.changed.contains(&table) && planned.sub_plans.is_empty();
+        is_wanted.then_some(read)
+    }
+
+    /// Whether a condition is decided without an error and without deviating.
+    fn cannot_fail(&self, condition: &Expr) -> bool {
+        let scope = Scope { variables: &self.function.variables, sources: &[], outer: &[] };
+        scope.condition(condition).is_ok_and(|code| !code.text.contains('?'))
     }
 
     fn is_never_null(&self, value: &Expr) -> bool {
@@ -222,7 +371,6 @@ pub fn round_at(variable: &str, from: i64, stride: usize) -> String {
 
 /// The variables that statements assign.
 pub fn assignments(statements: &[Statement], into: &mut BTreeSet<usize>) {
-    use sql::procedure::Target;
     let place = |target: &Target| match target {
         Target::Variable(variable) => *variable,
         Target::Field { variable, .. } | Target::Element { variable, .. } => *variable,

@@ -36,6 +36,7 @@ impl<'a> Function<'a> {
                     return Ok(());
                 };
                 for sql in before {
+                    self.statement = sql.number;
                     self.each(self.plan(sql)?, &[], &mut |_, _| Ok(()))?;
                 }
                 let is_set = matches!(routine.returns, Returns::Rows(_));
@@ -43,6 +44,7 @@ impl<'a> Function<'a> {
                 if gives && !is_set {
                     return Err(Unsupported::new("a function in SQL that returns one row"));
                 }
+                self.statement = last.number;
                 self.each(self.plan(last)?, &[], &mut |function, columns| {
                     if gives { function.give(columns, results) } else { Ok(()) }
                 })?;
@@ -98,13 +100,28 @@ impl<'a> Function<'a> {
         if is_outermost {
             self.read_ahead(block)?;
             self.survey_inserts(block);
+            self.survey_rounds(block);
         }
         self.statements(&block.statements)
     }
 
-    fn statements(&mut self, statements: &'a [Statement]) -> Result<()> {
+    /// Statements one after the other, as far as the step of a loop goes.
+    pub fn statements(&mut self, statements: &'a [Statement]) -> Result<()> {
+        self.depth += 1;
+        let printed = self.one_by_one(statements);
+        // The rows of a block end with it.
+        let depth = self.depth;
+        self.variables.move_all(&|_, of| of >= depth);
+        self.depth -= 1;
+        printed
+    }
+
+    fn one_by_one(&mut self, statements: &'a [Statement]) -> Result<()> {
         let mut at = 0;
         while let Some(statement) = statements.get(at) {
+            if self.ends_step(&statements[at..])? {
+                return Ok(());
+            }
             at += 1;
             self.note_again(statement, statements.get(at));
             if let StatementKind::Sql { sql, into } = &statement.kind
@@ -160,6 +177,7 @@ impl<'a> Function<'a> {
             StatementKind::ReturnNext(Some(_)) => Err(Unsupported::new("RETURN NEXT with a value")),
             StatementKind::ReturnNext(None) => self.give_outputs(),
             StatementKind::ReturnQuery(sql, results) => {
+                self.statement = sql.number;
                 self.each(self.plan(sql)?, &[], &mut |function, columns| {
                     function.give(columns, results)
                 })
@@ -185,8 +203,10 @@ impl<'a> Function<'a> {
     }
 
     fn branches(&mut self, branches: &'a [(Formula, Vec<Statement>)]) -> Result<()> {
-        for (position, (condition, statements)) in branches.iter().enumerate() {
-            let code = self.condition(condition)?;
+        let conditions = branches.iter().map(|(condition, _)| self.condition(condition));
+        let conditions: Vec<Code> = conditions.collect::<Result<_>>()?;
+        self.records(&conditions);
+        for (position, ((_, statements), code)) in branches.iter().zip(&conditions).enumerate() {
             let word = if position == 0 { "if" } else { "else if" };
             self.line(format!("{word} {} {{", code.text));
             self.statements(statements)?;
@@ -220,12 +240,18 @@ impl<'a> Function<'a> {
             Presence::Once => {
                 self.takes_first = matches!(&sql.query, sql::query::Query::Select(_));
                 let inside = test.filter(|test| !ends(test.absent));
+                let goes_on = self.goes_on_without(into, test)?;
+                if !goes_on {
+                    self.otherwise = Some(self.absent_text(into, test)?);
+                }
                 self.each(node, &[], &mut |function, columns| {
                     function.assign_row(into, columns)?;
                     function.set_found(true);
                     inside.map_or(Ok(()), |test| function.statements(test.present))
                 })?;
-                self.absent("else {", into, test)?;
+                if goes_on {
+                    self.absent("else {", into, test)?;
+                }
                 let behind = test.filter(|_| inside.is_none());
                 behind.map_or(Ok(()), |test| self.statements(test.present))
             }
@@ -234,7 +260,7 @@ impl<'a> Function<'a> {
     }
 
     /// The variable FOUND, if somebody asks for it beyond the tests right behind statements.
-    fn found(&self) -> Option<String> {
+    pub fn found(&self) -> Option<String> {
         let found = found::variable(&self.procedure.routine)?;
         let variable = self.variables.at((found, None));
         variable.is_read.then(|| variable.name.clone())
@@ -293,6 +319,25 @@ impl<'a> Function<'a> {
         }
     }
 
+    /// Whether a procedure goes on behind a statement that has found no row.
+    fn goes_on_without(
+        &self,
+        into: Option<&Into>,
+        test: Option<found::FoundTest<'a>>,
+    ) -> Result<bool> {
+        if let Some(test) = test {
+            return Ok(!ends(test.absent));
+        }
+        for (target, _) in into.iter().flat_map(|into| &into.targets) {
+            let places = self.places(target)?;
+            let mut targets = places.iter().map(|place| self.variables.at(*place));
+            if targets.any(|variable| variable.is_read && !variable.is_nullable) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// What is done where there was no row.
     fn absent(
         &mut self,
@@ -301,6 +346,17 @@ impl<'a> Function<'a> {
         test: Option<found::FoundTest<'a>>,
     ) -> Result<()> {
         self.line(word);
+        let text = self.absent_text(into, test)?;
+        self.line(format!("{text}}}"));
+        Ok(())
+    }
+
+    fn absent_text(
+        &mut self,
+        into: Option<&'a Into>,
+        test: Option<found::FoundTest<'a>>,
+    ) -> Result<String> {
+        let begin = self.out.len();
         self.set_found(false);
         let absent = test.map_or(&[][..], |test| test.absent);
         if let Some(into) = into
@@ -309,8 +365,7 @@ impl<'a> Function<'a> {
             self.missing(into, test.is_none())?;
         }
         self.statements(absent)?;
-        self.line("}");
-        Ok(())
+        Ok(self.out.split_off(begin))
     }
 
     /// Without a row its targets are null; if one cannot be, the call deviates, unless nobody asks for it then.
@@ -403,6 +458,9 @@ impl<'a> Function<'a> {
             return Err(Unsupported::new("an assignment to a parameter that is given"));
         }
         self.guess.note(place, &variable, code);
+        if self.text_stays(place, &variable, code) {
+            return Ok(());
+        }
         let kind = variable.kind?;
         let code = in_scale(code, &kind)?;
         let bytes = variable.bytes_max;
@@ -447,15 +505,22 @@ impl<'a> Function<'a> {
         body: &'a [Statement],
         has_begun: Option<&str>,
     ) -> Result<()> {
+        self.texts_move(body);
+        if self.go_side_by_side(over, body)? {
+            return Ok(());
+        }
         let label = label.map_or(String::new(), |label| format!("'{}: ", identifier(label)));
         match over {
             Over::Forever => self.line(format!("{label}loop {{")),
             Over::While(condition) => {
+                // It is asked again behind changes of rows.
+                self.variables.move_all(&|_, _| true);
                 let code = self.condition(condition)?;
                 self.line(format!("{label}while {} {{", code.text));
             }
             Over::Range { variable, from, to, by: None, reverse } => {
                 let (from, to) = (self.formula(from)?, self.formula(to)?);
+                self.records([&from, &to]);
                 let name = self.variables.at((*variable, None)).name.clone();
                 let range = match reverse {
                     true => format!("({}..={}).rev()", to.known(), from.known()),
@@ -474,6 +539,7 @@ impl<'a> Function<'a> {
                 if leaves(body) {
                     return Err(Unsupported::new("a loop over rows with EXIT or CONTINUE"));
                 }
+                self.statement = sql.number;
                 return self.each(self.plan(sql)?, &[], &mut |function, columns| {
                     function.has_begun(has_begun);
                     function.assign_into(into, columns)?;
@@ -515,6 +581,7 @@ impl<'a> Function<'a> {
         match when {
             Some(condition) => {
                 let code = self.condition(condition)?;
+                self.records([&code]);
                 self.line(format!("if {} {{ {word}{target}; }}", code.text));
             }
             None => self.line(format!("{word}{target};")),
@@ -527,6 +594,7 @@ impl<'a> Function<'a> {
         match value {
             Some(value) if matches!(routine.returns, Returns::Value(_)) => {
                 let code = self.formula(value)?;
+                self.records([&code]);
                 self.line("call.results.row();");
                 self.cell(&code)?;
             }
@@ -545,22 +613,25 @@ impl<'a> Function<'a> {
             self.procedure.routine.parameters.iter().filter(|p| p.mode != ParameterMode::In);
         let codes: Vec<Code> =
             outputs.map(|p| self.variables.code(p.variable)).collect::<Result<_>>()?;
-        self.line("call.results.row();");
-        for code in &codes {
-            self.cell(code)?;
-        }
-        Ok(())
+        self.records(&codes);
+        self.cells(&codes)
     }
 
     /// A row of the result.
     fn give(&mut self, columns: &[Code], results: &[Expr]) -> Result<()> {
         let codes = self.codes(results, columns, &[])?;
         self.records(&codes);
-        self.line("call.results.row();");
-        for code in &codes {
-            self.cell(code)?;
+        self.cells(&codes)
+    }
+
+    /// A row of these values. Most of a table's row is given in one piece.
+    fn cells(&mut self, codes: &[Code]) -> Result<()> {
+        if let Some((record, columns)) = self.whole(codes) {
+            self.line(format!("call.results.record(&{record}, &[{columns}]);"));
+            return Ok(());
         }
-        Ok(())
+        self.line("call.results.row();");
+        codes.iter().try_for_each(|code| self.cell(code))
     }
 
     fn cell(&mut self, code: &Code) -> Result<()> {
@@ -586,16 +657,14 @@ impl<'a> Function<'a> {
         if raise.level != Level::Exception {
             return Err(Unsupported::new("RAISE other than EXCEPTION"));
         }
-        let is_plain = raise.detail.is_none() && raise.hint.is_none();
-        let [message] = raise.message.as_slice() else {
-            self.line("return Err(Stop::Deviates);");
-            return Ok(());
-        };
-        if !is_plain {
-            self.line("return Err(Stop::Deviates);");
-            return Ok(());
+        // Of rounds side by side another may have come to an error before.
+        let is_plain = raise.detail.is_none() && raise.hint.is_none() && !self.rounds.is_inside;
+        match raise.message.as_slice() {
+            [message] if is_plain => {
+                self.line(format!("return Err(Stop::raised({:?}, {message:?}));", raise.sqlstate));
+            }
+            _ => self.line("return Err(Stop::Deviates);"),
         }
-        self.line(format!("return Err(Stop::raised({:?}, {message:?}));", raise.sqlstate));
         Ok(())
     }
 }

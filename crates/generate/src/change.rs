@@ -3,11 +3,14 @@
 use crate::access::key;
 use crate::chain::Chain;
 use crate::code::{Code, Kind, Row};
+use crate::expression::Scope;
 use crate::function::Function;
 use crate::names::identifier;
 use crate::node::Each;
 use crate::unsupported::Unsupported;
+use layout::ColumnType;
 use procedure::node::{Delete, Insert, Node, Operator, Update};
+use sql::Table;
 use sql::expression::Expr;
 
 type Result<T> = std::result::Result<T, Unsupported>;
@@ -57,7 +60,10 @@ impl<'a> Function<'a> {
                 Some(place) => place.to_owned(),
                 None => {
                     function.records([&key]);
-                    format!("call.txn.insert(tables.{name}, &{}).await?", key.text)
+                    let sources = [columns];
+                    let scope = function.scope(&sources, outer);
+                    let told = told_duplicate(scope, table, &key_values).unwrap_or_default();
+                    format!("call.txn.insert(tables.{name}, &{}).await{told}?", key.text)
                 }
             };
             function.line(format!("let {} = {source};", row.id));
@@ -228,4 +234,31 @@ struct Setting {
     test: Option<(String, String)>,
     /// What is done with it, or with a value that is not null.
     call: String,
+}
+
+/// What makes an error of SQL of a primary key that is there already, if all of it are numbers at hand.
+fn told_duplicate(scope: Scope<'_>, table: &Table, key: &[Expr]) -> Option<String> {
+    let is_plain = |&column: &usize| {
+        let column_type = table.schema.columns()[column].column_type;
+        matches!(column_type, ColumnType::Int2 | ColumnType::Int4 | ColumnType::Int8)
+    };
+    if table.has_hidden_key() || !table.schema.key().iter().all(is_plain) {
+        return None;
+    }
+    let numbers: Vec<Code> =
+        key.iter().map(|value| scope.code(value).ok()).collect::<Option<_>>()?;
+    // Whatever may end the call ends it before, and rows cannot be looked at while one is inserted.
+    let is_at_hand =
+        |code: &Code| !code.is_nullable && code.rows.is_empty() && !code.text.contains('?');
+    let names = table.schema.key().iter().map(|&column| table.columns[column].name.as_str());
+    let names: Vec<&str> = names.collect();
+    numbers.iter().all(is_at_hand).then(|| {
+        let numbers: Vec<&str> = numbers.iter().map(|code| code.text.as_str()).collect();
+        format!(
+            ".map_err(|error| duplicate(error, {:?}, {:?}, &[{}]))",
+            table.primary_key_name,
+            names.join(", "),
+            numbers.join(", ")
+        )
+    })
 }

@@ -165,7 +165,8 @@ impl Scope<'_> {
             return Err(Unsupported::new(format!("LIKE '{pattern}'")));
         };
         let sign = if negated { "!" } else { "" };
-        let text = format!("{sign}text::contains({}, {})", value.known(), text_literal(part).text);
+        let part = text_literal(part).text;
+        let text = format!("{sign}const {{ &text::Part::new({part}) }}.is_in({})", value.known());
         Ok(Code::from_parts(text, Kind::Bool, &[&value]))
     }
 
@@ -277,7 +278,7 @@ impl Scope<'_> {
                 &parts,
             )),
             (Function::LocalTimestamp | Function::Now, []) => {
-                Ok(Code::new("call.now_us", Kind::Int))
+                Ok(Code::new("call.now_us()", Kind::Int))
             }
             (Function::Round, [value]) if value.kind.scale().is_some() => {
                 let text = rescaled(value.known(), value.kind.scale().unwrap_or(0), 0);

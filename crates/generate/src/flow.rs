@@ -34,6 +34,14 @@ pub fn survey(procedure: &Procedure, guess: &mut Guess) {
     }
 }
 
+/// The places that statements ask for before they assign them.
+pub fn wanted(procedure: &Procedure, statements: &[Statement]) -> BTreeSet<Place> {
+    let mut guess = Guess::default();
+    let mut flow = Flow { procedure, guess: &mut guess };
+    flow.statements(statements, &mut Some(BTreeSet::new()));
+    guess.nullable
+}
+
 struct Flow<'a> {
     procedure: &'a Procedure,
     guess: &'a mut Guess,

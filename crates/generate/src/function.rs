@@ -6,6 +6,7 @@ use crate::code::{Code, Kind, Row};
 use crate::expression::Scope;
 use crate::inserts::Inserts;
 use crate::names::{Names, constant, identifier};
+use crate::rounds::Rounds;
 use crate::unsupported::Unsupported;
 use crate::variable::{Guess, Variables};
 use procedure::Procedure;
@@ -33,10 +34,20 @@ pub struct Function<'a> {
     pub ahead: Ahead,
     /// The rows that are inserted together.
     pub inserts: Inserts<'a>,
+    /// The loops whose rounds go side by side.
+    pub rounds: Rounds<'a>,
+    /// The tables of which rows are read together.
+    pub read_together: BTreeSet<usize>,
     /// Whether the rows of the next list are wanted again, and the list that is.
     pub again: Again,
     /// Whether only the first row of the statement is wanted.
     pub takes_first: bool,
+    /// What is done where the row of the next statement is missing, if that is not gone on from.
+    pub otherwise: Option<String>,
+    /// Rows that are at hand up to the end of their blocks, with their tables.
+    pub lasting: Vec<(usize, Row)>,
+    /// How many lists of statements the text stands in.
+    pub depth: usize,
     /// The records that are at hand.
     at_hand: BTreeSet<Row>,
     /// The statement that is printed.
@@ -60,8 +71,13 @@ impl<'a> Function<'a> {
             out: String::new(),
             ahead: Ahead::default(),
             inserts: Inserts::default(),
+            rounds: Rounds::default(),
+            read_together: BTreeSet::new(),
             again: Again::default(),
             takes_first: false,
+            otherwise: None,
+            lasting: Vec::new(),
+            depth: 0,
             at_hand: BTreeSet::new(),
             statement: 0,
             modules: BTreeSet::new(),
@@ -105,6 +121,11 @@ impl<'a> Function<'a> {
     /// The name of a column's slot.
     pub fn slot(&mut self, table: usize, column: usize) -> String {
         self.modules.insert(table);
+        self.slot_name(table, column)
+    }
+
+    /// As [`Function::slot`], where the column is named elsewhere.
+    pub fn slot_name(&self, table: usize, column: usize) -> String {
         let of = &self.workload.catalog.tables[table];
         format!("{}::{}", identifier(&of.name), constant(&of.schema.columns()[column].name))
     }

@@ -9,9 +9,10 @@ use crate::node::index_name;
 use crate::workload::write;
 use procedure::node::{Access, Node, Operator};
 use sql::expression::{Expr, ExprKind};
-use sql::procedure::{Body, Sql, StatementKind};
+use sql::procedure::{Body, Over, Sql, Statement, StatementKind};
 
-/// Most rows that are asked for: the misses of more overlap with each other where they are read together.
+/// Most rows that are asked for, and most rounds of a loop that asks for some: the misses of more overlap with each other where
+/// they are read together.
 const ROWS_MAX: usize = 4;
 
 /// What is looked for.
@@ -21,6 +22,8 @@ struct Hints {
     rows: Vec<String>,
     /// Indexes and keys.
     lookups: Vec<String>,
+    /// Loops that ask for rows by a number that they count.
+    loops: Vec<String>,
 }
 
 impl Function<'_> {
@@ -31,10 +34,14 @@ impl Function<'_> {
         match &self.procedure.routine.body {
             Body::Block(block) => {
                 for statement in &block.statements {
-                    if let StatementKind::Sql { sql, .. } | StatementKind::Perform(sql) =
-                        &statement.kind
-                    {
-                        self.note(sql, &mut hints);
+                    match &statement.kind {
+                        StatementKind::Sql { sql, .. } | StatementKind::Perform(sql) => {
+                            self.note(sql, &mut hints);
+                        }
+                        StatementKind::Loop { over, body, .. } => {
+                            hints.loops.extend(self.note_loop(over, body));
+                        }
+                        _ => {}
                     }
                 }
             }
@@ -42,8 +49,8 @@ impl Function<'_> {
                 statements.iter().for_each(|sql| self.note(sql, &mut hints));
             }
         }
-        let Hints { rows, lookups } = hints;
-        if rows.len() + lookups.len() == 0 || rows.len() > ROWS_MAX {
+        let Hints { rows, lookups, loops } = hints;
+        if rows.len() + lookups.len() + loops.len() == 0 || rows.len() > ROWS_MAX {
             return String::new();
         }
         let mut body = String::new();
@@ -53,6 +60,7 @@ impl Function<'_> {
             let is_named = rows
                 .iter()
                 .chain(&lookups)
+                .chain(&loops)
                 .any(|text| text.split(|letter| !is_part(letter)).any(|word| word == name));
             if input.is_argument && is_named {
                 write(&mut body, format_args!("let {name} = arguments.{name};\n"));
@@ -64,6 +72,7 @@ impl Function<'_> {
         for lookup in &lookups {
             write(&mut body, format_args!("lane.prefetch_lookup({lookup});\n"));
         }
+        loops.iter().for_each(|text| body.push_str(text));
         format!(
             "\n/// Asks for what a call with these arguments will look for first.\n\
              pub fn prefetch<E: Env>(lane: &Lane<E>, tables: &Tables, arguments: &Arguments<'_>) -> Result<(), Stop> {{\n\
@@ -95,7 +104,7 @@ impl Function<'_> {
             Access::Lookup { index, key } => (table.indexes[*index].columns.as_slice(), key),
             _ => return,
         };
-        let is_given = values.iter().all(|value| self.is_given(value));
+        let is_given = values.iter().all(|value| self.is_given(value, None));
         let Some(key) = is_given.then(|| key(self.scope(&[], &[]), table, columns, values)) else {
             return;
         };
@@ -114,10 +123,50 @@ impl Function<'_> {
         }
     }
 
-    /// Whether a value is made of arguments that are never null.
-    fn is_given(&self, value: &Expr) -> bool {
+    /// A loop that asks for the rows that the rounds of this one find by arguments and the number of the round.
+    fn note_loop(&self, over: &Over, body: &[Statement]) -> Option<String> {
+        let Over::Range { variable, from, to, by: None, reverse: false } = over else {
+            return None;
+        };
+        let ExprKind::Integer(first) = from.expr.kind else { return None };
+        if to.number.is_some() || !self.is_given(&to.expr, None) {
+            return None;
+        }
+        let last = self.scope(&[], &[]).code(&to.expr).ok().filter(|code| !code.is_nullable)?;
+        let mut rows = Vec::new();
+        for statement in body {
+            let (StatementKind::Sql { sql, .. } | StatementKind::Perform(sql)) = &statement.kind
+            else {
+                continue;
+            };
+            rows.extend(self.looped_row(sql, *variable));
+        }
+        let name = &self.variables.at((*variable, None)).name;
+        (!rows.is_empty()).then(|| {
+            format!(
+                "for {name} in ({first}..={}).take({ROWS_MAX}) {{\nlane.prefetch(&[{}]);\n}}\n",
+                last.text,
+                rows.join(", ")
+            )
+        })
+    }
+
+    /// The row that a statement of a loop finds by arguments and the loop's variable.
+    fn looped_row(&self, sql: &Sql, looped: usize) -> Option<String> {
+        let planned = self.procedure.statements.get(sql.number as usize - 1)?;
+        let chain = Chain::of(&planned.root)?;
+        let Access::Key(values) = &chain.scan.access else { return None };
+        let table = self.table(chain.scan.table);
+        let is_given = values.iter().all(|value| self.is_given(value, Some(looped)));
+        let key = is_given.then(|| key(self.scope(&[], &[]), table, table.schema.key(), values))?;
+        Some(format!("(tables.{}, {})", identifier(&table.name), key.ok()?.text))
+    }
+
+    /// Whether a value is made of arguments that are never null, and of the variable of a loop.
+    fn is_given(&self, value: &Expr, looped: Option<usize>) -> bool {
         let mut is_given = true;
         value.visit(&mut |part| match part.kind {
+            ExprKind::Variable(variable) if looped == Some(variable) => {}
             ExprKind::Variable(variable) => {
                 let variable = self.variables.at((variable, None));
                 is_given &= variable.is_argument && !variable.is_nullable;

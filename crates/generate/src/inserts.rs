@@ -158,7 +158,9 @@ impl<'a> Function<'a> {
         let mut begin = group.singles.len().to_string();
         for (number, round) in group.rounds.iter().enumerate() {
             let variable = self.variables.at((round.variable, None)).name.clone();
-            let to = self.scope(&[], &[]).code(&round.to.expr)?.known();
+            let to = self.scope(&[], &[]).code(&round.to.expr)?;
+            self.records([&to]);
+            let to = to.known();
             if number > 0 {
                 let name = self.names.fresh("begin");
                 self.line(format!("let {name} = call.scratch.inserts.len();"));
@@ -190,6 +192,7 @@ impl<'a> Function<'a> {
         let values: Vec<Expr> =
             added.key.iter().map(|&column| insert.values[column].clone()).collect();
         let key = key(self.scope(&[&columns], &[]), table, table.schema.key(), &values)?;
+        self.records([&key]);
         self.line(format!(
             "call.scratch.inserts.push((tables.{}, {}));",
             identifier(&table.name),

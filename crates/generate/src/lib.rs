@@ -14,12 +14,17 @@
 //! access      keys and ranges
 //! again       rows that the next statement wants again
 //! ahead       rows that are read together
+//! needs       what of them is needed
+//! rounds      loops whose rounds can go side by side
+//! steps       their printing
+//! texts       texts that stay in their rows
 //! hint        what a call will look for first
 //! inserts     rows that are inserted together
 //! chain       plans that end in one table
 //! node        plans
 //! change      inserts, updates and deletes
 //! body        statements
+//! whole       rows of results that are most of a row of a table
 //! tables      the module of the tables
 //! workload    all modules of a workload
 //! format      as rustfmt writes them
@@ -43,10 +48,15 @@ mod function;
 mod hint;
 mod inserts;
 mod names;
+mod needs;
 mod node;
+mod rounds;
+mod steps;
 mod tables;
+mod texts;
 mod unsupported;
 mod variable;
+mod whole;
 mod workload;
 
 pub use unsupported::Unsupported;

@@ -1,14 +1,16 @@
 //! Plans as Rust: what is done for each of their rows stands inside loops.
 
 use crate::access::{ends, key};
+use crate::ahead::Place;
 use crate::chain::Chain;
 use crate::code::{Code, Kind, Row};
 use crate::function::Function;
 use crate::names::identifier;
 use crate::unsupported::Unsupported;
-use procedure::node::{Access, Join, JoinKind, JoinMethod, Node, Operator, SortKey};
+use procedure::node::{Access, Join, JoinKind, JoinMethod, Node, Operator, Range, SortKey};
 use sql::expression::{Aggregate, Expr, ExprKind};
 use sql::{Catalog, Table};
+use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, Unsupported>;
 /// Prints what is done with a row, which is given as its columns.
@@ -60,31 +62,20 @@ impl<'a> Function<'a> {
         if let Access::Key(values) = &chain.scan.access
             && chain.is_single()
         {
-            let table = self.table(chain.scan.table);
-            let source = match self.ahead.place(self.statement).filter(|_| outer.is_empty()) {
-                Some(place) => place.to_owned(),
-                None => {
-                    let key = key(self.scope(&[], outer), table, table.schema.key(), values)?;
-                    self.records([&key]);
-                    let name = identifier(&table.name);
-                    format!("call.txn.read(tables.{name}, &{}).await?", key.text)
-                }
-            };
-            self.line(format!("if let Some({}) = {source} {{", row.id));
-            self.row_body(chain, &row, outer, body)?;
-            self.line("}");
-            return Ok(());
+            let source = self.row_source(chain.scan.table, values, outer)?;
+            return self.one_row(chain, &row, &source, outer, body);
         }
         let takes_first = std::mem::take(&mut self.takes_first) && chain.filter_behind().is_none();
+        let is_ahead = outer.is_empty() && self.ahead.range(self.statement).is_some();
         let rows = self.rows(chain, takes_first, outer)?;
         let (skip, take) = self.bounds(chain, outer)?;
         if takes_first {
             self.line(format!("let {} = {rows}.iter(){skip}{take}.next().copied();", row.id));
-            self.line(format!("call.scratch.give_rows({rows});"));
-            self.line(format!("if let Some({0}) = {0} {{", row.id));
-            self.row_body(chain, &row, outer, body)?;
-            self.line("}");
-            return Ok(());
+            if !is_ahead {
+                self.line(format!("call.scratch.give_rows({rows});"));
+            }
+            let source = row.id.clone();
+            return self.one_row(chain, &row, &source, outer, body);
         }
         let is_wanted_again = std::mem::take(&mut self.again.is_wanted);
         self.line(format!("for &{} in {rows}.iter(){skip}{take} {{", row.id));
@@ -92,9 +83,53 @@ impl<'a> Function<'a> {
         self.line("}");
         match is_wanted_again {
             true => self.again.rows = Some(rows),
+            false if is_ahead => {}
             false => self.line(format!("call.scratch.give_rows({rows});")),
         }
         Ok(())
+    }
+
+    /// The row that `source` may give, as far as the statement has nothing else to do without one.
+    fn one_row(
+        &mut self,
+        chain: &Chain<'a>,
+        row: &Row,
+        source: &str,
+        outer: &[Vec<Code>],
+        body: EachRow<'_, 'a>,
+    ) -> Result<()> {
+        if let Some(otherwise) = self.otherwise.take() {
+            self.line(format!("let Some({}) = {source} else {{ {otherwise} }};", row.id));
+            self.row_lasts(chain.scan.table, row);
+            return self.row_body(chain, row, outer, body);
+        }
+        self.line(format!("if let Some({}) = {source} {{", row.id));
+        self.row_body(chain, row, outer, body)?;
+        self.line("}");
+        Ok(())
+    }
+
+    /// Where a row that is found by its key comes from.
+    fn row_source(
+        &mut self,
+        table: usize,
+        values: &'a [Expr],
+        outer: &[Vec<Code>],
+    ) -> Result<String> {
+        let place = self.ahead.place(self.statement).filter(|_| outer.is_empty()).cloned();
+        if let Some(Place::Read(place)) = place {
+            return Ok(place);
+        }
+        let of = self.table(table);
+        let key = key(self.scope(&[], outer), of, of.schema.key(), values)?;
+        self.records([&key]);
+        let read = format!("call.txn.read(tables.{}, &{}).await?", identifier(&of.name), key.text);
+        let Some(Place::Perhaps(at)) = place else { return Ok(read) };
+        let found = self.names.fresh(&format!("{}_found", of.name));
+        self.line(format!(
+            "let {found} = match {at} {{ Some(at) => call.scratch.found[at], None => {read} }};"
+        ));
+        Ok(found)
     }
 
     /// What is done with a row at hand: its filter, its lock, and `body`.
@@ -167,25 +202,12 @@ impl<'a> Function<'a> {
         takes_first: bool,
         outer: &[Vec<Code>],
     ) -> Result<String> {
-        let table = self.table(chain.scan.table);
-        let rows = self.names.fresh(&format!("{}_rows", table.name));
         let filter = chain.scan.filter.as_ref().filter(|_| chain.filter_behind().is_none());
-        let known = self.again.rows.take();
-        let source = known.as_deref().unwrap_or("call.scratch.take_rows()");
-        self.line(format!("let mut {rows} = {source};"));
-        let is_bounded_there = chain.sort.is_none() && filter.is_none() && chain.offset.is_none();
-        let limit = match chain.limit {
-            Some(limit) if is_bounded_there => {
-                format!("count({})?", self.scope(&[], outer).code(limit)?.known())
-            }
-            None if is_bounded_there && takes_first => "1".to_owned(),
-            _ => "usize::MAX".to_owned(),
+        let ahead = self.ahead.range(self.statement).filter(|_| outer.is_empty());
+        let rows = match ahead.map(str::to_owned) {
+            Some(ahead) => ahead,
+            None => self.found_rows(chain, takes_first, outer)?,
         };
-        match known {
-            Some(_) if limit == "usize::MAX" => {}
-            Some(_) => self.line(format!("{rows}.truncate({limit});")),
-            None => self.find(chain, &rows, &limit, outer)?,
-        }
         if let Some(filter) = filter {
             let row = self.row(chain.scan.table);
             let columns = self.columns(chain.scan.table, &row);
@@ -203,6 +225,82 @@ impl<'a> Function<'a> {
             self.sort(chain, &rows, keys, nodes, outer)?;
         }
         Ok(rows)
+    }
+
+    /// A list with the rows that a scan finds, of which those may be in it that a filter leaves out.
+    fn found_rows(
+        &mut self,
+        chain: &Chain<'a>,
+        takes_first: bool,
+        outer: &[Vec<Code>],
+    ) -> Result<String> {
+        let table = self.table(chain.scan.table);
+        let rows = self.names.fresh(&format!("{}_rows", table.name));
+        let known = self.again.rows.take();
+        let source = known.as_deref().unwrap_or("call.scratch.take_rows()");
+        self.line(format!("let mut {rows} = {source};"));
+        let limit = self.limit(chain, takes_first, outer)?;
+        match known {
+            Some(_) if limit == "usize::MAX" => {}
+            Some(_) => self.line(format!("{rows}.truncate({limit});")),
+            None => self.find(chain, &rows, &limit, outer)?,
+        }
+        Ok(rows)
+    }
+
+    /// Most rows that the scan of a chain has to find.
+    pub fn limit(
+        &self,
+        chain: &Chain<'a>,
+        takes_first: bool,
+        outer: &[Vec<Code>],
+    ) -> Result<String> {
+        let is_filtered = chain.scan.filter.is_some() && chain.filter_behind().is_none();
+        let is_bounded_there = chain.sort.is_none() && !is_filtered && chain.offset.is_none();
+        Ok(match chain.limit {
+            Some(limit) if is_bounded_there => {
+                format!("count({})?", self.row_count(limit, outer)?.known())
+            }
+            None if is_bounded_there && takes_first => "1".to_owned(),
+            _ => "usize::MAX".to_owned(),
+        })
+    }
+
+    /// How many rows are left out or taken.
+    fn row_count(&self, expr: &Expr, outer: &[Vec<Code>]) -> Result<Code> {
+        let code = self.scope(&[], outer).code(expr)?;
+        match code.rows.is_empty() {
+            true => Ok(code),
+            false => Err(Unsupported::new("a number of rows that is computed of a column")),
+        }
+    }
+
+    /// A range of a table's keys, or of an index.
+    pub fn range(
+        &mut self,
+        table: usize,
+        range: &Range,
+        limit: &str,
+        outer: &[Vec<Code>],
+    ) -> Result<String> {
+        let table = self.table(table);
+        let (columns, source) = match range.index {
+            Some(index) => {
+                let index = &table.indexes[index];
+                let name = index_name(table, &index.name);
+                (index.columns.as_slice(), format!("ScanSource::Index(tables.{name})"))
+            }
+            None => {
+                let name = identifier(&table.name);
+                (table.schema.key(), format!("ScanSource::Table(tables.{name})"))
+            }
+        };
+        let ends = ends(self.scope(&[], outer), table, columns, range)?;
+        self.records(&ends.parts);
+        let (low, high, reverse) = (ends.low, ends.high, range.is_backward);
+        Ok(format!(
+            "Scan {{ source: {source}, low: {low}, high: {high}, reverse: {reverse}, limit: {limit} }}"
+        ))
     }
 
     /// Fills a list with the rows that a scan finds.
@@ -239,21 +337,8 @@ impl<'a> Function<'a> {
                 }
             }
             Access::Range(range) => {
-                let (columns, source) = match range.index {
-                    Some(index) => {
-                        let index = &table.indexes[index];
-                        let name = index_name(table, &index.name);
-                        (index.columns.as_slice(), format!("ScanSource::Index(tables.{name})"))
-                    }
-                    None => (table.schema.key(), format!("ScanSource::Table(tables.{name})")),
-                };
-                let ends = ends(self.scope(&[], outer), table, columns, range)?;
-                self.records(&ends.parts);
-                let reverse = range.is_backward;
-                self.line(format!(
-                    "let range = Scan {{ source: {source}, low: {}, high: {}, reverse: {reverse}, limit: {limit} }};",
-                    ends.low, ends.high
-                ));
+                let range = self.range(scan.table, range, limit, outer)?;
+                self.line(format!("let range = {range};"));
                 self.line(format!("call.txn.scan(&range, &mut {rows}).await?;"));
             }
             _ => return Err(Unsupported::new("a scan of a whole table, or by several keys")),
@@ -304,7 +389,7 @@ impl<'a> Function<'a> {
             chain.sort.is_none() && chain.scan.filter.is_none() && chain.offset.is_none();
         let bound = |function: &Self, expr: Option<&Expr>, name: &str| -> Result<String> {
             let Some(expr) = expr else { return Ok(String::new()) };
-            let code = function.scope(&[], outer).code(expr)?;
+            let code = function.row_count(expr, outer)?;
             Ok(format!(".{name}(count({})?)", code.known()))
         };
         let skip = bound(self, chain.offset, "skip")?;
@@ -378,7 +463,7 @@ impl<'a> Function<'a> {
         self.line(format!("for &{} in {rows}.iter(){skip}{take} {{", outside.id));
         self.records([&key]);
         self.line(format!("call.scratch.reads.push((tables.{name}, {})); }}", key.text));
-        self.line(format!("call.txn.read_many(&call.scratch.reads, &mut {found}).await?;"));
+        self.read_many(&BTreeSet::from([second.scan.table]), &found);
         let (one, other) = (&outside.id, &inside.id);
         self.line(format!("for (&{one}, &{other}) in {rows}.iter(){skip}{take}.zip(&{found}) {{"));
         self.line(format!("let Some({other}) = {other} else {{ continue }};"));

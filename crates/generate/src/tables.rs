@@ -2,15 +2,21 @@
 
 use crate::code::Kind;
 use crate::names::{constant, identifier};
+use crate::needs::Need;
 use crate::node::index_name;
 use layout::{ColumnType, Place};
 use sql::{Catalog, Table};
 use std::fmt::Write;
 
-/// The module `tables`.
-pub fn module(catalog: &Catalog) -> String {
+/// The module `tables`, with what procedures need of rows.
+pub fn module(catalog: &Catalog, needs: &[Need]) -> String {
     let has_index = catalog.tables.iter().any(|table| !table.indexes.is_empty());
-    let numbers = if has_index { "Database, IndexId, TableId" } else { "Database, TableId" };
+    let numbers = match (needs.is_empty(), has_index) {
+        (true, true) => "Database, IndexId, TableId",
+        (true, false) => "Database, TableId",
+        (false, true) => "Columns, Database, IndexId, TableId",
+        (false, false) => "Columns, Database, TableId",
+    };
     let mut out = format!(
         "//! Tables and indexes by their numbers, and columns by their places.\n\n\
          use fabric::Env;\nuse layout::Slot;\nuse runtime::{{BindError, bind}};\nuse txn::{{{numbers}}};\n\n\
@@ -36,6 +42,7 @@ pub fn module(catalog: &Catalog) -> String {
             );
         }
     }
+    needs.iter().for_each(|need| field_of(&mut out, catalog, need));
     out.push_str(
         "}\n\nimpl Tables {\n/// Finds all by name, and makes sure that columns are where this code was generated for.\n\
          pub fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {\nOk(Self {\n",
@@ -57,11 +64,30 @@ pub fn module(catalog: &Catalog) -> String {
             );
         }
     }
+    for Need { table, columns, name } in needs {
+        let of = &catalog.tables[*table].name;
+        write(&mut out, format_args!("{name}: bind::columns(database, {of:?}, &{columns:?})?,\n"));
+    }
     out.push_str("})\n}\n}\n");
     for table in &catalog.tables {
         columns(&mut out, table);
     }
     out
+}
+
+/// The field of what a procedure needs.
+fn field_of(out: &mut String, catalog: &Catalog, need: &Need) {
+    let of = &catalog.tables[need.table];
+    let named = |&column: &usize| format!("`{}`", of.schema.columns()[column].name);
+    let named: Vec<String> = need.columns.iter().map(named).collect();
+    let what = match named.is_empty() {
+        true => "Nothing but the key".to_owned(),
+        false => format!("Key and {}", named.join(", ")),
+    };
+    write(
+        out,
+        format_args!("/// {what} of rows of table `{}`.\npub {}: Columns,\n", of.name, need.name),
+    );
 }
 
 fn columns(out: &mut String, table: &Table) {

@@ -2,6 +2,7 @@
 
 use crate::code::{Code, Kind};
 use crate::names::Names;
+use crate::needs::Need;
 use crate::unsupported::Unsupported;
 use sql::procedure::{ParameterMode, Procedure, Variable as Declared};
 use sql::{Field, SqlType};
@@ -39,6 +40,10 @@ pub struct Guess {
     pub kinds: BTreeMap<Place, (Kind, Option<usize>)>,
     /// Those that somebody asks for.
     pub read: BTreeSet<Place>,
+    /// What is needed of rows that are read together.
+    pub needs: Vec<Need>,
+    /// Those that the text names.
+    pub own: BTreeSet<Place>,
 }
 
 impl Guess {
@@ -64,6 +69,8 @@ impl Guess {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Variables {
     all: Vec<Entry>,
+    /// Texts that stand in rows, with how deep inside lists of statements.
+    in_rows: BTreeMap<Place, (usize, Code)>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -111,7 +118,23 @@ impl Variables {
             };
             Entry { is_record: true, parts: fields.iter().enumerate().map(field).collect() }
         };
-        Self { all: procedure.variables.iter().enumerate().map(&mut entry).collect() }
+        let all = procedure.variables.iter().enumerate().map(&mut entry).collect();
+        Self { all, in_rows: BTreeMap::new() }
+    }
+
+    /// Has whoever asks for a variable look into a row.
+    pub fn stays(&mut self, place: Place, depth: usize, code: Code) {
+        self.in_rows.insert(place, (depth, code));
+    }
+
+    /// Has whoever asks for a variable look at itself.
+    pub fn moves(&mut self, place: Place) {
+        self.in_rows.remove(&place);
+    }
+
+    /// The same for all such places and depths.
+    pub fn move_all(&mut self, test: &dyn Fn(Place, usize) -> bool) {
+        self.in_rows.retain(|place, (depth, _)| !test(*place, *depth));
     }
 
     /// A variable, or a field of one.
@@ -133,12 +156,16 @@ impl Variables {
 
     /// The value of a variable.
     pub fn code(&self, variable: usize) -> Result<Code, Unsupported> {
-        value(self.at((variable, None)))
+        self.value((variable, None))
     }
 
     /// The value of a record's field.
     pub fn field_code(&self, variable: usize, field: usize) -> Result<Code, Unsupported> {
-        value(self.at((variable, Some(field))))
+        self.value((variable, Some(field)))
+    }
+
+    fn value(&self, place: Place) -> Result<Code, Unsupported> {
+        self.in_rows.get(&place).map_or_else(|| value(self.at(place)), |(_, code)| Ok(code.clone()))
     }
 }
 

@@ -5,6 +5,7 @@ use crate::flow;
 use crate::found;
 use crate::function::Function;
 use crate::names::identifier;
+use crate::needs::Need;
 use crate::tables;
 use crate::unsupported::Unsupported;
 use crate::variable::{Guess, Variable};
@@ -41,21 +42,24 @@ pub struct Generated {
 /// Generates the modules of a workload. What arguments may be null, and how many digits behind the point they have, follows
 /// from how `load` draws them: calls with others are left to the executor.
 pub fn generate(workload: &Workload, load: &Load) -> Generated {
-    let mut files =
-        vec![File { name: "tables.rs".to_owned(), text: tables::module(&workload.catalog) }];
+    let (mut files, mut needs) = (Vec::new(), Vec::new());
     let mut left = Vec::new();
     let mut generated = Vec::new();
     for procedure in &workload.procedures {
         let name = &procedure.routine.name;
         let printed = print(workload, procedure, &hints(load, &procedure.routine));
         match printed {
-            Ok((text, has_hint)) => {
+            Ok(Printed { text, has_hint, needs: of_this }) => {
+                let new = of_this.into_iter().filter(|need| !needs.contains(need));
+                needs.extend(new.collect::<Vec<_>>());
                 files.push(File { name: format!("{}.rs", identifier(name)), text });
                 generated.push((procedure, has_hint));
             }
             Err(unsupported) => left.push((name.clone(), unsupported)),
         }
     }
+    let tables = tables::module(&workload.catalog, &needs);
+    files.insert(0, File { name: "tables.rs".to_owned(), text: tables });
     files.push(File {
         name: "mod.rs".to_owned(),
         text: module((&load.name, workload.fingerprint()), &generated, &left),
@@ -63,16 +67,28 @@ pub fn generate(workload: &Workload, load: &Load) -> Generated {
     Generated { files, left }
 }
 
-/// Prints a procedure until nothing new is found out of its variables; also whether it tells what it will look for.
-fn print(workload: &Workload, procedure: &Procedure, hints: &Guess) -> Result<(String, bool)> {
+/// The file of a procedure.
+struct Printed {
+    text: String,
+    /// Whether it tells what it will look for.
+    has_hint: bool,
+    /// What it needs of rows that it reads together.
+    needs: Vec<Need>,
+}
+
+/// Prints a procedure until nothing new is found out of its variables.
+fn print(workload: &Workload, procedure: &Procedure, hints: &Guess) -> Result<Printed> {
     let mut guess = hints.clone();
     flow::survey(procedure, &mut guess);
     for _ in 0..PASSES_MAX {
         let mut function = Function::new(workload, procedure, &guess);
         let printed = function.body();
+        function.guess.needs = function.needs();
+        function.guess.own.extend(function.own());
         if function.guess == guess {
             printed?;
-            return file(&function);
+            let (text, has_hint) = file(&function)?;
+            return Ok(Printed { text, has_hint, needs: function.guess.needs });
         }
         guess = function.guess;
     }
@@ -179,14 +195,15 @@ fn imports(function: &Function<'_>, hint: &str) -> String {
     tables.extend(modules);
     let mut out = format!("use super::tables::{{{}}};\nuse fabric::Env;\n", tables.join(", "));
     out.push_str(&names("layout", &["KeyBuilder"]));
-    let locals = ["Text", "count", "element", "known", "number", "text"];
+    let locals = ["Text", "count", "duplicate", "element", "known", "number", "text"];
     let is_local_text = !function.out.contains("Text") && locals_have_text(function);
     let mut used: Vec<&str> = locals.into_iter().filter(|name| is_used(text, name)).collect();
     if is_local_text {
         used.insert(0, "Text");
     }
     let used: String = used.iter().map(|name| format!(", {name}")).collect();
-    write(&mut out, format_args!("use runtime::{{Argument, Call, Stop{used}}};\n"));
+    let column = if is_used(text, "Column") { ", Column" } else { "" };
+    write(&mut out, format_args!("use runtime::{{Argument, Call{column}, Stop{used}}};\n"));
     out.push_str(&names("txn", &["Lane", "Scan", "ScanSource"]));
     out.push('\n');
     out
@@ -292,8 +309,9 @@ fn is_local(variable: &Variable) -> bool {
 fn locals(function: &Function<'_>) -> Result<String> {
     let mut out = String::new();
     let loops = loop_variables(&function.procedure.routine);
-    for ((position, _), variable) in function.variables.all() {
-        if !is_local(variable) || loops.contains(&position) {
+    for (place @ (position, _), variable) in function.variables.all() {
+        let is_named = function.guess.own.contains(&place);
+        if !is_local(variable) || loops.contains(&position) || !is_named {
             continue;
         }
         let kind = variable.kind.clone()?;

@@ -222,8 +222,14 @@ impl KeyBuilder {
             let word = u64::from_be_bytes(chunk.try_into().expect("the chunk has 8 bytes"));
             self = self.unsigned(word, 8);
         }
-        for &byte in chunks.remainder() {
-            self = self.unsigned(u64::from(byte), 1);
+        let rest = chunks.remainder();
+        if !rest.is_empty() {
+            // Of a longer text its last eight bytes, of which those before the rest are cut off.
+            let word = match text.last_chunk() {
+                Some(last) => u64::from_be_bytes(*last),
+                None => rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+            };
+            self = self.unsigned(word, rest.len() as u32);
         }
         self.bytes = end;
         self
@@ -372,5 +378,23 @@ mod tests {
     #[test]
     fn negative_zero_equals_zero() {
         assert_eq!(KeyBuilder::new().float8(-0.0).key(), KeyBuilder::new().float8(0.0).key());
+    }
+
+    #[test]
+    fn texts_of_any_length_stand_behind_whatever_was_before() {
+        let text: Vec<u8> = (1..=40).collect();
+        for before in 1..=8_u32 {
+            for length in 0..=40 {
+                let key = KeyBuilder::new().unsigned(u64::MAX, before).padded(&text[..length], 41);
+                let bytes: Vec<u8> =
+                    key.int2(-1).key().words().iter().flat_map(|word| word.to_be_bytes()).collect();
+                let zeros = vec![0; 41 - length];
+                let parts = [&vec![u8::MAX; before as usize], &text[..length], &zeros];
+                let mut expected = parts.concat();
+                expected.extend([0x7f, 0xff]);
+                expected.resize(bytes.len(), 0);
+                assert_eq!(bytes, expected, "{length} bytes behind {before}");
+            }
+        }
     }
 }

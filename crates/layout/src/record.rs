@@ -90,16 +90,7 @@ impl<'a> RecordRef<'a> {
     /// As [`RecordRef::int`], of the column with this slot.
     #[inline(always)]
     pub fn int_in(&self, slot: Slot) -> i64 {
-        match slot.kind {
-            SlotKind::Payload => {
-                assert!(slot.width > 0, "the column holds no number");
-                let word = self.payload[slot.at as usize / 8] << slot.bits_above;
-                word as i64 >> (slot.bits_above + slot.bits_below)
-            }
-            SlotKind::Key => read_signed(self.key, slot.at, u32::from(slot.width)),
-            SlotKind::KeyBool => read_unsigned(self.key, slot.at, 1) as i64,
-            SlotKind::OutOfLine => unreachable!("fixed-width columns stay in the row"),
-        }
+        slot.int(self.key, self.payload)
     }
 
     /// A float.
@@ -130,13 +121,7 @@ impl<'a> RecordRef<'a> {
         if slot.kind != SlotKind::Payload || slot.width > 0 {
             return self.bytes_elsewhere(slot);
         }
-        let payload = self.payload_bytes();
-        let (at, prefix) = (slot.at as usize, usize::from(slot.prefix));
-        let length = match prefix {
-            1 => usize::from(payload[at]),
-            _ => usize::from(payload[at]) | usize::from(payload[at + 1]) << 8,
-        };
-        &payload[at + prefix..at + prefix + length]
+        slot.bytes(self.payload)
     }
 
     /// Bytes that do not stand in the payload.
@@ -223,6 +208,35 @@ impl<'a> RecordRef<'a> {
             ColumnType::Bytes(_) => Value::Bytes(self.bytes(column).to_vec()),
             _ => Value::Int(self.int(column)),
         }
+    }
+}
+
+impl Slot {
+    /// The number of the column with this slot in a row with these words, as [`RecordRef::int_in`] reads it.
+    #[inline(always)]
+    pub fn int(self, key: &[u64], payload: &[u64]) -> i64 {
+        match self.kind {
+            SlotKind::Payload => {
+                assert!(self.width > 0, "the column holds no number");
+                let word = payload[self.at as usize / 8] << self.bits_above;
+                word as i64 >> (self.bits_above + self.bits_below)
+            }
+            SlotKind::Key => read_signed(key, self.at, u32::from(self.width)),
+            SlotKind::KeyBool => read_unsigned(key, self.at, 1) as i64,
+            SlotKind::OutOfLine => unreachable!("fixed-width columns stay in the row"),
+        }
+    }
+
+    /// The text or bytes of the column with this slot, which stand in the payload, in a row with these words.
+    #[inline(always)]
+    pub fn bytes(self, payload: &[u64]) -> &[u8] {
+        let payload: &[u8] = cast_slice(payload);
+        let (at, prefix) = (self.at as usize, usize::from(self.prefix));
+        let length = match prefix {
+            1 => usize::from(payload[at]),
+            _ => usize::from(payload[at]) | usize::from(payload[at + 1]) << 8,
+        };
+        &payload[at + prefix..at + prefix + length]
     }
 }
 

@@ -49,6 +49,8 @@ pub struct Calls<P> {
     shares: Shares,
     /// Procedures in the order in which they are called; empty if they are drawn one by one.
     deck: Vec<u32>,
+    /// The same in order: each round is shuffled from it.
+    ordered: Vec<u32>,
 }
 
 impl Population {
@@ -94,6 +96,8 @@ impl<P: Deref<Target = Population>> Calls<P> {
             Mix::Deck => population.deck(),
         };
         let frequencies = population.procedures.iter().map(|procedure| procedure.frequency);
+        let mut ordered = deck.clone();
+        ordered.sort_unstable();
         Self {
             orders: population.orders(),
             client,
@@ -102,12 +106,20 @@ impl<P: Deref<Target = Population>> Calls<P> {
             counts: vec![0; population.procedures.len()],
             shares: Shares::new(frequencies),
             deck,
+            ordered,
             population,
         }
     }
 
     /// The next call, at a time in microseconds since 2000-01-01.
     pub fn next_call(&mut self, now_us: i64) -> Call {
+        let mut arguments = Vec::new();
+        let procedure = self.next_into(now_us, &mut arguments);
+        Call { procedure, arguments }
+    }
+
+    /// As [`Calls::next_call`], with its arguments where others were before: answers the procedure.
+    pub fn next_into(&mut self, now_us: i64, arguments: &mut Vec<Value>) -> usize {
         let population = &*self.population;
         let scale = population.scale;
         let stream = CALL_STREAM.wrapping_add(self.client as u32);
@@ -118,7 +130,7 @@ impl<P: Deref<Target = Population>> Calls<P> {
                 let (round, at) = (self.number / cards, self.number % cards);
                 if at == 0 {
                     // Shuffled from the same order each time, so that the round alone decides.
-                    self.deck.sort_unstable();
+                    self.deck.copy_from_slice(&self.ordered);
                     let stream = DECK_STREAM.wrapping_add(self.client as u32);
                     Random::stream(scale.seed, stream, round).shuffle(&mut self.deck);
                 }
@@ -133,11 +145,10 @@ impl<P: Deref<Target = Population>> Calls<P> {
             now_us,
             parent: &[],
         };
-        let mut arguments = Vec::new();
         let distributions = &population.procedures[procedure].arguments;
-        population.draw_all(distributions, &mut site, &mut self.orders, &mut arguments);
+        population.draw_all(distributions, &mut site, &mut self.orders, arguments);
         self.number += 1;
         self.counts[procedure] += 1;
-        Call { procedure, arguments }
+        procedure
     }
 }

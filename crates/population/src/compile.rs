@@ -4,6 +4,7 @@ use crate::draw::{Condition, Distribution, Draw, Length, Ordered, Range, Referen
 use crate::error::PopulationError;
 use crate::number::Form;
 use crate::population::{Count, Population, Procedure, Scale, Table};
+use crate::sample::Integers;
 use fabric::random::Zipf;
 use sql::load::{self, Amount, ArrayLength, Expectation, Literal, Rows, TableLoad};
 use sql::{Load, Program, SqlType};
@@ -304,7 +305,8 @@ impl<'a> Compiler<'a> {
                     }
                     ArrayLength::Same(name) => Length::Same(place.find(name)?.0),
                 };
-                Draw::Array { of, length, is_distinct: *distinct }
+                let integers = Integers::of(&of).filter(|_| !distinct);
+                Draw::Array { of, integers, length, is_distinct: *distinct }
             }
             _ => return Err(place.error("this kind of draw is not known here")),
         })

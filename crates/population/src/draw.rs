@@ -1,6 +1,7 @@
 //! Distributions made ready: names are positions, amounts are numbers, literals are values.
 
 use crate::number::Form;
+use crate::sample::Integers;
 use fabric::random::Zipf;
 use sql::load::Alphabet;
 use value::Value;
@@ -85,6 +86,8 @@ pub(crate) enum Draw {
     },
     Array {
         of: Box<Distribution>,
+        /// The same, where all elements are integers and may be alike.
+        integers: Option<Integers>,
         length: Length,
         is_distinct: bool,
     },
@@ -108,12 +111,18 @@ impl Range {
         (self.high.wrapping_sub(self.low) as u64).saturating_add(1)
     }
 
-    /// The value of the number at `offset` from the lower bound, counted round.
-    pub fn at(&self, offset: u64) -> Value {
+    /// The number at `offset` from the lower bound, counted round.
+    #[inline]
+    pub fn number(&self, offset: u64) -> i64 {
         // A division takes longer than a comparison that most often succeeds.
         let count = self.count();
         let offset = if offset < count { offset } else { offset % count };
-        self.form.value(self.low.wrapping_add(offset as i64))
+        self.low.wrapping_add(offset as i64)
+    }
+
+    /// The value of the number at `offset` from the lower bound, counted round.
+    pub fn at(&self, offset: u64) -> Value {
+        self.form.value(self.number(offset))
     }
 }
 

@@ -1,12 +1,15 @@
 //! One value, and one row or call of them.
 
+mod integers;
+
 use crate::draw::{Condition, Distribution, Draw, Length, Range, Reference};
 use crate::number::{Form, are_equal, is_below};
 use crate::order::Orders;
 use crate::population::Population;
-use crate::text::{last_name, push_random};
-use compact_str::{CompactString, format_compact};
+use crate::text::{digits, last_name, push_random};
+use compact_str::CompactString;
 use fabric::random::{Random, step};
+pub(crate) use integers::Integers;
 use std::sync::Arc;
 use value::Value;
 
@@ -41,11 +44,15 @@ impl Population {
     ) {
         values.clear();
         for distribution in distributions {
-            let value = self.value(distribution, site, orders, values);
+            let value = match integer(distribution, &mut site.random) {
+                Some(number) => Value::Int(number),
+                None => self.value(distribution, site, orders, values),
+            };
             values.push(value);
         }
     }
 
+    /// Draws a value, of any kind.
     pub(crate) fn value(
         &self,
         from: &Distribution,
@@ -57,14 +64,15 @@ impl Population {
             return Value::Null;
         }
         match &from.draw {
-            Draw::Uniform { range, except } => {
-                let except = except.map(|except| site.look(except, own).clone());
-                uniform(range, except.as_ref(), &mut site.random)
+            Draw::Uniform { range, except: None } => range.at(site.random.below(range.count())),
+            Draw::Uniform { range, except: Some(except) } => {
+                let except = site.look(*except, own).clone();
+                uniform(range, Some(&except), &mut site.random)
             }
             Draw::Ordered { order, values } => {
                 values.at(orders.at(*order, site.group, site.count, values.count()))
             }
-            Draw::Nurand { a, c, range } => nurand(*a, *c, range, &mut site.random),
+            Draw::Nurand { a, c, range } => range.at(nurand(*a, *c, range, &mut site.random)),
             Draw::Zipf { ranks, is_scrambled, range } => {
                 let rank = ranks.rank(&mut site.random);
                 range.at(if *is_scrambled { step(rank).1 } else { rank })
@@ -88,6 +96,11 @@ impl Population {
                 text.push_str(ending);
                 Value::Text(text)
             }
+            Draw::Mixture { draws, shares } => {
+                let draw = &draws[shares.at(site.random.fraction())];
+                self.value(draw, site, orders, own)
+            }
+            Draw::Same { from, form: None | Some(Form::Int) } => site.look(*from, own).clone(),
             Draw::Now { is_date: false } => Value::Timestamp(site.now_us),
             Draw::Now { is_date: true } => Value::Date(site.now_us.div_euclid(DAY_US) as i32),
             _ => self.composed(&from.draw, site, orders, own),
@@ -104,10 +117,13 @@ impl Population {
     ) -> Value {
         let nothing = Value::Null;
         match draw {
-            Draw::Digits { of, width } => match self.value(of, site, orders, own) {
-                Value::Int(number) => Value::Text(format_compact!("{number:0width$}")),
-                _ => nothing,
-            },
+            Draw::Digits { of, width } => {
+                let number = integer(of, &mut site.random).map(Value::Int);
+                match number.unwrap_or_else(|| self.value(of, site, orders, own)) {
+                    Value::Int(number) => Value::Text(digits(number, *width)),
+                    _ => nothing,
+                }
+            }
             Draw::LastName(of) => match self.value(of, site, orders, own) {
                 Value::Int(number) => Value::Text(last_name(number)),
                 _ => nothing,
@@ -129,10 +145,6 @@ impl Population {
                 self.counted_row(*table, row, column + 1, orders, &mut values);
                 converted(values.swap_remove(*column), *form)
             }
-            Draw::Mixture { draws, shares } => {
-                let draw = &draws[shares.at(site.random.fraction())];
-                self.value(draw, site, orders, own)
-            }
             Draw::Cases { by, cases } => {
                 let by = site.look(*by, own);
                 let fits = |condition: &Condition| match condition {
@@ -145,12 +157,13 @@ impl Population {
                     None => nothing,
                 }
             }
-            Draw::Array { of, length, is_distinct } => {
+            Draw::Array { of, integers, length, is_distinct } => {
                 let length = match length {
                     Length::Drawn(length) => self.value(length, site, orders, own),
                     Length::Same(from) => site.look(*from, own).clone(),
                 };
-                self.array(of, length, *is_distinct, site, orders, own)
+                let drawn = integers.as_ref().and_then(|of| of.array(&length, site, own));
+                drawn.unwrap_or_else(|| self.array(of, length, *is_distinct, site, orders, own))
             }
             _ => nothing,
         }
@@ -171,11 +184,15 @@ impl Population {
             Value::Array(other) => other.len() as i64,
             _ => return Value::Null,
         };
+        if !is_distinct {
+            let elements = (0..length).map(|_| self.value(of, site, orders, own));
+            return Value::Array(elements.collect());
+        }
         let mut elements: Vec<Value> = Vec::with_capacity(length as usize);
         'elements: for _ in 0..length {
             for _ in 0..DISTINCT_TRIES_MAX {
                 let element = self.value(of, site, orders, own);
-                if !is_distinct || !elements.iter().any(|other| are_equal(other, &element)) {
+                if !elements.iter().any(|other| are_equal(other, &element)) {
                     elements.push(element);
                     continue 'elements;
                 }
@@ -255,16 +272,35 @@ fn uniform(range: &Range, except: Option<&Value>, random: &mut Random) -> Value 
     }
 }
 
-/// NURand [TPC-C 2.1.6].
-fn nurand(a: i64, c: i64, range: &Range, random: &mut Random) -> Value {
+/// What most arguments of calls are: an integer that depends on nothing but the generator. None, and nothing drawn, for
+/// any other distribution.
+#[inline(always)]
+fn integer(from: &Distribution, random: &mut Random) -> Option<i64> {
+    if from.null > 0.0 {
+        return None;
+    }
+    match &from.draw {
+        Draw::Uniform { range, except: None } if range.form == Form::Int => {
+            Some(range.low.wrapping_add(random.below(range.count()) as i64))
+        }
+        Draw::Nurand { a, c, range } if range.form == Form::Int => {
+            Some(range.number(nurand(*a, *c, range, random)))
+        }
+        _ => None,
+    }
+}
+
+/// NURand [TPC-C 2.1.6], from the lower bound of its range on.
+#[inline]
+fn nurand(a: i64, c: i64, range: &Range, random: &mut Random) -> u64 {
     let first = random.below((a as u64).saturating_add(1));
     let second = range.low.wrapping_add(random.below(range.count()) as i64) as u64;
     let (mixed, c) = (first | second, c as u64);
     match mixed.checked_add(c) {
-        Some(sum) => range.at(sum),
+        Some(sum) => sum,
         None => {
             let sum = u128::from(mixed) + u128::from(c);
-            range.at((sum % u128::from(range.count())) as u64)
+            (sum % u128::from(range.count())) as u64
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Texts that are drawn.
 
-use compact_str::CompactString;
+use compact_str::{CompactString, format_compact};
 use fabric::random::Random;
 use sql::load::Alphabet;
 
@@ -27,9 +27,28 @@ pub(crate) fn push_random(
     while left > 0 {
         let part = &mut piece[..left.min(64)];
         random.fill(part, characters);
-        text.extend(part.iter().map(|byte| char::from(*byte)));
+        text.push_str(std::str::from_utf8(part).expect("alphabets are ASCII"));
         left -= part.len();
     }
+}
+
+/// Most digits of a number that is written without the machinery of formats, which takes a thousand instructions.
+const DIGITS_MAX: usize = 24;
+
+/// A number with so many digits at least, zeros before it.
+pub(crate) fn digits(number: i64, width: usize) -> CompactString {
+    if number < 0 || width > DIGITS_MAX {
+        return format_compact!("{number:0width$}");
+    }
+    let mut places = [b'0'; DIGITS_MAX];
+    let (mut at, mut rest) = (DIGITS_MAX, number as u64);
+    while rest > 0 {
+        at -= 1;
+        places[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    let shown = &places[at.min(DIGITS_MAX - width.max(1))..];
+    CompactString::new(std::str::from_utf8(shown).expect("digits are ASCII"))
 }
 
 /// The last name of a number, of which the last three digits count: one syllable for each [TPC-C 4.3.2.3].
@@ -48,6 +67,15 @@ mod tests {
             [0, 371, 999, -1].map(last_name),
             ["BARBARBAR", "PRICALLYOUGHT", "EINGEINGEING", "EINGEINGEING"]
         );
+    }
+
+    #[test]
+    fn numbers_have_their_width() {
+        for number in [0, 7, 10, 999_999_999, i64::MAX, -5] {
+            for width in [0, 1, 15, 20, 24, 25, 40] {
+                assert_eq!(digits(number, width), format!("{number:0width$}"));
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use fabric::Env;
 use layout::Slot;
-use txn::{Database, IndexId, TableId};
+use txn::{Columns, Database, IndexId, TableId};
 
 /// Why generated code cannot work with a database.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -55,4 +55,15 @@ pub fn index<E: Env>(
 ) -> Result<IndexId, BindError> {
     let missing = || BindError::NoIndex { table: table.to_owned(), index: index.to_owned() };
     database.index(table, index).ok_or_else(missing)
+}
+
+/// What reads need that look at no other columns of a table than these, by position.
+pub fn columns<E: Env>(
+    database: &Database<E>,
+    name: &str,
+    columns: &[usize],
+) -> Result<Columns, BindError> {
+    let missing = || BindError::NoTable(name.to_owned());
+    let table = database.table(name).ok_or_else(missing)?;
+    database.columns(table, columns).ok_or_else(missing)
 }

@@ -3,6 +3,7 @@
 use crate::results::Results;
 use fabric::Env;
 use layout::Key;
+use std::cell::Cell;
 use txn::{RowId, Scan, TableId, Transaction};
 
 /// A call under way.
@@ -13,8 +14,34 @@ pub struct Call<'a, 'lane, E: Env> {
     pub scratch: &'a mut Scratch,
     /// The rows that it gives.
     pub results: &'a mut Results,
-    /// When it began, in microseconds since 2000-01-01 UTC.
-    pub now_us: i64,
+    /// What the clock is ahead of the year 2000, in microseconds.
+    epoch_us: i64,
+    /// When it began, once that was asked for.
+    now_us: Cell<Option<i64>>,
+}
+
+impl<'a, 'lane, E: Env> Call<'a, 'lane, E> {
+    /// A call that begins, where the clock is so many microseconds ahead of the year 2000.
+    pub fn new(
+        txn: &'a mut Transaction<'lane, E>,
+        scratch: &'a mut Scratch,
+        results: &'a mut Results,
+        epoch_us: i64,
+    ) -> Self {
+        Self { txn, scratch, results, epoch_us, now_us: Cell::new(None) }
+    }
+
+    /// When it began, in microseconds since 2000-01-01 UTC: the same however often it is asked for. The clock is looked at the
+    /// first time, since most calls do not ask.
+    #[inline]
+    pub fn now_us(&self) -> i64 {
+        let now_us = self.now_us.get();
+        now_us.unwrap_or_else(|| {
+            let now_us = (self.txn.env().now_ns() / 1_000) as i64 - self.epoch_us;
+            self.now_us.set(Some(now_us));
+            now_us
+        })
+    }
 }
 
 /// Memory that calls use again, so that they allocate nothing once it has grown.
@@ -31,6 +58,7 @@ pub struct Scratch {
     /// Ranges to scan together.
     pub scans: Vec<Scan>,
     rows: Vec<Vec<RowId>>,
+    ranges: Vec<Vec<Vec<RowId>>>,
     lists_found: Vec<Vec<Option<RowId>>>,
     numbers: Vec<Vec<i64>>,
 }
@@ -48,6 +76,18 @@ impl Scratch {
     pub fn give_rows(&mut self, mut rows: Vec<RowId>) {
         rows.clear();
         self.rows.push(rows);
+    }
+
+    /// A list of lists of rows, to be given back with [`Scratch::give_ranges`].
+    #[inline]
+    pub fn take_ranges(&mut self) -> Vec<Vec<RowId>> {
+        self.ranges.pop().unwrap_or_default()
+    }
+
+    /// Gives a list of lists back. They keep what is in them, and so their memory, until they are filled again.
+    #[inline]
+    pub fn give_ranges(&mut self, ranges: Vec<Vec<RowId>>) {
+        self.ranges.push(ranges);
     }
 
     /// A list of what was found for keys.

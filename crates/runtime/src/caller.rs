@@ -280,10 +280,10 @@ impl<G: Generated> Caller<G> {
     ) -> Result<(), Ended> {
         let Self { generated, plans, scratch, results, .. } = self;
         results.clear();
-        let now_us = plans.now_us(lane.env());
-        let begun = lane.begin(plans.settings().isolation).await;
+        let Settings { isolation, epoch_us, .. } = plans.settings();
+        let begun = lane.begin(isolation).await;
         let mut txn = begun.map_err(Ended::Aborted)?;
-        let mut call = Call { txn: &mut txn, scratch, results, now_us };
+        let mut call = Call::new(&mut txn, scratch, results, epoch_us);
         if let Err(stop) = generated.run(&mut call, procedure, arguments).await {
             txn.abort().await;
             return Err(ended(stop));
@@ -341,8 +341,10 @@ impl<G: Generated> Caller<G> {
 fn ended(stop: Stop) -> Ended {
     match stop {
         Stop::Deviates => Ended::Deviates,
-        Stop::Raised(Raised { sqlstate, message }) => {
-            Ended::Failed(CallError::Sql(Error::new(sqlstate, message)))
+        Stop::Raised(Raised { sqlstate, message, detail }) => {
+            let mut error = Error::new(sqlstate, message);
+            error.detail = detail;
+            Ended::Failed(CallError::Sql(error))
         }
         Stop::Engine(TxnError::Abort(reason)) => Ended::Aborted(reason),
         Stop::Engine(error) => Ended::Failed(CallError::Engine(error)),

@@ -31,6 +31,6 @@ pub use argument::Argument;
 pub use bind::BindError;
 pub use call::{Call, Scratch};
 pub use caller::{Caller, Counts, Generated, NoCode, OpenError, ProcedureId};
-pub use results::{Cell, Results};
-pub use stop::{Raised, Stop, count, element, known};
+pub use results::{Cell, Column, Results};
+pub use stop::{Raised, Stop, count, duplicate, element, known};
 pub use text::Text;

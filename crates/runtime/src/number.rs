@@ -1,7 +1,7 @@
 //! Arithmetic of SQL on integers and on decimals whose digits behind the point are known beforehand. Both are 64 bits here;
 //! what does not fit deviates.
 
-use crate::stop::Stop;
+use crate::stop::{Stop, known};
 
 /// Powers of ten that fit 64 bits.
 const POWERS: [i64; 19] = {
@@ -17,37 +17,37 @@ const POWERS: [i64; 19] = {
 /// `a + b`.
 #[inline(always)]
 pub fn add(a: i64, b: i64) -> Result<i64, Stop> {
-    a.checked_add(b).ok_or(Stop::Deviates)
+    known(a.checked_add(b))
 }
 
 /// `a - b`.
 #[inline(always)]
 pub fn subtract(a: i64, b: i64) -> Result<i64, Stop> {
-    a.checked_sub(b).ok_or(Stop::Deviates)
+    known(a.checked_sub(b))
 }
 
 /// `a * b`; of decimals the digits behind the point add up.
 #[inline(always)]
 pub fn multiply(a: i64, b: i64) -> Result<i64, Stop> {
-    a.checked_mul(b).ok_or(Stop::Deviates)
+    known(a.checked_mul(b))
 }
 
 /// `a / b` of integers, towards zero.
 #[inline(always)]
 pub fn divide(a: i64, b: i64) -> Result<i64, Stop> {
-    a.checked_div(b).ok_or(Stop::Deviates)
+    known(a.checked_div(b))
 }
 
 /// `a % b` of integers, with the sign of `a`.
 #[inline(always)]
 pub fn modulo(a: i64, b: i64) -> Result<i64, Stop> {
-    a.checked_rem(b).ok_or(Stop::Deviates)
+    known(a.checked_rem(b))
 }
 
 /// `-a`.
 #[inline(always)]
 pub fn negate(a: i64) -> Result<i64, Stop> {
-    a.checked_neg().ok_or(Stop::Deviates)
+    known(a.checked_neg())
 }
 
 /// A `smallint`.

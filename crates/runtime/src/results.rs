@@ -1,4 +1,6 @@
-//! The rows that a call gives, in one piece of memory that calls use again.
+//! The rows that a call gives, in memory that calls use again.
+
+use layout::{RecordRef, Slot};
 
 /// A value of a result.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -15,12 +17,28 @@ pub enum Cell<'a> {
     Text(&'a [u8]),
 }
 
+/// A column of a table's row that is given as it stands; it is not null.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Column {
+    /// A number, a date or a time.
+    Int(Slot),
+    /// The units of a decimal, and its digits behind the point.
+    Decimal(Slot, u8),
+    /// A text, outside the key.
+    Bytes(Slot),
+}
+
 /// Rows of values. What types they have, the procedure's signature tells.
 ///
-/// Values stand one behind the other, each behind a byte that tells its kind.
+/// Values stand one behind the other, each behind a byte that tells its kind. A row that has most of a table's row in it is
+/// copied in one piece, with a list of its columns: they are told apart when somebody asks for them.
 #[derive(Clone, Debug, Default)]
 pub struct Results {
     bytes: Vec<u8>,
+    /// Keys and payloads of rows of tables.
+    words: Vec<u64>,
+    /// The columns that are given of rows of tables, one list for rows that follow each other.
+    lists: Vec<&'static [Column]>,
     rows: usize,
 }
 
@@ -31,12 +49,24 @@ const FLOAT: u8 = 2;
 const TEXT: u8 = 3;
 /// Of a decimal without digits behind the point; one more for each of those.
 const DECIMAL: u8 = 4;
+/// Most digits behind the point.
+const SCALE_MAX: u8 = 200;
+/// A row of a table: behind it 32 bits for where its words begin, 8 for how many of them are the key, and 24 for which list
+/// of columns it has.
+const RECORD: u8 = u8::MAX;
+const _: () = assert!(DECIMAL + SCALE_MAX < RECORD);
+const KEY_SHIFT: u32 = 32;
+const LIST_SHIFT: u32 = 40;
+/// A place is that of a cell times this, and the column in a row of a table.
+const COLUMNS_MAX: usize = 1 << 12;
 
 impl Results {
     /// Forgets everything and keeps the memory.
     #[inline]
     pub fn clear(&mut self) {
         self.bytes.clear();
+        self.words.clear();
+        self.lists.clear();
         self.rows = 0;
     }
 
@@ -66,13 +96,36 @@ impl Results {
         self.bytes.extend_from_slice(&cell);
     }
 
+    /// A row that is these columns of a table's row.
+    ///
+    /// # Panics
+    /// If the results take more than 32 GiB, or have more lists of columns than fit 24 bits.
+    #[inline]
+    pub fn record(&mut self, record: &RecordRef<'_>, columns: &'static [Column]) {
+        let begin = u32::try_from(self.words.len()).expect("results are shorter");
+        let (key, payload) = (record.key(), record.payload());
+        self.words.reserve(key.len() + payload.len());
+        self.words.extend_from_slice(key);
+        self.words.extend_from_slice(payload);
+        if !self.lists.last().is_some_and(|last| std::ptr::eq(*last, columns)) {
+            self.lists.push(columns);
+        }
+        let list = self.lists.len() as u64 - 1;
+        assert!(list < 1 << (u64::BITS - LIST_SHIFT), "a procedure has fewer statements");
+        let head = list << LIST_SHIFT | (key.len() as u64) << KEY_SHIFT | u64::from(begin);
+        let mut cell = [RECORD; 9];
+        cell[1..].copy_from_slice(&head.to_le_bytes());
+        self.bytes.extend_from_slice(&cell);
+        self.rows += 1;
+    }
+
     /// The units of a decimal, which has so many digits behind the point.
     ///
     /// # Panics
-    /// If those are more than 200.
+    /// If those are more than 200, which no type has.
     #[inline]
     pub fn decimal(&mut self, units: i64, scale: u8) {
-        assert!(scale <= 200, "numbers of 64 bits have fewer digits");
+        assert!(scale <= SCALE_MAX, "numbers of 64 bits have fewer digits");
         let mut cell = [DECIMAL + scale; 9];
         cell[1..].copy_from_slice(&units.to_le_bytes());
         self.bytes.extend_from_slice(&cell);
@@ -134,15 +187,15 @@ impl Results {
 
     /// All values, row by row.
     pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
-        let mut at = 0;
+        let mut at = Some(0);
         std::iter::from_fn(move || {
-            let (cell, next) = self.read(at)?;
-            at = next;
+            let (cell, next) = self.read(at?)?;
+            at = Some(next);
             Some(cell)
         })
     }
 
-    /// Notes where each value begins, row by row, for [`Results::cell`].
+    /// Notes where each value stands, row by row, for [`Results::cell`].
     pub fn places(&self, places: &mut Vec<usize>) {
         places.clear();
         let mut at = 0;
@@ -152,16 +205,17 @@ impl Results {
         }
     }
 
-    /// The value that begins at one of [`Results::places`].
+    /// The value at one of [`Results::places`].
     ///
     /// # Panics
-    /// If none begins there.
+    /// If there is none.
     pub fn cell(&self, place: usize) -> Cell<'_> {
         self.read(place).expect("it is one of the places").0
     }
 
-    /// The value at a place, and where the next one begins; none behind the last.
-    fn read(&self, at: usize) -> Option<(Cell<'_>, usize)> {
+    /// The value at a place, and the next place; none behind the last.
+    fn read(&self, place: usize) -> Option<(Cell<'_>, usize)> {
+        let (at, column) = (place / COLUMNS_MAX, place % COLUMNS_MAX);
         let (&kind, behind) = self.bytes[at..].split_first()?;
         let number = || <[u8; 8]>::try_from(&behind[..8]).expect("eight bytes");
         let (cell, length) = match kind {
@@ -173,9 +227,29 @@ impl Results {
                 let length = u32::from_le_bytes(length) as usize;
                 (Cell::Text(&behind[4..4 + length]), 4 + length)
             }
+            RECORD => {
+                let head = u64::from_le_bytes(number());
+                let columns = self.lists[(head >> LIST_SHIFT) as usize];
+                let cell = self.column(head, columns[column]);
+                if column + 1 < columns.len() {
+                    return Some((cell, place + 1));
+                }
+                (cell, 8)
+            }
             decimal => (Cell::Decimal(i64::from_le_bytes(number()), decimal - DECIMAL), 8),
         };
-        Some((cell, at + 1 + length))
+        Some((cell, (at + 1 + length) * COLUMNS_MAX))
+    }
+
+    /// A column of the table's row that a head tells of.
+    fn column(&self, head: u64, column: Column) -> Cell<'_> {
+        let words = &self.words[head as u32 as usize..];
+        let (key, payload) = words.split_at(usize::from((head >> KEY_SHIFT) as u8));
+        match column {
+            Column::Int(slot) => Cell::Int(slot.int(key, payload)),
+            Column::Decimal(slot, scale) => Cell::Decimal(slot.int(key, payload), scale),
+            Column::Bytes(slot) => Cell::Text(slot.bytes(payload)),
+        }
     }
 }
 
@@ -210,6 +284,50 @@ mod tests {
         results.places(&mut places);
         let cells: Vec<Cell<'_>> = places.iter().map(|&place| results.cell(place)).collect();
         assert_eq!(cells, expected);
+        results.clear();
+        assert_eq!((results.rows(), results.cells().count()), (0, 0));
+    }
+
+    #[test]
+    fn rows_of_tables_stand_among_other_values() {
+        let columns = vec![
+            layout::Column::new("id", layout::ColumnType::Int4),
+            layout::Column::new("price", layout::ColumnType::Decimal { scale: 2 }),
+            layout::Column::new("name", layout::ColumnType::Char(7)),
+            layout::Column::new("amount", layout::ColumnType::Int2),
+        ];
+        let schema = layout::Schema::new("t", columns, &[0]).expect("a valid schema");
+        let key = layout::KeyBuilder::new().int4(-9).key();
+        let mut payload = vec![0; schema.row_layout(false).payload_words as usize];
+        let mut row = layout::RecordMut::new(&schema, &mut payload);
+        row.set_int(1, 1999);
+        row.set_bytes(2, b"seven");
+        row.set_int(3, -2);
+        // Lists of columns are constants of generated code.
+        let leaked = |columns: Vec<Column>| -> &'static [Column] { columns.leak() };
+        let all = leaked(vec![
+            Column::Int(schema.slot(0)),
+            Column::Decimal(schema.slot(1), 2),
+            Column::Bytes(schema.slot(2)),
+            Column::Int(schema.slot(3)),
+        ]);
+        let some = leaked(vec![Column::Int(schema.slot(3)), Column::Int(schema.slot(0))]);
+        let record = RecordRef::new(&schema, key.words(), &payload);
+        let mut results = Results::default();
+        results.int(5);
+        results.record(&record, all);
+        results.record(&record, all);
+        results.record(&record, some);
+        results.text(b"last");
+        let whole = [Cell::Int(-9), Cell::Decimal(1999, 2), Cell::Text(b"seven"), Cell::Int(-2)];
+        let expected =
+            [&[Cell::Int(5)], &whole[..], &whole[..], &[Cell::Int(-2), Cell::Int(-9)]].concat();
+        let expected = [&expected[..], &[Cell::Text(b"last")]].concat();
+        assert_eq!(results.rows(), 3);
+        assert_eq!(results.cells().collect::<Vec<_>>(), expected);
+        let mut places = Vec::new();
+        results.places(&mut places);
+        assert_eq!(places.iter().map(|&at| results.cell(at)).collect::<Vec<_>>(), expected);
         results.clear();
         assert_eq!((results.rows(), results.cells().count()), (0, 0));
     }

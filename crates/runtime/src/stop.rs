@@ -21,19 +21,21 @@ pub struct Raised {
     pub sqlstate: &'static str,
     /// Its sentence.
     pub message: Cow<'static, str>,
+    /// More about it.
+    pub detail: Option<String>,
 }
 
 impl Stop {
     /// `RAISE EXCEPTION` with a message that is known beforehand.
     #[cold]
     pub const fn raised(sqlstate: &'static str, message: &'static str) -> Self {
-        Self::Raised(Raised { sqlstate, message: Cow::Borrowed(message) })
+        Self::Raised(Raised { sqlstate, message: Cow::Borrowed(message), detail: None })
     }
 }
 
 impl From<TxnError> for Stop {
     /// A key that is there already is SQL's business, and so is a value that does not fit: the executor tells of them in
-    /// PostgreSQL's words.
+    /// PostgreSQL's words, unless the code can itself ([`duplicate`]).
     #[cold]
     fn from(error: TxnError) -> Self {
         match error {
@@ -49,17 +51,40 @@ impl From<Abort> for Stop {
     }
 }
 
+/// Why a row was not inserted whose primary key are these numbers, in these columns with commas between them: a key that is
+/// there already is told of as PostgreSQL does.
+#[cold]
+pub fn duplicate(
+    error: TxnError,
+    constraint: &'static str,
+    columns: &'static str,
+    key: &[i64],
+) -> Stop {
+    if !matches!(error, TxnError::DuplicateKey { .. }) {
+        return error.into();
+    }
+    let message = format!("duplicate key value violates unique constraint \"{constraint}\"");
+    let shown: Vec<String> = key.iter().map(i64::to_string).collect();
+    let detail = format!("Key ({columns})=({}) already exists.", shown.join(", "));
+    Stop::Raised(Raised { sqlstate: "23505", message: message.into(), detail: Some(detail) })
+}
+
 /// A value where null was not expected.
+///
+/// `Option::ok_or` would make a stop beforehand, and drop it each time.
 #[inline(always)]
 pub fn known<T>(value: Option<T>) -> Result<T, Stop> {
-    value.ok_or(Stop::Deviates)
+    match value {
+        Some(value) => Ok(value),
+        None => Err(Stop::Deviates),
+    }
 }
 
 /// An element of an array, counted from 1; beyond its bounds there is null, which was not expected.
 #[inline(always)]
 pub fn element<T: Copy>(list: &[T], position: i64) -> Result<T, Stop> {
     let at = usize::try_from(position.wrapping_sub(1)).map_err(|_| Stop::Deviates)?;
-    list.get(at).copied().ok_or(Stop::Deviates)
+    known(list.get(at).copied())
 }
 
 /// A number of rows, which is not negative.

@@ -1,6 +1,6 @@
 //! Texts of a known greatest length, which need no memory of their own.
 
-use crate::stop::Stop;
+use crate::stop::{Stop, known};
 use std::fmt;
 use std::ops::Deref;
 
@@ -38,7 +38,7 @@ impl<const N: usize> Text<N> {
     #[inline(always)]
     fn push(&mut self, part: &[u8]) -> Result<(), Stop> {
         let begin = usize::from(self.length);
-        let place = self.bytes.get_mut(begin..begin + part.len()).ok_or(Stop::Deviates)?;
+        let place = known(self.bytes.get_mut(begin..begin + part.len()))?;
         place.copy_from_slice(part);
         self.length = u16::try_from(begin + part.len()).map_err(|_| Stop::Deviates)?;
         Ok(())
@@ -111,14 +111,45 @@ pub fn fitting(text: &[u8], length: usize) -> Result<&[u8], Stop> {
     if text.len() <= length { Ok(text) } else { Err(Stop::Deviates) }
 }
 
-/// Whether `text` has `part` in it: `LIKE '%part%'`.
-#[inline]
-pub fn contains(text: &[u8], part: &[u8]) -> bool {
-    let Some((&first, rest)) = part.split_first() else { return true };
-    let last = text.len().checked_sub(part.len());
-    let Some(last) = last else { return false };
-    let begins = |at: &usize| text[*at] == first;
-    (0..=last).filter(begins).any(|at| &text[at + 1..at + part.len()] == rest)
+/// A part that texts are searched for: `LIKE '%part%'`.
+///
+/// Texts are looked at where the part's last byte would stand, and what stands there tells how far the part is moved on
+/// [Horspool 1980].
+#[derive(Clone, Debug)]
+pub struct Part<'a> {
+    bytes: &'a [u8],
+    /// Of each byte, how far the part is moved on where the text has it below the part's last one.
+    steps: [u8; 256],
+}
+
+impl<'a> Part<'a> {
+    /// Made ready, which takes longer than a search.
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        // A step that does not fit is cut: a shorter one misses nothing.
+        let length = if bytes.len() > 255 { 255 } else { bytes.len() };
+        let mut steps = [if length == 0 { 1 } else { length as u8 }; 256];
+        let mut at = bytes.len() - length;
+        while at + 1 < bytes.len() {
+            steps[bytes[at] as usize] = (bytes.len() - 1 - at) as u8;
+            at += 1;
+        }
+        Self { bytes, steps }
+    }
+
+    /// Whether `text` has it.
+    #[inline]
+    pub fn is_in(&self, text: &[u8]) -> bool {
+        let length = self.bytes.len();
+        let Some(last) = length.checked_sub(1) else { return true };
+        let mut at = last;
+        while let Some(&byte) = text.get(at) {
+            if byte == self.bytes[last] && text[at - last..at] == self.bytes[..last] {
+                return true;
+            }
+            at += usize::from(self.steps[usize::from(byte)]);
+        }
+        false
+    }
 }
 
 #[cfg(test)]
@@ -156,8 +187,35 @@ mod tests {
 
     #[test]
     fn parts_are_found_wherever_they_stand() {
-        assert!(contains(b"an ORIGINAL part", b"ORIGINAL") && contains(b"ORIGINAL", b"ORIGINAL"));
-        assert!(contains(b"ORIGINORIGINAL", b"ORIGINAL") && contains(b"x", b""));
-        assert!(!contains(b"ORIGINA", b"ORIGINAL") && !contains(b"", b"x"));
+        let original = Part::new(b"ORIGINAL");
+        assert!(original.is_in(b"an ORIGINAL part") && original.is_in(b"ORIGINAL"));
+        assert!(original.is_in(b"ORIGINORIGINAL") && original.is_in(b"OORIGINALL"));
+        assert!(
+            !original.is_in(b"ORIGINA") && !original.is_in(b"") && !original.is_in(b"LANIGIRO")
+        );
+        assert!(Part::new(b"").is_in(b"x") && Part::new(b"").is_in(b""));
+        assert!(Part::new(b"x").is_in(b"abx") && !Part::new(b"x").is_in(b"ab"));
+    }
+
+    #[test]
+    fn parts_are_found_as_by_looking_everywhere() {
+        // All texts of three letters up to a length, and parts that repeat.
+        let texts = |length: u32| {
+            (0..3_u32.pow(length)).map(move |n| -> Vec<u8> {
+                (0..length).map(|digit| b'a' + (n / 3_u32.pow(digit) % 3) as u8).collect()
+            })
+        };
+        for part in (1..=4).flat_map(texts) {
+            let searched = Part::new(&part);
+            for text in (0..=7).flat_map(texts) {
+                let expected = text.windows(part.len()).any(|window| window == part);
+                assert_eq!(searched.is_in(&text), expected, "{part:?} in {text:?}");
+            }
+        }
+        let long = [&[b'a'; 300][..], b"b"].concat();
+        let text = [&[b'a'; 400][..], b"bc"].concat();
+        assert!(Part::new(&long).is_in(&text) && !Part::new(&long).is_in(&text[..400]));
+        let spread = [&b"b"[..], &[b'a'; 299]].concat();
+        assert!(Part::new(&spread).is_in(&[&[b'c'; 30][..], &spread].concat()));
     }
 }

@@ -40,22 +40,17 @@ impl Shipped {
     }
 }
 
-/// A call that is to be made.
-#[derive(Clone, Debug)]
+/// A call that is to be made. Its memory is used again by another.
+#[derive(Clone, Debug, Default)]
 pub struct Ready {
     /// The procedure, counted from 0.
     pub procedure: usize,
-    /// With what.
-    pub arguments: Given,
-}
-
-/// The arguments of a call.
-#[derive(Clone, Debug)]
-pub enum Given {
-    /// As generated code takes them.
-    Prepared(Prepared),
-    /// As the executor takes them.
-    Values(Vec<Value>),
+    /// With what, as it was drawn.
+    pub values: Vec<Value>,
+    /// With what, as generated code takes it.
+    prepared: Prepared,
+    /// Whether it does.
+    is_prepared: bool,
 }
 
 /// The procedures of a workload, in the hands of one thread.
@@ -106,13 +101,9 @@ impl Crew {
         })
     }
 
-    /// Makes a call ready.
-    pub fn ready(&self, procedure: usize, values: Vec<Value>) -> Ready {
-        let arguments = match self {
-            Self::Plans(..) => Given::Values(values),
-            _ => Prepared::new(values).map_or_else(Given::Values, Given::Prepared),
-        };
-        Ready { procedure, arguments }
+    /// Makes a call ready that was drawn.
+    pub fn make_ready(&self, call: &mut Ready) {
+        call.is_prepared = !matches!(self, Self::Plans(..)) && call.prepared.take(&mut call.values);
     }
 
     /// Why attempts of the last call were aborted.
@@ -142,10 +133,7 @@ impl Crew {
             Self::Tpcc(hands) => hands.call(lane, ready).await,
             Self::Ycsb(hands) => hands.call(lane, ready).await,
             Self::Plans(procedures, ids) => {
-                let Given::Values(values) = &ready.arguments else {
-                    unreachable!("calls by plans are made ready for them")
-                };
-                let outcome = procedures.call(lane, ids[ready.procedure], values).await?;
+                let outcome = procedures.call(lane, ids[ready.procedure], &ready.values).await?;
                 Ok(outcome.rows.len())
             }
         }
@@ -181,23 +169,21 @@ impl<G: Generated> Hands<G> {
         ready: &Ready,
     ) -> Result<usize, CallError> {
         let procedure = self.procedures[ready.procedure];
-        let results = match &ready.arguments {
-            Given::Values(values) => self.caller.call_plans(lane, procedure, values).await?,
-            Given::Prepared(prepared) => {
-                let texts = prepared.texts();
-                let arguments = prepared.arguments(&texts);
-                self.caller.call(lane, procedure, &arguments).await?
-            }
+        let results = if ready.is_prepared {
+            let texts = ready.prepared.texts();
+            let arguments = ready.prepared.arguments(&texts);
+            self.caller.call(lane, procedure, &arguments).await?
+        } else {
+            self.caller.call_plans(lane, procedure, &ready.values).await?
         };
         Ok(results.rows())
     }
 
     fn prefetch<E: Env>(&self, lane: &Lane<E>, ready: &Ready) {
         // Arrays name more rows than are asked for one by one.
-        if let Given::Prepared(prepared) = &ready.arguments
-            && prepared.is_plain()
-        {
-            self.caller.prefetch(lane, self.procedures[ready.procedure], &prepared.arguments(&[]));
+        if ready.is_prepared && ready.prepared.is_plain() {
+            let arguments = ready.prepared.arguments(&[]);
+            self.caller.prefetch(lane, self.procedures[ready.procedure], &arguments);
         }
     }
 }

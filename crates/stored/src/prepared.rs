@@ -7,56 +7,104 @@ use value::Value;
 /// Arguments of a call that take no memory of their own.
 const FEW: usize = 16;
 
-/// The arguments of a call, which own their arrays.
-#[derive(Clone, Debug)]
+/// The arguments of a call, which own their texts and arrays. Their memory is used again by the next call.
+#[derive(Clone, Debug, Default)]
 pub struct Prepared {
-    arguments: Vec<Owned>,
+    /// All of them, with a null in place of each that is held apart.
+    plain: Vec<Argument<'static>>,
+    /// Those that have memory of their own, with their positions.
+    held: Vec<(usize, Held)>,
 }
 
 #[derive(Clone, Debug)]
-enum Owned {
-    Plain(Value),
+enum Held {
+    Text(Value),
     Ints(Vec<i64>),
     Bools(Vec<bool>),
     Texts(Vec<Value>),
 }
 
 impl Prepared {
-    /// Prepares drawn arguments.
-    ///
-    /// # Errors
-    ///
-    /// Generated code takes no such values; they come back.
-    pub fn new(arguments: Vec<Value>) -> Result<Self, Vec<Value>> {
-        if !arguments.iter().all(is_known) {
-            return Err(arguments);
+    /// Prepares drawn arguments in place of those before; answers whether generated code takes such values. If so, their
+    /// texts are taken out of them.
+    pub fn take(&mut self, arguments: &mut [Value]) -> bool {
+        self.plain.clear();
+        self.held.clear();
+        for (at, value) in arguments.iter_mut().enumerate() {
+            let argument = match value {
+                Value::Int(number) => Argument::Int(*number),
+                other => match plain(other) {
+                    Some(argument) => argument,
+                    None if is_held(other) => {
+                        self.held.push((at, held(other)));
+                        Argument::Null
+                    }
+                    None => {
+                        self.give_back(arguments);
+                        return false;
+                    }
+                },
+            };
+            self.plain.push(argument);
         }
-        Ok(Self { arguments: arguments.into_iter().map(owned).collect() })
+        true
+    }
+
+    /// Puts texts back that were taken out of drawn arguments.
+    #[cold]
+    fn give_back(&mut self, arguments: &mut [Value]) {
+        for (at, held) in self.held.drain(..) {
+            if let Held::Text(value) = held {
+                arguments[at] = value;
+            }
+        }
     }
 
     /// Whether no argument is an array.
+    #[inline]
     pub fn is_plain(&self) -> bool {
-        self.arguments.iter().all(|owned| matches!(owned, Owned::Plain(_)))
+        self.held.iter().all(|(_, held)| matches!(held, Held::Text(_)))
     }
 
     /// The elements of the arguments that are arrays of texts, for [`Prepared::arguments`]: an empty list for all others.
+    #[inline]
     pub fn texts(&self) -> Vec<Vec<&[u8]>> {
-        let has_texts = self.arguments.iter().any(|owned| matches!(owned, Owned::Texts(_)));
-        if has_texts { self.arguments.iter().map(texts).collect() } else { Vec::new() }
+        let has_texts = self.held.iter().any(|(_, held)| matches!(held, Held::Texts(_)));
+        if has_texts { self.held.iter().map(|(_, held)| texts(held)).collect() } else { Vec::new() }
     }
 
     /// The arguments, with their texts.
+    #[inline]
     pub fn arguments<'a>(&'a self, texts: &'a [Vec<&'a [u8]>]) -> Arguments<'a> {
-        let of = |at: usize| texts.get(at).map_or(&[][..], Vec::as_slice);
-        let arguments = self.arguments.iter().enumerate();
-        let mut arguments = arguments.map(|(at, owned)| borrowed(owned, of(at)));
-        let count = self.arguments.len();
+        match self.held.is_empty() {
+            true => Arguments::Plain(&self.plain),
+            false => self.with_held(texts),
+        }
+    }
+
+    /// The arguments, with those that are held.
+    fn with_held<'a>(&'a self, texts: &'a [Vec<&'a [u8]>]) -> Arguments<'a> {
+        let count = self.plain.len();
         if count > FEW {
-            return Arguments::Many(arguments.collect());
+            let mut many = self.plain.clone();
+            self.put_held(&mut many, texts);
+            return Arguments::Many(many);
         }
         let mut few = [Argument::Null; FEW];
-        few.iter_mut().zip(&mut arguments).for_each(|(place, argument)| *place = argument);
+        few[..count].copy_from_slice(&self.plain);
+        self.put_held(&mut few, texts);
         Arguments::Few(few, count)
+    }
+
+    fn put_held<'a>(&'a self, arguments: &mut [Argument<'a>], texts: &'a [Vec<&'a [u8]>]) {
+        for (number, (at, held)) in self.held.iter().enumerate() {
+            arguments[*at] = match held {
+                Held::Text(value) => Argument::Text(text(value)),
+                Held::Ints(numbers) => Argument::Ints(numbers),
+                Held::Bools(flags) => Argument::Bools(flags),
+                Held::Texts(_) => Argument::Texts(texts.get(number).map_or(&[], Vec::as_slice)),
+            };
+        }
     }
 }
 
@@ -67,6 +115,8 @@ impl Prepared {
     reason = "it lives on the stack for a call, without memory of its own"
 )]
 pub enum Arguments<'a> {
+    /// As they are kept, where none has memory of its own.
+    Plain(&'a [Argument<'a>]),
     /// So many.
     Few([Argument<'a>; FEW], usize),
     /// More than those.
@@ -76,19 +126,43 @@ pub enum Arguments<'a> {
 impl<'a> Deref for Arguments<'a> {
     type Target = [Argument<'a>];
 
+    #[inline]
     fn deref(&self) -> &[Argument<'a>] {
         match self {
+            Self::Plain(arguments) => arguments,
             Self::Few(arguments, count) => &arguments[..*count],
             Self::Many(arguments) => arguments,
         }
     }
 }
 
-/// Whether generated code takes such a value. Arrays are of one kind, without nulls.
-fn is_known(value: &Value) -> bool {
-    let Value::Array(elements) = value else {
-        return !matches!(value, Value::Bytes(_) | Value::Interval(_) | Value::Row(_));
-    };
+/// A value that generated code takes and that has no memory of its own.
+#[inline]
+fn plain(value: &Value) -> Option<Argument<'static>> {
+    Some(match value {
+        Value::Null => Argument::Null,
+        Value::Int(number) | Value::Timestamp(number) => Argument::Int(*number),
+        Value::Date(days) => Argument::Int(i64::from(*days)),
+        Value::Bool(flag) => Argument::Bool(*flag),
+        Value::Float(number) => Argument::Float(*number),
+        Value::Numeric(decimal) => {
+            Argument::Decimal(i64::try_from(decimal.units).ok()?, decimal.scale)
+        }
+        _ => return None,
+    })
+}
+
+/// Whether generated code takes a value that has memory of its own. Arrays are of one kind, without nulls.
+#[inline]
+fn is_held(value: &Value) -> bool {
+    match value {
+        Value::Text(_) => true,
+        Value::Array(elements) => are_known(elements),
+        _ => false,
+    }
+}
+
+fn are_known(elements: &[Value]) -> bool {
     let all = |test: fn(&Value) -> bool| elements.iter().all(test);
     match elements.first() {
         None => true,
@@ -99,23 +173,23 @@ fn is_known(value: &Value) -> bool {
     }
 }
 
-/// A value that is known.
-fn owned(value: Value) -> Owned {
-    let Value::Array(elements) = &value else { return Owned::Plain(value) };
-    let int = |element: &Value| if let Value::Int(number) = element { *number } else { 0 };
-    match elements.first() {
-        Some(Value::Text(_)) => Owned::Texts(elements.to_vec()),
-        Some(Value::Bool(_)) => {
-            Owned::Bools(elements.iter().map(|element| *element == Value::Bool(true)).collect())
-        }
-        _ => Owned::Ints(elements.iter().map(int).collect()),
+/// A value that has memory of its own; a text is taken out of it.
+#[inline]
+fn held(value: &mut Value) -> Held {
+    match value {
+        Value::Array(elements) => array(elements),
+        text => Held::Text(std::mem::replace(text, Value::Null)),
     }
 }
 
-fn texts(owned: &Owned) -> Vec<&[u8]> {
-    match owned {
-        Owned::Texts(texts) => texts.iter().map(text).collect(),
-        _ => Vec::new(),
+fn array(elements: &[Value]) -> Held {
+    let int = |element: &Value| if let Value::Int(number) = element { *number } else { 0 };
+    match elements.first() {
+        Some(Value::Text(_)) => Held::Texts(elements.to_vec()),
+        Some(Value::Bool(_)) => {
+            Held::Bools(elements.iter().map(|element| *element == Value::Bool(true)).collect())
+        }
+        _ => Held::Ints(elements.iter().map(int).collect()),
     }
 }
 
@@ -126,21 +200,10 @@ fn text(value: &Value) -> &[u8] {
     }
 }
 
-fn borrowed<'a>(owned: &'a Owned, texts: &'a [&'a [u8]]) -> Argument<'a> {
-    match owned {
-        Owned::Ints(numbers) => Argument::Ints(numbers),
-        Owned::Bools(flags) => Argument::Bools(flags),
-        Owned::Texts(_) => Argument::Texts(texts),
-        Owned::Plain(value) => match value {
-            Value::Int(number) | Value::Timestamp(number) => Argument::Int(*number),
-            Value::Date(days) => Argument::Int(i64::from(*days)),
-            Value::Bool(flag) => Argument::Bool(*flag),
-            Value::Float(number) => Argument::Float(*number),
-            Value::Numeric(decimal) => i64::try_from(decimal.units)
-                .map_or(Argument::Null, |units| Argument::Decimal(units, decimal.scale)),
-            Value::Text(text) => Argument::Text(text.as_bytes()),
-            _ => Argument::Null,
-        },
+fn texts(held: &Held) -> Vec<&[u8]> {
+    match held {
+        Held::Texts(texts) => texts.iter().map(text).collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -152,7 +215,7 @@ mod tests {
     #[test]
     fn drawn_values_become_arguments() {
         let texts: Vec<Value> = ["a", "bc"].map(Value::text).to_vec();
-        let drawn = vec![
+        let mut drawn = vec![
             Value::Int(3),
             Value::Null,
             Value::Numeric(Decimal { units: 120, scale: 2 }),
@@ -161,7 +224,9 @@ mod tests {
             Value::text("x"),
             Value::Array(Vec::new().into()),
         ];
-        let prepared = Prepared::new(drawn).expect("all are known");
+        let mut prepared = Prepared::default();
+        assert!(prepared.take(&mut drawn), "all are known");
+        assert!(!prepared.is_plain());
         let texts = prepared.texts();
         let expected = [
             Argument::Int(3),
@@ -173,9 +238,27 @@ mod tests {
             Argument::Ints(&[]),
         ];
         assert_eq!(*prepared.arguments(&texts), expected);
-        let with_null = vec![Value::Array(vec![Value::Int(1), Value::Null].into())];
-        assert!(Prepared::new(with_null).is_err(), "arrays with nulls are the executor's");
-        let with_null = vec![Value::Array(vec![Value::text("a"), Value::Null].into())];
-        assert!(Prepared::new(with_null).is_err(), "of texts, too");
+        let too_long = Value::Numeric(Decimal { units: 1 << 64, scale: 0 });
+        let with_nulls = ["a", "1"].map(|text| match text {
+            "1" => vec![Value::Int(1), Value::Null],
+            text => vec![Value::text(text), Value::Null],
+        });
+        let [texts, numbers] = with_nulls.map(|elements| Value::Array(elements.into()));
+        for others in [too_long, texts, numbers] {
+            let others = &mut [Value::text("x"), others];
+            assert!(!prepared.take(others), "that is the executor's");
+            assert_eq!(others[0], Value::text("x"), "and it gets all of them");
+        }
+    }
+
+    #[test]
+    fn numbers_are_given_as_they_are_kept() {
+        let mut prepared = Prepared::default();
+        for drawn in [vec![Value::text("a")], vec![Value::Int(3), Value::Bool(true)]] {
+            assert!(prepared.take(&mut drawn.clone()) && prepared.is_plain());
+            let arguments = prepared.arguments(&[]);
+            assert_eq!(arguments.len(), drawn.len());
+            assert_eq!(matches!(arguments, Arguments::Plain(_)), drawn.len() == 2);
+        }
     }
 }

@@ -3,14 +3,15 @@
 use crate::code::{Crew, Ready};
 use execute::CallError;
 use fabric::Env;
-use population::{Call, Calls, Mix, Population};
-use std::collections::VecDeque;
+use population::{Calls, Mix, Population};
 use std::sync::Arc;
 use txn::Lane;
 use workload::{AbortCounts, Finished, TransactionResult, WorkloadError};
 
 /// Calls that are drawn together, as they would wait in a queue of requests.
-const CALLS_AHEAD: usize = 8;
+const CALLS_AHEAD: u64 = 8;
+/// Places for drawn calls, of which one at least is the call under way.
+const PLACES: u64 = 2 * CALLS_AHEAD;
 /// Codes of errors with which procedures end by their own rules: `RAISE EXCEPTION`, and a key that is there already.
 const BY_RULE: [&str; 2] = ["P0001", "23505"];
 
@@ -23,7 +24,12 @@ pub fn is_by_rule(sqlstate: &str) -> bool {
 pub struct Terminal {
     calls: Calls<Arc<Population>>,
     crew: Crew,
-    queue: VecDeque<Ready>,
+    /// Calls one behind the other, in a ring.
+    queue: [Ready; PLACES as usize],
+    /// How many were drawn.
+    drawn: u64,
+    /// How many were begun.
+    begun: u64,
     /// Of each procedure, whether it gives rows.
     gives_rows: Vec<bool>,
 }
@@ -36,7 +42,7 @@ impl Terminal {
         gives_rows: Vec<bool>,
     ) -> Self {
         let calls = Calls::new(population, client.0, client.1, Mix::Deck);
-        Self { calls, crew, queue: VecDeque::new(), gives_rows }
+        Self { calls, crew, queue: Default::default(), drawn: 0, begun: 0, gives_rows }
     }
 
     /// Makes the next call. Calls that give no rows where they could are counted as skipped parts.
@@ -44,19 +50,18 @@ impl Terminal {
         &mut self,
         lane: &mut Lane<E>,
     ) -> Result<Finished, WorkloadError> {
-        if self.queue.len() < 2 {
+        let place = (self.begun % PLACES) as usize;
+        self.begun += 1;
+        if self.drawn <= self.begun {
             self.draw();
         }
-        let ready = self.queue.pop_front().expect("some were drawn just now");
-        if let Some(next) = self.queue.front() {
-            self.crew.prefetch(lane, next);
-        }
-        let ended = self.crew.call(lane, &ready).await;
+        let Self { crew, queue, gives_rows, begun, .. } = self;
+        crew.prefetch(lane, &queue[(*begun % PLACES) as usize]);
+        let ready = &queue[place];
+        let ended = crew.call(lane, ready).await;
         let kind = ready.procedure;
         let (result, skipped) = match ended {
-            Ok(rows) => {
-                (TransactionResult::Committed, u32::from(rows == 0 && self.gives_rows[kind]))
-            }
+            Ok(rows) => (TransactionResult::Committed, u32::from(rows == 0 && gives_rows[kind])),
             Err(CallError::Sql(error)) if is_by_rule(&error.sqlstate) => {
                 (TransactionResult::RolledBack, 0)
             }
@@ -70,17 +75,20 @@ impl Terminal {
             Err(CallError::Engine(error)) => return Err(WorkloadError::Statement(error)),
             Err(other) => return Err(WorkloadError::Inconsistent(other.to_string())),
         };
-        let (mut aborts, reasons) = (AbortCounts::default(), self.crew.aborts());
+        let (mut aborts, reasons) = (AbortCounts::default(), crew.aborts());
         reasons.iter().for_each(|&reason| aborts.add(reason));
         let is_given_up = matches!(result, TransactionResult::Aborted(_));
         let retries = reasons.len() as u32 - u32::from(is_given_up);
         Ok(Finished { kind, result, retries, skipped, aborts })
     }
 
+    /// Draws calls behind those that were drawn; the one under way, which is the last of them, stays where it is.
     fn draw(&mut self) {
         for _ in 0..CALLS_AHEAD {
-            let Call { procedure, arguments } = self.calls.next_call(0);
-            self.queue.push_back(self.crew.ready(procedure, arguments));
+            let call = &mut self.queue[(self.drawn % PLACES) as usize];
+            self.drawn += 1;
+            call.procedure = self.calls.next_into(0, &mut call.values);
+            self.crew.make_ready(call);
         }
     }
 }

@@ -171,8 +171,9 @@ impl<E: Env> LaneInner<E> {
         while !cursor.is_over && round.sighted.len() < first + wanted {
             let Some(seen) = self.seen_leaf(cursor.range.owner, cursor.from.words()) else { break };
             let rest = cursor.rest();
-            let mut next = self.sight_leaf(&rest, &cursor.range, seen, &mut round.sightings)?;
             let room = first + wanted - round.sighted.len();
+            let mut next =
+                self.sight_leaf(&rest, &cursor.range, (seen, room), &mut round.sightings)?;
             if round.sightings.len() > room {
                 round.sightings.truncate(room);
                 let last = round.sightings[room - 1].key;
@@ -191,25 +192,34 @@ impl<E: Env> LaneInner<E> {
 
     /// Lists the entries of a leaf that are in range, own ones included; answers where the scan goes on.
     /// The range starts where the last leaf ended: a leaf that the transaction read before a split may
-    /// reach over keys that were sighted already.
+    /// reach over keys that were sighted already. Where there is room for fewer, one more than those is
+    /// enough.
     fn sight_leaf(
         &mut self,
         scan: &Scan,
         range: &Range,
-        seen: usize,
+        (seen, room): (usize, usize),
         sightings: &mut Vec<Sighting>,
     ) -> Result<Option<Key>, TxnError> {
         sightings.clear();
         if !self.env.mutant("scan::range_unwitnessed") {
             self.witness_leaf(seen);
         }
+        let may_add_own = self.may_add_own(range);
         let span = self.leaves_seen[seen].span;
         let tree = self.tree(range.owner);
         let batch = self.batch.as_ref().expect("the batch is here");
         let view = LeafView::new(tree.layout, batch.words(span));
         self.check_collected(view.collected())?;
         let end = view.search(scan.high.words()).map_or_else(|after| after, |last| last + 1);
-        sightings.extend((view.lower_bound(scan.low.words())..end).map(|n| {
+        let begin = view.lower_bound(scan.low.words());
+        // Own rows may stand between the entries, so that all of them have to be there to be put in order.
+        let most = if may_add_own { usize::MAX } else { room.saturating_add(1) } as u32;
+        let entries = match scan.reverse {
+            false => begin..end.min(begin.saturating_add(most)),
+            true => begin.max(end.saturating_sub(most))..end,
+        };
+        sightings.extend(entries.map(|n| {
             let at = span.at + tree.layout.entry(n);
             let key = Span { at, words: tree.layout.key_words };
             Sighting { key, row: GlobalPtr::from_word(view.value(n)[0]), own: None }
@@ -221,7 +231,7 @@ impl<E: Env> LaneInner<E> {
             true if low > scan.low => low.predecessor(),
             true => None,
         };
-        if self.may_add_own(range) {
+        if may_add_own {
             let last = high.and_then(|high| high.predecessor()).unwrap_or(scan.high);
             self.add_own(range, &low.max(scan.low), &last.min(scan.high), sightings);
         }

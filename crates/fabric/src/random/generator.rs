@@ -13,6 +13,7 @@ const LETTERS_AND_DIGITS: &[u8; 62] =
 
 impl Random {
     /// The generator of a seed.
+    #[inline]
     pub fn new(seed: u64) -> Self {
         let mut seed = SplitMix64::new(seed);
         Self { state: std::array::from_fn(|_| seed.draw()) }
@@ -20,6 +21,7 @@ impl Random {
 
     /// The generator of one of many independent streams of a seed, such as one row of one table. A row
     /// that has its own stream looks the same whoever loads it, and however often.
+    #[inline]
     pub fn stream(seed: u64, stream: u32, item: u64) -> Self {
         let (_, of_stream) = step(seed ^ u64::from(stream).wrapping_mul(0xd6e8_feb8_6659_fd93));
         Self::new(step(of_stream ^ item).1)

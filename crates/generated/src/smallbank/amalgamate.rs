@@ -44,39 +44,35 @@ pub async fn amalgamate<E: Env>(
     call.scratch.reads.push((tables.accounts, KeyBuilder::new().int8(other).key()));
     call.scratch.reads.push((tables.savings, KeyBuilder::new().int8(customer).key()));
     call.scratch.reads.push((tables.checking, KeyBuilder::new().int8(customer).key()));
-    call.scratch.reads.push((tables.savings, KeyBuilder::new().int8(customer).key()));
-    call.scratch.reads.push((tables.checking, KeyBuilder::new().int8(customer).key()));
     call.scratch.reads.push((tables.checking, KeyBuilder::new().int8(other).key()));
-    call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
-    if let Some(accounts_row) = call.scratch.found[0] {
-    } else {
+    call.txn
+        .read_columns(&call.scratch.reads, &[tables.columns_of_accounts], &mut call.scratch.found)
+        .await?;
+    let Some(accounts_row) = call.scratch.found[0] else {
         return Err(Stop::raised("P0001", "There is no such customer"));
-    }
-    if let Some(accounts_row_2) = call.scratch.found[1] {
-    } else {
+    };
+    let Some(accounts_row_2) = call.scratch.found[1] else {
         return Err(Stop::raised("P0001", "There is no such customer"));
-    }
-    if let Some(savings_row) = call.scratch.found[2] {
-        let savings = call.txn.row(savings_row);
-        in_savings = savings.int_in(savings::BALANCE);
-    } else {
+    };
+    let Some(savings_row) = call.scratch.found[2] else {
         return Err(Stop::Deviates);
-    }
-    if let Some(checking_row) = call.scratch.found[3] {
-        let checking = call.txn.row(checking_row);
-        in_checking = checking.int_in(checking::BALANCE);
-    } else {
+    };
+    let savings = call.txn.row(savings_row);
+    in_savings = savings.int_in(savings::BALANCE);
+    let Some(checking_row) = call.scratch.found[3] else {
         return Err(Stop::Deviates);
-    }
-    if let Some(savings_row_2) = call.scratch.found[4] {
+    };
+    let checking = call.txn.row(checking_row);
+    in_checking = checking.int_in(checking::BALANCE);
+    if let Some(savings_row_2) = call.scratch.found[2] {
         let mut new_savings = call.txn.update(savings_row_2);
         new_savings.set_int_in(savings::BALANCE, 0);
     }
-    if let Some(checking_row_2) = call.scratch.found[5] {
+    if let Some(checking_row_2) = call.scratch.found[3] {
         let mut new_checking = call.txn.update(checking_row_2);
         new_checking.set_int_in(checking::BALANCE, 0);
     }
-    if let Some(checking_row_3) = call.scratch.found[6] {
+    if let Some(checking_row_3) = call.scratch.found[4] {
         let checking_3 = call.txn.row(checking_row_3);
         let balance = number::add(
             number::add(checking_3.int_in(checking::BALANCE), in_savings)?,

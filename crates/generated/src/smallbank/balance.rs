@@ -37,23 +37,22 @@ pub async fn balance<E: Env>(
     call.scratch.reads.push((tables.accounts, KeyBuilder::new().int8(customer).key()));
     call.scratch.reads.push((tables.savings, KeyBuilder::new().int8(customer).key()));
     call.scratch.reads.push((tables.checking, KeyBuilder::new().int8(customer).key()));
-    call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
-    if let Some(accounts_row) = call.scratch.found[0] {
-    } else {
+    call.txn
+        .read_columns(&call.scratch.reads, &[tables.columns_of_accounts], &mut call.scratch.found)
+        .await?;
+    let Some(accounts_row) = call.scratch.found[0] else {
         return Err(Stop::raised("P0001", "There is no such customer"));
-    }
-    if let Some(savings_row) = call.scratch.found[1] {
-        let savings = call.txn.row(savings_row);
-        in_savings = savings.int_in(savings::BALANCE);
-    } else {
+    };
+    let Some(savings_row) = call.scratch.found[1] else {
         return Err(Stop::Deviates);
-    }
-    if let Some(checking_row) = call.scratch.found[2] {
-        let checking = call.txn.row(checking_row);
-        in_checking = checking.int_in(checking::BALANCE);
-    } else {
+    };
+    let savings = call.txn.row(savings_row);
+    in_savings = savings.int_in(savings::BALANCE);
+    let Some(checking_row) = call.scratch.found[2] else {
         return Err(Stop::Deviates);
-    }
+    };
+    let checking = call.txn.row(checking_row);
+    in_checking = checking.int_in(checking::BALANCE);
     call.results.row();
     call.results.int(number::add(in_savings, in_checking)?);
     return Ok(());

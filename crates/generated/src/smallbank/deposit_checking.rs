@@ -42,21 +42,21 @@ pub async fn deposit_checking<E: Env>(
     call.scratch.reads.clear();
     call.scratch.reads.push((tables.accounts, KeyBuilder::new().int8(customer).key()));
     call.scratch.reads.push((tables.checking, KeyBuilder::new().int8(customer).key()));
-    call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
-    if let Some(accounts_row) = call.scratch.found[0] {
-    } else {
+    call.txn
+        .read_columns(&call.scratch.reads, &[tables.columns_of_accounts], &mut call.scratch.found)
+        .await?;
+    let Some(accounts_row) = call.scratch.found[0] else {
         return Err(Stop::raised("P0001", "There is no such customer"));
-    }
-    if let Some(checking_row) = call.scratch.found[1] {
-        let checking = call.txn.row(checking_row);
-        let balance = number::add(checking.int_in(checking::BALANCE), amount)?;
-        let mut new_checking = call.txn.update(checking_row);
-        new_checking.set_int_in(checking::BALANCE, balance);
-        let checking = call.txn.row(checking_row);
-        new_balance = checking.int_in(checking::BALANCE);
-    } else {
+    };
+    let Some(checking_row) = call.scratch.found[1] else {
         return Err(Stop::Deviates);
-    }
+    };
+    let checking = call.txn.row(checking_row);
+    let balance = number::add(checking.int_in(checking::BALANCE), amount)?;
+    let mut new_checking = call.txn.update(checking_row);
+    new_checking.set_int_in(checking::BALANCE, balance);
+    let checking = call.txn.row(checking_row);
+    new_balance = checking.int_in(checking::BALANCE);
     call.results.row();
     call.results.int(new_balance);
     return Ok(());

@@ -47,33 +47,31 @@ pub async fn send_payment<E: Env>(
     call.scratch.reads.push((tables.accounts, KeyBuilder::new().int8(customer).key()));
     call.scratch.reads.push((tables.accounts, KeyBuilder::new().int8(other).key()));
     call.scratch.reads.push((tables.checking, KeyBuilder::new().int8(customer).key()));
-    call.scratch.reads.push((tables.checking, KeyBuilder::new().int8(customer).key()));
     call.scratch.reads.push((tables.checking, KeyBuilder::new().int8(other).key()));
-    call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
-    if let Some(accounts_row) = call.scratch.found[0] {
-    } else {
+    call.txn
+        .read_columns(&call.scratch.reads, &[tables.columns_of_accounts], &mut call.scratch.found)
+        .await?;
+    let Some(accounts_row) = call.scratch.found[0] else {
         return Err(Stop::raised("P0001", "There is no such customer"));
-    }
-    if let Some(accounts_row_2) = call.scratch.found[1] {
-    } else {
+    };
+    let Some(accounts_row_2) = call.scratch.found[1] else {
         return Err(Stop::raised("P0001", "There is no such customer"));
-    }
-    if let Some(checking_row) = call.scratch.found[2] {
-        let checking = call.txn.row(checking_row);
-        in_checking = checking.int_in(checking::BALANCE);
-    } else {
+    };
+    let Some(checking_row) = call.scratch.found[2] else {
         return Err(Stop::Deviates);
-    }
+    };
+    let checking = call.txn.row(checking_row);
+    in_checking = checking.int_in(checking::BALANCE);
     if in_checking < amount {
         return Err(Stop::raised("P0001", "There is not enough money"));
     }
-    if let Some(checking_row_2) = call.scratch.found[3] {
+    if let Some(checking_row_2) = call.scratch.found[2] {
         let checking_2 = call.txn.row(checking_row_2);
         let balance = number::subtract(checking_2.int_in(checking::BALANCE), amount)?;
         let mut new_checking = call.txn.update(checking_row_2);
         new_checking.set_int_in(checking::BALANCE, balance);
     }
-    if let Some(checking_row_3) = call.scratch.found[4] {
+    if let Some(checking_row_3) = call.scratch.found[3] {
         let checking_3 = call.txn.row(checking_row_3);
         let balance_2 = number::add(checking_3.int_in(checking::BALANCE), amount)?;
         let mut new_checking_2 = call.txn.update(checking_row_3);

@@ -3,7 +3,7 @@
 use fabric::Env;
 use layout::Slot;
 use runtime::{BindError, bind};
-use txn::{Database, TableId};
+use txn::{Columns, Database, TableId};
 
 /// The tables and indexes in an open database.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,8 @@ pub struct Tables {
     pub savings: TableId,
     /// Table `checking`.
     pub checking: TableId,
+    /// Nothing but the key of rows of table `accounts`.
+    pub columns_of_accounts: Columns,
 }
 
 impl Tables {
@@ -23,6 +25,7 @@ impl Tables {
             accounts: bind::table(database, "accounts", accounts::SLOTS)?,
             savings: bind::table(database, "savings", savings::SLOTS)?,
             checking: bind::table(database, "checking", checking::SLOTS)?,
+            columns_of_accounts: bind::columns(database, "accounts", &[])?,
         })
     }
 }

@@ -42,22 +42,21 @@ pub async fn transact_savings<E: Env>(
     call.scratch.reads.clear();
     call.scratch.reads.push((tables.accounts, KeyBuilder::new().int8(customer).key()));
     call.scratch.reads.push((tables.savings, KeyBuilder::new().int8(customer).key()));
-    call.scratch.reads.push((tables.savings, KeyBuilder::new().int8(customer).key()));
-    call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
-    if let Some(accounts_row) = call.scratch.found[0] {
-    } else {
+    call.txn
+        .read_columns(&call.scratch.reads, &[tables.columns_of_accounts], &mut call.scratch.found)
+        .await?;
+    let Some(accounts_row) = call.scratch.found[0] else {
         return Err(Stop::raised("P0001", "There is no such customer"));
-    }
-    if let Some(savings_row) = call.scratch.found[1] {
-        let savings = call.txn.row(savings_row);
-        in_savings = savings.int_in(savings::BALANCE);
-    } else {
+    };
+    let Some(savings_row) = call.scratch.found[1] else {
         return Err(Stop::Deviates);
-    }
+    };
+    let savings = call.txn.row(savings_row);
+    in_savings = savings.int_in(savings::BALANCE);
     if number::add(in_savings, amount)? < 0 {
         return Err(Stop::raised("P0001", "There is not enough money"));
     }
-    if let Some(savings_row_2) = call.scratch.found[2] {
+    if let Some(savings_row_2) = call.scratch.found[1] {
         let balance = number::add(in_savings, amount)?;
         let mut new_savings = call.txn.update(savings_row_2);
         new_savings.set_int_in(savings::BALANCE, balance);

@@ -48,28 +48,26 @@ pub async fn write_check<E: Env>(
     call.scratch.reads.push((tables.accounts, KeyBuilder::new().int8(customer).key()));
     call.scratch.reads.push((tables.savings, KeyBuilder::new().int8(customer).key()));
     call.scratch.reads.push((tables.checking, KeyBuilder::new().int8(customer).key()));
-    call.scratch.reads.push((tables.checking, KeyBuilder::new().int8(customer).key()));
-    call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
-    if let Some(accounts_row) = call.scratch.found[0] {
-    } else {
+    call.txn
+        .read_columns(&call.scratch.reads, &[tables.columns_of_accounts], &mut call.scratch.found)
+        .await?;
+    let Some(accounts_row) = call.scratch.found[0] else {
         return Err(Stop::raised("P0001", "There is no such customer"));
-    }
-    if let Some(savings_row) = call.scratch.found[1] {
-        let savings = call.txn.row(savings_row);
-        in_savings = savings.int_in(savings::BALANCE);
-    } else {
+    };
+    let Some(savings_row) = call.scratch.found[1] else {
         return Err(Stop::Deviates);
-    }
-    if let Some(checking_row) = call.scratch.found[2] {
-        let checking = call.txn.row(checking_row);
-        in_checking = checking.int_in(checking::BALANCE);
-    } else {
+    };
+    let savings = call.txn.row(savings_row);
+    in_savings = savings.int_in(savings::BALANCE);
+    let Some(checking_row) = call.scratch.found[2] else {
         return Err(Stop::Deviates);
-    }
+    };
+    let checking = call.txn.row(checking_row);
+    in_checking = checking.int_in(checking::BALANCE);
     if number::add(in_savings, in_checking)? < amount {
         charge = number::add(amount, penalty)?;
     }
-    if let Some(checking_row_2) = call.scratch.found[3] {
+    if let Some(checking_row_2) = call.scratch.found[2] {
         let balance = number::subtract(in_checking, charge)?;
         let mut new_checking = call.txn.update(checking_row_2);
         new_checking.set_int_in(checking::BALANCE, balance);

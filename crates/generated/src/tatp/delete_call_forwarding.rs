@@ -52,13 +52,12 @@ pub async fn delete_call_forwarding<E: Env>(
     subscriber_rows.truncate(1);
     let subscriber_row = subscriber_rows.iter().next().copied();
     call.scratch.give_rows(subscriber_rows);
-    if let Some(subscriber_row) = subscriber_row {
-        let subscriber = call.txn.row(subscriber_row);
-        subscriber_id = subscriber.int_in(subscriber::S_ID);
-    } else {
+    let Some(subscriber_row) = subscriber_row else {
         return Err(Stop::Deviates);
-    }
-    if let Some(call_forwarding_row) = call
+    };
+    let subscriber = call.txn.row(subscriber_row);
+    subscriber_id = subscriber.int_in(subscriber::S_ID);
+    let Some(call_forwarding_row) = call
         .txn
         .read(
             tables.call_forwarding,
@@ -69,11 +68,10 @@ pub async fn delete_call_forwarding<E: Env>(
                 .key(),
         )
         .await?
-    {
-        call.txn.delete(call_forwarding_row);
-    } else {
+    else {
         return Err(Stop::raised("P0001", "Nothing is forwarded from this time on"));
-    }
+    };
+    call.txn.delete(call_forwarding_row);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use super::tables::{Tables, access_info};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Stop};
+use runtime::{Argument, Call, Column, Stop};
 use txn::Lane;
 
 /// The arguments.
@@ -46,11 +46,15 @@ pub async fn get_access_data<E: Env>(
         .await?
     {
         let access_info = call.txn.row(access_info_row);
-        call.results.row();
-        call.results.int(access_info.int_in(access_info::DATA1));
-        call.results.int(access_info.int_in(access_info::DATA2));
-        call.results.text(access_info.bytes_in(access_info::DATA3));
-        call.results.text(access_info.bytes_in(access_info::DATA4));
+        call.results.record(
+            &access_info,
+            &[
+                Column::Int(access_info::DATA1),
+                Column::Int(access_info::DATA2),
+                Column::Bytes(access_info::DATA3),
+                Column::Bytes(access_info::DATA4),
+            ],
+        );
     }
     Ok(())
 }

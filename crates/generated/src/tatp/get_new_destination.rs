@@ -67,12 +67,11 @@ pub async fn get_new_destination<E: Env>(
         ));
     }
     call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
-    if let Some(special_facility_row) = call.scratch.found[0] {
-        let special_facility = call.txn.row(special_facility_row);
-        active = special_facility.int_in(special_facility::IS_ACTIVE);
-    } else {
+    let Some(special_facility_row) = call.scratch.found[0] else {
         return Ok(());
-    }
+    };
+    let special_facility = call.txn.row(special_facility_row);
+    active = special_facility.int_in(special_facility::IS_ACTIVE);
     for third in 0..=number::int4(number::divide(starts, 8)?)? {
         if let Some(call_forwarding_row) = call.scratch.found[1 + third as usize] {
             let call_forwarding = call.txn.row(call_forwarding_row);
@@ -96,9 +95,20 @@ pub fn prefetch<E: Env>(
 ) -> Result<(), Stop> {
     let subscriber_id = arguments.subscriber_id;
     let facility_type = arguments.facility_type;
+    let starts = arguments.starts;
     lane.prefetch(&[(
         tables.special_facility,
         KeyBuilder::new().int4(subscriber_id as i32).int2(facility_type as i16).key(),
     )]);
+    for third in (0..=number::int4(number::divide(starts, 8)?)?).take(4) {
+        lane.prefetch(&[(
+            tables.call_forwarding,
+            KeyBuilder::new()
+                .int4(subscriber_id as i32)
+                .int2(facility_type as i16)
+                .int2(number::int2(number::int4(number::multiply(8, third)?)?)? as i16)
+                .key(),
+        )]);
+    }
     Ok(())
 }

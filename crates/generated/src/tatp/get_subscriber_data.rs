@@ -3,7 +3,7 @@
 use super::tables::{Tables, subscriber};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Stop};
+use runtime::{Argument, Call, Column, Stop};
 use txn::Lane;
 
 /// The arguments.
@@ -36,41 +36,45 @@ pub async fn get_subscriber_data<E: Env>(
         .await?
     {
         let subscriber = call.txn.row(subscriber_row);
-        call.results.row();
-        call.results.int(subscriber.int_in(subscriber::S_ID));
-        call.results.text(subscriber.bytes_in(subscriber::SUB_NBR));
-        call.results.int(subscriber.int_in(subscriber::BIT_1));
-        call.results.int(subscriber.int_in(subscriber::BIT_2));
-        call.results.int(subscriber.int_in(subscriber::BIT_3));
-        call.results.int(subscriber.int_in(subscriber::BIT_4));
-        call.results.int(subscriber.int_in(subscriber::BIT_5));
-        call.results.int(subscriber.int_in(subscriber::BIT_6));
-        call.results.int(subscriber.int_in(subscriber::BIT_7));
-        call.results.int(subscriber.int_in(subscriber::BIT_8));
-        call.results.int(subscriber.int_in(subscriber::BIT_9));
-        call.results.int(subscriber.int_in(subscriber::BIT_10));
-        call.results.int(subscriber.int_in(subscriber::HEX_1));
-        call.results.int(subscriber.int_in(subscriber::HEX_2));
-        call.results.int(subscriber.int_in(subscriber::HEX_3));
-        call.results.int(subscriber.int_in(subscriber::HEX_4));
-        call.results.int(subscriber.int_in(subscriber::HEX_5));
-        call.results.int(subscriber.int_in(subscriber::HEX_6));
-        call.results.int(subscriber.int_in(subscriber::HEX_7));
-        call.results.int(subscriber.int_in(subscriber::HEX_8));
-        call.results.int(subscriber.int_in(subscriber::HEX_9));
-        call.results.int(subscriber.int_in(subscriber::HEX_10));
-        call.results.int(subscriber.int_in(subscriber::BYTE2_1));
-        call.results.int(subscriber.int_in(subscriber::BYTE2_2));
-        call.results.int(subscriber.int_in(subscriber::BYTE2_3));
-        call.results.int(subscriber.int_in(subscriber::BYTE2_4));
-        call.results.int(subscriber.int_in(subscriber::BYTE2_5));
-        call.results.int(subscriber.int_in(subscriber::BYTE2_6));
-        call.results.int(subscriber.int_in(subscriber::BYTE2_7));
-        call.results.int(subscriber.int_in(subscriber::BYTE2_8));
-        call.results.int(subscriber.int_in(subscriber::BYTE2_9));
-        call.results.int(subscriber.int_in(subscriber::BYTE2_10));
-        call.results.int(subscriber.int_in(subscriber::MSC_LOCATION));
-        call.results.int(subscriber.int_in(subscriber::VLR_LOCATION));
+        call.results.record(
+            &subscriber,
+            &[
+                Column::Int(subscriber::S_ID),
+                Column::Bytes(subscriber::SUB_NBR),
+                Column::Int(subscriber::BIT_1),
+                Column::Int(subscriber::BIT_2),
+                Column::Int(subscriber::BIT_3),
+                Column::Int(subscriber::BIT_4),
+                Column::Int(subscriber::BIT_5),
+                Column::Int(subscriber::BIT_6),
+                Column::Int(subscriber::BIT_7),
+                Column::Int(subscriber::BIT_8),
+                Column::Int(subscriber::BIT_9),
+                Column::Int(subscriber::BIT_10),
+                Column::Int(subscriber::HEX_1),
+                Column::Int(subscriber::HEX_2),
+                Column::Int(subscriber::HEX_3),
+                Column::Int(subscriber::HEX_4),
+                Column::Int(subscriber::HEX_5),
+                Column::Int(subscriber::HEX_6),
+                Column::Int(subscriber::HEX_7),
+                Column::Int(subscriber::HEX_8),
+                Column::Int(subscriber::HEX_9),
+                Column::Int(subscriber::HEX_10),
+                Column::Int(subscriber::BYTE2_1),
+                Column::Int(subscriber::BYTE2_2),
+                Column::Int(subscriber::BYTE2_3),
+                Column::Int(subscriber::BYTE2_4),
+                Column::Int(subscriber::BYTE2_5),
+                Column::Int(subscriber::BYTE2_6),
+                Column::Int(subscriber::BYTE2_7),
+                Column::Int(subscriber::BYTE2_8),
+                Column::Int(subscriber::BYTE2_9),
+                Column::Int(subscriber::BYTE2_10),
+                Column::Int(subscriber::MSC_LOCATION),
+                Column::Int(subscriber::VLR_LOCATION),
+            ],
+        );
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::tables::{Tables, call_forwarding, special_facility, subscriber};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Stop, Text, number, text};
+use runtime::{Argument, Call, Stop, Text, duplicate, number, text};
 use txn::Lane;
 
 /// The arguments.
@@ -63,12 +63,11 @@ pub async fn insert_call_forwarding<E: Env>(
     subscriber_rows.truncate(1);
     let subscriber_row = subscriber_rows.iter().next().copied();
     call.scratch.give_rows(subscriber_rows);
-    if let Some(subscriber_row) = subscriber_row {
-        let subscriber = call.txn.row(subscriber_row);
-        subscriber_id = subscriber.int_in(subscriber::S_ID);
-    } else {
+    let Some(subscriber_row) = subscriber_row else {
         return Err(Stop::Deviates);
-    }
+    };
+    let subscriber = call.txn.row(subscriber_row);
+    subscriber_id = subscriber.int_in(subscriber::S_ID);
     for kind in 1..=4 {
         if let Some(special_facility_row) = call
             .txn
@@ -103,7 +102,15 @@ pub async fn insert_call_forwarding<E: Env>(
                 .int2(starts as i16)
                 .key(),
         )
-        .await?;
+        .await
+        .map_err(|error| {
+            duplicate(
+                error,
+                "call_forwarding_pkey",
+                "s_id, sf_type, start_time",
+                &[subscriber_id, facility_type, starts],
+            )
+        })?;
     let mut new_call_forwarding = call.txn.update(call_forwarding_row);
     new_call_forwarding.set_int_in(call_forwarding::END_TIME, ends);
     new_call_forwarding.set_bytes_in(call_forwarding::NUMBERX, &numberx);

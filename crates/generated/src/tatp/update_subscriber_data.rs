@@ -61,12 +61,11 @@ pub async fn update_subscriber_data<E: Env>(
         let mut new_subscriber = call.txn.update(subscriber_row);
         new_subscriber.set_int_in(subscriber::BIT_1, new_bit);
     }
-    if let Some(special_facility_row) = call.scratch.found[1] {
-        let mut new_special_facility = call.txn.update(special_facility_row);
-        new_special_facility.set_int_in(special_facility::DATA_A, new_data);
-    } else {
+    let Some(special_facility_row) = call.scratch.found[1] else {
         return Err(Stop::raised("P0001", "The subscriber has no special facility of this type"));
-    }
+    };
+    let mut new_special_facility = call.txn.update(special_facility_row);
+    new_special_facility.set_int_in(special_facility::DATA_A, new_data);
     Ok(())
 }
 

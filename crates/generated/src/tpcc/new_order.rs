@@ -75,11 +75,9 @@ pub async fn new_order<E: Env>(
     let mut number_taken: i64;
     let mut tax_of_warehouse: i64;
     let mut tax_of_district: i64;
-    let mut item_data: Text<50>;
-    let mut stock_data: Text<50>;
     let mut dist_info: Text<24>;
     let mut amount_sum: i64;
-    placed_at = call.now_us;
+    placed_at = call.now_us();
     line_count = number::int2(items.len() as i64)?;
     all_local = 1;
     amount_sum = 0;
@@ -112,24 +110,31 @@ pub async fn new_order<E: Env>(
                 .key(),
         ));
     }
-    call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
-    if let Some(warehouse_row) = call.scratch.found[0] {
-        let warehouse = call.txn.row(warehouse_row);
-        tax_of_warehouse = warehouse.int_in(warehouse::W_TAX);
-    } else {
+    call.txn
+        .read_columns(
+            &call.scratch.reads,
+            &[
+                tables.columns_of_warehouse_w_tax,
+                tables.columns_of_customer_c_last_c_credit_c_discount,
+            ],
+            &mut call.scratch.found,
+        )
+        .await?;
+    let Some(warehouse_row) = call.scratch.found[0] else {
         return Err(Stop::Deviates);
-    }
-    if let Some(district_row) = call.scratch.found[1] {
-        let district = call.txn.row(district_row);
-        let d_next_o_id = number::int4(number::add(district.int_in(district::D_NEXT_O_ID), 1)?)?;
-        let mut new_district = call.txn.update(district_row);
-        new_district.set_int_in(district::D_NEXT_O_ID, d_next_o_id);
-        let district = call.txn.row(district_row);
-        number_taken = number::int4(number::subtract(district.int_in(district::D_NEXT_O_ID), 1)?)?;
-        tax_of_district = district.int_in(district::D_TAX);
-    } else {
+    };
+    let warehouse = call.txn.row(warehouse_row);
+    tax_of_warehouse = warehouse.int_in(warehouse::W_TAX);
+    let Some(district_row) = call.scratch.found[1] else {
         return Err(Stop::Deviates);
-    }
+    };
+    let district = call.txn.row(district_row);
+    let d_next_o_id = number::int4(number::add(district.int_in(district::D_NEXT_O_ID), 1)?)?;
+    let mut new_district = call.txn.update(district_row);
+    new_district.set_int_in(district::D_NEXT_O_ID, d_next_o_id);
+    let district = call.txn.row(district_row);
+    number_taken = number::int4(number::subtract(district.int_in(district::D_NEXT_O_ID), 1)?)?;
+    tax_of_district = district.int_in(district::D_TAX);
     for &element_value in supply_warehouses {
         supplier = element_value;
         if supplier != home_warehouse {
@@ -175,78 +180,73 @@ pub async fn new_order<E: Env>(
     new_orders.set_int_in(orders::O_ALL_LOCAL, all_local);
     let new_order_row = call.scratch.inserted[1];
     for line in 1..=line_count {
-        if let Some(item_row) = call.scratch.found[3 + 2 * (line - 1) as usize] {
-            let item = call.txn.row(item_row);
-            item_name = Some(Text::new(item.bytes_in(item::I_NAME))?);
-            item_price = Some(item.int_in(item::I_PRICE));
-            item_data = Text::new(item.bytes_in(item::I_DATA))?;
-        } else {
+        let Some(item_row) = call.scratch.found[3 + 2 * (line - 1) as usize] else {
             return Err(Stop::raised("P0001", "Item number is not valid"));
-        }
+        };
+        let item = call.txn.row(item_row);
+        item_name = Some(Text::new(item.bytes_in(item::I_NAME))?);
+        item_price = Some(item.int_in(item::I_PRICE));
         remote = 0;
         if element(supply_warehouses, line)? != home_warehouse {
             remote = 1;
         }
-        if let Some(stock_row) = call.scratch.found[3 + 2 * (line - 1) as usize + 1] {
-            let stock = call.txn.row(stock_row);
-            let s_quantity = number::int2(
-                if number::int2(number::subtract(
+        let Some(stock_row) = call.scratch.found[3 + 2 * (line - 1) as usize + 1] else {
+            return Err(Stop::Deviates);
+        };
+        let stock = call.txn.row(stock_row);
+        let s_quantity = number::int2(
+            if number::int2(number::subtract(
+                stock.int_in(stock::S_QUANTITY),
+                element(quantities, line)?,
+            )?)? >= 10
+            {
+                number::int2(number::subtract(
                     stock.int_in(stock::S_QUANTITY),
                     element(quantities, line)?,
-                )?)? >= 10
-                {
+                )?)?
+            } else {
+                number::int4(number::add(
                     number::int2(number::subtract(
                         stock.int_in(stock::S_QUANTITY),
                         element(quantities, line)?,
-                    )?)?
-                } else {
-                    number::int4(number::add(
-                        number::int2(number::subtract(
-                            stock.int_in(stock::S_QUANTITY),
-                            element(quantities, line)?,
-                        )?)?,
-                        91,
-                    )?)?
-                },
-            )?;
-            let stock = call.txn.row(stock_row);
-            let s_ytd =
-                number::int4(number::add(stock.int_in(stock::S_YTD), element(quantities, line)?)?)?;
-            let s_order_cnt = number::int4(number::add(stock.int_in(stock::S_ORDER_CNT), 1)?)?;
-            let s_remote_cnt =
-                number::int4(number::add(stock.int_in(stock::S_REMOTE_CNT), remote)?)?;
-            let mut new_stock = call.txn.update(stock_row);
-            new_stock.set_int_in(stock::S_QUANTITY, s_quantity);
-            new_stock.set_int_in(stock::S_YTD, s_ytd);
-            new_stock.set_int_in(stock::S_ORDER_CNT, s_order_cnt);
-            new_stock.set_int_in(stock::S_REMOTE_CNT, s_remote_cnt);
-            let stock = call.txn.row(stock_row);
-            stock_left = Some(stock.int_in(stock::S_QUANTITY));
-            stock_data = Text::new(stock.bytes_in(stock::S_DATA))?;
-            dist_info = Text::new(if home_district == 1 {
-                stock.bytes_in(stock::S_DIST_01)
-            } else if home_district == 2 {
-                stock.bytes_in(stock::S_DIST_02)
-            } else if home_district == 3 {
-                stock.bytes_in(stock::S_DIST_03)
-            } else if home_district == 4 {
-                stock.bytes_in(stock::S_DIST_04)
-            } else if home_district == 5 {
-                stock.bytes_in(stock::S_DIST_05)
-            } else if home_district == 6 {
-                stock.bytes_in(stock::S_DIST_06)
-            } else if home_district == 7 {
-                stock.bytes_in(stock::S_DIST_07)
-            } else if home_district == 8 {
-                stock.bytes_in(stock::S_DIST_08)
-            } else if home_district == 9 {
-                stock.bytes_in(stock::S_DIST_09)
-            } else {
-                stock.bytes_in(stock::S_DIST_10)
-            })?;
+                    )?)?,
+                    91,
+                )?)?
+            },
+        )?;
+        let stock = call.txn.row(stock_row);
+        let s_ytd =
+            number::int4(number::add(stock.int_in(stock::S_YTD), element(quantities, line)?)?)?;
+        let s_order_cnt = number::int4(number::add(stock.int_in(stock::S_ORDER_CNT), 1)?)?;
+        let s_remote_cnt = number::int4(number::add(stock.int_in(stock::S_REMOTE_CNT), remote)?)?;
+        let mut new_stock = call.txn.update(stock_row);
+        new_stock.set_int_in(stock::S_QUANTITY, s_quantity);
+        new_stock.set_int_in(stock::S_YTD, s_ytd);
+        new_stock.set_int_in(stock::S_ORDER_CNT, s_order_cnt);
+        new_stock.set_int_in(stock::S_REMOTE_CNT, s_remote_cnt);
+        let stock = call.txn.row(stock_row);
+        stock_left = Some(stock.int_in(stock::S_QUANTITY));
+        dist_info = Text::new(if home_district == 1 {
+            stock.bytes_in(stock::S_DIST_01)
+        } else if home_district == 2 {
+            stock.bytes_in(stock::S_DIST_02)
+        } else if home_district == 3 {
+            stock.bytes_in(stock::S_DIST_03)
+        } else if home_district == 4 {
+            stock.bytes_in(stock::S_DIST_04)
+        } else if home_district == 5 {
+            stock.bytes_in(stock::S_DIST_05)
+        } else if home_district == 6 {
+            stock.bytes_in(stock::S_DIST_06)
+        } else if home_district == 7 {
+            stock.bytes_in(stock::S_DIST_07)
+        } else if home_district == 8 {
+            stock.bytes_in(stock::S_DIST_08)
+        } else if home_district == 9 {
+            stock.bytes_in(stock::S_DIST_09)
         } else {
-            return Err(Stop::Deviates);
-        }
+            stock.bytes_in(stock::S_DIST_10)
+        })?;
         line_amount = Some(number::multiply(element(quantities, line)?, known(item_price)?)?);
         amount_sum = number::digits(number::add(amount_sum, known(line_amount)?)?, 12)?;
         let ol_i_id = element(items, line)?;
@@ -261,13 +261,18 @@ pub async fn new_order<E: Env>(
         new_order_line.set_int_in(order_line::OL_QUANTITY, ol_quantity);
         new_order_line.set_int_in(order_line::OL_AMOUNT, ol_amount);
         new_order_line.set_bytes_in(order_line::OL_DIST_INFO, &dist_info);
-        if text::contains(&item_data, b"ORIGINAL") && text::contains(&stock_data, b"ORIGINAL") {
+        let item = call.txn.row(item_row);
+        let stock = call.txn.row(stock_row);
+        if (const { &text::Part::new(b"ORIGINAL") }.is_in(item.bytes_in(item::I_DATA)))
+            && (const { &text::Part::new(b"ORIGINAL") }.is_in(stock.bytes_in(stock::S_DATA)))
+        {
             brand_generic = Some(Text::new(b"B")?);
         } else {
             brand_generic = Some(Text::new(b"G")?);
         }
+        let item = call.txn.row(item_row);
         call.results.row();
-        call.results.text_or_null(item_name.as_deref());
+        call.results.text(item.bytes_in(item::I_NAME));
         call.results.decimal_or_null(item_price, 2);
         call.results.text_or_null(brand_generic.as_deref());
         call.results.int_or_null(stock_left);

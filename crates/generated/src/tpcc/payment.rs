@@ -3,7 +3,7 @@
 use super::tables::{Tables, customer, district, history, warehouse};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Stop, Text, count, known, number, text};
+use runtime::{Argument, Call, Stop, Text, count, duplicate, known, number, text};
 use txn::Lane;
 
 /// The arguments.
@@ -75,36 +75,14 @@ pub async fn payment<E: Env>(
     let customer_number = arguments.customer_number;
     let customer_last = arguments.customer_last;
     let amount = arguments.amount;
-    let mut warehouse_street_1: Text<20>;
-    let mut warehouse_street_2: Text<20>;
-    let mut warehouse_city: Text<20>;
-    let mut warehouse_state: Text<2>;
-    let mut warehouse_zip: Text<9>;
-    let mut district_street_1: Text<20>;
-    let mut district_street_2: Text<20>;
-    let mut district_city: Text<20>;
-    let mut district_state: Text<2>;
-    let mut district_zip: Text<9>;
     let mut customer_id: Option<i64> = None;
-    let mut first_name: Text<16>;
-    let mut middle_name: Text<2>;
-    let mut last_name: Text<16>;
-    let mut street_1: Text<20>;
-    let mut street_2: Text<20>;
-    let mut city: Text<20>;
-    let mut state: Text<2>;
-    let mut zip: Text<9>;
-    let mut phone: Text<16>;
     let mut since: i64;
-    let mut credit: Text<2>;
     let mut credit_limit: i64;
     let mut discount: i64;
     let mut balance: i64;
     let mut customer_data: Option<Text<200>> = None;
     let mut paid_at: i64;
     let mut name_count: i64;
-    let mut warehouse_name: Text<10>;
-    let mut district_name: Text<10>;
     let mut all_data: Text<500>;
     // What the arguments name is read together.
     call.scratch.reads.clear();
@@ -115,38 +93,35 @@ pub async fn payment<E: Env>(
         tables.district,
         KeyBuilder::new().int2(paid_warehouse as i16).int2(paid_district as i16).key(),
     ));
+    let customer_at = if !by_name && customer_number.is_some() {
+        call.scratch.reads.push((
+            tables.customer,
+            KeyBuilder::new()
+                .int2(customer_warehouse as i16)
+                .int2(customer_district as i16)
+                .int4(known(customer_number)? as i32)
+                .key(),
+        ));
+        Some(call.scratch.reads.len() - 1)
+    } else {
+        None
+    };
     call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
-    paid_at = call.now_us;
-    if let Some(warehouse_row) = call.scratch.found[0] {
-        let warehouse = call.txn.row(warehouse_row);
-        let w_ytd = number::digits(number::add(warehouse.int_in(warehouse::W_YTD), amount)?, 12)?;
-        let mut new_warehouse = call.txn.update(warehouse_row);
-        new_warehouse.set_int_in(warehouse::W_YTD, w_ytd);
-        let warehouse = call.txn.row(warehouse_row);
-        warehouse_name = Text::new(warehouse.bytes_in(warehouse::W_NAME))?;
-        warehouse_street_1 = Text::new(warehouse.bytes_in(warehouse::W_STREET_1))?;
-        warehouse_street_2 = Text::new(warehouse.bytes_in(warehouse::W_STREET_2))?;
-        warehouse_city = Text::new(warehouse.bytes_in(warehouse::W_CITY))?;
-        warehouse_state = Text::new(warehouse.bytes_in(warehouse::W_STATE))?;
-        warehouse_zip = Text::new(warehouse.bytes_in(warehouse::W_ZIP))?;
-    } else {
+    paid_at = call.now_us();
+    let Some(warehouse_row) = call.scratch.found[0] else {
         return Err(Stop::Deviates);
-    }
-    if let Some(district_row) = call.scratch.found[1] {
-        let district = call.txn.row(district_row);
-        let d_ytd = number::digits(number::add(district.int_in(district::D_YTD), amount)?, 12)?;
-        let mut new_district = call.txn.update(district_row);
-        new_district.set_int_in(district::D_YTD, d_ytd);
-        let district = call.txn.row(district_row);
-        district_name = Text::new(district.bytes_in(district::D_NAME))?;
-        district_street_1 = Text::new(district.bytes_in(district::D_STREET_1))?;
-        district_street_2 = Text::new(district.bytes_in(district::D_STREET_2))?;
-        district_city = Text::new(district.bytes_in(district::D_CITY))?;
-        district_state = Text::new(district.bytes_in(district::D_STATE))?;
-        district_zip = Text::new(district.bytes_in(district::D_ZIP))?;
-    } else {
+    };
+    let warehouse = call.txn.row(warehouse_row);
+    let w_ytd = number::digits(number::add(warehouse.int_in(warehouse::W_YTD), amount)?, 12)?;
+    let mut new_warehouse = call.txn.update(warehouse_row);
+    new_warehouse.set_int_in(warehouse::W_YTD, w_ytd);
+    let Some(district_row) = call.scratch.found[1] else {
         return Err(Stop::Deviates);
-    }
+    };
+    let district = call.txn.row(district_row);
+    let d_ytd = number::digits(number::add(district.int_in(district::D_YTD), amount)?, 12)?;
+    let mut new_district = call.txn.update(district_row);
+    new_district.set_int_in(district::D_YTD, d_ytd);
     customer_id = customer_number;
     if by_name {
         let mut counted = 0_i64;
@@ -185,49 +160,41 @@ pub async fn payment<E: Env>(
             customer_id = None;
         }
     }
-    if let Some(customer_row_3) = call
-        .txn
-        .read(
-            tables.customer,
-            &KeyBuilder::new()
-                .int2(customer_warehouse as i16)
-                .int2(customer_district as i16)
-                .int4(known(customer_id)? as i32)
-                .key(),
-        )
-        .await?
-    {
-        let customer_3 = call.txn.row(customer_row_3);
-        let c_balance =
-            number::digits(number::subtract(customer_3.int_in(customer::C_BALANCE), amount)?, 12)?;
-        let c_ytd_payment =
-            number::digits(number::add(customer_3.int_in(customer::C_YTD_PAYMENT), amount)?, 12)?;
-        let c_payment_cnt =
-            number::int4(number::add(customer_3.int_in(customer::C_PAYMENT_CNT), 1)?)?;
-        let mut new_customer = call.txn.update(customer_row_3);
-        new_customer.set_int_in(customer::C_BALANCE, c_balance);
-        new_customer.set_int_in(customer::C_YTD_PAYMENT, c_ytd_payment);
-        new_customer.set_int_in(customer::C_PAYMENT_CNT, c_payment_cnt);
-        let customer_3 = call.txn.row(customer_row_3);
-        first_name = Text::new(customer_3.bytes_in(customer::C_FIRST))?;
-        middle_name = Text::new(customer_3.bytes_in(customer::C_MIDDLE))?;
-        last_name = Text::new(customer_3.bytes_in(customer::C_LAST))?;
-        street_1 = Text::new(customer_3.bytes_in(customer::C_STREET_1))?;
-        street_2 = Text::new(customer_3.bytes_in(customer::C_STREET_2))?;
-        city = Text::new(customer_3.bytes_in(customer::C_CITY))?;
-        state = Text::new(customer_3.bytes_in(customer::C_STATE))?;
-        zip = Text::new(customer_3.bytes_in(customer::C_ZIP))?;
-        phone = Text::new(customer_3.bytes_in(customer::C_PHONE))?;
-        since = customer_3.int_in(customer::C_SINCE);
-        credit = Text::new(customer_3.bytes_in(customer::C_CREDIT))?;
-        credit_limit = customer_3.int_in(customer::C_CREDIT_LIM);
-        discount = customer_3.int_in(customer::C_DISCOUNT);
-        balance = customer_3.int_in(customer::C_BALANCE);
-    } else {
+    let customer_found = match customer_at {
+        Some(at) => call.scratch.found[at],
+        None => {
+            call.txn
+                .read(
+                    tables.customer,
+                    &KeyBuilder::new()
+                        .int2(customer_warehouse as i16)
+                        .int2(customer_district as i16)
+                        .int4(known(customer_id)? as i32)
+                        .key(),
+                )
+                .await?
+        }
+    };
+    let Some(customer_row_3) = customer_found else {
         return Err(Stop::raised("P0001", "There is no such customer"));
-    }
-    if *credit == b"BC"[..] {
-        if let Some(customer_row_4) = call
+    };
+    let customer_3 = call.txn.row(customer_row_3);
+    let c_balance =
+        number::digits(number::subtract(customer_3.int_in(customer::C_BALANCE), amount)?, 12)?;
+    let c_ytd_payment =
+        number::digits(number::add(customer_3.int_in(customer::C_YTD_PAYMENT), amount)?, 12)?;
+    let c_payment_cnt = number::int4(number::add(customer_3.int_in(customer::C_PAYMENT_CNT), 1)?)?;
+    let mut new_customer = call.txn.update(customer_row_3);
+    new_customer.set_int_in(customer::C_BALANCE, c_balance);
+    new_customer.set_int_in(customer::C_YTD_PAYMENT, c_ytd_payment);
+    new_customer.set_int_in(customer::C_PAYMENT_CNT, c_payment_cnt);
+    let customer_3 = call.txn.row(customer_row_3);
+    since = customer_3.int_in(customer::C_SINCE);
+    credit_limit = customer_3.int_in(customer::C_CREDIT_LIM);
+    discount = customer_3.int_in(customer::C_DISCOUNT);
+    balance = customer_3.int_in(customer::C_BALANCE);
+    if *customer_3.bytes_in(customer::C_CREDIT) == b"BC"[..] {
+        let Some(customer_row_4) = call
             .txn
             .read(
                 tables.customer,
@@ -238,40 +205,48 @@ pub async fn payment<E: Env>(
                     .key(),
             )
             .await?
-        {
-            let customer_4 = call.txn.row(customer_row_4);
-            let c_data = Text::<500>::new(text::left(
-                &Text::<628>::of(&[
-                    &text::number(known(customer_id)?, 0),
-                    b" ",
-                    &text::number(customer_district, 0),
-                    b" ",
-                    &text::number(customer_warehouse, 0),
-                    b" ",
-                    &text::number(paid_district, 0),
-                    b" ",
-                    &text::number(paid_warehouse, 0),
-                    b" ",
-                    &text::number(amount, 2),
-                    b" ",
-                    customer_4.bytes_in(customer::C_DATA),
-                ])?,
-                500,
-            )?)?;
-            let mut new_customer_2 = call.txn.update(customer_row_4);
-            new_customer_2.set_bytes_in(customer::C_DATA, &c_data);
-            let customer_4 = call.txn.row(customer_row_4);
-            all_data = Text::new(customer_4.bytes_in(customer::C_DATA))?;
-        } else {
+        else {
             return Err(Stop::Deviates);
-        }
+        };
+        let customer_4 = call.txn.row(customer_row_4);
+        let c_data = Text::<500>::new(text::left(
+            &Text::<628>::of(&[
+                &text::number(known(customer_id)?, 0),
+                b" ",
+                &text::number(customer_district, 0),
+                b" ",
+                &text::number(customer_warehouse, 0),
+                b" ",
+                &text::number(paid_district, 0),
+                b" ",
+                &text::number(paid_warehouse, 0),
+                b" ",
+                &text::number(amount, 2),
+                b" ",
+                customer_4.bytes_in(customer::C_DATA),
+            ])?,
+            500,
+        )?)?;
+        let mut new_customer_2 = call.txn.update(customer_row_4);
+        new_customer_2.set_bytes_in(customer::C_DATA, &c_data);
+        let customer_4 = call.txn.row(customer_row_4);
+        all_data = Text::new(customer_4.bytes_in(customer::C_DATA))?;
         customer_data = Some(Text::new(text::left(&all_data, 200)?)?);
     }
     let h_c_id = known(customer_id)?;
     let h_amount = number::digits(amount, 12)?;
-    let h_data = Text::<24>::new(&Text::<24>::of(&[&warehouse_name, b"    ", &district_name])?)?;
-    let history_row =
-        call.txn.insert(tables.history, &KeyBuilder::new().int8(history_number).key()).await?;
+    let district = call.txn.row(district_row);
+    let warehouse = call.txn.row(warehouse_row);
+    let h_data = Text::<24>::new(&Text::<24>::of(&[
+        warehouse.bytes_in(warehouse::W_NAME),
+        b"    ",
+        district.bytes_in(district::D_NAME),
+    ])?)?;
+    let history_row = call
+        .txn
+        .insert(tables.history, &KeyBuilder::new().int8(history_number).key())
+        .await
+        .map_err(|error| duplicate(error, "history_pkey", "h_id", &[history_number]))?;
     let mut new_history = call.txn.update(history_row);
     new_history.set_int_in(history::H_C_ID, h_c_id);
     new_history.set_int_in(history::H_C_D_ID, customer_district);
@@ -281,29 +256,32 @@ pub async fn payment<E: Env>(
     new_history.set_int_in(history::H_DATE, paid_at);
     new_history.set_int_in(history::H_AMOUNT, h_amount);
     new_history.set_bytes_in(history::H_DATA, &h_data);
+    let customer_3 = call.txn.row(customer_row_3);
+    let district = call.txn.row(district_row);
+    let warehouse = call.txn.row(warehouse_row);
     call.results.row();
-    call.results.text(&warehouse_street_1);
-    call.results.text(&warehouse_street_2);
-    call.results.text(&warehouse_city);
-    call.results.text(&warehouse_state);
-    call.results.text(&warehouse_zip);
-    call.results.text(&district_street_1);
-    call.results.text(&district_street_2);
-    call.results.text(&district_city);
-    call.results.text(&district_state);
-    call.results.text(&district_zip);
+    call.results.text(warehouse.bytes_in(warehouse::W_STREET_1));
+    call.results.text(warehouse.bytes_in(warehouse::W_STREET_2));
+    call.results.text(warehouse.bytes_in(warehouse::W_CITY));
+    call.results.text(warehouse.bytes_in(warehouse::W_STATE));
+    call.results.text(warehouse.bytes_in(warehouse::W_ZIP));
+    call.results.text(district.bytes_in(district::D_STREET_1));
+    call.results.text(district.bytes_in(district::D_STREET_2));
+    call.results.text(district.bytes_in(district::D_CITY));
+    call.results.text(district.bytes_in(district::D_STATE));
+    call.results.text(district.bytes_in(district::D_ZIP));
     call.results.int_or_null(customer_id);
-    call.results.text(&first_name);
-    call.results.text(&middle_name);
-    call.results.text(&last_name);
-    call.results.text(&street_1);
-    call.results.text(&street_2);
-    call.results.text(&city);
-    call.results.text(&state);
-    call.results.text(&zip);
-    call.results.text(&phone);
+    call.results.text(customer_3.bytes_in(customer::C_FIRST));
+    call.results.text(customer_3.bytes_in(customer::C_MIDDLE));
+    call.results.text(customer_3.bytes_in(customer::C_LAST));
+    call.results.text(customer_3.bytes_in(customer::C_STREET_1));
+    call.results.text(customer_3.bytes_in(customer::C_STREET_2));
+    call.results.text(customer_3.bytes_in(customer::C_CITY));
+    call.results.text(customer_3.bytes_in(customer::C_STATE));
+    call.results.text(customer_3.bytes_in(customer::C_ZIP));
+    call.results.text(customer_3.bytes_in(customer::C_PHONE));
     call.results.int(since);
-    call.results.text(&credit);
+    call.results.text(customer_3.bytes_in(customer::C_CREDIT));
     call.results.decimal(credit_limit, 2);
     call.results.decimal(discount, 4);
     call.results.decimal(balance, 2);

@@ -45,19 +45,18 @@ pub async fn stock_level<E: Env>(
     let threshold = arguments.threshold;
     let mut next_order: i64;
     let mut low_stock: i64;
-    if let Some(district_row) = call
+    let Some(district_row) = call
         .txn
         .read(
             tables.district,
             &KeyBuilder::new().int2(home_warehouse as i16).int2(home_district as i16).key(),
         )
         .await?
-    {
-        let district = call.txn.row(district_row);
-        next_order = district.int_in(district::D_NEXT_O_ID);
-    } else {
+    else {
         return Err(Stop::Deviates);
-    }
+    };
+    let district = call.txn.row(district_row);
+    next_order = district.int_in(district::D_NEXT_O_ID);
     let mut values = call.scratch.take_numbers();
     let mut order_line_rows = call.scratch.take_rows();
     let range = Scan {
@@ -88,7 +87,9 @@ pub async fn stock_level<E: Env>(
                 .key(),
         ));
     }
-    call.txn.read_many(&call.scratch.reads, &mut stock_found).await?;
+    call.txn
+        .read_columns(&call.scratch.reads, &[tables.columns_of_stock_s_quantity], &mut stock_found)
+        .await?;
     for (&order_line_row, &stock_row) in order_line_rows.iter().zip(&stock_found) {
         let Some(stock_row) = stock_row else { continue };
         let stock = call.txn.row(stock_row);

@@ -3,7 +3,7 @@
 use fabric::Env;
 use layout::Slot;
 use runtime::{BindError, bind};
-use txn::{Database, IndexId, TableId};
+use txn::{Columns, Database, IndexId, TableId};
 
 /// The tables and indexes in an open database.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +30,12 @@ pub struct Tables {
     pub item: TableId,
     /// Table `stock`.
     pub stock: TableId,
+    /// Key and `w_tax` of rows of table `warehouse`.
+    pub columns_of_warehouse_w_tax: Columns,
+    /// Key and `c_last`, `c_credit`, `c_discount` of rows of table `customer`.
+    pub columns_of_customer_c_last_c_credit_c_discount: Columns,
+    /// Key and `s_quantity` of rows of table `stock`.
+    pub columns_of_stock_s_quantity: Columns,
 }
 
 impl Tables {
@@ -47,6 +53,13 @@ impl Tables {
             order_line: bind::table(database, "order_line", order_line::SLOTS)?,
             item: bind::table(database, "item", item::SLOTS)?,
             stock: bind::table(database, "stock", stock::SLOTS)?,
+            columns_of_warehouse_w_tax: bind::columns(database, "warehouse", &[7])?,
+            columns_of_customer_c_last_c_credit_c_discount: bind::columns(
+                database,
+                "customer",
+                &[5, 13, 15],
+            )?,
+            columns_of_stock_s_quantity: bind::columns(database, "stock", &[2])?,
         })
     }
 }

@@ -3,7 +3,7 @@
 use super::tables::{Tables, usertable};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Stop, Text, element, text};
+use runtime::{Argument, Call, Stop, Text, duplicate, element, text};
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +40,11 @@ pub async fn insert_record<E: Env>(
     let field7 = Text::<100>::new(text::fitting(element(contents, 8)?, 100)?)?;
     let field8 = Text::<100>::new(text::fitting(element(contents, 9)?, 100)?)?;
     let field9 = Text::<100>::new(text::fitting(element(contents, 10)?, 100)?)?;
-    let usertable_row =
-        call.txn.insert(tables.usertable, &KeyBuilder::new().int8(record_key).key()).await?;
+    let usertable_row = call
+        .txn
+        .insert(tables.usertable, &KeyBuilder::new().int8(record_key).key())
+        .await
+        .map_err(|error| duplicate(error, "usertable_pkey", "ycsb_key", &[record_key]))?;
     let mut new_usertable = call.txn.update(usertable_row);
     new_usertable.set_int_in(usertable::COUNTER, 0);
     new_usertable.set_bytes_in(usertable::FIELD0, &field0);

@@ -3,7 +3,7 @@
 use super::tables::{Tables, usertable};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Stop, count};
+use runtime::{Argument, Call, Column, Stop, count};
 use txn::{Scan, ScanSource};
 
 /// The arguments.
@@ -48,19 +48,23 @@ pub async fn scan_records<E: Env>(
     call.txn.scan(&range, &mut usertable_rows).await?;
     for &usertable_row in usertable_rows.iter() {
         let usertable = call.txn.row(usertable_row);
-        call.results.row();
-        call.results.int(usertable.int_in(usertable::YCSB_KEY));
-        call.results.int(usertable.int_in(usertable::COUNTER));
-        call.results.text(usertable.bytes_in(usertable::FIELD0));
-        call.results.text(usertable.bytes_in(usertable::FIELD1));
-        call.results.text(usertable.bytes_in(usertable::FIELD2));
-        call.results.text(usertable.bytes_in(usertable::FIELD3));
-        call.results.text(usertable.bytes_in(usertable::FIELD4));
-        call.results.text(usertable.bytes_in(usertable::FIELD5));
-        call.results.text(usertable.bytes_in(usertable::FIELD6));
-        call.results.text(usertable.bytes_in(usertable::FIELD7));
-        call.results.text(usertable.bytes_in(usertable::FIELD8));
-        call.results.text(usertable.bytes_in(usertable::FIELD9));
+        call.results.record(
+            &usertable,
+            &[
+                Column::Int(usertable::YCSB_KEY),
+                Column::Int(usertable::COUNTER),
+                Column::Bytes(usertable::FIELD0),
+                Column::Bytes(usertable::FIELD1),
+                Column::Bytes(usertable::FIELD2),
+                Column::Bytes(usertable::FIELD3),
+                Column::Bytes(usertable::FIELD4),
+                Column::Bytes(usertable::FIELD5),
+                Column::Bytes(usertable::FIELD6),
+                Column::Bytes(usertable::FIELD7),
+                Column::Bytes(usertable::FIELD8),
+                Column::Bytes(usertable::FIELD9),
+            ],
+        );
     }
     call.scratch.give_rows(usertable_rows);
     Ok(())

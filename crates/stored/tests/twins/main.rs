@@ -36,7 +36,7 @@ struct Twin<G> {
     caller: Caller<G>,
 }
 
-/// What a call has given: rows as they are kept, or an error's code and message.
+/// What a call has given: rows as they are kept, or an error's code and what it says.
 #[derive(PartialEq, Debug)]
 enum Answer {
     Rows(usize, Vec<String>),
@@ -65,19 +65,25 @@ impl<G: Generated> Twin<G> {
     /// Makes a call by generated code, if it takes the arguments, or by the executor.
     fn call(&mut self, name: &str, call: &Call, is_generated: bool) -> Answer {
         let procedure = self.caller.find(name).expect("there is such a procedure");
-        let prepared = Prepared::new(call.arguments.clone()).ok().filter(|_| is_generated);
+        let mut prepared = Prepared::default();
+        let takes = prepared.take(&mut call.arguments.clone());
         let (lane, caller) = (&mut self.lane, &mut self.caller);
-        let called = match &prepared {
-            Some(prepared) => {
+        let called = match takes && is_generated {
+            true => {
                 let texts = prepared.texts();
                 let arguments = prepared.arguments(&texts);
                 run_now(caller.call(lane, procedure, &arguments))
             }
-            None => run_now(caller.call_plans(lane, procedure, &call.arguments)),
+            false => run_now(caller.call_plans(lane, procedure, &call.arguments)),
         };
         match called {
             Ok(results) => Answer::Rows(results.rows(), results.cells().map(shown).collect()),
-            Err(CallError::Sql(error)) => Answer::Error(error.sqlstate.to_string(), error.message),
+            Err(CallError::Sql(error)) => {
+                // Details of other errors show times of the run.
+                let detail = error.detail.filter(|_| error.sqlstate == "23505");
+                let said = [error.message, detail.unwrap_or_default()].join(" ");
+                Answer::Error(error.sqlstate.to_string(), said)
+            }
             Err(error) => panic!("{name}{:?}: {error}", call.arguments),
         }
     }

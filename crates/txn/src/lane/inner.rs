@@ -244,14 +244,22 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Posts the batch and waits: one round trip. If it fails, the arena is gone with it.
-    #[inline]
-    pub async fn execute(&mut self) -> Result<(), fabric::FabricError> {
-        if E::IMMEDIATE {
-            return self.env.execute_now(self.batch.get_or_insert_with(Batch::new));
+    ///
+    /// Where verbs are carried out at once they are so here, so that the future is no more than their result.
+    #[inline(always)]
+    pub fn execute(&mut self) -> impl Future<Output = Result<(), fabric::FabricError>> + '_ {
+        let done = match E::IMMEDIATE {
+            true => self.env.execute_now(self.batch.get_or_insert_with(Batch::new)),
+            false => Ok(()),
+        };
+        async move {
+            if E::IMMEDIATE {
+                return done;
+            }
+            let batch = self.batch.take().unwrap_or_default();
+            self.batch = Some(self.env.execute(batch).await?);
+            Ok(())
         }
-        let batch = self.batch.take().unwrap_or_default();
-        self.batch = Some(self.env.execute(batch).await?);
-        Ok(())
     }
 
     /// One of the words beside the vector that the owner of the slot announces by.

@@ -237,6 +237,41 @@ fn scans_go_both_ways_with_limits() {
     }
 }
 
+/// A scan with a limit looks at a few entries of a leaf only, unless rows of its own may stand between them.
+#[test]
+fn limited_scans_pass_rows_that_are_gone() {
+    let database = database();
+    let table = table(&database, "t", Storage::Tree, Vec::new());
+    fill(&database, table, 0..300);
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let mut txn = begin(&mut lane);
+    for id in (0..70).chain(120..130).chain(250..300) {
+        let gone = row_of(&mut txn, table, id);
+        txn.delete(gone);
+    }
+    assert_eq!(run_now(txn.commit()), Outcome::Committed);
+    let source = ScanSource::Table(table);
+    for (low, high) in [(0, 299), (60, 260), (121, 290), (0, 69), (100, 119)] {
+        let left = (low..=high).filter(|id| (70..120).contains(id) || (130..250).contains(id));
+        let expected: Vec<i64> = left.map(i64::from).collect();
+        for limit in [1, 2, 3, 7, 49, 50, 51, 200] {
+            let mut txn = begin(&mut lane);
+            let mut rows = Vec::new();
+            for reverse in [false, true] {
+                let scan = Scan { source, low: key(low), high: key(high), reverse, limit };
+                run_now(txn.scan(&scan, &mut rows)).expect("readable");
+                let found: Vec<i64> = rows.iter().map(|&row| txn.row(row).int(0)).collect();
+                let mut expected = expected.clone();
+                if reverse {
+                    expected.reverse();
+                }
+                expected.truncate(limit);
+                assert_eq!(found, expected, "{low} to {high}, at most {limit}, {reverse}");
+            }
+        }
+    }
+}
+
 #[test]
 fn secondary_indexes_follow_their_rows() {
     let database = database();

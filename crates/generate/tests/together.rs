@@ -1,0 +1,97 @@
+//! What generated code does together, and when it does not.
+
+use generate::generate;
+use procedure::Workload;
+use sql::procedure::{Body, Statement, StatementKind};
+use sql::{Load, WorkloadFolder};
+use std::path::PathBuf;
+
+fn workload(name: &str) -> (Workload, Load) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(name);
+    let load = WorkloadFolder::read(&path).unwrap_or_else(|error| panic!("{error}")).load;
+    (Workload::read(&path).unwrap_or_else(|error| panic!("{error}")), load)
+}
+
+/// The code of a procedure.
+fn code(workload: &Workload, load: &Load, procedure: &str) -> String {
+    let generated = generate(workload, load);
+    let file = generated.files.iter().find(|file| file.name == format!("{procedure}.rs"));
+    file.unwrap_or_else(|| panic!("there is code for {procedure}")).text.clone()
+}
+
+/// The statements of the loop that has most of them.
+fn longest_loop<'w>(workload: &'w mut Workload, procedure: &str) -> &'w mut Vec<Statement> {
+    let mut found = workload.procedures.iter_mut().filter(|of| of.routine.name == procedure);
+    let Some(Body::Block(block)) = found.next().map(|of| &mut of.routine.body) else {
+        panic!("{procedure} is a block")
+    };
+    let loops = block.statements.iter_mut().filter_map(|statement| match &mut statement.kind {
+        StatementKind::Loop { body, .. } => Some(body),
+        _ => None,
+    });
+    loops.max_by_key(|body| body.len()).expect("it has a loop")
+}
+
+#[test]
+fn rows_are_inserted_together_unless_a_loop_may_be_left() {
+    let (mut workload, load) = workload("tpcc");
+    let text = code(&workload, &load, "new_order");
+    assert!(text.contains("insert_many") && !text.contains("txn.insert("), "{text}");
+
+    let body = longest_loop(&mut workload, "new_order");
+    let line = body[0].line;
+    let exit = StatementKind::Leave { label: None, continues: false, when: None };
+    body.push(Statement { line, kind: exit });
+    let text = code(&workload, &load, "new_order");
+    assert!(text.contains("insert_many"), "what stands before the loop goes together: {text}");
+    assert_eq!(text.matches("txn.insert(").count(), 1, "lines go one by one: {text}");
+}
+
+#[test]
+fn rows_that_the_next_statement_wants_are_found_once() {
+    let (workload, load) = workload("tpcc");
+    for procedure in ["payment", "order_status"] {
+        let text = code(&workload, &load, procedure);
+        assert_eq!(text.matches("txn.lookup(").count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn calls_tell_what_they_look_for_first() {
+    let (tatp, load) = workload("tatp");
+    for (procedure, hint) in [
+        ("get_access_data", "lane.prefetch(&[(tables.access_info,"),
+        ("update_location", "lane.prefetch_lookup(tables.subscriber_by_subscriber_number,"),
+        ("get_new_destination", "lane.prefetch(&[(tables.special_facility,"),
+        ("get_new_destination", ".take(4) {"),
+    ] {
+        let text = code(&tatp, &load, procedure);
+        assert!(text.contains(hint), "{text}");
+    }
+    let (tpcc, load) = workload("tpcc");
+    let text = code(&tpcc, &load, "delivery");
+    assert!(!text.contains("prefetch"), "its arguments name no row: {text}");
+}
+
+#[test]
+fn most_of_a_row_is_given_in_one_piece() {
+    let (tatp, load) = workload("tatp");
+    for procedure in ["get_subscriber_data", "get_access_data"] {
+        let text = code(&tatp, &load, procedure);
+        assert_eq!(text.matches("call.results.").count(), 1, "{text}");
+        assert!(text.contains("call.results.record("), "{text}");
+    }
+    let (tpcc, load) = workload("tpcc");
+    let text = code(&tpcc, &load, "order_status");
+    assert!(!text.contains("record("), "a customer has far more than is asked for: {text}");
+}
+
+#[test]
+fn keys_that_are_there_already_are_told_of_where_they_are_numbers_at_hand() {
+    let (tatp, load) = workload("tatp");
+    let text = code(&tatp, &load, "insert_call_forwarding");
+    assert!(
+        text.contains("duplicate(error, \"call_forwarding_pkey\", \"s_id, sf_type, start_time\""),
+        "{text}"
+    );
+}

@@ -3,6 +3,7 @@
 
 use crate::access::key;
 use crate::chain::Chain;
+use crate::code::Kind;
 use crate::function::Function;
 use crate::names::identifier;
 use crate::node::index_name;
@@ -169,7 +170,9 @@ impl Function<'_> {
             ExprKind::Variable(variable) if looped == Some(variable) => {}
             ExprKind::Variable(variable) => {
                 let variable = self.variables.at((variable, None));
-                is_given &= variable.is_argument && !variable.is_nullable;
+                // Arrays name more than is worth it.
+                let is_list = matches!(variable.kind, Ok(Kind::List(_)));
+                is_given &= variable.is_argument && !variable.is_nullable && !is_list;
             }
             ExprKind::Field { .. } | ExprKind::Column(_) | ExprKind::Subquery { .. } => {
                 is_given = false;

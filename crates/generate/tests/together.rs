@@ -71,6 +71,9 @@ fn calls_tell_what_they_look_for_first() {
     let (tpcc, load) = workload("tpcc");
     let text = code(&tpcc, &load, "delivery");
     assert!(!text.contains("prefetch"), "its arguments name no row: {text}");
+    let (ycsb, load) = workload("ycsb");
+    let text = code(&ycsb, &load, "multi_operation");
+    assert!(!text.contains("prefetch"), "an array names too many: {text}");
 }
 
 #[test]

@@ -72,9 +72,6 @@ impl Generated for Tables {
     ) -> Result<(), Stop> {
         match procedure {
             0 => read_record::prefetch(lane, self, &read_record::Arguments::bind(arguments)?),
-            4 => {
-                multi_operation::prefetch(lane, self, &multi_operation::Arguments::bind(arguments)?)
-            }
             _ => Ok(()),
         }
     }

@@ -4,7 +4,6 @@ use super::tables::{Tables, usertable};
 use fabric::Env;
 use layout::KeyBuilder;
 use runtime::{Argument, Call, Stop, Text, element, number, text};
-use txn::Lane;
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -77,20 +76,4 @@ pub async fn multi_operation<E: Env>(
     call.results.row();
     call.results.int(found_count);
     return Ok(());
-}
-
-/// Asks for what a call with these arguments will look for first.
-pub fn prefetch<E: Env>(
-    lane: &Lane<E>,
-    tables: &Tables,
-    arguments: &Arguments<'_>,
-) -> Result<(), Stop> {
-    let record_keys = arguments.record_keys;
-    for operation in (1..=record_keys.len() as i64).take(4) {
-        lane.prefetch(&[(
-            tables.usertable,
-            KeyBuilder::new().int8(element(record_keys, operation)?).key(),
-        )]);
-    }
-    Ok(())
 }

@@ -144,6 +144,12 @@ impl Procedures {
         microseconds(env) - self.settings.epoch_us
     }
 
+    /// A hint that this call comes after the next one: the rows that its arguments name are asked for, where memory is
+    /// reached through the processor's caches.
+    pub fn prefetch<E: Env>(&self, lane: &Lane<E>, procedure: ProcedureId, arguments: &[Value]) {
+        self.programs[procedure.0].prefetch(&self.tables, lane, arguments);
+    }
+
     /// Carries out a procedure as one transaction, again and again while it meets others.
     ///
     /// # Errors

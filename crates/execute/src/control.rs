@@ -2,6 +2,7 @@
 //!
 //! Blocks, branches and loops of PL/pgSQL are jumps here, so that no nesting of a procedure is one of futures.
 
+use crate::ahead::Ahead;
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result, plain};
 use crate::frame::Frame;
@@ -36,6 +37,8 @@ pub(crate) struct Program {
     pub found: Option<usize>,
     /// Output parameters.
     pub outputs: Vec<usize>,
+    /// What is read before the statements that ask for it.
+    pub ahead: Ahead,
     /// Whether a statement changes or locks rows.
     pub writes: bool,
     /// Whether somebody has to see to it that what was read stays so: rows refer to each other.
@@ -134,6 +137,8 @@ pub(crate) enum Step {
         number: usize,
         conversions: Vec<Conversion>,
     },
+    /// Reads the rows that are known early, see [`crate::ahead`].
+    ReadAhead,
     /// The last statement of a body in `sql`.
     Deliver {
         number: usize,
@@ -253,6 +258,7 @@ impl<E: Env> Machine<'_, '_, E> {
                 }
                 Step::Return(value) => return Box::pin(self.give_back(value.as_ref())).await,
                 Step::ReturnNext(None) => self.add_outputs(),
+                Step::ReadAhead => self.read_ahead().await?,
                 rare => Box::pin(self.rare_step(rare)).await?,
             }
         }
@@ -319,7 +325,7 @@ impl<E: Env> Machine<'_, '_, E> {
 
     /// What expressions see, over a row or over nothing.
     #[inline]
-    fn view<'v>(&'v self, row: &'v [Value]) -> View<'v, E> {
+    pub(crate) fn view<'v>(&'v self, row: &'v [Value]) -> View<'v, E> {
         View {
             frame: self.frame,
             env: self.txn.env(),

@@ -29,7 +29,20 @@ pub(crate) struct Frame {
     pub hidden_key: i64,
     /// Whether the call changes and locks nothing, and is not validated: rows that it reads need not be kept.
     pub only_looks: bool,
+    /// Rows that were read ahead.
+    pub known: Vec<Option<RowId>>,
+    /// Of each statement for which some were, where.
+    pub places: Vec<Place>,
     pub scratch: Scratch,
+}
+
+/// Where a statement finds the rows that were read for it: one each time it is carried out.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Place {
+    pub next: usize,
+    /// From one to the next; 0 if it is carried out once.
+    pub stride: usize,
+    pub end: usize,
 }
 
 /// Lists that operators fill and empty.
@@ -73,6 +86,18 @@ impl Frame {
         self.processed = 0;
         self.began_us = now_us;
         self.inserted.clear();
+    }
+
+    /// The row that was read for a statement, if it was: none if there is no such row.
+    #[inline]
+    pub fn known_row(&mut self, place: usize) -> Option<Option<RowId>> {
+        let place = &mut self.places[place];
+        if place.next >= place.end {
+            return None;
+        }
+        let row = self.known[place.next];
+        place.next += place.stride;
+        Some(row)
     }
 
     /// Ready for a statement with so many sub plans.

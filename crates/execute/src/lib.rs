@@ -8,6 +8,7 @@
 //! call      calls, and when they are tried again
 //! argument  arguments as values of the parameters' types
 //! control   PL/pgSQL: steps and the machine that takes them
+//! ahead     rows that the arguments name, read together
 //! run       plans: a file for each kind of node
 //! compile   from ready statements to steps and plans
 //! bind      tables and indexes as the database has them
@@ -16,6 +17,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod argument;
 mod attempts;
 mod bind;

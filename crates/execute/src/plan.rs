@@ -51,6 +51,8 @@ pub(crate) struct Statement {
     /// Whether it changes rows.
     pub writes: bool,
     pub way: Way,
+    /// Its place among those whose rows are read ahead.
+    pub ahead: Option<usize>,
     /// Variables that are looked at for what is delivered.
     pub looked_at: Vec<usize>,
 }

@@ -146,7 +146,11 @@ impl Crew {
             Self::Tatp(hands) => hands.prefetch(lane, ready),
             Self::Tpcc(hands) => hands.prefetch(lane, ready),
             Self::Ycsb(hands) => hands.prefetch(lane, ready),
-            Self::Plans(..) => {}
+            Self::Plans(procedures, ids) => {
+                if let Given::Values(values) = &ready.arguments {
+                    procedures.prefetch(lane, ids[ready.procedure], values);
+                }
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! PL/pgSQL as a list of steps.
 
+use super::ahead;
+use crate::ahead::Ahead;
 use crate::control::{Ask, Conversion, Into, Over, Program, Raise, Step, Target};
 use crate::plan::{Outputs, Statement, Way};
 use sql::expression::{ColumnRef, Expr, ExprKind};
@@ -37,7 +39,7 @@ pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Prog
             into.direct = direct(&statements[*number], &procedure.variables, into);
         }
     }
-    Program {
+    let mut program = Program {
         name: procedure.name.clone(),
         parameters: procedure.parameters.clone(),
         variables: procedure.variables.clone(),
@@ -51,8 +53,11 @@ pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Prog
         loops: compiler.loops,
         found,
         outputs,
+        ahead: Ahead::default(),
         is_guarded: false,
-    }
+    };
+    ahead::note(&mut program);
+    program
 }
 
 /// The variables that the columns of a statement's row may go into at once, and those columns.

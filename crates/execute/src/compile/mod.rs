@@ -5,8 +5,10 @@
 //! columns  which columns of a node somebody looks at
 //! way      which statements are about one row by its key
 //! body     PL/pgSQL as a list of steps
+//! ahead    which rows are known early
 //! ```
 
+mod ahead;
 mod body;
 mod columns;
 mod node;

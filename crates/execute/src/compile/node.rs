@@ -39,7 +39,7 @@ pub(super) fn compile(
             }
         });
     }
-    Ok(plan::Statement { root, plans, writes: compiler.writes, way, looked_at })
+    Ok(plan::Statement { root, plans, writes: compiler.writes, way, ahead: None, looked_at })
 }
 
 struct Compiler<'c> {

@@ -12,7 +12,7 @@ use crate::scope::{NOTHING, Outer, Source, View};
 use fabric::Env;
 use layout::{Key, KeyBuilder};
 use txn::{RowId, TxnError};
-use value::Value;
+use value::{Scope, Value};
 
 impl<E: Env> Run<'_, '_, E> {
     /// Carries out a statement about one row of which the key is known, see [`crate::plan::Way::Keyed`].
@@ -71,8 +71,14 @@ impl<E: Env> Run<'_, '_, E> {
     #[inline]
     async fn keyed_row(&mut self, scan: &Scan, key: &[Term]) -> Result<Option<RowId>> {
         self.frame.processed = 0;
-        let Some(key) = self.single_key(scan.table, key, None)? else { return Ok(None) };
-        let found = self.txn.read(self.tables[scan.table].id, &key).await?;
+        let known = self.statement.ahead.and_then(|place| self.frame.known_row(place));
+        let found = match known {
+            Some(found) => found,
+            None => {
+                let Some(key) = self.single_key(scan.table, key, None)? else { return Ok(None) };
+                self.txn.read(self.tables[scan.table].id, &key).await?
+            }
+        };
         let Some(id) = found else { return Ok(None) };
         if !self.passes(scan, id)? {
             return Ok(None);
@@ -94,22 +100,7 @@ impl<E: Env> Run<'_, '_, E> {
         terms: &[Term],
         outer: Option<&Outer<'_>>,
     ) -> Result<Option<Key>> {
-        let table = &self.tables[table];
-        let view = self.view([NOTHING; 2], outer);
-        let mut builder = KeyBuilder::new();
-        for (term, &at) in terms.iter().zip(table.schema.key()) {
-            let column = &table.columns[at];
-            let value = term.formula.look(&view).map_err(super::stopped)?;
-            builder = match column.append_int(builder, &value) {
-                Some(key) => key,
-                None if value.is_null() => return Ok(None),
-                None => match key::append(builder, column, &value) {
-                    Fit::Exact(key) => key,
-                    _ => return Ok(None),
-                },
-            };
-        }
-        Ok(Some(builder.key()))
+        key_in(&self.tables[table], terms, &self.view([NOTHING; 2], outer))
     }
 
     /// Whether a row passes the filter of a scan, which asks for no sub plans.
@@ -285,6 +276,29 @@ impl<E: Env> Run<'_, '_, E> {
         }
         Ok(())
     }
+}
+
+/// The key that expressions make in a scope; none if no row has it.
+#[inline]
+pub(crate) fn key_in(
+    table: &BoundTable,
+    terms: &[Term],
+    scope: &impl Scope,
+) -> Result<Option<Key>> {
+    let mut builder = KeyBuilder::new();
+    for (term, &at) in terms.iter().zip(table.schema.key()) {
+        let column = &table.columns[at];
+        let value = term.formula.look(scope).map_err(super::stopped)?;
+        builder = match column.append_int(builder, &value) {
+            Some(key) => key,
+            None if value.is_null() => return Ok(None),
+            None => match key::append(builder, column, &value) {
+                Fit::Exact(key) => key,
+                _ => return Ok(None),
+            },
+        };
+    }
+    Ok(Some(builder.key()))
 }
 
 /// The scan that finds the rows which a statement reads, changes or deletes, and its key; none if it has none or another

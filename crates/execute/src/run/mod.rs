@@ -24,7 +24,7 @@ mod single;
 mod visit;
 
 pub(crate) use change::draw_hidden_key;
-pub(crate) use keyed::scan_by_key;
+pub(crate) use keyed::{key_in, scan_by_key};
 
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result};

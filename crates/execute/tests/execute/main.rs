@@ -1,5 +1,6 @@
 //! Procedures carried out on small databases in one process and in the simulator.
 
+mod ahead;
 mod constraints;
 mod control;
 mod database;

@@ -5,6 +5,7 @@ mod call;
 mod compile;
 mod evaluate;
 mod fast;
+mod known;
 
 use crate::conversion::Conversion;
 use crate::error::{Error, Result};

@@ -5,25 +5,18 @@ use super::candidate::{Choice, IndexChoice, Placing};
 use super::choose::{Decision, Judge, TOLD_MIN};
 use super::cost::Cost;
 use super::facts::Facts;
-use super::group::Source;
 use super::model::{Model, Plan, STAGES};
 use super::report::*;
 use super::show::count;
 use super::{Goal, Objective};
-use super::{caveats, foretell};
-use crate::design::{Access, Design, IndexDesign, Placement, ProcedureDesign, TableDesign};
+use super::{caveats, foretell, made};
+use crate::design::Access;
 use crate::measurement::{rounded, storage_name};
 use layout::IndexKind;
-use procedure::operations::Origin;
 use sql::Catalog;
 
 /// Forecasts closer than this share count as equal.
 const NOISE: f64 = 0.005;
-/// Nodes and slots in a design where they do not matter.
-const UNUSED_NODE: u32 = 512;
-const UNUSED_SLOTS: u32 = 8;
-const UNUSED_LOAD: u32 = 65;
-
 /// What is explained.
 struct Explainer<'j, 'm, 'a> {
     judge: &'j Judge<'m, 'a>,
@@ -58,11 +51,7 @@ pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning 
         attributes: explainer.attributes(),
         assumptions: caveats::assumptions(model),
         warnings: caveats::warnings(facts, model),
-        design: Design::new(
-            load.name.clone(),
-            tables.map(|table| explainer.table_design(table)).collect(),
-            procedures.map(|number| explainer.procedure_design(number)).collect(),
-        ),
+        design: made::design(facts, model, plan),
     }
 }
 
@@ -297,7 +286,7 @@ impl Explainer<'_, '_, '_> {
             procedure: asked.name.clone(),
             share: rounded(asked.share),
             access: self.plan.access[number],
-            by: self.by(number),
+            by: made::by(self.model, number),
             local: rounded(self.model.at_home(number)),
             home_latency_us: costs.as_ref().map_or(0.0, |costs| latency(&costs.home)),
             candidates: self.accesses(number),
@@ -358,18 +347,6 @@ impl Explainer<'_, '_, '_> {
         }
     }
 
-    /// The argument that tells where the rows of a procedure are.
-    fn by(&self, number: usize) -> Option<String> {
-        let call = &self.model.calls[number];
-        call.told.filter(|told| *told >= TOLD_MIN)?;
-        match &call.home.source {
-            Some(Source::Given(Origin::Argument(variable))) => {
-                Some(self.model.asked[number].variables.get(*variable)?.clone())
-            }
-            _ => None,
-        }
-    }
-
     fn attributes(&self) -> Vec<AttributeReport> {
         let grouping = self.model.grouping;
         let report = |of: &super::group::Attribute| {
@@ -394,48 +371,6 @@ impl Explainer<'_, '_, '_> {
             }
         };
         grouping.attributes.iter().map(report).collect()
-    }
-
-    fn table_design(&self, table: usize) -> TableDesign {
-        let of = &self.catalog.tables[table];
-        let (shape, plan) = (&self.model.shapes[table], &self.plan.tables[table]);
-        let index = |(at, index): (usize, &sql::catalog::Index)| IndexDesign {
-            index: index.name.clone(),
-            kind: plan.indexes[at].kind,
-            node_bytes: match plan.indexes[at].kind {
-                IndexKind::Tree => plan.indexes[at].node_bytes,
-                IndexKind::Hash => UNUSED_NODE,
-            },
-            entries: shape.rows,
-        };
-        TableDesign {
-            table: of.name.clone(),
-            storage: plan.choice.storage,
-            neighbourhood: if plan.choice.slots == 0 { UNUSED_SLOTS } else { plan.choice.slots },
-            placement: match &plan.choice.placing {
-                Placing::Hashed(load) => Placement::Hashed { load_percent: *load },
-                Placing::Dense(columns) => Placement::Dense { columns: columns.clone() },
-                Placing::Ordered => Placement::Hashed { load_percent: UNUSED_LOAD },
-            },
-            node_bytes: if plan.choice.node_bytes == 0 {
-                UNUSED_NODE
-            } else {
-                plan.choice.node_bytes
-            },
-            versions_beside: plan.versions_beside,
-            keeps_versions: shape.is_updated,
-            rows: shape.rows,
-            partition: self.model.grouping.tables[table].partition.clone(),
-            indexes: of.indexes.iter().enumerate().map(index).collect(),
-        }
-    }
-
-    fn procedure_design(&self, number: usize) -> ProcedureDesign {
-        ProcedureDesign {
-            procedure: self.model.asked[number].name.clone(),
-            access: self.plan.access[number],
-            by: self.by(number),
-        }
     }
 }
 

@@ -87,18 +87,26 @@ impl<'a> Facts<'a> {
 
     /// Which tables are together, as the tuner decides it.
     pub fn grouping(&self) -> Grouping {
-        let drawn = self.drawn();
-        group::group(&Question {
+        group::group(&self.question(&self.drawn()))
+    }
+
+    /// Which tables could be together otherwise: by attributes with fewer local rows.
+    pub fn other_groupings(&self) -> Vec<Grouping> {
+        group::others(&self.question(&self.drawn()))
+    }
+
+    fn question<'q>(&'q self, drawn: &'q [Drawn<'q>]) -> Question<'q> {
+        Question {
             catalog: self.catalog(),
             load: self.load(),
             expectation: Expectation::new(self.load(), self.units),
             asked: &self.asked,
-            drawn: &drawn,
+            drawn,
             rows: &self.draws.rows,
             bytes: self.shapes.iter().map(Shape::row_sum).collect(),
             copied_max: self.chosen.budget.map_or(group::COPIED_MAX, |budget| budget / 10),
             machines: self.chosen.machines,
-        })
+        }
     }
 
     /// What designs cost where rows are so.

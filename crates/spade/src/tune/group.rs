@@ -123,47 +123,63 @@ pub struct Question<'a> {
     pub machines: u32,
 }
 
-/// Groups all tables.
+/// Groups all tables: by the attribute with most local rows first.
 pub fn group(question: &Question<'_>) -> Grouping {
-    let mut attributes: Vec<Attribute> = question
-        .linked()
-        .into_iter()
-        .filter(|columns| question.finds_rows(columns))
-        .map(|columns| question.attribute(columns))
-        .collect();
-    attributes.sort_by(|one, other| {
-        let by_value = |one: &Attribute, other: &Attribute| other.local.total_cmp(&one.local);
-        by_value(one, other).then_with(|| one.columns.cmp(&other.columns))
+    question.grouped_by(question.attributes())
+}
+
+/// All groupings that begin with another attribute than that with most local rows.
+pub fn others(question: &Question<'_>) -> Vec<Grouping> {
+    let attributes = question.attributes();
+    let usable = attributes.iter().enumerate().filter(|(_, of)| of.refusal.is_none());
+    let each = usable.skip(1).map(|(at, _)| {
+        let mut turned = attributes.clone();
+        turned[..=at].rotate_right(1);
+        question.grouped_by(turned)
     });
-    let mut tables: Vec<Option<Grouped>> = vec![None; question.catalog.tables.len()];
-    for attribute in &mut attributes {
-        if attribute.refusal.is_some() {
-            continue;
-        }
-        let columns = question.columns_of(&attribute.columns);
-        let is_first = tables.iter().all(Option::is_none);
-        let free: Vec<_> = columns.iter().filter(|(table, _)| tables[**table].is_none()).collect();
-        // What nothing changes is copied, unless it is in the first group or too large.
-        let free: Vec<_> = free
-            .into_iter()
-            .filter(|(table, _)| is_first || !question.may_be_copied(**table))
-            .collect();
-        if free.is_empty() {
-            let better = "most of its tables are together by another attribute already";
-            attribute.refusal = Some(better.to_owned());
-            continue;
-        }
-        let name = question.name_of(&attribute.columns);
-        for (&table, &column) in free {
-            tables[table] = Some(question.grouped(table, column, &name, attribute));
-        }
-    }
-    let tables = tables.into_iter().enumerate();
-    let tables = tables.map(|(table, found)| found.unwrap_or_else(|| question.left(table)));
-    Grouping { tables: tables.collect(), attributes }
+    each.collect()
 }
 
 impl Question<'_> {
+    /// All attributes that rows are found by, that with most local rows first.
+    fn attributes(&self) -> Vec<Attribute> {
+        let linked = self.linked().into_iter().filter(|columns| self.finds_rows(columns));
+        let mut all: Vec<Attribute> = linked.map(|columns| self.attribute(columns)).collect();
+        all.sort_by(|one, other| {
+            let by_value = other.local.total_cmp(&one.local);
+            by_value.then_with(|| one.columns.cmp(&other.columns))
+        });
+        all
+    }
+
+    /// Tables by the first of these attributes that they have.
+    fn grouped_by(&self, mut attributes: Vec<Attribute>) -> Grouping {
+        let mut tables: Vec<Option<Grouped>> = vec![None; self.catalog.tables.len()];
+        for attribute in &mut attributes {
+            if attribute.refusal.is_some() {
+                continue;
+            }
+            let columns = self.columns_of(&attribute.columns);
+            let is_first = tables.iter().all(Option::is_none);
+            let free = columns.iter().filter(|(table, _)| tables[**table].is_none());
+            // What nothing changes is copied, unless it is in the first group or too large.
+            let free: Vec<_> =
+                free.filter(|(table, _)| is_first || !self.may_be_copied(**table)).collect();
+            if free.is_empty() {
+                let better = "most of its tables are together by another attribute already";
+                attribute.refusal = Some(better.to_owned());
+                continue;
+            }
+            let name = self.name_of(&attribute.columns);
+            for (&table, &column) in free {
+                tables[table] = Some(self.grouped(table, column, &name, attribute));
+            }
+        }
+        let tables = tables.into_iter().enumerate();
+        let tables = tables.map(|(table, found)| found.unwrap_or_else(|| self.left(table)));
+        Grouping { tables: tables.collect(), attributes }
+    }
+
     /// Columns that are linked with each other, one set for each attribute.
     fn linked(&self) -> Vec<BTreeSet<Column>> {
         let mut sets: Vec<BTreeSet<Column>> = Vec::new();

@@ -14,13 +14,17 @@
 //! facts           all that is known before anything is decided
 //! interval        how far a forecast may be off
 //! given, foretell a design that somebody else has made, and its forecast
+//! made            designs as files say them
+//! sweep           designs to compare the tuner's with
 //! report          what was decided, with forecasts, runners-up and reasons
 //! show, html      that as text, and as a page with pictures
+//! beside          forecasts of several designs side by side, as text
 //! ```
 //! The same input gives the same bytes: there is no clock here, no I/O and no order of hashes, and drawn calls have a seed.
 
 mod asked;
 mod average;
+mod beside;
 mod branch;
 mod candidate;
 mod caveats;
@@ -35,10 +39,12 @@ mod group;
 mod html;
 mod interval;
 mod limit;
+mod made;
 mod model;
 mod report;
 mod show;
 mod surface;
+mod sweep;
 mod world;
 
 use crate::design::Design;
@@ -51,6 +57,7 @@ use procedure::node::Workload;
 use serde::Serialize;
 use sql::WorkloadFolder;
 
+pub use beside::{Named, beside};
 pub use foretell::{DesignForecast, ProcedureForecast, StageDemand, TableForecast};
 pub use report::{
     AccessReport, Alternative, AttributeReport, Brief, Driver, Forecast, IndexReport, Memory,
@@ -236,11 +243,7 @@ pub fn tune(input: Input<'_>, options: &Options) -> Result<Tuning, TuneError> {
     Ok(explain::explain(&facts, &judge, &plan))
 }
 
-/// Forecasts a design that is given, whoever has made it.
-///
-/// The forecast of what [`tune`] has decided is the tuner's own. Options say what it would be tuned for: hardware, machines, units,
-/// calls that come elsewhere and copies; what is wanted makes no difference, and a memory budget is only compared with. Where units are
-/// others than `workload.toml`'s, expected rows and dense ranges of keys are taken to grow with them, as `bench` has it.
+/// Forecasts a design that is given, whoever has made it: [`Forecaster`] for one design alone.
 ///
 /// # Errors
 /// See [`TuneError`]; [`TuneError::Design`] tells everything about the design that does not fit the workload.
@@ -249,8 +252,45 @@ pub fn forecast(
     options: &Options,
     design: &Design,
 ) -> Result<DesignForecast, TuneError> {
-    let facts = Facts::new(input, options)?;
-    let given = Given::new(&facts, design)?;
-    let model = facts.model_by(&given.grouping, &given.by);
-    foretell::foretell(&facts, &model, &given)
+    Forecaster::new(input, options)?.forecast(design)
+}
+
+/// Forecasts designs of one workload on one cluster.
+///
+/// The forecast of what [`tune`] has decided is the tuner's own. Options say what it would be tuned for: hardware, machines, units,
+/// calls that come elsewhere and copies; what is wanted makes no difference, and a memory budget is only compared with. Where units are
+/// others than `workload.toml`'s, expected rows and dense ranges of keys are taken to grow with them, as `bench` has it.
+pub struct Forecaster<'a>(Facts<'a>);
+
+impl<'a> Forecaster<'a> {
+    /// Reads what does not depend on designs.
+    ///
+    /// # Errors
+    /// See [`TuneError`].
+    pub fn new(input: Input<'a>, options: &'a Options) -> Result<Self, TuneError> {
+        Ok(Self(Facts::new(input, options)?))
+    }
+
+    /// The forecast of a design.
+    ///
+    /// # Errors
+    /// [`TuneError::Design`] tells everything about the design that does not fit the workload, [`TuneError::NotMeasured`] what of it
+    /// was not measured.
+    pub fn forecast(&self, design: &Design) -> Result<DesignForecast, TuneError> {
+        let given = Given::new(&self.0, design)?;
+        let model = self.0.model_by(&given.grouping, &given.by);
+        foretell::foretell(&self.0, &model, &given)
+    }
+}
+
+/// Designs to compare the tuner's with, at most 200, always the same: which ones, and why they are enough, is told in `sweep.rs` and in
+/// `docs/spade.md`. None is chosen or left out by a forecast.
+///
+/// # Errors
+/// See [`TuneError`].
+pub fn sweep(
+    input: Input<'_>,
+    options: &Options,
+) -> Result<impl Iterator<Item = Design>, TuneError> {
+    Ok(sweep::designs(&Facts::new(input, options)?).into_iter())
 }

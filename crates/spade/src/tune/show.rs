@@ -213,7 +213,7 @@ fn draw_candidates(text: &mut String, name: &str, candidates: &[Alternative], al
 }
 
 /// Adds a line, or several if it is long: what goes on stands further to the right.
-fn put(text: &mut String, line: &str) {
+pub fn put(text: &mut String, line: &str) {
     let indent = line.len() - line.trim_start().len();
     let mut rest = line.trim_end();
     let mut first = true;

@@ -11,3 +11,4 @@ mod refusals;
 mod shipped;
 mod storage;
 mod support;
+mod sweep;

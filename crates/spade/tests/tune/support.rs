@@ -4,7 +4,9 @@ use layout::Storage;
 use procedure::Workload;
 use spade::design::Design;
 use spade::measurement::*;
-use spade::tune::{DesignForecast, Input, Options, TuneError, Tuning, forecast, tune};
+use spade::tune::{
+    DesignForecast, Forecaster, Input, Options, TuneError, Tuning, forecast, sweep, tune,
+};
 use sql::WorkloadFolder;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +51,20 @@ impl Subject {
     ) -> Result<DesignForecast, TuneError> {
         let input = Input { folder: &self.folder, workload: &self.workload, measurements };
         forecast(input, options, design)
+    }
+
+    pub fn forecaster<'a>(
+        &'a self,
+        measurements: &'a Measurements,
+        options: &'a Options,
+    ) -> Forecaster<'a> {
+        let input = Input { folder: &self.folder, workload: &self.workload, measurements };
+        Forecaster::new(input, options).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    pub fn sweep(&self, measurements: &Measurements, options: &Options) -> Vec<Design> {
+        let input = Input { folder: &self.folder, workload: &self.workload, measurements };
+        sweep(input, options).unwrap_or_else(|error| panic!("{error}")).collect()
     }
 
     pub fn tuned(&self, measurements: &Measurements, options: &Options) -> Tuning {

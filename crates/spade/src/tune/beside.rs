@@ -6,8 +6,8 @@ use super::show::{access, count, partition, put};
 use std::fmt::Write;
 
 /// The width of names, and of a design's column.
-const NAME_WIDTH: usize = 30;
-const WIDTH: usize = 22;
+const NAME_WIDTH: usize = 32;
+const WIDTH: usize = 24;
 /// Forecasts closer than this share are told as equal.
 const EQUAL: f64 = 0.0005;
 /// Stages that are taken for less than this share of the time are left out.
@@ -45,8 +45,8 @@ fn head(text: &mut String, of: &DesignForecast) {
             world.hardware,
             world.fabric,
             world.machines,
-            world.threads,
-            world.lanes,
+            of.threads,
+            of.lanes,
             100.0 * of.remote_calls
         ),
     );
@@ -90,15 +90,19 @@ fn tables(text: &mut String, all: &[Named<'_>]) {
     let mut differ = 0;
     for at in 0..first.tables.len() {
         let each = all.iter().filter_map(|(_, of)| Some(stored(of.tables.get(at)?)));
-        let each: Vec<String> = each.collect();
+        let each: Vec<Vec<String>> = each.collect();
         if !is_alone && each.iter().all(|one| *one == each[0]) {
             continue;
         }
         differ += 1;
-        for (number, (letter, line)) in ('A'..).zip(each).enumerate() {
-            let name = if number == 0 { &*first.tables[at].table } else { "" };
-            let letter = if is_alone { String::new() } else { format!("{letter}  ") };
-            put(text, &format!("  {name:NAME_WIDTH$}{letter}{line}"));
+        let mut name = &*first.tables[at].table;
+        for (letter, lines) in ('A'..).zip(each) {
+            let mut letter = if is_alone { String::new() } else { format!("{letter}  ") };
+            for line in lines {
+                let _ = writeln!(text, "  {name:NAME_WIDTH$}{letter}{line}");
+                name = "";
+                letter = " ".repeat(letter.len());
+            }
         }
     }
     if differ == 0 {
@@ -106,21 +110,19 @@ fn tables(text: &mut String, all: &[Named<'_>]) {
     }
 }
 
-/// How a table is stored, with its indexes.
-fn stored(of: &TableForecast) -> String {
-    let indexes = of.indexes.iter().map(|(index, stored)| format!("; {index}: {stored}"));
-    let indexes: String = indexes.collect();
-    format!(
-        "{}; {}; {} on each machine{indexes}",
-        of.stored,
-        partition(&of.partition),
-        bytes(of.bytes_each)
-    )
+/// How a table is stored, and each of its indexes, in a line.
+fn stored(of: &TableForecast) -> Vec<String> {
+    let place = partition(&of.partition);
+    let rows = format!("{}; {place}; {} on each machine", of.stored, bytes(of.bytes_each));
+    let indexes = of.indexes.iter().map(|(index, stored)| format!("index {index}: {stored}"));
+    std::iter::once(rows).chain(indexes).collect()
 }
 
 fn procedures(text: &mut String, all: &[Named<'_>]) {
     let Some((_, first)) = all.first() else { return };
-    text.push_str("\nProcedures: mean latency alone in us; how they reach other machines, rows at home; share of the stage that is full\n");
+    text.push_str(
+        "\nProcedures: mean latency alone in us; how they reach other machines, and rows at home; what they take of the stage that is full\n",
+    );
     for own in &first.procedures {
         let found = |of: &&DesignForecast| {
             of.procedures.iter().find(|one| one.procedure == own.procedure).cloned()

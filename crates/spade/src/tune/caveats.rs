@@ -19,7 +19,8 @@ pub fn assumptions(model: &Model<'_>) -> Vec<String> {
     let asks = model.asked.iter().filter(|asked| asked.share > 0.0);
     if asks.flat_map(|asked| &asked.asks).any(|ask| ask.kind < Kind::Update) {
         all.push(
-            "statements find as many rows as PostgreSQL expects: calls that find none are counted with all that they would do"
+            "statements find as many rows as PostgreSQL expects: calls that find none are counted with all that they would read, and, unless \
+             workload.toml says how many succeed, with all that they would change"
                 .to_owned(),
         );
     }
@@ -63,7 +64,7 @@ pub fn warnings(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
     let hot: Vec<String> = hot(model, &facts.drawn());
     if !hot.is_empty() && model.machines > 1 {
         all.push(format!(
-            "calls with one home: {}: some machines have more to do than others, which no forecast here knows of",
+            "many calls are about rows of the same machine: {}: it has more to do than others, which no forecast here knows of",
             hot.join(", ")
         ));
     }
@@ -77,7 +78,13 @@ fn hot(model: &Model<'_>, drawn: &[Drawn<'_>]) -> Vec<String> {
         let Some(Source::Given(origin)) = &call.home.source else { return None };
         let (different, most) = concentration(&drawn.values(origin)?)?;
         let is_hot = most >= HOT && asked.share > 0.0;
-        is_hot.then(|| format!("{:.0} % of {} (of {different})", 100.0 * most, asked.name))
+        is_hot.then(|| {
+            format!(
+                "{:.0} % of {}'s calls name the same of {different} values",
+                100.0 * most,
+                asked.name
+            )
+        })
     });
     hot.collect()
 }

@@ -17,6 +17,8 @@ use sql::Catalog;
 
 /// Forecasts closer than this share count as equal.
 const NOISE: f64 = 0.005;
+/// Scores closer than this share are the same.
+const STEP: f64 = 1e-6;
 /// What is explained.
 struct Explainer<'j, 'm, 'a> {
     judge: &'j Judge<'m, 'a>,
@@ -37,6 +39,8 @@ pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning 
         workload: load.name.clone(),
         world: chosen.world.clone(),
         machines: chosen.machines,
+        threads: chosen.threads,
+        lanes: chosen.lanes,
         units: facts.units,
         unit: load.unit.clone(),
         objective: judge.objective,
@@ -203,7 +207,12 @@ impl Explainer<'_, '_, '_> {
                     None if bytes_each > own_bytes => {
                         format!("as fast, but takes {} more", bytes(bytes_each - own_bytes))
                     }
-                    None => "no better".to_owned(),
+                    // Stages count together, too, and differences of each may be too small to be told.
+                    None if score > 1.0 + STEP => {
+                        let [all, own_all] = apart(all.iter().sum(), own_all.iter().sum());
+                        format!("as fast, all stages together {all} ns, not {own_all}")
+                    }
+                    None => "no difference".to_owned(),
                 }
             }
         }
@@ -389,6 +398,13 @@ pub fn index_name(choice: IndexChoice) -> String {
         IndexKind::Hash => "hash".to_owned(),
         IndexKind::Tree => format!("tree, nodes of {} bytes", choice.node_bytes),
     }
+}
+
+/// Two numbers of nanoseconds with as many digits as show that they are not the same.
+fn apart(one: f64, other: f64) -> [String; 2] {
+    let shown = |digits: usize| [one, other].map(|ns| format!("{ns:.digits$}"));
+    let found = (0..4).map(shown).find(|[one, other]| one != other);
+    found.unwrap_or_else(|| shown(4))
 }
 
 /// Nanoseconds with the digits that matter.

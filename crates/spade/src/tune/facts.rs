@@ -52,8 +52,10 @@ impl<'a> Facts<'a> {
         let draws = Draws::new(program, load, units)?;
         let procedures = input.workload.procedures.iter().enumerate();
         let asked = procedures.map(|(at, procedure)| {
-            let share = load.procedures.get(at).map_or(0.0, |of| of.frequency / all);
-            Asked::new(input.workload, procedure, share, draws.of(at, procedure))
+            let called = load.procedures.get(at);
+            let share = called.map_or(0.0, |of| of.frequency / all);
+            let asked = Asked::new(input.workload, procedure, share, draws.of(at, procedure));
+            asked.succeeding(called.and_then(|of| of.succeeds))
         });
         let asked: Vec<Asked> = asked.collect();
         let mut called = asked.iter().filter(|of| of.share > 0.0).flat_map(|of| &of.asks);
@@ -133,6 +135,8 @@ impl<'a> Facts<'a> {
             machines: self.chosen.machines,
             remote_calls: self.options.remote_calls,
             replicas: self.options.replicas,
+            threads: self.chosen.threads,
+            lanes: self.chosen.lanes,
         }
     }
 }

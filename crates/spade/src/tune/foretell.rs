@@ -26,6 +26,10 @@ pub struct DesignForecast {
     pub world: World,
     /// Machines that it is forecast for.
     pub machines: u32,
+    /// Threads of each.
+    pub threads: u32,
+    /// Lanes of each: calls that are under way when all are busy.
+    pub lanes: u32,
     /// Units of scale.
     pub units: u64,
     /// What one unit is.
@@ -66,6 +70,8 @@ pub struct TableForecast {
     pub partition: Partition,
     /// Bytes on each machine, with indexes and old versions.
     pub bytes_each: u64,
+    /// Of these the old versions, when every row has been changed.
+    pub version_bytes_each: u64,
 }
 
 /// A procedure under a design.
@@ -140,13 +146,15 @@ pub fn foretell(
     }
     let (chosen, load) = (&facts.chosen, facts.load());
     let forecast = of_workload(model, plan);
-    let lanes = f64::from(chosen.world.lanes) * f64::from(chosen.machines);
+    let lanes = f64::from(chosen.lanes) * f64::from(chosen.machines);
     let warnings = caveats::warnings(facts, model).into_iter().chain(given.warnings.clone());
     Ok(DesignForecast {
         format: FORMAT,
         workload: load.name.clone(),
         world: chosen.world.clone(),
         machines: chosen.machines,
+        threads: chosen.threads,
+        lanes: chosen.lanes,
         units: facts.units,
         unit: load.unit.clone(),
         remote_calls: model.remote_calls,
@@ -171,6 +179,7 @@ fn table(facts: &Facts<'_>, model: &Model<'_>, plan: &Plan, at: usize) -> TableF
         indexes: indexes.map(|(index, choice)| (index.name.clone(), index_name(*choice))).collect(),
         partition: model.grouping.tables[at].partition.clone(),
         bytes_each: model.table_bytes_each(plan, at),
+        version_bytes_each: model.version_bytes_each(plan, at),
     }
 }
 

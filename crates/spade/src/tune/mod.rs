@@ -118,6 +118,10 @@ pub struct Options {
     pub remote_calls: f64,
     /// Copies of each row.
     pub replicas: u32,
+    /// Threads of each machine; as many as were measured if nothing is said here.
+    pub threads: Option<u32>,
+    /// Calls that are under way on each machine when all lanes are busy, likewise.
+    pub lanes: Option<u32>,
 }
 
 impl Default for Options {
@@ -131,6 +135,8 @@ impl Default for Options {
             units: None,
             remote_calls: REMOTE_CALLS,
             replicas: 1,
+            threads: None,
+            lanes: None,
         }
     }
 }

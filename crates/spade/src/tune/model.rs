@@ -65,6 +65,10 @@ pub struct Model<'a> {
     pub remote_calls: f64,
     /// Copies of each row.
     pub replicas: u32,
+    /// Threads of each machine.
+    pub threads: u32,
+    /// Lanes of each machine.
+    pub lanes: u32,
 }
 
 /// Where a procedure finds its rows.
@@ -232,7 +236,6 @@ impl Model<'_> {
 
     /// Nanoseconds that a call takes of each stage of a machine, each as if there were one of it.
     pub fn stages(&self, cost: &Cost) -> [f64; STAGES.len()] {
-        let world = self.surface.world();
         let Demand { core_ns, engine_ns, atomics_ns, link_out_ns, link_in_ns, .. } = cost.machines;
         let Demand { from_memory_ns, to_memory_ns, .. } = cost.machines;
         let oracle = cost.others;
@@ -242,14 +245,14 @@ impl Model<'_> {
                 .into_iter()
                 .fold(0.0, f64::max);
         [
-            core_ns / f64::from(world.threads.max(1)),
+            core_ns / f64::from(self.threads.max(1)),
             engine_ns,
             atomics_ns,
             link_out_ns,
             link_in_ns,
             from_memory_ns,
             to_memory_ns,
-            cost.lane_ns / f64::from(world.lanes.max(1)),
+            cost.lane_ns / f64::from(self.lanes.max(1)),
             oracle_ns * f64::from(self.machines),
         ]
     }
@@ -277,7 +280,18 @@ impl Model<'_> {
         let (shape, of) = (&self.shapes[table], &plan.tables[table]);
         let indexes = of.indexes.iter().enumerate();
         let indexes = indexes.map(|(index, choice)| shape.index_bytes(index, *choice));
-        let bytes = indexes.fold(shape.bytes(&of.choice, of.versions_beside), u64::saturating_add);
+        let versions = shape.version_bytes(of.versions_beside);
+        let bytes = indexes.fold(shape.bytes(&of.choice), u64::saturating_add);
+        self.each(table, bytes.saturating_add(versions))
+    }
+
+    /// Bytes of old versions on each machine, of those of a table.
+    pub fn version_bytes_each(&self, plan: &Plan, table: usize) -> u64 {
+        self.each(table, self.shapes[table].version_bytes(plan.tables[table].versions_beside))
+    }
+
+    /// Of a table's bytes those on each machine.
+    fn each(&self, table: usize, bytes: u64) -> u64 {
         match self.grouping.tables[table].partition {
             Partition::Replicated => bytes,
             _ => bytes

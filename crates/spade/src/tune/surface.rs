@@ -69,7 +69,6 @@ pub struct Line {
 /// All that was measured of one world.
 #[derive(Clone, Debug)]
 pub struct Surface {
-    world: World,
     lines: BTreeMap<Line, Vec<(f64, Cost)>>,
     /// How far repetitions of each point were apart, in the same order.
     noise: BTreeMap<Line, Vec<Noise>>,
@@ -128,7 +127,6 @@ impl Surface {
         let places = lines.keys().map(|line| line.place).collect();
         let (published, published_noise) = (published(&lines), published_noise(&noise));
         Self {
-            world: world.clone(),
             lines,
             noise,
             is_quick,
@@ -180,11 +178,6 @@ impl Surface {
             }
         }
         all
-    }
-
-    /// The world.
-    pub fn world(&self) -> &World {
-        &self.world
     }
 
     /// Whether points were measured for a first look only.
@@ -516,19 +509,31 @@ fn line_within(points: &[(f64, Cost)], at: f64) -> Cost {
 
 /// Blocks of chains that a lookup reads on the average, where keys are hashed into buckets of so many slots with this load.
 pub fn chain_blocks(slots: u32, load_percent: u32) -> f64 {
-    let mean = f64::from(slots) * f64::from(load_percent) / 100.0;
-    let block = f64::from(slots.clamp(1, OVERFLOW_SLOTS));
-    // How likely a bucket has so many rows, by Poisson, and what it takes to find each of them.
-    let mut likely = libm::exp(-mean);
-    let (mut reads, mut within) = (0.0, 0.0);
-    for count in 1..=BUCKET_ROWS_MAX {
-        likely *= mean / f64::from(count);
-        if count > slots {
-            within += libm::ceil(f64::from(count - slots) / block);
-        }
+    let (mut reads, mut within, mut mean) = (0.0, 0.0, 0.0);
+    for (rows, likely, blocks) in filled(slots, load_percent) {
+        // What it takes to find each of so many rows.
+        within += blocks;
         reads += likely * within;
+        mean += likely * rows;
     }
     reads / mean
+}
+
+/// Blocks of chains that a bucket of so many slots has on the average with this load.
+pub fn overflow_blocks(slots: u32, load_percent: u32) -> f64 {
+    filled(slots, load_percent).map(|(_, likely, blocks)| likely * blocks).sum()
+}
+
+/// For each number of rows of a bucket: the number, how likely it is, by Poisson, and the blocks of chains that it takes.
+fn filled(slots: u32, load_percent: u32) -> impl Iterator<Item = (f64, f64, f64)> {
+    let mean = f64::from(slots) * f64::from(load_percent) / 100.0;
+    let block = f64::from(slots.clamp(1, OVERFLOW_SLOTS));
+    let mut likely = libm::exp(-mean);
+    (1..=BUCKET_ROWS_MAX).map(move |count| {
+        likely *= mean / f64::from(count);
+        let blocks = libm::ceil(f64::from(count.saturating_sub(slots)) / block);
+        (f64::from(count), likely, blocks)
+    })
 }
 
 #[cfg(test)]
@@ -562,6 +567,14 @@ mod tests {
             let by_slots = [1, 2, 4, 8].map(|slots| chain_blocks(slots, load));
             assert!(by_slots.is_sorted_by(|one, next| one > next), "{load}: {by_slots:?}");
         }
+        for (slots, load) in [(1, 65), (2, 40)] {
+            let (blocks, reads) = (overflow_blocks(slots, load), chain_blocks(slots, load));
+            let rows = f64::from(slots * load) / 100.0;
+            assert!(blocks > rows * reads / 2.0 && blocks < rows * reads, "{slots} {load}");
+        }
+        // A bucket with one slot has a block for each row but the first.
+        let alone = 0.65 - (1.0 - libm::exp(-0.65));
+        assert!((overflow_blocks(1, 65) - alone).abs() < 1e-9);
         // Each row of a bucket with one slot waits for half of the others, of which there are 0.65.
         assert!((chain_blocks(1, 65) - 0.325).abs() < 1e-9);
     }

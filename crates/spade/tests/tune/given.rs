@@ -132,7 +132,10 @@ fn what_tables_are_stored_as_makes_a_difference() {
     let versions = |versions_beside: u32| {
         changes.forecast(|design| design.tables[0].versions_beside = versions_beside)
     };
-    assert!(versions(8).tables[0].bytes_each > versions(1).tables[0].bytes_each);
+    let [one, eight] = [1, 8].map(|slots| versions(slots).tables[0].clone());
+    let rest = |of: &spade::tune::TableForecast| of.bytes_each - of.version_bytes_each;
+    assert!(eight.version_bytes_each > 4 * one.version_bytes_each);
+    assert!(rest(&one).abs_diff(rest(&eight)) <= 1, "but for rounding");
 }
 
 #[test]
@@ -187,4 +190,26 @@ fn what_does_not_fit_is_refused_all_at_once() {
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
     }
+}
+
+#[test]
+fn more_lanes_make_more_of_what_waits_and_more_threads_of_what_computes() {
+    let subject = Subject::shipped("tatp");
+    let measured = shipped_measurements();
+    let design = subject.tuned(&measured, &Options::default()).design;
+    let with = |threads: Option<u32>, lanes: Option<u32>| {
+        let options = Options { threads, lanes, ..Options::default() };
+        let found = subject.forecast(&measured, &options, &design);
+        found.unwrap_or_else(|error| panic!("{error}"))
+    };
+    let (usual, few, many) = (with(None, None), with(None, Some(2)), with(None, Some(64)));
+    assert_eq!((usual.threads, usual.lanes), (16, 32));
+    assert_eq!(few.forecast.bottleneck, "lanes");
+    assert!(rate(&few) < 0.5 * rate(&usual) && rate(&many) >= rate(&usual));
+    assert_eq!(few.forecast.latency_us, usual.forecast.latency_us, "alone it is the same");
+    assert!(few.loaded_latency_us < many.loaded_latency_us);
+    let one = with(Some(1), None);
+    assert_eq!(one.forecast.bottleneck, "cores");
+    assert!(rate(&one) < 0.5 * rate(&usual));
+    assert!(one.warnings.iter().any(|what| what.contains("1 and 32 are asked for")));
 }

@@ -1,7 +1,9 @@
 //! The designs that are shipped are those that the shipped measurements give.
 
 use crate::support::{Subject, folder, shipped_measurements};
-use spade::measurement::{Effort, Measurements};
+use layout::Storage;
+use spade::design::{Access, Placement};
+use spade::measurement::{AccessPath, Effort, Measurements, Operation, Place, Point};
 use spade::tune::{Options, Tuning};
 
 const HARDWARE: &str = "connectx3-fdr";
@@ -61,12 +63,35 @@ fn no_design_is_forecast_to_be_slower_than_the_untuned_one_on_any_number_of_mach
 
 #[test]
 fn operations_that_were_measured_are_forecast_as_measured() {
-    // A procedure that is one lookup in an inlined table is the measured operation.
+    // A procedure that is one lookup of a remote row in a usual table is the measured operation.
     let measured = shipped_measurements();
     let subject = Subject::shipped("tatp").only("get_access_data");
-    let tuning = subject.tuned(&measured, &Options { remote_calls: 1.0, ..Options::default() });
-    let one_sided = &tuning.procedures[2].candidates[0];
-    let rate = one_sided.calls_per_s.expect("it was measured") / f64::from(tuning.machines);
-    // 33 million lookups of 16 bytes on five machines, in buckets of two slots; fewer chains make more of them.
-    assert!((5.5e6..11e6).contains(&rate), "{rate}");
+    let options = Options { remote_calls: 1.0, machines: Some(5), ..Options::default() };
+    let mut design = subject.tuned(&measured, &options).design;
+    let table = &mut design.tables[1];
+    (table.storage, table.neighbourhood) = (Storage::HashInlined, 8);
+    table.placement = Placement::Hashed { load_percent: 65 };
+    design.procedures[2].access = Access::OneSided;
+    let found = subject.forecast(&measured, &options, &design);
+    let found = found.unwrap_or_else(|error| panic!("{error}"));
+    let of = |row_bytes: u32| {
+        let is_it = |point: &&Point| {
+            let of = &point.parameters;
+            let how = (of.operation, of.path, of.place, of.rows, of.replicas);
+            how == (Operation::Lookup, AccessPath::Primary, Place::OneSided, 1, 1)
+                && (of.storage, of.neighbourhood, of.load_percent) == (Storage::HashInlined, 8, 65)
+                && of.row_bytes == row_bytes
+        };
+        let point = measured.points().iter().find(is_it).expect("it was measured");
+        (point.measured.loaded.operations_per_s.median, point.measured.alone.median_ns.median)
+    };
+    // Its rows are between those of two points.
+    let ((fast, soon), (slow, late)) = (of(8), of(64));
+    let rate = found.forecast.transactions_per_s[1];
+    assert!((0.97 * slow..1.03 * fast).contains(&rate), "{rate}: {slow} to {fast} were measured");
+    let latency = 1e3 * found.procedures[2].elsewhere_latency_us.expect("it is called elsewhere");
+    // The mean has chains in it that half of the operations do not meet.
+    assert!((0.97 * soon..1.15 * late).contains(&latency), "{latency}: {soon} to {late}");
+    let [least, _, most] = found.forecast.transactions_per_s;
+    assert!(least < rate && rate < most, "its repetitions were not alike");
 }

@@ -35,6 +35,12 @@ pub struct Question {
     /// Copies of each row
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8), allow_negative_numbers = true)]
     replicas: u32,
+    /// Threads of each machine [default: as were measured]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), allow_negative_numbers = true)]
+    threads: Option<u32>,
+    /// Calls under way on each machine when all lanes are busy [default: as were measured]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536), allow_negative_numbers = true)]
+    lanes: Option<u32>,
 }
 
 /// What was read of files.
@@ -61,6 +67,8 @@ impl Question {
             units: self.units,
             remote_calls: self.remote_calls / 100.0,
             replicas: self.replicas,
+            threads: self.threads,
+            lanes: self.lanes,
             ..Options::default()
         }
     }

@@ -40,6 +40,44 @@ fn a_shipped_workload_is_tuned_into_its_shipped_design() {
 }
 
 #[test]
+fn designs_are_forecast_side_by_side() {
+    let (tuned, measured) = (format!("{}/designs/connectx3-fdr.json", shipped("tatp")), measured());
+    let command = format!("spade forecast {} --measurements {measured}", shipped("tatp"));
+    let output = namdb(&format!("{command} --design {tuned} --default-design --json -"));
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    for part in ["  A  ", "  B  the default design", "full first", "Tables that differ", "Look at"]
+    {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+    let entries: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
+    assert_eq!(entries[0]["design"], tuned);
+    let rate = |at: usize| entries[at]["forecast"]["forecast"]["transactions_per_s"][1].as_f64();
+    let (tuned_rate, usual) = (rate(0).expect("a number"), rate(1).expect("a number"));
+    let change = format!("({:+.1} %)", 100.0 * (usual / tuned_rate - 1.0));
+    assert!(usual < tuned_rate && told.contains(&change), "{change} in {told}");
+    let alone = namdb(&format!("{command} --design {tuned}"));
+    let told = text(&alone.stdout);
+    assert!(told.contains("\nTables\n") && told.contains("index subscriber_number: "), "{told}");
+    assert!(!told.contains("  B  "), "{told}");
+    for (options, expected) in [
+        ("", "no design is named; name a file with --design"),
+        ("--design /nowhere/d.json", "cannot read /nowhere/d.json"),
+        (&*format!("--design {measured}"), "cannot be read"),
+        (
+            &*format!("--design {}/designs/connectx3-fdr.json", shipped("tpcc")),
+            "it is of workload tpcc, and this one is tatp",
+        ),
+        (&*format!("--design {tuned} ").repeat(9), "9 designs are named, and at most 8"),
+    ] {
+        let output = namdb(&format!("{command} {options}"));
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{options}: {told}");
+        assert!(told.contains(expected), "{expected} in {told}");
+    }
+}
+
+#[test]
 fn what_cannot_be_tuned_is_told_with_what_to_do() {
     let refused = |options: &str| {
         let output = namdb(&format!("spade tune {} {options}", shipped("tatp")));

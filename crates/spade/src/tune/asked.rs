@@ -91,6 +91,23 @@ impl Asked {
         asked
     }
 
+    /// The same where the load says which share of its calls succeeds, between two bounds: others raise an error or find nothing, and
+    /// are taken to look for all rows and to change none.
+    pub fn succeeding(mut self, bounds: Option<(f64, f64)>) -> Self {
+        let Some((low, high)) = bounds else { return self };
+        let succeeds = (low + high) / 2.0;
+        let mut writes = self.asks.iter_mut().filter(|ask| ask.kind >= Kind::Update).peekable();
+        if succeeds >= 1.0 || writes.peek().is_none() {
+            return self;
+        }
+        writes.for_each(|ask| ask.times *= succeeds);
+        self.note(format!(
+            "{:.0} of 100 calls succeed, by workload.toml: others are taken to look for all rows and to change none",
+            100.0 * succeeds
+        ));
+        self
+    }
+
     fn ask(
         &mut self,
         (workload, procedure): (&Workload, &Procedure),

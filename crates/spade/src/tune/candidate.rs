@@ -1,7 +1,7 @@
 //! What a table and its indexes may be stored as, and how much memory each takes.
 
 use super::asked::{Asked, Kind};
-use super::surface::chain_blocks;
+use super::surface::overflow_blocks;
 use layout::bucket::BucketLayout;
 use layout::leaf::LeafLayout;
 use layout::row::{BufferLayout, RowLayout};
@@ -22,6 +22,12 @@ const INDEX_SLOTS: u32 = 8;
 const INDEX_LOAD: u32 = 65;
 /// Bytes of a cache line.
 const LINE_BYTES: u64 = 64;
+/// Segments that a hash table is planned with, and the fewest buckets of one.
+const SEGMENTS_PLANNED: f64 = 64.0;
+const SEGMENT_MIN: f64 = 16.0;
+/// Bytes of a page, and of the block that leads to segments.
+const PAGE_BYTES: f64 = 4096.0;
+const ROOT_BYTES: f64 = 9.0 * PAGE_BYTES;
 /// How full leaves are on the average.
 const LEAF_FILL: f64 = 0.7;
 /// The smallest share of a box that rows have to fill.
@@ -196,11 +202,11 @@ impl Shape {
         self.rows.saturating_mul(self.row.bytes())
     }
 
-    /// Bytes of one copy of the rows with what leads to them and their old versions.
+    /// Bytes of one copy of the rows with what leads to them.
     pub fn bytes(&self, choice: &Choice) -> u64 {
         let (row, rows) = (self.row, self.rows as f64);
         let outside = rows * row.bytes() as f64;
-        let found = match (choice.storage, &choice.placing) {
+        let bytes = match (choice.storage, &choice.placing) {
             (Storage::Tree, _) => {
                 outside + leaves(choice.node_bytes, row.key_words, row.checksummed, rows)
             }
@@ -214,20 +220,23 @@ impl Shape {
                     Placing::Dense(columns) => {
                         let places = columns.iter().map(|(_, count)| *count as f64);
                         let places = places.product::<f64>();
-                        libm::ceil(places / f64::from(choice.slots)) * stride(&bucket)
+                        made(libm::ceil(places / f64::from(choice.slots)), &bucket)
                     }
                     Placing::Hashed(load) => buckets(&bucket, *load, rows),
                     Placing::Ordered => 0.0,
                 }
             }
         };
-        let slots = VERSIONS_BESIDE;
-        let versions = if self.is_updated {
-            rows * f64::from(8 * BufferLayout { row, slots }.words())
-        } else {
-            0.0
-        };
-        (found + versions) as u64
+        bytes as u64
+    }
+
+    /// Bytes of so many old versions beside each row, once all rows of a table that is changed have been.
+    pub fn version_bytes(&self, slots: u32) -> u64 {
+        if !self.is_updated {
+            return 0;
+        }
+        let words = u64::from(BufferLayout { row: self.row, slots }.words());
+        self.rows.saturating_mul(8 * words)
     }
 
     /// Bytes of an index.
@@ -243,17 +252,25 @@ impl Shape {
     }
 }
 
-/// Bytes from one bucket to the next: whole cache lines.
-fn stride(bucket: &BucketLayout) -> f64 {
-    bucket.bytes().next_multiple_of(LINE_BYTES) as f64
+/// Bytes of so many buckets without chains: whole segments, each of a power of two of them, and the block that leads to segments
+/// (`index::hash`).
+fn made(buckets: f64, bucket: &BucketLayout) -> f64 {
+    let least = libm::ceil(buckets / SEGMENTS_PLANNED).max(SEGMENT_MIN);
+    let segment = libm::exp2(libm::ceil(libm::log2(least)));
+    let stride = bucket.bytes().next_multiple_of(LINE_BYTES) as f64;
+    ROOT_BYTES + libm::ceil(buckets / segment) * pages(segment * stride)
+}
+
+/// Bytes in whole pages, as memory servers give them.
+fn pages(bytes: f64) -> f64 {
+    libm::ceil(bytes / PAGE_BYTES) * PAGE_BYTES
 }
 
 /// Bytes of hashed buckets with their chains.
 fn buckets(bucket: &BucketLayout, load: u32, rows: f64) -> f64 {
     let count = libm::ceil(rows * 100.0 / f64::from(bucket.slots * load));
-    // About as many blocks of chains as half of the reads of them: those behind the first are read on the way, too.
-    let blocks = rows * chain_blocks(bucket.slots, load) / 2.0;
-    count * stride(bucket) + blocks * f64::from(8 * bucket.overflow_words())
+    let blocks = count * overflow_blocks(bucket.slots, load);
+    made(count, bucket) + blocks * f64::from(8 * bucket.overflow_words())
 }
 
 /// Bytes of a tree's nodes, inner ones included.

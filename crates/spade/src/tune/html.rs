@@ -76,8 +76,8 @@ impl Tuning {
                 world.hardware,
                 world.fabric,
                 world.machines,
-                world.threads,
-                world.lanes,
+                self.threads,
+                self.lanes,
                 bytes(self.memory.bytes_each)
             ),
         );

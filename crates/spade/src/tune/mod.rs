@@ -11,41 +11,54 @@
 //! average         the paper's weighted averages, to compare with [SPADE 4.1]
 //! choose          the search
 //! world           which of the measured clusters is tuned for
+//! facts           all that is known before anything is decided
+//! interval        how far a forecast may be off
+//! given, foretell a design that somebody else has made, and its forecast
+//! made            designs as files say them
+//! sweep           designs to compare the tuner's with
 //! report          what was decided, with forecasts, runners-up and reasons
 //! show, html      that as text, and as a page with pictures
+//! beside          forecasts of several designs side by side, as text
 //! ```
 //! The same input gives the same bytes: there is no clock here, no I/O and no order of hashes, and drawn calls have a seed.
 
 mod asked;
 mod average;
+mod beside;
 mod branch;
 mod candidate;
+mod caveats;
 mod choose;
 mod cost;
 mod draws;
 mod explain;
+mod facts;
+mod foretell;
+mod given;
 mod group;
 mod html;
+mod interval;
 mod limit;
+mod made;
 mod model;
 mod report;
 mod show;
 mod surface;
+mod sweep;
 mod world;
 
+use crate::design::Design;
 use crate::measurement::Measurements;
-use asked::Asked;
-use candidate::Shape;
 use choose::Judge;
-use draws::{Drawn, Draws};
-use model::{Call, Model};
+use facts::Facts;
+use given::Given;
 use population::PopulationError;
 use procedure::node::Workload;
 use serde::Serialize;
 use sql::WorkloadFolder;
-use sql::load::Expectation;
-use surface::Surface;
 
+pub use beside::{Named, beside};
+pub use foretell::{DesignForecast, ProcedureForecast, StageDemand, TableForecast};
 pub use report::{
     AccessReport, Alternative, AttributeReport, Brief, Driver, Forecast, IndexReport, Memory,
     ProcedureReport, TableReport, Tuning, Verdict, WriteCost,
@@ -105,6 +118,10 @@ pub struct Options {
     pub remote_calls: f64,
     /// Copies of each row.
     pub replicas: u32,
+    /// Threads of each machine; as many as were measured if nothing is said here.
+    pub threads: Option<u32>,
+    /// Calls that are under way on each machine when all lanes are busy, likewise.
+    pub lanes: Option<u32>,
 }
 
 impl Default for Options {
@@ -118,6 +135,8 @@ impl Default for Options {
             units: None,
             remote_calls: REMOTE_CALLS,
             replicas: 1,
+            threads: None,
+            lanes: None,
         }
     }
 }
@@ -198,6 +217,12 @@ pub enum TuneError {
         /// The procedures that cannot be forecast.
         operations: Vec<String>,
     },
+    /// A design that is to be forecast does not fit the workload.
+    #[error("the design does not fit the workload: {}", .problems.join("; "))]
+    Design {
+        /// What does not fit, a sentence each.
+        problems: Vec<String>,
+    },
     /// There is too little memory.
     #[error(
         "the smallest design takes {needed} bytes on each machine, and only {budget} are allowed; allow more memory, more \
@@ -216,64 +241,62 @@ pub enum TuneError {
 /// # Errors
 /// See [`TuneError`].
 pub fn tune(input: Input<'_>, options: &Options) -> Result<Tuning, TuneError> {
-    let WorkloadFolder { program, load, .. } = input.folder;
-    let all: f64 = load.procedures.iter().map(|of| of.frequency).sum();
-    if all <= 0.0 {
-        return Err(TuneError::NoFrequency { workload: load.name.clone() });
-    }
-    let chosen = world::choose(input.measurements, load, options)?;
-    let surface = Surface::new(input.measurements, &chosen.world);
-    if options.replicas > 1 && !surface.has_replicas(options.replicas) {
-        return Err(TuneError::Replicas { replicas: options.replicas });
-    }
-    let units = options.units.unwrap_or(load.units);
-    let draws = Draws::new(program, load, units)?;
-    let procedures = input.workload.procedures.iter().enumerate();
-    let drawn: Vec<Drawn<'_>> = procedures.clone().map(|(at, of)| draws.of(at, of)).collect();
-    let asked: Vec<Asked> = procedures
-        .zip(&drawn)
-        .map(|((at, procedure), drawn)| {
-            let share = load.procedures.get(at).map_or(0.0, |of| of.frequency / all);
-            Asked::new(input.workload, procedure, share, *drawn)
-        })
-        .collect();
-    let mut called = asked.iter().filter(|of| of.share > 0.0).flat_map(|of| &of.asks);
-    if !called.any(|ask| ask.times > 0.0) {
-        return Err(TuneError::NothingAsked { workload: load.name.clone() });
-    }
-    let catalog = &input.workload.catalog;
-    let tables = catalog.tables.iter().enumerate();
-    let is_coherent = matches!(&*chosen.world.fabric, "local" | "shm");
-    let shapes: Vec<Shape> = tables
-        .map(|(at, table)| Shape::new(table, at, draws.rows[at], &asked, load, units, !is_coherent))
-        .collect();
-    let question = group::Question {
-        catalog,
-        load,
-        expectation: Expectation::new(load, units),
-        asked: &asked,
-        drawn: &drawn,
-        rows: &draws.rows,
-        bytes: shapes.iter().map(Shape::row_sum).collect(),
-        copied_max: chosen.budget.map_or(group::COPIED_MAX, |budget| budget / 10),
-        machines: chosen.machines,
-    };
-    let grouping = group::group(&question);
-    let calls = asked.iter().zip(&drawn);
-    let calls = calls.map(|(of, drawn)| Call::new(of, *drawn, catalog, &grouping, chosen.machines));
-    let kinds = |table: &sql::Table| table.indexes.iter().map(|index| index.kind).collect();
-    let model = Model {
-        surface: &surface,
-        asked: &asked,
-        shapes: &shapes,
-        declared: catalog.tables.iter().map(kinds).collect(),
-        grouping: &grouping,
-        calls: calls.collect(),
-        machines: chosen.machines,
-        remote_calls: options.remote_calls,
-        replicas: options.replicas,
-    };
+    let facts = Facts::new(input, options)?;
+    let grouping = facts.grouping();
+    let model = facts.model(&grouping);
     let judge = Judge { model: &model, objective: options.objective, goal: options.goal };
-    let plan = judge.best(chosen.budget)?;
-    Ok(explain::explain(&judge, &plan, &chosen, catalog, load, units, &drawn))
+    let plan = judge.best(facts.chosen.budget)?;
+    Ok(explain::explain(&facts, &judge, &plan))
+}
+
+/// Forecasts a design that is given, whoever has made it: [`Forecaster`] for one design alone.
+///
+/// # Errors
+/// See [`TuneError`]; [`TuneError::Design`] tells everything about the design that does not fit the workload.
+pub fn forecast(
+    input: Input<'_>,
+    options: &Options,
+    design: &Design,
+) -> Result<DesignForecast, TuneError> {
+    Forecaster::new(input, options)?.forecast(design)
+}
+
+/// Forecasts designs of one workload on one cluster.
+///
+/// The forecast of what [`tune`] has decided is the tuner's own. Options say what it would be tuned for: hardware, machines, units,
+/// calls that come elsewhere and copies; what is wanted makes no difference, and a memory budget is only compared with. Where units are
+/// others than `workload.toml`'s, expected rows and dense ranges of keys are taken to grow with them, as `bench` has it.
+pub struct Forecaster<'a>(Facts<'a>);
+
+impl<'a> Forecaster<'a> {
+    /// Reads what does not depend on designs.
+    ///
+    /// # Errors
+    /// See [`TuneError`].
+    pub fn new(input: Input<'a>, options: &'a Options) -> Result<Self, TuneError> {
+        Ok(Self(Facts::new(input, options)?))
+    }
+
+    /// The forecast of a design.
+    ///
+    /// # Errors
+    /// [`TuneError::Design`] tells everything about the design that does not fit the workload, [`TuneError::NotMeasured`] what of it
+    /// was not measured.
+    pub fn forecast(&self, design: &Design) -> Result<DesignForecast, TuneError> {
+        let given = Given::new(&self.0, design)?;
+        let model = self.0.model_by(&given.grouping, &given.by);
+        foretell::foretell(&self.0, &model, &given)
+    }
+}
+
+/// Designs to compare the tuner's with, at most 200, always the same: which ones, and why they are enough, is told in `sweep.rs` and in
+/// `docs/spade.md`. None is chosen or left out by a forecast.
+///
+/// # Errors
+/// See [`TuneError`].
+pub fn sweep(
+    input: Input<'_>,
+    options: &Options,
+) -> Result<impl Iterator<Item = Design>, TuneError> {
+    Ok(sweep::designs(&Facts::new(input, options)?).into_iter())
 }

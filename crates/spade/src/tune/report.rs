@@ -19,6 +19,10 @@ pub struct Tuning {
     pub world: World,
     /// Machines that the design is for.
     pub machines: u32,
+    /// Threads of each.
+    pub threads: u32,
+    /// Lanes of each: calls that are under way when all are busy.
+    pub lanes: u32,
     /// Units of scale.
     pub units: u64,
     /// What one unit is.

@@ -54,8 +54,8 @@ impl Tuning {
                 world.hardware,
                 world.fabric,
                 world.machines,
-                world.threads,
-                world.lanes
+                self.threads,
+                self.lanes
             ),
         );
         text.push('\n');
@@ -91,10 +91,10 @@ impl Tuning {
             put(
                 text,
                 &format!(
-                    "  {verdict} {:.0} % at home, {:.0} % named: {}; {}",
-                    100.0 * attribute.local,
-                    100.0 * attribute.covered,
+                    "  {verdict} {}: {:.0} % of operations name a value, {:.0} % find their rows where the call is; {}",
                     attribute.columns.join(" = "),
+                    100.0 * attribute.covered,
+                    100.0 * attribute.local,
                     attribute.reason
                 ),
             );
@@ -208,12 +208,12 @@ fn draw_candidates(text: &mut String, name: &str, candidates: &[Alternative], al
         candidates.iter().filter(|one| one.forecast.is_none()).collect();
     if let (false, [first, ..]) = (all, &refused[..]) {
         let count = refused.len();
-        put(text, &format!("    {:22}{count} more cannot be: {}", "", first.reason));
+        put(text, &format!("    {:22}{count} more cannot be chosen: {}", "", first.reason));
     }
 }
 
 /// Adds a line, or several if it is long: what goes on stands further to the right.
-fn put(text: &mut String, line: &str) {
+pub fn put(text: &mut String, line: &str) {
     let indent = line.len() - line.trim_start().len();
     let mut rest = line.trim_end();
     let mut first = true;

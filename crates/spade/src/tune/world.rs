@@ -15,6 +15,10 @@ pub struct Chosen {
     pub world: World,
     /// Machines that it is tuned for.
     pub machines: u32,
+    /// Threads of each.
+    pub threads: u32,
+    /// Lanes of each.
+    pub lanes: u32,
     /// Bytes that the design may take on each machine, if somebody says so.
     pub budget: Option<u64>,
     /// What was asked for and is not so, in sentences.
@@ -66,29 +70,33 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
         }
     };
     let said = load.machines.memory_gib.map(|gib| (gib * GIB) as u64);
-    let dropped = dropped(&worlds, &world, wanted, machines, load);
-    Ok(Chosen { world, machines, budget: options.memory_budget.or(said), dropped })
+    let mut dropped = dropped(&worlds, &world, wanted, machines);
+    let threads = options.threads.unwrap_or(world.threads);
+    if options.threads.is_none() && world.threads != load.machines.threads {
+        dropped.push(format!(
+            "workload.toml says {} threads on each machine, and {threads} were measured: forecasts are of {threads}",
+            load.machines.threads
+        ));
+    }
+    let lanes = options.lanes.unwrap_or(world.lanes);
+    if (threads, lanes) != (world.threads, world.lanes) {
+        dropped.push(format!(
+            "{} threads and {} lanes on each machine were measured, and {threads} and {lanes} are asked for: what one operation takes is \
+             taken to be the same",
+            world.threads, world.lanes
+        ));
+    }
+    let budget = options.memory_budget.or(said);
+    Ok(Chosen { world, machines, threads, lanes, budget, dropped })
 }
 
 /// What of the wishes does not hold of the world that is tuned for.
-fn dropped(
-    worlds: &BTreeSet<&World>,
-    world: &World,
-    wanted: u32,
-    machines: u32,
-    load: &Load,
-) -> Vec<String> {
+fn dropped(worlds: &BTreeSet<&World>, world: &World, wanted: u32, machines: u32) -> Vec<String> {
     let mut all = Vec::new();
     if machines != wanted {
         all.push(format!(
             "workload.toml says {wanted} machines, and {} was measured on one alone: the design is for one",
             world.fabric
-        ));
-    }
-    if world.threads != load.machines.threads {
-        all.push(format!(
-            "workload.toml says {} threads on each machine, and {} were measured: forecasts are of {}",
-            load.machines.threads, world.threads, world.threads
         ));
     }
     let same = worlds.iter().filter(|other| other.hardware == world.hardware);

@@ -63,6 +63,10 @@ fn the_papers_averages_compare_operations_one_by_one() {
     let options = Options { goal: Goal::WeightedAverages, ..options() };
     let dear = |prices: Prices| {
         let tuning = Subject::shipped("tatp").tuned(&prices.measured(), &options);
+        let other =
+            tuning.procedures[3].candidates.iter().find(|of| of.access != accesses(&tuning)[3].1);
+        let reason = &other.expect("there are two").reason;
+        assert!(reason.contains(" operations/s on the average instead of "), "{reason}");
         accesses(&tuning)[3].clone()
     };
     let (procedure, access, _) = dear(Prices { verb: 5000.0, ..PRICES });

@@ -3,6 +3,7 @@
 
 mod access;
 mod counts;
+mod given;
 mod memory;
 mod nearness;
 mod partitions;
@@ -10,3 +11,4 @@ mod refusals;
 mod shipped;
 mod storage;
 mod support;
+mod sweep;

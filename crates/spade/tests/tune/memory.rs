@@ -46,14 +46,20 @@ fn the_load_may_name_the_memory() {
 }
 
 #[test]
-fn buckets_lie_at_whole_cache_lines() {
+fn buckets_lie_at_whole_cache_lines_in_segments_of_powers_of_two() {
     let one = Options { machines: Some(1), ..options() };
     let tuning = Subject::shipped("smallbank").tuned(&PRICES.measured(), &one);
     let (of, design) = (&tuning.tables[0], &tuning.design.tables[0]);
     assert_eq!(design.storage, layout::Storage::HashInlined);
     assert!(matches!(design.placement, spade::design::Placement::Dense { .. }));
-    let buckets = of.rows / u64::from(design.neighbourhood);
-    assert_eq!((of.bytes_each % buckets, of.bytes_each / buckets % 64), (0, 0), "{of:?}");
+    // A 64th of all buckets, and up to a power of two: the last segment is made whole.
+    let buckets = of.rows.div_ceil(u64::from(design.neighbourhood));
+    let segment = buckets.div_ceil(64).next_power_of_two();
+    let made = buckets.next_multiple_of(segment);
+    assert!(made > buckets, "{made}");
+    // Nine pages lead to segments.
+    let bytes = of.bytes_each - 9 * 4096;
+    assert_eq!((bytes % made, bytes / made % 64), (0, 0), "{of:?}");
 }
 
 #[test]

@@ -1,18 +1,12 @@
 //! The designs that are shipped are those that the shipped measurements give.
 
-use crate::support::{Subject, folder};
-use spade::measurement::{Effort, Measurements};
+use crate::support::{Subject, folder, shipped_measurements};
+use layout::Storage;
+use spade::design::{Access, Placement};
+use spade::measurement::{AccessPath, Effort, Measurements, Operation, Place, Point};
 use spade::tune::{Options, Tuning};
-use std::path::Path;
 
 const HARDWARE: &str = "connectx3-fdr";
-
-fn measured() -> Measurements {
-    let file =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("measurements").join(format!("{HARDWARE}.json"));
-    let text = std::fs::read_to_string(&file).expect("the measurements are shipped");
-    Measurements::parse(&text).expect("this program has written them")
-}
 
 fn tuned(name: &str, measured: &Measurements) -> Tuning {
     Subject::shipped(name).tuned(measured, &Options::default())
@@ -20,7 +14,7 @@ fn tuned(name: &str, measured: &Measurements) -> Tuning {
 
 #[test]
 fn shipped_designs_are_up_to_date() {
-    let measured = measured();
+    let measured = shipped_measurements();
     assert!(measured.points().iter().all(|point| point.version.effort == Effort::Full));
     for name in ["smallbank", "tatp", "tpcc", "ycsb"] {
         let design = tuned(name, &measured).design.json();
@@ -36,7 +30,7 @@ fn shipped_designs_are_up_to_date() {
 
 #[test]
 fn tuned_designs_are_forecast_to_be_faster_than_untuned_ones() {
-    let measured = measured();
+    let measured = shipped_measurements();
     for (name, least) in [("tatp", 2.17), ("smallbank", 1.2), ("tpcc", 1.2), ("ycsb", 1.5)] {
         let tuning = tuned(name, &measured);
         let gain = tuning.forecast.transactions_per_s[1] / tuning.baseline.transactions_per_s[1];
@@ -49,7 +43,7 @@ fn tuned_designs_are_forecast_to_be_faster_than_untuned_ones() {
 
 #[test]
 fn no_design_is_forecast_to_be_slower_than_the_untuned_one_on_any_number_of_machines() {
-    let measured = measured();
+    let measured = shipped_measurements();
     for name in ["tatp", "smallbank", "tpcc", "ycsb"] {
         let mut last = 0.0;
         for machines in [2, 5, 20, 50] {
@@ -69,12 +63,35 @@ fn no_design_is_forecast_to_be_slower_than_the_untuned_one_on_any_number_of_mach
 
 #[test]
 fn operations_that_were_measured_are_forecast_as_measured() {
-    // A procedure that is one lookup in an inlined table is the measured operation.
-    let measured = measured();
+    // A procedure that is one lookup of a remote row in a usual table is the measured operation.
+    let measured = shipped_measurements();
     let subject = Subject::shipped("tatp").only("get_access_data");
-    let tuning = subject.tuned(&measured, &Options { remote_calls: 1.0, ..Options::default() });
-    let one_sided = &tuning.procedures[2].candidates[0];
-    let rate = one_sided.calls_per_s.expect("it was measured") / f64::from(tuning.machines);
-    // 33 million lookups of 16 bytes on five machines, in buckets of two slots; fewer chains make more of them.
-    assert!((5.5e6..11e6).contains(&rate), "{rate}");
+    let options = Options { remote_calls: 1.0, machines: Some(5), ..Options::default() };
+    let mut design = subject.tuned(&measured, &options).design;
+    let table = &mut design.tables[1];
+    (table.storage, table.neighbourhood) = (Storage::HashInlined, 8);
+    table.placement = Placement::Hashed { load_percent: 65 };
+    design.procedures[2].access = Access::OneSided;
+    let found = subject.forecast(&measured, &options, &design);
+    let found = found.unwrap_or_else(|error| panic!("{error}"));
+    let of = |row_bytes: u32| {
+        let is_it = |point: &&Point| {
+            let of = &point.parameters;
+            let how = (of.operation, of.path, of.place, of.rows, of.replicas);
+            how == (Operation::Lookup, AccessPath::Primary, Place::OneSided, 1, 1)
+                && (of.storage, of.neighbourhood, of.load_percent) == (Storage::HashInlined, 8, 65)
+                && of.row_bytes == row_bytes
+        };
+        let point = measured.points().iter().find(is_it).expect("it was measured");
+        (point.measured.loaded.operations_per_s.median, point.measured.alone.median_ns.median)
+    };
+    // Its rows are between those of two points.
+    let ((fast, soon), (slow, late)) = (of(8), of(64));
+    let rate = found.forecast.transactions_per_s[1];
+    assert!((0.97 * slow..1.03 * fast).contains(&rate), "{rate}: {slow} to {fast} were measured");
+    let latency = 1e3 * found.procedures[2].elsewhere_latency_us.expect("it is called elsewhere");
+    // The mean has chains in it that half of the operations do not meet.
+    assert!((0.97 * soon..1.15 * late).contains(&latency), "{latency}: {soon} to {late}");
+    let [least, _, most] = found.forecast.transactions_per_s;
+    assert!(least < rate && rate < most, "its repetitions were not alike");
 }

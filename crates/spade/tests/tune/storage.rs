@@ -92,10 +92,38 @@ fn a_tree_that_nobody_scans_has_small_nodes_where_bytes_are_dear() {
         let tuning =
             Subject::shipped("ycsb").only("read_record").tuned(&prices.measured(), &options);
         assert_eq!(tuning.design.tables[0].storage, Storage::Tree, "scan_records needs one");
-        tuning.design.tables[0].node_bytes
+        let latency = |nodes: u32| {
+            let what = format!("tree, nodes of {nodes} bytes");
+            let found = tuning.tables[0].candidates.iter().find(|of| of.what == what);
+            found.and_then(|of| of.forecast.as_ref()).expect("it can be chosen").latency_us
+        };
+        (tuning.design.tables[0].node_bytes, [256, 512, 1024, 4096].map(latency))
     };
-    assert_eq!(nodes(2.0), 256);
-    assert!(nodes(0.0) >= nodes(2.0));
+    let (chosen, latencies) = nodes(2.0);
+    assert_eq!(chosen, 256);
+    assert!(latencies.is_sorted_by(|one, next| one < next), "{latencies:?}");
+    let (_, latencies) = nodes(0.0);
+    assert!(latencies.iter().all(|of| *of == latencies[0]), "bytes are free: {latencies:?}");
+}
+
+#[test]
+fn what_is_soonest_is_not_what_is_most() {
+    // Messages take so much of cores that few fit into a second, and fewer round trips than verbs.
+    let measured = Prices { call: 20_000.0, ..PRICES }.measured();
+    let subject = Subject::shipped("tatp");
+    let tuned = |objective| {
+        subject.tuned(&measured, &Options { objective, remote_calls: 1.0, ..options() })
+    };
+    let (most, soonest) = (tuned(Objective::Throughput), tuned(Objective::Latency));
+    let shipped = |tuning: &spade::tune::Tuning| {
+        let each = tuning.design.procedures.iter();
+        each.filter(|of| of.access == spade::design::Access::Shipped).count()
+    };
+    assert!(shipped(&most) < shipped(&soonest), "{} {}", shipped(&most), shipped(&soonest));
+    let (late, soon) = (most.forecast.latency_us[1], soonest.forecast.latency_us[1]);
+    assert!(soon < 0.999 * late, "{soon} and {late}");
+    let rate = |of: &spade::tune::Tuning| of.forecast.transactions_per_s[1];
+    assert!(rate(&most) > 1.05 * rate(&soonest), "{} and {}", rate(&most), rate(&soonest));
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 mod apply;
 mod design;
+mod forecast;
 mod generate;
 mod measure;
 mod plan;
+mod question;
 mod tune;
 
 use crate::Verdict;
@@ -26,6 +28,8 @@ enum What {
     Plan(plan::PlanArguments),
     /// Decide how a workload is stored, partitioned and carried out
     Tune(tune::TuneArguments),
+    /// Say what given designs should reach, side by side, before one of them is made
+    Forecast(forecast::ForecastArguments),
     /// Write Rust for a workload's procedures
     Generate(generate::GenerateArguments),
     /// Print how a workload's tables are stored where no file says it, as a file to start from
@@ -40,6 +44,7 @@ pub fn run(arguments: &SpadeArguments) -> Result<Verdict> {
         What::Measure(arguments) => measure::run(arguments),
         What::Plan(arguments) => plan::run(arguments),
         What::Tune(arguments) => tune::run(arguments),
+        What::Forecast(arguments) => forecast::run(arguments),
         What::Generate(arguments) => generate::run(arguments),
         What::Design(arguments) => design::run(arguments),
         What::Apply(arguments) => apply::run(arguments),

@@ -27,6 +27,7 @@ pub mod local;
 pub mod old_version;
 pub mod oracle;
 mod packed;
+pub mod part;
 pub mod read;
 mod release;
 mod removal;

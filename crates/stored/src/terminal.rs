@@ -22,21 +22,21 @@ pub fn is_by_rule(sqlstate: &str) -> bool {
 /// What a thread keeps between calls.
 pub struct Terminal {
     calls: Calls<Arc<Population>>,
-    crew: Crew,
+    callee: Callee,
     queue: VecDeque<Ready>,
+}
+
+/// Who carries out calls.
+pub struct Callee {
+    crew: Crew,
     /// Of each procedure, whether it gives rows.
     gives_rows: Vec<bool>,
 }
 
 impl Terminal {
-    pub(crate) fn new(
-        population: Arc<Population>,
-        crew: Crew,
-        client: (u64, u64),
-        gives_rows: Vec<bool>,
-    ) -> Self {
+    pub(crate) fn new(population: Arc<Population>, callee: Callee, client: (u64, u64)) -> Self {
         let calls = Calls::new(population, client.0, client.1, Mix::Deck);
-        Self { calls, crew, queue: VecDeque::new(), gives_rows }
+        Self { calls, callee, queue: VecDeque::new() }
     }
 
     /// Makes the next call. Calls that give no rows where they could are counted as skipped parts.
@@ -49,9 +49,42 @@ impl Terminal {
         }
         let ready = self.queue.pop_front().expect("some were drawn just now");
         if let Some(next) = self.queue.front() {
-            self.crew.prefetch(lane, next);
+            self.callee.crew.prefetch(lane, next);
         }
-        let ended = self.crew.call(lane, &ready).await;
+        Ok(self.callee.carry_out(lane, &ready).await?.0)
+    }
+
+    fn draw(&mut self) {
+        for _ in 0..CALLS_AHEAD {
+            let call = self.calls.next_call(0);
+            self.queue.push_back(self.callee.ready(call));
+        }
+    }
+}
+
+impl Callee {
+    pub(crate) fn new(crew: Crew, gives_rows: Vec<bool>) -> Self {
+        Self { crew, gives_rows }
+    }
+
+    /// Makes a call ready.
+    pub fn ready(&self, call: Call) -> Ready {
+        self.crew.ready(call.procedure, call.arguments)
+    }
+
+    /// Makes a call; answers how it has ended, and how many rows it gave. Calls that give no rows where they could are
+    /// counted as skipped parts.
+    ///
+    /// # Errors
+    ///
+    /// Memory servers do not answer, or it ended as no call should.
+    pub async fn carry_out<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        ready: &Ready,
+    ) -> Result<(Finished, usize), WorkloadError> {
+        let ended = self.crew.call(lane, ready).await;
+        let count = *ended.as_ref().unwrap_or(&0);
         let kind = ready.procedure;
         let (result, skipped) = match ended {
             Ok(rows) => {
@@ -74,13 +107,6 @@ impl Terminal {
         reasons.iter().for_each(|&reason| aborts.add(reason));
         let is_given_up = matches!(result, TransactionResult::Aborted(_));
         let retries = reasons.len() as u32 - u32::from(is_given_up);
-        Ok(Finished { kind, result, retries, skipped, aborts })
-    }
-
-    fn draw(&mut self) {
-        for _ in 0..CALLS_AHEAD {
-            let Call { procedure, arguments } = self.calls.next_call(0);
-            self.queue.push_back(self.crew.ready(procedure, arguments));
-        }
+        Ok((Finished { kind, result, retries, skipped, aborts }, count))
     }
 }

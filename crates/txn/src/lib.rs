@@ -54,7 +54,7 @@ pub use catalog::{CatalogError, IndexId, TableId, TableMemory, TableSpec};
 pub use check::StructureReport;
 pub use database::{Database, DatabaseConfig, Oracle, Root};
 pub use index::{Damage, Flaw};
-pub use lane::{Lane, LaneError};
+pub use lane::{KnownLeaves, Lane, LaneError};
 pub use read::Columns;
 pub use scan::{Scan, ScanSource};
 pub use slot::{Departure, SlotSupply};

@@ -197,7 +197,7 @@ impl Shape {
     }
 
     /// Bytes of one copy of the rows with what leads to them and their old versions.
-    pub fn bytes(&self, choice: &Choice) -> u64 {
+    pub fn bytes(&self, choice: &Choice, versions_beside: u32) -> u64 {
         let (row, rows) = (self.row, self.rows as f64);
         let outside = rows * row.bytes() as f64;
         let found = match (choice.storage, &choice.placing) {
@@ -221,7 +221,7 @@ impl Shape {
                 }
             }
         };
-        let slots = VERSIONS_BESIDE;
+        let slots = versions_beside;
         let versions = if self.is_updated {
             rows * f64::from(8 * BufferLayout { row, slots }.words())
         } else {

@@ -1,6 +1,7 @@
 //! The search: one decision after the other is taken anew with all others as they are, until none changes; then memory is saved
 //! where that costs least, if there is too little.
 
+use super::candidate::VERSIONS_BESIDE;
 use super::model::{Model, Plan, TablePlan};
 use super::{Goal, Objective, TuneError};
 use crate::design::Access;
@@ -135,6 +136,7 @@ impl Judge<'_, '_> {
             indexes: (0..shape.index_words.len())
                 .map(|index| shape.usual_index(index, self.model.declared[number][index]))
                 .collect(),
+            versions_beside: VERSIONS_BESIDE,
         };
         let tables = self.model.shapes.iter().enumerate().map(table).collect();
         Plan { tables, access: vec![Access::OneSided; self.model.asked.len()] }
@@ -201,15 +203,16 @@ impl Judge<'_, '_> {
 
     /// What was not measured of a plan.
     fn unmeasured(&self, plan: &Plan) -> Vec<String> {
-        let each = self.model.asked.iter().enumerate().filter(|(_, asked)| asked.share > 0.0);
-        let average = |number: usize| {
-            let access = plan.access[number];
-            if self.goal == Goal::WeightedAverages {
-                self.model.procedure_average(plan, number, access)?;
+        let mut all = self.model.unmeasured(plan);
+        if self.goal == Goal::WeightedAverages {
+            for (number, asked) in self.model.asked.iter().enumerate() {
+                let lacks =
+                    || self.model.procedure_average(plan, number, plan.access[number]).is_none();
+                if asked.share > 0.0 && !all.contains(&asked.name) && lacks() {
+                    all.push(asked.name.clone());
+                }
             }
-            self.model.average(&self.model.procedure(plan, number)?, access)
-        };
-        let missing = each.filter(|(number, _)| average(*number).is_none());
-        missing.map(|(_, asked)| asked.name.clone()).collect()
+        }
+        all
     }
 }

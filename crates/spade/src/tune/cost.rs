@@ -31,10 +31,30 @@ pub struct Cost {
     pub machines: Demand,
     /// What it takes of the machine with the oracle, and of those with further copies.
     pub others: Demand,
-    /// How far repetitions of the latency were from its median, in nanoseconds.
-    pub latency_noise_ns: f64,
-    /// How far repetitions of the throughput were from its median, as nanoseconds of the latency.
-    pub rate_noise_ns: f64,
+}
+
+/// How far repetitions of a measured point were from their median, as shares of it.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Noise {
+    /// Of the latency of an operation alone.
+    pub latency: f64,
+    /// Of the throughput.
+    pub rate: f64,
+}
+
+impl Noise {
+    /// Of a measured point.
+    pub fn measured(point: &Point) -> Self {
+        Self {
+            latency: noise(point.measured.alone.median_ns),
+            rate: noise(point.measured.loaded.operations_per_s).min(1.0),
+        }
+    }
+
+    /// Whether all repetitions were alike.
+    pub fn is_none(&self) -> bool {
+        self.latency == 0.0 && self.rate == 0.0
+    }
 }
 
 impl Cost {
@@ -83,8 +103,6 @@ impl Cost {
             round_trips: service.round_trips,
             machines,
             others: service.others.unwrap_or_default(),
-            latency_noise_ns: alone_ns * noise(measured.alone.median_ns),
-            rate_noise_ns: alone_ns * noise(rate).min(1.0),
         }
     }
 
@@ -100,8 +118,6 @@ impl Cost {
             round_trips: put(self.round_trips, other.round_trips),
             machines: both(self.machines, other.machines, &put),
             others: both(self.others, other.others, &put),
-            latency_noise_ns: put(self.latency_noise_ns, other.latency_noise_ns),
-            rate_noise_ns: put(self.rate_noise_ns, other.rate_noise_ns),
         }
     }
 
@@ -125,10 +141,19 @@ impl Cost {
         self.with(other, |one, other| share * one + (1.0 - share) * other)
     }
 
-    /// How far latency and throughput may be off, as shares of them: by how far repetitions of the measurements were.
-    pub fn noise(&self) -> (f64, f64) {
-        let share = |ns: f64| if self.latency_ns > 0.0 { ns / self.latency_ns } else { 0.0 };
-        (share(self.latency_noise_ns), share(self.rate_noise_ns))
+    /// A measured cost that is off by its noise: it takes so much longer, and so much more of every stage.
+    pub fn off_by(&self, noise: Noise) -> Self {
+        let (latency, rate) = (1.0 + noise.latency, 1.0 + noise.rate);
+        // Where lanes are taken for as long as an operation takes alone.
+        let lane = if self.lane_ns == self.latency_ns { latency } else { rate };
+        Self {
+            latency_ns: self.latency_ns * latency,
+            tail_ns: self.tail_ns * latency,
+            lane_ns: self.lane_ns * lane,
+            spacing_ns: self.spacing_ns * rate,
+            machines: scaled(self.machines, rate),
+            ..*self
+        }
     }
 
     /// With nothing below nothing: what differences of measured figures may come to.

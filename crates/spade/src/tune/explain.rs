@@ -1,28 +1,24 @@
 //! From a plan to a report: forecasts, runners-up and reasons.
 
-use super::asked::{Ask, Asked, Kind};
-use super::candidate::{Choice, IndexChoice, Placing, VERSIONS_BESIDE};
+use super::asked::{Ask, Kind};
+use super::candidate::{Choice, IndexChoice, Placing};
 use super::choose::{Decision, Judge, TOLD_MIN};
 use super::cost::Cost;
-use super::draws::{Drawn, concentration};
-use super::group::{Grouping, Source};
+use super::facts::Facts;
+use super::group::Source;
 use super::model::{Model, Plan, STAGES};
 use super::report::*;
 use super::show::count;
-use super::world::Chosen;
 use super::{Goal, Objective};
-use crate::design::{
-    Access, Design, IndexDesign, Partition, Placement, ProcedureDesign, TableDesign,
-};
-use crate::measurement::{Place, rounded, storage_name};
+use super::{caveats, foretell};
+use crate::design::{Access, Design, IndexDesign, Placement, ProcedureDesign, TableDesign};
+use crate::measurement::{rounded, storage_name};
 use layout::IndexKind;
 use procedure::operations::Origin;
-use sql::{Catalog, Load};
+use sql::Catalog;
 
 /// Forecasts closer than this share count as equal.
 const NOISE: f64 = 0.005;
-/// The share of calls with one value from which on it is worth a warning.
-const HOT: f64 = 0.05;
 /// Nodes and slots in a design where they do not matter.
 const UNUSED_NODE: u32 = 512;
 const UNUSED_SLOTS: u32 = 8;
@@ -37,16 +33,9 @@ struct Explainer<'j, 'm, 'a> {
 }
 
 /// The report of a plan.
-pub fn explain(
-    judge: &Judge<'_, '_>,
-    plan: &Plan,
-    chosen: &Chosen,
-    catalog: &Catalog,
-    load: &Load,
-    units: u64,
-    drawn: &[Drawn<'_>],
-) -> Tuning {
+pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning {
     let model = judge.model;
+    let (chosen, catalog, load) = (&facts.chosen, facts.catalog(), facts.load());
     let explainer = Explainer { judge, model, plan, catalog };
     let tables = 0..catalog.tables.len();
     let procedures = 0..model.asked.len();
@@ -55,20 +44,20 @@ pub fn explain(
         workload: load.name.clone(),
         world: chosen.world.clone(),
         machines: chosen.machines,
-        units,
+        units: facts.units,
         unit: load.unit.clone(),
         objective: judge.objective,
         model: judge.goal,
         remote_calls: model.remote_calls,
         replicas: model.replicas,
         memory: Memory { bytes_each: model.bytes_each(plan), budget: chosen.budget },
-        forecast: explainer.forecast(model, plan),
-        baseline: explainer.baseline(drawn),
+        forecast: foretell::of_workload(model, plan),
+        baseline: explainer.baseline(facts),
         tables: tables.clone().map(|table| explainer.table(table)).collect(),
         procedures: procedures.clone().map(|number| explainer.procedure(number)).collect(),
         attributes: explainer.attributes(),
-        assumptions: explainer.assumptions(),
-        warnings: explainer.warnings(chosen, drawn),
+        assumptions: caveats::assumptions(model),
+        warnings: caveats::warnings(facts, model),
         design: Design::new(
             load.name.clone(),
             tables.map(|table| explainer.table_design(table)).collect(),
@@ -78,43 +67,10 @@ pub fn explain(
 }
 
 impl Explainer<'_, '_, '_> {
-    fn forecast(&self, model: &Model<'_>, plan: &Plan) -> Forecast {
-        let cost = model.workload(plan).unwrap_or_default();
-        let around = |middle: f64, noise: f64| {
-            [middle * (1.0 - noise).max(0.0), middle, middle * (1.0 + noise)].map(rounded)
-        };
-        let (bottleneck, full_ns) = model.bottleneck(&cost);
-        let (latency_noise, rate_noise) = cost.noise();
-        let shares = STAGES.iter().zip(model.stages(&cost));
-        Forecast {
-            transactions_per_s: around(model.throughput(&cost), rate_noise),
-            latency_us: around(cost.latency_ns / 1e3, latency_noise),
-            bottleneck: bottleneck.to_owned(),
-            stages: shares
-                .map(|(stage, ns)| ((*stage).to_owned(), rounded(ns / full_ns)))
-                .collect(),
-        }
-    }
-
     /// The usual design, rows spread over all machines and reached by verbs [SPADE 5.3].
-    fn baseline(&self, drawn: &[Drawn<'_>]) -> Forecast {
-        let spread = |of: &super::group::Grouped| super::group::Grouped {
-            partition: Partition::RoundRobin,
-            column: None,
-            reason: of.reason.clone(),
-        };
-        let tables = self.model.grouping.tables.iter().map(spread).collect();
-        let grouping = Grouping { tables, attributes: Vec::new() };
-        let calls = self.model.asked.iter().zip(drawn).map(|(asked, drawn)| {
-            super::model::Call::new(asked, *drawn, self.catalog, &grouping, self.model.machines)
-        });
-        let model = Model {
-            grouping: &grouping,
-            calls: calls.collect(),
-            declared: self.model.declared.clone(),
-            ..*self.model
-        };
-        self.forecast(&model, &self.judge.usual())
+    fn baseline(&self, facts: &Facts<'_>) -> Forecast {
+        let grouping = self.model.grouping.spread();
+        foretell::of_workload(&facts.model(&grouping), &self.judge.usual())
     }
 
     fn table(&self, table: usize) -> TableReport {
@@ -334,18 +290,15 @@ impl Explainer<'_, '_, '_> {
     }
 
     fn procedure(&self, number: usize) -> ProcedureReport {
-        let (asked, call) = (&self.model.asked[number], &self.model.calls[number]);
+        let asked = &self.model.asked[number];
         let costs = self.model.procedure(self.plan, number);
-        let all: f64 = asked.asks.iter().map(|ask| ask.times).sum();
-        let local = asked.asks.iter().zip(call.local.iter().zip(&call.entries));
-        let local: f64 = local.map(|(ask, (rows, entries))| ask.times * rows.min(*entries)).sum();
         let latency = |cost: &Cost| rounded(cost.latency_ns / 1e3);
         ProcedureReport {
             procedure: asked.name.clone(),
             share: rounded(asked.share),
             access: self.plan.access[number],
             by: self.by(number),
-            local: rounded(if all > 0.0 { local / all } else { 1.0 }),
+            local: rounded(self.model.at_home(number)),
             home_latency_us: costs.as_ref().map_or(0.0, |costs| latency(&costs.home)),
             candidates: self.accesses(number),
             operations: self.drivers(|at, _| at == number, false),
@@ -443,74 +396,6 @@ impl Explainer<'_, '_, '_> {
         grouping.attributes.iter().map(report).collect()
     }
 
-    fn assumptions(&self) -> Vec<String> {
-        let each = self.model.asked.iter().flat_map(|asked: &Asked| {
-            asked.assumptions.iter().map(|what| format!("{}, {what}", asked.name))
-        });
-        let mut all: Vec<String> = each.collect();
-        let asks = self.model.asked.iter().filter(|asked| asked.share > 0.0);
-        if asks.flat_map(|asked| &asked.asks).any(|ask| ask.kind < Kind::Update) {
-            all.push(
-                "statements find as many rows as PostgreSQL expects: calls that find none are counted with all that they would do"
-                    .to_owned(),
-            );
-        }
-        if self.model.machines > 1 {
-            all.push(format!(
-                "{:.0} of 100 calls come to another machine than that of their rows",
-                100.0 * self.model.remote_calls
-            ));
-        }
-        all
-    }
-
-    fn warnings(&self, chosen: &Chosen, drawn: &[Drawn<'_>]) -> Vec<String> {
-        let mut all = chosen.dropped.clone();
-        if self.model.surface.is_quick() {
-            all.push("the measurements are quick ones, which are no points to tune by".to_owned());
-        }
-        let uncopied = self.model.surface.uncopied(self.model.replicas);
-        if self.model.replicas > 1 && !uncopied.is_empty() {
-            all.push(format!(
-                "{} were not measured with {} copies everywhere: there they are taken to cost what they do with one",
-                uncopied.join(", "),
-                self.model.replicas
-            ));
-        }
-        if !self.model.surface.has(Place::Local) {
-            all.push(
-                "no local rows were measured there: those of the own machine are taken to cost what others do, so that partitions \
-                 make no difference"
-                    .to_owned(),
-            );
-        }
-        if u32::from(chosen.world.machines) != chosen.machines {
-            all.push(format!(
-                "{} machines were measured, and {} are tuned for: what one operation takes is taken to be the same",
-                chosen.world.machines, chosen.machines
-            ));
-        }
-        let hot: Vec<String> = self.hot(drawn).collect();
-        if !hot.is_empty() && self.model.machines > 1 {
-            all.push(format!(
-                "calls with one home: {}: some machines have more to do than others, which no forecast here knows of",
-                hot.join(", ")
-            ));
-        }
-        all
-    }
-
-    /// Procedures many of whose calls have the same home.
-    fn hot(&self, drawn: &[Drawn<'_>]) -> impl Iterator<Item = String> {
-        let each = self.model.asked.iter().zip(&self.model.calls).zip(drawn);
-        each.filter_map(|((asked, call), drawn)| {
-            let Some(Source::Given(origin)) = &call.home.source else { return None };
-            let (different, most) = concentration(&drawn.values(origin)?)?;
-            let is_hot = most >= HOT && asked.share > 0.0;
-            is_hot.then(|| format!("{:.0} % of {} (of {different})", 100.0 * most, asked.name))
-        })
-    }
-
     fn table_design(&self, table: usize) -> TableDesign {
         let of = &self.catalog.tables[table];
         let (shape, plan) = (&self.model.shapes[table], &self.plan.tables[table]);
@@ -537,7 +422,7 @@ impl Explainer<'_, '_, '_> {
             } else {
                 plan.choice.node_bytes
             },
-            versions_beside: VERSIONS_BESIDE,
+            versions_beside: plan.versions_beside,
             keeps_versions: shape.is_updated,
             rows: shape.rows,
             partition: self.model.grouping.tables[table].partition.clone(),
@@ -555,7 +440,7 @@ impl Explainer<'_, '_, '_> {
 }
 
 /// A storage in a few words.
-fn choice_name(choice: &Choice) -> String {
+pub fn choice_name(choice: &Choice) -> String {
     let storage = storage_name(choice.storage);
     match &choice.placing {
         Placing::Ordered => format!("{storage}, nodes of {} bytes", choice.node_bytes),
@@ -564,7 +449,7 @@ fn choice_name(choice: &Choice) -> String {
     }
 }
 
-fn index_name(choice: IndexChoice) -> String {
+pub fn index_name(choice: IndexChoice) -> String {
     match choice.kind {
         IndexKind::Hash => "hash".to_owned(),
         IndexKind::Tree => format!("tree, nodes of {} bytes", choice.node_bytes),

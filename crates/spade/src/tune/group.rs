@@ -16,6 +16,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A column of a table, both by position.
 type Column = (usize, usize);
 
+/// By what a table's rows are found on their machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Key {
+    /// The column, by position.
+    pub column: usize,
+    /// The group by number: equal values are on one machine within a group alone.
+    pub group: usize,
+}
+
 /// How far a value is followed from row to row.
 const STEPS_MAX: u32 = 16;
 
@@ -56,6 +65,29 @@ pub struct Grouping {
     pub tables: Vec<Grouped>,
     /// All attributes, that with most local rows first.
     pub attributes: Vec<Attribute>,
+}
+
+impl Grouping {
+    /// The same with the rows of all tables spread over all machines.
+    pub fn spread(&self) -> Self {
+        let spread = |of: &Grouped| {
+            let (partition, reason) = (Partition::RoundRobin, of.reason.clone());
+            Grouped { partition, column: None, reason }
+        };
+        Self { tables: self.tables.iter().map(spread).collect(), attributes: Vec::new() }
+    }
+
+    /// By what a table's rows are found on their machine, if they are partitioned.
+    pub fn key(&self, table: usize) -> Option<Key> {
+        let name = |of: &'_ Grouped| match &of.partition {
+            Partition::By { group, .. } => Some(group.clone()),
+            _ => None,
+        };
+        let column = self.tables[table].column?;
+        let own = name(&self.tables[table])?;
+        let group = self.tables.iter().position(|of| name(of).as_ref() == Some(&own))?;
+        Some(Key { column, group })
+    }
 }
 
 /// Where the rows of a table are.
@@ -194,16 +226,17 @@ impl Question<'_> {
     fn attribute(&self, columns: BTreeSet<Column>) -> Attribute {
         let keys = self.columns_of(&columns);
         let (mut all, mut covered, mut local) = (0.0, 0.0, 0.0);
+        let column = |table: usize| keys.get(&table).copied();
+        let key = |table: usize| column(table).map(|column| Key { column, group: 0 });
         for (asked, drawn) in self.asked.iter().zip(self.drawn) {
-            let key = |table: usize| keys.get(&table).copied();
             let home = Home::of(asked, *drawn, self.machines, &key);
             for ask in &asked.asks {
                 let weight = asked.share * ask.times;
                 all += weight;
-                let source = source(&asked.operations, ask.operation, &key, 0);
+                let source = source(&asked.operations, ask.operation, &column, 0);
                 if keys.contains_key(&ask.table) && !matches!(source, Source::Unknown) {
                     covered += weight * f64::from(u8::from(!is_own_row(&source, ask.operation)));
-                    local += weight * home.local(&source, *drawn, self.machines);
+                    local += weight * home.local(&source, 0, *drawn, self.machines);
                 }
             }
         }
@@ -341,6 +374,8 @@ impl Question<'_> {
 pub struct Home {
     /// Where the value comes from; none if nothing is partitioned.
     pub source: Option<Source>,
+    /// The group whose value it is.
+    pub group: usize,
     /// The share of the rows of partitioned tables that are there.
     pub share: f64,
 }
@@ -351,19 +386,18 @@ impl Home {
         asked: &Asked,
         drawn: Drawn<'_>,
         machines: u32,
-        key: &dyn Fn(usize) -> Option<usize>,
+        key: &dyn Fn(usize) -> Option<Key>,
     ) -> Self {
-        let own = asked.asks.iter().filter(|ask| key(ask.table).is_some());
-        let found = |ask: &Ask| source(&asked.operations, ask.operation, key, 0);
-        let found: Vec<(Source, f64)> = own.map(|ask| (found(ask), ask.times)).collect();
-        let all: f64 = found.iter().map(|(_, times)| times).sum();
-        let mut best = Self { source: None, share: 0.0 };
-        for (candidate, _) in &found {
+        let found = sources(asked, key);
+        let all: f64 = found.iter().map(|(.., times)| times).sum();
+        let mut best = Self { source: None, group: 0, share: 0.0 };
+        for (candidate, group, _) in &found {
             if matches!(candidate, Source::Unknown | Source::Given(Origin::Element(_))) {
                 continue;
             }
-            let home = Self { source: Some(candidate.clone()), share: 0.0 };
-            let local = found.iter().map(|(of, times)| times * home.local(of, drawn, machines));
+            let home = Self { source: Some(candidate.clone()), group: *group, share: 0.0 };
+            let local =
+                found.iter().map(|(of, at, times)| times * home.local(of, *at, drawn, machines));
             let share = local.sum::<f64>() / all.max(f64::MIN_POSITIVE);
             // Of equals the first.
             if share > best.share {
@@ -373,9 +407,24 @@ impl Home {
         best
     }
 
-    /// The share of rows with this source that are at home.
-    pub fn local(&self, source: &Source, drawn: Drawn<'_>, machines: u32) -> f64 {
+    /// The home that an argument tells, whatever else there is; none if it tells no row's machine.
+    pub fn by_argument(
+        asked: &Asked,
+        variable: usize,
+        key: &dyn Fn(usize) -> Option<Key>,
+    ) -> Option<Self> {
+        let wanted = Source::Given(Origin::Argument(variable));
+        let mut found = sources(asked, key).into_iter();
+        let (source, group, _) = found.find(|(source, ..)| *source == wanted)?;
+        Some(Self { source: Some(source), group, share: 0.0 })
+    }
+
+    /// The share of rows of a group with this source that are at home.
+    pub fn local(&self, source: &Source, group: usize, drawn: Drawn<'_>, machines: u32) -> f64 {
         let elsewhere = f64::from(machines.saturating_sub(1)) / f64::from(machines.max(1));
+        if self.group != group {
+            return 1.0 - elsewhere;
+        }
         if self.source.as_ref() == Some(source) {
             return 1.0;
         }
@@ -386,6 +435,16 @@ impl Home {
             _ => 1.0 - elsewhere,
         }
     }
+}
+
+/// Where the values come from that decide about all rows of partitioned tables, with their groups, and how often each is asked for.
+fn sources(asked: &Asked, key: &dyn Fn(usize) -> Option<Key>) -> Vec<(Source, usize, f64)> {
+    let column = |table: usize| key(table).map(|key| key.column);
+    let own = asked.asks.iter().filter_map(|ask| Some((ask, key(ask.table)?.group)));
+    let found = |(ask, group): (&Ask, usize)| {
+        (source(&asked.operations, ask.operation, &column, 0), group, ask.times)
+    };
+    own.map(found).collect()
 }
 
 /// Where the value of the partition comes from that an operation's rows are in.

@@ -11,6 +11,9 @@
 //! average         the paper's weighted averages, to compare with [SPADE 4.1]
 //! choose          the search
 //! world           which of the measured clusters is tuned for
+//! facts           all that is known before anything is decided
+//! interval        how far a forecast may be off
+//! given, foretell a design that somebody else has made, and its forecast
 //! report          what was decided, with forecasts, runners-up and reasons
 //! show, html      that as text, and as a page with pictures
 //! ```
@@ -20,12 +23,17 @@ mod asked;
 mod average;
 mod branch;
 mod candidate;
+mod caveats;
 mod choose;
 mod cost;
 mod draws;
 mod explain;
+mod facts;
+mod foretell;
+mod given;
 mod group;
 mod html;
+mod interval;
 mod limit;
 mod model;
 mod report;
@@ -33,19 +41,17 @@ mod show;
 mod surface;
 mod world;
 
+use crate::design::Design;
 use crate::measurement::Measurements;
-use asked::Asked;
-use candidate::Shape;
 use choose::Judge;
-use draws::{Drawn, Draws};
-use model::{Call, Model};
+use facts::Facts;
+use given::Given;
 use population::PopulationError;
 use procedure::node::Workload;
 use serde::Serialize;
 use sql::WorkloadFolder;
-use sql::load::Expectation;
-use surface::Surface;
 
+pub use foretell::{DesignForecast, ProcedureForecast, StageDemand, TableForecast};
 pub use report::{
     AccessReport, Alternative, AttributeReport, Brief, Driver, Forecast, IndexReport, Memory,
     ProcedureReport, TableReport, Tuning, Verdict, WriteCost,
@@ -198,6 +204,12 @@ pub enum TuneError {
         /// The procedures that cannot be forecast.
         operations: Vec<String>,
     },
+    /// A design that is to be forecast does not fit the workload.
+    #[error("the design does not fit the workload: {}", .problems.join("; "))]
+    Design {
+        /// What does not fit, a sentence each.
+        problems: Vec<String>,
+    },
     /// There is too little memory.
     #[error(
         "the smallest design takes {needed} bytes on each machine, and only {budget} are allowed; allow more memory, more \
@@ -216,64 +228,29 @@ pub enum TuneError {
 /// # Errors
 /// See [`TuneError`].
 pub fn tune(input: Input<'_>, options: &Options) -> Result<Tuning, TuneError> {
-    let WorkloadFolder { program, load, .. } = input.folder;
-    let all: f64 = load.procedures.iter().map(|of| of.frequency).sum();
-    if all <= 0.0 {
-        return Err(TuneError::NoFrequency { workload: load.name.clone() });
-    }
-    let chosen = world::choose(input.measurements, load, options)?;
-    let surface = Surface::new(input.measurements, &chosen.world);
-    if options.replicas > 1 && !surface.has_replicas(options.replicas) {
-        return Err(TuneError::Replicas { replicas: options.replicas });
-    }
-    let units = options.units.unwrap_or(load.units);
-    let draws = Draws::new(program, load, units)?;
-    let procedures = input.workload.procedures.iter().enumerate();
-    let drawn: Vec<Drawn<'_>> = procedures.clone().map(|(at, of)| draws.of(at, of)).collect();
-    let asked: Vec<Asked> = procedures
-        .zip(&drawn)
-        .map(|((at, procedure), drawn)| {
-            let share = load.procedures.get(at).map_or(0.0, |of| of.frequency / all);
-            Asked::new(input.workload, procedure, share, *drawn)
-        })
-        .collect();
-    let mut called = asked.iter().filter(|of| of.share > 0.0).flat_map(|of| &of.asks);
-    if !called.any(|ask| ask.times > 0.0) {
-        return Err(TuneError::NothingAsked { workload: load.name.clone() });
-    }
-    let catalog = &input.workload.catalog;
-    let tables = catalog.tables.iter().enumerate();
-    let is_coherent = matches!(&*chosen.world.fabric, "local" | "shm");
-    let shapes: Vec<Shape> = tables
-        .map(|(at, table)| Shape::new(table, at, draws.rows[at], &asked, load, units, !is_coherent))
-        .collect();
-    let question = group::Question {
-        catalog,
-        load,
-        expectation: Expectation::new(load, units),
-        asked: &asked,
-        drawn: &drawn,
-        rows: &draws.rows,
-        bytes: shapes.iter().map(Shape::row_sum).collect(),
-        copied_max: chosen.budget.map_or(group::COPIED_MAX, |budget| budget / 10),
-        machines: chosen.machines,
-    };
-    let grouping = group::group(&question);
-    let calls = asked.iter().zip(&drawn);
-    let calls = calls.map(|(of, drawn)| Call::new(of, *drawn, catalog, &grouping, chosen.machines));
-    let kinds = |table: &sql::Table| table.indexes.iter().map(|index| index.kind).collect();
-    let model = Model {
-        surface: &surface,
-        asked: &asked,
-        shapes: &shapes,
-        declared: catalog.tables.iter().map(kinds).collect(),
-        grouping: &grouping,
-        calls: calls.collect(),
-        machines: chosen.machines,
-        remote_calls: options.remote_calls,
-        replicas: options.replicas,
-    };
+    let facts = Facts::new(input, options)?;
+    let grouping = facts.grouping();
+    let model = facts.model(&grouping);
     let judge = Judge { model: &model, objective: options.objective, goal: options.goal };
-    let plan = judge.best(chosen.budget)?;
-    Ok(explain::explain(&judge, &plan, &chosen, catalog, load, units, &drawn))
+    let plan = judge.best(facts.chosen.budget)?;
+    Ok(explain::explain(&facts, &judge, &plan))
+}
+
+/// Forecasts a design that is given, whoever has made it.
+///
+/// The forecast of what [`tune`] has decided is the tuner's own. Options say what it would be tuned for: hardware, machines, units,
+/// calls that come elsewhere and copies; what is wanted makes no difference, and a memory budget is only compared with. Where units are
+/// others than `workload.toml`'s, expected rows and dense ranges of keys are taken to grow with them, as `bench` has it.
+///
+/// # Errors
+/// See [`TuneError`]; [`TuneError::Design`] tells everything about the design that does not fit the workload.
+pub fn forecast(
+    input: Input<'_>,
+    options: &Options,
+    design: &Design,
+) -> Result<DesignForecast, TuneError> {
+    let facts = Facts::new(input, options)?;
+    let given = Given::new(&facts, design)?;
+    let model = facts.model_by(&given.grouping, &given.by);
+    foretell::foretell(&facts, &model, &given)
 }

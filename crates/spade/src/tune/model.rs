@@ -12,7 +12,7 @@ use super::asked::{Ask, Asked, Kind};
 use super::candidate::{Choice, IndexChoice, Placing, Shape};
 use super::cost::{Cost, add, scaled};
 use super::draws::Drawn;
-use super::group::{Grouping, Home, Source, source};
+use super::group::{Grouping, Home, Key, Source, source};
 use super::surface::{Setting, Surface};
 use crate::design::{Access, Partition};
 use crate::measurement::{AccessPath, Demand, Operation, Place};
@@ -41,6 +41,8 @@ pub struct TablePlan {
     pub choice: Choice,
     /// Its indexes.
     pub indexes: Vec<IndexChoice>,
+    /// Old versions beside each row that is changed.
+    pub versions_beside: u32,
 }
 
 /// Everything that costs depend on beside the plan.
@@ -91,6 +93,16 @@ pub struct Costs {
     pub shipped: Option<Cost>,
 }
 
+impl Costs {
+    /// Called from another machine, with an access; none where there is none, or it was not measured.
+    pub fn away(&self, access: Access) -> Option<Cost> {
+        match access {
+            Access::OneSided => self.one_sided,
+            Access::Shipped => self.shipped,
+        }
+    }
+}
+
 /// What an operation costs at a place.
 #[derive(Clone, Copy, Default)]
 struct Parts {
@@ -118,26 +130,29 @@ pub const STAGES: [&str; 9] = [
 ];
 
 impl Call {
-    /// Of a procedure under a grouping.
+    /// Of a procedure under a grouping; calls come to the home that an argument tells, if one is named, and else to that of most rows.
     pub fn new(
         asked: &Asked,
         drawn: Drawn<'_>,
         catalog: &sql::Catalog,
         grouping: &Grouping,
         machines: u32,
+        by: Option<usize>,
     ) -> Self {
-        let key = |table: usize| grouping.tables[table].column;
-        let home = Home::of(asked, drawn, machines, &key);
+        let keys: Vec<Option<Key>> = (0..catalog.tables.len()).map(|at| grouping.key(at)).collect();
+        let key = |table: usize| keys[table].map(|key| key.column);
+        let named = by.and_then(|by| Home::by_argument(asked, by, &|table| keys[table]));
+        let home = named.unwrap_or_else(|| Home::of(asked, drawn, machines, &|table| keys[table]));
         let anywhere = 1.0 / f64::from(machines.max(1));
         let (mut local, mut entries, mut copied) = (Vec::new(), Vec::new(), Vec::new());
         let (mut told, mut all) = (0.0, 0.0);
         for ask in &asked.asks {
             let is_copied = grouping.tables[ask.table].partition == Partition::Replicated;
             let from = source(&asked.operations, ask.operation, &key, 0);
-            let rows = match (is_copied, key(ask.table)) {
+            let rows = match (is_copied, keys[ask.table]) {
                 (true, _) => 1.0,
                 (false, None) => anywhere,
-                (false, Some(_)) => home.local(&from, drawn, machines),
+                (false, Some(key)) => home.local(&from, key.group, drawn, machines),
             };
             let by_index = match ask.kind {
                 Kind::IndexLookup(index) | Kind::Scan(Some(index)) => Some(index),
@@ -181,12 +196,28 @@ impl Model<'_> {
 
     /// The average call of a procedure, with its access.
     pub fn average(&self, costs: &Costs, access: Access) -> Option<Cost> {
-        let away = match (access, costs.one_sided, costs.shipped) {
-            (_, None, None) => return Some(costs.home),
-            (Access::OneSided, one_sided, _) => one_sided?,
-            (Access::Shipped, _, shipped) => shipped?,
-        };
-        Some(away.mixed(self.remote_calls, &costs.home))
+        if costs.one_sided.is_none() && costs.shipped.is_none() {
+            return Some(costs.home);
+        }
+        Some(costs.away(access)?.mixed(self.remote_calls, &costs.home))
+    }
+
+    /// Called procedures something like which was not measured, by name.
+    pub fn unmeasured(&self, plan: &Plan) -> Vec<String> {
+        let each = self.asked.iter().enumerate().filter(|(_, asked)| asked.share > 0.0);
+        let cost =
+            |number: usize| self.average(&self.procedure(plan, number)?, plan.access[number]);
+        let missing = each.filter(|(number, _)| cost(*number).is_none());
+        missing.map(|(_, asked)| asked.name.clone()).collect()
+    }
+
+    /// The share of a procedure's rows on the machine that the call is at home on.
+    pub fn at_home(&self, number: usize) -> f64 {
+        let (asked, call) = (&self.asked[number], &self.calls[number]);
+        let all: f64 = asked.asks.iter().map(|ask| ask.times).sum();
+        let local = asked.asks.iter().zip(call.local.iter().zip(&call.entries));
+        let local: f64 = local.map(|(ask, (rows, entries))| ask.times * rows.min(*entries)).sum();
+        if all > 0.0 { local / all } else { 1.0 }
     }
 
     /// What calls of the workload cost on the average.
@@ -246,7 +277,7 @@ impl Model<'_> {
         let (shape, of) = (&self.shapes[table], &plan.tables[table]);
         let indexes = of.indexes.iter().enumerate();
         let indexes = indexes.map(|(index, choice)| shape.index_bytes(index, *choice));
-        let bytes = indexes.fold(shape.bytes(&of.choice), u64::saturating_add);
+        let bytes = indexes.fold(shape.bytes(&of.choice, of.versions_beside), u64::saturating_add);
         match self.grouping.tables[table].partition {
             Partition::Replicated => bytes,
             _ => bytes
@@ -478,7 +509,7 @@ impl Model<'_> {
         index: usize,
         place: Place,
     ) -> Option<Cost> {
-        let only = TablePlan { choice: table.choice.clone(), indexes: vec![table.indexes[index]] };
+        let only = TablePlan { indexes: vec![table.indexes[index]], ..table.clone() };
         let rows = if operation == Operation::Scan { ask.rows } else { 1.0 };
         self.cost(ask.table, &only, operation, path, place, rows)
     }

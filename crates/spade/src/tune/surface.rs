@@ -4,7 +4,7 @@
 //! the row's size, plus what each other choice was seen to change: differences add up where ratios of small numbers would not.
 //! Between two measured sizes it is a straight line, beyond them the line goes on.
 
-use super::cost::{Cost, add};
+use super::cost::{Cost, Noise, add, scaled};
 use crate::measurement::{
     AccessPath, Demand, Effort, Measurements, Operation, Parameters, Place, World,
 };
@@ -54,7 +54,7 @@ pub struct Setting {
 
 /// A line of points that differ in the size of their rows alone.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Line {
+pub struct Line {
     operation: Operation,
     path: AccessPath,
     place: Place,
@@ -71,12 +71,34 @@ struct Line {
 pub struct Surface {
     world: World,
     lines: BTreeMap<Line, Vec<(f64, Cost)>>,
+    /// How far repetitions of each point were apart, in the same order.
+    noise: BTreeMap<Line, Vec<Noise>>,
     is_quick: bool,
     places: BTreeSet<Place>,
     /// What a commit takes of the oracle.
     published: Demand,
+    /// How far repetitions of that were apart.
+    published_noise: f64,
     /// What was asked for before: the search asks for the same again and again.
-    known: RefCell<BTreeMap<Known, Option<Cost>>>,
+    known: RefCell<BTreeMap<Known, Found>>,
+    /// The lines that are gone by for what is asked for now.
+    used: RefCell<BTreeSet<Line>>,
+}
+
+/// A cost with the lines that it comes from.
+#[derive(Clone, Debug)]
+struct Found {
+    cost: Option<Cost>,
+    lines: BTreeSet<Line>,
+}
+
+/// Something measured that may be off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sway {
+    /// A point by position in its line.
+    Point(Line, usize),
+    /// What a commit takes of the oracle.
+    Published,
 }
 
 /// A setting by which its cost is found again: its line without the usual in place of its own, bits of rows and of their size, and
@@ -86,19 +108,78 @@ type Known = (Line, u64, u64, bool);
 impl Surface {
     /// What was measured of a world.
     pub fn new(all: &Measurements, world: &World) -> Self {
-        let mut lines: BTreeMap<Line, Vec<(f64, Cost)>> = BTreeMap::new();
+        let mut measured: BTreeMap<Line, Vec<(f64, Cost, Noise)>> = BTreeMap::new();
         let points = all.points().iter().filter(|point| point.parameters.world == *world);
         let mut is_quick = false;
         for point in points {
             is_quick |= point.version.effort == Effort::Quick;
-            let line = lines.entry(Line::of(&point.parameters)).or_default();
-            line.push((f64::from(point.parameters.row_bytes), Cost::measured(point)));
+            let line = measured.entry(Line::of(&point.parameters)).or_default();
+            let row = f64::from(point.parameters.row_bytes);
+            line.push((row, Cost::measured(point), Noise::measured(point)));
         }
-        lines.values_mut().for_each(|line| line.sort_by(|one, other| one.0.total_cmp(&other.0)));
+        measured.values_mut().for_each(|line| line.sort_by(|one, other| one.0.total_cmp(&other.0)));
+        let (mut lines, mut noise) = (BTreeMap::new(), BTreeMap::new());
+        for (line, points) in measured {
+            let split = points.into_iter().map(|(row, cost, noise)| ((row, cost), noise)).unzip();
+            let (points, of_points): (Vec<(f64, Cost)>, Vec<Noise>) = split;
+            lines.insert(line, points);
+            noise.insert(line, of_points);
+        }
         let places = lines.keys().map(|line| line.place).collect();
-        let published = published(&lines);
-        let (world, known) = (world.clone(), RefCell::default());
-        Self { world, lines, is_quick, places, published, known }
+        let (published, published_noise) = (published(&lines), published_noise(&noise));
+        Self {
+            world: world.clone(),
+            lines,
+            noise,
+            is_quick,
+            places,
+            published,
+            published_noise,
+            known: RefCell::default(),
+            used: RefCell::default(),
+        }
+    }
+
+    /// The same, with nothing asked for yet.
+    pub fn forgetful(&self) -> Self {
+        Self { known: RefCell::default(), used: RefCell::default(), ..self.clone() }
+    }
+
+    /// Everything that may be off of what was asked for up to now.
+    pub fn sways(&self) -> Vec<Sway> {
+        let known = self.known.borrow();
+        let lines: BTreeSet<Line> =
+            known.values().flat_map(|found| &found.lines).copied().collect();
+        let mut all = Vec::new();
+        for line in lines {
+            let noise = self.noise.get(&line).map_or(&[][..], Vec::as_slice);
+            let noisy = noise.iter().enumerate().filter(|(_, noise)| !noise.is_none());
+            all.extend(noisy.map(|(at, _)| Sway::Point(line, at)));
+        }
+        if self.published_noise > 0.0 {
+            all.push(Sway::Published);
+        }
+        all
+    }
+
+    /// The same, with something of it off by its noise. What does not depend on it need not be found anew.
+    pub fn swayed(&self, sway: Sway) -> Self {
+        let mut all = self.clone();
+        match sway {
+            Sway::Point(line, at) => {
+                let noise = self.noise.get(&line).and_then(|line| line.get(at)).copied();
+                let point = all.lines.get_mut(&line).and_then(|line| line.get_mut(at));
+                if let Some((noise, point)) = noise.zip(point) {
+                    point.1 = point.1.off_by(noise);
+                }
+                all.known.get_mut().retain(|_, found| !found.lines.contains(&line));
+            }
+            Sway::Published => {
+                all.published = scaled(self.published, 1.0 + self.published_noise);
+                all.known.get_mut().clear();
+            }
+        }
+        all
     }
 
     /// The world.
@@ -124,11 +205,13 @@ impl Surface {
     /// What an operation costs; none if nothing like it was measured.
     pub fn cost(&self, setting: &Setting) -> Option<Cost> {
         let known = setting.known();
-        if let Some(cost) = self.known.borrow().get(&known) {
-            return *cost;
+        if let Some(found) = self.known.borrow().get(&known) {
+            return found.cost;
         }
+        self.used.borrow_mut().clear();
         let cost = self.computed(setting);
-        self.known.borrow_mut().insert(known, cost);
+        let lines = std::mem::take(&mut *self.used.borrow_mut());
+        self.known.borrow_mut().insert(known, Found { cost, lines });
         cost
     }
 
@@ -200,7 +283,15 @@ impl Surface {
     }
 
     fn points(&self, line: &Line) -> Option<&[(f64, Cost)]> {
-        self.lines.get(line).map(Vec::as_slice)
+        let (line, points) = self.lines.get_key_value(line)?;
+        self.used.borrow_mut().insert(*line);
+        Some(points)
+    }
+
+    /// All lines of a family with their points.
+    fn family(&self, is_of: impl Fn(&Line) -> bool) -> Vec<(&Line, &[(f64, Cost)])> {
+        let of = self.lines.keys().filter(|line| is_of(line));
+        of.filter_map(|line| Some((line, self.points(line)?))).collect()
     }
 
     /// What changes from one line to another; nothing if one of them was not measured.
@@ -265,11 +356,9 @@ impl Surface {
 
     /// What another size of nodes changes, at the nearest size of rows: rows are not in nodes.
     fn along_nodes(&self, line: &Line, node_bytes: u32, row: f64) -> Cost {
-        let family = |one: &&Line| Line { node_bytes: line.node_bytes, ..**one } == *line;
         let points: Vec<(f64, Cost)> = self
-            .lines
-            .iter()
-            .filter(|(one, _)| family(one))
+            .family(|one| Line { node_bytes: line.node_bytes, ..*one } == *line)
+            .into_iter()
             .map(|(one, points)| (f64::from(one.node_bytes), line_within(points, row)))
             .collect();
         if points.len() < 2 {
@@ -287,11 +376,9 @@ impl Surface {
         let path =
             if usual.operation == Operation::Scan { usual.path } else { AccessPath::Primary };
         let line = Line { path, ..Line::usual(&Setting { path, ..*setting }) };
-        let family = |one: &&Line| Line { rows: line.rows, ..**one } == line;
         let points: Vec<(f64, Cost)> = self
-            .lines
-            .iter()
-            .filter(|(one, _)| family(one))
+            .family(|one| Line { rows: line.rows, ..*one } == line)
+            .into_iter()
             .map(|(one, points)| (f64::from(one.rows), line_at(points, setting.row_bytes)))
             .collect();
         if points.len() < 2 {
@@ -383,6 +470,14 @@ fn published(lines: &BTreeMap<Line, Vec<(f64, Cost)>>) -> Demand {
         from_memory_ns: median(|of| of.from_memory_ns),
         to_memory_ns: median(|of| of.to_memory_ns),
     }
+}
+
+/// How far repetitions of writes were apart: the median over them.
+fn published_noise(noise: &BTreeMap<Line, Vec<Noise>>) -> f64 {
+    let writes = noise.iter().filter(|(line, _)| !is_read(line.operation) && line.replicas == 1);
+    let mut all: Vec<f64> = writes.flat_map(|(_, line)| line).map(|of| of.rate).collect();
+    all.sort_by(f64::total_cmp);
+    all.get(all.len() / 2).copied().unwrap_or_default()
 }
 
 /// Where memory is read for an operation at a place.

@@ -3,6 +3,7 @@
 
 mod access;
 mod counts;
+mod given;
 mod memory;
 mod nearness;
 mod partitions;

@@ -1,18 +1,10 @@
 //! The designs that are shipped are those that the shipped measurements give.
 
-use crate::support::{Subject, folder};
+use crate::support::{Subject, folder, shipped_measurements};
 use spade::measurement::{Effort, Measurements};
 use spade::tune::{Options, Tuning};
-use std::path::Path;
 
 const HARDWARE: &str = "connectx3-fdr";
-
-fn measured() -> Measurements {
-    let file =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("measurements").join(format!("{HARDWARE}.json"));
-    let text = std::fs::read_to_string(&file).expect("the measurements are shipped");
-    Measurements::parse(&text).expect("this program has written them")
-}
 
 fn tuned(name: &str, measured: &Measurements) -> Tuning {
     Subject::shipped(name).tuned(measured, &Options::default())
@@ -20,7 +12,7 @@ fn tuned(name: &str, measured: &Measurements) -> Tuning {
 
 #[test]
 fn shipped_designs_are_up_to_date() {
-    let measured = measured();
+    let measured = shipped_measurements();
     assert!(measured.points().iter().all(|point| point.version.effort == Effort::Full));
     for name in ["smallbank", "tatp", "tpcc", "ycsb"] {
         let design = tuned(name, &measured).design.json();
@@ -36,7 +28,7 @@ fn shipped_designs_are_up_to_date() {
 
 #[test]
 fn tuned_designs_are_forecast_to_be_faster_than_untuned_ones() {
-    let measured = measured();
+    let measured = shipped_measurements();
     for (name, least) in [("tatp", 2.17), ("smallbank", 1.2), ("tpcc", 1.2), ("ycsb", 1.5)] {
         let tuning = tuned(name, &measured);
         let gain = tuning.forecast.transactions_per_s[1] / tuning.baseline.transactions_per_s[1];
@@ -49,7 +41,7 @@ fn tuned_designs_are_forecast_to_be_faster_than_untuned_ones() {
 
 #[test]
 fn no_design_is_forecast_to_be_slower_than_the_untuned_one_on_any_number_of_machines() {
-    let measured = measured();
+    let measured = shipped_measurements();
     for name in ["tatp", "smallbank", "tpcc", "ycsb"] {
         let mut last = 0.0;
         for machines in [2, 5, 20, 50] {
@@ -70,7 +62,7 @@ fn no_design_is_forecast_to_be_slower_than_the_untuned_one_on_any_number_of_mach
 #[test]
 fn operations_that_were_measured_are_forecast_as_measured() {
     // A procedure that is one lookup in an inlined table is the measured operation.
-    let measured = measured();
+    let measured = shipped_measurements();
     let subject = Subject::shipped("tatp").only("get_access_data");
     let tuning = subject.tuned(&measured, &Options { remote_calls: 1.0, ..Options::default() });
     let one_sided = &tuning.procedures[2].candidates[0];

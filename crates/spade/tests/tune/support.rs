@@ -2,8 +2,9 @@
 
 use layout::Storage;
 use procedure::Workload;
+use spade::design::Design;
 use spade::measurement::*;
-use spade::tune::{Input, Options, TuneError, Tuning, tune};
+use spade::tune::{DesignForecast, Input, Options, TuneError, Tuning, forecast, tune};
 use sql::WorkloadFolder;
 use std::path::{Path, PathBuf};
 
@@ -40,9 +41,26 @@ impl Subject {
         tune(Input { folder: &self.folder, workload: &self.workload, measurements }, options)
     }
 
+    pub fn forecast(
+        &self,
+        measurements: &Measurements,
+        options: &Options,
+        design: &Design,
+    ) -> Result<DesignForecast, TuneError> {
+        let input = Input { folder: &self.folder, workload: &self.workload, measurements };
+        forecast(input, options, design)
+    }
+
     pub fn tuned(&self, measurements: &Measurements, options: &Options) -> Tuning {
         self.tune(measurements, options).unwrap_or_else(|error| panic!("{error}"))
     }
+}
+
+/// The measurements that are shipped.
+pub fn shipped_measurements() -> Measurements {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("measurements/connectx3-fdr.json");
+    let text = std::fs::read_to_string(&file).expect("the measurements are shipped");
+    Measurements::parse(&text).expect("this program has written them")
 }
 
 /// What things cost in a hand-made cluster, in nanoseconds.

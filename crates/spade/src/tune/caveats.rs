@@ -1,0 +1,83 @@
+//! What has to be told with every forecast: what was assumed, and what to look at.
+
+use super::asked::{Asked, Kind};
+use super::draws::{Drawn, concentration};
+use super::facts::Facts;
+use super::group::Source;
+use super::model::Model;
+use crate::measurement::Place;
+
+/// The share of calls with one value from which on it is worth a warning.
+const HOT: f64 = 0.05;
+
+/// What had to be assumed of the calls, in sentences.
+pub fn assumptions(model: &Model<'_>) -> Vec<String> {
+    let each = model.asked.iter().flat_map(|asked: &Asked| {
+        asked.assumptions.iter().map(|what| format!("{}, {what}", asked.name))
+    });
+    let mut all: Vec<String> = each.collect();
+    let asks = model.asked.iter().filter(|asked| asked.share > 0.0);
+    if asks.flat_map(|asked| &asked.asks).any(|ask| ask.kind < Kind::Update) {
+        all.push(
+            "statements find as many rows as PostgreSQL expects: calls that find none are counted with all that they would do"
+                .to_owned(),
+        );
+    }
+    if model.machines > 1 {
+        all.push(format!(
+            "{:.0} of 100 calls come to another machine than that of their rows",
+            100.0 * model.remote_calls
+        ));
+    }
+    all
+}
+
+/// What to look at before a forecast is believed, in sentences.
+pub fn warnings(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
+    let chosen = &facts.chosen;
+    let mut all = chosen.dropped.clone();
+    if model.surface.is_quick() {
+        all.push("the measurements are quick ones, which are no points to tune by".to_owned());
+    }
+    let uncopied = model.surface.uncopied(model.replicas);
+    if model.replicas > 1 && !uncopied.is_empty() {
+        all.push(format!(
+            "{} were not measured with {} copies everywhere: there they are taken to cost what they do with one",
+            uncopied.join(", "),
+            model.replicas
+        ));
+    }
+    if !model.surface.has(Place::Local) {
+        all.push(
+            "no local rows were measured there: those of the own machine are taken to cost what others do, so that partitions \
+             make no difference"
+                .to_owned(),
+        );
+    }
+    if u32::from(chosen.world.machines) != chosen.machines {
+        all.push(format!(
+            "{} machines were measured, and {} are tuned for: what one operation takes is taken to be the same",
+            chosen.world.machines, chosen.machines
+        ));
+    }
+    let hot: Vec<String> = hot(model, &facts.drawn());
+    if !hot.is_empty() && model.machines > 1 {
+        all.push(format!(
+            "calls with one home: {}: some machines have more to do than others, which no forecast here knows of",
+            hot.join(", ")
+        ));
+    }
+    all
+}
+
+/// Procedures many of whose calls have the same home.
+fn hot(model: &Model<'_>, drawn: &[Drawn<'_>]) -> Vec<String> {
+    let each = model.asked.iter().zip(&model.calls).zip(drawn);
+    let hot = each.filter_map(|((asked, call), drawn)| {
+        let Some(Source::Given(origin)) = &call.home.source else { return None };
+        let (different, most) = concentration(&drawn.values(origin)?)?;
+        let is_hot = most >= HOT && asked.share > 0.0;
+        is_hot.then(|| format!("{:.0} % of {} (of {different})", 100.0 * most, asked.name))
+    });
+    hot.collect()
+}

@@ -1,0 +1,307 @@
+//! A design that somebody has made, as the model has it.
+
+use super::TuneError;
+use super::candidate::{Choice, IndexChoice, Placing, Shape};
+use super::facts::Facts;
+use super::group::{Grouped, Grouping, Home};
+use super::model::{Plan, TablePlan};
+use crate::design::{Access, Design, IndexDesign, Partition, Placement, TableDesign};
+use crate::tune::asked::Kind;
+use layout::{IndexKind, Storage};
+use sql::Table;
+
+/// Slots of a bucket that the engine has.
+const SLOTS: std::ops::RangeInclusive<u32> = 1..=8;
+/// Old versions beside a row that it has.
+const VERSIONS: std::ops::RangeInclusive<u32> = 1..=8;
+/// Bytes of nodes.
+const NODE_BYTES: std::ops::RangeInclusive<u32> = 256..=16 * 1024;
+/// Buckets that are fuller than this are forecast as if they were so full, in percent.
+const LOAD_MAX: u64 = 400;
+/// Buckets that are fuller than this are worth a warning, in percent.
+const LOAD_TOLD: u64 = 100;
+
+/// A design in the terms of the model.
+pub struct Given {
+    /// How tables are stored, and where procedures are carried out.
+    pub plan: Plan,
+    /// Where rows are.
+    pub grouping: Grouping,
+    /// The variable of each procedure that tells where its calls are at home, if the design names one that does.
+    pub by: Vec<Option<usize>>,
+    /// What to look at.
+    pub warnings: Vec<String>,
+}
+
+/// What is found on the way.
+struct Reader<'f, 'a> {
+    facts: &'f Facts<'a>,
+    problems: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Given {
+    /// Reads a design.
+    ///
+    /// # Errors
+    /// All that does not fit, a sentence each.
+    pub fn new(facts: &Facts<'_>, design: &Design) -> Result<Self, TuneError> {
+        let mut reader = Reader { facts, problems: Vec::new(), warnings: Vec::new() };
+        reader.names(design);
+        if !reader.problems.is_empty() {
+            return Err(TuneError::Design { problems: reader.problems });
+        }
+        let tables = facts.catalog().tables.iter().enumerate();
+        let found = tables.filter_map(|(at, table)| {
+            Some((at, table, design.tables.iter().find(|of| of.table == table.name)?))
+        });
+        let found: Vec<(usize, &Table, &TableDesign)> = found.collect();
+        let tables = found.iter().map(|(at, table, of)| reader.table(*at, table, of)).collect();
+        let grouped = found.iter().map(|(at, table, of)| reader.grouped(*at, table, of));
+        let grouping = Grouping { tables: grouped.collect(), attributes: Vec::new() };
+        let (access, by) = reader.procedures(design, &grouping);
+        if !reader.problems.is_empty() {
+            return Err(TuneError::Design { problems: reader.problems });
+        }
+        let plan = Plan { tables, access };
+        Ok(Self { plan, grouping, by, warnings: reader.warnings })
+    }
+}
+
+impl Reader<'_, '_> {
+    fn refuse(&mut self, what: String) {
+        self.problems.push(what);
+    }
+
+    /// Each table is there once, and nothing else.
+    fn names(&mut self, design: &Design) {
+        let (catalog, load) = (self.facts.catalog(), self.facts.load());
+        if design.workload != load.name {
+            self.refuse(format!(
+                "it is of workload {}, and this one is {}",
+                design.workload, load.name
+            ));
+        }
+        for of in &design.tables {
+            if catalog.position(&of.table).is_none() {
+                self.refuse(format!("schema.sql has no table {}", of.table));
+            }
+        }
+        for table in &catalog.tables {
+            match design.tables.iter().filter(|of| of.table == table.name).count() {
+                0 => self.refuse(format!("it says nothing of table {}", table.name)),
+                1 => {}
+                _ => self.refuse(format!("table {} is there twice", table.name)),
+            }
+        }
+        for of in &design.procedures {
+            let mut known = self.facts.asked.iter();
+            if !known.any(|asked| asked.name == of.procedure) {
+                self.refuse(format!("procedures.sql has no procedure {}", of.procedure));
+            }
+        }
+    }
+
+    fn table(&mut self, at: usize, table: &Table, of: &TableDesign) -> TablePlan {
+        let (name, shape) = (&table.name, &self.facts.shapes[at]);
+        let is_tree = of.storage == Storage::Tree;
+        if let (Some(who), false) = (&shape.ranges, is_tree) {
+            self.refuse(format!(
+                "table {name} is a hash table, and {who} asks for a range of its primary key; let its storage be tree"
+            ));
+        }
+        if !is_tree && !SLOTS.contains(&of.neighbourhood) {
+            self.refuse(format!(
+                "table {name}: neighbourhood is {}; 1 to 8 is allowed",
+                of.neighbourhood
+            ));
+        }
+        if is_tree && !NODE_BYTES.contains(&of.node_bytes) {
+            self.refuse(format!("table {name}: {}", node_bytes_refused(of.node_bytes)));
+        }
+        if !VERSIONS.contains(&of.versions_beside) {
+            self.refuse(format!(
+                "table {name}: versions_beside is {}; 1 to 8 is allowed",
+                of.versions_beside
+            ));
+        }
+        let placing = self.placing(table, shape, of);
+        TablePlan {
+            choice: Choice {
+                storage: of.storage,
+                slots: if is_tree { 0 } else { of.neighbourhood },
+                placing,
+                node_bytes: if is_tree { of.node_bytes } else { 0 },
+            },
+            indexes: self.indexes(at, table, of),
+            versions_beside: of.versions_beside,
+        }
+    }
+
+    fn placing(&mut self, table: &Table, shape: &Shape, of: &TableDesign) -> Placing {
+        let name = &table.name;
+        match &of.placement {
+            Placement::Dense { .. } if of.storage == Storage::Tree => {
+                self.refuse(format!("table {name} is a tree, whose keys have no dense placement"));
+                Placing::Ordered
+            }
+            _ if of.storage == Storage::Tree => Placing::Ordered,
+            Placement::Hashed { load_percent } if !(1..=100).contains(load_percent) => {
+                self.refuse(format!(
+                    "table {name}: load_percent is {load_percent}; 1 to 100 is allowed"
+                ));
+                Placing::Hashed(*load_percent)
+            }
+            Placement::Hashed { load_percent } => {
+                Placing::Hashed(self.load(name, shape, *load_percent, of.rows))
+            }
+            Placement::Dense { columns } => {
+                if columns.len() != table.primary_key.len()
+                    || columns.iter().any(|(_, count)| *count == 0)
+                {
+                    self.refuse(format!(
+                        "table {name}: a dense placement has a range of one value or more for each column of the primary key"
+                    ));
+                }
+                if let Err(why) = &shape.dense {
+                    self.warnings.push(format!(
+                        "table {name} is dense, and {why}: keys outside their range cannot be stored"
+                    ));
+                }
+                Placing::Dense(match &shape.dense {
+                    Ok(columns) if self.is_rescaled() => columns.clone(),
+                    _ => columns.clone(),
+                })
+            }
+        }
+    }
+
+    /// How full buckets are that were planned for so many rows, in percent.
+    fn load(&mut self, name: &str, shape: &Shape, planned: u32, rows: u64) -> u32 {
+        if self.is_rescaled() {
+            return planned;
+        }
+        let full = u128::from(planned) * u128::from(shape.rows) / u128::from(rows.max(1));
+        let full = u64::try_from(full).unwrap_or(u64::MAX);
+        if full > LOAD_TOLD {
+            self.warnings.push(format!(
+                "table {name} is planned for {rows} rows and has {}: its buckets are {full} % full",
+                shape.rows
+            ));
+        }
+        u32::try_from(full.clamp(1, LOAD_MAX)).unwrap_or(planned)
+    }
+
+    /// Whether the design is of other units than are forecast.
+    fn is_rescaled(&self) -> bool {
+        self.facts.units != self.facts.load().units
+    }
+
+    fn indexes(&mut self, at: usize, table: &Table, of: &TableDesign) -> Vec<IndexChoice> {
+        let name = &table.name;
+        for IndexDesign { index, .. } in &of.indexes {
+            if !table.indexes.iter().any(|known| known.name == *index) {
+                self.refuse(format!("table {name} has no index {index} in schema.sql"));
+            }
+        }
+        let mut all = Vec::new();
+        for (number, index) in table.indexes.iter().enumerate() {
+            let mut found = of.indexes.iter().filter(|design| design.index == index.name);
+            let (Some(design), None) = (found.next(), found.next()) else {
+                self.refuse(format!(
+                    "it has to say once how index {} of table {name} is stored",
+                    index.name
+                ));
+                continue;
+            };
+            let is_tree = design.kind == IndexKind::Tree;
+            if let (Some(who), false) = (&self.facts.shapes[at].index_ranges[number], is_tree) {
+                self.refuse(format!(
+                    "index {} of table {name} is a hash table, and {who} asks for a range of it; let its kind be tree",
+                    index.name
+                ));
+            }
+            if is_tree && !NODE_BYTES.contains(&design.node_bytes) {
+                let refused = node_bytes_refused(design.node_bytes);
+                self.refuse(format!("index {} of table {name}: {refused}", index.name));
+            }
+            let node_bytes = if is_tree { design.node_bytes } else { 0 };
+            all.push(IndexChoice { kind: design.kind, node_bytes });
+        }
+        all
+    }
+
+    fn grouped(&mut self, at: usize, table: &Table, of: &TableDesign) -> Grouped {
+        let name = &table.name;
+        let column = match &of.partition {
+            Partition::RoundRobin => None,
+            Partition::Replicated => {
+                let mut asks = self.facts.asked.iter().flat_map(|asked| &asked.asks);
+                if asks.any(|ask| ask.table == at && ask.kind >= Kind::Update) {
+                    self.refuse(format!(
+                        "every machine has a copy of table {name}, which procedures change; partition it or spread it"
+                    ));
+                }
+                None
+            }
+            Partition::By { columns, .. } => match &columns[..] {
+                [column] => {
+                    let found = table.column(column);
+                    if found.is_none() {
+                        self.refuse(format!(
+                            "table {name}, partitioned by {column}, has no such column"
+                        ));
+                    }
+                    found
+                }
+                _ => {
+                    self.refuse(format!(
+                        "table {name} is partitioned by {} columns; a forecast knows partitions by one",
+                        columns.len()
+                    ));
+                    None
+                }
+            },
+        };
+        Grouped { partition: of.partition.clone(), column, reason: String::new() }
+    }
+
+    /// Where procedures are carried out, and the variables that tell where their calls are at home.
+    fn procedures(
+        &mut self,
+        design: &Design,
+        grouping: &Grouping,
+    ) -> (Vec<Access>, Vec<Option<usize>>) {
+        let key = |table: usize| grouping.key(table);
+        let mut all = (Vec::new(), Vec::new());
+        for asked in &self.facts.asked {
+            let name = &asked.name;
+            let of = design.procedures.iter().find(|of| of.procedure == *name);
+            let access = of.map_or(Access::OneSided, |of| of.access);
+            let named = of.and_then(|of| of.by.as_ref());
+            let variable = named.and_then(|by| asked.variables.iter().position(|of| of == by));
+            if let (Some(by), None) = (named, variable) {
+                self.refuse(format!("procedure {name} has no argument {by}"));
+            }
+            let tells = variable.filter(|by| Home::by_argument(asked, *by, &key).is_some());
+            if access == Access::Shipped && tells.is_none() && self.facts.chosen.machines > 1 {
+                self.refuse(format!(
+                    "procedure {name} is shipped, and {}; let its access be one-sided",
+                    match named {
+                        Some(by) =>
+                            format!("its argument {by} tells the owner of none of its rows"),
+                        None => "no argument tells whom to".to_owned(),
+                    }
+                ));
+            }
+            all.0.push(access);
+            all.1.push(tells);
+        }
+        all
+    }
+}
+
+fn node_bytes_refused(bytes: u32) -> String {
+    let (least, most) = (NODE_BYTES.start(), NODE_BYTES.end());
+    format!("node_bytes is {bytes}; {least} to {most} is allowed")
+}

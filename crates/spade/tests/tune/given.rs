@@ -1,0 +1,190 @@
+//! Designs that somebody has made are forecast as the tuner forecasts its own.
+
+use crate::support::{PRICES, Subject, options, shipped_measurements};
+use layout::{IndexKind, Storage};
+use spade::design::{Access, Design, Partition, Placement};
+use spade::tune::{DesignForecast, Options};
+
+const WORKLOADS: [&str; 4] = ["smallbank", "tatp", "tpcc", "ycsb"];
+
+#[test]
+fn what_the_tuner_chose_is_forecast_as_it_has_forecast_it() {
+    let measured = shipped_measurements();
+    let others =
+        Options { machines: Some(20), units: Some(30), remote_calls: 0.4, ..Options::default() };
+    for (name, options) in
+        WORKLOADS.into_iter().flat_map(|name| [(name, Options::default()), (name, others.clone())])
+    {
+        let subject = Subject::shipped(name);
+        let tuning = subject.tuned(&measured, &options);
+        let given = subject.forecast(&measured, &options, &tuning.design);
+        let given = given.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(given.forecast, tuning.forecast, "{name}");
+        assert_eq!(given.memory, tuning.memory, "{name}");
+        assert_eq!(given.assumptions, tuning.assumptions, "{name}");
+        assert_eq!(given.warnings, tuning.warnings, "{name}");
+        for (given, tuned) in given.tables.iter().zip(&tuning.tables) {
+            assert_eq!(given.bytes_each, tuned.bytes_each, "{name}");
+            assert_eq!(given.stored, tuned.candidates[0].what, "{name}");
+        }
+        for (given, tuned) in given.procedures.iter().zip(&tuning.procedures) {
+            assert_eq!(given.local, tuned.local, "{name}");
+            assert_eq!(given.home_latency_us, tuned.home_latency_us, "{name}");
+            let own = tuned.candidates.iter().find(|of| of.access == tuned.access);
+            let elsewhere = own.and_then(|of| of.latency_us);
+            assert_eq!(given.elsewhere_latency_us, elsewhere, "{name}, {}", given.procedure);
+        }
+    }
+}
+
+/// A workload with its tuned design and forecasts of changed ones.
+struct Changes {
+    subject: Subject,
+    design: Design,
+}
+
+impl Changes {
+    fn new(name: &str) -> Self {
+        let subject = Subject::shipped(name);
+        let design = subject.tuned(&PRICES.measured(), &options()).design;
+        Self { subject, design }
+    }
+
+    fn with(&self, change: impl Fn(&mut Design)) -> Result<DesignForecast, String> {
+        let mut design = self.design.clone();
+        change(&mut design);
+        let found = self.subject.forecast(&PRICES.measured(), &options(), &design);
+        found.map_err(|error| error.to_string())
+    }
+
+    fn forecast(&self, change: impl Fn(&mut Design)) -> DesignForecast {
+        self.with(change).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn refused(&self, change: impl Fn(&mut Design)) -> String {
+        self.with(change).expect_err("it does not fit")
+    }
+}
+
+fn rate(of: &DesignForecast) -> f64 {
+    of.forecast.transactions_per_s[1]
+}
+
+#[test]
+fn a_design_that_is_worse_is_forecast_to_be_worse() {
+    let changes = Changes::new("tatp");
+    let tuned = changes.forecast(|_| {});
+    let spread = changes.forecast(|design| {
+        design.tables.iter_mut().for_each(|table| table.partition = Partition::RoundRobin);
+        for of in &mut design.procedures {
+            (of.access, of.by) = (Access::OneSided, None);
+        }
+    });
+    assert!(rate(&spread) < 0.8 * rate(&tuned), "{} {}", rate(&spread), rate(&tuned));
+    assert!(spread.forecast.latency_us[1] > tuned.forecast.latency_us[1]);
+    assert!(spread.procedures.iter().all(|of| of.elsewhere_latency_us.is_none()));
+    assert!(spread.procedures.iter().all(|of| of.local < 0.26), "a quarter of all rows is near");
+    // One table away from the others makes its procedures slower, and no others.
+    let apart = changes.forecast(|design| {
+        design.tables[1].partition = Partition::RoundRobin;
+        design.procedures.iter_mut().for_each(|of| {
+            if of.procedure == "get_access_data" {
+                (of.access, of.by) = (Access::OneSided, None);
+            }
+        });
+    });
+    for (tuned, apart) in tuned.procedures.iter().zip(&apart.procedures) {
+        let is_slower = apart.home_latency_us > tuned.home_latency_us;
+        assert_eq!(is_slower, tuned.procedure == "get_access_data", "{}", tuned.procedure);
+    }
+    // The same column in another group leads elsewhere, too.
+    let alone = changes.forecast(|design| {
+        let columns = vec!["s_id".to_owned()];
+        design.tables[2].partition = Partition::By { columns, group: "alone".to_owned() };
+    });
+    let local = |of: &DesignForecast| of.procedures[1].local;
+    assert!((local(&tuned) - 1.0).abs() < 1e-9 && local(&alone) < 0.7, "{}", local(&alone));
+}
+
+#[test]
+fn what_tables_are_stored_as_makes_a_difference() {
+    let changes = Changes::new("tatp");
+    let with = |load_percent: u32, rows: u64| {
+        changes.forecast(|design| {
+            let table = &mut design.tables[1];
+            (table.storage, table.neighbourhood) = (Storage::HashInlined, 1);
+            table.placement = Placement::Hashed { load_percent };
+            table.rows = rows.max(1) * table.rows / 4;
+        })
+    };
+    let (full, half) = (with(90, 4), with(40, 4));
+    let latency = |of: &DesignForecast| of.procedures[2].latency_us[1];
+    assert!(latency(&full) > latency(&half), "chains are longer in full buckets");
+    assert!(full.tables[1].bytes_each < half.tables[1].bytes_each);
+    // Planned for a quarter of its rows it is four times as full.
+    let crowded = with(40, 1);
+    assert!(latency(&crowded) > latency(&full));
+    assert!(
+        crowded.warnings.iter().any(|what| what.contains("its buckets are 160 % full")),
+        "{:?}",
+        crowded.warnings
+    );
+    let versions = |versions_beside: u32| {
+        changes.forecast(|design| design.tables[0].versions_beside = versions_beside)
+    };
+    assert!(versions(8).tables[0].bytes_each > versions(1).tables[0].bytes_each);
+}
+
+#[test]
+fn calls_are_at_home_where_the_argument_says() {
+    let changes = Changes::new("smallbank");
+    let tuned = changes.forecast(|_| {});
+    let merged = |of: &DesignForecast| of.procedures[0].clone();
+    assert_eq!(merged(&tuned).procedure, "amalgamate");
+    // Of the customer there are more rows to read and change than of the other one.
+    let other = changes.forecast(|design| design.procedures[0].by = Some("other".to_owned()));
+    assert!(merged(&other).local < merged(&tuned).local - 0.1);
+    assert!(merged(&other).home_latency_us > merged(&tuned).home_latency_us);
+    let told = changes.refused(|design| design.procedures[3].by = Some("nobody".to_owned()));
+    assert!(told.contains("procedure send_payment has no argument nobody"), "{told}");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_all_at_once() {
+    let changes = Changes::new("tpcc");
+    let told = changes.refused(|design| {
+        design.tables[0].neighbourhood = 9;
+        design.tables[1].partition = Partition::Replicated;
+        let columns = vec!["c_w_id".to_owned(), "c_d_id".to_owned()];
+        design.tables[2].partition = Partition::By { columns, group: "warehouse".to_owned() };
+        design.tables[2].indexes[0].kind = IndexKind::Hash;
+        design.tables[6].storage = Storage::HashInlined;
+        design.tables[8].partition =
+            Partition::By { columns: vec!["s_x".to_owned()], group: "warehouse".to_owned() };
+        design.procedures[1].by = Some("amount".to_owned());
+        design.procedures[1].access = Access::Shipped;
+    });
+    for expected in [
+        "table warehouse: neighbourhood is 9; 1 to 8 is allowed",
+        "every machine has a copy of table district, which procedures change",
+        "table customer is partitioned by 2 columns; a forecast knows partitions by one",
+        "table order_line is a hash table, and ",
+        "table stock, partitioned by s_x, has no such column",
+        "procedure payment is shipped, and its argument amount tells the owner of none of its rows",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    let told = changes.refused(|design| {
+        design.workload = "other".to_owned();
+        design.tables[0].table = "nothing".to_owned();
+        design.procedures[0].procedure = "no_order".to_owned();
+    });
+    for expected in [
+        "it is of workload other, and this one is tpcc",
+        "schema.sql has no table nothing",
+        "it says nothing of table warehouse",
+        "procedures.sql has no procedure no_order",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+}

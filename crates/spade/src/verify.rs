@@ -71,9 +71,9 @@ impl Verification {
             .and_then(|measured_ns| error(1e3 * forecast.forecast.latency_us[1], measured_ns));
         let procedure_errors = measured.procedures.iter().map(|measured| {
             let of = find(&forecast, &measured.procedure);
-            let error = of.zip(measured.alone_ns).and_then(|(of, measured_ns)| {
-                error(1e3 * of.latency_us[1], measured_ns)
-            });
+            let error = of
+                .zip(measured.alone_ns)
+                .and_then(|(of, measured_ns)| error(1e3 * of.latency_us[1], measured_ns));
             (measured.procedure.clone(), error)
         });
         let procedure_errors = procedure_errors.collect();
@@ -108,7 +108,11 @@ impl Verification {
 
     fn total(&self, text: &mut String) {
         let (forecast, measured) = (&self.forecast.forecast, &self.measured);
-        let _ = writeln!(text, "  {:<NAME_WIDTH$}{:>14}{:>14}{:>9}", "", "forecast", "measured", "error");
+        let _ = writeln!(
+            text,
+            "  {:<NAME_WIDTH$}{:>14}{:>14}{:>9}",
+            "", "forecast", "measured", "error"
+        );
         let [least, expected, most] = forecast.transactions_per_s;
         row(
             text,
@@ -123,7 +127,8 @@ impl Verification {
         row(text, "a call alone", [us(expected), alone], self.latency_error, &range);
         let busiest = measured.busiest.as_ref().map_or_else(unknown, |(stage, _)| stage.clone());
         let share = measured.busiest.as_ref();
-        let share = share.map_or_else(String::new, |(_, share)| format!("{:.0} % taken", 100.0 * share));
+        let share =
+            share.map_or_else(String::new, |(_, share)| format!("{:.0} % taken", 100.0 * share));
         row(text, "full first", [forecast.bottleneck.clone(), busiest], None, &share);
         let retries = format!("{:.1} %", measured.retries_percent);
         row(text, "attempts made again", ["not forecast".to_owned(), retries], None, "");
@@ -160,7 +165,13 @@ fn find<'f>(forecast: &'f DesignForecast, procedure: &str) -> Option<&'f Procedu
     forecast.procedures.iter().find(|of| of.procedure == procedure)
 }
 
-fn row(text: &mut String, name: &str, [forecast, measured]: [String; 2], error: Option<f64>, behind: &str) {
+fn row(
+    text: &mut String,
+    name: &str,
+    [forecast, measured]: [String; 2],
+    error: Option<f64>,
+    behind: &str,
+) {
     let error = error.map_or_else(String::new, |error| format!("{:+.1} %", 100.0 * error));
     let line = format!("  {name:<NAME_WIDTH$}{forecast:>14}{measured:>14}{error:>9}  {behind}");
     let _ = writeln!(text, "{}", line.trim_end());

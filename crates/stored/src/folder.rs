@@ -193,6 +193,11 @@ impl Stored {
         Ok(Self { design, designs, origin: DesignOrigin::Given, ..self.clone() })
     }
 
+    /// The design that follows from its procedures and its load alone, for its units of scale.
+    pub fn default_design(&self) -> Design {
+        design::default_design(&self.subject())
+    }
+
     fn subject(&self) -> Subject<'_> {
         let (name, population, uses) = (self.name, &*self.population, &*self.uses);
         Subject { name, workload: &self.ready, population, uses }

@@ -28,6 +28,7 @@ use seen::Watch;
 use ship::{Owner, SHIPPED, Seat};
 use sim::{Network, World};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use txn::{Database, Lane};
@@ -132,14 +133,21 @@ pub(crate) struct Plan {
     pub calls_wanted: Option<u64>,
     /// Calls that one lane makes alone before all do.
     pub calls_alone: u64,
+    /// Words of each memory server, of which copies take half.
+    pub server_words: u64,
 }
 
 /// Lanes of a compute server: those that clients do not have carry out what others ship.
 const LANES: u32 = 64;
-/// Words of each memory server, of which copies take half.
-const SERVER_WORDS: u64 = 1 << 26;
+/// Words of each memory server where nothing else is said.
+pub(crate) const SERVER_WORDS: u64 = 1 << 26;
 /// The longest window whose length follows from the pace.
 const WINDOW_NS_MAX: u64 = 40_000_000;
+/// Looks whether clients are through when a window is over, and the time between two.
+const LOOKS_MAX: u32 = 20_000;
+const LOOK_NS: u64 = 100_000;
+/// The longest time of one lane alone.
+const ALONE_NS_MAX: u64 = 1_000_000_000;
 /// How long a lane that is alone waits after each transaction.
 const PAUSE_NS: u64 = 10_000;
 
@@ -161,6 +169,7 @@ impl Plan {
             window_ns: 200_000,
             calls_wanted: None,
             calls_alone: 0,
+            server_words: SERVER_WORDS,
         }
     }
 
@@ -174,7 +183,7 @@ impl Plan {
             queue_pairs: self.queue_pairs,
             vector_copies: self.vector_copies,
             tables,
-            server_words: SERVER_WORDS,
+            server_words: self.server_words,
             replicas: self.replicas,
         }
     }
@@ -195,11 +204,14 @@ impl Plan {
 
 /// Loads the cluster, runs it, and answers what was seen.
 pub(crate) fn run<L: Load>(plan: &Plan, load: &L) -> Seen {
-    run_both(plan, load).1
+    let mut seen = run_each(plan, std::slice::from_ref(load));
+    seen.pop().expect("there is one load").1
 }
 
-/// The same, and before it what was seen of one lane while no other made calls.
-pub(crate) fn run_both<L: Load>(plan: &Plan, load: &L) -> (Seen, Seen) {
+/// Loads a cluster as the first of these loads says, and runs one after the other on it: the same tables, of which clients
+/// make another use. Answers of each what was seen of one lane while no other made calls, and then of all.
+pub(crate) fn run_each<L: Load>(plan: &Plan, loads: &[L]) -> Vec<(Seen, Seen)> {
+    let load = loads.first().expect("there is one load at least");
     let ground = Ground::new(plan.shape(load.tables(plan.machines)), "reproduce");
     let world = ground.world();
     let _owners = Ownership::of((0..plan.machines).map(u64::from));
@@ -219,15 +231,33 @@ pub(crate) fn run_both<L: Load>(plan: &Plan, load: &L) -> (Seen, Seen) {
         world.load(&endpoint, client.lane.collect_garbage()).expect("the servers answer");
     }
     ground.start(&homes);
-    let alone = match clients.first_mut() {
-        Some(client) if plan.calls_alone > 0 => alone(plan, load, world, client),
-        _ => Seen::default(),
-    };
+    let mut all = Vec::new();
+    for load in loads {
+        let (alone, back) = alone(plan, load, world, clients);
+        clients = back;
+        let (seen, back) = together(plan, load, world, clients);
+        clients = back;
+        all.push((alone, seen));
+    }
+    all
+}
+
+/// What all clients do together; they come back when they are through.
+fn together<L: Load>(
+    plan: &Plan,
+    load: &L,
+    world: &World,
+    clients: Vec<Seat<L>>,
+) -> (Seen, Vec<Seat<L>>) {
     let watch = Rc::new(RefCell::new(Watch::new(world.now_ns(), plan.warm_ns, plan.window_ns)));
-    for client in clients {
+    let (count, back): (usize, Rc<Back<L>>) = (clients.len(), Rc::default());
+    for (number, client) in clients.into_iter().enumerate() {
         let endpoint = client.lane.env().endpoint().clone();
-        let (load, watch) = (load.clone(), watch.clone());
-        world.spawn_on(&endpoint, async move { serve(load, client, &watch).await });
+        let (load, watch, back) = (load.clone(), watch.clone(), back.clone());
+        world.spawn_on(&endpoint, async move {
+            let client = serve(load, client, &watch).await;
+            back.borrow_mut().insert(number, client);
+        });
     }
     world.run_for(plan.warm_ns);
     let window_ns = match plan.calls_wanted {
@@ -244,21 +274,52 @@ pub(crate) fn run_both<L: Load>(plan: &Plan, load: &L) -> (Seen, Seen) {
     world.run_for(window_ns);
     let mut seen = watch.borrow_mut().take();
     seen.busiest = busy.busiest(world);
-    (alone, seen)
+    (seen, come_back(world, &back, count))
+}
+
+/// Clients that are through, by their number.
+type Back<L> = RefCell<BTreeMap<usize, Seat<L>>>;
+
+/// Waits for so many clients.
+fn come_back<L: Load>(world: &World, back: &Back<L>, count: usize) -> Vec<Seat<L>> {
+    for _ in 0..LOOKS_MAX {
+        if back.borrow().len() == count {
+            break;
+        }
+        world.run_for(LOOK_NS);
+    }
+    let back = std::mem::take(&mut *back.borrow_mut());
+    assert_eq!(back.len(), count, "clients begin nothing when the window is over");
+    back.into_values().collect()
 }
 
 /// What one lane does alone, with a pause after each call: its next snapshot would have to wait for what it has just
 /// committed.
-fn alone<L: Load>(plan: &Plan, load: &L, world: &World, client: &mut Seat<L>) -> Seen {
+fn alone<L: Load>(
+    plan: &Plan,
+    load: &L,
+    world: &World,
+    mut clients: Vec<Seat<L>>,
+) -> (Seen, Vec<Seat<L>>) {
+    if plan.calls_alone == 0 || clients.is_empty() {
+        return (Seen::default(), clients);
+    }
+    let mut client = clients.remove(0);
     let env = client.lane.env().clone();
-    let watch = RefCell::new(Watch::new(world.now_ns(), 0, WINDOW_NS_MAX));
-    world.load(&env.endpoint().clone(), async {
-        for _ in 0..plan.calls_alone {
-            one(load, client, &env, &watch).await;
+    let watch = Rc::new(RefCell::new(Watch::new(world.now_ns(), 0, ALONE_NS_MAX)));
+    let back: Rc<Back<L>> = Rc::default();
+    let (endpoint, calls) = (env.endpoint().clone(), plan.calls_alone);
+    let (load, seen, at) = (load.clone(), watch.clone(), back.clone());
+    world.spawn_on(&endpoint, async move {
+        for _ in 0..calls {
+            one(&load, &mut client, &env, &seen).await;
             env.sleep_ns(PAUSE_NS).await;
         }
+        at.borrow_mut().insert(0, client);
     });
-    watch.borrow_mut().take()
+    clients.insert(0, come_back(world, &back, 1).remove(0));
+    let seen = watch.borrow_mut().take();
+    (seen, clients)
 }
 
 async fn fill<L: Load>(load: &L, database: &Database<Metered>) {
@@ -312,11 +373,12 @@ async fn worker<L: Load>(
 }
 
 /// One transaction after another, until the window is over.
-async fn serve<L: Load>(load: L, mut client: Seat<L>, watch: &RefCell<Watch>) {
+async fn serve<L: Load>(load: L, mut client: Seat<L>, watch: &RefCell<Watch>) -> Seat<L> {
     let env = client.lane.env().clone();
     while !watch.borrow().is_over(env.endpoint()) {
         one(&load, &mut client, &env, watch).await;
     }
+    client
 }
 
 /// One transaction.

@@ -3,17 +3,25 @@
 //! ```text
 //! folder    a folder as a load of symmetric clusters
 //! message   its calls as bytes, where they are shipped
+//! small     the shipped workloads with few rows
+//! sweep     many designs of one workload, forecast and measured
 //! ```
 
 mod folder;
 mod message;
+pub(crate) mod small;
+pub(crate) mod sweep;
 #[cfg(test)]
 mod tests;
 
 use crate::symmetric::{self, Plan, Seen};
 use folder::Folder;
 use sim::Network;
+use spade::verify::{Measured, MeasuredProcedure};
 use stored::Stored;
+
+/// Where these measurements are made.
+pub const PLACE: &str = "simulated";
 
 /// Most lanes of a machine that make calls: others, up to 64 with them, carry out what is shipped to it.
 pub const LANES_MAX: u32 = 48;
@@ -26,7 +34,7 @@ const PRACTICE: u64 = 4;
 /// Virtual time in which the cluster comes to its pace.
 const WARM_NS: u64 = 60_000;
 /// Calls that are measured if the window is not longer than its most.
-const CALLS: u64 = 8_000;
+pub(crate) const CALLS: u64 = 8_000;
 /// Calls of the lane that measures alone.
 const CALLS_ALONE: u64 = 400;
 
@@ -45,38 +53,6 @@ pub struct Cluster {
     pub remote_calls: f64,
     /// Everything random follows from it.
     pub seed: u64,
-}
-
-/// What was measured of a design.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Measured {
-    /// Calls a second that ended, whether they committed or ended by their own rules.
-    pub calls_per_s: f64,
-    /// Attempts that were made again, of all, in percent.
-    pub retries_percent: f64,
-    /// The stage of a machine that was busiest, with the share of time in which it was.
-    pub busiest: (String, f64),
-    /// The mean time of a call of one lane while no other makes any, in nanoseconds; of the mix.
-    pub alone_ns: Option<f64>,
-    /// By procedure, in the order of the file.
-    pub procedures: Vec<MeasuredProcedure>,
-    /// Calls that were counted.
-    pub calls: u64,
-}
-
-/// What was measured of a procedure.
-#[derive(Clone, PartialEq, Debug)]
-pub struct MeasuredProcedure {
-    /// Its name.
-    pub procedure: String,
-    /// Calls that were counted under load.
-    pub calls: u64,
-    /// The mean time of a call under load, in nanoseconds; none if there was no call.
-    pub loaded_ns: Option<f64>,
-    /// The same of one lane while no other makes calls.
-    pub alone_ns: Option<f64>,
-    /// Verbs and round trips of a call under load.
-    pub traffic: Option<[f64; 2]>,
 }
 
 /// Why a design cannot be measured.
@@ -105,6 +81,19 @@ pub enum VerifyError {
 /// # Errors
 /// See [`VerifyError`].
 pub fn measure(stored: &Stored, cluster: &Cluster) -> Result<Measured, VerifyError> {
+    let mut measured = measure_each(std::slice::from_ref(stored), cluster)?;
+    Ok(measured.pop().expect("there is one design"))
+}
+
+/// The same of several designs of a folder that differ in nothing but where procedures are carried out, on the tables of the
+/// first.
+///
+/// # Errors
+/// As [`measure`].
+pub(crate) fn measure_each(
+    designs: &[Stored],
+    cluster: &Cluster,
+) -> Result<Vec<Measured>, VerifyError> {
     let Cluster { machines, lanes, replicas, seed, remote_calls, .. } = *cluster;
     let is_sound = (2..=MACHINES_MAX).contains(&machines)
         && (1..=LANES_MAX).contains(&lanes)
@@ -124,11 +113,20 @@ pub fn measure(stored: &Stored, cluster: &Cluster) -> Result<Measured, VerifyErr
         warm_ns: WARM_NS,
         calls_wanted: Some(CALLS),
         calls_alone: CALLS_ALONE,
+        server_words: server_words(designs, machines),
         ..Plan::new(seed, machines)
     };
-    let folder = Folder::new(stored.clone(), machines, (seed, remote_calls));
-    let (alone, loaded) = symmetric::run_both(&plan, &folder);
-    Ok(measured(stored, &alone, &loaded))
+    let folder = |stored: &Stored| Folder::new(stored.clone(), machines, (seed, remote_calls));
+    let folders: Vec<Folder> = designs.iter().map(folder).collect();
+    let seen = symmetric::run_each(&plan, &folders);
+    Ok(designs.iter().zip(&seen).map(|(of, (alone, all))| measured(of, alone, all)).collect())
+}
+
+/// Words of each memory server: room for twice what the tables take, and for as much again, which copies have.
+fn server_words(designs: &[Stored], machines: u16) -> u64 {
+    let bytes = designs.iter().map(Stored::memory_bytes).max().unwrap_or(0);
+    let each = bytes.div_ceil(u64::from(machines)).saturating_mul(4) / layout::WORD_BYTES;
+    each.next_power_of_two().max(symmetric::SERVER_WORDS)
 }
 
 fn measured(stored: &Stored, alone: &Seen, loaded: &Seen) -> Measured {
@@ -151,9 +149,10 @@ fn measured(stored: &Stored, alone: &Seen, loaded: &Seen) -> Measured {
     });
     let all = alone.all();
     Measured {
+        place: PLACE.to_owned(),
         calls_per_s: loaded.ended_per_s(),
         retries_percent: loaded.abort_percent(),
-        busiest: (loaded.busiest.stage.to_owned(), loaded.busiest.share),
+        busiest: Some((loaded.busiest.stage.to_owned(), loaded.busiest.share)),
         alone_ns: (all.count() > 0).then(|| all.total_ns() as f64 / all.count() as f64),
         procedures: procedures.collect(),
         calls: loaded.all().count() as u64,

@@ -6,6 +6,7 @@ mod generate;
 mod measure;
 mod plan;
 mod tune;
+mod verify;
 
 use crate::Verdict;
 use anyhow::Result;
@@ -26,6 +27,8 @@ enum What {
     Plan(plan::PlanArguments),
     /// Decide how a workload is stored, partitioned and carried out
     Tune(tune::TuneArguments),
+    /// Build a design, measure it, and put that beside its forecast
+    Verify(verify::VerifyArguments),
     /// Write Rust for a workload's procedures
     Generate(generate::GenerateArguments),
     /// Print how a workload's tables are stored where no file says it, as a file to start from
@@ -40,6 +43,7 @@ pub fn run(arguments: &SpadeArguments) -> Result<Verdict> {
         What::Measure(arguments) => measure::run(arguments),
         What::Plan(arguments) => plan::run(arguments),
         What::Tune(arguments) => tune::run(arguments),
+        What::Verify(arguments) => verify::run(arguments),
         What::Generate(arguments) => generate::run(arguments),
         What::Design(arguments) => design::run(arguments),
         What::Apply(arguments) => apply::run(arguments),

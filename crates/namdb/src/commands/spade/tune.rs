@@ -93,7 +93,7 @@ pub fn run(arguments: &TuneArguments) -> Result<Verdict> {
     if let Some(path) = &arguments.json {
         json::probe(path)?;
     }
-    let measurements = read(&arguments.measurements)?;
+    let measurements = read_measurements(&arguments.measurements)?;
     let folder = WorkloadFolder::read(&arguments.folder)?;
     let workload = Workload::read(&arguments.folder)?;
     let input = Input { folder: &folder, workload: &workload, measurements: &measurements };
@@ -127,7 +127,8 @@ pub fn run(arguments: &TuneArguments) -> Result<Verdict> {
     Ok(Verdict::Sound)
 }
 
-fn read(path: &Path) -> Result<Measurements> {
+/// Reads a file of measurements.
+pub(super) fn read_measurements(path: &Path) -> Result<Measurements> {
     let name = path.display();
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -160,7 +161,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
     }
 }
 
-fn parse_percent(text: &str) -> Result<f64, String> {
+pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
         _ => Err(format!("{text:?} is no number from 0 to 100")),

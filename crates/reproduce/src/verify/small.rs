@@ -7,8 +7,10 @@ use txn::Isolation;
 
 /// The workloads, those of most calls a second first.
 pub(crate) const NAMES: [&str; 4] = ["tatp", "smallbank", "ycsb", "tpcc"];
-/// Where the shipped workloads are when the program runs in a copy of the sources.
+/// Where the shipped workloads are in the sources,
 const FOLDER: &str = "workloads";
+/// and measurements.
+const MEASUREMENTS: &str = "crates/spade/measurements";
 
 /// Units of scale for so many machines, and what is put in place of other words in `workload.toml`.
 fn scale(name: &str, machines: u64) -> (u64, &'static [(&'static str, &'static str)]) {
@@ -39,12 +41,21 @@ fn scale(name: &str, machines: u64) -> (u64, &'static [(&'static str, &'static s
     }
 }
 
-/// The folder of a shipped workload: in the copy of the sources where the program runs, or where it was built.
+/// The folder of a shipped workload.
 pub(crate) fn folder(name: &str) -> PathBuf {
-    let here = Path::new(FOLDER).join(name);
-    match here.is_dir() {
-        true => here,
-        false => Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(FOLDER).join(name),
+    source(&Path::new(FOLDER).join(name))
+}
+
+/// A file of measurements that is shipped.
+pub(crate) fn measurements(name: &str) -> PathBuf {
+    source(&Path::new(MEASUREMENTS).join(name))
+}
+
+/// A part of the sources: in the copy where the program runs, or where it was built.
+fn source(path: &Path) -> PathBuf {
+    match path.exists() {
+        true => path.to_path_buf(),
+        false => Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path),
     }
 }
 

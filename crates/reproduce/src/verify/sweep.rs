@@ -6,6 +6,7 @@ use procedure::node::Workload;
 use spade::design::{Access, Design, Partition, Placement, TableDesign};
 use spade::measurement::Measurements;
 use spade::tune::{Input, Options, REMOTE_CALLS, TuneError, forecast, tune};
+use std::path::PathBuf;
 use stored::{FolderError, Stored};
 
 /// Designs differ if what was measured of them does by more than this share.
@@ -19,7 +20,7 @@ pub(crate) struct Setting {
     pub profile: &'static str,
     /// Machines.
     pub machines: u16,
-    /// What was measured, as a file's text.
+    /// The file of what was measured, among those that are shipped.
     pub measurements: &'static str,
 }
 
@@ -53,6 +54,8 @@ pub(crate) struct Swept {
 /// Why nothing could be swept.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SweepError {
+    #[error("{0} cannot be read: {1}")]
+    File(PathBuf, std::io::Error),
     #[error(transparent)]
     Folder(#[from] FolderError),
     #[error(transparent)]
@@ -77,7 +80,9 @@ pub(crate) fn sweep(
 ) -> Result<Swept, SweepError> {
     let (folder, stored) = small::read(name, setting.machines, seed)?;
     let workload = Workload::read(&small::folder(name))?;
-    let measurements = Measurements::parse(setting.measurements)?;
+    let path = small::measurements(setting.measurements);
+    let text = std::fs::read_to_string(&path).map_err(|error| SweepError::File(path, error))?;
+    let measurements = Measurements::parse(&text)?;
     let input = Input { folder: &folder, workload: &workload, measurements: &measurements };
     let options = Options {
         hardware: Some(setting.profile.to_owned()),
@@ -144,7 +149,7 @@ fn noise(
 /// How tables are stored: what it is called, and the change of a table, with the default design's one beside it.
 type Storing = (&'static str, fn(&mut TableDesign, &TableDesign));
 
-const STORINGS: [Storing; 5] = [
+const STORINGS: [Storing; 6] = [
     ("stored as tuned", |_, _| ()),
     ("stored by default", |table, default| stored_as(table, default)),
     ("inlined, 8 slots", |table, default| {
@@ -159,17 +164,20 @@ const STORINGS: [Storing; 5] = [
             Placement::Hashed { .. } => hashed(table, Storage::HashOutside, 2, 40),
         }
     }),
-    ("trees of 512 bytes", |table, _| {
-        (table.storage, table.node_bytes) = (Storage::Tree, 512);
-        for index in &mut table.indexes {
-            (index.kind, index.node_bytes) = (IndexKind::Tree, 512);
-        }
-    }),
+    ("trees of 256 bytes", |table, _| trees(table, 256)),
+    ("trees of 2,048 bytes", |table, _| trees(table, 2048)),
 ];
 
 fn stored_as(table: &mut TableDesign, other: &TableDesign) {
     let partition = table.partition.clone();
     *table = TableDesign { partition, ..other.clone() };
+}
+
+fn trees(table: &mut TableDesign, node_bytes: u32) {
+    (table.storage, table.node_bytes) = (Storage::Tree, node_bytes);
+    for index in &mut table.indexes {
+        (index.kind, index.node_bytes) = (IndexKind::Tree, node_bytes);
+    }
 }
 
 fn hashed(table: &mut TableDesign, storage: Storage, neighbourhood: u32, load_percent: u32) {
@@ -337,7 +345,7 @@ mod tests {
             base.procedures = tuned.procedures;
             let families = families(&base, &stored.default_design(), &stored);
             let all: Vec<&Design> = families.iter().flatten().map(|(_, design)| design).collect();
-            assert!(all.len() >= 9, "{name} has {}", all.len());
+            assert!(all.len() >= 10, "{name} has {}", all.len());
             for (at, design) in all.iter().enumerate() {
                 assert!(stored.with_design((*design).clone()).is_ok());
                 assert!(!all[..at].contains(design), "{name}, design {at}");

@@ -12,21 +12,9 @@ use crate::verify::{self, small};
 
 /// The hardware, with the measurements of it.
 const SETTINGS: [Setting; 3] = [
-    Setting {
-        profile: "connectx3-fdr",
-        machines: 4,
-        measurements: include_str!("../../../../spade/measurements/connectx3-fdr-4.json"),
-    },
-    Setting {
-        profile: "connectx6-200g",
-        machines: 4,
-        measurements: include_str!("../../../../spade/measurements/connectx6-200g-4.json"),
-    },
-    Setting {
-        profile: "ethernet-10g",
-        machines: 4,
-        measurements: include_str!("../../../../spade/measurements/ethernet-10g-4.json"),
-    },
+    Setting { profile: "connectx3-fdr", machines: 4, measurements: "connectx3-fdr-4.json" },
+    Setting { profile: "connectx5-100g", machines: 4, measurements: "connectx5-100g-4.json" },
+    Setting { profile: "ethernet-10g", machines: 4, measurements: "ethernet-10g-4.json" },
 ];
 /// Seeds by which the tuner's design is measured, for the noise.
 const SEEDS: u64 = 3;

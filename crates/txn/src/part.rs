@@ -55,7 +55,7 @@ impl Parts {
             // The upper half: buckets are chosen by what remains.
             Choice::Hashed { bytes } => {
                 let upper = hash_words(prefix(key, bytes).words()) >> 32;
-                (upper * count as u64 >> 32) as usize
+                ((upper * count as u64) >> 32) as usize
             }
         }
     }

@@ -81,7 +81,7 @@ pub struct Surface {
     published_noise: f64,
     /// What was asked for before: the search asks for the same again and again.
     known: RefCell<BTreeMap<Known, Found>>,
-    /// The lines that are gone by for what is asked for now.
+    /// The lines that are gone by for what is asked for at the moment.
     used: RefCell<BTreeSet<Line>>,
 }
 

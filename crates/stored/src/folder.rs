@@ -115,10 +115,13 @@ impl Stored {
     ///
     /// See [`FolderError`].
     pub fn read(folder: &Path, options: &Options<'_>) -> Result<Self, FolderError> {
-        Self::of(folder, WorkloadFolder::read(folder)?, options)
+        let design = design_file(folder, options.design);
+        let options = Options { design: design.as_deref(), ..options.clone() };
+        Self::of(folder, WorkloadFolder::read(folder)?, &options)
     }
 
-    /// The same with what was read of it, whose load may be another than the folder's.
+    /// The same with what was read of it, whose load may be another than the folder's. Its design is the default one if the
+    /// options name no other.
     ///
     /// # Errors
     ///
@@ -141,13 +144,13 @@ impl Stored {
         let uses = Uses::new(&ready, &load);
         let subject =
             Subject { name: &load.name, workload: &ready, population: &population, uses: &uses };
-        let (design, origin) = match design_file(folder, options.design) {
+        let (design, origin) = match options.design {
             None => (design::default_design(&subject), DesignOrigin::Default),
             Some(path) => {
-                let design = read_design(&path)?;
+                let design = read_design(path)?;
                 let usual = drawn(load.units)?;
                 let usual = Subject { population: &usual, ..subject };
-                (design::rescale(design, &usual, &subject), DesignOrigin::File(path))
+                (design::rescale(design, &usual, &subject), DesignOrigin::File(path.to_path_buf()))
             }
         };
         let tables = design::fit(&design, &subject).map_err(|problems| {

@@ -89,6 +89,5 @@ pub(crate) fn read(
         seed,
     };
     let stored = Stored::of(&folder, read.clone(), &options)?;
-    let design = stored.default_design();
-    Ok((read, stored.with_design(design)?))
+    Ok((read, stored))
 }

@@ -26,9 +26,7 @@ fn small(name: &str) -> Stored {
         isolation: Isolation::Snapshot,
         seed: 1,
     };
-    let stored = Stored::of(&folder, read, &options).expect("it fits");
-    let design = stored.default_design();
-    stored.with_design(design).expect("it fits")
+    Stored::of(&folder, read, &options).expect("it fits")
 }
 
 fn cluster(lanes: u32) -> Cluster {

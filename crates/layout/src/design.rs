@@ -1,5 +1,6 @@
 //! The physical design: how a table's rows and indexes are laid out, apart from what they mean.
 
+use crate::part::Part;
 use serde::{Deserialize, Serialize};
 
 /// How one table is stored. Every field can be chosen per table; the defaults suit small rows.
@@ -22,6 +23,9 @@ pub struct PhysicalDesign {
     pub placement: Placement,
     /// The memory server that has all of it, indexes included, by position; `None`: they share it.
     pub server: Option<u16>,
+    /// Which part of a table in parts it is; `None`: it is a whole table.
+    #[serde(default)]
+    pub part: Option<Part>,
 }
 
 impl Default for PhysicalDesign {
@@ -35,6 +39,7 @@ impl Default for PhysicalDesign {
             node_bytes: 512,
             placement: Placement::Hashed { load_percent: 65 },
             server: None,
+            part: None,
         }
     }
 }

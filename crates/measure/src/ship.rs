@@ -16,7 +16,7 @@ use workload::{Attempts, TransactionResult, WorkloadError};
 /// The service.
 pub const SHIPPED: ServiceId = ServiceId(220);
 /// Looks for a lane of the owner that is free.
-const LOOKS_MAX: u32 = 100_000;
+const LOOKS_MAX: u32 = 10_000_000;
 /// What malformed messages are said to be for.
 const FOR: &str = "a shipped operation";
 

@@ -33,7 +33,7 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order in which `all` runs them.
-pub const EXPERIMENTS: [Experiment; 32] = [
+pub const EXPERIMENTS: [Experiment; 33] = [
     Experiment {
         name: "bandwidth",
         figure: "blog figure 1, and its text",
@@ -289,6 +289,14 @@ pub const EXPERIMENTS: [Experiment; 32] = [
         protocol: None,
         profile: symmetric::PROFILE,
         run: spade::tpcc::run,
+    },
+    Experiment {
+        name: "spade-regret",
+        figure: "SPADE, no figure: regret and forecasts",
+        shows: "what designs were forecast, and what was measured of them",
+        protocol: None,
+        profile: "connectx3-fdr",
+        run: spade::regret::run,
     },
 ];
 

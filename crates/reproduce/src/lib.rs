@@ -22,6 +22,7 @@ mod ruler;
 mod symmetric;
 pub mod text;
 mod tpcc;
+pub mod verify;
 mod world;
 
 pub use experiment::{EXPERIMENTS, Experiment, Protocol, Run, find};

@@ -2,20 +2,20 @@
 
 use crate::check::Checks;
 use crate::code::{Code, Crew, Shipped};
-use crate::design::{self, Subject, Uses};
-use crate::terminal::Terminal;
+use crate::design::{self, Division, Home, Subject, Uses};
+use crate::terminal::{Callee, Terminal};
 use execute::{Settings, TableDesign};
 use fabric::Env;
 use population::{LoadError, Population, PopulationError, Scale, load_part};
 use procedure::node::Workload as Ready;
 use spade::design::{Design, DesignError};
-use sql::WorkloadFolder;
 use sql::procedure::Returns;
+use sql::{SqlType, WorkloadFolder};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use txn::{Database, Isolation, Lane, TxnError};
+use txn::{CatalogError, Database, Isolation, Lane, TableSpec, TxnError};
 use workload::{CheckResult, Finished, RunTotals, Workload, WorkloadError};
 
 /// Rows that are inserted in one transaction of the load.
@@ -26,6 +26,8 @@ const LOAD_PARTS: u64 = 1_000;
 const BASE_BYTES: u64 = 256 << 20;
 /// Memory beyond raw rows, in percent: headers, keys, indexes, old versions, and what a run inserts.
 const OVERHEAD_PERCENT: u64 = 250;
+/// What a design is called that has no file.
+const GIVEN: &str = "that was given";
 /// The design of a folder, if it has one.
 const DESIGN_FILE: &str = "design.json";
 
@@ -81,6 +83,8 @@ pub struct Options<'a> {
 pub enum DesignOrigin {
     /// A file.
     File(PathBuf),
+    /// Whoever runs it.
+    Given,
     /// Procedures and load.
     Default,
 }
@@ -92,6 +96,7 @@ pub struct Stored {
     tables: &'static [&'static str],
     procedures: &'static [&'static str],
     uses: Arc<Uses>,
+    load: Arc<sql::Load>,
     ready: Arc<Ready>,
     population: Arc<Population>,
     design: Arc<Design>,
@@ -110,7 +115,23 @@ impl Stored {
     ///
     /// See [`FolderError`].
     pub fn read(folder: &Path, options: &Options<'_>) -> Result<Self, FolderError> {
-        let WorkloadFolder { program, load, .. } = WorkloadFolder::read(folder)?;
+        let design = design_file(folder, options.design);
+        let options = Options { design: design.as_deref(), ..options.clone() };
+        Self::of(folder, WorkloadFolder::read(folder)?, &options)
+    }
+
+    /// The same with what was read of it, whose load may be another than the folder's. Its design is the default one if the
+    /// options name no other.
+    ///
+    /// # Errors
+    ///
+    /// See [`FolderError`].
+    pub fn of(
+        folder: &Path,
+        read: WorkloadFolder,
+        options: &Options<'_>,
+    ) -> Result<Self, FolderError> {
+        let WorkloadFolder { program, load, .. } = read;
         let ready = Ready::read(folder)?;
         let checks = Checks::new(Ready::read_checks(folder)?, &load);
         let drawn = |units| {
@@ -123,18 +144,19 @@ impl Stored {
         let uses = Uses::new(&ready, &load);
         let subject =
             Subject { name: &load.name, workload: &ready, population: &population, uses: &uses };
-        let (design, origin) = match design_file(folder, options.design) {
+        let (design, origin) = match options.design {
             None => (design::default_design(&subject), DesignOrigin::Default),
             Some(path) => {
-                let design = read_design(&path)?;
+                let design = read_design(path)?;
                 let usual = drawn(load.units)?;
                 let usual = Subject { population: &usual, ..subject };
-                (design::rescale(design, &usual, &subject), DesignOrigin::File(path))
+                (design::rescale(design, &usual, &subject), DesignOrigin::File(path.to_path_buf()))
             }
         };
         let tables = design::fit(&design, &subject).map_err(|problems| {
             let file = match &origin {
                 DesignOrigin::File(path) => path.display().to_string(),
+                DesignOrigin::Given => GIVEN.to_owned(),
                 DesignOrigin::Default => "that nobody has made".to_owned(),
             };
             FolderError::Unfit { file, problems }
@@ -150,6 +172,7 @@ impl Stored {
             procedures: kept_all(program.procedures.iter().map(|of| of.name.as_str())),
             uses: Arc::new(uses),
             ready: Arc::new(ready),
+            load: Arc::new(load),
             population: Arc::new(population),
             design: Arc::new(design),
             designs: Arc::new(tables),
@@ -159,6 +182,74 @@ impl Stored {
             settings: Settings { isolation: options.isolation, ..Settings::default() },
             checks: Arc::new(checks),
         })
+    }
+
+    /// The same with another design, for the same units of scale.
+    ///
+    /// # Errors
+    ///
+    /// It does not fit.
+    pub fn with_design(&self, design: Design) -> Result<Self, FolderError> {
+        let tables = design::fit(&design, &self.subject())
+            .map_err(|problems| FolderError::Unfit { file: GIVEN.to_owned(), problems })?;
+        let (design, designs) = (Arc::new(design), Arc::new(tables));
+        Ok(Self { design, designs, origin: DesignOrigin::Given, ..self.clone() })
+    }
+
+    /// The design that follows from its procedures and its load alone, for its units of scale.
+    pub fn default_design(&self) -> Design {
+        design::default_design(&self.subject())
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        let (name, population, uses) = (self.name, &*self.population, &*self.uses);
+        Subject { name, workload: &self.ready, population, uses }
+    }
+
+    /// Makes the tables in parts, as the design partitions them, on these memory servers, which are positions.
+    ///
+    /// # Errors
+    ///
+    /// A table is there already, or memory servers have no room for it.
+    pub async fn create_in_parts<E: Env>(
+        &self,
+        database: &Database<E>,
+        servers: &[u16],
+    ) -> Result<(), CatalogError> {
+        let divisions = design::divide(&self.design, &self.subject(), servers.len());
+        let tables = self.ready.catalog.tables.iter().zip(&*self.designs).zip(divisions);
+        for (at, ((table, design), division)) in tables.enumerate() {
+            let mut spec = TableSpec {
+                schema: table.schema.clone(),
+                design: design.rows.clone(),
+                indexes: design.indexes.clone(),
+            };
+            match division {
+                Division::Parts(rule) => _ = database.create_in_parts(spec, servers, rule).await?,
+                Division::Whole => {
+                    spec.design.server = servers.get(at % servers.len().max(1)).copied();
+                    database.create_table(spec).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Of each procedure, where its calls have most of their rows if tables are in parts on so many memory servers; none
+    /// if that is anywhere.
+    pub fn homes(&self, servers: usize) -> Vec<Option<Home>> {
+        design::homes(&self.design, &self.subject(), &self.load, servers)
+    }
+
+    /// Who carries out calls in the hands of one thread.
+    ///
+    /// # Errors
+    ///
+    /// Tables are missing, or are not as generated code has them.
+    pub fn callee<E: Env>(&self, database: &Database<E>) -> Result<Callee, WorkloadError> {
+        let crew = Crew::open(self.code, database, &self.ready, self.settings).map_err(refused)?;
+        let gives_rows = |of: &procedure::Procedure| matches!(of.routine.returns, Returns::Rows(_));
+        Ok(Callee::new(crew, self.ready.procedures.iter().map(gives_rows).collect()))
     }
 
     /// How its tables are stored.
@@ -194,6 +285,37 @@ impl Stored {
     /// Its tables and procedures.
     pub fn ready(&self) -> &Ready {
         &self.ready
+    }
+
+    /// How many tables it has.
+    pub fn table_count(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// Its procedures by name, in the order of the file.
+    pub fn procedure_names(&self) -> &'static [&'static str] {
+        self.procedures
+    }
+
+    /// Of each procedure, about how many bytes a row of its result takes in a message.
+    pub fn answer_bytes(&self) -> Vec<usize> {
+        let of_type = |sql_type: &SqlType| match sql_type {
+            SqlType::Bool => 1,
+            SqlType::Int2 => 2,
+            SqlType::Int4 | SqlType::Date => 4,
+            SqlType::Char(Some(length)) => *length as usize,
+            // Half of the room, as texts are drawn.
+            SqlType::Varchar(Some(length)) => *length as usize / 2,
+            _ => 8,
+        };
+        let of = |returns: &Returns| match returns {
+            Returns::Nothing => 0,
+            Returns::Value(sql_type) => of_type(sql_type),
+            Returns::Row(fields) | Returns::Rows(fields) => {
+                fields.iter().map(|field| of_type(&field.sql_type)).sum()
+            }
+        };
+        self.ready.procedures.iter().map(|procedure| of(&procedure.routine.returns)).collect()
     }
 
     /// Bytes of memory that its tables take, with their indexes and what a run inserts, about.
@@ -305,9 +427,7 @@ impl<E: Env> Workload<E> for Stored {
     }
 
     fn notes(&self, servers: usize) -> Vec<String> {
-        let (name, population, uses) = (self.name, &*self.population, &*self.uses);
-        let subject = Subject { name, workload: &self.ready, population, uses };
-        design::notes(&self.design, &subject, servers)
+        design::notes(&self.design, &self.subject(), servers)
     }
 
     async fn create_tables(&self, database: &Database<E>) -> Result<(), WorkloadError> {
@@ -351,11 +471,8 @@ impl<E: Env> Workload<E> for Stored {
         threads: u32,
         _seed: u64,
     ) -> Result<Terminal, WorkloadError> {
-        let crew = Crew::open(self.code, database, &self.ready, self.settings).map_err(refused)?;
-        let gives_rows = |of: &procedure::Procedure| matches!(of.routine.returns, Returns::Rows(_));
-        let gives_rows = self.ready.procedures.iter().map(gives_rows).collect();
         let client = (u64::from(thread), u64::from(threads));
-        Ok(Terminal::new(self.population.clone(), crew, client, gives_rows))
+        Ok(Terminal::new(self.population.clone(), self.callee(database)?, client))
     }
 
     async fn run_one(

@@ -21,7 +21,8 @@ mod prepared;
 mod terminal;
 
 pub use callers::Callers;
-pub use code::Code;
+pub use code::{Code, Given, Ready};
+pub use design::{Division, Home};
 pub use folder::{DesignOrigin, FolderError, Options, Stored, default_design};
 pub use prepared::{Arguments, Prepared};
-pub use terminal::{Terminal, is_by_rule};
+pub use terminal::{Callee, Terminal, is_by_rule};

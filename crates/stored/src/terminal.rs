@@ -3,7 +3,7 @@
 use crate::code::{Crew, Ready};
 use execute::CallError;
 use fabric::Env;
-use population::{Calls, Mix, Population};
+use population::{Call, Calls, Mix, Population};
 use std::sync::Arc;
 use txn::Lane;
 use workload::{AbortCounts, Finished, TransactionResult, WorkloadError};
@@ -23,26 +23,26 @@ pub fn is_by_rule(sqlstate: &str) -> bool {
 /// What a thread keeps between calls.
 pub struct Terminal {
     calls: Calls<Arc<Population>>,
-    crew: Crew,
+    callee: Callee,
     /// Calls one behind the other, in a ring.
     queue: [Ready; PLACES as usize],
     /// How many were drawn.
     drawn: u64,
     /// How many were begun.
     begun: u64,
+}
+
+/// Who carries out calls.
+pub struct Callee {
+    crew: Crew,
     /// Of each procedure, whether it gives rows.
     gives_rows: Vec<bool>,
 }
 
 impl Terminal {
-    pub(crate) fn new(
-        population: Arc<Population>,
-        crew: Crew,
-        client: (u64, u64),
-        gives_rows: Vec<bool>,
-    ) -> Self {
+    pub(crate) fn new(population: Arc<Population>, callee: Callee, client: (u64, u64)) -> Self {
         let calls = Calls::new(population, client.0, client.1, Mix::Deck);
-        Self { calls, crew, queue: Default::default(), drawn: 0, begun: 0, gives_rows }
+        Self { calls, callee, queue: Default::default(), drawn: 0, begun: 0 }
     }
 
     /// Makes the next call. Calls that give no rows where they could are counted as skipped parts.
@@ -55,13 +55,53 @@ impl Terminal {
         if self.drawn <= self.begun {
             self.draw();
         }
-        let Self { crew, queue, gives_rows, begun, .. } = self;
-        crew.prefetch(lane, &queue[(*begun % PLACES) as usize]);
-        let ready = &queue[place];
-        let ended = crew.call(lane, ready).await;
+        let Self { callee, queue, begun, .. } = self;
+        callee.crew.prefetch(lane, &queue[(*begun % PLACES) as usize]);
+        Ok(callee.carry_out(lane, &queue[place]).await?.0)
+    }
+
+    /// Draws calls behind those that were drawn; the one under way, which is the last of them, stays where it is.
+    fn draw(&mut self) {
+        for _ in 0..CALLS_AHEAD {
+            let call = &mut self.queue[(self.drawn % PLACES) as usize];
+            self.drawn += 1;
+            call.procedure = self.calls.next_into(0, &mut call.values);
+            self.callee.crew.make_ready(call);
+        }
+    }
+}
+
+impl Callee {
+    pub(crate) fn new(crew: Crew, gives_rows: Vec<bool>) -> Self {
+        Self { crew, gives_rows }
+    }
+
+    /// Makes a call ready.
+    pub fn ready(&self, call: Call) -> Ready {
+        let mut ready = Ready::default();
+        (ready.procedure, ready.values) = (call.procedure, call.arguments);
+        self.crew.make_ready(&mut ready);
+        ready
+    }
+
+    /// Makes a call; answers how it has ended, and how many rows it gave. Calls that give no rows where they could are
+    /// counted as skipped parts.
+    ///
+    /// # Errors
+    ///
+    /// Memory servers do not answer, or it ended as no call should.
+    pub async fn carry_out<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        ready: &Ready,
+    ) -> Result<(Finished, usize), WorkloadError> {
+        let ended = self.crew.call(lane, ready).await;
+        let count = *ended.as_ref().unwrap_or(&0);
         let kind = ready.procedure;
         let (result, skipped) = match ended {
-            Ok(rows) => (TransactionResult::Committed, u32::from(rows == 0 && gives_rows[kind])),
+            Ok(rows) => {
+                (TransactionResult::Committed, u32::from(rows == 0 && self.gives_rows[kind]))
+            }
             Err(CallError::Sql(error)) if is_by_rule(&error.sqlstate) => {
                 (TransactionResult::RolledBack, 0)
             }
@@ -75,20 +115,10 @@ impl Terminal {
             Err(CallError::Engine(error)) => return Err(WorkloadError::Statement(error)),
             Err(other) => return Err(WorkloadError::Inconsistent(other.to_string())),
         };
-        let (mut aborts, reasons) = (AbortCounts::default(), crew.aborts());
+        let (mut aborts, reasons) = (AbortCounts::default(), self.crew.aborts());
         reasons.iter().for_each(|&reason| aborts.add(reason));
         let is_given_up = matches!(result, TransactionResult::Aborted(_));
         let retries = reasons.len() as u32 - u32::from(is_given_up);
-        Ok(Finished { kind, result, retries, skipped, aborts })
-    }
-
-    /// Draws calls behind those that were drawn; the one under way, which is the last of them, stays where it is.
-    fn draw(&mut self) {
-        for _ in 0..CALLS_AHEAD {
-            let call = &mut self.queue[(self.drawn % PLACES) as usize];
-            self.drawn += 1;
-            call.procedure = self.calls.next_into(0, &mut call.values);
-            self.crew.make_ready(call);
-        }
+        Ok((Finished { kind, result, retries, skipped, aborts }, count))
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::database::Placed;
 use crate::definition::{IndexDefinition, IndexState, IndexStorage, TableDefinition, TableStorage};
+use crate::part::Parts;
 use crate::unique::UniqueViolation;
 use fabric::CallError;
 use index::hash::HashTable;
@@ -183,6 +184,8 @@ pub struct TableInfo {
     pub has_long_columns: bool,
     /// Something goes with its rows: entries of indexes, or values out of line.
     pub has_attachments: bool,
+    /// All parts of the table, if it is one of several.
+    pub parts: Option<Arc<Parts>>,
 }
 
 /// How a secondary index finds its entries.
@@ -215,6 +218,8 @@ pub struct IndexInfo {
     pub storage: Secondary,
     /// Transactions may read it; before, they only keep it up to date.
     pub is_readable: bool,
+    /// The same index of all parts of its table, if that is one of several.
+    pub parts: Option<Arc<Parts>>,
 }
 
 impl TableInfo {
@@ -285,13 +290,14 @@ impl Catalog {
     /// Builds the cache from the definitions that the catalog's shards keep.
     pub fn build<'a>(
         epoch: u64,
-        definitions: impl IntoIterator<Item = &'a TableDefinition>,
+        definitions: impl IntoIterator<Item = &'a TableDefinition> + Clone,
         checksummed: bool,
     ) -> Result<Self, CatalogError> {
         let mut catalog = Self { epoch, ..Self::default() };
-        for definition in definitions {
+        for definition in definitions.clone() {
             catalog.add(definition, checksummed)?;
         }
+        catalog.join_parts(definitions.into_iter())?;
         Ok(catalog)
     }
 
@@ -318,6 +324,7 @@ impl Catalog {
             row,
             primary,
             indexes,
+            parts: None,
         };
         if self.tables.len() <= number {
             self.tables.resize(number + 1, None);
@@ -352,6 +359,7 @@ impl Catalog {
             server: definition.design.server,
             storage,
             is_readable: index.state == IndexState::Readable,
+            parts: None,
         };
         let number = index.number as usize;
         if self.indexes.len() <= number {

@@ -355,8 +355,13 @@ impl<E: Env> Database<E> {
     /// memory is free with a later change of the catalog.
     pub async fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
         let name = name.to_owned();
-        self.to_its_end(|database| async move { database.remove_table(&name, |_| true).await })
-            .await
+        self.to_its_end(|database| async move {
+            for part in database.part_names(&name) {
+                database.remove_table(&part, |_| true).await?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Removes the table called `name`, if it is the one that is meant.
@@ -397,6 +402,7 @@ impl<E: Env> Database<E> {
     async fn make_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
         let (_, table) = self.definition(table).await?;
         check_room(&table, &design.name)?;
+        refuse_parts(&table)?;
         let number = self.draw_number(INDEXES, 1).await?;
         let label = index_label(number);
         let placed = Placed { label, server: table.design.server };
@@ -495,6 +501,7 @@ impl<E: Env> Database<E> {
 
     async fn remove_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
         let (_, table) = self.definition(table).await?;
+        refuse_parts(&table)?;
         let found = table.indexes.iter().find(|other| other.design.name == index);
         let found =
             found.ok_or_else(|| CatalogError::NoIndex(format!("{index} on {}", table.name)))?;
@@ -524,6 +531,15 @@ fn check_room(table: &TableDefinition, index: &str) -> Result<(), CatalogError> 
         )));
     }
     Ok(())
+}
+
+/// Indexes come and go part by part, and those of a table in parts have to be the same in all.
+fn refuse_parts(table: &TableDefinition) -> Result<(), CatalogError> {
+    let reason = "the indexes of a table in parts are made with it, and go with it";
+    match table.design.part {
+        None => Ok(()),
+        Some(_) => Err(CatalogError::WrongKind(reason)),
+    }
 }
 
 /// The index in a definition that was read again.

@@ -246,7 +246,8 @@ impl<E: Env> LaneInner<E> {
         self.written.iter().any(|&access| {
             let entry = &self.accesses[access as usize];
             let is_moved = range.index.is_some() && entry.state == State::Updated;
-            entry.table == range.table && (entry.state == State::Inserted || is_moved)
+            (entry.state == State::Inserted || is_moved)
+                && self.is_same_table(entry.table, range.table)
         })
     }
 
@@ -263,7 +264,8 @@ impl<E: Env> LaneInner<E> {
             let access = self.written[number];
             let entry = self.accesses[access as usize];
             let is_old = entry.state == State::Updated && range.index.is_none();
-            if entry.table != range.table || entry.state == State::Deleted || is_old {
+            let is_other = !self.is_same_table(entry.table, range.table);
+            if is_other || entry.state == State::Deleted || is_old {
                 continue;
             }
             let key = match &range.index {
@@ -298,15 +300,16 @@ impl<E: Env> LaneInner<E> {
         if let Some(own) = sighting.own {
             return Ok(own);
         }
-        let mut key = sighting.key;
+        let (mut table, mut key) = (range.table, sighting.key);
         if let Some(index) = &range.index {
             let batch = self.batch.as_ref().expect("the batch is here");
             let primary = self.primary_key(index, batch.words(key));
+            table = self.part_of(table, primary.words());
             key = self.batch().put(primary.words());
         }
         match sighting.row.is_null() {
-            true => self.post_key(range.table, key, pending),
-            false => self.post_row(range.table, key, sighting.row, pending),
+            true => self.post_key(table, key, pending),
+            false => self.post_row(table, key, sighting.row, pending),
         }
     }
 

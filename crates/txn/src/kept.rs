@@ -69,7 +69,7 @@ impl<E: Env> LaneInner<E> {
         }
         for (table, key) in inserts {
             if self.is_open(table.0) && key.may_have_bytes(self.info(table.0).schema.key_bytes()) {
-                self.settle_by_kept(table.0, key)?;
+                self.settle_by_kept(self.part_of(table.0, key.words()), key)?;
             }
         }
         Ok(())

@@ -11,6 +11,7 @@ use crate::transaction::Transaction;
 use crate::write::Owner;
 use fabric::{Env, Span};
 use layout::{GlobalPtr, Key};
+use std::ops::RangeInclusive;
 
 /// A range of keys to be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,9 +56,10 @@ impl<E: Env> Transaction<'_, E> {
         rows.clear();
         let lane = self.lane();
         lane.read_count += 2;
-        let range = lane.open_range(scan).await?;
-        let mut cursor = Cursor::new(scan, range);
-        lane.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows)).await
+        match lane.scanned_parts(scan)? {
+            None => lane.scan_whole(scan, rows).await,
+            Some(parts) => lane.scan_parts(scan, parts, rows).await,
+        }
     }
 
     /// Reads independent ranges together; `rows` gets the rows of each. They share their round trips.
@@ -73,11 +75,18 @@ impl<E: Env> Transaction<'_, E> {
         let mut cursors = std::mem::take(&mut lane.scratch.cursors);
         cursors.clear();
         for scan in scans {
-            cursors.push(Cursor::new(scan, lane.open_range(scan).await?));
+            let scan = lane.first_part_of(scan)?;
+            cursors.push(Cursor::new(&scan, lane.open_range(&scan).await?));
         }
         let result = lane.run_cursors(&mut cursors, rows).await;
         lane.scratch.cursors = cursors;
-        result
+        result?;
+        for (scan, rows) in scans.iter().zip(rows) {
+            if let Some(parts) = lane.scanned_parts(scan)? {
+                lane.scan_parts_behind(scan, parts, rows).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Reads all rows whose indexed columns, all of them, have the values encoded in `key`, see
@@ -96,6 +105,8 @@ impl<E: Env> Transaction<'_, E> {
             return Err(info.wrong_key(key).into());
         }
         lane.open_table(info.table).await?;
+        let index = IndexId(lane.index_part_of(index.0, &info, key.words()));
+        let info = lane.index_info(index.0).clone();
         let mut prefix = Key::lowest(info.key_words);
         prefix = overlay(&prefix, key);
         let (low, high) = column_range(&prefix, &info);
@@ -144,6 +155,55 @@ pub(crate) struct Range {
 }
 
 impl<E: Env> LaneInner<E> {
+    async fn scan_whole(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
+        let range = self.open_range(scan).await?;
+        let mut cursor = Cursor::new(scan, range);
+        self.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows)).await
+    }
+
+    /// Scans these parts, one after the other in the order of the scan, until there are rows enough.
+    async fn scan_parts(
+        &mut self,
+        scan: &Scan,
+        parts: RangeInclusive<usize>,
+        rows: &mut Vec<RowId>,
+    ) -> Result<(), TxnError> {
+        let first = self.part_scan(scan, if scan.reverse { *parts.end() } else { *parts.start() });
+        self.scan_whole(&first, rows).await?;
+        self.scan_parts_behind(scan, parts, rows).await
+    }
+
+    /// The same of all parts behind the first one in the order of the scan.
+    async fn scan_parts_behind(
+        &mut self,
+        scan: &Scan,
+        parts: RangeInclusive<usize>,
+        rows: &mut Vec<RowId>,
+    ) -> Result<(), TxnError> {
+        let (first, last) = parts.into_inner();
+        for step in 1..=last.saturating_sub(first) {
+            if rows.len() >= scan.limit {
+                break;
+            }
+            let position = if scan.reverse { last - step } else { first + step };
+            self.scan_whole(&self.part_scan(scan, position), rows).await?;
+        }
+        Ok(())
+    }
+
+    /// The scan of what it begins with: a part, if its source is in parts.
+    fn first_part_of(&self, scan: &Scan) -> Result<Scan, TxnError> {
+        Ok(match self.scanned_parts(scan)? {
+            None => *scan,
+            Some(parts) if scan.reverse => self.part_scan(scan, *parts.end()),
+            Some(parts) => self.part_scan(scan, *parts.start()),
+        })
+    }
+
+    fn part_scan(&self, scan: &Scan, position: usize) -> Scan {
+        Scan { source: self.scanned_part(scan.source, position), ..*scan }
+    }
+
     /// What a scan works on; its table is open afterwards. Bounds that are no keys of the source are refused.
     async fn open_range(&mut self, scan: &Scan) -> Result<Range, TxnError> {
         let range = match scan.source {

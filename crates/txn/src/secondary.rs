@@ -103,6 +103,7 @@ impl<E: Env> LaneInner<E> {
                 if must_stand && self.entry_key(&index_info, entry.image) == key {
                     continue;
                 }
+                let index = self.index_part_of(index, &index_info, key.words());
                 entries.push(Entry { index, access, key });
             }
         }
@@ -233,8 +234,8 @@ impl<E: Env> LaneInner<E> {
         if self.env.mutant("commit::skip_unique_check") {
             return Ok(());
         }
-        let table = info.table;
         let primary = self.primary_key(info, entry.words());
+        let table = self.part_of(info.table, primary.words());
         if let Ok(own) = self.known_access(table, primary.words()) {
             let own = self.accesses[own as usize];
             if own.is_written() {

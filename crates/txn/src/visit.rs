@@ -53,9 +53,15 @@ impl<E: Env> LaneInner<E> {
         table: TableId,
         visit: &mut Visitor<'_>,
     ) -> Result<(), TxnError> {
-        let mut next = Some(self.first_part(table).await?);
-        while let Some(part) = next {
-            next = self.visit_part(table, part, visit).await?;
+        self.open_table(table.0).await?;
+        let parts = self.info(table.0).parts.clone();
+        let numbers = parts.as_ref().map_or(std::slice::from_ref(&table.0), |all| all.numbers());
+        for &number in numbers {
+            let table = TableId(number);
+            let mut next = Some(self.first_part(table).await?);
+            while let Some(part) = next {
+                next = self.visit_part(table, part, visit).await?;
+            }
         }
         Ok(())
     }

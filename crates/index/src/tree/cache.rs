@@ -21,7 +21,7 @@ const CHUNK_LEAVES_MAX: usize = 64;
 ///   2K  | address
 /// 2K+1  | generation, and whether the leaf is the rightmost
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct LeafCache {
     /// Words of a key; 0 before the first leaf.
     key_words: usize,

@@ -398,6 +398,7 @@ impl FolderArguments {
         let design = match stored.origin() {
             DesignOrigin::File(path) => format!("design {}", path.display()),
             DesignOrigin::Default => "the default design".to_owned(),
+            DesignOrigin::Given => "a design".to_owned(),
         };
         let words = format!("{units}, {}, {design}", code.words());
         let options = json!({

@@ -95,6 +95,18 @@ pub struct WorldArguments {
 }
 
 impl WorldArguments {
+    /// This process with so many threads, and all else as if nothing were said.
+    pub fn of_this_process(threads: u32, seed: u64) -> Self {
+        Self {
+            threads: Some(threads),
+            servers: 1,
+            memory: None,
+            oracle: OracleName::DoubleCollect,
+            isolation: IsolationName::Snapshot,
+            seed,
+        }
+    }
+
     /// How many threads run.
     pub fn thread_count(&self) -> u32 {
         self.threads.unwrap_or_else(|| (host::processor_count() as u32).min(THREADS_MAX))

@@ -23,3 +23,4 @@ mod support;
 mod tls;
 mod trace;
 mod tune;
+mod verify;

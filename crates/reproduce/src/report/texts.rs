@@ -40,6 +40,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("spade-tatp-latency", include_str!("../../text/spade-tatp-latency.md")),
     ("spade-tatp-procedures", include_str!("../../text/spade-tatp-procedures.md")),
     ("spade-tpcc", include_str!("../../text/spade-tpcc.md")),
+    ("spade-regret", include_str!("../../text/spade-regret.md")),
 ];
 
 /// The text of the experiment of this name.

@@ -19,14 +19,16 @@ pub(crate) use tatp::Tatp;
 pub(crate) use tpcc::Tpcc;
 
 use crate::busy::Busy;
+use fabric::Env;
 use layout::NodeId;
 use measure::seats::{self, Ownership};
 use measure::simulated::ground::{Ground, HORIZON_NS, Shape};
 use measure::simulated::metered::Metered;
 use seen::Watch;
 use ship::{Owner, SHIPPED, Seat};
-use sim::Network;
+use sim::{Network, World};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use txn::{Database, Lane};
@@ -34,7 +36,7 @@ use workload::{Finished, WorkloadError};
 
 /// Two ConnectX-3 cards of each machine [SPADE 5.2].
 pub(crate) const PROFILE: &str = "connectx3-fdr-pair";
-/// Compute servers of each machine: one for each socket.
+/// Compute servers of each machine, one for each socket: the most that a plan has.
 const PROCESSES: u16 = 2;
 /// Copies of each row [SPADE 5.2].
 pub(crate) const REPLICAS: u32 = 3;
@@ -111,24 +113,43 @@ pub(crate) struct Plan {
     pub seed: u64,
     pub network: Network,
     pub machines: u16,
+    /// Compute servers of each machine, at most 2.
+    pub processes: u16,
     /// Lanes for clients of each compute server, at most 48.
     pub clients: u32,
     /// Queue pairs of a compute server to each memory server.
     pub queue_pairs: u32,
     /// Copies of each row.
     pub replicas: u32,
+    /// Copies of frozen vectors beside the oracle's.
+    pub vector_copies: u32,
     /// Transactions of each lane before the hardware takes time.
     pub practice: u64,
     /// Virtual time before anything is counted.
     pub warm_ns: u64,
-    /// Virtual time that is counted.
+    /// Virtual time that is counted, if no number of calls is wanted.
     pub window_ns: u64,
+    /// Calls that the window has about; it is as long as that takes at the pace of the warm-up.
+    pub calls_wanted: Option<u64>,
+    /// Calls that one lane makes alone before all do.
+    pub calls_alone: u64,
+    /// Words of each memory server, of which copies take half.
+    pub server_words: u64,
 }
 
 /// Lanes of a compute server: those that clients do not have carry out what others ship.
 const LANES: u32 = 64;
-/// Words of each memory server, of which copies take half.
-const SERVER_WORDS: u64 = 1 << 26;
+/// Words of each memory server where nothing else is said.
+pub(crate) const SERVER_WORDS: u64 = 1 << 26;
+/// The longest window whose length follows from the pace.
+const WINDOW_NS_MAX: u64 = 40_000_000;
+/// Looks whether clients are through when a window is over, and the time between two.
+const LOOKS_MAX: u32 = 20_000;
+const LOOK_NS: u64 = 100_000;
+/// The longest time of one lane alone.
+const ALONE_NS_MAX: u64 = 1_000_000_000;
+/// How long a lane that is alone waits after each transaction.
+const PAUSE_NS: u64 = 10_000;
 
 impl Plan {
     /// The paper's cluster with so many machines, and a lane for each hardware thread. A socket's threads share a queue pair
@@ -138,12 +159,17 @@ impl Plan {
             seed,
             network: crate::world::network(PROFILE, 2),
             machines,
+            processes: PROCESSES,
             clients: THREADS,
             queue_pairs: 1,
             replicas: REPLICAS,
+            vector_copies: (machines * PROCESSES).isqrt().into(),
             practice: 4,
             warm_ns: 100_000,
             window_ns: 200_000,
+            calls_wanted: None,
+            calls_alone: 0,
+            server_words: SERVER_WORDS,
         }
     }
 
@@ -152,12 +178,12 @@ impl Plan {
             seed: self.seed,
             network: self.network,
             machines: self.machines,
-            processes: PROCESSES,
+            processes: self.processes,
             lanes: LANES,
             queue_pairs: self.queue_pairs,
-            vector_copies: (self.machines * PROCESSES).isqrt().into(),
+            vector_copies: self.vector_copies,
             tables,
-            server_words: SERVER_WORDS,
+            server_words: self.server_words,
             replicas: self.replicas,
         }
     }
@@ -165,7 +191,7 @@ impl Plan {
     /// What all experiments say of it.
     pub fn parameters(&self) -> Vec<(&'static str, String)> {
         vec![
-            ("compute servers of each machine", PROCESSES.to_string()),
+            ("compute servers of each machine", self.processes.to_string()),
             ("clients of each compute server", self.clients.to_string()),
             ("queue pairs of a compute server to each machine", self.queue_pairs.to_string()),
             ("copies of each row", self.replicas.to_string()),
@@ -178,6 +204,14 @@ impl Plan {
 
 /// Loads the cluster, runs it, and answers what was seen.
 pub(crate) fn run<L: Load>(plan: &Plan, load: &L) -> Seen {
+    let mut seen = run_each(plan, std::slice::from_ref(load));
+    seen.pop().expect("there is one load").1
+}
+
+/// Loads a cluster as the first of these loads says, and runs one after the other on it: the same tables, of which clients
+/// make another use. Answers of each what was seen of one lane while no other made calls, and then of all.
+pub(crate) fn run_each<L: Load>(plan: &Plan, loads: &[L]) -> Vec<(Seen, Seen)> {
+    let load = loads.first().expect("there is one load at least");
     let ground = Ground::new(plan.shape(load.tables(plan.machines)), "reproduce");
     let world = ground.world();
     let _owners = Ownership::of((0..plan.machines).map(u64::from));
@@ -187,7 +221,7 @@ pub(crate) fn run<L: Load>(plan: &Plan, load: &L) -> Seen {
     world.run_for(HORIZON_NS);
     let homes = ground.homes(&database).expect("the catalog is there");
     let mut clients = Vec::new();
-    for (machine, homes) in (0..).zip(homes.chunks(PROCESSES.into())) {
+    for (machine, homes) in (0..).zip(homes.chunks(plan.processes.into())) {
         clients.extend(workers(&ground, plan, load, (machine, homes)));
     }
     // What practising has left behind would be collected while something is measured.
@@ -197,18 +231,95 @@ pub(crate) fn run<L: Load>(plan: &Plan, load: &L) -> Seen {
         world.load(&endpoint, client.lane.collect_garbage()).expect("the servers answer");
     }
     ground.start(&homes);
+    let mut all = Vec::new();
+    for load in loads {
+        let (alone, back) = alone(plan, load, world, clients);
+        clients = back;
+        let (seen, back) = together(plan, load, world, clients);
+        clients = back;
+        all.push((alone, seen));
+    }
+    all
+}
+
+/// What all clients do together; they come back when they are through.
+fn together<L: Load>(
+    plan: &Plan,
+    load: &L,
+    world: &World,
+    clients: Vec<Seat<L>>,
+) -> (Seen, Vec<Seat<L>>) {
     let watch = Rc::new(RefCell::new(Watch::new(world.now_ns(), plan.warm_ns, plan.window_ns)));
-    for client in clients {
+    let (count, back): (usize, Rc<Back<L>>) = (clients.len(), Rc::default());
+    for (number, client) in clients.into_iter().enumerate() {
         let endpoint = client.lane.env().endpoint().clone();
-        let (load, watch) = (load.clone(), watch.clone());
-        world.spawn_on(&endpoint, async move { serve(load, client, &watch).await });
+        let (load, watch, back) = (load.clone(), watch.clone(), back.clone());
+        world.spawn_on(&endpoint, async move {
+            let client = serve(load, client, &watch).await;
+            back.borrow_mut().insert(number, client);
+        });
     }
     world.run_for(plan.warm_ns);
+    let window_ns = match plan.calls_wanted {
+        None => plan.window_ns,
+        Some(calls) => {
+            let pace = watch.borrow().early().max(1) as f64 / plan.warm_ns as f64;
+            let window_ns = (calls as f64 / pace) as u64;
+            let window_ns = window_ns.clamp(plan.warm_ns, WINDOW_NS_MAX);
+            watch.borrow_mut().last(window_ns);
+            window_ns
+        }
+    };
     let busy = Busy::since(world, (0..=plan.machines).map(NodeId));
-    world.run_for(plan.window_ns);
+    world.run_for(window_ns);
     let mut seen = watch.borrow_mut().take();
     seen.busiest = busy.busiest(world);
-    seen
+    (seen, come_back(world, &back, count))
+}
+
+/// Clients that are through, by their number.
+type Back<L> = RefCell<BTreeMap<usize, Seat<L>>>;
+
+/// Waits for so many clients.
+fn come_back<L: Load>(world: &World, back: &Back<L>, count: usize) -> Vec<Seat<L>> {
+    for _ in 0..LOOKS_MAX {
+        if back.borrow().len() == count {
+            break;
+        }
+        world.run_for(LOOK_NS);
+    }
+    let back = std::mem::take(&mut *back.borrow_mut());
+    assert_eq!(back.len(), count, "clients begin nothing when the window is over");
+    back.into_values().collect()
+}
+
+/// What one lane does alone, with a pause after each call: its next snapshot would have to wait for what it has just
+/// committed.
+fn alone<L: Load>(
+    plan: &Plan,
+    load: &L,
+    world: &World,
+    mut clients: Vec<Seat<L>>,
+) -> (Seen, Vec<Seat<L>>) {
+    if plan.calls_alone == 0 || clients.is_empty() {
+        return (Seen::default(), clients);
+    }
+    let mut client = clients.remove(0);
+    let env = client.lane.env().clone();
+    let watch = Rc::new(RefCell::new(Watch::new(world.now_ns(), 0, ALONE_NS_MAX)));
+    let back: Rc<Back<L>> = Rc::default();
+    let (endpoint, calls) = (env.endpoint().clone(), plan.calls_alone);
+    let (load, seen, at) = (load.clone(), watch.clone(), back.clone());
+    world.spawn_on(&endpoint, async move {
+        for _ in 0..calls {
+            one(&load, &mut client, &env, &seen).await;
+            env.sleep_ns(PAUSE_NS).await;
+        }
+        at.borrow_mut().insert(0, client);
+    });
+    clients.insert(0, come_back(world, &back, 1).remove(0));
+    let seen = watch.borrow_mut().take();
+    (seen, clients)
 }
 
 async fn fill<L: Load>(load: &L, database: &Database<Metered>) {
@@ -224,14 +335,15 @@ fn workers<L: Load>(
     (machine, homes): (u16, &[Database<Metered>]),
 ) -> Vec<Seat<L>> {
     let mut clients = Vec::new();
-    for lane in 0..u32::from(PROCESSES) * LANES {
-        let process = (lane % u32::from(PROCESSES)) as u16;
+    let processes = u32::from(plan.processes);
+    for lane in 0..processes * LANES {
+        let process = (lane % processes) as u16;
         let database = homes[usize::from(process)].with_env(ground.endpoint(machine, process));
         let endpoint = database.env().endpoint().clone();
         let place = Place { machine, lane };
         let worker = ground.world().load(&endpoint, worker(plan, load, &database, place));
         let worker = worker.expect("each compute server has places enough, and tables are there");
-        if lane < u32::from(PROCESSES) * plan.clients {
+        if lane < processes * plan.clients {
             clients.push(worker);
         } else {
             seats::give(u64::from(machine), worker);
@@ -261,21 +373,25 @@ async fn worker<L: Load>(
 }
 
 /// One transaction after another, until the window is over.
-async fn serve<L: Load>(load: L, mut client: Seat<L>, watch: &RefCell<Watch>) {
+async fn serve<L: Load>(load: L, mut client: Seat<L>, watch: &RefCell<Watch>) -> Seat<L> {
     let env = client.lane.env().clone();
-    let mut answer = Vec::new();
     while !watch.borrow().is_over(env.endpoint()) {
-        let (input, owner) = load.draw(&mut client.terminal);
-        let start = ship::Start::now(&env);
-        answer.clear();
-        let done = match owner {
-            None => {
-                let Seat { lane, terminal } = &mut client;
-                load.carry_out(lane, terminal, &input, &mut answer).await
-            }
-            Some(owner) => ship::call(&env, Ground::memory_node(owner), load.encode(&input)).await,
-        };
-        let finished = done.expect("the servers answer, and all rows are there");
-        start.end(&env, &finished, watch).await;
+        one(&load, &mut client, &env, watch).await;
     }
+    client
+}
+
+/// One transaction.
+async fn one<L: Load>(load: &L, client: &mut Seat<L>, env: &Metered, watch: &RefCell<Watch>) {
+    let (input, owner) = load.draw(&mut client.terminal);
+    let start = ship::Start::now(env);
+    let done = match owner {
+        None => {
+            let Seat { lane, terminal } = client;
+            load.carry_out(lane, terminal, &input, &mut Vec::new()).await
+        }
+        Some(owner) => ship::call(env, Ground::memory_node(owner), load.encode(&input)).await,
+    };
+    let finished = done.expect("the servers answer, and all rows are there");
+    start.end(env, &finished, watch).await;
 }

@@ -73,6 +73,8 @@ impl Seen {
 pub(super) struct Watch {
     from_ns: u64,
     until_ns: u64,
+    /// Transactions that ended before the window opened.
+    early: u64,
     seen: Seen,
 }
 
@@ -81,7 +83,18 @@ impl Watch {
     pub fn new(now_ns: u64, warm_ns: u64, window_ns: u64) -> Self {
         let from_ns = now_ns + warm_ns;
         let seen = Seen { window_ns, ..Seen::default() };
-        Self { from_ns, until_ns: from_ns + window_ns, seen }
+        Self { from_ns, until_ns: from_ns + window_ns, early: 0, seen }
+    }
+
+    /// Transactions that ended before the window opened.
+    pub fn early(&self) -> u64 {
+        self.early
+    }
+
+    /// Has the window be so long; it has not ended yet.
+    pub fn last(&mut self, window_ns: u64) {
+        self.until_ns = self.from_ns + window_ns;
+        self.seen.window_ns = window_ns;
     }
 
     /// Whether nobody begins another transaction.
@@ -92,6 +105,7 @@ impl Watch {
     /// A transaction has ended.
     pub fn add(&mut self, now_ns: u64, finished: &Finished, took_ns: u64, moved: Counts) {
         if !(self.from_ns..self.until_ns).contains(&now_ns) {
+            self.early += u64::from(now_ns < self.from_ns);
             return;
         }
         let seen = &mut self.seen;

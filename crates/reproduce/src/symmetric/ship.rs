@@ -16,7 +16,7 @@ pub(super) const SHIPPED: ServiceId = ServiceId(221);
 /// What malformed messages are said to be for.
 const FOR: &str = "a shipped transaction";
 /// Looks for a lane that is free.
-const LOOKS_MAX: u32 = 100_000;
+const LOOKS_MAX: u32 = 10_000_000;
 
 /// What clients and handlers work with.
 pub(super) struct Seat<L: Load> {

@@ -103,6 +103,7 @@ fn stored(
         node_bytes: table.node_bytes,
         placement,
         server,
+        part: None,
     }
 }
 

@@ -50,7 +50,7 @@ impl Tpcc {
     /// So many warehouses of this size on each machine of a cluster.
     pub fn new(plan: &Plan, warehouses_each: u32, scale: Scale, is_shipped: bool) -> Self {
         let Plan { seed, machines, .. } = *plan;
-        let own = plan.clients * u32::from(super::PROCESSES);
+        let own = plan.clients * u32::from(plan.processes);
         assert!(own <= warehouses_each, "each client has a warehouse of its own");
         let workload = tpcc::Tpcc::new(Config {
             partitions: machines.into(),

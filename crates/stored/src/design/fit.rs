@@ -113,6 +113,7 @@ fn physical(of: &TableDesign) -> PhysicalDesign {
             Placement::Dense { columns } => layout::Placement::Dense { columns: columns.clone() },
         },
         server: None,
+        part: None,
     }
 }
 

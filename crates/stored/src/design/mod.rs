@@ -3,6 +3,8 @@
 //!
 //! ```text
 //! uses      what procedures do with tables
+//! divide    how tables are divided among memory servers
+//! home      where the rows of a call are
 //! default   the design where no file is
 //! scale     a design at other units of scale
 //! fit       whether a design fits the workload, and what the engine is told
@@ -10,13 +12,19 @@
 //! ```
 
 mod default;
+mod divide;
 mod fit;
+mod home;
 mod notes;
 mod scale;
 mod uses;
 
 pub(crate) use default::default_design;
+pub use divide::Division;
+pub(crate) use divide::divide;
 pub(crate) use fit::fit;
+pub use home::Home;
+pub(crate) use home::homes;
 pub(crate) use notes::notes;
 pub(crate) use scale::rescale;
 pub(crate) use uses::Uses;

@@ -1,13 +1,15 @@
 //! A lane: one timestamp slot and everything a transaction needs, kept from one to the next.
 //!
 //! To read it: the handle that sessions have, here; [`inner`] (the lane itself), [`number`] (where its numbers come
-//! from), [`open`] (what it keeps of tables and indexes).
+//! from), [`open`] (what it keeps of tables and indexes), [`leaves`] (what it may learn of trees beforehand).
 
 mod inner;
+mod leaves;
 mod number;
 mod open;
 
 pub(crate) use inner::LaneInner;
+pub use leaves::KnownLeaves;
 pub(crate) use number::COUNTER_LIMIT;
 pub(crate) use open::{blocks_of, leaves_of};
 

@@ -120,14 +120,28 @@ impl<E: Env> LaneInner<E> {
                 None => Err(CatalogError::NoTable(format!("number {table}")).into()),
             };
         };
+        // Of a table in parts all are opened: rows of one may have their entries in indexes of another.
+        match &info.parts {
+            None => self.open_one(table, &info).await?,
+            Some(parts) => {
+                for &part in parts.numbers() {
+                    let info = self.info(part).clone();
+                    self.open_one(part, &info).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn open_one(&mut self, table: u32, info: &TableInfo) -> Result<(), TxnError> {
         let position = table as usize;
         if self.tables.len() <= position {
             self.tables.resize_with(position + 1, || None);
         }
         if self.tables[position].is_none() {
-            self.tables[position] = Some(Box::new(self.new_lane_table(&info).await?));
+            self.tables[position] = Some(Box::new(self.new_lane_table(info).await?));
         }
-        for index in info.indexes.clone() {
+        for &index in &info.indexes {
             self.open_index(index).await?;
         }
         self.lane_table(table).epoch = self.catalog.epoch;

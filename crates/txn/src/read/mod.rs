@@ -113,24 +113,26 @@ impl<E: Env> LaneInner<E> {
         self.batch().clear_verbs();
         let by_kept = is_insert && self.shared.config.keeps_leaves;
         let mut open = None;
-        let (mut key_bytes, mut words) = (0, WHOLE);
+        let (mut key_bytes, mut words, mut in_parts) = (0, WHOLE, false);
         for (table, key) in keys {
             if open != Some(table) {
                 if !self.is_open(table.0) {
                     self.open_table(table.0).await?;
                 }
                 open = Some(table);
-                key_bytes = self.info(table.0).schema.key_bytes();
+                let info = self.info(table.0);
+                (key_bytes, in_parts) = (info.schema.key_bytes(), info.parts.is_some());
                 words = words_of(columns, *table);
             }
             if !key.may_have_bytes(key_bytes) {
                 return Err(self.info(table.0).wrong_key(key).into());
             }
-            if by_kept && let Some(access) = self.kept_access(table.0, key) {
+            let table = if in_parts { self.part_of(table.0, key.words()) } else { table.0 };
+            if by_kept && let Some(access) = self.kept_access(table, key) {
                 order.push(Span { at: access, words: 0 });
                 continue;
             }
-            let access = self.post_lookup(table.0, key, words, pending)?;
+            let access = self.post_lookup(table, key, words, pending)?;
             order.push(Span { at: access, words: 0 });
         }
         self.settle_pending(pending).await

@@ -142,10 +142,13 @@ impl<E: Env> LaneInner<E> {
             if !self.is_open(table.0) {
                 continue;
             }
-            let (info, lane_table) = (self.info(table.0), &self.tables[table.0 as usize]);
+            if !key.may_have_bytes(self.info(table.0).schema.key_bytes()) {
+                continue;
+            }
+            let table = self.part_of(table.0, key.words());
+            let (info, lane_table) = (self.info(table), &self.tables[table as usize]);
             if let Primary::Hash(hash) = &info.primary
                 && let Some(lane_table) = lane_table
-                && key.may_have_bytes(info.schema.key_bytes())
             {
                 expect_bucket(&self.env, hash, &lane_table.directory, key.words(), WHOLE);
             }
@@ -155,10 +158,13 @@ impl<E: Env> LaneInner<E> {
     /// Asks for the bucket of this key in an index, as far as the lane knows where it is.
     pub(crate) fn prefetch_lookup(&self, index: u32, key: &Key) {
         let Some(Some(info)) = self.catalog.indexes.get(index as usize) else { return };
+        if !key.may_have_bytes(info.column_bytes) {
+            return;
+        }
+        let index = self.index_part_of(index, info, key.words());
+        let Some(Some(info)) = self.catalog.indexes.get(index as usize) else { return };
         let Some(Some(open)) = self.indexes.get(index as usize) else { return };
-        if let Secondary::Hash(hash) = &info.storage
-            && key.may_have_bytes(info.column_bytes)
-        {
+        if let Secondary::Hash(hash) = &info.storage {
             let bucket = hash.locate(&open.directory, key.words()).bucket;
             self.env.expect(bucket, hash.layout.words());
         }

@@ -1,6 +1,6 @@
 //! Transactions in one process: what they do ([`basic`], [`columns`], [`long`], [`horizon`]), what they cost
 //! ([`budgets`]), where they end ([`limits`]), what becomes of lanes ([`lanes`]), of leaves that they keep
-//! ([`kept`]) and of futures that are dropped ([`dropped`]). One program, so that transactions are compiled once.
+//! ([`kept`]) and of futures that are dropped ([`dropped`]), and tables in parts ([`parts`]). One program, so that transactions are compiled once.
 
 mod basic;
 mod budgets;
@@ -11,3 +11,4 @@ mod kept;
 mod lanes;
 mod limits;
 mod long;
+mod parts;

@@ -154,7 +154,7 @@ impl<W> Errand<W> for Apply<'_> {
             workload: design.workload.clone(),
             design: match self.stored.origin() {
                 DesignOrigin::File(path) => Some(path.display().to_string()),
-                DesignOrigin::Default => None,
+                DesignOrigin::Default | DesignOrigin::Given => None,
             },
             units: self.stored.units(),
             servers,

@@ -8,6 +8,7 @@ mod measure;
 mod plan;
 mod question;
 mod tune;
+mod verify;
 
 use crate::Verdict;
 use anyhow::Result;
@@ -30,6 +31,8 @@ enum What {
     Tune(tune::TuneArguments),
     /// Say what given designs should reach, side by side, before one of them is made
     Forecast(forecast::ForecastArguments),
+    /// Build a design, measure it, and put that beside its forecast
+    Verify(verify::VerifyArguments),
     /// Write Rust for a workload's procedures
     Generate(generate::GenerateArguments),
     /// Print how a workload's tables are stored where no file says it, as a file to start from
@@ -45,6 +48,7 @@ pub fn run(arguments: &SpadeArguments) -> Result<Verdict> {
         What::Plan(arguments) => plan::run(arguments),
         What::Tune(arguments) => tune::run(arguments),
         What::Forecast(arguments) => forecast::run(arguments),
+        What::Verify(arguments) => verify::run(arguments),
         What::Generate(arguments) => generate::run(arguments),
         What::Design(arguments) => design::run(arguments),
         What::Apply(arguments) => apply::run(arguments),

@@ -53,7 +53,7 @@ pub struct Read {
 impl Question {
     /// Reads the folder and the measurements.
     pub fn read(&self) -> Result<Read> {
-        let measurements = read(&self.measurements)?;
+        let measurements = read_measurements(&self.measurements)?;
         let folder = WorkloadFolder::read(&self.folder)?;
         Ok(Read { folder, workload: Workload::read(&self.folder)?, measurements })
     }
@@ -81,7 +81,8 @@ impl Read {
     }
 }
 
-fn read(path: &Path) -> Result<Measurements> {
+/// Reads a file of measurements.
+pub(super) fn read_measurements(path: &Path) -> Result<Measurements> {
     let name = path.display();
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -107,7 +108,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
     }
 }
 
-fn parse_percent(text: &str) -> Result<f64, String> {
+pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
         _ => Err(format!("{text:?} is no number from 0 to 100")),

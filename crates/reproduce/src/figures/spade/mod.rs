@@ -3,6 +3,7 @@
 pub(crate) mod designs;
 pub mod inlined;
 pub mod mix;
+pub mod regret;
 pub mod tatp;
 pub mod tpcc;
 pub mod transfers;

@@ -1,0 +1,82 @@
+//! Tables in parts: each part is a table of its own on one memory server, and the first part's name stands for all of them.
+
+use serde::{Deserialize, Serialize};
+
+/// Most parts of a table.
+pub const PARTS_MAX: u16 = 256;
+
+/// Which part of which table a table is.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Part {
+    /// The name of part 0.
+    pub of: String,
+    /// Its number, from 0.
+    pub number: u16,
+    /// How many parts there are.
+    pub count: u16,
+    /// How keys choose their part.
+    pub rule: PartRule,
+}
+
+/// How keys choose their part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum PartRule {
+    /// By the range in which the first column of the key is: of so many values from the smallest on, each part has as many
+    /// as any other, and what is outside goes to the first or the last part.
+    Ranges {
+        /// The smallest value.
+        smallest: i64,
+        /// Number of values, at least 1.
+        values: u64,
+    },
+    /// By the hash of all of the key.
+    Hashed,
+}
+
+impl PartRule {
+    /// The values, counted from the smallest, that part `number` of `count` has; none if rows are hashed.
+    pub fn values(&self, number: u16, count: u16) -> Option<std::ops::Range<u64>> {
+        let Self::Ranges { values, .. } = *self else { return None };
+        let from = |number: u16| {
+            let from = (u128::from(values) * u128::from(number)).div_ceil(u128::from(count));
+            u64::try_from(from).expect("it is no more than all values")
+        };
+        Some(from(number)..from(number + 1))
+    }
+
+    /// The part of `count` that has a value of the first column; none if rows are hashed.
+    pub fn part_of(&self, value: i64, count: u16) -> Option<u16> {
+        let Self::Ranges { smallest, values } = *self else { return None };
+        let last = i128::from(values) - 1;
+        let distance = (i128::from(value) - i128::from(smallest)).clamp(0, last);
+        Some((distance * i128::from(count) / i128::from(values)) as u16)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn each_value_is_in_the_range_of_its_part(
+            smallest: i32, values in 1_u64..10_000, count in 1_u16..20, value: i32,
+        ) {
+            let rule = PartRule::Ranges { smallest: smallest.into(), values };
+            let part = rule.part_of(value.into(), count).expect("it goes by ranges");
+            prop_assert!(part < count);
+            let distance = (i64::from(value) - i64::from(smallest)).clamp(0, values as i64 - 1);
+            let range = rule.values(part, count).expect("it goes by ranges");
+            prop_assert!(range.contains(&(distance as u64)), "{range:?}");
+        }
+    }
+
+    #[test]
+    fn parts_are_as_large_as_each_other() {
+        let rule = PartRule::Ranges { smallest: 1, values: 10 };
+        let ranges: Vec<_> = (0..4).filter_map(|number| rule.values(number, 4)).collect();
+        assert_eq!(ranges, [0..3, 3..5, 5..8, 8..10]);
+        assert_eq!(PartRule::Hashed.values(0, 4), None);
+    }
+}

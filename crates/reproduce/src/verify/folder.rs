@@ -1,0 +1,185 @@
+//! A workload folder on a symmetric cluster, stored and carried out as its design says.
+//!
+//! Tables are in parts, one on each machine. Calls of procedures whose rows are told by an argument are made on the machine
+//! of these rows, but for a share that comes to another one; all other calls are made anywhere. Each machine makes as
+//! many calls as any other.
+
+use super::message;
+use crate::symmetric::{Load, Place};
+use measure::simulated::ground::Ground;
+use measure::simulated::metered::Metered;
+use population::{Call, Calls, Mix, Population};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use stored::{Callee, Home, Stored};
+use txn::{Database, KnownLeaves, Lane, TableId};
+use workload::{Finished, Random, Workload, WorkloadError};
+
+/// Stream of the clients' generators.
+const STREAM: u32 = 253;
+/// Calls that are drawn for one of a procedure with rows on a certain machine, at most.
+const DRAWS_MAX: u32 = 20_000;
+/// Calls that are kept for later, of each procedure and machine.
+const KEPT_MAX: usize = 64;
+/// Most lanes of a cluster.
+const CLIENTS_MAX: u64 = 1 << 20;
+
+/// A folder on a cluster.
+#[derive(Clone)]
+pub(crate) struct Folder {
+    stored: Stored,
+    machines: u16,
+    seed: u64,
+    /// Share of calls that come to another machine than that of their rows.
+    remote_calls: f64,
+    /// Of each procedure, where its calls have their rows.
+    homes: Arc<[Option<Home>]>,
+    /// Of each procedure, the bytes of a row that it gives.
+    answers: Arc<[usize]>,
+    /// What the first lane has learned of the tables, for all others.
+    known: Arc<Mutex<Vec<(TableId, KnownLeaves)>>>,
+}
+
+/// What a lane keeps.
+pub(crate) struct Terminal {
+    machine: u16,
+    random: Random,
+    calls: Calls<Arc<Population>>,
+    callee: Callee,
+    tables: Vec<TableId>,
+    /// Calls that were drawn, by procedure and the machine of their rows.
+    kept: BTreeMap<(usize, u16), VecDeque<Call>>,
+}
+
+impl Folder {
+    /// On so many machines, with so large a share of calls on another machine than that of their rows.
+    pub fn new(stored: Stored, machines: u16, (seed, remote_calls): (u64, f64)) -> Self {
+        let homes = stored.homes(machines.into()).into();
+        let answers = stored.answer_bytes().into();
+        let known = Arc::default();
+        Self { stored, machines, seed, remote_calls, homes, answers, known }
+    }
+
+    /// The next call, and the machine that has its rows if it is another one's.
+    fn next(&self, terminal: &mut Terminal) -> (Call, Option<u16>) {
+        let first = terminal.calls.next_call(0);
+        let procedure = first.procedure;
+        let Some(home) = self.homes[procedure] else { return (first, None) };
+        let wants_remote = self.machines > 1 && terminal.random.fraction() < self.remote_calls;
+        let wanted = match wants_remote {
+            true => {
+                let others = u64::from(self.machines) - 1;
+                let other = 1 + terminal.random.below(others) as u16;
+                (terminal.machine + other) % self.machines
+            }
+            false => terminal.machine,
+        };
+        terminal.keep(first, &self.homes);
+        for _ in 0..DRAWS_MAX {
+            let of_machine = terminal.kept.get_mut(&(procedure, wanted));
+            if let Some(call) = of_machine.and_then(VecDeque::pop_front) {
+                let is_shipped = wants_remote && home.is_shipped;
+                return (call, is_shipped.then_some(wanted));
+            }
+            let another = terminal.calls.next_call(0);
+            terminal.keep(another, &self.homes);
+        }
+        // No call has rows there: one of anywhere.
+        let any = terminal.calls.next_call(0);
+        let server = self.homes[any.procedure].and_then(|home| Some((home, home.server(&any)?)));
+        let away = server.filter(|(home, at)| home.is_shipped && *at != terminal.machine);
+        (any, away.map(|(_, at)| at))
+    }
+}
+
+impl Terminal {
+    /// Keeps a call for when one of its procedure and machine is wanted.
+    fn keep(&mut self, call: Call, homes: &[Option<Home>]) {
+        let Some(at) = homes[call.procedure].and_then(|home| home.server(&call)) else { return };
+        let kept = self.kept.entry((call.procedure, at)).or_default();
+        if kept.len() < KEPT_MAX {
+            kept.push_back(call);
+        }
+    }
+}
+
+impl Load for Folder {
+    type Input = Call;
+    type Terminal = Terminal;
+
+    fn tables(&self, machines: u16) -> usize {
+        usize::from(machines) * self.stored.table_count()
+    }
+
+    async fn fill(&self, database: &Database<Metered>) -> Result<(), WorkloadError> {
+        let servers: Vec<u16> = (0..self.machines).map(|at| Ground::memory_node(at).0).collect();
+        self.stored.create_in_parts(database, &servers).await?;
+        let mut lane = database.lane().await?;
+        self.stored.load_part(database, &mut lane, 0, 1, &|_| ()).await
+    }
+
+    fn terminal(
+        &self,
+        database: &Database<Metered>,
+        place: Place,
+    ) -> Result<Terminal, WorkloadError> {
+        let number = u64::from(place.number());
+        let names = Workload::<Metered>::table_names(&self.stored).iter();
+        let tables = names.filter_map(|name| database.table(name)).collect();
+        let population = self.stored.population().clone();
+        Ok(Terminal {
+            machine: place.machine,
+            random: Random::stream(self.seed, STREAM, number),
+            calls: Calls::new(population, number, CLIENTS_MAX, Mix::Drawn),
+            callee: self.stored.callee(database)?,
+            tables,
+            kept: BTreeMap::new(),
+        })
+    }
+
+    /// The first lane reads all leaves of all trees; the others take over where they are.
+    async fn learn(
+        &self,
+        lane: &mut Lane<Metered>,
+        terminal: &mut Terminal,
+    ) -> Result<(), WorkloadError> {
+        let known = self.known.lock().expect("no holder panics").clone();
+        for (table, leaves) in &known {
+            lane.take_leaves(*table, leaves).await?;
+        }
+        if known.is_empty() {
+            let mut learned = Vec::new();
+            for &table in &terminal.tables {
+                learned.push((table, lane.read_leaves(table).await?));
+            }
+            *self.known.lock().expect("no holder panics") = learned;
+        }
+        Ok(())
+    }
+
+    fn draw(&self, terminal: &mut Terminal) -> (Call, Option<u16>) {
+        self.next(terminal)
+    }
+
+    fn encode(&self, call: &Call) -> Vec<u8> {
+        message::encode(call)
+    }
+
+    fn decode(&self, request: &[u8]) -> Option<Call> {
+        let call = message::decode(request)?;
+        (call.procedure < self.homes.len()).then_some(call)
+    }
+
+    async fn carry_out(
+        &self,
+        lane: &mut Lane<Metered>,
+        terminal: &mut Terminal,
+        call: &Call,
+        answer: &mut Vec<u8>,
+    ) -> Result<Finished, WorkloadError> {
+        let ready = terminal.callee.ready(call.clone());
+        let (finished, rows) = terminal.callee.carry_out(lane, &ready).await?;
+        answer.resize(rows * self.answers[call.procedure], 0);
+        Ok(finished)
+    }
+}

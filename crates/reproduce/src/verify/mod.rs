@@ -1,0 +1,160 @@
+//! Designs of workload folders on simulated clusters: built there, loaded, and measured, to be put beside their forecasts.
+//!
+//! ```text
+//! folder    a folder as a load of symmetric clusters
+//! message   its calls as bytes, where they are shipped
+//! small     the shipped workloads with few rows
+//! sweep     many designs of one workload, forecast and measured
+//! ```
+
+mod folder;
+mod message;
+pub(crate) mod small;
+pub(crate) mod sweep;
+#[cfg(test)]
+mod tests;
+
+use crate::symmetric::{self, Plan, Seen};
+use folder::Folder;
+use sim::Network;
+use spade::verify::{Measured, MeasuredProcedure};
+use stored::Stored;
+
+/// Where these measurements are made.
+pub const PLACE: &str = "simulated";
+
+/// Most lanes of a machine that make calls: others, up to 64 with them, carry out what is shipped to it.
+pub const LANES_MAX: u32 = 48;
+/// Most machines.
+pub const MACHINES_MAX: u16 = symmetric::MACHINES_MAX;
+/// Queue pairs of a compute server to each memory server, as in crate `measure`.
+const QUEUE_PAIRS: u32 = 8;
+/// Calls of each lane before anything is measured.
+const PRACTICE: u64 = 4;
+/// Virtual time in which the cluster comes to its pace.
+const WARM_NS: u64 = 60_000;
+/// Calls that are measured if the window is not longer than its most.
+pub(crate) const CALLS: u64 = 8_000;
+/// Calls of the lane that measures alone.
+const CALLS_ALONE: u64 = 400;
+
+/// A simulated cluster.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cluster {
+    /// The profile of its hardware.
+    pub profile: String,
+    /// Machines, each with a memory server and a compute server; one more has the oracle.
+    pub machines: u16,
+    /// Lanes of a machine that make calls.
+    pub lanes: u32,
+    /// Copies of each row; more than one are modelled.
+    pub replicas: u32,
+    /// Share of calls that come to another machine than that of their rows.
+    pub remote_calls: f64,
+    /// Everything random follows from it.
+    pub seed: u64,
+}
+
+/// Why a design cannot be measured.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// There is no such profile.
+    #[error(transparent)]
+    Hardware(#[from] hardware::HardwareError),
+    /// The cluster cannot be.
+    #[error(
+        "{machines} machines with {lanes} lanes each and {replicas} copies of each row: a cluster has 2 to {MACHINES_MAX} machines, 1 to {LANES_MAX} lanes, and at most as many copies as machines"
+    )]
+    Cluster {
+        /// Machines asked for.
+        machines: u16,
+        /// Lanes of each.
+        lanes: u32,
+        /// Copies of each row.
+        replicas: u32,
+    },
+}
+
+/// Builds a folder's design on a simulated cluster, loads it, and measures its calls: first of one lane alone, then of all.
+///
+/// # Errors
+/// See [`VerifyError`].
+pub fn measure(stored: &Stored, cluster: &Cluster) -> Result<Measured, VerifyError> {
+    let mut measured = measure_each(std::slice::from_ref(stored), cluster)?;
+    Ok(measured.pop().expect("there is one design"))
+}
+
+/// The same of several designs of a folder that differ in nothing but where procedures are carried out, on the tables of the
+/// first.
+///
+/// # Errors
+/// As [`measure`].
+pub(crate) fn measure_each(
+    designs: &[Stored],
+    cluster: &Cluster,
+) -> Result<Vec<Measured>, VerifyError> {
+    let Cluster { machines, lanes, replicas, seed, remote_calls, .. } = *cluster;
+    let is_sound = (2..=MACHINES_MAX).contains(&machines)
+        && (1..=LANES_MAX).contains(&lanes)
+        && (1..=u32::from(machines)).contains(&replicas);
+    if !is_sound {
+        return Err(VerifyError::Cluster { machines, lanes, replicas });
+    }
+    let profile = hardware::profile(&cluster.profile)?;
+    let plan = Plan {
+        network: Network::of(&profile),
+        processes: 1,
+        clients: lanes,
+        queue_pairs: QUEUE_PAIRS,
+        replicas,
+        vector_copies: 0,
+        practice: PRACTICE,
+        warm_ns: WARM_NS,
+        calls_wanted: Some(CALLS),
+        calls_alone: CALLS_ALONE,
+        server_words: server_words(designs, machines),
+        ..Plan::new(seed, machines)
+    };
+    let folder = |stored: &Stored| Folder::new(stored.clone(), machines, (seed, remote_calls));
+    let folders: Vec<Folder> = designs.iter().map(folder).collect();
+    let seen = symmetric::run_each(&plan, &folders);
+    Ok(designs.iter().zip(&seen).map(|(of, (alone, all))| measured(of, alone, all)).collect())
+}
+
+/// Words of each memory server: room for twice what the tables take, and for as much again, which copies have.
+fn server_words(designs: &[Stored], machines: u16) -> u64 {
+    let bytes = designs.iter().map(Stored::memory_bytes).max().unwrap_or(0);
+    let each = bytes.div_ceil(u64::from(machines)).saturating_mul(4) / layout::WORD_BYTES;
+    each.next_power_of_two().max(symmetric::SERVER_WORDS)
+}
+
+fn measured(stored: &Stored, alone: &Seen, loaded: &Seen) -> Measured {
+    let mean_ns = |seen: &Seen, kind: usize| {
+        let of = seen.kind(kind)?;
+        Some(of.total_ns() as f64 / of.count() as f64)
+    };
+    let procedures = stored.procedure_names().iter().enumerate().map(|(number, name)| {
+        let kind = loaded.kind(number);
+        MeasuredProcedure {
+            procedure: (*name).to_owned(),
+            calls: kind.map_or(0, |kind| kind.count() as u64),
+            loaded_ns: mean_ns(loaded, number),
+            alone_ns: mean_ns(alone, number),
+            traffic: kind.map(|kind| {
+                let [round_trips, verbs, _] = kind.traffic();
+                [verbs, round_trips]
+            }),
+        }
+    });
+    let all = alone.all();
+    Measured {
+        place: PLACE.to_owned(),
+        calls_per_s: loaded.ended_per_s(),
+        retries_percent: loaded.abort_percent(),
+        busiest: Some((loaded.busiest.stage.to_owned(), loaded.busiest.share)),
+        alone_ns: (all.count() > 0).then(|| all.total_ns() as f64 / all.count() as f64),
+        procedures: procedures.collect(),
+        calls: loaded.all().count() as u64,
+    }
+}

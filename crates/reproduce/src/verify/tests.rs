@@ -1,0 +1,70 @@
+//! Folders on small clusters do what their designs say, and the same again.
+
+use super::*;
+use spade::design::{Access, Design, Partition};
+use std::path::{Path, PathBuf};
+use stored::Options;
+use txn::Isolation;
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(name)
+}
+
+/// The folder with its load a hundredth as large.
+fn small(name: &str) -> Stored {
+    let folder = folder(name);
+    let text = std::fs::read_to_string(folder.join("workload.toml")).expect("it is there");
+    let text =
+        text.replace("100000 * units", "1200 * units").replace("4000 * units", "400 * units");
+    let mut read = sql::WorkloadFolder::read(&folder).expect("it is in order");
+    let source = sql::Source::new("workload.toml", &text);
+    read.load = sql::read_load(&source, &read.program).expect("it is in order");
+    let options = Options {
+        units: Some(1),
+        wants_plans: false,
+        design: None,
+        isolation: Isolation::Snapshot,
+        seed: 1,
+    };
+    Stored::of(&folder, read, &options).expect("it fits")
+}
+
+fn cluster(lanes: u32) -> Cluster {
+    let profile = "connectx3-fdr".to_owned();
+    Cluster { profile, machines: 3, lanes, replicas: 1, remote_calls: 0.1, seed: 1 }
+}
+
+/// The design with all tables in one group, by the first column of their keys, and calls by that argument.
+fn partitioned(stored: &Stored, by: &str, access: Access) -> Design {
+    let mut design = stored.design().clone();
+    for table in &mut design.tables {
+        let columns = vec!["s_id".to_owned()];
+        table.partition = Partition::By { columns, group: "subscriber".to_owned() };
+    }
+    for procedure in &mut design.procedures {
+        let is_told = procedure.procedure.starts_with("get_")
+            || procedure.procedure == "update_subscriber_data";
+        procedure.by = is_told.then(|| by.to_owned());
+        procedure.access = if is_told { access } else { Access::OneSided };
+    }
+    design
+}
+
+#[test]
+fn partitioned_tatp_is_at_home_and_what_is_shipped_is_one_call() {
+    let stored = small("tatp");
+    let spread = measure(&stored, &cluster(4)).expect("it is sound");
+    let with = |access| {
+        let design = partitioned(&stored, "subscriber_id", access);
+        measure(&stored.with_design(design).expect("it fits"), &cluster(4)).expect("it is sound")
+    };
+    let (verbs, shipped) = (with(Access::OneSided), with(Access::Shipped));
+    assert!(verbs.calls_per_s > 1.3 * spread.calls_per_s, "{verbs:?} {spread:?}");
+    // A call of ten comes to another machine, which ships it, and reads nothing itself.
+    let verbs_of = |measured: &Measured| measured.procedures[1].traffic.expect("it is called")[0];
+    assert!(verbs_of(&shipped) < 0.95 * verbs_of(&verbs), "{shipped:?} {verbs:?}");
+    // Nine of ten subscribers are where they are read.
+    let alone = |measured: &Measured| measured.procedures[0].alone_ns.expect("it is called");
+    assert!(alone(&verbs) < alone(&spread), "{verbs:?} {spread:?}");
+    assert_eq!(with(Access::Shipped), shipped, "equal seeds measure the same");
+}

@@ -1,0 +1,194 @@
+//! A design's forecast beside what was measured of it.
+
+use crate::tune::{DesignForecast, ProcedureForecast};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// Version of the schema of verifications.
+const FORMAT: u32 = 1;
+/// The width of names.
+const NAME_WIDTH: usize = 24;
+
+/// What was measured of a design.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Measured {
+    /// Where: `simulated`, or the fabric of this process.
+    pub place: String,
+    /// Calls a second that ended, whether they committed or ended by their own rules, of all machines.
+    pub calls_per_s: f64,
+    /// Attempts that were made again, of all, in percent.
+    pub retries_percent: f64,
+    /// The stage of a machine that was busiest, with the share of time in which it was; none if nobody has looked.
+    pub busiest: Option<(String, f64)>,
+    /// The mean time of a call in nanoseconds while no other lane makes any; none if nobody has looked.
+    pub alone_ns: Option<f64>,
+    /// By procedure, in the order of the file.
+    pub procedures: Vec<MeasuredProcedure>,
+    /// Calls that were counted.
+    pub calls: u64,
+}
+
+/// What was measured of a procedure.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct MeasuredProcedure {
+    /// Its name.
+    pub procedure: String,
+    /// Calls that were counted under load.
+    pub calls: u64,
+    /// The mean time of a call under load, in nanoseconds; none if there was no call.
+    pub loaded_ns: Option<f64>,
+    /// The same of one lane while no other makes calls.
+    pub alone_ns: Option<f64>,
+    /// Verbs and round trips of a call under load, by who makes it.
+    pub traffic: Option<[f64; 2]>,
+}
+
+/// A forecast beside what was measured. Errors are the forecast's, as shares of what was measured: 0.1 is forecast a tenth too
+/// high.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Verification {
+    /// Version of this schema.
+    pub format: u32,
+    /// The error of the throughput.
+    pub throughput_error: f64,
+    /// The error of the mean latency of a call while nothing else runs.
+    pub latency_error: Option<f64>,
+    /// By procedure: its name, and the error of its latency while nothing else runs.
+    pub procedure_errors: Vec<(String, Option<f64>)>,
+    /// What should be reached.
+    pub forecast: DesignForecast,
+    /// What was.
+    pub measured: Measured,
+}
+
+impl Verification {
+    /// Puts both beside each other.
+    pub fn new(forecast: DesignForecast, measured: Measured) -> Self {
+        let throughput_error =
+            error(forecast.forecast.transactions_per_s[1], measured.calls_per_s).unwrap_or(0.0);
+        let latency_error = measured
+            .alone_ns
+            .and_then(|measured_ns| error(1e3 * forecast.forecast.latency_us[1], measured_ns));
+        let procedure_errors = measured.procedures.iter().map(|measured| {
+            let of = find(&forecast, &measured.procedure);
+            let error = of
+                .zip(measured.alone_ns)
+                .and_then(|(of, measured_ns)| error(1e3 * of.latency_us[1], measured_ns));
+            (measured.procedure.clone(), error)
+        });
+        let procedure_errors = procedure_errors.collect();
+        let format = FORMAT;
+        Self { format, throughput_error, latency_error, procedure_errors, forecast, measured }
+    }
+
+    /// Both as text.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        self.head(&mut text);
+        self.total(&mut text);
+        self.procedures(&mut text);
+        text
+    }
+
+    fn head(&self, text: &mut String) {
+        let DesignForecast { workload, units, unit, machines, world, .. } = &self.forecast;
+        let _ = writeln!(text, "{workload}, {units} x {unit}");
+        let _ = writeln!(
+            text,
+            "on {machines} machines of {} ({}; operations were measured with {}), {} lanes each",
+            world.hardware, self.measured.place, world.machines, world.lanes
+        );
+        let remote = 100.0 * self.forecast.remote_calls;
+        let _ = writeln!(
+            text,
+            "{} calls were counted; {remote:.0} of 100 came to another machine than that of their rows\n",
+            self.measured.calls
+        );
+    }
+
+    fn total(&self, text: &mut String) {
+        let (forecast, measured) = (&self.forecast.forecast, &self.measured);
+        let _ = writeln!(
+            text,
+            "  {:<NAME_WIDTH$}{:>14}{:>14}{:>9}",
+            "", "forecast", "measured", "error"
+        );
+        let [least, expected, most] = forecast.transactions_per_s;
+        row(
+            text,
+            "calls a second",
+            [rate(expected), rate(measured.calls_per_s)],
+            Some(self.throughput_error),
+            &format!("{} to {}", rate(least), rate(most)),
+        );
+        let [least, expected, most] = forecast.latency_us;
+        let alone = measured.alone_ns.map_or_else(unknown, |ns| us(ns / 1e3));
+        let range = format!("{} to {}", us(least), us(most));
+        row(text, "a call alone", [us(expected), alone], self.latency_error, &range);
+        let busiest = measured.busiest.as_ref().map_or_else(unknown, |(stage, _)| stage.clone());
+        let share = measured.busiest.as_ref();
+        let share =
+            share.map_or_else(String::new, |(_, share)| format!("{:.0} % taken", 100.0 * share));
+        row(text, "full first", [forecast.bottleneck.clone(), busiest], None, &share);
+        let retries = format!("{:.1} %", measured.retries_percent);
+        row(text, "attempts made again", ["not forecast".to_owned(), retries], None, "");
+    }
+
+    fn procedures(&self, text: &mut String) {
+        let _ = writeln!(
+            text,
+            "\nProcedures: a call while nothing else runs; then as measured: under load, verbs, round trips, calls"
+        );
+        for (measured, (_, error)) in self.measured.procedures.iter().zip(&self.procedure_errors) {
+            let of = find(&self.forecast, &measured.procedure);
+            if measured.calls == 0 && measured.alone_ns.is_none() {
+                continue;
+            }
+            let forecast = of.map_or_else(unknown, |of| us(of.latency_us[1]));
+            let alone = measured.alone_ns.map_or_else(unknown, |ns| us(ns / 1e3));
+            let loaded = measured.loaded_ns.map_or_else(unknown, |ns| us(ns / 1e3));
+            let traffic = measured.traffic.map_or_else(unknown, |[verbs, round_trips]| {
+                format!("{verbs:>6.1} {round_trips:>6.1}")
+            });
+            let behind = format!("{loaded:>9} {traffic} {:>7}", measured.calls);
+            row(text, &measured.procedure, [forecast, alone], *error, &behind);
+        }
+    }
+}
+
+/// How far a forecast is from what was measured, as a share of that.
+fn error(forecast: f64, measured: f64) -> Option<f64> {
+    (measured > 0.0).then(|| forecast / measured - 1.0)
+}
+
+fn find<'f>(forecast: &'f DesignForecast, procedure: &str) -> Option<&'f ProcedureForecast> {
+    forecast.procedures.iter().find(|of| of.procedure == procedure)
+}
+
+fn row(
+    text: &mut String,
+    name: &str,
+    [forecast, measured]: [String; 2],
+    error: Option<f64>,
+    behind: &str,
+) {
+    let error = error.map_or_else(String::new, |error| format!("{:+.1} %", 100.0 * error));
+    let line = format!("  {name:<NAME_WIDTH$}{forecast:>14}{measured:>14}{error:>9}  {behind}");
+    let _ = writeln!(text, "{}", line.trim_end());
+}
+
+fn rate(per_s: f64) -> String {
+    match per_s {
+        many if many >= 1e6 => format!("{:.2} M/s", many / 1e6),
+        some if some >= 1e3 => format!("{:.1} k/s", some / 1e3),
+        few => format!("{few:.0} /s"),
+    }
+}
+
+fn us(microseconds: f64) -> String {
+    format!("{microseconds:.2} us")
+}
+
+fn unknown() -> String {
+    "-".to_owned()
+}

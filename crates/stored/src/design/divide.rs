@@ -1,0 +1,94 @@
+//! How the tables of a design are divided among memory servers.
+
+use super::Subject;
+use layout::{PartRule, Storage};
+use spade::design::{Design, Partition, Placement, TableDesign};
+
+/// How a table is divided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Division {
+    /// A part on each memory server.
+    Parts(PartRule),
+    /// It is on one memory server as a whole: a procedure goes through more of it in order than a part has.
+    Whole,
+}
+
+/// The division of each table, in the order of the schema, among so many memory servers.
+///
+/// - Tables that are partitioned by the first column of their keys have ranges of its values, the same for all of a group.
+/// - Tables that are spread have ranges of that column, too: who calls does not know them.
+/// - Keys whose ranges the load does not tell, or that have fewer values than there are servers, are divided by their
+///   hash, unless a procedure goes through them in order.
+pub(crate) fn divide(design: &Design, subject: &Subject<'_>, servers: usize) -> Vec<Division> {
+    let tables = 0..subject.workload.catalog.tables.len();
+    tables.map(|at| division(design, subject, at, servers)).collect()
+}
+
+fn division(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -> Division {
+    let name = &subject.workload.catalog.tables[at].name;
+    let Some(of) = design.tables.iter().find(|of| of.table == *name) else {
+        return Division::Whole;
+    };
+    let uses = &subject.uses.tables[at];
+    let divider = subject.workload.catalog.tables[at].primary_key.first();
+    let indexes = subject.workload.catalog.tables[at].indexes.iter().zip(&uses.indexes);
+    let follows = |(index, uses): (&sql::catalog::Index, &super::uses::IndexUses)| {
+        uses.ordered.is_none() || index.columns.first() == divider
+    };
+    if !indexes.clone().all(follows) {
+        return Division::Whole;
+    }
+    let is_dense = of.storage != Storage::Tree && matches!(of.placement, Placement::Dense { .. });
+    let range = match &of.partition {
+        Partition::By { .. } if is_led(of, subject, at) => group_range(design, subject, of),
+        Partition::By { .. } => None,
+        _ => leading_range(subject, at).filter(|range| is_dense || range.1 >= servers as u64),
+    };
+    match range {
+        Some((smallest, values)) => Division::Parts(PartRule::Ranges { smallest, values }),
+        None if is_dense || uses.ordered.is_some() => Division::Whole,
+        None if indexes.clone().any(|(_, uses)| uses.ordered.is_some()) => Division::Whole,
+        None => Division::Parts(PartRule::Hashed),
+    }
+}
+
+/// Whether the key of a partitioned table begins with the column that it is partitioned by.
+fn is_led(of: &TableDesign, subject: &Subject<'_>, at: usize) -> bool {
+    let Partition::By { columns, .. } = &of.partition else { return false };
+    let table = &subject.workload.catalog.tables[at];
+    let first = table.primary_key.first().map(|&column| &table.columns[column].name);
+    columns.len() == 1 && columns.first() == first
+}
+
+/// The range of the first column of a table's key, if it is known.
+fn leading_range(subject: &Subject<'_>, at: usize) -> Option<(i64, u64)> {
+    let table = &subject.workload.catalog.tables[at];
+    let number = subject.population.table(&table.name)?;
+    let column = *table.primary_key.first().filter(|_| !table.has_hidden_key())?;
+    let of = &table.schema.columns()[column];
+    let is_integer = of.column_type.fixed_bytes().is_some_and(|bytes| bytes > 1);
+    let is_number = is_integer && of.column_type != layout::ColumnType::Float8 && !of.nullable;
+    if !is_number {
+        return None;
+    }
+    subject.population.column_range(number, column)
+}
+
+/// The range of values that all tables of the group of `of` take together: equal values are in equal parts.
+fn group_range(design: &Design, subject: &Subject<'_>, of: &TableDesign) -> Option<(i64, u64)> {
+    let Partition::By { group, .. } = &of.partition else { return None };
+    let mut all: Option<(i64, i64)> = None;
+    for other in &design.tables {
+        let is_of_group =
+            matches!(&other.partition, Partition::By { group: own, .. } if own == group);
+        let Some(at) = subject.workload.catalog.position(&other.table) else { continue };
+        if !is_of_group || !is_led(other, subject, at) {
+            continue;
+        }
+        let (low, count) = leading_range(subject, at)?;
+        let high = low.checked_add(i64::try_from(count - 1).ok()?)?;
+        all = Some(all.map_or((low, high), |(least, most)| (least.min(low), most.max(high))));
+    }
+    let (low, high) = all?;
+    Some((low, u64::try_from(high.checked_sub(low)?).ok()?.checked_add(1)?))
+}

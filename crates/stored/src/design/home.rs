@@ -1,0 +1,130 @@
+//! On which memory server most rows of a call are, as far as its arguments tell.
+
+use super::divide::Division;
+use super::{Subject, divide};
+use layout::PartRule;
+use population::Call;
+use procedure::operations::{Action, Operation, Origin};
+use spade::design::{Access, Design, Partition};
+use sql::Load;
+use sql::load::Draw;
+use value::Value;
+
+/// Where the calls of a procedure have their rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Home {
+    /// The argument that tells, by position.
+    argument: usize,
+    /// How its values are divided.
+    rule: PartRule,
+    /// Memory servers.
+    servers: u16,
+    /// Whether whoever calls knows the place, and may ship the call there; else it follows from a row only.
+    pub is_told: bool,
+    /// Whether calls are shipped.
+    pub is_shipped: bool,
+}
+
+impl Home {
+    /// The memory server, counted from 0; none if the argument is no number.
+    pub fn server(&self, call: &Call) -> Option<u16> {
+        let value = match call.arguments.get(self.argument)? {
+            Value::Int(number) => *number,
+            Value::Text(digits) => digits.trim_end().parse().ok()?,
+            _ => return None,
+        };
+        self.rule.part_of(value, self.servers)
+    }
+}
+
+/// Of each procedure, in the order of the file: where its calls have their rows on so many memory servers; none if that is
+/// anywhere.
+///
+/// An argument tells that the design names, if it is compared with the column that divides a table. Where it names none, a
+/// column may tell that the load writes out from that column in digits: rows are found by it, and their place is known
+/// then.
+pub(crate) fn homes(
+    design: &Design,
+    subject: &Subject<'_>,
+    load: &Load,
+    servers: usize,
+) -> Vec<Option<Home>> {
+    let divisions = divide(design, subject, servers);
+    let homes = subject.workload.procedures.iter().map(|procedure| {
+        let name = &procedure.routine.name;
+        let of = design.procedures.iter().find(|of| of.procedure == *name);
+        let operations = subject.workload.operations(procedure);
+        let finding = Finding { subject, design, load, routine: &procedure.routine };
+        let mut keys = operations.iter().flat_map(|operation| finding.keys(operation));
+        let (key, is_told) = match of.and_then(|of| of.by.as_ref()) {
+            Some(by) => {
+                let mut inputs = procedure.routine.inputs();
+                let argument = inputs.position(|(_, variable)| variable.name == *by)?;
+                (keys.find(|key| key.is_divider && key.argument == argument)?, true)
+            }
+            None => (keys.find(|key| !key.is_divider)?, false),
+        };
+        let Division::Parts(rule @ PartRule::Ranges { .. }) = divisions[key.table] else {
+            return None;
+        };
+        let is_shipped = is_told && of.is_some_and(|of| of.access == Access::Shipped);
+        let (argument, servers) = (key.argument, servers as u16);
+        Some(Home { argument, rule, servers, is_told, is_shipped })
+    });
+    homes.collect()
+}
+
+/// An argument that rows are found by.
+struct Key {
+    table: usize,
+    argument: usize,
+    /// It is compared with the column that divides the table; else with one that is written out from that.
+    is_divider: bool,
+}
+
+/// What arguments of a procedure are looked at with.
+struct Finding<'a> {
+    subject: &'a Subject<'a>,
+    design: &'a Design,
+    load: &'a Load,
+    routine: &'a sql::Procedure,
+}
+
+impl Finding<'_> {
+    /// The arguments that tell where the rows of an operation are.
+    fn keys(&self, operation: &Operation) -> Vec<Key> {
+        let table = operation.table;
+        let of = &self.subject.workload.catalog.tables[table];
+        let known = self.design.tables.iter().find(|known| known.table == of.name);
+        let Some(Partition::By { columns, .. }) = known.map(|known| &known.partition) else {
+            return Vec::new();
+        };
+        let Some(divider) = columns.first() else { return Vec::new() };
+        let compared: Vec<(usize, &Origin)> = match &operation.action {
+            Action::Read { keys, .. } => {
+                let equal = keys.iter().filter(|key| key.is_equal);
+                equal.map(|key| (key.column, &key.origin)).collect()
+            }
+            Action::Insert { values } => values.iter().enumerate().collect(),
+            Action::Update { .. } | Action::Delete { .. } => Vec::new(),
+        };
+        let key = |(column, origin): (usize, &Origin)| {
+            let Origin::Argument(variable) = origin else { return None };
+            let mut inputs = self.routine.inputs();
+            let argument = inputs.position(|(parameter, _)| parameter.variable == *variable)?;
+            let is_divider = of.columns.get(column)?.name == *divider;
+            let tells = is_divider || self.is_written_out(table, column, divider);
+            tells.then_some(Key { table, argument, is_divider })
+        };
+        compared.into_iter().filter_map(key).collect()
+    }
+
+    /// Whether the load makes the values of a column of the digits of another one's.
+    fn is_written_out(&self, table: usize, column: usize, from: &str) -> bool {
+        let of = &self.subject.workload.catalog.tables[table];
+        let drawn = self.load.table(&of.name);
+        let drawn = drawn.and_then(|load| load.column(&of.columns[column].name));
+        let Some(Draw::Digits { of, .. }) = drawn.map(|drawn| &drawn.draw) else { return false };
+        matches!(&of.draw, Draw::Same(name) if name == from)
+    }
+}

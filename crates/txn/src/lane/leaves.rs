@@ -1,0 +1,95 @@
+//! What a lane knows of the leaves of trees, before it has looked for any key there: read at once, and given to others.
+
+use super::inner::LaneInner;
+use crate::abort::{Abort, TxnError};
+use crate::catalog::{CatalogError, Primary, Secondary, TableId};
+use crate::lane::Lane;
+use crate::transaction::Isolation;
+use crate::write::Owner;
+use fabric::{Batch, Env};
+use index::tree::LeafCache;
+use layout::Key;
+
+/// Where the leaves of some trees are.
+#[derive(Clone, Debug, Default)]
+pub struct KnownLeaves {
+    trees: Vec<(Owner, LeafCache)>,
+}
+
+impl<E: Env> Lane<E> {
+    /// Reads all leaves of a table and of its indexes, so that no lookup asks memory servers for the way, and answers where
+    /// they are. As many are remembered as the lane has room for.
+    ///
+    /// # Errors
+    /// There is no such table, or memory servers do not answer.
+    pub async fn read_leaves(&mut self, table: TableId) -> Result<KnownLeaves, TxnError> {
+        let mut transaction = self.begin(Isolation::Snapshot).await?;
+        let lane = transaction.lane();
+        lane.open_table(table.0).await?;
+        let mut known = KnownLeaves::default();
+        for owner in lane.trees_of(table.0) {
+            lane.read_leaves_of(owner).await?;
+            known.trees.push((owner, lane.leaf_cache(owner).clone()));
+        }
+        Ok(known)
+    }
+
+    /// Takes over what another lane knows.
+    ///
+    /// # Errors
+    /// The table is gone, or memory servers do not answer.
+    pub async fn take_leaves(
+        &mut self,
+        table: TableId,
+        known: &KnownLeaves,
+    ) -> Result<(), TxnError> {
+        let mut transaction = self.begin(Isolation::Snapshot).await?;
+        let lane = transaction.lane();
+        lane.open_table(table.0).await?;
+        let own = lane.trees_of(table.0);
+        for (owner, leaves) in &known.trees {
+            if !own.contains(owner) {
+                return Err(Abort::CatalogChanged.into());
+            }
+            lane.leaf_cache(*owner).clone_from(leaves);
+        }
+        Ok(())
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// The trees of an open table, of all its parts, and of its indexes.
+    fn trees_of(&self, table: u32) -> Vec<Owner> {
+        let parts = self.info(table).parts.clone();
+        let numbers = parts.as_ref().map_or(std::slice::from_ref(&table), |all| all.numbers());
+        let of_part = |&number: &u32| {
+            let info = self.info(number);
+            let rows = matches!(info.primary, Primary::Tree(_)).then_some(Owner::Table(number));
+            let indexes = info.indexes.iter().filter_map(|&index| {
+                let is_tree = matches!(self.index_info(index).storage, Secondary::Tree(_));
+                is_tree.then_some(Owner::Index(index))
+            });
+            rows.into_iter().chain(indexes).collect::<Vec<_>>()
+        };
+        numbers.iter().flat_map(of_part).collect()
+    }
+
+    async fn read_leaves_of(&mut self, owner: Owner) -> Result<(), TxnError> {
+        let (tree, env) = (self.tree(owner), self.env.clone());
+        let mut from = Key::lowest(tree.layout.key_words);
+        let mut batch = Batch::new();
+        loop {
+            batch.reset();
+            let found =
+                index::tree::find_leaf(&env, batch, &tree, self.leaf_cache(owner), from.words());
+            let (read, leaf) = found.await?;
+            batch = read;
+            let Some(next) = leaf.view(&batch, &tree).high_key() else { return Ok(()) };
+            if next <= from {
+                let reason = "a leaf ends before it begins".to_owned();
+                return Err(CatalogError::Damaged(reason).into());
+            }
+            from = next;
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Tables in parts: one table for each memory server that has rows of it, and a rule by which keys choose among them.
+//!
+//! Each part is a table with its own rows, trees and indexes; who names any of them names all. Operations go to the part
+//! that has their key, and scans through as many as their range touches, one after the other. An entry of an index is in
+//! the part of its row if the index begins with the column that divides the rows; else its own columns' hash chooses
+//! the part, so that one lookup finds it.
+
+use crate::catalog::{Catalog, CatalogError, IndexInfo, TableId, TableSpec};
+use crate::database::Database;
+use crate::definition::TableDefinition;
+use crate::lane::LaneInner;
+use crate::scan::{Scan, ScanSource};
+use fabric::Env;
+use layout::key::{hash_words, read_signed};
+use layout::{ColumnType, KEY_WORDS_MAX, Key, PARTS_MAX, Part, PartRule, Placement, Schema};
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// The parts of a table or of an index, in their order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Parts {
+    numbers: Vec<u32>,
+    choice: Choice,
+}
+
+/// How encoded keys choose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Choice {
+    /// By the integer of so many bytes that they begin with.
+    Ranges { bytes: u32, rule: PartRule },
+    /// By the hash of so many first bytes.
+    Hashed { bytes: u32 },
+}
+
+impl Parts {
+    /// The numbers of all of them.
+    pub fn numbers(&self) -> &[u32] {
+        &self.numbers
+    }
+
+    /// The one that has a key.
+    #[inline]
+    pub fn of(&self, key: &[u64]) -> u32 {
+        self.numbers[self.position(key)]
+    }
+
+    fn position(&self, key: &[u64]) -> usize {
+        let count = self.numbers.len();
+        match self.choice {
+            Choice::Ranges { bytes, rule } => {
+                let part = rule.part_of(read_signed(key, 0, bytes), count as u16);
+                usize::from(part.expect("the rule has ranges"))
+            }
+            // The upper half: buckets are chosen by what remains.
+            Choice::Hashed { bytes } => {
+                let upper = hash_words(prefix(key, bytes).words()) >> 32;
+                ((upper * count as u64) >> 32) as usize
+            }
+        }
+    }
+
+    /// Those that have keys of a range; none if that cannot be told.
+    fn between(&self, low: &Key, high: &Key) -> Option<RangeInclusive<usize>> {
+        if let Choice::Hashed { bytes } = self.choice
+            && prefix(low.words(), bytes) != prefix(high.words(), bytes)
+        {
+            return None;
+        }
+        Some(self.position(low.words())..=self.position(high.words()))
+    }
+}
+
+/// The first bytes of a key, with zeros behind them.
+fn prefix(key: &[u64], bytes: u32) -> Key {
+    let (whole, rest) = ((bytes / 8) as usize, bytes % 8);
+    let mut words = [0; KEY_WORDS_MAX];
+    words[..whole].copy_from_slice(&key[..whole]);
+    if rest == 0 {
+        return Key::from_words(&words[..whole]);
+    }
+    words[whole] = key[whole] & !(u64::MAX >> (8 * rest));
+    Key::from_words(&words[..whole + 1])
+}
+
+/// Whether ranges of this column can divide rows, and the bytes that it takes in keys.
+fn range_bytes(schema: &Schema, column: usize) -> Option<u32> {
+    let of = &schema.columns()[column];
+    let is_integer =
+        matches!(of.column_type, ColumnType::Int2 | ColumnType::Int4 | ColumnType::Int8);
+    (is_integer && !of.nullable).then(|| schema.key_part_bytes(column))
+}
+
+/// How keys that begin with these columns choose, where the table's own begin with column `divider`.
+fn choice(schema: &Schema, columns: &[usize], divider: usize, rule: PartRule) -> Choice {
+    let begins = columns.first() == Some(&divider);
+    match (rule, range_bytes(schema, divider)) {
+        (PartRule::Ranges { .. }, Some(bytes)) if begins => Choice::Ranges { bytes, rule },
+        _ => {
+            let bytes = columns.iter().map(|&column| schema.key_part_bytes(column)).sum();
+            Choice::Hashed { bytes }
+        }
+    }
+}
+
+impl Catalog {
+    /// Joins the tables that are parts of one, as soon as all of them are there.
+    pub(crate) fn join_parts<'a>(
+        &mut self,
+        definitions: impl Iterator<Item = &'a TableDefinition>,
+    ) -> Result<(), CatalogError> {
+        let mut families: BTreeMap<&str, BTreeMap<u16, &TableDefinition>> = BTreeMap::new();
+        for definition in definitions {
+            if let Some(part) = &definition.design.part {
+                families.entry(&part.of).or_default().insert(part.number, definition);
+            }
+        }
+        for family in families.values() {
+            let parts: Vec<&TableDefinition> = family.values().copied().collect();
+            let Some(Part { count, rule, .. }) = &parts[0].design.part else { continue };
+            if parts.len() == usize::from(*count) {
+                self.join(&parts, *rule)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, parts: &[&TableDefinition], rule: PartRule) -> Result<(), CatalogError> {
+        let schema = parts[0].schema()?;
+        let divider = schema.key()[0];
+        let numbers = parts.iter().map(|part| part.number).collect();
+        let choice_of = |columns: &[usize]| choice(&schema, columns, divider, rule);
+        let tables = Arc::new(Parts { numbers, choice: choice_of(schema.key()) });
+        for &number in &tables.numbers {
+            let info = self.tables[number as usize].as_mut().expect("its definition was added");
+            Arc::make_mut(info).parts = Some(tables.clone());
+        }
+        for (position, index) in parts[0].indexes.iter().enumerate() {
+            let numbers = parts.iter().map(|part| part.indexes[position].number).collect();
+            let choice = choice_of(&index.design.columns);
+            let indexes = Arc::new(Parts { numbers, choice });
+            for &number in &indexes.numbers {
+                let info = self.indexes[number as usize].as_mut().expect("it was added");
+                Arc::make_mut(info).parts = Some(indexes.clone());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a division of this table, if anything is.
+fn check_division(spec: &TableSpec, servers: &[u16], rule: PartRule) -> Result<(), CatalogError> {
+    let table = spec.schema.name().to_owned();
+    let refuse = |reason: &str| {
+        Err(CatalogError::Design { table: table.clone(), reason: reason.to_owned() })
+    };
+    if servers.is_empty() || servers.len() > usize::from(PARTS_MAX) {
+        return refuse("a table in parts has 1 to 256 of them");
+    }
+    match rule {
+        PartRule::Ranges { values: 0, .. } => refuse("the ranges of its parts have no values"),
+        PartRule::Ranges { .. } if range_bytes(&spec.schema, spec.schema.key()[0]).is_none() => {
+            refuse(
+                "parts with ranges take a key that begins with an integer column that is never null",
+            )
+        }
+        PartRule::Hashed if matches!(spec.design.placement, Placement::Dense { .. }) => refuse(
+            "a dense placement takes parts with ranges, since the keys of a hashed part have gaps",
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The specification of one part.
+fn part_spec(spec: &TableSpec, part: Part, server: u16) -> Result<TableSpec, CatalogError> {
+    let count = u64::from(part.count);
+    let schema = match part.number {
+        0 => spec.schema.clone(),
+        number => {
+            let name = format!("{}.{number}", part.of);
+            Schema::new(&name, spec.schema.columns().to_vec(), spec.schema.key())?
+        }
+    };
+    let mut design = spec.design.clone();
+    design.size_hint = design.size_hint.div_ceil(count);
+    if let (Placement::Dense { columns }, PartRule::Ranges { smallest, .. }) =
+        (&mut design.placement, part.rule)
+    {
+        // What keys outside the ranges have is planned for where they are: at either end.
+        let (low, values) = columns[0];
+        let end = i128::from(low) + i128::from(values);
+        let range = part.rule.values(part.number, part.count).expect("the rule has ranges");
+        let from = match part.number {
+            0 => i128::from(low),
+            _ => i128::from(smallest) + i128::from(range.start),
+        };
+        let until = match part.number + 1 == part.count {
+            true => end,
+            false => i128::from(smallest) + i128::from(range.end),
+        };
+        columns[0] = (from as i64, u64::try_from(until - from).unwrap_or(0).max(1));
+    }
+    (design.server, design.part) = (Some(server), Some(part));
+    let mut indexes = spec.indexes.clone();
+    indexes.iter_mut().for_each(|index| index.size_hint = index.size_hint.div_ceil(count));
+    Ok(TableSpec { schema, design, indexes })
+}
+
+impl<E: Env> Database<E> {
+    /// Makes a table with a part on each of these memory servers, which are positions; keys choose by `rule`. The table is
+    /// there when all parts are; they have the names `table`, `table.1`, `table.2` and so on, and each of them stands for all.
+    ///
+    /// # Errors
+    /// As [`Database::create_table`]; parts that are there then remain. The division is refused where the key does not begin
+    /// with an integer and ranges are asked for, or where a dense placement is to be hashed.
+    pub async fn create_in_parts(
+        &self,
+        spec: TableSpec,
+        servers: &[u16],
+        rule: PartRule,
+    ) -> Result<TableId, CatalogError> {
+        check_division(&spec, servers, rule)?;
+        let (of, count) = (spec.schema.name().to_owned(), servers.len() as u16);
+        // The first part comes last: before, nobody finds any by the table's name.
+        let mut first = None;
+        for (number, &server) in servers.iter().enumerate().rev() {
+            let part = Part { of: of.clone(), number: number as u16, count, rule };
+            first = Some(self.create_table(part_spec(&spec, part, server)?).await?);
+        }
+        Ok(first.expect("there is one part at least"))
+    }
+
+    /// The names of all parts of a table, its own first; only that if it is whole.
+    pub(crate) fn part_names(&self, name: &str) -> Vec<String> {
+        let catalog = self.shared.cached_catalog();
+        let info = catalog.table(name).and_then(|table| catalog.info(table));
+        let numbers = info.and_then(|info| info.parts.as_ref()).map(|parts| parts.numbers());
+        let others = numbers.unwrap_or_default().iter().filter_map(|&number| {
+            let other = catalog.info(TableId(number))?.schema.name();
+            (other != name).then(|| other.to_owned())
+        });
+        std::iter::once(name.to_owned()).chain(others).collect()
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// The part of a table that has a key.
+    #[inline]
+    pub(crate) fn part_of(&self, table: u32, key: &[u64]) -> u32 {
+        self.info(table).parts.as_ref().map_or(table, |parts| parts.of(key))
+    }
+
+    /// The part of an index that has an entry whose key begins so.
+    #[inline]
+    pub(crate) fn index_part_of(&self, index: u32, info: &IndexInfo, key: &[u64]) -> u32 {
+        info.parts.as_ref().map_or(index, |parts| parts.of(key))
+    }
+
+    /// Whether two tables are one, or parts of one.
+    #[inline]
+    pub(crate) fn is_same_table(&self, one: u32, other: u32) -> bool {
+        let parts = || self.info(one).parts.as_ref();
+        one == other || parts().is_some_and(|parts| parts.numbers.contains(&other))
+    }
+
+    /// The parts that a scan goes through, by position; none if what is scanned is whole.
+    ///
+    /// # Errors
+    /// Its range goes over several values of what is divided by a hash.
+    #[inline]
+    pub(crate) fn scanned_parts(
+        &self,
+        scan: &Scan,
+    ) -> Result<Option<RangeInclusive<usize>>, CatalogError> {
+        let Some(parts) = self.parts(scan.source) else { return Ok(None) };
+        let reason =
+            "a range over several keys needs parts with ranges, by the column that it begins with";
+        let range = parts.between(&scan.low, &scan.high);
+        range.map(Some).ok_or(CatalogError::WrongKind(reason))
+    }
+
+    /// A part of what is scanned.
+    pub(crate) fn scanned_part(&self, source: ScanSource, position: usize) -> ScanSource {
+        let parts = self.parts(source).expect("it is in parts");
+        let number = parts.numbers[position];
+        match source {
+            ScanSource::Table(_) => ScanSource::Table(TableId(number)),
+            ScanSource::Index(_) => ScanSource::Index(crate::catalog::IndexId(number)),
+        }
+    }
+
+    #[inline]
+    fn parts(&self, source: ScanSource) -> Option<&Arc<Parts>> {
+        match source {
+            ScanSource::Table(table) => self.catalog.info(table)?.parts.as_ref(),
+            ScanSource::Index(index) => self.catalog.index_info(index)?.parts.as_ref(),
+        }
+    }
+}

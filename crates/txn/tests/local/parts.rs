@@ -1,0 +1,254 @@
+//! A table in parts does what a whole one does.
+
+use fabric::{LocalEnv, run_now};
+use layout::{
+    Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PartRule, PhysicalDesign,
+    Placement, Schema, Storage,
+};
+use txn::local::{OpenConfig, open};
+use txn::{
+    Abort, CatalogError, Database, IndexId, Isolation, Lane, Outcome, Scan, ScanSource, TableId,
+    TableSpec, TxnError,
+};
+
+const NAME: usize = 2;
+const CITY: usize = 3;
+/// Towns that rows are divided by.
+const TOWNS: i32 = 10;
+/// Attempts of a change.
+const TRIES_MAX: u32 = 100;
+const RULE: PartRule = PartRule::Ranges { smallest: 0, values: TOWNS as u64 };
+
+fn database() -> Database<LocalEnv> {
+    open(&OpenConfig { servers: 3, server_bytes: 64 << 20, ..OpenConfig::default() })
+        .expect("memory")
+}
+
+fn spec(name: &str, storage: Storage, kind: IndexKind) -> TableSpec {
+    let columns = vec![
+        Column::new("town", ColumnType::Int4),
+        Column::new("id", ColumnType::Int4),
+        Column::new("name", ColumnType::Varchar(8)),
+        Column::new("city", ColumnType::Int4),
+    ];
+    let schema = Schema::new(name, columns, &[0, 1]).expect("a valid schema");
+    let index = |name: &str, columns: &[usize], unique, kind| {
+        let columns = columns.to_vec();
+        IndexDesign { name: name.to_owned(), columns, unique, kind, node_bytes: 256, size_hint: 64 }
+    };
+    let indexes = vec![
+        index("by_name", &[NAME], true, kind),
+        index("by_town", &[0, CITY], false, IndexKind::Tree),
+    ];
+    let design = PhysicalDesign { storage, size_hint: 64, ..PhysicalDesign::default() };
+    TableSpec { schema, design, indexes }
+}
+
+/// A table in three parts, and the same as a whole.
+struct Both {
+    database: Database<LocalEnv>,
+    lane: Lane<LocalEnv>,
+    tables: [TableId; 2],
+}
+
+fn key(town: i32, id: i32) -> Key {
+    KeyBuilder::new().int4(town).int4(id).key()
+}
+
+impl Both {
+    fn new(storage: Storage, kind: IndexKind, rule: PartRule) -> Self {
+        let database = database();
+        let parts = database.create_in_parts(spec("parts", storage, kind), &[2, 0, 1], rule);
+        let whole = database.create_table(spec("whole", storage, kind));
+        let tables = [run_now(parts).expect("made"), run_now(whole).expect("made")];
+        let lane = run_now(database.lane()).expect("a lane");
+        Self { database, lane, tables }
+    }
+
+    fn index(&self, table: usize, name: &str) -> IndexId {
+        self.database.index(["parts", "whole"][table], name).expect("it was made")
+    }
+
+    /// Puts the row, or takes it out, and says how that ended in both.
+    fn change(&mut self, row: (i32, i32), name: Option<&str>) -> [Outcome; 2] {
+        [0, 1].map(|number| {
+            // What remains of a row that is gone is in the way of its next life until it is collected, which may be sooner in
+            // one table than in the other.
+            let mut outcomes = (0..TRIES_MAX).map(|_| {
+                let outcome = self.change_one(number, row, name);
+                run_now(self.lane.collect_garbage()).expect("the servers answer");
+                outcome
+            });
+            let ended = outcomes.find(|end| *end != Outcome::Aborted(Abort::InsertConflict));
+            ended.expect("garbage is collected")
+        })
+    }
+
+    fn change_one(&mut self, number: usize, (town, id): (i32, i32), name: Option<&str>) -> Outcome {
+        let (table, by_name) = (self.tables[number], self.index(number, "by_name"));
+        let mut txn = run_now(self.lane.begin(Isolation::Snapshot)).expect("begins");
+        let found = run_now(txn.read(table, &key(town, id))).expect("readable");
+        match (found, name) {
+            (Some(row), None) => txn.delete(row),
+            (None, None) => {}
+            (found, Some(name)) => {
+                let row = match found {
+                    Some(row) => row,
+                    None => run_now(txn.insert(table, &key(town, id))).expect("is free"),
+                };
+                txn.update(row).set_bytes(NAME, name.as_bytes());
+                txn.update(row).set_int(CITY, i64::from(id % 3));
+                // The transaction's own row is found by its new name, before anybody else sees it.
+                let mut own = Vec::new();
+                let name = KeyBuilder::new().padded(name.as_bytes(), 8).key();
+                run_now(txn.lookup(by_name, &name, &mut own)).expect("readable");
+                assert!(own.contains(&row));
+            }
+        }
+        run_now(txn.commit())
+    }
+
+    /// What a scan finds, as ids, in both.
+    fn scan(&mut self, source: &str, (low, high): (Key, Key), reverse: bool, limit: usize) {
+        let found = [0, 1].map(|number| {
+            let source = match source {
+                "" => ScanSource::Table(self.tables[number]),
+                name => ScanSource::Index(self.index(number, name)),
+            };
+            let mut txn = run_now(self.lane.begin(Isolation::Snapshot)).expect("begins");
+            let (mut rows, mut many) = (Vec::new(), Vec::new());
+            let scan = Scan { source, low, high, reverse, limit };
+            run_now(txn.scan(&scan, &mut rows)).expect("readable");
+            run_now(txn.scan_many(&[scan, scan], &mut many)).expect("readable");
+            assert_eq!(many, [rows.clone(), rows.clone()]);
+            let ids = rows.iter().map(|&row| (txn.row(row).int(0), txn.row(row).int(1)));
+            ids.collect::<Vec<_>>()
+        });
+        assert_eq!(found[0], found[1]);
+    }
+
+    fn compare(&mut self, is_tree: bool) {
+        let all = [0, 1].map(|number| {
+            let mut txn = run_now(self.lane.begin(Isolation::Snapshot)).expect("begins");
+            let mut all = Vec::new();
+            let mut note = |row: layout::RecordRef<'_>| {
+                all.push((row.int(0), row.int(1), row.bytes(NAME).to_vec()));
+            };
+            run_now(txn.for_each(self.tables[number], &mut note)).expect("readable");
+            all.sort();
+            all
+        });
+        assert_eq!(all[0], all[1]);
+        assert!(!all[0].is_empty());
+        for (town, id, name) in &all[0] {
+            for number in [0, 1] {
+                let by_name = self.index(number, "by_name");
+                let mut txn = run_now(self.lane.begin(Isolation::Snapshot)).expect("begins");
+                let mut rows = Vec::new();
+                let name = KeyBuilder::new().padded(name, 8).key();
+                run_now(txn.lookup(by_name, &name, &mut rows)).expect("readable");
+                let found: Vec<_> = rows.iter().map(|&row| txn.row(row).int(1)).collect();
+                assert_eq!(found, [*id], "of town {town}");
+            }
+        }
+        for (reverse, limit) in [(false, usize::MAX), (true, usize::MAX), (false, 7), (true, 40)] {
+            let words = 2;
+            let within = KeyBuilder::new().int4(3).int4(1);
+            let of_town = |town: i32| KeyBuilder::new().int4(town);
+            let index_range = (within.prefix_low(words), within.prefix_high(words));
+            self.scan("by_town", index_range, reverse, limit);
+            if is_tree {
+                let all = (Key::lowest(1), Key::highest(1));
+                self.scan("", all, reverse, limit);
+                let some = (of_town(2).prefix_low(1), of_town(7).prefix_high(1));
+                self.scan("", some, reverse, limit);
+            }
+        }
+    }
+}
+
+/// A few hundred changes that put rows, rename them, meet unique names and take rows out.
+fn exercise(storage: Storage, kind: IndexKind, rule: PartRule) -> Both {
+    let mut both = Both::new(storage, kind, rule);
+    let mut violations = 0;
+    for step in 0..600_i32 {
+        let row = (step * 7 % (TOWNS + 2) - 1, step * 5 % 23);
+        let name = format!("n{}", step * 11 % 190);
+        // A row that is renamed to what another is called is refused.
+        let outcome = both.change(row, (step % 4 != 3).then_some(&name));
+        assert_eq!(outcome[0], outcome[1], "step {step}");
+        violations += u32::from(outcome[0] == Outcome::Aborted(Abort::UniqueViolation));
+    }
+    assert!(violations > 10, "{violations}");
+    both
+}
+
+#[test]
+fn a_table_in_ranges_does_what_a_whole_one_does() {
+    for storage in [Storage::HashInlined, Storage::HashOutside, Storage::Tree] {
+        for kind in [IndexKind::Hash, IndexKind::Tree] {
+            let mut both = exercise(storage, kind, RULE);
+            both.compare(storage == Storage::Tree);
+            let report = run_now(both.database.check()).expect("readable");
+            assert_eq!(report.errors, Vec::<String>::new());
+        }
+    }
+}
+
+#[test]
+fn rows_of_a_part_are_on_its_server() {
+    let both = exercise(Storage::Tree, IndexKind::Tree, RULE);
+    let usage = run_now(both.database.memory_usage()).expect("readable");
+    let bytes = |name: &str| {
+        usage
+            .iter()
+            .find(|part| part.name == name)
+            .map(|part| part.used_bytes)
+            .expect("it is there")
+    };
+    for part in ["parts", "parts.1", "parts.2"] {
+        assert!(bytes(part) > 4096, "{part} has {}", bytes(part));
+    }
+    run_now(both.database.drop_table("parts")).expect("it is there");
+    for part in ["parts", "parts.1", "parts.2"] {
+        assert_eq!(both.database.table(part), None);
+    }
+}
+
+#[test]
+fn hashed_rows_are_found_but_not_in_order() {
+    let mut both = exercise(Storage::Tree, IndexKind::Hash, PartRule::Hashed);
+    let scan = Scan {
+        source: ScanSource::Table(both.tables[0]),
+        low: Key::lowest(1),
+        high: Key::highest(1),
+        reverse: false,
+        limit: 1,
+    };
+    let mut txn = run_now(both.lane.begin(Isolation::Snapshot)).expect("begins");
+    let refused = run_now(txn.scan(&scan, &mut Vec::new()));
+    assert!(matches!(refused, Err(TxnError::Catalog(CatalogError::WrongKind(_)))), "{refused:?}");
+}
+
+#[test]
+fn dense_parts_have_places_for_their_range_alone() {
+    let database = database();
+    let mut spec = spec("dense", Storage::HashInlined, IndexKind::Hash);
+    spec.design.placement = Placement::Dense { columns: vec![(0, TOWNS as u64), (0, 10)] };
+    spec.indexes.clear();
+    let refused = run_now(database.create_in_parts(spec.clone(), &[0, 1], PartRule::Hashed));
+    let Err(CatalogError::Design { reason, .. }) = refused else { panic!("{refused:?}") };
+    assert!(reason.contains("dense"), "{reason}");
+    let table = run_now(database.create_in_parts(spec, &[0, 1, 2], RULE)).expect("made");
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    for town in 0..TOWNS {
+        run_now(txn.insert(table, &key(town, town))).expect("is free");
+    }
+    assert_eq!(run_now(txn.commit()), Outcome::Committed);
+    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    for town in 0..TOWNS {
+        let found = run_now(txn.read(table, &key(town, town))).expect("readable");
+        assert!(found.is_some(), "{town}");
+    }
+}

@@ -38,6 +38,7 @@ pub fn table(kind: &Kind, storage: Storage, versions_beside: u32) -> TableSpec {
     ];
     let schema = Schema::new(TABLE, columns, &[ID]).expect("the schema is right");
     let design = PhysicalDesign {
+        part: None,
         server: None,
         keeps_versions: kind.keeps_versions,
         storage,

@@ -147,9 +147,7 @@ impl Crew {
             Self::Tpcc(hands) => hands.prefetch(lane, ready),
             Self::Ycsb(hands) => hands.prefetch(lane, ready),
             Self::Plans(procedures, ids) => {
-                if let Given::Values(values) = &ready.arguments {
-                    procedures.prefetch(lane, ids[ready.procedure], values);
-                }
+                procedures.prefetch(lane, ids[ready.procedure], &ready.values);
             }
         }
     }

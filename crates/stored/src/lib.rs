@@ -21,7 +21,7 @@ mod prepared;
 mod terminal;
 
 pub use callers::Callers;
-pub use code::{Code, Given, Ready};
+pub use code::{Code, Ready};
 pub use design::{Division, Home};
 pub use folder::{DesignOrigin, FolderError, Options, Stored, default_design};
 pub use prepared::{Arguments, Prepared};

@@ -129,15 +129,15 @@ impl<E: Env> LaneInner<E> {
         }
         let lane = self.lane_word(LANE_ACTIVE);
         let announced = self.announce().await;
-        let began_ns = self.env.now_ns();
         let batch = self.batch();
         batch.clear_verbs();
         batch.write_word(lane, announced);
         if self.shared.has_collector() {
             return self.newest_collected().await;
         }
+        let began_ns = self.env.now_ns();
+        let mut looked_ns = began_ns;
         for _ in 0..FREEZE_COUNT_MAX {
-            let looked_ns = self.env.now_ns();
             if let Some(epoch) = self.read_frozen().await? {
                 let (freshness, number) = (&self.shared.freshness, self.snapshot.stamp);
                 freshness.saw(number, looked_ns);
@@ -147,6 +147,7 @@ impl<E: Env> LaneInner<E> {
             }
             self.freeze().await?;
             self.batch().clear_verbs();
+            looked_ns = self.env.now_ns();
         }
         Err(Abort::SnapshotUnavailable)
     }

@@ -25,6 +25,12 @@ pub(crate) fn gone(peer: &dyn Display, name: (u64, u64), reason: &dyn Display) {
     tracing::info!(%peer, caller, endpoint = name.1, %reason, "caller gone");
 }
 
+/// The device that is chosen is known not to keep what locks need.
+#[cold]
+pub(crate) fn flawed(flaw: &str) {
+    tracing::warn!(flaw, "for trying only: take a card, another kernel, or the fabric `tcp`");
+}
+
 /// The connection to a memory server was lost.
 #[cold]
 pub(crate) fn lost(node: layout::NodeId, address: &dyn Display, reason: &str) {

@@ -49,6 +49,11 @@ pub trait Stage {
     /// Who carries out its verbs.
     fn carrier(&self) -> Carrier;
 
+    /// What is known to be wrong with what carries them out, so that failed swaps write back what they found.
+    fn flaw(&self) -> Option<String> {
+        None
+    }
+
     /// How often to give each play.
     fn runs(&self) -> Runs;
 
@@ -63,8 +68,8 @@ pub trait Stage {
 pub fn give<S: Stage>(stage: &S, test: &Test<S::Env>) -> Outcome {
     let lacks = test.needs.iter().find_map(|&need| lacks(stage, need));
     let refuses = test.disturbance.and_then(|disturbance| stage.refuses(disturbance));
-    if let Some(reason) = lacks.or(refuses) {
-        return Outcome::Cannot(reason.to_owned());
+    if let Some(reason) = lacks.or(refuses.map(str::to_owned)) {
+        return Outcome::Cannot(reason);
     }
     let Runs { least, most, span } = stage.runs();
     let must_see = !test.seen.is_empty() && !test.is_information;
@@ -90,17 +95,19 @@ pub fn give<S: Stage>(stage: &S, test: &Test<S::Env>) -> Outcome {
     Outcome::Passed(seen)
 }
 
-fn lacks<S: Stage>(stage: &S, need: Need) -> Option<&'static str> {
-    match need {
+fn lacks<S: Stage>(stage: &S, need: Need) -> Option<String> {
+    let reason = match need {
         Need::Waiting if <S::Env as Fabric>::IMMEDIATE => {
-            Some("verbs are complete before anybody could stop waiting")
+            "verbs are complete before anybody could stop waiting"
         }
         Need::CoherentMemory if !stage.carrier().is_coherent() => {
-            Some("memory is not coherent with processors")
+            "memory is not coherent with processors"
         }
         Need::ServersCarry if stage.carrier() != Carrier::Server => {
-            Some("others touch memory while a verb is carried out")
+            "others touch memory while a verb is carried out"
         }
-        _ => None,
-    }
+        Need::QuietSwaps => return stage.flaw(),
+        _ => return None,
+    };
+    Some(reason.to_owned())
 }

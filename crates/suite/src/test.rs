@@ -20,6 +20,8 @@ pub enum Need {
     CoherentMemory,
     /// Servers that carry out all verbs, one after another.
     ServersCarry,
+    /// A device that leaves alone what a failed swap found, as all cards do.
+    QuietSwaps,
 }
 
 /// What the stage does to a play from outside.

@@ -7,6 +7,7 @@
 mod callers;
 mod connections;
 mod error;
+mod flaw;
 mod flight;
 mod handshake;
 mod line;
@@ -29,6 +30,7 @@ pub use crate::raw::verbs::{
 pub use callers::{FenceError, VerbsCallers};
 pub use connections::VerbsConfig;
 pub use error::VerbsError;
+pub use flaw::flaw;
 pub use place::{Choice, Place};
 pub use port::{VerbsPort, VerbsServer};
 pub use share::VerbsShare;

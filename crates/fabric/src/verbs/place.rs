@@ -1,6 +1,8 @@
 //! Which device, port and address connections go through: as configured, or what suits best.
 
+use super::flaw::flaw;
 use super::{Device, DeviceLimits, PortState, VerbsError, device_names};
+use crate::tell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -60,7 +62,12 @@ impl Place {
         let mut reasons = Vec::new();
         for name in names {
             match Self::on_device(&name, choice) {
-                Ok(place) => return Ok(place),
+                Ok(place) => {
+                    if let Some(flaw) = flaw(place.device.name()) {
+                        tell::flawed(&flaw);
+                    }
+                    return Ok(place);
+                }
                 Err(reason) => reasons.push(reason.to_string()),
             }
         }

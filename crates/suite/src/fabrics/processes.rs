@@ -56,6 +56,11 @@ pub trait Processes {
     /// Why a play cannot be disturbed in this way, if it cannot.
     fn refuses(disturbance: Disturbance) -> Option<&'static str>;
 
+    /// What is known to be wrong with what carries out its verbs.
+    fn flaw() -> Option<String> {
+        None
+    }
+
     /// In a memory server's process: where it is reached, as a port and as text; at `address` if one is given.
     fn listen(
         world: &Arc<LocalWorld>,
@@ -107,6 +112,10 @@ impl<P: Processes> Stage for Director<P> {
 
     fn runs(&self) -> Runs {
         Runs { least: 1, most: 100, span: Duration::from_millis(150) }
+    }
+
+    fn flaw(&self) -> Option<String> {
+        P::flaw()
     }
 
     fn refuses(&self, disturbance: Disturbance) -> Option<&'static str> {

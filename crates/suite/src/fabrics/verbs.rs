@@ -39,6 +39,10 @@ impl Processes for Verbs {
         }
     }
 
+    fn flaw() -> Option<String> {
+        verbs::flaw(verbs::Place::open(&Choice::default()).ok()?.device.name())
+    }
+
     fn listen(
         _world: &Arc<LocalWorld>,
         admission: Arc<Admission>,

@@ -33,6 +33,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
             promise: "a failed swap writes nothing, so that the owner of a lock may unlock by a plain write",
             falls_if: "a refused swap writes back what it found",
             broken: &[FAILED],
+            needs: &[Need::QuietSwaps],
             play: |party| Box::pin(unlock_plainly(party)),
             seen: "swaps that were refused",
             ..Test::of_two()

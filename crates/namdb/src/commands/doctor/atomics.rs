@@ -6,11 +6,12 @@ use super::finding::Finding;
 use super::site::Site;
 use membership::FabricKind;
 
-/// `has_atomics` asks a device by its name; nothing if it cannot be asked.
+/// `has_atomics` asks a device by its name; nothing if it cannot be asked. `flaw` tells what is known to be wrong with one.
 pub fn check(
     ports: &[DevicePort],
     site: Option<&Site>,
     has_atomics: &dyn Fn(&str) -> Option<bool>,
+    flaw: &dyn Fn(&str) -> Option<String>,
 ) -> Finding {
     let mut devices: Vec<(&str, bool)> =
         ports.iter().map(|port| (&*port.device, port.is_iwarp)).collect();
@@ -31,7 +32,11 @@ pub fn check(
     });
     let found = words.collect::<Vec<_>>().join(", ");
     let wants = site.is_some_and(|site| site.fabric == FabricKind::Verbs);
-    if list.iter().any(|(_, able)| *able == Some(true)) {
+    let flaws: Vec<String> = devices.iter().filter_map(|device| flaw(device.0)).collect();
+    if !flaws.is_empty() {
+        let mend = "for trying only: take a card, another kernel, or the fabric `tcp`";
+        ATOMICS.warning(format!("{found}; {}", flaws.join("; ")), mend)
+    } else if list.iter().any(|(_, able)| *able == Some(true)) {
         ATOMICS.ok(found)
     } else if list.iter().any(|(_, able)| able.is_none()) {
         let group = "apt-get install libibverbs1 ibverbs-providers; ls -l /dev/infiniband";
@@ -56,16 +61,26 @@ mod tests {
     fn one_device_with_atomics_is_enough() {
         let mut ports = read(&SOFT_ROCE);
         let site = Site::example(FabricKind::Verbs);
-        let grade = |ports: &[DevicePort], able| check(ports, Some(&site), &|_| able).grade;
+        let grade =
+            |ports: &[DevicePort], able| check(ports, Some(&site), &|_| able, &|_| None).grade;
         assert_eq!(grade(&ports, Some(true)), Grade::Ok);
         assert_eq!(grade(&ports, Some(false)), Grade::Problem);
         assert_eq!(grade(&ports, None), Grade::Warning);
         assert_eq!(grade(&[], None), Grade::NotApplicable);
         ports[0].is_iwarp = true;
         assert_eq!(grade(&ports, None), Grade::Problem);
-        assert_eq!(check(&ports, None, &|_| None).grade, Grade::Warning);
+        assert_eq!(check(&ports, None, &|_| None, &|_| None).grade, Grade::Warning);
         ports.extend(read(&SOFT_ROCE));
         ports[1].device = "rxe1".to_owned();
         assert_eq!(grade(&ports, Some(true)), Grade::Ok);
+    }
+
+    #[test]
+    fn a_flaw_is_told_though_there_are_atomics() {
+        let ports = read(&SOFT_ROCE);
+        let flaw = |device: &str| Some(format!("{device} loses writes"));
+        let finding = check(&ports, None, &|_| Some(true), &flaw);
+        assert_eq!(finding.grade, Grade::Warning);
+        assert_eq!(finding.found, "rxe0 has atomics; rxe0 loses writes");
     }
 }

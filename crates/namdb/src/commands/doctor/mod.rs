@@ -105,7 +105,7 @@ fn examine(cluster: Option<&ClusterFile>) -> Vec<Finding> {
         gid::check(&ports),
         locked_memory::check(&Host, limit(Resource::Memlock), site),
         huge_pages::check(&Host, huge_pages::attempt(), site),
-        atomics::check(&ports, site, &has_atomics),
+        atomics::check(&ports, site, &has_atomics, &fabric::verbs::flaw),
         mtu::check(&Host, &ports, site),
         match cluster {
             Some(cluster) => reachable::check(&reachable::targets(cluster, map)),

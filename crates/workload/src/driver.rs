@@ -155,7 +155,8 @@ pub struct AbortCounts {
     counts: [u8; REASON_COUNT],
 }
 
-const REASON_COUNT: usize = Abort::ALL.len();
+/// How many reasons there are to be counted.
+pub const REASON_COUNT: usize = Abort::ALL.len();
 
 impl AbortCounts {
     /// Counts one abort.
@@ -167,6 +168,16 @@ impl AbortCounts {
     /// How often this reason was counted.
     pub fn count(&self, reason: Abort) -> u32 {
         u32::from(self.counts[reason.index()])
+    }
+
+    /// The counts as they are sent, one byte for each of [`Abort::ALL`].
+    pub fn bytes(&self) -> &[u8; REASON_COUNT] {
+        &self.counts
+    }
+
+    /// Counts that were sent.
+    pub const fn from_bytes(counts: [u8; REASON_COUNT]) -> Self {
+        Self { counts }
     }
 
     /// Each reason that occurred, with its count.

@@ -37,7 +37,9 @@ pub use bank::Bank;
 pub use check::History;
 pub use churn::{Churn, ChurnConfig};
 pub use cycle::Cycle;
-pub use driver::{AbortCounts, CheckResult, Finished, RunTotals, TransactionResult, Workload};
+pub use driver::{
+    AbortCounts, CheckResult, Finished, REASON_COUNT, RunTotals, TransactionResult, Workload,
+};
 pub use error::WorkloadError;
 pub use fabric::random::{self, Random};
 pub use passing::Passing;

@@ -5,6 +5,7 @@ use crate::kinds::Kind;
 use fabric::{Counts, Env};
 use sim::Endpoint;
 use std::collections::BTreeMap;
+use txn::Abort;
 use workload::{Finished, TransactionResult};
 
 /// What was seen in the window.
@@ -18,6 +19,8 @@ pub(crate) struct Seen {
     committed: BTreeMap<usize, u64>,
     /// Attempts that were made again.
     retries: u64,
+    /// Attempts that were aborted, by type and by the reason's place in [`Abort::ALL`].
+    aborts: BTreeMap<(usize, usize), u64>,
     /// The busiest stage of all machines; the oracle's is 0.
     pub busiest: Busiest,
 }
@@ -41,6 +44,13 @@ impl Seen {
     /// Attempts that were made again, of all, in percent.
     pub fn abort_percent(&self) -> f64 {
         100.0 * self.retries as f64 / (self.retries + self.all.count() as u64).max(1) as f64
+    }
+
+    /// The type and the reason of which most attempts were aborted, with its share in percent; none if none was.
+    pub fn most_aborts(&self) -> Option<(usize, Abort, f64)> {
+        let all: u64 = self.aborts.values().sum();
+        let (&(kind, reason), &count) = self.aborts.iter().max_by_key(|(_, count)| **count)?;
+        Some((kind, Abort::ALL[reason], 100.0 * count as f64 / all as f64))
     }
 
     /// All types together.
@@ -110,6 +120,9 @@ impl Watch {
         }
         let seen = &mut self.seen;
         seen.retries += u64::from(finished.retries);
+        for (reason, count) in finished.aborts.iter() {
+            *seen.aborts.entry((finished.kind, reason.index())).or_default() += u64::from(count);
+        }
         let is_committed = finished.result == TransactionResult::Committed;
         if is_committed || finished.result == TransactionResult::RolledBack {
             seen.kinds.entry(finished.kind).or_default().add(took_ns, moved);
@@ -133,7 +146,8 @@ mod tests {
     fn what_ends_within_the_window_is_counted() {
         let mut watch = Watch::new(0, 100, 1000);
         let mut end = |now_ns, kind, result| {
-            let aborts = AbortCounts::default();
+            let mut aborts = AbortCounts::default();
+            aborts.add(if kind == 2 { Abort::Contended } else { Abort::WriteConflict });
             let finished = Finished { kind, result, retries: 1, skipped: 0, aborts };
             watch.add(now_ns, &finished, 50, Counts::default());
         };
@@ -146,5 +160,6 @@ mod tests {
         assert_eq!((seen.kind_per_s(0), seen.kind_per_s(2)), (1e6, 0.0));
         assert_eq!((seen.kind_us(2, 50), seen.us(99)), (0.05, 0.05));
         assert_eq!(seen.abort_percent(), 50.0);
+        assert_eq!(seen.most_aborts(), Some((2, Abort::Contended, 50.0)));
     }
 }

@@ -9,7 +9,7 @@ use measure::simulated::metered::Metered;
 use sim::Endpoint;
 use std::cell::RefCell;
 use txn::Lane;
-use workload::{AbortCounts, Finished, TransactionResult, WorkloadError};
+use workload::{AbortCounts, Finished, REASON_COUNT, TransactionResult, WorkloadError};
 
 /// The service.
 pub(super) const SHIPPED: ServiceId = ServiceId(221);
@@ -63,7 +63,10 @@ impl<L: Load> Service<Endpoint> for Owner<L> {
     }
 }
 
-/// How a transaction has ended, behind its answer: type, result and attempts beyond the first.
+/// Bytes of how a transaction has ended.
+const END_BYTES: usize = 2 + 4 + REASON_COUNT;
+
+/// How a transaction has ended, behind its answer: type, result, attempts beyond the first, and aborts by reason.
 fn encode(finished: &Finished, answer: &mut Vec<u8>) {
     let result = match finished.result {
         TransactionResult::Committed => 0,
@@ -72,17 +75,19 @@ fn encode(finished: &Finished, answer: &mut Vec<u8>) {
     };
     answer.extend([finished.kind as u8, result]);
     answer.extend(finished.retries.to_le_bytes());
+    answer.extend(finished.aborts.bytes());
 }
 
 fn decode(answer: &[u8]) -> Option<Finished> {
-    let (_, &[kind, result, ref retries @ ..]) = answer.split_last_chunk::<6>()?;
+    let (_, end) = answer.split_last_chunk::<END_BYTES>()?;
+    let (&[kind, result, ref retries @ ..], aborts) = end.split_first_chunk::<6>()?;
     let result = match result {
         0 => TransactionResult::Committed,
         1 => TransactionResult::RolledBack,
         _ => TransactionResult::Unknown,
     };
     let retries = u32::from_le_bytes(*retries);
-    let (kind, aborts) = (kind.into(), AbortCounts::default());
+    let (kind, aborts) = (kind.into(), AbortCounts::from_bytes(aborts.try_into().ok()?));
     Some(Finished { kind, result, retries, skipped: 0, aborts })
 }
 
@@ -119,20 +124,19 @@ impl Start {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use txn::Abort;
 
     #[test]
     fn how_a_transaction_has_ended_survives_its_way() {
-        let finished = Finished {
-            kind: 3,
-            result: TransactionResult::RolledBack,
-            retries: 7,
-            skipped: 0,
-            aborts: AbortCounts::default(),
-        };
+        let mut aborts = AbortCounts::default();
+        aborts.add(Abort::User);
+        let result = TransactionResult::RolledBack;
+        let finished = Finished { kind: 3, result, retries: 7, skipped: 0, aborts };
         let mut answer = vec![9; 40];
         encode(&finished, &mut answer);
         let decoded = decode(&answer).expect("it is whole");
         assert_eq!((decoded.kind, decoded.result, decoded.retries), (3, finished.result, 7));
+        assert_eq!(decoded.aborts, aborts);
         assert!(decode(&answer[..5]).is_none());
     }
 }

@@ -62,5 +62,6 @@ fn new_orders_of_warehouses_elsewhere_commit_either_way() {
         let plan = Plan { warm_ns: 100_000, window_ns: 300_000, ..plan() };
         let seen = run(&plan, &Tpcc::new(&plan, 20, scale, is_shipped));
         assert!(seen.kind_per_s(0) > 10_000.0, "{}", seen.kind_per_s(0));
+        eprintln!("ABORT {} {:?} {:?}", seen.abort_percent(), seen.most_aborts(), seen);
     }
 }

@@ -97,7 +97,10 @@ impl Load for Tpcc {
             let home = u32::from(machine) * self.warehouses_each + warehouse;
             // What terminals draw follows from the seed.
             let seed = Random::stream(self.seed, STREAM + 1, 2 * number + round).word();
-            self.workload.terminal(database, home, warehouses, seed)
+            let mut client = self.workload.terminal(database, home, warehouses, seed)?;
+            // Several are of one warehouse: here at home, there from elsewhere.
+            client.number_history_as((2 * number + round + 1) as u16);
+            Ok::<_, WorkloadError>(client)
         };
         let clients = [client(machine, own, 0)?, client(other, any, 1)?];
         Ok(Terminal { random, clients, other })

@@ -166,6 +166,13 @@ impl Terminal {
         })
     }
 
+    /// Has it number its history rows as terminal `number`, from 1; without that as that of its thread. Two that number them
+    /// alike insert the same keys, and one of them walks over all that the other one has written, conflict by conflict.
+    pub fn number_history_as(&mut self, number: u16) {
+        assert!(number > 0 && number < u16::MAX, "0 is the loader's, and the last has no end");
+        self.history_terminal = number;
+    }
+
     /// What the latest transaction showed.
     pub fn screen(&self) -> &Screen {
         &self.buffers.screen

@@ -19,6 +19,8 @@ pub(crate) struct Seen {
     committed: BTreeMap<usize, u64>,
     /// Attempts that were made again.
     retries: u64,
+    /// Transactions that neither committed nor failed by their own rules.
+    given_up: u64,
     /// Attempts that were aborted, by type and by the reason's place in [`Abort::ALL`].
     aborts: BTreeMap<(usize, usize), u64>,
     /// The busiest stage of all machines; the oracle's is 0.
@@ -51,6 +53,12 @@ impl Seen {
         let all: u64 = self.aborts.values().sum();
         let (&(kind, reason), &count) = self.aborts.iter().max_by_key(|(_, count)| **count)?;
         Some((kind, Abort::ALL[reason], 100.0 * count as f64 / all as f64))
+    }
+
+    /// Transactions that ended without being through: a cluster where there are some, of whose memory servers one may be
+    /// full, is none to look at.
+    pub fn given_up(&self) -> u64 {
+        self.given_up
     }
 
     /// All types together.
@@ -128,6 +136,8 @@ impl Watch {
             seen.kinds.entry(finished.kind).or_default().add(took_ns, moved);
             seen.all.add(took_ns, moved);
             *seen.committed.entry(finished.kind).or_default() += u64::from(is_committed);
+        } else {
+            seen.given_up += 1;
         }
     }
 
@@ -154,12 +164,13 @@ mod tests {
         end(99, 0, TransactionResult::Committed);
         end(100, 0, TransactionResult::Committed);
         end(500, 2, TransactionResult::RolledBack);
+        end(600, 2, TransactionResult::Unknown);
         end(1100, 0, TransactionResult::Committed);
         let seen = watch.take();
         assert_eq!((seen.committed_per_s(), seen.ended_per_s()), (1e6, 2e6));
         assert_eq!((seen.kind_per_s(0), seen.kind_per_s(2)), (1e6, 0.0));
         assert_eq!((seen.kind_us(2, 50), seen.us(99)), (0.05, 0.05));
-        assert_eq!(seen.abort_percent(), 50.0);
-        assert_eq!(seen.most_aborts(), Some((2, Abort::Contended, 50.0)));
+        assert_eq!((seen.abort_percent(), seen.given_up()), (60.0, 1));
+        assert_eq!(seen.most_aborts(), Some((2, Abort::Contended, 200.0 / 3.0)));
     }
 }

@@ -59,9 +59,11 @@ fn new_orders_of_warehouses_elsewhere_commit_either_way() {
         orders_per_district: 20,
     };
     for is_shipped in [false, true] {
-        let plan = Plan { warm_ns: 100_000, window_ns: 300_000, ..plan() };
+        let plan = Plan { warm_ns: 4_000_000, window_ns: 1_000_000, ..plan() };
         let seen = run(&plan, &Tpcc::new(&plan, 20, scale, is_shipped));
         assert!(seen.kind_per_s(0) > 10_000.0, "{}", seen.kind_per_s(0));
-        eprintln!("ABORT {} {:?} {:?}", seen.abort_percent(), seen.most_aborts(), seen);
+        // Several clients of a warehouse number their history apart; if they did not, a third would be made again.
+        assert!(seen.abort_percent() < 20.0, "{} {:?}", seen.abort_percent(), seen.most_aborts());
+        assert_eq!(seen.given_up(), 0, "memory servers are full");
     }
 }

@@ -38,7 +38,9 @@ fn seen(run: &Run<'_>, machines: u16, version: usize, slower: u64) -> Seen {
         // As many transactions as otherwise, about.
         plan.window_ns *= 4;
     }
-    symmetric::run(&plan, &load)
+    let seen = symmetric::run(&plan, &load);
+    assert_eq!(seen.given_up(), 0, "memory servers are full");
+    seen
 }
 
 /// All versions on so many machines.

@@ -143,7 +143,7 @@ impl SlotGeometry {
             slots: layout.slots as u8,
             key_words: layout.key_words as u8,
             key_at: layout.key_at as u8,
-            tag: bucket::tag(hash),
+            tag: bucket::tag(layout.slots, hash),
             slot_words: layout.slot_words as u16,
             rows,
         }
@@ -152,7 +152,9 @@ impl SlotGeometry {
     /// The shape of `layout`'s overflow blocks.
     #[inline]
     pub fn overflow(layout: &BucketLayout, rows: bool, hash: u64) -> Self {
-        Self { slots: layout.overflow_slots as u8, ..Self::bucket(layout, rows, hash) }
+        let slots = layout.overflow_slots;
+        let tag = bucket::tag(slots, hash);
+        Self { slots: slots as u8, tag, ..Self::bucket(layout, rows, hash) }
     }
 
     /// First word of slot `index`.

@@ -11,12 +11,13 @@ use crate::row::RowLayout;
 ///    1 | collected | write, under the insert lock      | stamp up to which entries were collected here
 ///    2 | link      | write, under the insert lock      | next overflow block, or null
 ///    3 | identity  | write, under the insert lock      | bucket number and split level
-///    4 | tags      | write, under the insert lock      | one byte per slot, 0 = empty
+///    4 | tags      | write, under the insert lock      | one tag per slot, 0 = empty
 ///    5 | slots     | see below                         | H rows (inlined), or H times pointer and key (outside)
 /// ```
 ///
-/// A tag is one byte of the key's hash, so that a reader that can look (coherent memory) touches only
-/// the slot it wants. Readers that fetch the whole neighbourhood compare keys and ignore the tags.
+/// A tag is the first bits of the key's hash, so that a reader that can look (coherent memory) touches only
+/// the slot it wants. Readers that fetch the whole neighbourhood compare keys and ignore the tags. Tags of a
+/// block share one word: up to 8 slots have 8 bits each, up to 16 have 4, up to 32 have 2.
 ///
 /// # Invariants
 /// - Insert word locked: only its owner changes words 1..5 and empty slots. The insert word of a
@@ -37,8 +38,8 @@ pub struct BucketLayout {
     pub key_at: u32,
 }
 
-/// Most slots of a bucket: one tag byte each in one word.
-pub const SLOTS_MAX: u32 = 8;
+/// Most slots of a bucket: two bits of one word for the tag of each.
+pub const SLOTS_MAX: u32 = 32;
 /// Word of the insert lock.
 pub const INSERT: u32 = 0;
 /// Word of the bucket's collected-up-to stamp.
@@ -136,75 +137,107 @@ impl Identity {
     }
 }
 
-/// The tag of a key with hash `hash`: one byte, never 0.
+/// Bits of each tag in a block of `slots` slots, as a power of two.
 #[inline]
-pub const fn tag(hash: u64) -> u8 {
-    let byte = (hash >> 56) as u8;
-    if byte == 0 { 1 } else { byte }
+const fn tag_shift(slots: u32) -> u32 {
+    match slots {
+        0..=8 => 3,
+        9..=16 => 2,
+        _ => 1,
+    }
 }
 
-/// The tag of slot `index` in a word of tags.
+/// The lowest bit of each tag in a block of `slots` slots.
 #[inline]
-pub const fn tag_of(tags: u64, index: u32) -> u8 {
-    (tags >> (8 * index)) as u8
+const fn low_bits(slots: u32) -> u64 {
+    match slots {
+        0..=8 => 0x0101_0101_0101_0101,
+        9..=16 => 0x1111_1111_1111_1111,
+        _ => 0x5555_5555_5555_5555,
+    }
 }
 
-/// A word of tags with slot `index` set to `tag`.
+/// The tag, never 0, of a key with hash `hash` in a block of `slots` slots.
 #[inline]
-pub const fn with_tag(tags: u64, index: u32, tag: u8) -> u64 {
-    let shift = 8 * index;
-    tags & !(0xff << shift) | (tag as u64) << shift
+pub const fn tag(slots: u32, hash: u64) -> u8 {
+    let first = (hash >> (64 - (1 << tag_shift(slots)))) as u8;
+    if first == 0 { 1 } else { first }
 }
 
-/// The slots whose tag is `tag`, in order. Tags of slots that a block does not have are 0, so they never
-/// match.
+/// The tag of slot `index` in the word of tags of a block of `slots` slots.
 #[inline]
-pub fn matching_slots(tags: u64, tag: u8) -> impl Iterator<Item = u32> {
+pub const fn tag_of(slots: u32, tags: u64, index: u32) -> u8 {
+    let shift = tag_shift(slots);
+    (tags >> (index << shift)) as u8 & (u8::MAX >> (8 - (1 << shift)))
+}
+
+/// The word of tags of a block of `slots` slots with slot `index` set to `tag`.
+#[inline]
+pub const fn with_tag(slots: u32, tags: u64, index: u32, tag: u8) -> u64 {
+    let shift = tag_shift(slots);
+    let mask = u64::MAX >> (64 - (1 << shift));
+    let at = index << shift;
+    tags & !(mask << at) | (tag as u64) << at
+}
+
+/// The slots whose tag is `tag`, in order, of a block of `slots` slots. Tags of slots that a block does not have are 0,
+/// so they never match.
+#[inline]
+pub fn matching_slots(slots: u32, tags: u64, tag: u8) -> impl Iterator<Item = u32> {
     debug_assert!(tag != 0);
-    let mut differing = tags ^ u64::from(tag).wrapping_mul(LOW_BITS);
+    let (low, shift) = (low_bits(slots), tag_shift(slots));
+    let high = low << ((1 << shift) - 1);
+    let mut differing = tags ^ u64::from(tag).wrapping_mul(low);
     std::iter::from_fn(move || {
-        // The lowest byte that is zero has its high bit set here; higher bits may be wrong.
-        let zeros = differing.wrapping_sub(LOW_BITS) & !differing & HIGH_BITS;
+        // The lowest tag that is zero has its high bit set here; higher bits may be wrong.
+        let zeros = differing.wrapping_sub(low) & !differing & high;
         if zeros == 0 {
             return None;
         }
-        let index = zeros.trailing_zeros() / 8;
-        differing |= 1 << (8 * index);
+        let index = zeros.trailing_zeros() >> shift;
+        differing |= 1 << (index << shift);
         Some(index)
     })
 }
 
-const LOW_BITS: u64 = 0x0101_0101_0101_0101;
-const HIGH_BITS: u64 = LOW_BITS << 7;
-
-/// The first of `slots` slots that is empty.
+/// The first slot that is empty of a block of `slots` slots.
 #[inline]
-pub fn empty_slot(tags: u64, slots: u32) -> Option<u32> {
-    (0..slots).find(|&index| tag_of(tags, index) == 0)
+pub fn empty_slot(slots: u32, tags: u64) -> Option<u32> {
+    (0..slots).find(|&index| tag_of(slots, tags, index) == 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Slots of blocks of each width of tags, with the largest tag.
+    const WIDTHS: [(u32, u8); 4] = [(2, 255), (8, 255), (16, 15), (32, 3)];
+
     #[test]
-    fn tags_are_independent_bytes() {
-        let tags = with_tag(with_tag(u64::MAX, 3, 7), 0, 9);
-        assert_eq!((tag_of(tags, 0), tag_of(tags, 3), tag_of(tags, 7)), (9, 7, 255));
-        assert_ne!(tag(0), 0);
-        assert_eq!(empty_slot(with_tag(tags, 2, 0), 8), Some(2));
-        assert_eq!(empty_slot(with_tag(tags, 2, 0), 2), None);
+    fn tags_are_independent() {
+        for (slots, largest) in WIDTHS {
+            let last = slots - 1;
+            let tags = with_tag(slots, with_tag(slots, u64::MAX, last, 2), 0, 1);
+            assert_eq!((tag_of(slots, tags, 0), tag_of(slots, tags, last)), (1, 2));
+            assert!((1..last).all(|n| tag_of(slots, tags, n) == largest));
+            assert_eq!((tag(slots, 0), tag(slots, u64::MAX)), (1, largest));
+            assert_eq!(empty_slot(slots, tags), None);
+            assert_eq!(empty_slot(slots, with_tag(slots, tags, last, 0)), Some(last));
+        }
     }
 
     #[test]
     fn every_slot_with_the_tag_is_found_once_in_order() {
-        for pattern in 0..256_u64 {
-            let place = |tags, n| {
-                with_tag(tags, n, if pattern >> n & 1 == 1 { 7 } else { 6 + 2 * (n as u8 % 2) })
-            };
-            let tags = (0..8).fold(0, place);
-            let expected: Vec<u32> = (0..8).filter(|&n| pattern >> n & 1 == 1).collect();
-            assert_eq!(matching_slots(tags, 7).collect::<Vec<_>>(), expected);
+        for (slots, largest) in WIDTHS {
+            // Patterns beyond eight slots repeat.
+            for pattern in 0..256_u64 {
+                let has = |n: u32| pattern >> (n % 8) & 1 == 1;
+                let other = |n: u32| if n.is_multiple_of(2) { largest } else { 1 };
+                let place = |tags, n| with_tag(slots, tags, n, if has(n) { 2 } else { other(n) });
+                let tags = (0..slots).fold(0, place);
+                let expected: Vec<u32> = (0..slots).filter(|&n| has(n)).collect();
+                assert_eq!(matching_slots(slots, tags, 2).collect::<Vec<_>>(), expected);
+            }
         }
     }
 

@@ -85,8 +85,9 @@ impl Core {
         };
         let landing = flight.verbs[index as usize].landing;
         let tags = flight.landing[(landing + bucket::TAGS) as usize];
-        let slots = 0..u32::from(search.geometry.slots);
-        let mut fitting = slots.filter(|&slot| bucket::tag_of(tags, slot) == search.geometry.tag);
+        let slots = u32::from(search.geometry.slots);
+        let fits = |&slot: &u32| bucket::tag_of(slots, tags, slot) == search.geometry.tag;
+        let mut fitting = (0..slots).filter(fits);
         let Some(first) = fitting.next() else {
             return self.found(place, flight, index, search, SlotRead::MISSING);
         };
@@ -209,7 +210,8 @@ impl Search {
         let words = &landing[self.geometry.slot(slot) as usize..];
         let words = &words[..usize::from(self.geometry.slot_words)];
         let is_used = if coherent {
-            bucket::tag_of(landing[bucket::TAGS as usize], slot) == self.geometry.tag
+            let (slots, tags) = (self.geometry.slots.into(), landing[bucket::TAGS as usize]);
+            bucket::tag_of(slots, tags, slot) == self.geometry.tag
         } else if self.geometry.rows {
             words[VERSION as usize] != 0
         } else {

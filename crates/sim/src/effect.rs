@@ -100,7 +100,8 @@ fn find_slot(
     let fits = |&slot: &u32| {
         let row = slot_of(slot);
         let is_used = if coherent {
-            bucket::tag_of(words[bucket::TAGS as usize], slot) == geometry.tag
+            let (slots, tags) = (geometry.slots.into(), words[bucket::TAGS as usize]);
+            bucket::tag_of(slots, tags, slot) == geometry.tag
         } else if geometry.rows {
             row[VERSION as usize] != 0
         } else {

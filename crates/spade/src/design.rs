@@ -49,7 +49,7 @@ pub struct TableDesign {
     /// Where rows live, and how primary keys lead to them.
     #[serde(with = "crate::measurement::StorageName")]
     pub storage: Storage,
-    /// Slots of a bucket, 1 to 8: of hash tables; trees do not look at it.
+    /// Slots of a bucket, 1 to 32: of hash tables; trees do not look at it.
     pub neighbourhood: u32,
     /// How keys choose their bucket: of hash tables.
     pub placement: Placement,

@@ -414,7 +414,7 @@ pub fn check_design(spec: &TableSpec, servers: usize) -> Result<(), CatalogError
     let refuse =
         |reason: String| Err(CatalogError::Design { table: spec.schema.name().to_owned(), reason });
     if !(1..=layout::bucket::SLOTS_MAX).contains(&design.neighbourhood) {
-        return refuse(format!("neighbourhood is {}; 1 to 8 is allowed", design.neighbourhood));
+        return refuse(format!("neighbourhood is {}; 1 to 32 is allowed", design.neighbourhood));
     }
     if let Some(server) = design.server.filter(|&server| usize::from(server) >= servers) {
         return refuse(format!("server is {server}; there are {servers}, counted from 0"));

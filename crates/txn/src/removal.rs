@@ -17,6 +17,8 @@ use layout::{GlobalPtr, Key, RegionId, VersionWord, region};
 struct UsedSlot {
     block: GlobalPtr,
     index: u32,
+    /// Slots of the block.
+    slots: u32,
     /// Tags of the block.
     tags: u64,
     /// The bucket's collected-up-to word.
@@ -67,7 +69,9 @@ impl<E: Env> LaneInner<E> {
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.clear_verbs();
         let is_garbage = |slot: &UsedSlot| !self.is_of_another_row(owner, retired, slot.leads_to);
-        if let Some(UsedSlot { block, index, tags, collected, .. }) = found.filter(is_garbage) {
+        if let Some(UsedSlot { block, slots, index, tags, collected, .. }) =
+            found.filter(is_garbage)
+        {
             let slot = block.add_words(u64::from(hash.layout.slot(index)));
             self.scratch.batch = Some(batch);
             let inlined = hash.rows.then_some(slot);
@@ -87,7 +91,7 @@ impl<E: Env> LaneInner<E> {
                     batch = self.env.execute(batch).await?;
                     batch.clear_verbs();
                 }
-                let tags = bucket::with_tag(tags, index, 0);
+                let tags = bucket::with_tag(slots, tags, index, 0);
                 batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);
                 self.empty_slot(&mut batch, owner, retired, slot, hash);
             }
@@ -190,7 +194,7 @@ impl<E: Env> LaneInner<E> {
             let tags = words[bucket::TAGS as usize];
             let holds = |n: &u32| {
                 let at = (hash.layout.slot(*n) + hash.layout.key_at) as usize;
-                bucket::tag_of(tags, *n) != 0 && words[at..].starts_with(key.words())
+                bucket::tag_of(slots, tags, *n) != 0 && words[at..].starts_with(key.words())
             };
             let index = (0..slots).find(holds);
             let link = GlobalPtr::from_word(words[bucket::LINK as usize]);
@@ -198,7 +202,7 @@ impl<E: Env> LaneInner<E> {
             let leads_to = index.map_or(0, |index| words[hash.layout.slot(index) as usize]);
             self.scratch.batch = Some(batch);
             if let Some(index) = index {
-                return Ok(Some(UsedSlot { block, index, tags, collected, leads_to }));
+                return Ok(Some(UsedSlot { block, slots, index, tags, collected, leads_to }));
             }
             (block, slots) = (link, hash.layout.overflow_slots);
         }

@@ -375,8 +375,8 @@ impl<E: Env> LaneInner<E> {
         let place = self.bucket_insert(&seen)?;
         if !stands {
             let Secondary::Hash(hash) = &info.storage else { unreachable!("a hash index") };
-            let tag = bucket::tag(hash.locator.hash(entry.key.words()).1);
-            let place = self.take_slot(Owner::Index(entry.index), place, tag).await?;
+            let tag_hash = hash.locator.hash(entry.key.words()).1;
+            let place = self.take_slot(Owner::Index(entry.index), place, tag_hash).await?;
             let Entry { index, key, access } = *entry;
             self.entry_inserts.push(EntryInsert { index, key, access, place });
         }
@@ -421,8 +421,9 @@ impl<E: Env> LaneInner<E> {
                     is_current = hash.is_current(&place, identity);
                     self.check_collected(header[bucket::COLLECTED as usize])?;
                 }
-                let (tags, tag) = (words[bucket::TAGS as usize], bucket::tag(place.tag_hash));
-                for n in (0..slots).filter(|&n| bucket::tag_of(tags, n) == tag) {
+                let tags = words[bucket::TAGS as usize];
+                let tag = bucket::tag(slots, place.tag_hash);
+                for n in (0..slots).filter(|&n| bucket::tag_of(slots, tags, n) == tag) {
                     let slot = &words[hash.layout.slot(n) as usize..];
                     let slot = &slot[..hash.layout.slot_words as usize];
                     if same_columns(&slot[1..], key.words(), info) {

@@ -355,7 +355,8 @@ impl<E: Env> LaneInner<E> {
         reading.known = reading.rows.len();
         let tags = self.batch().word(header.at + bucket::TAGS);
         let words = self.info(table).row.words();
-        for n in (0..reading.slots).filter(|&n| bucket::tag_of(tags, n) != 0) {
+        let slots = reading.slots;
+        for n in (0..slots).filter(|&n| bucket::tag_of(slots, tags, n) != 0) {
             let slot = reading.block.add_words(u64::from(hash.layout.slot(n)));
             let span = match hash.rows {
                 true => self.batch().read_row(slot, words, Cover::AllButLink),

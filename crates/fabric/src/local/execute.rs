@@ -225,7 +225,7 @@ fn find_slot(
     let slot = |index| &words[geometry.slot(index) as usize..];
     // Of a single slot the address does not depend on the tags, so that header and slot are fetched together.
     let found = match geometry.slots {
-        1 if bucket::tag_of(tags, 0) != geometry.tag => None,
+        1 if bucket::tag_of(1, tags, 0) != geometry.tag => None,
         1 => copy_slot(slot(0), &geometry, key, target).then_some(0),
         _ => slots(tags, &geometry).find(|&index| copy_slot(slot(index), &geometry, key, target)),
     };
@@ -244,7 +244,7 @@ fn find_slot(
 #[inline(always)]
 fn slots(tags: u64, geometry: &SlotGeometry) -> impl Iterator<Item = u32> + use<> {
     let count = u32::from(geometry.slots);
-    bucket::matching_slots(tags, geometry.tag).take_while(move |&index| index < count)
+    bucket::matching_slots(count, tags, geometry.tag).take_while(move |&index| index < count)
 }
 
 /// Copies a slot that holds `key`, and tells whether it does.

@@ -61,7 +61,7 @@ fn every_verb_does_what_it_does_in_a_local_world() {
 
 /// A bucket of four rows, the third of which has key 42.
 fn fill_bucket(batch: &mut Batch, layout: &BucketLayout) -> GlobalPtr {
-    let tags = bucket::with_tag(bucket::with_tag(0, 1, 9), 2, 9);
+    let tags = bucket::with_tag(4, bucket::with_tag(4, 0, 1, 9), 2, 9);
     let mut words = vec![0; layout.words() as usize];
     words[..5].copy_from_slice(&[21, 22, 23, 24, tags]);
     for (index, key) in [(1, 41), (2, 42)] {

@@ -133,12 +133,12 @@ fn check_slots(
 ) {
     let Bucket { number, level, is_held, .. } = *bucket;
     let tags = words[bucket::TAGS as usize];
-    for index in (0..slots).filter(|&index| bucket::tag_of(tags, index) != 0) {
+    for index in (0..slots).filter(|&index| bucket::tag_of(slots, tags, index) != 0) {
         report.used_slots += 1;
         let slot = &words[table.layout.slot(index) as usize..][..table.layout.slot_words as usize];
         let key = &slot[table.layout.key_at as usize..][..table.layout.key_words as usize];
         let (hash, tag_hash) = table.locator.hash(key);
-        if bucket::tag(tag_hash) != bucket::tag_of(tags, index) {
+        if bucket::tag(slots, tag_hash) != bucket::tag_of(slots, tags, index) {
             // Slots are emptied before their tags. Who died, or lost the server, in between holds the bucket.
             if is_held {
                 continue;

@@ -208,7 +208,7 @@ struct Moving {
     index: u32,
     from: GlobalPtr,
     span: Span,
-    tag: u8,
+    tag_hash: u64,
     to: std::cell::Cell<GlobalPtr>,
 }
 
@@ -290,13 +290,16 @@ fn slots_that_move(
     for (number, block) in blocks.iter().enumerate() {
         let tags = batch.word(block.span.at + bucket::TAGS);
         for index in 0..block.slots {
-            let tag = bucket::tag_of(tags, index);
             let at = table.layout.slot(index);
             let key = Span {
                 at: block.span.at + at + table.layout.key_at,
                 words: table.layout.key_words,
             };
-            if tag == 0 || table.locator.hash(batch.words(key)).0 % modulus != target {
+            if bucket::tag_of(block.slots, tags, index) == 0 {
+                continue;
+            }
+            let (hash, tag_hash) = table.locator.hash(batch.words(key));
+            if hash % modulus != target {
                 continue;
             }
             let span = Span { at: block.span.at + at, words: table.layout.slot_words };
@@ -306,7 +309,7 @@ fn slots_that_move(
                 index,
                 from,
                 span,
-                tag,
+                tag_hash,
                 to: GlobalPtr::NULL.into(),
             });
         }
@@ -438,7 +441,7 @@ async fn write_new_bucket<E: Env>(
             batch.set_word(copy.at + HEADER, owner.locked().word());
         }
         batch.write(to, copy);
-        tags = bucket::with_tag(tags, used, slot.tag);
+        tags = bucket::with_tag(slots, tags, used, bucket::tag(slots, slot.tag_hash));
         used += 1;
     }
     batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);
@@ -495,7 +498,8 @@ async fn retire_slots<E: Env>(
             batch.write(slot.from, zeros);
         }
         let tags_at = blocks[slot.block].span.at + bucket::TAGS;
-        let tags = bucket::with_tag(batch.word(tags_at), slot.index, 0);
+        let slots = blocks[slot.block].slots;
+        let tags = bucket::with_tag(slots, batch.word(tags_at), slot.index, 0);
         batch.set_word(tags_at, tags);
         batch.write_word(blocks[slot.block].ptr.add_words(u64::from(bucket::TAGS)), tags);
     }

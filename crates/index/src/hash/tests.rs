@@ -42,7 +42,7 @@ fn long_chain(env: &LocalEnv) -> HashTable {
         for (word, value) in [(HEADER, version), (VERSION, version), (KEY, key), (KEY + 1, !key)] {
             batch.write_word(slot.add_words(u64::from(word)), value);
         }
-        let tags = bucket::with_tag(0, 0, bucket::tag(table.locator.hash(&[key]).1));
+        let tags = bucket::with_tag(2, 0, 0, bucket::tag(2, table.locator.hash(&[key]).1));
         batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);
         let next = run_now(pool.allocate(env, layout.overflow_words())).expect("there is room");
         batch.write_word(block.add_words(u64::from(bucket::LINK)), next.word());

@@ -253,12 +253,7 @@ fn buckets(page: &mut Page) {
             "split, under the insert lock",
             "bucket number and split level",
         ),
-        AT(
-            bucket::TAGS,
-            "tags",
-            "batch 2: after the slots; collection, split",
-            "one byte per slot",
-        ),
+        AT(bucket::TAGS, "tags", "batch 2: after the slots; collection, split", "one tag per slot"),
         AT(bucket::SLOTS, "slots", "batch 2; collection and split: emptied", "H slots"),
     ]);
     page.heading(

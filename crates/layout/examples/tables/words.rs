@@ -108,19 +108,16 @@ fn packed(page: &mut Page) {
             (!level, "bucket", "number of the bucket in its table"),
         ],
     );
-    let tag = |slot| bucket::with_tag(0, slot, u8::MAX);
+    let tag = |slot| bucket::with_tag(8, 0, slot, u8::MAX);
     word(
         page,
         "Tags of a bucket",
-        "One byte of the key's hash for each slot, its highest one, with 1 in place of 0; 0 for an empty slot.",
+        "The highest bits of the key's hash for each slot, with 1 in place of 0; 0 for an empty slot. Up to eight slots have a \
+         byte each, as here, up to 16 have four bits, up to 32 two.",
         &[
             (tag(0), "slot 0", "tag of the key in the first slot"),
             (tag(1), "slot 1", "and so on, up to slot 7"),
-            (
-                tag(bucket::SLOTS_MAX - 1),
-                "slot 7",
-                "tag of the key in the last slot that is possible",
-            ),
+            (tag(7), "slot 7", "tag of the key in the last slot"),
         ],
     );
     let none = Shape { count: 0, level: 0, unbounded: false, dead: false };

@@ -158,7 +158,7 @@ fn check_design(scenario: &Scenario) -> Result<(), Problem> {
         );
         return Err(Problem::new("design", sentence));
     }
-    within("design.neighbourhood", &design.neighbourhood, 1..=8)?;
+    within("design.neighbourhood", &design.neighbourhood, 1..=32)?;
     within("design.versions_beside", &design.versions_beside, 1..=8)?;
     within("design.size_hint", &design.size_hint, 1..=1_000_000)?;
     within("design.node_bytes", &design.node_bytes, 256..=16_384)

@@ -51,7 +51,7 @@ async fn insert_change_collect(env: Endpoint) {
         batch.write_row(word(0, u64::from(slot)), span, 0, Cover::AllButLink);
         env.execute(batch).await.expect("the server is alive");
         if version == 1 {
-            let tags = bucket::with_tag(0, 1, bucket::tag(HASH));
+            let tags = bucket::with_tag(3, 0, 1, bucket::tag(3, HASH));
             write(&env, bucket::TAGS, tags).await;
             write(&env, bucket::INSERT, 1).await;
         }
@@ -155,7 +155,7 @@ fn cost(carrier: Carrier, hash: u64) -> u64 {
         let span = batch.put(&image(env.is_coherent(), 3));
         batch.write_row(slot, span, 0, Cover::AllButLink);
         env.execute(batch).await.expect("the server is alive");
-        write(&env, bucket::TAGS, bucket::with_tag(0, 2, bucket::tag(HASH))).await;
+        write(&env, bucket::TAGS, bucket::with_tag(3, 0, 2, bucket::tag(3, HASH))).await;
         let before = env.counters().counts().round_trips;
         let mut batch = Batch::new();
         let key = batch.put(&[if hash == HASH { 70 } else { 71 }]);

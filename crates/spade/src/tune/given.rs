@@ -11,7 +11,7 @@ use layout::{IndexKind, Storage};
 use sql::Table;
 
 /// Slots of a bucket that the engine has.
-const SLOTS: std::ops::RangeInclusive<u32> = 1..=8;
+const SLOTS: std::ops::RangeInclusive<u32> = 1..=layout::bucket::SLOTS_MAX;
 /// Old versions beside a row that it has.
 const VERSIONS: std::ops::RangeInclusive<u32> = 1..=8;
 /// Bytes of nodes.
@@ -112,7 +112,7 @@ impl Reader<'_, '_> {
         }
         if !is_tree && !SLOTS.contains(&of.neighbourhood) {
             self.refuse(format!(
-                "table {name}: neighbourhood is {}; 1 to 8 is allowed",
+                "table {name}: neighbourhood is {}; 1 to 32 is allowed",
                 of.neighbourhood
             ));
         }

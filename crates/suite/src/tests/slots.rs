@@ -67,11 +67,11 @@ async fn write_slot<E: Env>(party: &Party<E>, slot: u32, image: &[u64]) -> Resul
 
 async fn found<E: Env>(party: Party<E>) -> Report {
     let header = |index: u32| word(0, u64::from(index));
-    let tag = bucket::tag(HASH);
+    let tag = bucket::tag(3, HASH);
     // Slots 0 and 2 have the tag; only slot 2 holds the key.
     write_slot(&party, 0, &image(&party.env, 71, 3)).await?;
     write_slot(&party, 2, &image(&party.env, KEY_WORD, 4)).await?;
-    let tags = bucket::with_tag(bucket::with_tag(0, 0, tag), 2, tag);
+    let tags = bucket::with_tag(3, bucket::with_tag(3, 0, 0, tag), 2, tag);
     party.write(header(bucket::TAGS), tags).await?;
     party.write(header(bucket::INSERT), 9).await?;
     let mut batch = Batch::new();
@@ -119,7 +119,7 @@ async fn insert_change_collect<E: Env>(party: &Party<E>, cycle: u64) -> Result<(
         let version = CHANGES * cycle + change;
         write_slot(party, SLOT, &image(&party.env, KEY_WORD, version)).await?;
         if change == 1 {
-            let tags = bucket::with_tag(0, SLOT, bucket::tag(HASH));
+            let tags = bucket::with_tag(3, 0, SLOT, bucket::tag(3, HASH));
             party.write(header(bucket::TAGS), tags).await?;
             party.write(header(bucket::INSERT), 2 * cycle + 1).await?;
         }

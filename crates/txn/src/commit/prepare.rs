@@ -65,8 +65,8 @@ impl<E: Env> LaneInner<E> {
         let key = Span { at: entry.key_at, words: info.row.key_words };
         let is_inlined = matches!(&info.primary, Primary::Hash(hash) if hash.rows);
         let batch = self.batch.as_ref().expect("the batch is here");
-        let tag = match &info.primary {
-            Primary::Hash(hash) => Some(bucket::tag(hash.locator.hash(batch.words(key)).1)),
+        let tag_hash = match &info.primary {
+            Primary::Hash(hash) => Some(hash.locator.hash(batch.words(key)).1),
             Primary::Tree(_) => None,
         };
         if !is_inlined {
@@ -77,8 +77,8 @@ impl<E: Env> LaneInner<E> {
             };
             self.accesses[access as usize].row = row;
         }
-        if let Some(tag) = tag {
-            let place = self.take_slot(Owner::Table(entry.table), entry.place, tag).await?;
+        if let Some(tag_hash) = tag_hash {
+            let place = self.take_slot(Owner::Table(entry.table), entry.place, tag_hash).await?;
             self.accesses[access as usize].place = place;
         }
         Ok(())
@@ -90,12 +90,13 @@ impl<E: Env> LaneInner<E> {
         &mut self,
         owner: Owner,
         bucket: u32,
-        tag: u8,
+        tag_hash: u64,
     ) -> Result<u32, TxnError> {
         let current = self.bucket_inserts[bucket as usize].block;
         let block = &mut self.insert_blocks[current as usize];
-        if let Some(slot) = bucket::empty_slot(block.tags, block.slots) {
-            block.tags = bucket::with_tag(block.tags, slot, tag);
+        if let Some(slot) = bucket::empty_slot(block.slots, block.tags) {
+            let tag = bucket::tag(block.slots, tag_hash);
+            block.tags = bucket::with_tag(block.slots, block.tags, slot, tag);
             return Ok(current * bucket::SLOTS_MAX + slot);
         }
         let linked_from = block.block;
@@ -104,7 +105,7 @@ impl<E: Env> LaneInner<E> {
         let pool = blocks_of(&mut self.tables, &mut self.indexes, owner).expect("it is open");
         let block = pool.allocate(&self.env, words).await?;
         self.zero_block(block, words).await?;
-        let tags = bucket::with_tag(0, 0, tag);
+        let tags = bucket::with_tag(slots, 0, 0, bucket::tag(slots, tag_hash));
         let bucket_ptr = self.bucket_inserts[bucket as usize].bucket;
         let chained = InsertBlock { bucket: bucket_ptr, block, slots, tags, linked_from, owner };
         self.insert_blocks.push(chained);

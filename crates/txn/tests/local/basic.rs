@@ -41,6 +41,30 @@ fn table(
     run_now(database.create_table(TableSpec { schema, design, indexes })).expect("created")
 }
 
+fn table_of_slots(
+    database: &Database<LocalEnv>,
+    name: &str,
+    storage: Storage,
+    slots: u32,
+) -> TableId {
+    let columns = vec![
+        Column::new("id", ColumnType::Int4),
+        Column::new("balance", ColumnType::Int8),
+        Column::new("name", ColumnType::Varchar(8)),
+    ];
+    let schema = Schema::new(name, columns, &[0]).expect("a valid schema");
+    let placement = Placement::Hashed { load_percent: 90 };
+    let design = PhysicalDesign {
+        storage,
+        neighbourhood: slots,
+        size_hint: 64,
+        placement,
+        ..PhysicalDesign::default()
+    };
+    let spec = TableSpec { schema, design, indexes: Vec::new() };
+    run_now(database.create_table(spec)).expect("created")
+}
+
 fn index(name: &str, kind: IndexKind, unique: bool) -> IndexDesign {
     let columns = vec![NAME];
     IndexDesign { name: name.to_owned(), columns, unique, kind, node_bytes: 512, size_hint: 64 }
@@ -92,6 +116,36 @@ fn what_was_inserted_is_read_by_all_and_grows_the_table() {
         let mut count = 0;
         run_now(txn.for_each(table, &mut |_| count += 1)).expect("readable");
         assert_eq!(count, 2000);
+    }
+    check(&database);
+}
+
+/// Tags of two bits and of four: what they leave out, keys decide.
+#[test]
+fn buckets_of_up_to_thirty_two_slots_hold_what_was_inserted() {
+    let database = database();
+    for storage in [Storage::HashInlined, Storage::HashOutside] {
+        for slots in [8, 9, 16, 17, 32] {
+            let name = format!("{storage:?}{slots}");
+            let table = table_of_slots(&database, &name, storage, slots);
+            fill(&database, table, 0..2000);
+            let mut lane = run_now(database.lane()).expect("a lane");
+            for id in (0..2000).step_by(3) {
+                let mut txn = begin(&mut lane);
+                let row = row_of(&mut txn, table, id);
+                txn.delete(row);
+                assert_eq!(run_now(txn.commit()), Outcome::Committed);
+            }
+            run_now(lane.collect_garbage()).expect("reachable");
+            fill(&database, table, 2000..2500);
+            let mut txn = begin(&mut lane);
+            for id in 0..2600 {
+                let row = run_now(txn.read(table, &key(id))).expect("readable");
+                let is_there = id >= 2000 && id < 2500 || id < 2000 && id % 3 != 0;
+                let balance = row.map(|row| txn.row(row).int(BALANCE));
+                assert_eq!(balance, is_there.then_some(i64::from(id) * 10), "{name}, {id}");
+            }
+        }
     }
     check(&database);
 }

@@ -130,8 +130,8 @@ fn designs_are_refused_with_the_values_allowed() {
         change(&mut spec.design);
         assert_eq!(refusal(spec), format!("table t: {reason}"));
     };
-    refused(|design| design.neighbourhood = 0, "neighbourhood is 0; 1 to 8 is allowed");
-    refused(|design| design.neighbourhood = 9, "neighbourhood is 9; 1 to 8 is allowed");
+    refused(|design| design.neighbourhood = 0, "neighbourhood is 0; 1 to 32 is allowed");
+    refused(|design| design.neighbourhood = 33, "neighbourhood is 33; 1 to 32 is allowed");
     refused(|design| design.versions_beside = 0, "versions_beside is 0; 1 to 8 is allowed");
     refused(|design| design.versions_beside = 9, "versions_beside is 9; 1 to 8 is allowed");
     refused(|design| design.server = Some(1), "server is 1; there are 1, counted from 0");

@@ -34,6 +34,8 @@ pub struct Mix {
     pub keeps_versions: bool,
     /// Whether lanes keep the leaves that they have written last.
     pub keeps_leaves: bool,
+    /// Slots of a bucket, if they are not drawn.
+    pub slots: Option<u32>,
 }
 
 /// A generator of its own, so that programs do not depend on the world's.
@@ -100,6 +102,7 @@ impl Mix {
             spec.design.neighbourhood = 1 + dice.below(2) as u32;
             spec.design.size_hint = 1;
         }
+        spec.design.neighbourhood = self.slots.unwrap_or(spec.design.neighbourhood);
         let tables = cluster.create(spec);
         (cluster, tables)
     }
@@ -161,6 +164,7 @@ pub const SNAPSHOT: Mix = Mix {
     vector_copies: 0,
     keeps_versions: false,
     keeps_leaves: false,
+    slots: None,
 };
 /// Growth and collection all the time.
 pub const TIGHT: Mix = Mix { transactions: 12, keys: KEY_MAX + 1, is_tight: true, ..SNAPSHOT };
@@ -193,6 +197,12 @@ fn growth_and_collection_hide_nothing_on_hot_rows() {
 #[test]
 fn growth_and_collection_keep_an_order() {
     check_all(Mix { isolation: Isolation::Serializable, ..TIGHT }, 0..500);
+}
+
+#[test]
+fn growth_and_collection_hide_nothing_in_wide_buckets() {
+    check_all(Mix { slots: Some(12), ..TIGHT }, 0..300);
+    check_all(Mix { slots: Some(32), ..TIGHT }, 0..300);
 }
 
 #[test]

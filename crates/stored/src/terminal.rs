@@ -3,7 +3,7 @@
 use crate::code::{Crew, Ready};
 use execute::CallError;
 use fabric::Env;
-use population::{Call, Calls, Mix, Population};
+use population::{Arguments, Call, Calls, Mix, Population};
 use std::sync::Arc;
 use txn::Lane;
 use workload::{AbortCounts, Finished, TransactionResult, WorkloadError};
@@ -65,7 +65,7 @@ impl Terminal {
         for _ in 0..CALLS_AHEAD {
             let call = &mut self.queue[(self.drawn % PLACES) as usize];
             self.drawn += 1;
-            call.procedure = self.calls.next_into(0, &mut call.values);
+            call.procedure = self.calls.next_into(0, call.prepared.drawn());
             self.callee.crew.make_ready(call);
         }
     }
@@ -79,7 +79,8 @@ impl Callee {
     /// Makes a call ready.
     pub fn ready(&self, call: Call) -> Ready {
         let mut ready = Ready::default();
-        (ready.procedure, ready.values) = (call.procedure, call.arguments);
+        ready.procedure = call.procedure;
+        *ready.prepared.drawn() = Arguments::new(call.arguments);
         self.crew.make_ready(&mut ready);
         ready
     }

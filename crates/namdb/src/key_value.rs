@@ -243,11 +243,8 @@ impl Transaction<'_> {
             Some(schema) => schema.name().to_owned(),
             None => format!("number {}", table.id.0),
         };
-        TxnError::Schema(SchemaError::Value {
-            table: name,
-            column: column.to_owned(),
-            reason: format!("it has {bytes} bytes, at most {bytes_max} fit"),
-        })
+        let reason = format!("it has {bytes} bytes, at most {bytes_max} fit");
+        SchemaError::Value { table: name, column: column.to_owned(), reason }.into()
     }
 
     /// Removes what is under a key of a table of bytes; false if nothing is.

@@ -1,10 +1,11 @@
 //! The calls of a client: which procedure, with which arguments.
 
+use crate::arguments::Arguments;
 use crate::draw::Shares;
 use crate::order::Orders;
 use crate::population::Population;
 use crate::sample::Site;
-use fabric::random::Random;
+use fabric::random::{Items, Random};
 use std::ops::Deref;
 use value::Value;
 
@@ -42,6 +43,8 @@ pub struct Calls<P> {
     orders: Orders,
     client: u64,
     clients: u64,
+    /// A generator for each call.
+    generators: Items,
     /// How many calls there were.
     number: u64,
     /// How many there were of each procedure.
@@ -51,6 +54,9 @@ pub struct Calls<P> {
     deck: Vec<u32>,
     /// The same in order: each round is shuffled from it.
     ordered: Vec<u32>,
+    /// How often it was shuffled, and the card that comes next.
+    round: u64,
+    card: usize,
 }
 
 impl Population {
@@ -98,6 +104,8 @@ impl<P: Deref<Target = Population>> Calls<P> {
         let frequencies = population.procedures.iter().map(|procedure| procedure.frequency);
         let mut ordered = deck.clone();
         ordered.sort_unstable();
+        let stream = CALL_STREAM.wrapping_add(client as u32);
+        let generators = Items::new(population.scale.seed ^ (client >> 32), stream);
         Self {
             orders: population.orders(),
             client,
@@ -105,37 +113,28 @@ impl<P: Deref<Target = Population>> Calls<P> {
             number: 0,
             counts: vec![0; population.procedures.len()],
             shares: Shares::new(frequencies),
+            card: deck.len(),
+            round: 0,
             deck,
             ordered,
+            generators,
             population,
         }
     }
 
     /// The next call, at a time in microseconds since 2000-01-01.
     pub fn next_call(&mut self, now_us: i64) -> Call {
-        let mut arguments = Vec::new();
+        let mut arguments = Arguments::default();
         let procedure = self.next_into(now_us, &mut arguments);
-        Call { procedure, arguments }
+        Call { procedure, arguments: std::mem::take(arguments.whole()) }
     }
 
     /// As [`Calls::next_call`], with its arguments where others were before: answers the procedure.
-    pub fn next_into(&mut self, now_us: i64, arguments: &mut Vec<Value>) -> usize {
-        let population = &*self.population;
-        let scale = population.scale;
-        let stream = CALL_STREAM.wrapping_add(self.client as u32);
-        let mut random = Random::stream(scale.seed ^ (self.client >> 32), stream, self.number);
-        let procedure = match self.deck.len() as u64 {
-            0 => self.shares.at(random.fraction()),
-            cards => {
-                let (round, at) = (self.number / cards, self.number % cards);
-                if at == 0 {
-                    // Shuffled from the same order each time, so that the round alone decides.
-                    self.deck.copy_from_slice(&self.ordered);
-                    let stream = DECK_STREAM.wrapping_add(self.client as u32);
-                    Random::stream(scale.seed, stream, round).shuffle(&mut self.deck);
-                }
-                self.deck[at as usize] as usize
-            }
+    pub fn next_into(&mut self, now_us: i64, arguments: &mut Arguments) -> usize {
+        let mut random = self.generators.item(self.number);
+        let procedure = match self.deck.is_empty() {
+            true => self.shares.draw(&mut random),
+            false => self.next_card(),
         };
         let mut site = Site {
             random,
@@ -145,10 +144,27 @@ impl<P: Deref<Target = Population>> Calls<P> {
             now_us,
             parent: &[],
         };
-        let distributions = &population.procedures[procedure].arguments;
-        population.draw_all(distributions, &mut site, &mut self.orders, arguments);
+        let population = &*self.population;
+        let of = &population.procedures[procedure];
+        population.draw_arguments(of, &mut site, &mut self.orders, arguments);
         self.number += 1;
         self.counts[procedure] += 1;
         procedure
+    }
+
+    /// The next procedure of the deck.
+    #[inline]
+    fn next_card(&mut self) -> usize {
+        if self.card == self.deck.len() {
+            // Shuffled from the same order each time, so that the round alone decides.
+            self.deck.copy_from_slice(&self.ordered);
+            let stream = DECK_STREAM.wrapping_add(self.client as u32);
+            let seed = self.population.scale.seed;
+            Random::stream(seed, stream, self.round).shuffle(&mut self.deck);
+            self.round += 1;
+            self.card = 0;
+        }
+        self.card += 1;
+        self.deck[self.card - 1] as usize
     }
 }

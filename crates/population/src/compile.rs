@@ -1,5 +1,6 @@
 //! From a load as it is written to what is drawn.
 
+use crate::arguments::Way;
 use crate::draw::{Condition, Distribution, Draw, Length, Ordered, Range, Reference, Shares};
 use crate::error::PopulationError;
 use crate::number::Form;
@@ -184,7 +185,8 @@ impl<'a> Compiler<'a> {
             place.own.push((&variable.name, &variable.sql_type));
         }
         let (name, frequency) = (load.procedure.clone(), load.frequency);
-        Ok(Procedure { name, frequency, arguments })
+        let ways = arguments.iter().map(Way::of).collect();
+        Ok(Procedure { name, frequency, arguments, ways })
     }
 
     fn distribution(

@@ -2,7 +2,7 @@
 
 use crate::number::Form;
 use crate::sample::Integers;
-use fabric::random::Zipf;
+use fabric::random::{Random, Zipf};
 use sql::load::Alphabet;
 use value::Value;
 
@@ -21,6 +21,17 @@ pub(crate) enum Reference {
     Own(usize),
     /// A column of the parent's row.
     Parent(usize),
+}
+
+impl Reference {
+    /// The value among those of the parent's row, and of the same row or call.
+    #[inline]
+    pub fn of<'v>(self, parent: &'v [Value], own: &'v [Value]) -> &'v Value {
+        match self {
+            Self::Own(at) => &own[at],
+            Self::Parent(at) => &parent[at],
+        }
+    }
 }
 
 /// How values that are not null are drawn.
@@ -149,9 +160,13 @@ impl Ordered {
     }
 }
 
-/// Weights, as the shares up to each.
+/// Weights, as the shares up to each, in parts of [`WHOLE`].
 #[derive(Clone, Debug)]
-pub(crate) struct Shares(Vec<f64>);
+pub(crate) struct Shares(Vec<u64>);
+
+/// All shares together: a random fraction has so many values, the largest number of which doubles have all.
+const WHOLE: f64 = (1_u64 << FRACTION_BITS) as f64;
+const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS;
 
 impl Shares {
     /// From weights of which one at least is more than 0.
@@ -161,12 +176,20 @@ impl Shares {
             sums.push(sums.last().copied().unwrap_or(0.0) + weight);
         }
         let sum = sums.last().copied().unwrap_or(1.0);
-        Self(sums.into_iter().map(|upto| upto / sum).collect())
+        // What is below a share is below the next whole number, too: the same falls into it as if fractions were compared.
+        Self(sums.into_iter().map(|upto| (upto / sum * WHOLE).ceil() as u64).collect())
     }
 
-    /// Which share a number from 0 to below 1 falls into.
-    pub fn at(&self, fraction: f64) -> usize {
-        self.0.iter().position(|upto| fraction < *upto).unwrap_or(self.0.len() - 1)
+    /// Draws one by its share.
+    #[inline]
+    pub fn draw(&self, random: &mut Random) -> usize {
+        self.at(random.word() >> (u64::BITS - FRACTION_BITS))
+    }
+
+    /// Which share a number below [`WHOLE`] falls into.
+    #[inline]
+    fn at(&self, number: u64) -> usize {
+        self.0.iter().position(|upto| number < *upto).unwrap_or(self.0.len() - 1)
     }
 }
 
@@ -192,7 +215,25 @@ mod tests {
     #[test]
     fn shares_take_their_part() {
         let shares = Shares::new([1.0, 0.0, 3.0]);
-        assert_eq!([0.0, 0.2499, 0.25, 0.99999].map(|at| shares.at(at)), [0, 0, 2, 2]);
+        let at = |fraction: f64| shares.at((fraction * WHOLE) as u64);
+        assert_eq!([0.0, 0.2499, 0.25, 0.99999].map(at), [0, 0, 2, 2]);
+    }
+
+    /// The shares that a fraction falls into are those of comparisons of fractions, up to the last bit.
+    #[test]
+    fn shares_are_as_exact_as_fractions() {
+        let weights = [0.1, 0.2, 0.3, 85.0, 1e-9, 7.0];
+        let shares = Shares::new(weights);
+        let sum = weights.iter().fold(0.0, |sum, weight| sum + weight);
+        let mut upto = 0.0;
+        for (share, weight) in weights.iter().enumerate() {
+            upto += weight;
+            let bound = upto / sum * WHOLE;
+            let below = (bound.ceil() as u64).saturating_sub(1);
+            assert!((below as f64 / WHOLE) < upto / sum);
+            assert_eq!(shares.at(below), share);
+            assert!(share + 1 == weights.len() || shares.at(below + 1) == share + 1);
+        }
     }
 
     #[test]

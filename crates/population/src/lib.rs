@@ -11,6 +11,7 @@
 //! order        values in random orders, for `distinct`
 //! sample       one value
 //! rows         the rows of a table, part by part
+//! arguments    the arguments of a call
 //! calls        the calls of a client
 //! range        which numbers the values of a column are among
 //! postgresql   rows into a PostgreSQL
@@ -18,6 +19,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod arguments;
 mod calls;
 mod compile;
 mod draw;
@@ -32,6 +34,7 @@ mod rows;
 mod sample;
 mod text;
 
+pub use arguments::Arguments;
 pub use calls::{Call, Calls, Mix};
 pub use error::PopulationError;
 pub use loading::{LoadError, load_part, read_row};

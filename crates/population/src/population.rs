@@ -1,5 +1,6 @@
 //! A load at some scale, ready to be drawn.
 
+use crate::arguments::Way;
 use crate::compile::Compiler;
 use crate::draw::Distribution;
 use crate::error::PopulationError;
@@ -55,6 +56,8 @@ pub(crate) struct Procedure {
     pub name: String,
     pub frequency: f64,
     pub arguments: Vec<Distribution>,
+    /// How each of them is drawn with least effort.
+    pub ways: Vec<Way>,
 }
 
 impl Population {

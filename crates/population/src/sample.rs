@@ -9,7 +9,7 @@ use crate::population::Population;
 use crate::text::{digits, last_name, push_random};
 use compact_str::CompactString;
 use fabric::random::{Random, step};
-pub(crate) use integers::Integers;
+pub(crate) use integers::{Integers, length_of};
 use std::sync::Arc;
 use value::Value;
 
@@ -79,7 +79,7 @@ impl Population {
             }
             Draw::Sequence { range, each } => range.at(site.position(range.count(), *each)),
             Draw::Constant(value) => value.clone(),
-            Draw::OneOf { values, shares } => values[shares.at(site.random.fraction())].clone(),
+            Draw::OneOf { values, shares } => values[shares.draw(&mut site.random)].clone(),
             Draw::Chance(chance) => Value::Bool(site.random.fraction() < *chance),
             Draw::Text { length, alphabet, containing, ending } => {
                 let random = &mut site.random;
@@ -97,7 +97,7 @@ impl Population {
                 Value::Text(text)
             }
             Draw::Mixture { draws, shares } => {
-                let draw = &draws[shares.at(site.random.fraction())];
+                let draw = &draws[shares.draw(&mut site.random)];
                 self.value(draw, site, orders, own)
             }
             Draw::Same { from, form: None | Some(Form::Int) } => site.look(*from, own).clone(),
@@ -179,11 +179,7 @@ impl Population {
         orders: &mut Orders,
         own: &[Value],
     ) -> Value {
-        let length = match length {
-            Value::Int(length) => length.clamp(0, ARRAY_LENGTH_MAX),
-            Value::Array(other) => other.len() as i64,
-            _ => return Value::Null,
-        };
+        let Some(length) = length_of(&length) else { return Value::Null };
         if !is_distinct {
             let elements = (0..length).map(|_| self.value(of, site, orders, own));
             return Value::Array(elements.collect());
@@ -225,10 +221,7 @@ impl Population {
 
 impl Site<'_> {
     fn look<'v>(&'v self, at: Reference, own: &'v [Value]) -> &'v Value {
-        match at {
-            Reference::Own(at) => &own[at],
-            Reference::Parent(at) => &self.parent[at],
-        }
+        at.of(self.parent, own)
     }
 
     /// Where a sequence over so many values stands. Each client has a part of them for itself, and begins again when that is

@@ -3,8 +3,9 @@
 use crate::number;
 use crate::stop::Stop;
 
-/// An argument of a call. Arrays have no nulls in them.
+/// An argument of a call. Arrays have no nulls in them. Its kind takes a word, see [`value::Value`].
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(u64)]
 pub enum Argument<'a> {
     /// Null.
     Null,

@@ -341,7 +341,8 @@ impl<G: Generated> Caller<G> {
 fn ended(stop: Stop) -> Ended {
     match stop {
         Stop::Deviates => Ended::Deviates,
-        Stop::Raised(Raised { sqlstate, message, detail }) => {
+        Stop::Raised(raised) => {
+            let Raised { sqlstate, message, detail } = *raised;
             let mut error = Error::new(sqlstate, message);
             error.detail = detail;
             Ended::Failed(CallError::Sql(error))

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use txn::{Abort, TxnError};
 
-/// Why a generated procedure ended before its end.
+/// Why a generated procedure ended before its end. Results carry it through every step of one, so that it is small.
 #[derive(Debug)]
 pub enum Stop {
     /// Something that only the executor of plans deals with.
     Deviates,
     /// An error that the procedure raised.
-    Raised(Raised),
+    Raised(Box<Raised>),
     /// The transaction cannot go on.
     Engine(TxnError),
 }
@@ -28,8 +28,16 @@ pub struct Raised {
 impl Stop {
     /// `RAISE EXCEPTION` with a message that is known beforehand.
     #[cold]
-    pub const fn raised(sqlstate: &'static str, message: &'static str) -> Self {
-        Self::Raised(Raised { sqlstate, message: Cow::Borrowed(message), detail: None })
+    pub fn raised(sqlstate: &'static str, message: &'static str) -> Self {
+        Raised { sqlstate, message: Cow::Borrowed(message), detail: None }.into()
+    }
+}
+
+const _: () = assert!(size_of::<Stop>() <= 32);
+
+impl From<Raised> for Stop {
+    fn from(raised: Raised) -> Self {
+        Self::Raised(Box::new(raised))
     }
 }
 
@@ -66,7 +74,7 @@ pub fn duplicate(
     let message = format!("duplicate key value violates unique constraint \"{constraint}\"");
     let shown: Vec<String> = key.iter().map(i64::to_string).collect();
     let detail = format!("Key ({columns})=({}) already exists.", shown.join(", "));
-    Stop::Raised(Raised { sqlstate: "23505", message: message.into(), detail: Some(detail) })
+    Raised { sqlstate: "23505", message: message.into(), detail: Some(detail) }.into()
 }
 
 /// A value where null was not expected.

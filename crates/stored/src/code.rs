@@ -6,7 +6,6 @@ use fabric::Env;
 use procedure::node::Workload;
 use runtime::{Caller, Generated, OpenError};
 use txn::{Abort, Database, Lane};
-use value::Value;
 
 /// Who carries out procedures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,11 +44,9 @@ impl Shipped {
 pub struct Ready {
     /// The procedure, counted from 0.
     pub procedure: usize,
-    /// With what, as it was drawn.
-    pub values: Vec<Value>,
-    /// With what, as generated code takes it.
-    prepared: Prepared,
-    /// Whether it does.
+    /// With what.
+    pub prepared: Prepared,
+    /// Whether generated code takes it.
     is_prepared: bool,
 }
 
@@ -103,7 +100,13 @@ impl Crew {
 
     /// Makes a call ready that was drawn.
     pub fn make_ready(&self, call: &mut Ready) {
-        call.is_prepared = !matches!(self, Self::Plans(..)) && call.prepared.take(&mut call.values);
+        call.is_prepared = match self {
+            Self::Plans(..) => {
+                call.prepared.drawn().whole();
+                false
+            }
+            _ => call.prepared.prepare(),
+        };
     }
 
     /// Why attempts of the last call were aborted.
@@ -133,7 +136,8 @@ impl Crew {
             Self::Tpcc(hands) => hands.call(lane, ready).await,
             Self::Ycsb(hands) => hands.call(lane, ready).await,
             Self::Plans(procedures, ids) => {
-                let outcome = procedures.call(lane, ids[ready.procedure], &ready.values).await?;
+                let outcome =
+                    procedures.call(lane, ids[ready.procedure], ready.prepared.values()).await?;
                 Ok(outcome.rows.len())
             }
         }
@@ -147,7 +151,7 @@ impl Crew {
             Self::Tpcc(hands) => hands.prefetch(lane, ready),
             Self::Ycsb(hands) => hands.prefetch(lane, ready),
             Self::Plans(procedures, ids) => {
-                procedures.prefetch(lane, ids[ready.procedure], &ready.values);
+                procedures.prefetch(lane, ids[ready.procedure], ready.prepared.values());
             }
         }
     }
@@ -176,7 +180,7 @@ impl<G: Generated> Hands<G> {
             let arguments = ready.prepared.arguments(&texts);
             self.caller.call(lane, procedure, &arguments).await?
         } else {
-            self.caller.call_plans(lane, procedure, &ready.values).await?
+            self.caller.call_plans(lane, procedure, ready.prepared.values()).await?
         };
         Ok(results.rows())
     }

@@ -1,76 +1,99 @@
 //! Arguments as generated code takes them.
 
+use population::Arguments as Drawn;
 use runtime::Argument;
 use std::ops::Deref;
 use value::Value;
 
 /// Arguments of a call that take no memory of their own.
-const FEW: usize = 16;
+const FEW: usize = 12;
 
-/// The arguments of a call, which own their texts and arrays. Their memory is used again by the next call.
+/// The arguments of a call. Their memory is used again by the next call.
 #[derive(Clone, Debug, Default)]
 pub struct Prepared {
-    /// All of them, with a null in place of each that is held apart.
+    /// As they were drawn.
+    drawn: Drawn,
+    /// All of them, with a null in place of each that has memory of its own.
     plain: Vec<Argument<'static>>,
-    /// Those that have memory of their own, with their positions.
+    /// Those that have, with their positions.
     held: Vec<(usize, Held)>,
 }
 
 #[derive(Clone, Debug)]
 enum Held {
-    Text(Value),
+    /// A text, which stands among the values.
+    Text,
+    /// Integers that are held apart.
+    Apart,
     Ints(Vec<i64>),
     Bools(Vec<bool>),
-    Texts(Vec<Value>),
+    /// Texts, which stand among the values.
+    Texts,
 }
 
 impl Prepared {
-    /// Prepares drawn arguments in place of those before; answers whether generated code takes such values. If so, their
-    /// texts are taken out of them.
-    pub fn take(&mut self, arguments: &mut [Value]) -> bool {
-        self.plain.clear();
-        self.held.clear();
-        for (at, value) in arguments.iter_mut().enumerate() {
-            let argument = match value {
-                Value::Int(number) => Argument::Int(*number),
-                other => match plain(other) {
-                    Some(argument) => argument,
-                    None if is_held(other) => {
-                        self.held.push((at, held(other)));
-                        Argument::Null
-                    }
-                    None => {
-                        self.give_back(arguments);
-                        return false;
-                    }
-                },
-            };
-            self.plain.push(argument);
-        }
-        true
+    /// These arguments, and whether generated code takes them.
+    pub fn of(arguments: Vec<Value>) -> (Self, bool) {
+        let mut prepared = Self { drawn: Drawn::new(arguments), ..Self::default() };
+        let is_taken = prepared.prepare();
+        (prepared, is_taken)
     }
 
-    /// Puts texts back that were taken out of drawn arguments.
-    #[cold]
-    fn give_back(&mut self, arguments: &mut [Value]) {
-        for (at, held) in self.held.drain(..) {
-            if let Held::Text(value) = held {
-                arguments[at] = value;
-            }
+    /// Where arguments are drawn in place of those before.
+    pub fn drawn(&mut self) -> &mut Drawn {
+        &mut self.drawn
+    }
+
+    /// The arguments as values, if none is held apart.
+    pub fn values(&self) -> &[Value] {
+        debug_assert!(!self.drawn.has_arrays());
+        self.drawn.values()
+    }
+
+    /// Prepares what was drawn; answers whether generated code takes such values. If not, none of them is held apart any more.
+    pub fn prepare(&mut self) -> bool {
+        let Self { drawn, plain, held } = self;
+        plain.clear();
+        held.clear();
+        let mut are_known = true;
+        plain.extend(drawn.values().iter().enumerate().map(|(at, value)| match value {
+            Value::Int(number) => Argument::Int(*number),
+            other => prepared(at, other, held).unwrap_or_else(|| {
+                are_known = false;
+                Argument::Null
+            }),
+        }));
+        if !are_known {
+            drawn.whole();
         }
+        if drawn.has_arrays() {
+            held.extend(drawn.arrays().map(|(at, _)| (at, Held::Apart)));
+        }
+        are_known
     }
 
     /// Whether no argument is an array.
     #[inline]
     pub fn is_plain(&self) -> bool {
-        self.held.iter().all(|(_, held)| matches!(held, Held::Text(_)))
+        self.held.iter().all(|(_, held)| matches!(held, Held::Text))
     }
 
     /// The elements of the arguments that are arrays of texts, for [`Prepared::arguments`]: an empty list for all others.
     #[inline]
     pub fn texts(&self) -> Vec<Vec<&[u8]>> {
-        let has_texts = self.held.iter().any(|(_, held)| matches!(held, Held::Texts(_)));
-        if has_texts { self.held.iter().map(|(_, held)| texts(held)).collect() } else { Vec::new() }
+        let has_texts = self.held.iter().any(|(_, held)| matches!(held, Held::Texts));
+        if has_texts {
+            self.held.iter().map(|held| self.elements(held)).collect()
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn elements(&self, (at, held): &(usize, Held)) -> Vec<&[u8]> {
+        match (held, &self.drawn.values()[*at]) {
+            (Held::Texts, Value::Array(texts)) => texts.iter().map(text).collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// The arguments, with their texts.
@@ -97,12 +120,15 @@ impl Prepared {
     }
 
     fn put_held<'a>(&'a self, arguments: &mut [Argument<'a>], texts: &'a [Vec<&'a [u8]>]) {
+        let mut arrays = self.drawn.arrays();
         for (number, (at, held)) in self.held.iter().enumerate() {
             arguments[*at] = match held {
-                Held::Text(value) => Argument::Text(text(value)),
+                Held::Text => Argument::Text(text(&self.drawn.values()[*at])),
+                // They are listed in the same order.
+                Held::Apart => Argument::Ints(arrays.next().map_or(&[], |(_, elements)| elements)),
                 Held::Ints(numbers) => Argument::Ints(numbers),
                 Held::Bools(flags) => Argument::Bools(flags),
-                Held::Texts(_) => Argument::Texts(texts.get(number).map_or(&[], Vec::as_slice)),
+                Held::Texts => Argument::Texts(texts.get(number).map_or(&[], Vec::as_slice)),
             };
         }
     }
@@ -134,6 +160,17 @@ impl<'a> Deref for Arguments<'a> {
             Self::Many(arguments) => arguments,
         }
     }
+}
+
+/// A value as generated code takes it, or null if it is held; none if it takes no such values.
+#[inline]
+fn prepared(at: usize, value: &Value, held: &mut Vec<(usize, Held)>) -> Option<Argument<'static>> {
+    let argument = plain(value);
+    if argument.is_none() && is_held(value) {
+        held.push((at, self::held(value)));
+        return Some(Argument::Null);
+    }
+    argument
 }
 
 /// A value that generated code takes and that has no memory of its own.
@@ -173,23 +210,22 @@ fn are_known(elements: &[Value]) -> bool {
     }
 }
 
-/// A value that has memory of its own; a text is taken out of it.
+/// A value that has memory of its own.
 #[inline]
-fn held(value: &mut Value) -> Held {
+fn held(value: &Value) -> Held {
     match value {
         Value::Array(elements) => array(elements),
-        text => Held::Text(std::mem::replace(text, Value::Null)),
+        _ => Held::Text,
     }
 }
 
 fn array(elements: &[Value]) -> Held {
-    let int = |element: &Value| if let Value::Int(number) = element { *number } else { 0 };
     match elements.first() {
-        Some(Value::Text(_)) => Held::Texts(elements.to_vec()),
+        Some(Value::Text(_)) => Held::Texts,
         Some(Value::Bool(_)) => {
             Held::Bools(elements.iter().map(|element| *element == Value::Bool(true)).collect())
         }
-        _ => Held::Ints(elements.iter().map(int).collect()),
+        _ => Held::Ints(elements.iter().filter_map(Value::as_int).collect()),
     }
 }
 
@@ -197,13 +233,6 @@ fn text(value: &Value) -> &[u8] {
     match value {
         Value::Text(text) => text.as_bytes(),
         _ => &[],
-    }
-}
-
-fn texts(held: &Held) -> Vec<&[u8]> {
-    match held {
-        Held::Texts(texts) => texts.iter().map(text).collect(),
-        _ => Vec::new(),
     }
 }
 
@@ -215,7 +244,7 @@ mod tests {
     #[test]
     fn drawn_values_become_arguments() {
         let texts: Vec<Value> = ["a", "bc"].map(Value::text).to_vec();
-        let mut drawn = vec![
+        let drawn = vec![
             Value::Int(3),
             Value::Null,
             Value::Numeric(Decimal { units: 120, scale: 2 }),
@@ -224,9 +253,8 @@ mod tests {
             Value::text("x"),
             Value::Array(Vec::new().into()),
         ];
-        let mut prepared = Prepared::default();
-        assert!(prepared.take(&mut drawn), "all are known");
-        assert!(!prepared.is_plain());
+        let (prepared, is_taken) = Prepared::of(drawn);
+        assert!(is_taken && !prepared.is_plain(), "all are known");
         let texts = prepared.texts();
         let expected = [
             Argument::Int(3),
@@ -245,17 +273,18 @@ mod tests {
         });
         let [texts, numbers] = with_nulls.map(|elements| Value::Array(elements.into()));
         for others in [too_long, texts, numbers] {
-            let others = &mut [Value::text("x"), others];
-            assert!(!prepared.take(others), "that is the executor's");
-            assert_eq!(others[0], Value::text("x"), "and it gets all of them");
+            let values = vec![Value::text("x"), others];
+            let (prepared, is_taken) = Prepared::of(values.clone());
+            assert!(!is_taken, "that is the executor's");
+            assert_eq!(prepared.values(), values, "and it gets all of them");
         }
     }
 
     #[test]
     fn numbers_are_given_as_they_are_kept() {
-        let mut prepared = Prepared::default();
         for drawn in [vec![Value::text("a")], vec![Value::Int(3), Value::Bool(true)]] {
-            assert!(prepared.take(&mut drawn.clone()) && prepared.is_plain());
+            let (prepared, is_taken) = Prepared::of(drawn.clone());
+            assert!(is_taken && prepared.is_plain());
             let arguments = prepared.arguments(&[]);
             assert_eq!(arguments.len(), drawn.len());
             assert_eq!(matches!(arguments, Arguments::Plain(_)), drawn.len() == 2);

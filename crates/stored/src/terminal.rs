@@ -3,7 +3,7 @@
 use crate::code::{Crew, Ready};
 use execute::CallError;
 use fabric::Env;
-use population::{Call, Calls, Mix, Population};
+use population::{Arguments, Call, Calls, Mix, Population};
 use std::sync::Arc;
 use txn::Lane;
 use workload::{AbortCounts, Finished, TransactionResult, WorkloadError};
@@ -53,21 +53,25 @@ impl Terminal {
         let place = (self.begun % PLACES) as usize;
         self.begun += 1;
         if self.drawn <= self.begun {
-            self.draw();
+            self.draw(lane);
         }
-        let Self { callee, queue, begun, .. } = self;
-        callee.crew.prefetch(lane, &queue[(*begun % PLACES) as usize]);
+        let Self { callee, queue, .. } = self;
         Ok(callee.carry_out(lane, &queue[place]).await?.0)
     }
 
-    /// Draws calls behind those that were drawn; the one under way, which is the last of them, stays where it is.
-    fn draw(&mut self) {
-        for _ in 0..CALLS_AHEAD {
-            let call = &mut self.queue[(self.drawn % PLACES) as usize];
-            self.drawn += 1;
-            call.procedure = self.calls.next_into(0, &mut call.values);
+    /// Draws calls behind those that were drawn; the one under way, which is the last of them, stays where it is. The rows
+    /// that they name are asked for close together, so that the processor looks for the pages of several at once.
+    fn draw<E: Env>(&mut self, lane: &Lane<E>) {
+        let places = self.drawn..self.drawn + CALLS_AHEAD;
+        for place in places.clone() {
+            let call = &mut self.queue[(place % PLACES) as usize];
+            call.procedure = self.calls.next_into(0, call.prepared.drawn());
             self.callee.crew.make_ready(call);
         }
+        for place in places {
+            self.callee.crew.prefetch(lane, &self.queue[(place % PLACES) as usize]);
+        }
+        self.drawn += CALLS_AHEAD;
     }
 }
 
@@ -79,7 +83,8 @@ impl Callee {
     /// Makes a call ready.
     pub fn ready(&self, call: Call) -> Ready {
         let mut ready = Ready::default();
-        (ready.procedure, ready.values) = (call.procedure, call.arguments);
+        ready.procedure = call.procedure;
+        *ready.prepared.drawn() = Arguments::new(call.arguments);
         self.crew.make_ready(&mut ready);
         ready
     }

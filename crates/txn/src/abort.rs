@@ -134,7 +134,7 @@ impl std::fmt::Display for Abort {
     }
 }
 
-/// Why a call inside a transaction failed.
+/// Why a call inside a transaction failed. Results carry it through every step of a transaction, so that it is small.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TxnError {
@@ -149,10 +149,10 @@ pub enum TxnError {
     },
     /// No such table or index, or one of another kind.
     #[error(transparent)]
-    Catalog(#[from] CatalogError),
+    Catalog(Box<CatalogError>),
     /// A value does not fit its column.
     #[error(transparent)]
-    Schema(#[from] SchemaError),
+    Schema(Box<SchemaError>),
     /// Memory servers are full; the transaction is over.
     #[error("{0}")]
     OutOfMemory(String),
@@ -162,6 +162,20 @@ pub enum TxnError {
     /// What was read cannot be; the transaction is over.
     #[error("remote memory is damaged: {0}")]
     Damaged(Damage),
+}
+
+const _: () = assert!(size_of::<TxnError>() <= 32);
+
+impl From<CatalogError> for TxnError {
+    fn from(error: CatalogError) -> Self {
+        Self::Catalog(Box::new(error))
+    }
+}
+
+impl From<SchemaError> for TxnError {
+    fn from(error: SchemaError) -> Self {
+        Self::Schema(Box::new(error))
+    }
 }
 
 impl From<Abort> for TxnError {

@@ -286,8 +286,18 @@ impl<E: Env> LaneInner<E> {
                 sightings.push(Sighting { key, row: GlobalPtr::NULL, own: Some(access) });
             }
         }
-        let batch = self.batch.as_ref().expect("the batch is here");
-        sightings.sort_unstable_by(|one, other| batch.words(one.key).cmp(batch.words(other.key)));
+        self.sort(sightings);
+    }
+
+    /// Puts entries into the order of their keys.
+    #[inline]
+    pub(crate) fn sort(&self, sightings: &mut [Sighting]) {
+        if sightings.len() > 1 {
+            let batch = self.batch.as_ref().expect("the batch is here");
+            let by_key =
+                |one: &Sighting, other: &Sighting| batch.words(one.key).cmp(batch.words(other.key));
+            sightings.sort_unstable_by(by_key);
+        }
     }
 
     /// The access of the row behind an entry; posts the read of the row if it is new.

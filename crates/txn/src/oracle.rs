@@ -72,7 +72,11 @@ impl<E: Env> LaneInner<E> {
         batch.clear_verbs();
         batch.write_word(lane, announced);
         let mut first = batch.read(oracle, words);
-        self.execute().await.map_err(|_| Abort::Unreachable)?;
+        let done = match self.execute_at_once() {
+            Some(done) => done,
+            None => self.execute().await,
+        };
+        done.map_err(|_| Abort::Unreachable)?;
         let is_serial = self.env.is_serial();
         for _ in 0..COLLECT_COUNT_MAX {
             let batch = self.batch();
@@ -96,7 +100,11 @@ impl<E: Env> LaneInner<E> {
             }
             batch.clear_verbs();
             let second = batch.read(oracle, first.words);
-            self.execute().await.map_err(|_| Abort::Unreachable)?;
+            let done = match self.execute_at_once() {
+                Some(done) => done,
+                None => self.execute().await,
+            };
+            done.map_err(|_| Abort::Unreachable)?;
             let batch = self.batch.as_ref().expect("the batch came back");
             let (header, again) = (batch.words(first), batch.words(second));
             let counters = &header[VECTOR as usize..];

@@ -105,28 +105,21 @@ impl<E: Env> Transaction<'_, E> {
             return Err(info.wrong_key(key).into());
         }
         lane.open_table(info.table).await?;
-        let index = IndexId(lane.index_part_of(index.0, &info, key.words()));
-        let info = lane.index_info(index.0).clone();
-        let mut prefix = Key::lowest(info.key_words);
-        prefix = overlay(&prefix, key);
-        let (low, high) = column_range(&prefix, &info);
-        let range =
-            Range { owner: Owner::Index(index.0), table: info.table, index: Some(info.clone()) };
-        match &info.storage {
-            Secondary::Tree(_) => {
-                let (reverse, limit) = (false, usize::MAX);
-                let scan = Scan { source: ScanSource::Index(index), low, high, reverse, limit };
-                let mut cursor = Cursor::new(&scan, range);
-                lane.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows))
-                    .await
-            }
-            Secondary::Hash(_) => {
-                let mut scratch = std::mem::take(&mut lane.scratch.looking);
-                let result = lane.look_up(&range, (&low, &high), &mut scratch, rows).await;
-                lane.scratch.looking = scratch;
-                result
-            }
+        let number = lane.index_part_of(index.0, &info, key.words());
+        let info = if number == index.0 { info } else { lane.index_info(number).clone() };
+        let (owner, table) = (Owner::Index(number), info.table);
+        if matches!(info.storage, Secondary::Hash(_)) {
+            let range = Range { owner, table, index: Some(info) };
+            let mut scratch = std::mem::take(&mut lane.scratch.looking);
+            let result = lane.look_up(&range, key, &mut scratch, rows).await;
+            lane.scratch.looking = scratch;
+            return result;
         }
+        let (low, high) = column_range(&overlay(&Key::lowest(info.key_words), key), &info);
+        let (source, reverse, limit) = (ScanSource::Index(IndexId(number)), false, usize::MAX);
+        let range = Range { owner, table, index: Some(info) };
+        let mut cursor = Cursor::new(&Scan { source, low, high, reverse, limit }, range);
+        lane.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows)).await
     }
 }
 
@@ -241,12 +234,11 @@ impl<E: Env> LaneInner<E> {
         Ok(range)
     }
 
-    /// Reads the rows to which a hash index leads from its columns, of which `low` and `high` are the smallest and the
-    /// largest key.
+    /// Reads the rows to which a hash index leads from its columns, which `key` has.
     async fn look_up(
         &mut self,
         range: &Range,
-        (low, high): (&Key, &Key),
+        key: &Key,
         scratch: &mut Looking,
         rows: &mut Vec<RowId>,
     ) -> Result<(), TxnError> {
@@ -254,16 +246,21 @@ impl<E: Env> LaneInner<E> {
             unreachable!("tables are not looked up by other columns")
         };
         let Looking { found, sightings, pending, accesses } = scratch;
-        let seen = self.read_entries(index, info, low, found).await?;
+        let seen = self.read_entries(index, info, key, found).await?;
         if self.serializable {
             self.witnesses.push((seen.bucket, seen.insert));
         }
         sightings.clear();
-        for (key, row) in &*found {
-            let key = self.batch().put(key.words());
+        for (entry, row) in &*found {
+            let key = self.batch().put(entry.words());
             sightings.push(Sighting { key, row: *row, own: None });
         }
-        self.add_own(range, low, high, sightings);
+        if self.written.is_empty() {
+            self.sort(sightings);
+        } else {
+            let (low, high) = column_range(&overlay(&Key::lowest(info.key_words), key), info);
+            self.add_own(range, &low, &high, sightings);
+        }
         pending.clear();
         accesses.clear();
         self.batch().clear_verbs();

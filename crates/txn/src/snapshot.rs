@@ -26,8 +26,13 @@ impl Snapshot {
     /// Takes the counters over.
     #[inline]
     pub fn set(&mut self, counters: &[u64], stamp: u64) {
-        self.counters.clear();
-        self.counters.extend_from_slice(counters);
+        // Vectors have a few words and seldom become longer: neither is worth a call.
+        if self.counters.len() == counters.len() {
+            self.counters.iter_mut().zip(counters).for_each(|(own, counter)| *own = *counter);
+        } else {
+            self.counters.clear();
+            self.counters.extend_from_slice(counters);
+        }
         self.stamp = stamp;
     }
 

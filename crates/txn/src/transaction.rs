@@ -163,7 +163,11 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     pub async fn commit(self) -> Outcome {
         if E::IMMEDIATE {
             // Nothing here ever waits, so nobody can drop the commit half way.
-            return self.home.as_mut().expect("a running transaction has its lane").commit().await;
+            let lane = self.home.as_mut().expect("a running transaction has its lane");
+            return match lane.commit_at_once() {
+                Some(outcome) => outcome,
+                None => lane.commit().await,
+            };
         }
         crate::commit::commit_detached(self.home).await
     }

@@ -49,10 +49,10 @@ impl WorkloadError {
     pub fn is_out_of_memory(&self) -> bool {
         match self {
             Self::Aborted(reason) => *reason == Abort::OutOfMemory,
-            Self::Statement(error) => matches!(
-                error,
-                TxnError::OutOfMemory(_) | TxnError::Catalog(CatalogError::OutOfMemory(_))
-            ),
+            Self::Statement(TxnError::Catalog(error)) => {
+                matches!(**error, CatalogError::OutOfMemory(_))
+            }
+            Self::Statement(error) => matches!(error, TxnError::OutOfMemory(_)),
             Self::Catalog(error) => matches!(error, CatalogError::OutOfMemory(_)),
             _ => false,
         }

@@ -190,7 +190,7 @@ fn unless_passed(
 ) -> Result<TransactionResult, WorkloadError> {
     match attempt {
         Err(WorkloadError::Statement(TxnError::Catalog(error))) => {
-            passed(error).map(|()| TransactionResult::RolledBack)
+            passed(*error).map(|()| TransactionResult::RolledBack)
         }
         other => other,
     }

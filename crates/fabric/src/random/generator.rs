@@ -8,6 +8,24 @@ pub struct Random {
     state: [u64; 4],
 }
 
+/// The items of a stream, for who wants one after the other: what they have in common is computed once.
+#[derive(Clone, Copy, Debug)]
+pub struct Items(u64);
+
+impl Items {
+    /// The items of a stream of a seed.
+    #[inline]
+    pub fn new(seed: u64, stream: u32) -> Self {
+        Self(step(seed ^ u64::from(stream).wrapping_mul(0xd6e8_feb8_6659_fd93)).1)
+    }
+
+    /// As [`Random::stream`], of this item.
+    #[inline]
+    pub fn item(self, item: u64) -> Random {
+        Random::new(step(self.0 ^ item).1)
+    }
+}
+
 const LETTERS_AND_DIGITS: &[u8; 62] =
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
@@ -23,8 +41,7 @@ impl Random {
     /// that has its own stream looks the same whoever loads it, and however often.
     #[inline]
     pub fn stream(seed: u64, stream: u32, item: u64) -> Self {
-        let (_, of_stream) = step(seed ^ u64::from(stream).wrapping_mul(0xd6e8_feb8_6659_fd93));
-        Self::new(step(of_stream ^ item).1)
+        Items::new(seed, stream).item(item)
     }
 
     /// Any 64 bits.

@@ -6,7 +6,7 @@
 mod generator;
 mod zipf;
 
-pub use generator::Random;
+pub use generator::{Items, Random};
 pub use zipf::Zipf;
 
 /// What is added to the state for each number.

@@ -1,6 +1,6 @@
-//! Arrays of integers: elements that are numbers however they are drawn are drawn as such, one behind the other.
+//! Integers, and arrays of them: what is a number however it is drawn is drawn as such.
 //!
-//! What is drawn of the generator, and in which order, is as it is for single values, so that the same calls come out.
+//! What is drawn of the generator, and in which order, is as it is for values of any kind, so that the same calls come out.
 
 use super::{ARRAY_LENGTH_MAX, Site, nurand};
 use crate::draw::{Distribution, Draw, Range, Reference, Shares};
@@ -15,6 +15,7 @@ pub(crate) enum Integers {
     Same(Reference),
     Uniform { range: Range, except: Option<Reference> },
     Nurand { a: i64, c: i64, range: Range },
+    OneOf { values: Vec<i64>, shares: Shares },
     Mixture { draws: Vec<Self>, shares: Shares },
 }
 
@@ -33,6 +34,10 @@ impl Integers {
             Draw::Nurand { a, c, range } if range.form == Form::Int => {
                 Self::Nurand { a: *a, c: *c, range: *range }
             }
+            Draw::OneOf { values, shares } => {
+                let values = values.iter().map(Value::as_int).collect::<Option<_>>()?;
+                Self::OneOf { values, shares: shares.clone() }
+            }
             Draw::Mixture { draws, shares } => {
                 let draws = draws.iter().map(Self::of).collect::<Option<_>>()?;
                 Self::Mixture { draws, shares: shares.clone() }
@@ -44,45 +49,83 @@ impl Integers {
     /// An array as long as a number says, or as another array is. None, and nothing drawn, if that is neither, or if a value
     /// that elements depend on is no integer.
     pub fn array(&self, length: &Value, site: &mut Site<'_>, own: &[Value]) -> Option<Value> {
-        let length = match length {
-            Value::Int(length) => (*length).clamp(0, ARRAY_LENGTH_MAX),
-            Value::Array(other) => other.len() as i64,
-            _ => return None,
-        };
-        if !self.has_integers(site, own) {
+        let length = length_of(length)?;
+        if !self.has_integers(site.parent, own) {
             return None;
         }
-        let mut random = site.random.clone();
-        let elements = (0..length).map(|_| Value::Int(self.draw(&mut random, site, own)));
-        let elements = Value::Array(elements.collect());
-        site.random = random;
-        Some(elements)
+        let mut elements = Vec::new();
+        self.fill(length, &mut site.random, (site.parent, own), &mut elements);
+        Some(Value::Array(elements.into_iter().map(Value::Int).collect()))
+    }
+
+    /// Draws so many behind those of a list. All values that are referred to are integers.
+    pub fn fill(&self, length: i64, random: &mut Random, drawn: Drawn<'_>, list: &mut Vec<i64>) {
+        // Of its own, since its state stays in registers so.
+        let mut own = random.clone();
+        match self {
+            Self::Uniform { range, except: None } => {
+                let count = range.count();
+                list.extend((0..length).map(|_| range.number(own.below(count))));
+            }
+            Self::Mixture { draws, shares } => list.extend((0..length).map(|_| {
+                let draw = &draws[shares.draw(&mut own)];
+                draw.draw(&mut own, drawn)
+            })),
+            other => list.extend((0..length).map(|_| other.draw(&mut own, drawn))),
+        }
+        *random = own;
+    }
+
+    /// One of them; none, and nothing drawn, if a value that it depends on is no integer.
+    #[inline]
+    pub fn one(&self, random: &mut Random, drawn: Drawn<'_>) -> Option<i64> {
+        self.has_integers(drawn.0, drawn.1).then(|| self.draw(random, drawn))
     }
 
     /// Whether all values that are referred to are integers.
-    fn has_integers(&self, site: &Site<'_>, own: &[Value]) -> bool {
+    #[inline]
+    pub fn has_integers(&self, parent: &[Value], own: &[Value]) -> bool {
         match self {
             Self::Same(from) | Self::Uniform { except: Some(from), .. } => {
-                matches!(site.look(*from, own), Value::Int(_))
+                matches!(from.of(parent, own), Value::Int(_))
             }
-            Self::Mixture { draws, .. } => draws.iter().all(|draw| draw.has_integers(site, own)),
+            Self::Mixture { draws, .. } => draws.iter().all(|draw| draw.has_integers(parent, own)),
             _ => true,
         }
     }
 
-    fn draw(&self, random: &mut Random, site: &Site<'_>, own: &[Value]) -> i64 {
+    #[inline(always)]
+    fn draw(&self, random: &mut Random, drawn: Drawn<'_>) -> i64 {
         match self {
             Self::Constant(number) => *number,
-            Self::Same(from) => integer(site.look(*from, own)),
+            Self::Same(from) => integer(from.of(drawn.0, drawn.1)),
             Self::Uniform { range, except: None } => range.number(random.below(range.count())),
             Self::Uniform { range, except: Some(except) } => {
-                apart(range, integer(site.look(*except, own)), random)
+                apart(range, integer(except.of(drawn.0, drawn.1)), random)
             }
             Self::Nurand { a, c, range } => range.number(nurand(*a, *c, range, random)),
+            Self::OneOf { values, shares } => values[shares.draw(random)],
             Self::Mixture { draws, shares } => {
-                draws[shares.at(random.fraction())].draw(random, site, own)
+                draws[shares.draw(random)].draw_in_turn(random, drawn)
             }
         }
+    }
+
+    /// As [`Self::draw`], for one of a mixture.
+    fn draw_in_turn(&self, random: &mut Random, drawn: Drawn<'_>) -> i64 {
+        self.draw(random, drawn)
+    }
+}
+
+/// What was drawn before: the parent's row, and the values of the same row or call.
+pub(crate) type Drawn<'v> = (&'v [Value], &'v [Value]);
+
+/// How many elements an array has, if a number or another array says.
+pub(crate) fn length_of(said: &Value) -> Option<i64> {
+    match said {
+        Value::Int(length) => Some((*length).clamp(0, ARRAY_LENGTH_MAX)),
+        Value::Array(other) => Some(other.len() as i64),
+        _ => None,
     }
 }
 
@@ -149,8 +192,12 @@ mod tests {
             always(Draw::Same { from: of_own, form: Some(Form::Int) }),
             always(Draw::Uniform { range: range(1, 5), except: Some(of_own) }),
             always(Draw::Uniform { range: range(-4, 4), except: None }),
+            always(Draw::OneOf {
+                values: [0, 8, 16].map(Value::Int).to_vec(),
+                shares: Shares::new([1.0, 2.0, 3.0]),
+            }),
         ];
-        let shares = Shares::new([3.0, 1.0, 2.0, 2.0, 1.0]);
+        let shares = Shares::new([3.0, 1.0, 2.0, 2.0, 1.0, 1.0]);
         let of = always(Draw::Mixture { draws, shares });
         let (mut one, mut other, mut orders) = (site(), site(), population.orders());
         let length = Value::Int(300);

@@ -65,8 +65,7 @@ impl<G: Generated> Twin<G> {
     /// Makes a call by generated code, if it takes the arguments, or by the executor.
     fn call(&mut self, name: &str, call: &Call, is_generated: bool) -> Answer {
         let procedure = self.caller.find(name).expect("there is such a procedure");
-        let mut prepared = Prepared::default();
-        let takes = prepared.take(&mut call.arguments.clone());
+        let (prepared, takes) = Prepared::of(call.arguments.clone());
         let (lane, caller) = (&mut self.lane, &mut self.caller);
         let called = match takes && is_generated {
             true => {

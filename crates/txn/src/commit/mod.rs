@@ -70,6 +70,18 @@ pub struct Locks {
 }
 
 impl<E: Env> LaneInner<E> {
+    /// Commits a transaction that has only read and need not validate that, as [`Self::commit`] does, without a future;
+    /// none for all others.
+    #[inline(always)]
+    pub(crate) fn commit_at_once(&mut self) -> Option<Outcome> {
+        if self.serializable || !self.written.is_empty() {
+            return None;
+        }
+        self.is_unfinished = false;
+        self.statistics.commits += 1;
+        Some(Outcome::Committed)
+    }
+
     /// Commits the transaction that the lane holds.
     ///
     /// We deviate from listing 1: the payload is written before the header, in batches whose order the

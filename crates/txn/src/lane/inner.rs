@@ -100,7 +100,6 @@ pub(crate) struct Scratch {
     pub inserting: Vec<u32>,
     /// Collected-up-to words that are being raised, with what they may hold.
     pub raising: Vec<(GlobalPtr, u64)>,
-    pub found: Vec<Option<crate::access::RowId>>,
     pub looking: crate::scan::Looking,
     pub locks: crate::commit::Locks,
     /// Accesses that are written, not deleted, and of a table with indexes.
@@ -260,6 +259,13 @@ impl<E: Env> LaneInner<E> {
             self.batch = Some(self.env.execute(batch).await?);
             Ok(())
         }
+    }
+
+    /// As [`Self::execute`] where verbs are carried out at once; none, and nothing done, everywhere else. For steps that most
+    /// transactions go through: a future, however ready it is, has to be made, asked and dropped.
+    #[inline(always)]
+    pub fn execute_at_once(&mut self) -> Option<Result<(), fabric::FabricError>> {
+        E::IMMEDIATE.then(|| self.env.execute_now(self.batch.get_or_insert_with(Batch::new)))
     }
 
     /// One of the words beside the vector that the owner of the slot announces by.

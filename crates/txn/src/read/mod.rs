@@ -5,10 +5,11 @@
 //! in [`crate::old_version`].
 //!
 //! To read it: [`post`] (what is asked for), [`settle`] (what came), [`leaf`] (leaves of trees, of which a
-//! transaction reads each once), [`columns`] (reads that need not all of a row).
+//! transaction reads each once), [`lone`] (one row alone), [`columns`] (reads that need not all of a row).
 
 mod columns;
 mod leaf;
+mod lone;
 mod post;
 mod settle;
 
@@ -49,16 +50,6 @@ enum Step {
 }
 
 impl<E: Env> Transaction<'_, E> {
-    /// Reads one row: one round trip where rows stand in their buckets and the version is current.
-    #[inline]
-    pub async fn read(&mut self, table: TableId, key: &Key) -> Result<Option<RowId>, TxnError> {
-        let mut found = std::mem::take(&mut self.lane().scratch.found);
-        let result = self.read_many(&[(table, *key)], &mut found).await;
-        let row = found.first().copied().flatten();
-        self.lane().scratch.found = found;
-        result.map(|()| row)
-    }
-
     /// Reads independent rows together; `found` gets one entry per read.
     #[inline]
     pub fn read_many(
@@ -159,13 +150,21 @@ impl<E: Env> LaneInner<E> {
         for place in pending.iter() {
             match place.step {
                 Step::Row(row) if self.finish_row(place.access, row, place.span) => {}
-                Step::Row(row) | Step::Old(row) => {
-                    Box::pin(self.settle_old(place.access, row, place.span)).await?;
-                }
-                Step::Chain => Box::pin(self.settle_bucket(place.access)).await?,
-                _ => {}
+                Step::Settled => {}
+                _ => self.settle_unusual(place).await?,
             }
         }
         Ok(())
+    }
+
+    /// What is not as usual, once all that was posted is there.
+    async fn settle_unusual(&mut self, place: &Pending) -> Result<(), TxnError> {
+        match place.step {
+            Step::Row(row) | Step::Old(row) => {
+                Box::pin(self.settle_old(place.access, row, place.span)).await
+            }
+            Step::Chain => Box::pin(self.settle_bucket(place.access)).await,
+            _ => Ok(()),
+        }
     }
 }

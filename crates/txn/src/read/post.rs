@@ -31,10 +31,9 @@ pub(crate) fn access_hash(table: u32, key: &[u64]) -> u64 {
 }
 
 /// The bucket of a key, as far as the lane knows, and the shape it is looked at in if so many words of its row are
-/// wanted; it is asked for.
+/// wanted.
 #[inline(always)]
-fn expect_bucket<E: Env>(
-    env: &E,
+fn bucket_of(
     hash: &HashTable,
     directory: &Directory,
     key: &[u64],
@@ -45,8 +44,21 @@ fn expect_bucket<E: Env>(
     if hash.rows && geometry.slots == 1 {
         geometry.slot_words = u32::from(geometry.slot_words).min(words) as u16;
     }
-    env.expect(place.bucket, geometry.first_words());
     (place.bucket, geometry)
+}
+
+/// As [`bucket_of`]; the bucket is asked for.
+#[inline(always)]
+fn expect_bucket<E: Env>(
+    env: &E,
+    hash: &HashTable,
+    directory: &Directory,
+    key: &[u64],
+    words: u32,
+) -> (GlobalPtr, SlotGeometry) {
+    let (bucket, geometry) = bucket_of(hash, directory, key, words);
+    env.expect(bucket, geometry.first_words());
+    (bucket, geometry)
 }
 
 impl<E: Env> LaneInner<E> {
@@ -72,6 +84,44 @@ impl<E: Env> LaneInner<E> {
                 Ok(access)
             }
         }
+    }
+
+    /// As [`Self::post_lookup`], of a row that is read alone: nothing else is posted, and nothing is asked for ahead, since
+    /// the verb follows at once. Answers the read as well, unless the row is there.
+    #[inline(always)]
+    pub(super) fn post_lone_lookup(
+        &mut self,
+        table: u32,
+        key: &Key,
+    ) -> Result<(u32, Option<Pending>), TxnError> {
+        let (access, key) = match self.known_access(table, key.words()) {
+            Ok(access) if self.has_words(access, WHOLE) => return Ok((access, None)),
+            Ok(access) => {
+                let Access { key_at, .. } = self.accesses[access as usize];
+                (access, Span { at: key_at, words: key.words().len() as u32 })
+            }
+            Err(vacancy) => {
+                let key = self.batch().put(key.words());
+                (self.add_access(table, vacancy, key.at)?, key)
+            }
+        };
+        let Self { catalog, tables, batch, .. } = self;
+        let info = catalog.tables[table as usize].as_ref().expect("the table is open");
+        let pending = match &info.primary {
+            Primary::Hash(hash) => {
+                let open = tables[table as usize].as_ref().expect("the table is open");
+                let batch = batch.as_mut().expect("between round trips the batch is here");
+                let (bucket, geometry) = bucket_of(hash, &open.directory, batch.words(key), WHOLE);
+                let span = batch.find_slot(bucket, geometry, key);
+                Pending { access, step: Step::Bucket(bucket), span }
+            }
+            Primary::Tree(tree) => {
+                let tree = *tree;
+                let step = self.post_leaf(Owner::Table(table), &tree, key, &[]);
+                Pending { access, step, span: Span::default() }
+            }
+        };
+        Ok((access, Some(pending)))
     }
 
     /// As [`Self::post_lookup`], with the key in the arena.

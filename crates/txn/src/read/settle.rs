@@ -39,7 +39,11 @@ impl<E: Env> LaneInner<E> {
     }
 
     #[inline(always)]
-    fn advance_bucket(&mut self, pending: &mut Pending, bucket: GlobalPtr) -> Result<(), TxnError> {
+    pub(super) fn advance_bucket(
+        &mut self,
+        pending: &mut Pending,
+        bucket: GlobalPtr,
+    ) -> Result<(), TxnError> {
         let table = self.accesses[pending.access as usize].table;
         let info = self.info(table);
         let Primary::Hash(hash) = &info.primary else {

@@ -480,7 +480,7 @@ fn a_dropped_table_is_named_not_waited_for() {
     let mut lane = run_now(database.lane()).expect("a lane");
     run_now(database.drop_table("t")).expect("nobody uses it");
     let read = run_now(begin(&mut lane).read(table, &key(1)));
-    assert_eq!(read, Err(TxnError::Catalog(CatalogError::NoTable("number 0".to_owned()))));
+    assert_eq!(read, Err(CatalogError::NoTable("number 0".to_owned()).into()));
 }
 
 type Use<'a> = &'a dyn Fn(&mut Transaction<'_, LocalEnv>);

@@ -43,7 +43,8 @@ impl Told {
             }
             Err(TxnError::Abort(abort)) => self.aborts.push(abort),
             // The catalog's part on the lost server is as empty as it was in the beginning.
-            Err(TxnError::Catalog(CatalogError::NoTable(_) | CatalogError::NoIndex(_))) => {}
+            Err(TxnError::Catalog(error))
+                if matches!(*error, CatalogError::NoTable(_) | CatalogError::NoIndex(_)) => {}
             // Whoever comes second finds what the first has inserted.
             Ok(_) | Err(TxnError::DuplicateKey { .. }) => {}
             Err(other) => self.unexpected.push(other),

@@ -1,0 +1,70 @@
+//! Reads of one row alone: the same verbs as in a list of one, without lists, and without futures around futures as long as
+//! all is as usual. Most transactions of small workloads consist of one such read.
+
+use super::{Pending, Step};
+use crate::abort::TxnError;
+use crate::access::{RowId, State};
+use crate::catalog::TableId;
+use crate::lane::LaneInner;
+use crate::transaction::Transaction;
+use fabric::Env;
+use layout::Key;
+
+impl<E: Env> Transaction<'_, E> {
+    /// Reads one row: one round trip where rows stand in their buckets and the version is current.
+    #[inline]
+    pub async fn read(&mut self, table: TableId, key: &Key) -> Result<Option<RowId>, TxnError> {
+        let lane = self.lane();
+        lane.read_count += 1;
+        lane.batch().clear_verbs();
+        if !lane.is_open(table.0) {
+            Box::pin(lane.open_table(table.0)).await?;
+        }
+        let info = lane.info(table.0);
+        if !key.may_have_bytes(info.schema.key_bytes()) {
+            return Err(info.wrong_key(key).into());
+        }
+        let part = lane.part_of(table.0, key.words());
+        let (access, pending) = lane.post_lone_lookup(part, key)?;
+        if let Some(mut pending) = pending {
+            if !lane.batch().is_empty() {
+                match lane.execute_at_once() {
+                    Some(done) => done?,
+                    None => lane.execute().await?,
+                }
+            }
+            if !lane.is_settled_at_once(&mut pending)? {
+                lane.settle_lone(pending).await?;
+            }
+        }
+        let is_there =
+            !matches!(lane.accesses[access as usize].state, State::Absent | State::Deleted);
+        Ok(is_there.then(|| lane.row_id(access)))
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Takes in what the first verb brought; answers whether that was all.
+    #[inline(always)]
+    fn is_settled_at_once(&mut self, pending: &mut Pending) -> Result<bool, TxnError> {
+        self.batch().clear_verbs();
+        if let Step::Bucket(bucket) = pending.step {
+            self.advance_bucket(pending, bucket)?;
+        }
+        Ok(matches!(pending.step, Step::Settled))
+    }
+
+    /// The rest of it: the row that a leaf or a slot leads to, or what is not as usual.
+    async fn settle_lone(&mut self, mut pending: Pending) -> Result<(), TxnError> {
+        if matches!(pending.step, Step::Leaf(_) | Step::Seen(_)) && self.advance(&mut pending)? {
+            Box::pin(self.find_and_advance(&mut pending)).await?;
+        }
+        if !self.batch().is_empty() {
+            self.execute().await?;
+        }
+        match pending.step {
+            Step::Row(row) if self.finish_row(pending.access, row, pending.span) => Ok(()),
+            _ => self.settle_unusual(&pending).await,
+        }
+    }
+}

@@ -10,12 +10,13 @@
 use crate::access::key;
 use crate::chain::Chain;
 use crate::code::Code;
-use crate::expression::{Scope, atom};
+use crate::expression::{Scope, atom, without_casts};
 use crate::function::Function;
 use crate::names::identifier;
 use crate::unsupported::Unsupported;
 use procedure::node::{Access, Node, Operator};
-use sql::expression::{Expr, ExprKind};
+use sql::SqlType;
+use sql::expression::{BinaryOperator, Expr, ExprKind};
 use sql::procedure::{Block, Formula, Over, Sql, Statement, StatementKind, Target};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,6 +127,7 @@ impl<'a> Function<'a> {
         for (number, round) in rounds.iter().enumerate() {
             let variable = self.variables.at((round.variable, None)).name.clone();
             let to = self.scope(&[], &[]).code(&round.to.expr)?.known();
+            self.check_rounds(&round.to.expr, &to);
             if number > 0 {
                 let name = self.names.fresh("begin");
                 self.line(format!("let {name} = call.scratch.reads.len();"));
@@ -151,6 +153,13 @@ impl<'a> Function<'a> {
         let tables: BTreeSet<usize> = all.map(|read| read.table).collect();
         self.read_many(&tables, "call.scratch.found");
         Ok(())
+    }
+
+    /// Sees to it that the rounds of a loop of which something is done together are not too many.
+    pub fn check_rounds(&mut self, to: &Expr, text: &str) {
+        if !is_small(to) {
+            self.line(format!("number::few({text})?;"));
+        }
     }
 
     fn perhaps_read_for(&mut self, read: &Read<'a>) -> Result<()> {
@@ -357,6 +366,16 @@ impl<'a> Survey<'_, 'a> {
             _ => {}
         });
         is_fixed
+    }
+}
+
+/// Whether a number is small whatever the arguments are, or no larger than they are long.
+fn is_small(number: &Expr) -> bool {
+    match &without_casts(number).kind {
+        ExprKind::Integer(_) => true,
+        ExprKind::Function { function: sql::function::Function::Cardinality, .. } => true,
+        ExprKind::Binary { operator: BinaryOperator::Divide, left, .. } => is_small(left),
+        _ => without_casts(number).sql_type == SqlType::Int2,
     }
 }
 

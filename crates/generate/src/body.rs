@@ -5,16 +5,16 @@ use crate::code::{Code, Kind};
 use crate::expression::{atom, in_scale, is_null};
 use crate::found;
 use crate::function::Function;
-use crate::names::identifier;
 use crate::unsupported::Unsupported;
 use crate::variable::Place;
 use procedure::node::Node;
 use sql::SqlType;
-use sql::expression::Expr;
+use sql::expression::{Expr, ExprKind};
 use sql::procedure::{
-    Block, Body, Formula, Into, Level, Over, ParameterMode, Raise, Returns, Sql, Statement,
+    Block, Body, Formula, Into, Level, ParameterMode, Raise, Returns, Sql, Statement,
     StatementKind, Target,
 };
+use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, Unsupported>;
 
@@ -37,7 +37,9 @@ impl<'a> Function<'a> {
                 };
                 for sql in before {
                     self.statement = sql.number;
-                    self.each(self.plan(sql)?, &[], &mut |_, _| Ok(()))?;
+                    self.each(self.plan(sql)?, &[], &mut |function, columns| {
+                        function.compute_all(columns)
+                    })?;
                 }
                 let is_set = matches!(routine.returns, Returns::Rows(_));
                 let gives = !matches!(routine.returns, Returns::Nothing);
@@ -46,7 +48,11 @@ impl<'a> Function<'a> {
                 }
                 self.statement = last.number;
                 self.each(self.plan(last)?, &[], &mut |function, columns| {
-                    if gives { function.give(columns, results) } else { Ok(()) }
+                    if gives {
+                        function.give(columns, results)
+                    } else {
+                        function.compute_all(columns)
+                    }
                 })?;
                 self.line("Ok(())");
                 Ok(())
@@ -72,7 +78,8 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    fn plan(&self, sql: &Sql) -> Result<&'a Node> {
+    /// The plan of a statement.
+    pub fn plan(&self, sql: &Sql) -> Result<&'a Node> {
         let procedure: &'a procedure::Procedure = self.procedure;
         let planned = procedure.statements.get(sql.number as usize - 1);
         let planned = planned.ok_or_else(|| Unsupported::new("a statement without a plan"))?;
@@ -95,6 +102,9 @@ impl<'a> Function<'a> {
             if let Some(formula) = initial {
                 let code = self.formula(formula)?;
                 self.assign_all(*variable, &code, &formula.expr)?;
+            } else if !is_outermost {
+                let places = self.variables.places(*variable);
+                self.set_null(&places);
             }
         }
         if is_outermost {
@@ -188,14 +198,16 @@ impl<'a> Function<'a> {
         }
     }
 
-    fn formula(&self, formula: &Formula) -> Result<Code> {
+    /// The value of an expression of PL/pgSQL.
+    pub fn formula(&self, formula: &Formula) -> Result<Code> {
         if formula.number.is_some() {
             return Err(Unsupported::new("an expression with a sub-select"));
         }
         self.scope(&[], &[]).code(&formula.expr)
     }
 
-    fn condition(&self, formula: &Formula) -> Result<Code> {
+    /// A condition of PL/pgSQL.
+    pub fn condition(&self, formula: &Formula) -> Result<Code> {
         if formula.number.is_some() {
             return Err(Unsupported::new("a condition with a sub-select"));
         }
@@ -230,7 +242,7 @@ impl<'a> Function<'a> {
         self.insert_together()?;
         match presence(node) {
             _ if into.is_none() && test.is_none() && self.found().is_none() => {
-                self.each(node, &[], &mut |_, _| Ok(()))
+                self.each(node, &[], &mut |function, columns| function.compute_all(columns))
             }
             Presence::Always => {
                 self.each(node, &[], &mut |function, columns| function.assign_row(into, columns))?;
@@ -273,7 +285,10 @@ impl<'a> Function<'a> {
     }
 
     fn assign_row(&mut self, into: Option<&Into>, columns: &[Code]) -> Result<()> {
-        into.map_or(Ok(()), |into| self.assign_into(into, columns))
+        match into {
+            Some(into) => self.assign_into(into, columns),
+            None => self.compute_all(columns),
+        }
     }
 
     /// A statement that may give several rows, of which a query takes the first.
@@ -284,6 +299,10 @@ impl<'a> Function<'a> {
         into: Option<&'a Into>,
         test: Option<found::FoundTest<'a>>,
     ) -> Result<()> {
+        for (target, _) in into.iter().flat_map(|into| &into.targets) {
+            let places = self.places(target)?;
+            self.guess.started.extend(places);
+        }
         let is_found = self.names.fresh("is_found");
         let is_query = matches!(&sql.query, sql::query::Query::Select(_));
         self.line(format!("let mut {is_found} = false;"));
@@ -389,7 +408,8 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    fn places(&self, target: &Target) -> Result<Vec<Place>> {
+    /// What a target stands for.
+    pub fn places(&self, target: &Target) -> Result<Vec<Place>> {
         match target {
             Target::Variable(variable) => Ok(self.variables.places(*variable)),
             Target::Field { variable, field } => Ok(vec![(*variable, Some(*field))]),
@@ -399,7 +419,8 @@ impl<'a> Function<'a> {
         }
     }
 
-    fn assign_into(&mut self, into: &Into, columns: &[Code]) -> Result<()> {
+    /// A row goes where a statement says.
+    pub fn assign_into(&mut self, into: &Into, columns: &[Code]) -> Result<()> {
         // A record takes the whole row.
         if let [(Target::Variable(variable), _)] = into.targets.as_slice()
             && matches!(self.procedure.routine.variables[*variable].sql_type, SqlType::Record(_))
@@ -409,21 +430,47 @@ impl<'a> Function<'a> {
             }
             return Ok(());
         }
+        let mut others: BTreeSet<usize> = (0..columns.len()).collect();
         for (target, expr) in &into.targets {
             let places = self.places(target)?;
             let [place] = places.as_slice() else {
                 return Err(Unsupported::new("a record among several targets"));
             };
-            if !self.variables.at(*place).is_read {
-                continue;
+            if let ExprKind::Column(of) = expr.kind
+                && !self.variables.at(*place).is_read
+            {
+                self.compute(&columns[of.column])?;
+            } else {
+                let code = self.scope(&[columns], &[]).code(expr)?;
+                self.assign(*place, &code)?;
             }
-            let code = self.scope(&[columns], &[]).code(expr)?;
-            self.assign(*place, &code)?;
+            expr.visit(&mut |part| {
+                if let ExprKind::Column(of) = part.kind {
+                    others.remove(&of.column);
+                }
+            });
+        }
+        others.iter().try_for_each(|&column| self.compute(&columns[column]))
+    }
+
+    /// Computes a value that nobody asks for, if that may be an error.
+    pub fn compute(&mut self, code: &Code) -> Result<()> {
+        if code.kind == Kind::Unknown {
+            return Err(Unsupported::new("a value that nobody asks for, and that may be an error"));
+        }
+        if code.can_stop() {
+            self.records([code]);
+            self.line(format!("let _ = {};", code.text));
         }
         Ok(())
     }
 
-    fn assign_target(&mut self, target: &Target, code: &Code, expr: &Expr) -> Result<()> {
+    fn compute_all(&mut self, codes: &[Code]) -> Result<()> {
+        codes.iter().try_for_each(|code| self.compute(code))
+    }
+
+    /// A value goes into a variable, or a field of one.
+    pub fn assign_target(&mut self, target: &Target, code: &Code, expr: &Expr) -> Result<()> {
         match target {
             Target::Variable(variable) => self.assign_all(*variable, code, expr),
             other => {
@@ -452,7 +499,7 @@ impl<'a> Function<'a> {
     fn assign(&mut self, place: Place, code: &Code) -> Result<()> {
         let variable = self.variables.at(place).clone();
         if !variable.is_read {
-            return Ok(());
+            return self.compute(code);
         }
         if variable.is_argument {
             return Err(Unsupported::new("an assignment to a parameter that is given"));
@@ -482,110 +529,6 @@ impl<'a> Function<'a> {
         }
         self.records([&code]);
         self.line(format!("{name} = {text};"));
-        Ok(())
-    }
-
-    /// A loop, behind which FOUND tells whether anything was gone through.
-    fn looped(&mut self, label: Option<&str>, over: &'a Over, body: &'a [Statement]) -> Result<()> {
-        let sets_found = !matches!(over, Over::Forever | Over::While(_));
-        let Some(found) = self.found().filter(|_| sets_found) else {
-            return self.go_through(label, over, body, None);
-        };
-        let has_begun = self.names.fresh("has_begun");
-        self.line(format!("let mut {has_begun} = false;"));
-        self.go_through(label, over, body, Some(&has_begun))?;
-        self.line(format!("{found} = {has_begun};"));
-        Ok(())
-    }
-
-    fn go_through(
-        &mut self,
-        label: Option<&str>,
-        over: &'a Over,
-        body: &'a [Statement],
-        has_begun: Option<&str>,
-    ) -> Result<()> {
-        self.texts_move(body);
-        if self.go_side_by_side(over, body)? {
-            return Ok(());
-        }
-        let label = label.map_or(String::new(), |label| format!("'{}: ", identifier(label)));
-        match over {
-            Over::Forever => self.line(format!("{label}loop {{")),
-            Over::While(condition) => {
-                // It is asked again behind changes of rows.
-                self.variables.move_all(&|_, _| true);
-                let code = self.condition(condition)?;
-                self.line(format!("{label}while {} {{", code.text));
-            }
-            Over::Range { variable, from, to, by: None, reverse } => {
-                let (from, to) = (self.formula(from)?, self.formula(to)?);
-                self.records([&from, &to]);
-                let name = self.variables.at((*variable, None)).name.clone();
-                let range = match reverse {
-                    true => format!("({}..={}).rev()", to.known(), from.known()),
-                    false => format!("{}..={}", from.known(), to.known()),
-                };
-                self.line(format!("{label}for {name} in {range} {{"));
-            }
-            Over::Range { .. } => return Err(Unsupported::new("FOR with BY")),
-            Over::Rows { into, sql } => {
-                if changes(body) {
-                    return Err(Unsupported::new("a loop over rows that changes tables"));
-                }
-                if !label.is_empty() {
-                    return Err(Unsupported::new("a loop over rows with a label"));
-                }
-                if leaves(body) {
-                    return Err(Unsupported::new("a loop over rows with EXIT or CONTINUE"));
-                }
-                self.statement = sql.number;
-                return self.each(self.plan(sql)?, &[], &mut |function, columns| {
-                    function.has_begun(has_begun);
-                    function.assign_into(into, columns)?;
-                    function.statements(body)
-                });
-            }
-            Over::Elements { target, element, array } => {
-                let list = self.formula(array)?;
-                let Kind::List(kind) = &list.kind else {
-                    return Err(Unsupported::new("FOREACH of what is no array"));
-                };
-                let name = self.names.fresh("element");
-                self.line(format!("{label}for &{name} in {} {{", list.known()));
-                let value = Code::new(name, (**kind).clone());
-                let code = self.scope(&[&[value]], &[]).code(element)?;
-                self.assign_target(target, &code, element)?;
-            }
-        }
-        self.has_begun(has_begun);
-        self.statements(body)?;
-        self.line("}");
-        Ok(())
-    }
-
-    fn has_begun(&mut self, flag: Option<&str>) {
-        if let Some(flag) = flag {
-            self.line(format!("{flag} = true;"));
-        }
-    }
-
-    fn leave(
-        &mut self,
-        label: Option<&str>,
-        continues: bool,
-        when: Option<&Formula>,
-    ) -> Result<()> {
-        let word = if continues { "continue" } else { "break" };
-        let target = label.map_or(String::new(), |label| format!(" '{}", identifier(label)));
-        match when {
-            Some(condition) => {
-                let code = self.condition(condition)?;
-                self.records([&code]);
-                self.line(format!("if {} {{ {word}{target}; }}", code.text));
-            }
-            None => self.line(format!("{word}{target};")),
-        }
         Ok(())
     }
 
@@ -708,19 +651,6 @@ fn ends(statements: &[Statement]) -> bool {
         }
         _ => false,
     })
-}
-
-fn changes(statements: &[Statement]) -> bool {
-    any(statements, &|kind| match kind {
-        StatementKind::Sql { sql, .. }
-        | StatementKind::Perform(sql)
-        | StatementKind::ReturnQuery(sql, _) => !matches!(sql.query, sql::query::Query::Select(_)),
-        _ => false,
-    })
-}
-
-fn leaves(statements: &[Statement]) -> bool {
-    any(statements, &|kind| matches!(kind, StatementKind::Leave { .. }))
 }
 
 /// Whether a statement, or one inside it, is as asked.

@@ -22,6 +22,8 @@ pub enum Kind {
     List(Box<Kind>),
     /// A column that generated code does not read: a text of a key, or one out of line.
     Unreadable,
+    /// What no code is generated for, and may be an error.
+    Unknown,
 }
 
 impl Kind {
@@ -61,7 +63,7 @@ impl Kind {
             Self::Float => "f64".to_owned(),
             Self::Text => "&'a [u8]".to_owned(),
             Self::List(element) => format!("&'a [{}]", element.argument_type()),
-            Self::Unreadable => unreachable!("only columns are"),
+            Self::Unreadable | Self::Unknown => unreachable!("only columns are"),
         }
     }
 
@@ -109,6 +111,11 @@ impl Code {
     /// Null.
     pub fn null(kind: Kind) -> Self {
         Self { is_nullable: true, ..Self::new("None", kind) }
+    }
+
+    /// Whether it may deviate.
+    pub fn can_stop(&self) -> bool {
+        self.text.contains('?')
     }
 
     /// The same piece as a value: where it is null, the call deviates.

@@ -65,14 +65,26 @@ impl Scope<'_> {
         }
     }
 
-    fn column(self, column: ColumnRef) -> Result<Code> {
+    /// Whether a column is there, and is only not read.
+    pub fn is_unreadable(self, column: ColumnRef) -> bool {
+        self.source(column).is_some_and(|code| code.kind == Kind::Unreadable)
+    }
+
+    fn source(&self, column: ColumnRef) -> Option<&Code> {
         let columns: Option<&[Code]> = match column.level {
             0 => self.sources.get(column.source).copied(),
             level => self.outer.get(level as usize - 1).map(Vec::as_slice),
         };
-        let code = columns.and_then(|columns| columns.get(column.column));
-        if code.is_some_and(|code| code.kind == Kind::Unreadable) {
+        columns.and_then(|columns| columns.get(column.column))
+    }
+
+    fn column(self, column: ColumnRef) -> Result<Code> {
+        let code = self.source(column);
+        if self.is_unreadable(column) {
             return Err(Unsupported::new("a text of a key, or one that is kept out of line"));
+        }
+        if code.is_some_and(|code| code.kind == Kind::Unknown) {
+            return Err(Unsupported::new("a column that is computed in a way of its own"));
         }
         code.cloned().ok_or_else(|| Unsupported::new("a column of a node that is not at hand"))
     }
@@ -83,7 +95,9 @@ impl Scope<'_> {
             (UnaryOperator::Negate, Kind::Int | Kind::Decimal(_)) => {
                 match code.text.parse::<u32>() {
                     Ok(literal) => format!("-{literal}"),
-                    Err(_) => format!("number::negate({})?", code.known()),
+                    Err(_) => {
+                        in_type(format!("number::negate({})?", code.known()), &operand.sql_type)
+                    }
                 }
             }
             (UnaryOperator::Negate, Kind::Float) => format!("-{}", code.known()),
@@ -117,6 +131,10 @@ impl Scope<'_> {
         let text = match (test, code.is_nullable, negated) {
             (Test::Null, true, false) => format!("{}.is_none()", atom(&code.text)),
             (Test::Null, true, true) => format!("{}.is_some()", atom(&code.text)),
+            // A null inside deviates, so that it has to be looked for.
+            (Test::Null, false, negated) if code.can_stop() => {
+                format!("{{ let _ = {}; {negated} }}", code.text)
+            }
             (Test::Null, false, negated) => negated.to_string(),
             (Test::True, true, negated) => {
                 format!("{} {} Some(true)", atom(&code.text), if negated { "!=" } else { "==" })
@@ -164,6 +182,9 @@ impl Scope<'_> {
         let Some(part) = inner.filter(|part| !part.contains(['%', '_', '\\'])) else {
             return Err(Unsupported::new(format!("LIKE '{pattern}'")));
         };
+        if matches!(operand.sql_type, SqlType::Char(_)) && part.ends_with(' ') {
+            return Err(Unsupported::new("LIKE with blanks that a text is kept without"));
+        }
         let sign = if negated { "!" } else { "" };
         let part = text_literal(part).text;
         let text = format!("{sign}const {{ &text::Part::new({part}) }}.is_in({})", value.known());
@@ -302,6 +323,7 @@ impl Scope<'_> {
             }
             (Function::Abs, [value]) if value.kind.scale().is_some() => {
                 let text = format!("known({}.checked_abs())?", atom(&value.known()));
+                let text = in_type(text, &arguments[0].sql_type);
                 Ok(Code::from_parts(text, value.kind.clone(), &parts))
             }
             _ => Err(Unsupported::new(format!("the function {function:?}"))),
@@ -354,7 +376,7 @@ pub fn is_null(expr: &Expr) -> bool {
 }
 
 /// The expression without conversions around it.
-fn without_casts(expr: &Expr) -> &Expr {
+pub fn without_casts(expr: &Expr) -> &Expr {
     match &expr.kind {
         ExprKind::Cast { operand, .. } => without_casts(operand),
         _ => expr,
@@ -434,6 +456,15 @@ fn whole(value: String, from: &SqlType, to: &SqlType) -> String {
         _ if !loses(from, to) => value,
         SqlType::Int2 if value.parse::<i16>().is_ok() => value,
         SqlType::Int4 if value.parse::<i32>().is_ok() => value,
+        SqlType::Int2 => format!("number::int2({value})?"),
+        SqlType::Int4 => format!("number::int4({value})?"),
+        _ => value,
+    }
+}
+
+/// The result of an operator on integers of a type, checked if it may not fit.
+fn in_type(value: String, of: &SqlType) -> String {
+    match of {
         SqlType::Int2 => format!("number::int2({value})?"),
         SqlType::Int4 => format!("number::int4({value})?"),
         _ => value,
@@ -552,9 +583,15 @@ fn comparison(operator: BinaryOperator, a: &Code, b: &Code) -> Result<Code> {
         Kind::Text if code.text.starts_with("b\"") => format!("{}[..]", code.text),
         Kind::Text if code.text.starts_with('&') => format!("*{}", &code.text[1..]),
         Kind::Text => format!("*{}", code.known()),
+        Kind::Bool => atom(&code.known()),
         _ => in_common(code),
     };
-    let text = format!("{} {sign} {}", side(a), side(b));
+    let (mut left, right) = (side(a), side(b));
+    // Between literals alone Rust would take them to be of 32 bits.
+    if left.parse::<i64>().is_ok() && right.parse::<i64>().is_ok() {
+        left.push_str("_i64");
+    }
+    let text = format!("{left} {sign} {right}");
     Ok(Code::from_parts(text, Kind::Bool, &[a, b]))
 }
 

@@ -50,9 +50,13 @@ struct Flow<'a> {
 impl Flow<'_> {
     fn block(&mut self, block: &Block, assigned: &mut Assigned) {
         for (variable, initial) in &block.declarations {
-            if let Some(formula) = initial {
-                self.formula(formula, assigned);
-                self.assign(*variable, assigned);
+            match initial {
+                Some(formula) => {
+                    self.formula(formula, assigned);
+                    self.assign(*variable, assigned);
+                }
+                // It is null each time that the block begins.
+                None => self.unassign(*variable, assigned),
             }
         }
         self.statements(&block.statements, assigned);
@@ -71,6 +75,8 @@ impl Flow<'_> {
                 let mut present = assigned.clone();
                 into.iter().for_each(|into| self.into(into, &mut present));
                 let mut absent = assigned.clone();
+                // Without a row they are null, whatever they were before.
+                into.iter().for_each(|into| self.unassign_all(into, &mut absent));
                 self.statements(test.present, &mut present);
                 self.statements(test.absent, &mut absent);
                 *assigned = join(present, absent);
@@ -193,6 +199,10 @@ impl Flow<'_> {
             }
         };
         self.statements(body, &mut inside);
+        // Where there are no rows, what they would have been assigned to is null.
+        if let Over::Rows { into, .. } = over {
+            self.unassign_all(into, assigned);
+        }
     }
 
     fn into(&mut self, into: &Into, assigned: &mut Assigned) {
@@ -220,6 +230,21 @@ impl Flow<'_> {
     fn assign(&mut self, variable: usize, assigned: &mut Assigned) {
         let Some(assigned) = assigned else { return };
         assigned.extend(self.places(variable));
+    }
+
+    fn unassign_all(&self, into: &Into, assigned: &mut Assigned) {
+        for (target, _) in &into.targets {
+            if let Target::Variable(variable) | Target::Field { variable, .. } = target {
+                self.unassign(*variable, assigned);
+            }
+        }
+    }
+
+    fn unassign(&self, variable: usize, assigned: &mut Assigned) {
+        let Some(assigned) = assigned else { return };
+        for place in self.places(variable) {
+            assigned.remove(&place);
+        }
     }
 
     fn places(&self, variable: usize) -> Vec<Place> {
@@ -266,6 +291,7 @@ impl Flow<'_> {
         self.guess.read.insert(place);
         if assigned.as_ref().is_some_and(|assigned| !assigned.contains(&place)) {
             self.guess.nullable.insert(place);
+            self.guess.unassigned.insert(place);
         }
     }
 }

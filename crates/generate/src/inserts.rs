@@ -161,6 +161,7 @@ impl<'a> Function<'a> {
             let to = self.scope(&[], &[]).code(&round.to.expr)?;
             self.records([&to]);
             let to = to.known();
+            self.check_rounds(&round.to.expr, &to);
             if number > 0 {
                 let name = self.names.fresh("begin");
                 self.line(format!("let {name} = call.scratch.inserts.len();"));

@@ -24,6 +24,7 @@
 //! node        plans
 //! change      inserts, updates and deletes
 //! body        statements
+//! loops       loops
 //! whole       rows of results that are most of a row of a table
 //! tables      the module of the tables
 //! workload    all modules of a workload
@@ -47,6 +48,7 @@ mod found;
 mod function;
 mod hint;
 mod inserts;
+mod loops;
 mod names;
 mod needs;
 mod node;

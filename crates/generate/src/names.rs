@@ -10,7 +10,7 @@ const KEYWORDS: [&str; 39] = [
 ];
 
 /// What generated functions use themselves.
-const OURS: [&str; 18] = [
+const OURS: [&str; 24] = [
     "call",
     "tables",
     "arguments",
@@ -29,7 +29,16 @@ const OURS: [&str; 18] = [
     "unsized",
     "count",
     "element",
+    "core",
+    "fabric",
+    "layout",
+    "runtime",
+    "std",
+    "txn",
 ];
+
+/// Names that generated functions give to values for a line or two.
+const PASSING: [&str; 8] = ["a", "b", "error", "left", "range", "right", "v", "value"];
 
 /// The names of a function, no two alike.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +49,10 @@ pub struct Names {
 impl Names {
     /// A new name that is `wanted`, or begins with it.
     pub fn fresh(&mut self, wanted: &str) -> String {
-        let wanted = identifier(wanted);
+        let mut wanted = identifier(wanted);
+        if PASSING.contains(&wanted.as_str()) {
+            wanted.push_str("_value");
+        }
         let numbered = |number: u32| match number {
             1 => wanted.clone(),
             _ => format!("{wanted}_{number}"),
@@ -79,9 +91,11 @@ mod tests {
     #[test]
     fn names_are_rust_and_differ() {
         let mut names = Names::default();
-        let wanted = ["type", "type", "Stock Row", "2nd", "call"];
+        let wanted = ["type", "type", "Stock Row", "2nd", "call", "range"];
         let given = wanted.map(|name| names.fresh(name));
-        assert_eq!(given, ["type_value", "type_value_2", "stock_row", "n2nd", "call_value"]);
+        let expected =
+            ["type_value", "type_value_2", "stock_row", "n2nd", "call_value", "range_value"];
+        assert_eq!(given, expected);
         assert_eq!(constant("d_next_o_id"), "D_NEXT_O_ID");
     }
 }

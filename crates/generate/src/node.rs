@@ -4,12 +4,13 @@ use crate::access::{ends, key};
 use crate::ahead::Place;
 use crate::chain::Chain;
 use crate::code::{Code, Kind, Row};
+use crate::expression::Scope;
 use crate::function::Function;
 use crate::names::identifier;
 use crate::unsupported::Unsupported;
 use procedure::node::{Access, Join, JoinKind, JoinMethod, Node, Operator, Range, SortKey};
 use sql::expression::{Aggregate, Expr, ExprKind};
-use sql::{Catalog, Table};
+use sql::{Catalog, SqlType, Table};
 use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, Unsupported>;
@@ -58,6 +59,7 @@ impl<'a> Function<'a> {
         outer: &[Vec<Code>],
         body: EachRow<'_, 'a>,
     ) -> Result<()> {
+        let takes_first = std::mem::take(&mut self.takes_first);
         let row = self.row(chain.scan.table);
         if let Access::Key(values) = &chain.scan.access
             && chain.is_single()
@@ -65,7 +67,7 @@ impl<'a> Function<'a> {
             let source = self.row_source(chain.scan.table, values, outer)?;
             return self.one_row(chain, &row, &source, outer, body);
         }
-        let takes_first = std::mem::take(&mut self.takes_first) && chain.filter_behind().is_none();
+        let takes_first = takes_first && chain.filter_behind().is_none();
         let is_ahead = outer.is_empty() && self.ahead.range(self.statement).is_some();
         let rows = self.rows(chain, takes_first, outer)?;
         let (skip, take) = self.bounds(chain, outer)?;
@@ -173,9 +175,7 @@ impl<'a> Function<'a> {
         source: &[Code],
         outer: &[Vec<Code>],
     ) -> Vec<Code> {
-        let code = |expr: &Expr| self.scope(&[source], outer).code(expr);
-        let unreadable = || Code::new("", Kind::Unreadable);
-        exprs.iter().map(|expr| code(expr).unwrap_or_else(|_| unreadable())).collect()
+        exprs.iter().map(|expr| code_or_none(self.scope(&[source], outer), expr)).collect()
     }
 
     /// `body` if the condition holds.
@@ -409,10 +409,9 @@ impl<'a> Function<'a> {
         }
         let mut pair = |function: &mut Self, outside: &[Code], inside: &[Code]| -> Result<()> {
             let sources = [outside, inside];
-            let code = |expr: &Expr| function.scope(&sources, outer).code(expr);
-            let unreadable = |_| Code::new("", Kind::Unreadable);
+            let scope = function.scope(&sources, outer);
             let outputs: Vec<Code> =
-                node.outputs.iter().map(|e| code(e).unwrap_or_else(unreadable)).collect();
+                node.outputs.iter().map(|expr| code_or_none(scope, expr)).collect();
             function.filtered(join.join_filter.as_ref(), &sources, outer, &mut |function| {
                 function.filtered(join.filter.as_ref(), &sources, outer, &mut |function| {
                     body(function, &outputs)
@@ -543,6 +542,14 @@ impl<'a> Function<'a> {
             }
             false => code.text.clone(),
         };
+        let is_compared = matches!(of.aggregate, Aggregate::Min | Aggregate::Max);
+        let value = match is_compared && code.can_stop() && !code.is_nullable {
+            true => {
+                self.line(format!("let value = {value};"));
+                "value".to_owned()
+            }
+            false => value,
+        };
         match (of.aggregate, of.distinct) {
             (Aggregate::Count, true) if code.kind.scale().is_some() => {
                 self.line(format!("{name}.push({value});"))
@@ -550,7 +557,12 @@ impl<'a> Function<'a> {
             (Aggregate::Count, true) => {
                 return Err(Unsupported::new("count(DISTINCT) of what is no number"));
             }
-            (Aggregate::Count, false) => self.line(format!("{name} += 1;")),
+            (Aggregate::Count, false) => {
+                if !code.is_nullable {
+                    self.compute(&code)?;
+                }
+                self.line(format!("{name} += 1;"));
+            }
             (Aggregate::Sum, _) => {
                 self.line(format!("{name} = Some(number::add({name}.unwrap_or(0), {value})?);"));
             }
@@ -585,7 +597,11 @@ impl<'a> Function<'a> {
             return Ok(Code::new(name, Kind::Int));
         }
         let kind = self.kind_of(of.argument.as_ref(), input, outer)?;
-        // A sum of integers may become a decimal without digits behind the point.
+        // A sum of integers may be a decimal without digits behind the point.
+        let kind = match (kind, &of.sql_type) {
+            (Kind::Int, SqlType::Numeric(_)) => Kind::Decimal(0),
+            (kind, _) => kind,
+        };
         Ok(Code { is_nullable: true, ..Code::new(name, kind) })
     }
 
@@ -615,6 +631,15 @@ impl<'a> Function<'a> {
     }
 }
 
+/// An expression, or what stands for one that cannot be printed.
+fn code_or_none(scope: Scope<'_>, expr: &Expr) -> Code {
+    let kind = match expr.kind {
+        ExprKind::Column(column) if scope.is_unreadable(column) => Kind::Unreadable,
+        _ => Kind::Unknown,
+    };
+    scope.code(expr).unwrap_or_else(|_| Code::new("", kind))
+}
+
 /// The name of an index among the tables and indexes of a workload.
 pub fn index_name(table: &Table, index: &str) -> String {
     identifier(&format!("{}_by_{index}", table.name))
@@ -624,6 +649,7 @@ pub fn index_name(table: &Table, index: &str) -> String {
 #[derive(Clone, PartialEq, Debug)]
 struct Gathered {
     aggregate: Aggregate,
+    sql_type: SqlType,
     argument: Option<Expr>,
     distinct: bool,
 }
@@ -639,7 +665,9 @@ fn gather(expr: &Expr, into: &mut Vec<Gathered>) -> Expr {
     match &expr.kind {
         ExprKind::Aggregate { aggregate, argument, distinct, filter: None } => {
             let argument = argument.as_deref().cloned();
-            let gathered = Gathered { aggregate: *aggregate, argument, distinct: *distinct };
+            let sql_type = expr.sql_type.clone();
+            let gathered =
+                Gathered { aggregate: *aggregate, sql_type, argument, distinct: *distinct };
             let known = into.iter().position(|other| *other == gathered);
             let column = known.unwrap_or_else(|| {
                 into.push(gathered);

@@ -35,11 +35,15 @@ pub struct Variable {
 pub struct Guess {
     /// Those that may be null.
     pub nullable: BTreeSet<Place>,
+    /// Those that somebody asks for where it may be that nothing was assigned to them.
+    pub unassigned: BTreeSet<Place>,
     /// What those hold whose types do not tell, and most bytes of texts: parameters and results lose lengths and
     /// digits [PostgreSQL, CREATE FUNCTION].
     pub kinds: BTreeMap<Place, (Kind, Option<usize>)>,
     /// Those that somebody asks for.
     pub read: BTreeSet<Place>,
+    /// Those that are assigned where Rust does not see that they always are.
+    pub started: BTreeSet<Place>,
     /// What is needed of rows that are read together.
     pub needs: Vec<Need>,
     /// Those that the text names.

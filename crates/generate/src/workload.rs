@@ -104,7 +104,8 @@ fn hints(load: &Load, routine: &Routine) -> Guess {
     let inputs = routine.parameters.iter().filter(|parameter| parameter.mode != ParameterMode::Out);
     for (parameter, (_, distribution)) in inputs.zip(&load.arguments) {
         let place = (parameter.variable, None);
-        if may_be_null(distribution) {
+        // Of a strict function nulls are the executor's.
+        if may_be_null(distribution) && !routine.is_strict {
             guess.nullable.insert(place);
         }
         let is_decimal =
@@ -263,7 +264,9 @@ fn arguments(inputs: &[&Variable]) -> Result<String> {
                 Kind::Text => "texts()".to_owned(),
                 _ => return Err(Unsupported::new("an array of this type as an argument")),
             },
-            Kind::Unreadable => return Err(Unsupported::new("an argument of this type")),
+            Kind::Unreadable | Kind::Unknown => {
+                return Err(Unsupported::new("an argument of this type"));
+            }
         };
         let getter = if input.is_nullable {
             format!("or_null(|argument| argument.{getter})")
@@ -320,7 +323,7 @@ fn locals(function: &Function<'_>) -> Result<String> {
             Kind::Bool => "bool".to_owned(),
             Kind::Float => "f64".to_owned(),
             Kind::Text => format!("Text<{}>", variable.bytes_max.unwrap_or(0)),
-            Kind::List(_) | Kind::Unreadable => {
+            Kind::List(_) | Kind::Unreadable | Kind::Unknown => {
                 return Err(Unsupported::new("a variable that is an array"));
             }
         };
@@ -329,6 +332,9 @@ fn locals(function: &Function<'_>) -> Result<String> {
             true => write(&mut out, format_args!("let mut {name}: Option<{plain}> = None;\n")),
             false if found::variable(&function.procedure.routine) == Some(position) => {
                 write(&mut out, format_args!("let mut {name} = false;\n"));
+            }
+            false if function.guess.started.contains(&place) => {
+                write(&mut out, format_args!("let mut {name}: {plain} = Default::default();\n"));
             }
             false => write(&mut out, format_args!("let mut {name}: {plain};\n")),
         }

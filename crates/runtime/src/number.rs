@@ -3,6 +3,8 @@
 
 use crate::stop::{Stop, known};
 
+/// Most rounds of a loop of which something is done together: arguments may ask for as many as they like.
+const ROUNDS_MAX: i64 = 1024;
 /// Powers of ten that fit 64 bits.
 const POWERS: [i64; 19] = {
     let mut powers = [1; 19];
@@ -48,6 +50,12 @@ pub fn modulo(a: i64, b: i64) -> Result<i64, Stop> {
 #[inline(always)]
 pub fn negate(a: i64) -> Result<i64, Stop> {
     known(a.checked_neg())
+}
+
+/// A number of rounds of which something is done together; more go one by one, by the executor.
+#[inline(always)]
+pub fn few(rounds: i64) -> Result<(), Stop> {
+    if rounds <= ROUNDS_MAX { Ok(()) } else { Err(Stop::Deviates) }
 }
 
 /// A `smallint`.
@@ -107,6 +115,7 @@ mod tests {
         assert!(
             deviates(int2(40_000)) && deviates(int4(1 << 31)) && deviates(rescale(i64::MAX, 0, 1))
         );
+        assert!(matches!((few(1024), few(1025)), (Ok(()), Err(Stop::Deviates))));
         assert!(deviates(digits(100, 2)) && deviates(digits(-100, 2)));
         assert_eq!((digits(-99, 2).expect("fits"), int2(-32_768).expect("fits")), (-99, -32_768));
     }

@@ -153,7 +153,9 @@ impl Core {
             }
             // At one moment faults come first.
             let fault_ns = self.injector.next_ns();
-            let Some((time_ns, what)) = self.queue.pop(deadline_ns.min(fault_ns - 1)) else {
+            let before_ns = fault_ns.checked_sub(1).map(|before_ns| before_ns.min(deadline_ns));
+            let next = before_ns.and_then(|before_ns| self.queue.pop(before_ns));
+            let Some((time_ns, what)) = next else {
                 // Chance alone does not keep a world from coming to rest.
                 let goes_on = !self.queue.is_empty() || self.injector.is_waited_for();
                 if fault_ns <= deadline_ns && fault_ns < u64::MAX && goes_on {

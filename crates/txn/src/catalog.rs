@@ -11,7 +11,7 @@ use index::{Damage, IndexError};
 use layout::row::{BUFFER_SLOTS_MAX, BufferLayout};
 use layout::{IndexDesign, Key, PhysicalDesign, RowLayout, Schema, SchemaError};
 use memory::{AllocateError, Label};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Most tables of a database at a time, where nothing else is asked for.
@@ -284,6 +284,8 @@ pub struct Catalog {
     /// Indexes by [`IndexId`]; dropped ones leave a hole.
     pub indexes: Vec<Option<Arc<IndexInfo>>>,
     names: BTreeMap<String, u32>,
+    /// Parts of tables of which others are missing: they are being made or dropped, or somebody was stopped at that.
+    pub(crate) incomplete: BTreeSet<u32>,
 }
 
 impl Catalog {
@@ -368,9 +370,10 @@ impl Catalog {
         self.indexes[number] = Some(Arc::new(info));
     }
 
-    /// The table called `name`.
+    /// The table called `name`; of one in parts all have to be there.
     pub fn table(&self, name: &str) -> Option<TableId> {
-        self.names.get(name).map(|&number| TableId(number))
+        let number = self.names.get(name).filter(|number| !self.incomplete.contains(number))?;
+        Some(TableId(*number))
     }
 
     /// The index called `index` of the table called `table`.

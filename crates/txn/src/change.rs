@@ -350,13 +350,14 @@ impl<E: Env> Database<E> {
         found.ok_or_else(|| CatalogError::NoTable(table.to_owned()))
     }
 
-    /// Drops a table with its indexes. Transactions that began before may still use it; its memory is
+    /// Drops a table with its indexes; of one in parts all of them, the first part before the others, so that nobody takes
+    /// those that are left for the table. Transactions that began before may still use it; its memory is
     /// free when they have ended. With [`CatalogError::Unacknowledged`] the table is gone all the same, and its
     /// memory is free with a later change of the catalog.
     pub async fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
         let name = name.to_owned();
         self.to_its_end(|database| async move {
-            for part in database.part_names(&name) {
+            for part in database.part_names(&name).await? {
                 database.remove_table(&part, |_| true).await?;
             }
             Ok(())

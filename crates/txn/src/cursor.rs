@@ -246,9 +246,17 @@ impl<E: Env> LaneInner<E> {
         self.written.iter().any(|&access| {
             let entry = &self.accesses[access as usize];
             let is_moved = range.index.is_some() && entry.state == State::Updated;
-            (entry.state == State::Inserted || is_moved)
-                && self.is_same_table(entry.table, range.table)
+            (entry.state == State::Inserted || is_moved) && self.may_be_of(range, entry.table)
         })
+    }
+
+    /// Whether rows of a table may belong to a range: of a table in parts, a scan goes to one after the other, but an entry of
+    /// an index need not be in its row's part.
+    fn may_be_of(&self, range: &Range, table: u32) -> bool {
+        match range.index {
+            None => table == range.table,
+            Some(_) => self.is_same_table(table, range.table),
+        }
     }
 
     /// Adds the rows of the write set whose keys are in range and which no entry leads to yet, and puts
@@ -264,7 +272,7 @@ impl<E: Env> LaneInner<E> {
             let access = self.written[number];
             let entry = self.accesses[access as usize];
             let is_old = entry.state == State::Updated && range.index.is_none();
-            let is_other = !self.is_same_table(entry.table, range.table);
+            let is_other = !self.may_be_of(range, entry.table);
             if is_other || entry.state == State::Deleted || is_old {
                 continue;
             }
@@ -276,7 +284,7 @@ impl<E: Env> LaneInner<E> {
                     Key::from_words(self.batch().words(span))
                 }
             };
-            if key < *low || *high < key {
+            if key < *low || *high < key || !self.has_entry(range, &key) {
                 continue;
             }
             let batch = self.batch();
@@ -297,6 +305,14 @@ impl<E: Env> LaneInner<E> {
             let by_key =
                 |one: &Sighting, other: &Sighting| batch.words(one.key).cmp(batch.words(other.key));
             sightings.sort_unstable_by(by_key);
+        }
+    }
+
+    /// Whether the range's part of an index, if it is one, is the one that has this entry.
+    fn has_entry(&self, range: &Range, key: &Key) -> bool {
+        match (range.owner, &range.index) {
+            (Owner::Index(part), Some(info)) => self.index_part_of(part, info, key.words()) == part,
+            _ => true,
         }
     }
 

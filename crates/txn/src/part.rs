@@ -104,22 +104,27 @@ fn choice(schema: &Schema, columns: &[usize], divider: usize, rule: PartRule) ->
 }
 
 impl Catalog {
-    /// Joins the tables that are parts of one, as soon as all of them are there.
+    /// Joins the tables that are parts of one, as soon as all of them are there. Parts that somebody has left of another
+    /// division of a table with the same name belong to none.
     pub(crate) fn join_parts<'a>(
         &mut self,
         definitions: impl Iterator<Item = &'a TableDefinition>,
     ) -> Result<(), CatalogError> {
-        let mut families: BTreeMap<&str, BTreeMap<u16, &TableDefinition>> = BTreeMap::new();
+        let mut families: BTreeMap<&str, BTreeMap<u16, (&Part, &TableDefinition)>> =
+            BTreeMap::new();
         for definition in definitions {
             if let Some(part) = &definition.design.part {
-                families.entry(&part.of).or_default().insert(part.number, definition);
+                families.entry(&part.of).or_default().insert(part.number, (part, definition));
+                self.incomplete.insert(definition.number);
             }
         }
         for family in families.values() {
-            let parts: Vec<&TableDefinition> = family.values().copied().collect();
-            let Some(Part { count, rule, .. }) = &parts[0].design.part else { continue };
-            if parts.len() == usize::from(*count) {
-                self.join(&parts, *rule)?;
+            let Some((first, _)) = family.get(&0) else { continue };
+            let is_of_it = |part: &Part| (part.count, part.rule) == (first.count, first.rule);
+            let parts = family.values().filter(|(part, _)| is_of_it(part));
+            let parts: Vec<&TableDefinition> = parts.map(|(_, definition)| *definition).collect();
+            if parts.len() == usize::from(first.count) {
+                self.join(&parts, first.rule)?;
             }
         }
         Ok(())
@@ -132,6 +137,7 @@ impl Catalog {
         let choice_of = |columns: &[usize]| choice(&schema, columns, divider, rule);
         let tables = Arc::new(Parts { numbers, choice: choice_of(schema.key()) });
         for &number in &tables.numbers {
+            self.incomplete.remove(&number);
             let info = self.tables[number as usize].as_mut().expect("its definition was added");
             Arc::make_mut(info).parts = Some(tables.clone());
         }
@@ -230,16 +236,23 @@ impl<E: Env> Database<E> {
         Ok(first.expect("there is one part at least"))
     }
 
-    /// The names of all parts of a table, its own first; only that if it is whole.
-    pub(crate) fn part_names(&self, name: &str) -> Vec<String> {
-        let catalog = self.shared.cached_catalog();
-        let info = catalog.table(name).and_then(|table| catalog.info(table));
-        let numbers = info.and_then(|info| info.parts.as_ref()).map(|parts| parts.numbers());
-        let others = numbers.unwrap_or_default().iter().filter_map(|&number| {
-            let other = catalog.info(TableId(number))?.schema.name();
-            (other != name).then(|| other.to_owned())
-        });
-        std::iter::once(name.to_owned()).chain(others).collect()
+    /// The names of all parts of a table, the first part's first, also where some are missing; only its own if it is whole.
+    pub(crate) async fn part_names(&self, name: &str) -> Result<Vec<String>, CatalogError> {
+        let definitions = self.shared.definitions(&self.env).await?;
+        let all = || definitions.iter().map(|(_, definition)| definition);
+        let own = all().find(|definition| definition.name == name);
+        let of = own.map_or(Some(name), |own| own.design.part.as_ref().map(|part| &*part.of));
+        let number = |definition: &TableDefinition| {
+            let part = definition.design.part.as_ref()?;
+            (Some(part.of.as_str()) == of).then_some(part.number)
+        };
+        let mut parts: Vec<(u16, &str)> =
+            all().filter_map(|part| Some((number(part)?, part.name.as_str()))).collect();
+        parts.sort_unstable();
+        Ok(match parts.is_empty() {
+            true => vec![name.to_owned()],
+            false => parts.into_iter().map(|(_, name)| name.to_owned()).collect(),
+        })
     }
 }
 

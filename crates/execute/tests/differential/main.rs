@@ -1,5 +1,5 @@
-//! The shipped workloads here and in PostgreSQL: the same tables, the same thousands of calls, one after the other, and the
-//! same rows, errors and tables afterwards.
+//! The shipped workloads here and in PostgreSQL, and one of corner cases: the same tables, the same thousands of calls, one
+//! after the other, and the same rows, errors and tables afterwards.
 //!
 //! Rows are compared as text, in order where the procedure says what that is; else as sets with repetitions (`UNORDERED`).
 //! Errors are compared by code and message. Times of the run itself are masked on both sides, since the clocks differ: all
@@ -14,13 +14,15 @@ mod theirs;
 use ours::Ours;
 use plan::{CollectError, Server, ServerChoice};
 use population::{Mix, Population, Scale, call_text};
-use small::small;
-use std::path::PathBuf;
+use small::{path, small};
 use strange::make_strange;
 use theirs::Theirs;
 
 /// Procedures whose queries leave the order of rows open.
 const UNORDERED: [&str; 1] = ["get_new_destination"];
+/// Procedures that give values of `character(n)`, which are kept without the blanks at their ends.
+const PADDED: [&str; 6] =
+    ["whole_row", "by_code", "rounds_of_texts", "set_blanks", "most_of_rows", "most_of_a_row"];
 /// When everything was that is loaded; other times are of the run.
 const LOADED_AT: &str = "2000-01-01 00:00:00";
 /// One call in so many gets arguments that no load draws.
@@ -42,6 +44,15 @@ impl Answer {
     fn comparable(self, procedure: &str) -> Self {
         let Self::Rows(mut rows) = self else { return self };
         rows.iter_mut().for_each(|row| *row = masked(row));
+        if PADDED.contains(&procedure) {
+            let trimmed = |row: &String| {
+                row.split('\t')
+                    .map(|field| field.trim_end_matches(' '))
+                    .collect::<Vec<_>>()
+                    .join("\t")
+            };
+            rows = rows.iter().map(trimmed).collect();
+        }
         if UNORDERED.contains(&procedure) {
             rows.sort_unstable();
         }
@@ -86,8 +97,7 @@ fn differences(
         }
         Err(error) => panic!("{error}"),
     };
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(workload);
-    let folder = small(workload);
+    let (path, folder) = (path(workload), small(workload));
     let scale = Scale { units: 2, seed, now_us: 0 };
     let population = Population::new(&folder.program, &folder.load, scale);
     let population = population.unwrap_or_else(|error| panic!("{error}"));
@@ -157,6 +167,12 @@ fn tpcc_is_as_in_postgresql() {
 #[test]
 fn ycsb_is_as_in_postgresql() {
     compare("ycsb", 5000, 4);
+}
+
+/// Procedures that no workload would call, at the corners of what generated code does together, early, or in part.
+#[test]
+fn corners_are_as_in_postgresql() {
+    compare("corners", 20_000, 5);
 }
 
 /// The tests above would see a single cent, in what is read and in what is left.

@@ -243,6 +243,13 @@ pub async fn order_status<E: Env>(
             call.results.int_or_null(delivery_date);
         }
         call.scratch.give_rows(order_line_rows);
+        if !has_begun {
+            item_number = None;
+            supply_warehouse = None;
+            quantity = None;
+            line_amount = None;
+            delivery_date = None;
+        }
         found = has_begun;
     }
     Ok(())

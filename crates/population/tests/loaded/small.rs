@@ -26,9 +26,18 @@ fn replacements(workload: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// A shipped workload, made smaller.
+/// Where a workload is: among those that are shipped, or where generated code is tested.
+pub fn path(workload: &str) -> PathBuf {
+    let crates = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    match workload {
+        "corners" => crates.join("generate/tests/corners"),
+        shipped => crates.join("../workloads").join(shipped),
+    }
+}
+
+/// A workload, made smaller if it is a shipped one.
 pub fn small(workload: &str) -> WorkloadFolder {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(workload);
+    let folder = path(workload);
     let read = |name: &str| {
         std::fs::read_to_string(folder.join(name)).expect("the workload has three files")
     };

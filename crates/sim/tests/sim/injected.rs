@@ -65,6 +65,17 @@ fn a_paused_process_wakes_up_and_still_writes() {
     }
 }
 
+/// Faults come before whatever else happens at their moment, at the very first one too.
+#[test]
+fn a_fault_may_be_planned_for_the_first_moment() {
+    let world = quiet(1, "from the start");
+    let env = client(&world, 0);
+    let fault = Fault::Crash { node: SERVER };
+    world.plan(&PlannedFault { when: When::At(0), fault });
+    assert_eq!(world.block_on(&env, write(&env, 0, 7)), Err(UNREACHABLE));
+    assert_eq!(world.coverage().of(FaultKind::NodeCrash), 1);
+}
+
 #[test]
 fn a_paused_process_waits_to_be_resumed() {
     let world = quiet(1, "paused");

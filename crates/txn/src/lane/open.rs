@@ -121,14 +121,15 @@ impl<E: Env> LaneInner<E> {
             };
         };
         // Of a table in parts all are opened: rows of one may have their entries in indexes of another.
-        match &info.parts {
-            None => self.open_one(table, &info).await?,
-            Some(parts) => {
-                for &part in parts.numbers() {
-                    let info = self.info(part).clone();
-                    self.open_one(part, &info).await?;
-                }
-            }
+        let numbers =
+            info.parts.as_ref().map_or(std::slice::from_ref(&table), |parts| parts.numbers());
+        for &part in numbers {
+            let info = self.info(part).clone();
+            self.open_one(part, &info).await?;
+        }
+        // None is before all are: the servers of some may not be reached.
+        for &part in numbers {
+            self.lane_table(part).epoch = self.catalog.epoch;
         }
         Ok(())
     }
@@ -144,7 +145,6 @@ impl<E: Env> LaneInner<E> {
         for &index in &info.indexes {
             self.open_index(index).await?;
         }
-        self.lane_table(table).epoch = self.catalog.epoch;
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use fabric::{LocalEnv, run_now};
 use layout::{
-    Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PartRule, PhysicalDesign,
+    Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, Part, PartRule, PhysicalDesign,
     Placement, Schema, Storage,
 };
 use txn::local::{OpenConfig, open};
@@ -195,24 +195,102 @@ fn a_table_in_ranges_does_what_a_whole_one_does() {
     }
 }
 
+/// What a transaction has written itself is in no leaf yet: a scan that goes through several parts adds it where it belongs,
+/// and not once for each part.
+#[test]
+fn a_scan_finds_own_rows_of_each_part_once() {
+    let mut both = exercise(Storage::Tree, IndexKind::Tree, RULE);
+    for (reverse, limit) in [(false, usize::MAX), (true, usize::MAX), (false, 9), (true, 31)] {
+        for (source, words) in [("", 1), ("by_town", 2)] {
+            let found = [0, 1].map(|number| {
+                let mut txn = run_now(both.lane.begin(Isolation::Snapshot)).expect("begins");
+                for (town, id) in [(-5, 50), (0, 51), (4, 52), (4, 53), (9, 54), (12, 55)] {
+                    let inserted = run_now(txn.insert(both.tables[number], &key(town, id)));
+                    let row = inserted.expect("is free");
+                    txn.update(row).set_bytes(NAME, format!("own{id}").as_bytes());
+                    txn.update(row).set_int(CITY, 7);
+                }
+                let mut ids = 0..23;
+                let moved = ids.find_map(|id| {
+                    run_now(txn.read(both.tables[number], &key(2, id))).expect("readable")
+                });
+                txn.update(moved.expect("the town has rows")).set_int(CITY, 8);
+                let source = match source {
+                    "" => ScanSource::Table(both.tables[number]),
+                    name => {
+                        let table = ["parts", "whole"][number];
+                        ScanSource::Index(both.database.index(table, name).expect("it was made"))
+                    }
+                };
+                let (low, high) = (Key::lowest(words), Key::highest(words));
+                let mut rows = Vec::new();
+                let scan = Scan { source, low, high, reverse, limit };
+                run_now(txn.scan(&scan, &mut rows)).expect("readable");
+                let ids = rows.iter().map(|&row| (txn.row(row).int(0), txn.row(row).int(1)));
+                let ids = ids.collect::<Vec<_>>();
+                run_now(txn.abort());
+                ids
+            });
+            assert_eq!(found[0], found[1], "{source:?} {reverse} {limit}");
+        }
+    }
+}
+
+/// Bytes that a part takes.
+fn used(database: &Database<LocalEnv>, part: &str) -> u64 {
+    let usage = run_now(database.memory_usage()).expect("readable");
+    let of = usage.iter().find(|of| of.name == part);
+    of.map(|of| of.used_bytes).expect("it is there")
+}
+
 #[test]
 fn rows_of_a_part_are_on_its_server() {
     let both = exercise(Storage::Tree, IndexKind::Tree, RULE);
-    let usage = run_now(both.database.memory_usage()).expect("readable");
-    let bytes = |name: &str| {
-        usage
-            .iter()
-            .find(|part| part.name == name)
-            .map(|part| part.used_bytes)
-            .expect("it is there")
-    };
     for part in ["parts", "parts.1", "parts.2"] {
-        assert!(bytes(part) > 4096, "{part} has {}", bytes(part));
+        let bytes = used(&both.database, part);
+        assert!(bytes > 4096, "{part} has {bytes}");
     }
     run_now(both.database.drop_table("parts")).expect("it is there");
     for part in ["parts", "parts.1", "parts.2"] {
         assert_eq!(both.database.table(part), None);
     }
+}
+
+/// Somebody was stopped while making a table in four parts. What is there stands for no table, is no part of one that is made
+/// later, and can be dropped.
+#[test]
+fn parts_without_the_others_are_no_table() {
+    let database = database();
+    let part = |number: u16| {
+        let mut spec = spec(&format!("t.{number}"), Storage::Tree, IndexKind::Tree);
+        let part = Part { of: "t".to_owned(), number, count: 4, rule: RULE };
+        (spec.design.server, spec.design.part) = (Some(0), Some(part));
+        spec
+    };
+    for number in [3, 2] {
+        run_now(database.create_table(part(number))).expect("the name is free");
+    }
+    for name in ["t", "t.2", "t.3"] {
+        assert_eq!(database.table(name), None, "{name}");
+    }
+    run_now(database.drop_table("t.2")).expect("it is there, and the other with it");
+    run_now(database.create_table(part(3))).expect("the name is free again");
+
+    let made = database.create_in_parts(spec("t", Storage::Tree, IndexKind::Tree), &[0, 1], RULE);
+    let table = run_now(made).expect("no name is taken");
+    assert_eq!(database.table("t.3"), None);
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let empty = used(&database, "t.1");
+    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    for town in 0..TOWNS {
+        let row = run_now(txn.insert(table, &key(town, 1))).expect("is free");
+        txn.update(row).set_bytes(NAME, town.to_string().as_bytes());
+    }
+    assert_eq!(run_now(txn.commit()), Outcome::Committed);
+    assert!(used(&database, "t.1") > empty, "its rows are in both parts");
+    run_now(database.drop_table("t")).expect("it is there");
+    let left = run_now(database.drop_table("t"));
+    assert_eq!(left, Err(CatalogError::NoTable("t".to_owned())));
 }
 
 #[test]

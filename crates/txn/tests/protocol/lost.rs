@@ -4,8 +4,8 @@
 use crate::support::cluster::Cluster;
 use crate::support::{GROUP, STORAGES, VALUE, group_key, index, key, table};
 use fabric::Env;
-use layout::{IndexKind, Key, NodeId, RegionId};
-use sim::{Carrier, Endpoint, Memory, SimConfig};
+use layout::{IndexKind, Key, NodeId, PartRule, RegionId};
+use sim::{Carrier, Endpoint, Fault, Memory, SimConfig};
 use txn::server::services;
 use txn::{
     Abort, CatalogError, Damage, Database, IndexId, Isolation, Lane, Outcome, Scan, ScanSource,
@@ -166,6 +166,29 @@ fn lost_memory_is_told_and_nobody_panics() {
             for damage in damage {
                 assert_eq!(damage.at.region(), RegionId(LOST), "{damage}");
             }
+        }
+    }
+}
+
+/// A lane that has met a part out of reach when it first used the table does not take the table for open.
+#[test]
+fn a_part_that_is_out_of_reach_is_told_of_again_and_again() {
+    for storage in STORAGES {
+        let config = SimConfig::new(1).named("a part out of reach");
+        let cluster = Cluster::new(config, 2, txn::DatabaseConfig::default());
+        let spec = table("t", storage, vec![index(IndexKind::Hash, false)]);
+        let rule = PartRule::Ranges { smallest: 0, values: ROWS as u64 };
+        let made = cluster.admin(cluster.database.create_in_parts(spec, &[0, LOST], rule));
+        let table = made.expect("the name is free");
+        let mut lane = cluster.lane();
+        cluster.world.inject(&Fault::Crash { node: NodeId(LOST) });
+        for id in [0, ROWS - 1, ROWS - 1, 0] {
+            let read = cluster.admin(async {
+                let mut transaction = lane.begin(Isolation::Snapshot).await?;
+                transaction.read(table, &key(id)).await
+            });
+            let is_told = matches!(read, Err(TxnError::Abort(Abort::Unreachable)));
+            assert!(is_told, "{storage:?} {id}: {read:?}");
         }
     }
 }

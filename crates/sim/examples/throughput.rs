@@ -1,7 +1,7 @@
 //! How many verbs a second the simulator manages under full load: clients that read words, rows and
 //! buckets' worth of rows, swap, add and write, all at once, in memory as weak as it gets.
 //!
-//! `cargo run --release -p sim --example speed [rounds]`
+//! `cargo run --release -p sim --example throughput [rounds]`
 
 use fabric::{Batch, Env, Fabric};
 use layout::row::Cover;

@@ -1,0 +1,204 @@
+//! Loops of PL/pgSQL as Rust's.
+
+use crate::ahead::assignments;
+use crate::body::any;
+use crate::code::{Code, Kind};
+use crate::function::Function;
+use crate::names::identifier;
+use crate::unsupported::Unsupported;
+use crate::variable::{Place, Variable};
+use sql::procedure::{Formula, Into, Over, Sql, Statement, StatementKind};
+use std::collections::BTreeSet;
+
+type Result<T> = std::result::Result<T, Unsupported>;
+
+impl<'a> Function<'a> {
+    /// A loop, behind which FOUND tells whether anything was gone through.
+    pub fn looped(
+        &mut self,
+        label: Option<&str>,
+        over: &'a Over,
+        body: &'a [Statement],
+    ) -> Result<()> {
+        let sets_found = !matches!(over, Over::Forever | Over::While(_));
+        let Some(found) = self.found().filter(|_| sets_found) else {
+            return self.go_through(label, over, body, None);
+        };
+        let has_begun = self.names.fresh("has_begun");
+        self.line(format!("let mut {has_begun} = false;"));
+        self.go_through(label, over, body, Some(&has_begun))?;
+        self.line(format!("{found} = {has_begun};"));
+        Ok(())
+    }
+
+    fn go_through(
+        &mut self,
+        label: Option<&str>,
+        over: &'a Over,
+        body: &'a [Statement],
+        has_begun: Option<&str>,
+    ) -> Result<()> {
+        self.texts_move(body);
+        if self.go_side_by_side(over, body)? {
+            return Ok(());
+        }
+        let label = label.map_or(String::new(), |label| format!("'{}: ", identifier(label)));
+        match over {
+            Over::Forever => self.line(format!("{label}loop {{")),
+            Over::While(condition) => {
+                // It is asked again behind changes of rows.
+                self.variables.move_all(&|_, _| true);
+                let code = self.condition(condition)?;
+                self.line(format!("{label}while {} {{", code.text));
+            }
+            Over::Range { variable, from, to, by: None, reverse } => {
+                let (from, to) = (self.formula(from)?, self.formula(to)?);
+                self.records([&from, &to]);
+                let name = self.variables.at((*variable, None)).name.clone();
+                let range = match reverse {
+                    true => format!("({}..={}).rev()", to.known(), from.known()),
+                    false => format!("{}..={}", from.known(), to.known()),
+                };
+                let mut assigned = BTreeSet::new();
+                assignments(body, &mut assigned);
+                let word = if assigned.contains(variable) { "mut " } else { "" };
+                self.line(format!("{label}for {word}{name} in {range} {{"));
+            }
+            Over::Range { .. } => return Err(Unsupported::new("FOR with BY")),
+            Over::Rows { into, sql } => {
+                if !label.is_empty() {
+                    return Err(Unsupported::new("a loop over rows with a label"));
+                }
+                return self.go_through_rows(into, sql, body, has_begun);
+            }
+            Over::Elements { target, element, array } => {
+                let list = self.formula(array)?;
+                let Kind::List(kind) = &list.kind else {
+                    return Err(Unsupported::new("FOREACH of what is no array"));
+                };
+                let name = self.names.fresh("element");
+                self.line(format!("{label}for &{name} in {} {{", list.known()));
+                let value = Code::new(name, (**kind).clone());
+                let code = self.scope(&[&[value]], &[]).code(element)?;
+                self.assign_target(target, &code, element)?;
+            }
+        }
+        self.has_begun(has_begun);
+        self.statements(body)?;
+        self.line("}");
+        Ok(())
+    }
+
+    fn go_through_rows(
+        &mut self,
+        into: &'a Into,
+        sql: &'a Sql,
+        body: &'a [Statement],
+        has_begun: Option<&str>,
+    ) -> Result<()> {
+        if changes(body) {
+            return Err(Unsupported::new("a loop over rows that changes tables"));
+        }
+        if leaves(body) {
+            return Err(Unsupported::new("a loop over rows with EXIT or CONTINUE"));
+        }
+        self.statement = sql.number;
+        let places = self.places_without_rows(into)?;
+        let flag = match (has_begun, places.is_empty()) {
+            (Some(flag), _) => Some(flag.to_owned()),
+            (None, true) => None,
+            (None, false) => Some(self.names.fresh("has_begun")),
+        };
+        if let (None, Some(flag)) = (has_begun, &flag) {
+            self.line(format!("let mut {flag} = false;"));
+        }
+        let begin = self.out.len();
+        self.each(self.plan(sql)?, &[], &mut |function, columns| {
+            // Rows come in batches: an error of a later one may come before what an earlier one leads to.
+            let found = function.out[begin..].replace(".await?", "");
+            if ends_early(body) && (found.contains('?') || columns.iter().any(may_fail)) {
+                let what = "a loop that may end before its rows, of which some may fail";
+                return Err(Unsupported::new(what));
+            }
+            function.has_begun(flag.as_deref());
+            function.assign_into(into, columns)?;
+            function.statements(body)
+        })?;
+        if let Some(flag) = flag.filter(|_| !places.is_empty()) {
+            self.line(format!("if !{flag} {{"));
+            self.set_null(&places);
+            self.line("}");
+        }
+        Ok(())
+    }
+
+    /// The places of targets that somebody may ask for though there were no rows.
+    fn places_without_rows(&self, into: &Into) -> Result<Vec<Place>> {
+        let mut nullable = Vec::new();
+        for (target, _) in &into.targets {
+            let is_asked_for = |place: &Place| self.guess.unassigned.contains(place);
+            nullable.extend(self.places(target)?.into_iter().filter(is_asked_for));
+        }
+        Ok(nullable)
+    }
+
+    /// Makes variables null that can be.
+    pub fn set_null(&mut self, places: &[Place]) {
+        for &place in places {
+            self.variables.moves(place);
+            let Variable { name, is_read: true, is_nullable: true, .. } = self.variables.at(place)
+            else {
+                continue;
+            };
+            let line = format!("{name} = None;");
+            self.line(line);
+        }
+    }
+
+    fn has_begun(&mut self, flag: Option<&str>) {
+        if let Some(flag) = flag {
+            self.line(format!("{flag} = true;"));
+        }
+    }
+
+    pub fn leave(
+        &mut self,
+        label: Option<&str>,
+        continues: bool,
+        when: Option<&Formula>,
+    ) -> Result<()> {
+        let word = if continues { "continue" } else { "break" };
+        let target = label.map_or(String::new(), |label| format!(" '{}", identifier(label)));
+        match when {
+            Some(condition) => {
+                let code = self.condition(condition)?;
+                self.records([&code]);
+                self.line(format!("if {} {{ {word}{target}; }}", code.text));
+            }
+            None => self.line(format!("{word}{target};")),
+        }
+        Ok(())
+    }
+}
+
+fn changes(statements: &[Statement]) -> bool {
+    any(statements, &|kind| match kind {
+        StatementKind::Sql { sql, .. }
+        | StatementKind::Perform(sql)
+        | StatementKind::ReturnQuery(sql, _) => !matches!(sql.query, sql::query::Query::Select(_)),
+        _ => false,
+    })
+}
+
+/// Whether statements may end the procedure.
+fn ends_early(statements: &[Statement]) -> bool {
+    any(statements, &|kind| matches!(kind, StatementKind::Return(_) | StatementKind::Raise(_)))
+}
+
+fn may_fail(code: &Code) -> bool {
+    code.can_stop() || code.kind == Kind::Unknown
+}
+
+fn leaves(statements: &[Statement]) -> bool {
+    any(statements, &|kind| matches!(kind, StatementKind::Leave { .. }))
+}

@@ -4,10 +4,12 @@ use crate::draw::{Condition, Distribution, Draw, Length, Ordered, Range, Referen
 use crate::error::PopulationError;
 use crate::number::Form;
 use crate::population::{Count, Population, Procedure, Scale, Table};
+use crate::rules::Rules;
 use crate::sample::Integers;
 use fabric::random::Zipf;
 use sql::load::{self, Amount, ArrayLength, Expectation, Literal, Rows, TableLoad};
 use sql::{Load, Program, SqlType};
+use std::sync::Arc;
 use value::Value;
 
 /// Most values that are put into a random order, at any scale.
@@ -119,6 +121,9 @@ impl<'a> Compiler<'a> {
             draws.push(draw);
             place.own.push((*name, *sql_type));
         }
+        let catalog = &self.program.catalog;
+        let missing = || place.error(format!("schema.sql has no table `{}`", table.table));
+        let rules = Rules::new(catalog, catalog.table(&table.table).ok_or_else(missing)?);
         Ok(Table {
             name: table.table.clone(),
             count,
@@ -126,6 +131,7 @@ impl<'a> Compiler<'a> {
             names: columns.iter().map(|(name, _)| (*name).to_owned()).collect(),
             types: columns.iter().map(|(_, sql_type)| (*sql_type).clone()).collect(),
             looked_at: 0,
+            rules: Arc::new(rules),
         })
     }
 

@@ -6,7 +6,7 @@ use crate::design::{self, Division, Home, Subject, Uses};
 use crate::terminal::{Callee, Terminal};
 use execute::{Settings, TableDesign};
 use fabric::Env;
-use population::{LoadError, Population, PopulationError, Scale, load_part};
+use population::{LoadError, Population, PopulationError, Scale, check_references, load_part};
 use procedure::node::Workload as Ready;
 use spade::design::{Design, DesignError};
 use sql::procedure::Returns;
@@ -395,6 +395,18 @@ fn kept_all<'n>(names: impl Iterator<Item = &'n str>) -> &'static [&'static str]
     }
 }
 
+fn not_loaded(error: LoadError) -> WorkloadError {
+    match error {
+        LoadError::Statement(TxnError::Abort(reason)) | LoadError::Aborted { reason, .. } => {
+            WorkloadError::Aborted(reason)
+        }
+        LoadError::Statement(error) => WorkloadError::Statement(error),
+        LoadError::Value(error) => WorkloadError::Schema(error),
+        LoadError::Unknown(_) => WorkloadError::Unknown("a transaction of the load"),
+        other => refused(other),
+    }
+}
+
 fn refused(error: impl ToString) -> WorkloadError {
     WorkloadError::Configuration(error.to_string())
 }
@@ -452,14 +464,23 @@ impl<E: Env> Workload<E> for Stored {
                 LOAD_BATCH,
                 progress,
             );
-            loaded.await.map_err(|error| match error {
-                LoadError::Statement(TxnError::Abort(reason))
-                | LoadError::Aborted { reason, .. } => WorkloadError::Aborted(reason),
-                LoadError::Statement(error) => WorkloadError::Statement(error),
-                LoadError::Value(error) => WorkloadError::Schema(error),
-                LoadError::Unknown(_) => WorkloadError::Unknown("a transaction of the load"),
-                other => refused(other),
-            })?;
+            loaded.await.map_err(not_loaded)?;
+        }
+        Ok(())
+    }
+
+    async fn verify_part(
+        &self,
+        database: &Database<E>,
+        lane: &mut Lane<E>,
+        part: u64,
+        parts: u64,
+    ) -> Result<(), WorkloadError> {
+        for table in 0..self.tables.len() {
+            let part = (part, parts);
+            check_references(&self.population, database, lane, table, part, LOAD_BATCH)
+                .await
+                .map_err(not_loaded)?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! ```text
 //! create_tables                      once
 //! load_part(0..n)                    on any threads, each with a lane
+//! verify_part(0..n)                  likewise, when all parts are loaded
 //! terminal(thread)                   one per thread
 //! run_one, run_one, ...              until the driver's deadline; add each result to a RunTotals
 //! check(totals)                      when all threads have stopped
@@ -64,6 +65,18 @@ pub trait Workload<E: Env>: Sized {
         _part: u64,
         _parts: u64,
         _progress: &dyn Fn(u64),
+    ) -> impl Future<Output = Result<(), WorkloadError>> {
+        std::future::ready(Ok(()))
+    }
+
+    /// Refuses what was loaded if rows of this part ask for others, in whatever part, that are not there. Most workloads have
+    /// nothing to look at.
+    fn verify_part(
+        &self,
+        _database: &Database<E>,
+        _lane: &mut Lane<E>,
+        _part: u64,
+        _parts: u64,
     ) -> impl Future<Output = Result<(), WorkloadError>> {
         std::future::ready(Ok(()))
     }

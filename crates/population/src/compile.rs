@@ -62,6 +62,9 @@ impl<'a> Compiler<'a> {
     }
 
     pub fn population(mut self) -> Result<Population> {
+        if self.scale.units == 0 {
+            return Err(PopulationError::NoUnit);
+        }
         let mut tables = Vec::new();
         for table in &self.load.tables {
             tables.push(self.table(table)?);

@@ -118,6 +118,11 @@ pub trait Workload<E: Env>: Sized {
         true
     }
 
+    /// Whether a transaction with a skipped part has found nothing at all, by which it has failed although it committed.
+    fn skips_whole(&self) -> bool {
+        false
+    }
+
     /// Whether there are checks that hold right after the load only.
     fn has_load_checks(&self) -> bool {
         false
@@ -300,11 +305,22 @@ impl RunTotals {
     }
 }
 
+/// What a check is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum About {
+    /// What is in the database: if it does not hold, data are wrong.
+    Data,
+    /// How often transactions succeed: if it does not hold, other things were asked than is expected, and data are right.
+    Rates,
+}
+
 /// The verdict of one check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckResult {
     /// What was checked, in words.
     pub name: &'static str,
+    /// What it is about.
+    pub about: About,
     /// Whether it holds.
     pub ok: bool,
     /// How much was looked at, or the first thing found wrong.
@@ -314,12 +330,17 @@ pub struct CheckResult {
 impl CheckResult {
     /// A check that holds.
     pub fn holds(name: &'static str, detail: String) -> Self {
-        Self { name, ok: true, detail }
+        Self { name, about: About::Data, ok: true, detail }
     }
 
     /// A check that fails.
     pub fn fails(name: &'static str, detail: String) -> Self {
-        Self { name, ok: false, detail }
+        Self { name, about: About::Data, ok: false, detail }
+    }
+
+    /// The same about how often something happens.
+    pub fn of_rates(self) -> Self {
+        Self { about: About::Rates, ..self }
     }
 
     /// The check of a look that refuses what is inconsistent, and else tells how much it saw. Other errors

@@ -50,7 +50,8 @@ Examples:
 
 Progress goes to the error stream, the result to the output. Ctrl-C ends the run early and still \
 reports. The exit code is 0 if every check holds, 1 if one fails, 2 if there is no result or it cannot be \
-written, 3 if memory ran out or a check could not be run, 4 if this process is a member of the cluster no more.";
+written, 3 if memory ran out or a check could not be run, 4 if this process is a member of the cluster no more, 5 if all \
+checks of data hold and transactions succeed more or less often than the workload says.";
 
 /// Options of `bench`.
 #[derive(Args)]

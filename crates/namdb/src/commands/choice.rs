@@ -1,6 +1,6 @@
 //! Which workload runs, with its parameters, and the same work on any of them.
 
-use super::parse_count;
+use super::{parse_count, parse_units};
 use crate::bench::report::Parameters;
 use crate::bench::text::{counted, grouped};
 use crate::bench::{AnyWorkload, json};
@@ -62,8 +62,9 @@ Examples:
 
 A workload is a folder with schema.sql, procedures.sql, workload.toml and, made by `namdb spade plan`, plans. Tables are
 made and loaded as workload.toml says, and procedures are called as it says. Generated code comes with the shipped
-workloads. Procedures that end by RAISE EXCEPTION, or since a key is there already, are told as rolled back; those that give
-no row where they could, as skipped.";
+workloads. Procedures that end by RAISE EXCEPTION, or since a row is not as the schema wants it (a key that is there already, a
+CHECK, a reference), are told as rolled back; those that give no row where they could, as having found nothing. docs/workload.md
+tells what workload.toml may have, docs/sql.md which SQL is taken.";
 
 const BANK_EXAMPLES: &str = "\
 Examples:
@@ -194,7 +195,7 @@ pub struct FolderArguments {
     /// The folder
     pub folder: PathBuf,
     /// Units of scale, such as warehouses [default: as workload.toml says]
-    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_units)]
     pub units: Option<u64>,
     /// Who carries out the procedures
     #[arg(long, value_enum, default_value = "generated")]

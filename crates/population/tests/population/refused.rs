@@ -31,6 +31,7 @@ fn problem(a: &str, b: &str, units: u64) -> String {
 fn what_cannot_be_drawn_is_told_with_its_place() {
     let id = "columns.id = { sequence = [1, 10] }";
     assert_eq!(problem(id, id, 1), "", "columns that may be null need no line");
+    assert!(problem(id, id, 0).contains("there is at least one"));
     let said = problem("", id, 1);
     assert!(said.contains("a.id") && said.contains("columns.id = "), "{said}");
     let said = problem(&format!("{id}\ncolumns.name = {{ text = [3, 6] }}"), id, 1);

@@ -113,7 +113,8 @@ impl<'a> Compiler<'a> {
             place.name = format!("{}.{name}", table.table);
             let draw = match table.column(name) {
                 Some(draw) => self.distribution(draw, sql_type, &place)?,
-                None if self.is_nullable(&table.table, name) => {
+                // Of no rows, nothing is drawn.
+                None if matches!(count, Count::Rows(0)) || self.is_nullable(&table.table, name) => {
                     Distribution { null: 1.0, draw: Draw::Constant(Value::Null) }
                 }
                 None => {

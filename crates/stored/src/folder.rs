@@ -120,6 +120,20 @@ impl Stored {
         Self::of(folder, WorkloadFolder::read(folder)?, &options)
     }
 
+    /// The same by generated code if there is some for it and plans are not wanted, and else by the executor of plans.
+    ///
+    /// # Errors
+    ///
+    /// See [`FolderError`].
+    pub fn read_any(folder: &Path, options: &Options<'_>) -> Result<Self, FolderError> {
+        match Self::read(folder, options) {
+            Err(FolderError::NoCode(_)) => {
+                Self::read(folder, &Options { wants_plans: true, ..options.clone() })
+            }
+            read => read,
+        }
+    }
+
     /// The same with what was read of it, whose load may be another than the folder's. Its design is the default one if the
     /// options name no other.
     ///

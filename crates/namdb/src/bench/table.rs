@@ -353,7 +353,11 @@ fn checks(text: &mut String, report: &Report) {
     } else if !report.problems.is_empty() {
         line!(text, "  {} could be run and held.", counted((count - unexpected) as u64, "check"));
     } else if unexpected == 0 {
-        line!(text, "  The database is consistent: all {count} checks hold.");
+        let checks = match count {
+            1 => "its check holds".to_owned(),
+            several => format!("all {several} checks hold"),
+        };
+        line!(text, "  The database is consistent: {checks}.");
     } else {
         line!(text, "  The database is consistent: all {of_data} checks of its data hold.");
     }

@@ -10,7 +10,7 @@ const LOAD_FILE: &str = "workload.toml";
 /// Commands that run a benchmark.
 const COMMANDS: [&str; 2] = ["bench", "trace"];
 /// The benchmark that runs a folder.
-const FOLDER: &str = "folder";
+pub const FOLDER: &str = "folder";
 
 /// The arguments of a command with the word `folder` in front of the folder of a workload: `bench DIR`.
 pub fn with_folder(mut arguments: Vec<OsString>) -> Vec<OsString> {

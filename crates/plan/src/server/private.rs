@@ -1,7 +1,7 @@
 //! A PostgreSQL server of our own: in a temporary folder, reached through a socket there, gone with its owner.
 
 use super::CollectError;
-use super::interrupt::{is_interrupted, note_server};
+use super::interrupt::{forget_program, is_interrupted, note_program};
 use super::process::{self, Limit};
 use super::programs::{Programs, server_user};
 use super::scratch::Scratch;
@@ -64,7 +64,7 @@ impl PrivateServer {
             what: "postgres".to_owned(),
             error: error.to_string(),
         })?;
-        note_server(Pid::from_child(&process), true);
+        note_program(Pid::from_child(&process), Signal::QUIT);
         let mut server = Self { process, scratch };
         server.wait_until_ready(&data, &log)?;
         Ok(server)
@@ -104,7 +104,7 @@ impl Drop for PrivateServer {
         if !matches!(process::wait(&mut self.process, STOP_WITHIN), Ok(Some(_))) {
             process::end(&mut self.process);
         }
-        note_server(Pid::from_child(&self.process), false);
+        forget_program(Pid::from_child(&self.process));
     }
 }
 

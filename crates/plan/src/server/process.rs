@@ -1,8 +1,9 @@
 //! Programs that are run to their end, or to a deadline.
 
 use super::CollectError;
+use super::interrupt::{forget_program, note_program};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -11,6 +12,9 @@ use std::time::{Duration, Instant};
 
 /// How often we look whether the user wants it to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How long a program may take to stop.
+const STOP_WITHIN: Duration = Duration::from_secs(5);
 
 /// What a program has left.
 pub(super) struct Finished {
@@ -45,12 +49,15 @@ pub(super) fn run(
     let create = |path: &Path| File::create(path).map_err(|error| failed(what, &error));
     command.stdin(Stdio::null()).stdout(create(&output)?).stderr(create(&complaint)?);
     let mut child = command.spawn().map_err(|error| failed(what, &error))?;
-    let status = match wait_unless(&mut child, limit) {
+    note_program(Pid::from_child(&child), Signal::TERM);
+    let ended = wait_unless(&mut child, limit);
+    if matches!(ended, Ok(None)) && (limit.is_unwanted)() {
+        stop(&mut child);
+    }
+    forget_program(Pid::from_child(&child));
+    let status = match ended {
         Ok(Some(status)) => status,
-        Ok(None) if (limit.is_unwanted)() => {
-            end(&mut child);
-            return Err(CollectError::Interrupted);
-        }
+        Ok(None) if (limit.is_unwanted)() => return Err(CollectError::Interrupted),
         Ok(None) => {
             end(&mut child);
             return Err(CollectError::Late {
@@ -101,6 +108,14 @@ fn wait_unless(child: &mut Child, limit: &Limit) -> std::io::Result<Option<ExitS
 fn descriptor(child: &Child) -> std::io::Result<OwnedFd> {
     let pid = Pid::from_child(child);
     Ok(pidfd_open(pid, PidfdFlags::empty())?)
+}
+
+/// Lets a process stop by itself, with those that it has started; ends it if it does not.
+fn stop(child: &mut Child) {
+    let _ = kill_process(Pid::from_child(child), Signal::TERM);
+    if !matches!(wait(child, STOP_WITHIN), Ok(Some(_))) {
+        end(child);
+    }
 }
 
 /// Ends a process that is late, and takes its remains.

@@ -82,6 +82,21 @@ fn every_block_of_the_page_about_loads_is_read() {
     }
 }
 
+/// The folder that the page begins with is one.
+#[test]
+fn the_smallest_folder_of_the_page_is_read() {
+    let page = page("workload.md");
+    let first = |language| *blocks(&page, language).first().expect("there is a block");
+    let program = Program::parse(
+        &Source::new("schema.sql", first("sql schema")),
+        &Source::new("procedures.sql", first("sql procedures")),
+    );
+    let program = program.unwrap_or_else(|error| panic!("{error}"));
+    let load = sql::read_load(&Source::new("workload.toml", first("toml")), &program);
+    let load = load.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((load.tables.len(), load.procedures.len()), (1, 1));
+}
+
 /// Keys that the reader names when it is given one that it does not know.
 fn known_keys(section: &str) -> BTreeSet<String> {
     let error = read(section).expect_err("there is an unknown key");

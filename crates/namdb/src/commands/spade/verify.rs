@@ -86,7 +86,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<Verdict> {
     let measurements = read_measurements(&arguments.measurements)?;
     let folder = WorkloadFolder::read(&arguments.folder)?;
     let workload = Workload::read(&arguments.folder)?;
-    let stored = Stored::read(
+    let stored = Stored::read_any(
         &arguments.folder,
         &stored::Options {
             units: arguments.units,
@@ -155,7 +155,7 @@ fn here(
     let names = stored.procedure_names();
     let report = measure.run(stored, Parameters { words, options })?;
     ensure!(
-        report.verdict() == Verdict::Sound,
+        matches!(report.verdict(), Verdict::Sound | Verdict::Unexpected),
         "a check failed after the run; `namdb bench` tells more"
     );
     Ok(of_report(&report, names))

@@ -164,8 +164,8 @@ fn every_block_of_the_page_about_sql_is_read() {
     let [schema, procedures, checks] = parts.map(|blocks| blocks.join("\n"));
     for routines in [procedures, checks] {
         Program::parse(
-            &Source::new("schema.sql", &*schema),
-            &Source::new("procedures.sql", &*routines),
+            &Source::new("schema.sql", &schema),
+            &Source::new("procedures.sql", &routines),
         )
         .unwrap_or_else(|error| panic!("{error}"));
     }

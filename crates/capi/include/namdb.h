@@ -18,11 +18,18 @@
  * threads open their own, and are refused (NAMDB_ERROR) if they use or close it. A thread closes its sessions before it ends.
  *
  * Handles are closed once, in any order: what a handle needs of others lives as long as it does. A handle that is closed may not be used any
- * more; null may be given to every function, which refuses it. A function that gives a handle sets it to null first.
+ * more; null may be given to every function, which refuses it, but for those that close: there is nothing to close, and they say NAMDB_OK. A
+ * function that gives a handle sets it to null first.
  *
  * Errors. Functions that return a namdb_status say NAMDB_ERROR for what cannot be, and then change nothing. Why, a sentence in English
  * says: namdb_call_error and namdb_session_error the last one of a handle, namdb_last_error the last one of the calling thread. Sentences
- * stay until the next one. No function ends the process or throws: faults inside are errors, too.
+ * stay until the next one; that of a call ends when the call is made again, and is empty if it then commits. No function ends the process or
+ * throws: faults inside are errors, too.
+ *
+ * Clusters. A process that has joined a cluster (namdb_options.cluster) holds a lease, which the library renews in the background. If it
+ * cannot renew it, since the process was stopped for too long or the registry is out of reach, others take the process for dead and may undo
+ * what it holds. So the library ENDS THE PROCESS at once, with exit code 4 and a line to its log: nothing of it may reach the memory of the
+ * cluster any more. Who cannot have that keeps database calls in a process of their own. Without a cluster nothing ends the process.
  *
  * Texts are UTF-8 and end with a zero. Positions are counted from 0.
  */
@@ -76,7 +83,8 @@ enum {
     NAMDB_TABLES_LOADED = 0,
     /* They are made, and stay empty. */
     NAMDB_TABLES_EMPTY = 1,
-    /* They are in the cluster already. */
+    /* They are in the cluster already, and stay as they are: another program has opened the same folder with one of the above, or
+     * `namdb spade apply` has made them. Needs `cluster`. */
     NAMDB_TABLES_PRESENT = 2
 };
 
@@ -142,7 +150,7 @@ size_t namdb_procedure_count(const namdb_database *database);
 /* The name of a procedure, in the order of procedures.sql, until the database is closed; null if there is none at this position. */
 const char *namdb_procedure_name(const namdb_database *database, size_t procedure);
 
-/* Closes a database. Sessions that are open go on; tables of this process end with the last of them. */
+/* Closes a database, or null. Sessions that are open go on; tables of this process end with the last of them. */
 namdb_status namdb_close(namdb_database *database);
 
 /* ---- Sessions ----------------------------------------------------------------------------------------------------------------- */
@@ -156,7 +164,7 @@ int32_t namdb_session_is_generated(const namdb_session *session);
 /* The last sentence of an error of this session. */
 const char *namdb_session_error(const namdb_session *session);
 
-/* Closes a session. */
+/* Closes a session, or null. */
 namdb_status namdb_session_close(namdb_session *session);
 
 /* ---- Calls -------------------------------------------------------------------------------------------------------------------- */
@@ -164,10 +172,10 @@ namdb_status namdb_session_close(namdb_session *session);
 /* A call of the procedure with this name, which can be made any number of times. Errors: there is no such procedure. */
 namdb_status namdb_call_open(const namdb_session *session, const char *procedure, namdb_call **call);
 
-/* The last sentence of an error of this call: also why it did not commit. */
+/* The last sentence of an error of this call: also why it did not commit. Empty if nothing went wrong since it was made last. */
 const char *namdb_call_error(const namdb_call *call);
 
-/* Closes a call. */
+/* Closes a call, or null. */
 namdb_status namdb_call_close(namdb_call *call);
 
 /* How many values the procedure is given. */
@@ -185,6 +193,8 @@ int32_t namdb_parameter(const namdb_call *call, const char *name);
 namdb_status namdb_bind_null(namdb_call *call, int32_t position);
 /* A smallint, integer or bigint; numeric and double precision take it, too. */
 namdb_status namdb_bind_int64(namdb_call *call, int32_t position, int64_t value);
+/* The same of a number without sign; beyond INT64_MAX it is refused, where namdb_bind_int64 would be given a negative one. */
+namdb_status namdb_bind_uint64(namdb_call *call, int32_t position, uint64_t value);
 /* A boolean: 0 is false. */
 namdb_status namdb_bind_bool(namdb_call *call, int32_t position, int32_t value);
 /* A double precision. */

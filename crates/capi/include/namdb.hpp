@@ -9,7 +9,8 @@
 //         std::int64_t location = call.get<std::int64_t>(0, "vlr_location");
 //     }
 //
-// Threads are as in namdb.h: a database is for all, a session and its calls for the thread that opened it.
+// Threads are as in namdb.h: a database is for all, a session and its calls for the thread that opened it. So is what ends a process: one that
+// has joined a cluster and lost its lease ends with exit code 4, and no destructor runs.
 #ifndef NAMDB_HPP
 #define NAMDB_HPP
 
@@ -65,6 +66,12 @@ template <auto close> struct Closer {
     template <typename Handle> void operator()(Handle *handle) const noexcept { close(handle); }
 };
 
+// Whether an integer of one type is the same in another one.
+template <typename To, typename From> constexpr bool is_kept(From value) noexcept {
+    const auto other = static_cast<To>(value);
+    return static_cast<From>(other) == value && (other < To{}) == (value < From{});
+}
+
 inline void ensure(bool is_well, const char *sentence) {
     if (!is_well) throw Error(sentence);
 }
@@ -100,11 +107,13 @@ class Call {
 public:
     explicit Call(namdb_call *opened) noexcept : handle_(opened) {}
 
-    // A parameter or a column: its position, or its name.
+    // A parameter or a column: its position, of any integer type, or its name. Throws if it is beyond all positions that there can be.
     class At {
     public:
-        template <typename Int, std::enable_if_t<std::is_integral_v<Int>, int> = 0>
-        At(Int position) : position_(static_cast<std::int32_t>(position)) {}
+        template <typename Int, std::enable_if_t<std::is_integral_v<Int> && !std::is_same_v<Int, bool>, int> = 0>
+        At(Int position) : position_(static_cast<std::int32_t>(position)) {
+            detail::ensure(detail::is_kept<std::int32_t>(position), "there is no such position: they are counted from 0, and are 32 bits wide");
+        }
         At(const char *name) : name_(name) {}
         At(const std::string &name) : name_(name.c_str()) {}
 
@@ -114,8 +123,8 @@ public:
         const char *name_ = nullptr;
     };
 
-    // Binds a value: an integer, bool, double, Decimal, Date, Timestamp, text, vector of std::int64_t, of int or of std::string, nullptr or
-    // std::nullopt for null, or a std::optional of these.
+    // Binds a value: an integer, bool, double, Decimal, Date, Timestamp, text, vector of integers, of bool or of std::string, nullptr or
+    // std::nullopt for null, or a std::optional of these. Throws if an integer without sign is beyond 63 bits.
     template <typename T> Call &bind(At parameter, const T &value) {
         const std::int32_t at = this->parameter(parameter);
         check(put(at, value));
@@ -147,7 +156,7 @@ public:
         return outcome;
     }
 
-    // How it ended the last time, and why: the sentence, the code of what was refused, the reason of an abort, whether that was contention,
+    // How it ended the last time, and why: the sentence (empty if it committed and nothing went wrong since), the code of what was refused, the reason of an abort, whether that was contention,
     // attempts beyond the first.
     Outcome outcome() const { return static_cast<Outcome>(namdb_call_outcome(get())); }
     std::string message() const { return namdb_call_error(get()); }
@@ -190,6 +199,8 @@ public:
 private:
     template <typename> struct is_optional : std::false_type {};
     template <typename T> struct is_optional<std::optional<T>> : std::true_type {};
+    template <typename> struct is_integers : std::false_type {};
+    template <typename T> struct is_integers<std::vector<T>> : std::is_integral<T> {};
 
     // What a status says that is not NAMDB_ERROR: whether there is a value.
     bool check(namdb_status status) const {
@@ -218,7 +229,11 @@ private:
             return value ? put(at, *value) : namdb_bind_null(get(), at);
         } else if constexpr (std::is_same_v<T, bool>) {
             return namdb_bind_bool(get(), at, value ? 1 : 0);
+        } else if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>) {
+            static_assert(sizeof(T) <= sizeof(std::uint64_t), "no parameter takes so wide an integer");
+            return namdb_bind_uint64(get(), at, static_cast<std::uint64_t>(value));
         } else if constexpr (std::is_integral_v<T>) {
+            static_assert(sizeof(T) <= sizeof(std::int64_t), "no parameter takes so wide an integer");
             return namdb_bind_int64(get(), at, static_cast<std::int64_t>(value));
         } else if constexpr (std::is_floating_point_v<T>) {
             return namdb_bind_double(get(), at, static_cast<double>(value));
@@ -233,12 +248,17 @@ private:
             return namdb_bind_text_bytes(get(), at, text.data(), text.size());
         } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
             return namdb_bind_int64_array(get(), at, value.data(), value.size());
-        } else if constexpr (std::is_same_v<T, std::vector<int>>) {
-            const std::vector<std::int64_t> wide(value.begin(), value.end());
-            return namdb_bind_int64_array(get(), at, wide.data(), wide.size());
         } else if constexpr (std::is_same_v<T, std::vector<bool>>) {
             const std::vector<std::int32_t> flags(value.begin(), value.end());
             return namdb_bind_bool_array(get(), at, flags.data(), flags.size());
+        } else if constexpr (is_integers<T>::value) {
+            std::vector<std::int64_t> wide;
+            wide.reserve(value.size());
+            for (const auto number : value) {
+                detail::ensure(detail::is_kept<std::int64_t>(number), "a number in the array is beyond 63 bits, which a bigint takes");
+                wide.push_back(static_cast<std::int64_t>(number));
+            }
+            return namdb_bind_int64_array(get(), at, wide.data(), wide.size());
         } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
             std::vector<const char *> texts;
             for (const std::string &text : value) texts.push_back(text.c_str());

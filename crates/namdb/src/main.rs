@@ -9,14 +9,12 @@ mod plot;
 mod postgres;
 mod servers;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
     bench as bench_command, check as check_command, cluster, compute_server, counts, demo, doctor,
-    memory_server, reproduce, simulate, soak, spade, status, trace,
+    memory_server, named, reproduce, simulate, soak, spade, status, trace,
 };
 use servers::error::ServerError;
-use std::ffi::OsString;
-use std::path::Path;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -79,7 +77,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse_from(with_folder(std::env::args_os().collect())).command {
+    let result = match read_arguments().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(arguments) => bench_command::run(&arguments),
         Command::Soak(arguments) => soak::run(&arguments),
@@ -99,6 +97,7 @@ fn main() -> ExitCode {
         Ok(Verdict::Sound) => ExitCode::SUCCESS,
         Ok(Verdict::Damaged) => ExitCode::FAILURE,
         Ok(Verdict::Incomplete) => ExitCode::from(3),
+        Ok(Verdict::Unexpected) => ExitCode::from(5),
         Err(error) => {
             tell(&error);
             ExitCode::from(exit_code(&error))
@@ -106,15 +105,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// The arguments with the word `folder` in front of what stands behind `bench` if that is a folder: `bench DIR`.
-fn with_folder(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let is_bench = arguments.get(1).is_some_and(|command| command == "bench");
-    if is_bench
-        && arguments.get(2).is_some_and(|named| Path::new(named).join("workload.toml").is_file())
-    {
-        arguments.insert(2, "folder".into());
-    }
-    arguments
+/// Reads the arguments. What is wrong with them is told, and ends the program.
+fn read_arguments() -> Arguments {
+    let given = named::with_folder(std::env::args_os().collect());
+    Arguments::try_parse_from(&given).unwrap_or_else(|error| {
+        match named::unknown(&error, &given, &Arguments::command()) {
+            Some(sentence) => end(&anyhow::anyhow!(sentence)),
+            None => error.exit(),
+        }
+    })
 }
 
 /// The exit code of a process that has run and may not go on: whoever starts memory servers does not start it again.
@@ -154,6 +153,8 @@ enum Verdict {
     Sound,
     /// One does not.
     Damaged,
+    /// All that are about data hold, and calls have not succeeded as often as they should.
+    Unexpected,
     /// Memory ran out, or a check could not be run, or runs did not cover what they should; what was run
     /// holds.
     Incomplete,

@@ -30,4 +30,5 @@ pub use expression::{Expression, SortKey};
 pub use node::{Node, Operator, Plan, SubPlan};
 pub use read::{Origin, PlanError, read};
 pub use server::{CollectError, Database, Server, ServerChoice};
+pub use server::{clear_away, interrupt, is_interrupted};
 pub use statistics::{ColumnSpread, TableSize};

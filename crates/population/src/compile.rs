@@ -5,10 +5,12 @@ use crate::draw::{Condition, Distribution, Draw, Length, Ordered, Range, Referen
 use crate::error::PopulationError;
 use crate::number::Form;
 use crate::population::{Count, Population, Procedure, Scale, Table};
+use crate::rules::Rules;
 use crate::sample::Integers;
 use fabric::random::Zipf;
 use sql::load::{self, Amount, ArrayLength, Expectation, Literal, Rows, TableLoad};
 use sql::{Load, Program, SqlType};
+use std::sync::Arc;
 use value::Value;
 
 /// Most values that are put into a random order, at any scale.
@@ -61,6 +63,9 @@ impl<'a> Compiler<'a> {
     }
 
     pub fn population(mut self) -> Result<Population> {
+        if self.scale.units == 0 {
+            return Err(PopulationError::NoUnit);
+        }
         let mut tables = Vec::new();
         for table in &self.load.tables {
             tables.push(self.table(table)?);
@@ -109,7 +114,8 @@ impl<'a> Compiler<'a> {
             place.name = format!("{}.{name}", table.table);
             let draw = match table.column(name) {
                 Some(draw) => self.distribution(draw, sql_type, &place)?,
-                None if self.is_nullable(&table.table, name) => {
+                // Of no rows, nothing is drawn.
+                None if matches!(count, Count::Rows(0)) || self.is_nullable(&table.table, name) => {
                     Distribution { null: 1.0, draw: Draw::Constant(Value::Null) }
                 }
                 None => {
@@ -120,6 +126,9 @@ impl<'a> Compiler<'a> {
             draws.push(draw);
             place.own.push((*name, *sql_type));
         }
+        let catalog = &self.program.catalog;
+        let missing = || place.error(format!("schema.sql has no table `{}`", table.table));
+        let rules = Rules::new(catalog, catalog.table(&table.table).ok_or_else(missing)?);
         Ok(Table {
             name: table.table.clone(),
             count,
@@ -127,6 +136,7 @@ impl<'a> Compiler<'a> {
             names: columns.iter().map(|(name, _)| (*name).to_owned()).collect(),
             types: columns.iter().map(|(_, sql_type)| (*sql_type).clone()).collect(),
             looked_at: 0,
+            rules: Arc::new(rules),
         })
     }
 

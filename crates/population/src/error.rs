@@ -23,6 +23,9 @@ pub enum PopulationError {
         /// What is wrong, and what to do.
         problem: String,
     },
+    /// No unit of scale.
+    #[error("0 units of scale were asked for; there is at least one")]
+    NoUnit,
     /// Tables that need rows of each other.
     #[error(
         "a row of {table} is drawn from rows of {other}, and one of those from a row of {table}; one of them has to come \

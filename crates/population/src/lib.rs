@@ -14,8 +14,10 @@
 //! arguments    the arguments of a call
 //! calls        the calls of a client
 //! range        which numbers the values of a column are among
+//! rules        what each row has to satisfy
 //! postgresql   rows into a PostgreSQL
 //! loading      rows into a database of our own
+//! references   that the rows are there which others refer to
 //! ```
 #![forbid(unsafe_code)]
 
@@ -30,7 +32,9 @@ mod order;
 mod population;
 mod postgresql;
 mod range;
+mod references;
 mod rows;
+mod rules;
 mod sample;
 mod text;
 
@@ -40,4 +44,5 @@ pub use error::PopulationError;
 pub use loading::{LoadError, load_part, read_row};
 pub use population::{Population, Scale};
 pub use postgresql::{call_text, copy_line, copy_table, load_postgresql};
+pub use references::check_references;
 pub use rows::Rows;

@@ -4,6 +4,7 @@ use crate::population::Population;
 use fabric::Env;
 use layout::{Key, RecordRef, Schema, SchemaError};
 use sql::SqlType;
+use sql::catalog::HIDDEN_KEY;
 use std::sync::Arc;
 use txn::{Abort, Database, Isolation, Lane, Outcome, TableId, TxnError};
 use value::{Decimal, Value};
@@ -14,6 +15,9 @@ const ATTEMPTS_MAX: u32 = 200;
 const ATTEMPTS_AT_ONCE: u32 = 3;
 /// The longest wait before another attempt.
 const WAIT_NS_MAX: u64 = 1_000_000;
+/// Low bits of hidden keys, which count the rows of a part; the others have the part. They are negative, and those of rows
+/// that procedures insert are not, so that they never meet.
+const HIDDEN_COUNT_BITS: u32 = 32;
 
 /// Why rows cannot be loaded.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -29,6 +33,16 @@ pub enum LoadError {
         "the table {0} of the database has other columns than the workload says; load into an empty database"
     )]
     OtherColumns(String),
+    /// A row is not as the schema wants it.
+    #[error("{table} cannot be loaded, because of its row with {row}: {problem}")]
+    Row {
+        /// The table.
+        table: String,
+        /// The row's key with its values; all columns where there is no key.
+        row: String,
+        /// What is wrong, and what to change.
+        problem: String,
+    },
     /// A value has no place in its column.
     #[error(transparent)]
     Value(#[from] SchemaError),
@@ -61,7 +75,8 @@ struct StoredRow {
 /// Inserts the rows of part `part` of `parts` of a table, `batch` in a transaction, and says after each how many there were.
 ///
 /// # Errors
-/// If the table is not there or not as the workload says, there are rows already, or memory is full.
+/// If the table is not there or not as the workload says, a row is not as the schema wants it or is there already, or memory
+/// is full. What a row refers to is looked at by [`crate::check_references`], when all tables are loaded.
 ///
 /// # Panics
 /// If the population has no table of this number, or there is no such part.
@@ -74,19 +89,24 @@ pub async fn load_part<E: Env>(
     batch: usize,
     progress: &dyn Fn(u64),
 ) -> Result<(), LoadError> {
-    let name = population.tables[table].name.as_str();
     let (id, schema) = find(population, database, table)?;
+    let loaded = Loaded { population, table, id, schema };
+    let mut next_hidden = i64::MIN + (i64::try_from(part).unwrap_or(0) << HIDDEN_COUNT_BITS);
     let mut rows = population.rows(table, part, parts).peekable();
     while rows.peek().is_some() {
-        let stored = rows.by_ref().take(batch.max(1)).map(|row| stored(&schema, &row));
-        let stored = stored.collect::<Result<Vec<_>, _>>()?;
-        insert(lane, (id, name), &schema, &stored).await?;
+        let drawn: Vec<Vec<Value>> = rows.by_ref().take(batch.max(1)).collect();
+        let mut stored = Vec::with_capacity(drawn.len());
+        for row in &drawn {
+            stored.push(loaded.stored(row, next_hidden)?);
+            next_hidden += 1;
+        }
+        loaded.insert(lane, &drawn, &stored).await?;
         progress(stored.len() as u64);
     }
     Ok(())
 }
 
-fn find<E: Env>(
+pub(crate) fn find<E: Env>(
     population: &Population,
     database: &Database<E>,
     table: usize,
@@ -95,22 +115,87 @@ fn find<E: Env>(
     let id = database.table(&table.name);
     let found = id.and_then(|id| Some((id, database.schema(id)?)));
     let (id, schema) = found.ok_or_else(|| LoadError::NoTable(table.name.clone()))?;
-    // A table without a primary key has its hidden one behind the others, and nothing draws that.
-    let names = schema.columns().iter().map(|column| &column.name);
-    if !names.eq(&table.names) {
+    // A table without a primary key has its hidden one behind the others.
+    let hidden = table.rules.key_name.is_empty().then_some(HIDDEN_KEY);
+    let names = schema.columns().iter().map(|column| column.name.as_str());
+    if !names.eq(table.names.iter().map(String::as_str).chain(hidden)) {
         return Err(LoadError::OtherColumns(table.name.clone()));
     }
     Ok((id, schema))
 }
 
-fn stored(schema: &Schema, row: &[Value]) -> Result<StoredRow, SchemaError> {
-    let values: Vec<layout::Value> = row.iter().map(plain).collect();
-    let parts: Vec<layout::Value> = schema.key().iter().map(|at| values[*at].clone()).collect();
-    Ok(StoredRow { key: schema.encode_key(&parts)?, values })
+/// A table that is loaded.
+struct Loaded<'a> {
+    population: &'a Population,
+    table: usize,
+    id: TableId,
+    schema: Arc<Schema>,
+}
+
+impl Loaded<'_> {
+    /// A row as it is stored, if the schema takes it. `hidden` is its key where it has no other.
+    fn stored(&self, row: &[Value], hidden: i64) -> Result<StoredRow, LoadError> {
+        if let Some(problem) = self.population.fault(self.table, row) {
+            return Err(self.refused(row, problem));
+        }
+        let values: Vec<layout::Value> = row.iter().map(plain).collect();
+        let part = |at: &usize| values.get(*at).cloned().unwrap_or(layout::Value::Int(hidden));
+        let parts: Vec<layout::Value> = self.schema.key().iter().map(part).collect();
+        let key = self.schema.encode_key(&parts);
+        let key = key.map_err(|error| self.refused(row, error.to_string()))?;
+        Ok(StoredRow { key, values })
+    }
+
+    fn refused(&self, row: &[Value], problem: String) -> LoadError {
+        let table = self.population.tables[self.table].name.clone();
+        LoadError::Row { table, row: self.population.named(self.table, row), problem }
+    }
+
+    /// Inserts rows together. If they are refused, they are inserted one by one up to the one that is at fault.
+    async fn insert<E: Env>(
+        &self,
+        lane: &mut Lane<E>,
+        drawn: &[Vec<Value>],
+        rows: &[StoredRow],
+    ) -> Result<(), LoadError> {
+        let name = self.population.tables[self.table].name.as_str();
+        let Err(refusal) = insert(lane, (self.id, name), &self.schema, rows).await else {
+            return Ok(());
+        };
+        if self.fault(lane, &refusal, &drawn[0]).is_none() {
+            return Err(refusal);
+        }
+        for (drawn, row) in drawn.iter().zip(rows) {
+            let one = std::slice::from_ref(row);
+            let Err(error) = insert(lane, (self.id, name), &self.schema, one).await else {
+                continue;
+            };
+            return Err(match self.fault(lane, &error, drawn) {
+                Some(problem) => self.refused(drawn, problem),
+                None => error,
+            });
+        }
+        Ok(())
+    }
+
+    /// What is wrong with a row that was refused so, if it is that.
+    fn fault<E: Env>(&self, lane: &Lane<E>, refusal: &LoadError, row: &[Value]) -> Option<String> {
+        match refusal {
+            LoadError::Statement(TxnError::DuplicateKey { .. }) => {
+                Some(self.population.same_key(self.table))
+            }
+            LoadError::Aborted { reason: Abort::UniqueViolation, .. } => {
+                let index = &lane.last_unique_violation()?.index;
+                Some(self.population.same_values(self.table, index, row))
+            }
+            LoadError::Value(error) => Some(error.to_string()),
+            _ => None,
+        }
+    }
 }
 
 /// A value as rows store it: decimals with the digits of their column, which is how columns are drawn.
-fn plain(value: &Value) -> layout::Value {
+pub(crate) fn plain(value: &Value) -> layout::Value {
     match value {
         Value::Bool(truth) => layout::Value::Int(i64::from(*truth)),
         Value::Int(number) | Value::Timestamp(number) => layout::Value::Int(*number),
@@ -199,7 +284,7 @@ async fn attempt<E: Env>(
 }
 
 /// Longer with each attempt, and a random part of it, so that two losers do not meet again and again.
-async fn wait<E: Env>(env: &E, attempts: u32) {
+pub(crate) async fn wait<E: Env>(env: &E, attempts: u32) {
     if attempts <= ATTEMPTS_AT_ONCE {
         return env.yield_now().await;
     }

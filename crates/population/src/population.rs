@@ -5,7 +5,9 @@ use crate::compile::Compiler;
 use crate::draw::Distribution;
 use crate::error::PopulationError;
 use crate::order::Orders;
+use crate::rules::Rules;
 use sql::{Load, Program, SqlType};
+use std::sync::Arc;
 
 /// How much is drawn, and from which seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +41,8 @@ pub(crate) struct Table {
     pub columns: Vec<Distribution>,
     pub names: Vec<String>,
     pub types: Vec<SqlType>,
+    /// What the schema says of its rows.
+    pub rules: Arc<Rules>,
     /// How many of the first columns the rows of other tables look at.
     pub looked_at: usize,
 }

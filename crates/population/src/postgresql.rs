@@ -2,7 +2,7 @@
 
 use crate::calls::Call;
 use crate::population::Population;
-use plan::{CollectError, Database};
+use plan::{CollectError, Database, is_interrupted};
 use sql::{Program, SqlType};
 use std::fmt::Write as _;
 use std::fs::File;
@@ -11,6 +11,8 @@ use value::Value;
 
 /// Bytes that are written to a file at once.
 const BUFFER_BYTES: usize = 1 << 20;
+/// Rows that are written before we look whether the user wants the program to end.
+const PART_ROWS: u64 = 10_000;
 
 /// Loads all tables of a population into a database of PostgreSQL that has them, empty, and lets it count them for its planner.
 ///
@@ -23,12 +25,17 @@ pub fn load_postgresql(
     let mut script = String::new();
     for (table, name) in population.tables().enumerate() {
         let path = database.folder().join(format!("table{table}.copy"));
-        let written = File::create(&path).and_then(|file| {
-            let mut file = BufWriter::with_capacity(BUFFER_BYTES, file);
-            copy_table(population, table, (0, 1), &mut file)?;
-            file.flush()
-        });
-        written.map_err(|error| CollectError::Scratch { error: error.to_string() })?;
+        let scratch_failed = |error: io::Error| CollectError::Scratch { error: error.to_string() };
+        let file = File::create(&path).map_err(scratch_failed)?;
+        let mut file = BufWriter::with_capacity(BUFFER_BYTES, file);
+        let parts = population.root_rows(table).div_ceil(PART_ROWS).max(1);
+        for part in 0..parts {
+            if is_interrupted() {
+                return Err(CollectError::Interrupted);
+            }
+            copy_table(population, table, (part, parts), &mut file).map_err(scratch_failed)?;
+        }
+        file.flush().map_err(scratch_failed)?;
         let path = path.display().to_string().replace('\'', "''");
         // Writing to a string does not fail.
         let _ = writeln!(script, "\\copy {} FROM '{path}'", quoted(name));

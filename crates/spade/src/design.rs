@@ -19,6 +19,7 @@
 //!     partition                     where rows are: spread, together by columns, or copied to every machine
 //!     indexes: IndexDesign          secondary indexes: name, kind, node_bytes, entries
 //!   procedures: ProcedureDesign     where each is carried out: one-sided, or shipped to the owner of an argument's rows
+//!   seal                            checksum by which a file that tuning wrote is known to be as it was written; may be missing
 //! ```
 
 use layout::{IndexKind, Storage};
@@ -38,6 +39,9 @@ pub struct Design {
     pub tables: Vec<TableDesign>,
     /// Its procedures, in the order of the file.
     pub procedures: Vec<ProcedureDesign>,
+    /// The checksum of all else, in files that tuning wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seal: Option<String>,
 }
 
 /// How a table is stored.
@@ -169,7 +173,27 @@ impl Design {
         tables: Vec<TableDesign>,
         procedures: Vec<ProcedureDesign>,
     ) -> Self {
-        Self { format: FORMAT, workload, tables, procedures }
+        Self { format: FORMAT, workload, tables, procedures, seal: None }
+    }
+
+    /// The same without a seal: two designs are compared so.
+    pub fn unsealed(self) -> Self {
+        Self { seal: None, ..self }
+    }
+
+    /// The same with a seal, by which [`is_as_sealed`](Self::is_as_sealed) tells later whether somebody has changed it.
+    pub fn sealed(self) -> Self {
+        let seal = self.clone().unsealed().checksum();
+        Self { seal: Some(seal), ..self }
+    }
+
+    /// Whether it has a seal, and nothing of it was changed since.
+    pub fn is_as_sealed(&self) -> bool {
+        self.seal.as_ref().is_some_and(|seal| *seal == self.clone().unsealed().checksum())
+    }
+
+    fn checksum(&self) -> String {
+        format!("{:08x}", crc32fast::hash(self.json().as_bytes()))
     }
 
     /// Reads a file's text.

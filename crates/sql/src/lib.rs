@@ -13,6 +13,7 @@ pub mod error;
 pub mod expression;
 pub mod function;
 pub mod load;
+pub mod near;
 mod parse;
 mod plpgsql;
 pub mod procedure;

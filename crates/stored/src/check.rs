@@ -103,7 +103,9 @@ fn judge_share(
     let detail =
         format!("{successes} of {calls} calls, a share of {share:.4}; {expected} expected");
     let holds = share >= low - slack(low) && share <= high + slack(high);
-    Some(if holds { CheckResult::holds(name, detail) } else { CheckResult::fails(name, detail) })
+    let judged =
+        if holds { CheckResult::holds(name, detail) } else { CheckResult::fails(name, detail) };
+    Some(judged.of_rates())
 }
 
 /// A row with the names of its columns.

@@ -6,7 +6,7 @@ use crate::design::{self, Division, Home, Subject, Uses};
 use crate::terminal::{Callee, Terminal};
 use execute::{Settings, TableDesign};
 use fabric::Env;
-use population::{LoadError, Population, PopulationError, Scale, load_part};
+use population::{LoadError, Population, PopulationError, Scale, check_references, load_part};
 use procedure::node::Workload as Ready;
 use spade::design::{Design, DesignError};
 use sql::procedure::Returns;
@@ -118,6 +118,20 @@ impl Stored {
         let design = design_file(folder, options.design);
         let options = Options { design: design.as_deref(), ..options.clone() };
         Self::of(folder, WorkloadFolder::read(folder)?, &options)
+    }
+
+    /// The same by generated code if there is some for it and plans are not wanted, and else by the executor of plans.
+    ///
+    /// # Errors
+    ///
+    /// See [`FolderError`].
+    pub fn read_any(folder: &Path, options: &Options<'_>) -> Result<Self, FolderError> {
+        match Self::read(folder, options) {
+            Err(FolderError::NoCode(_)) => {
+                Self::read(folder, &Options { wants_plans: true, ..options.clone() })
+            }
+            read => read,
+        }
     }
 
     /// The same with what was read of it, whose load may be another than the folder's. Its design is the default one if the
@@ -249,7 +263,8 @@ impl Stored {
     pub fn callee<E: Env>(&self, database: &Database<E>) -> Result<Callee, WorkloadError> {
         let crew = Crew::open(self.code, database, &self.ready, self.settings).map_err(refused)?;
         let gives_rows = |of: &procedure::Procedure| matches!(of.routine.returns, Returns::Rows(_));
-        Ok(Callee::new(crew, self.ready.procedures.iter().map(gives_rows).collect()))
+        let gives_rows = self.ready.procedures.iter().map(gives_rows).collect();
+        Ok(Callee::new(crew, self.procedures, gives_rows))
     }
 
     /// How its tables are stored.
@@ -395,6 +410,18 @@ fn kept_all<'n>(names: impl Iterator<Item = &'n str>) -> &'static [&'static str]
     }
 }
 
+fn not_loaded(error: LoadError) -> WorkloadError {
+    match error {
+        LoadError::Statement(TxnError::Abort(reason)) | LoadError::Aborted { reason, .. } => {
+            WorkloadError::Aborted(reason)
+        }
+        LoadError::Statement(error) => WorkloadError::Statement(error),
+        LoadError::Value(error) => WorkloadError::Schema(error),
+        LoadError::Unknown(_) => WorkloadError::Unknown("a transaction of the load"),
+        other => refused(other),
+    }
+}
+
 fn refused(error: impl ToString) -> WorkloadError {
     WorkloadError::Configuration(error.to_string())
 }
@@ -452,14 +479,23 @@ impl<E: Env> Workload<E> for Stored {
                 LOAD_BATCH,
                 progress,
             );
-            loaded.await.map_err(|error| match error {
-                LoadError::Statement(TxnError::Abort(reason))
-                | LoadError::Aborted { reason, .. } => WorkloadError::Aborted(reason),
-                LoadError::Statement(error) => WorkloadError::Statement(error),
-                LoadError::Value(error) => WorkloadError::Schema(error),
-                LoadError::Unknown(_) => WorkloadError::Unknown("a transaction of the load"),
-                other => refused(other),
-            })?;
+            loaded.await.map_err(not_loaded)?;
+        }
+        Ok(())
+    }
+
+    async fn verify_part(
+        &self,
+        database: &Database<E>,
+        lane: &mut Lane<E>,
+        part: u64,
+        parts: u64,
+    ) -> Result<(), WorkloadError> {
+        for table in 0..self.tables.len() {
+            let part = (part, parts);
+            check_references(&self.population, database, lane, table, part, LOAD_BATCH)
+                .await
+                .map_err(not_loaded)?;
         }
         Ok(())
     }
@@ -485,6 +521,10 @@ impl<E: Env> Workload<E> for Stored {
 
     fn counts_from_load(&self) -> bool {
         false
+    }
+
+    fn skips_whole(&self) -> bool {
+        true
     }
 
     async fn check(

@@ -4,20 +4,28 @@ use crate::code::{Crew, Ready};
 use execute::CallError;
 use fabric::Env;
 use population::{Arguments, Call, Calls, Mix, Population};
+use sql::SqlType;
 use std::sync::Arc;
 use txn::Lane;
+use value::Value;
 use workload::{AbortCounts, Finished, TransactionResult, WorkloadError};
 
 /// Calls that are drawn together, as they would wait in a queue of requests.
 const CALLS_AHEAD: u64 = 8;
 /// Places for drawn calls, of which one at least is the call under way.
 const PLACES: u64 = 2 * CALLS_AHEAD;
-/// Codes of errors with which procedures end by their own rules: `RAISE EXCEPTION`, and a key that is there already.
-const BY_RULE: [&str; 2] = ["P0001", "23505"];
+/// Codes of errors with which procedures end by their own rules: `RAISE EXCEPTION`, and a row that is missing or there too often
+/// for `INTO STRICT`.
+const BY_RULE: [&str; 3] = ["P0001", "P0002", "P0003"];
+/// The class of errors with which they end since a row is not as the schema wants it: a key that is there already, a null, a
+/// CHECK, a reference.
+const BY_SCHEMA: &str = "23";
+/// Most characters of arguments that are told.
+const TOLD_MAX: usize = 200;
 
 /// Whether an error of this code is one that procedures end with by their own rules.
 pub fn is_by_rule(sqlstate: &str) -> bool {
-    BY_RULE.contains(&sqlstate)
+    BY_RULE.contains(&sqlstate) || sqlstate.starts_with(BY_SCHEMA)
 }
 
 /// What a thread keeps between calls.
@@ -35,6 +43,8 @@ pub struct Terminal {
 /// Who carries out calls.
 pub struct Callee {
     crew: Crew,
+    /// The procedures by name.
+    names: &'static [&'static str],
     /// Of each procedure, whether it gives rows.
     gives_rows: Vec<bool>,
 }
@@ -76,8 +86,8 @@ impl Terminal {
 }
 
 impl Callee {
-    pub(crate) fn new(crew: Crew, gives_rows: Vec<bool>) -> Self {
-        Self { crew, gives_rows }
+    pub(crate) fn new(crew: Crew, names: &'static [&'static str], gives_rows: Vec<bool>) -> Self {
+        Self { crew, names, gives_rows }
     }
 
     /// Makes a call ready.
@@ -87,6 +97,25 @@ impl Callee {
         *ready.prepared.drawn() = Arguments::new(call.arguments);
         self.crew.make_ready(&mut ready);
         ready
+    }
+
+    /// What is said of a call that ended with an error that is none of the rules.
+    fn strange_end(&self, ready: &Ready, error: &value::Error) -> String {
+        let name = self.names.get(ready.procedure).copied().unwrap_or_default();
+        let arguments: Vec<String> = ready
+            .values
+            .iter()
+            .map(|value| match value {
+                Value::Null => "null".to_owned(),
+                value => value::output::text(value, &SqlType::Unknown).to_string(),
+            })
+            .collect();
+        let arguments: String = arguments.join(", ").chars().take(TOLD_MAX).collect();
+        format!(
+            "a call of {name}({arguments}) ended with SQLSTATE {}: {}; calls may end by RAISE EXCEPTION or since a row is not as \
+             the schema wants it, and not so: let workload.toml draw other arguments, or change the procedure",
+            error.sqlstate, error.message
+        )
     }
 
     /// Makes a call; answers how it has ended, and how many rows it gave. Calls that give no rows where they could are
@@ -111,9 +140,7 @@ impl Callee {
                 (TransactionResult::RolledBack, 0)
             }
             Err(CallError::Sql(error)) => {
-                let sentence =
-                    format!("a call ended with SQLSTATE {}: {}", error.sqlstate, error.message);
-                return Err(WorkloadError::Configuration(sentence));
+                return Err(WorkloadError::Configuration(self.strange_end(ready, &error)));
             }
             Err(CallError::Aborted(reason)) => (TransactionResult::Aborted(reason), 0),
             Err(CallError::Unknown) => (TransactionResult::Unknown, 0),

@@ -3,6 +3,7 @@
 //! ```text
 //! create_tables                      once
 //! load_part(0..n)                    on any threads, each with a lane
+//! verify_part(0..n)                  likewise, when all parts are loaded
 //! terminal(thread)                   one per thread
 //! run_one, run_one, ...              until the driver's deadline; add each result to a RunTotals
 //! check(totals)                      when all threads have stopped
@@ -68,6 +69,18 @@ pub trait Workload<E: Env>: Sized {
         std::future::ready(Ok(()))
     }
 
+    /// Refuses what was loaded if rows of this part ask for others, in whatever part, that are not there. Most workloads have
+    /// nothing to look at.
+    fn verify_part(
+        &self,
+        _database: &Database<E>,
+        _lane: &mut Lane<E>,
+        _part: u64,
+        _parts: u64,
+    ) -> impl Future<Output = Result<(), WorkloadError>> {
+        std::future::ready(Ok(()))
+    }
+
     /// The terminal of thread `thread` of `threads`. Equal seeds give equal inputs.
     fn terminal(
         &self,
@@ -103,6 +116,11 @@ pub trait Workload<E: Env>: Sized {
     /// it.
     fn counts_from_load(&self) -> bool {
         true
+    }
+
+    /// Whether a transaction with a skipped part has found nothing at all, by which it has failed although it committed.
+    fn skips_whole(&self) -> bool {
+        false
     }
 
     /// Whether there are checks that hold right after the load only.
@@ -298,11 +316,22 @@ impl RunTotals {
     }
 }
 
+/// What a check is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum About {
+    /// What is in the database: if it does not hold, data are wrong.
+    Data,
+    /// How often transactions succeed: if it does not hold, other things were asked than is expected, and data are right.
+    Rates,
+}
+
 /// The verdict of one check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckResult {
     /// What was checked, in words.
     pub name: &'static str,
+    /// What it is about.
+    pub about: About,
     /// Whether it holds.
     pub ok: bool,
     /// How much was looked at, or the first thing found wrong.
@@ -312,12 +341,17 @@ pub struct CheckResult {
 impl CheckResult {
     /// A check that holds.
     pub fn holds(name: &'static str, detail: String) -> Self {
-        Self { name, ok: true, detail }
+        Self { name, about: About::Data, ok: true, detail }
     }
 
     /// A check that fails.
     pub fn fails(name: &'static str, detail: String) -> Self {
-        Self { name, ok: false, detail }
+        Self { name, about: About::Data, ok: false, detail }
+    }
+
+    /// The same about how often something happens.
+    pub fn of_rates(self) -> Self {
+        Self { about: About::Rates, ..self }
     }
 
     /// The check of a look that refuses what is inconsistent, and else tells how much it saw. Other errors

@@ -36,6 +36,20 @@ pub unsafe extern "C" fn namdb_bind_int64(call: *const CCall, position: i32, val
     unsafe { bind(call, position, || Ok(Argument::Int(value))) }
 }
 
+/// `namdb_bind_uint64` of the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn namdb_bind_uint64(call: *const CCall, position: i32, value: u64) -> c_int {
+    let fitting = || match i64::try_from(value) {
+        Ok(value) => Ok(Argument::Int(value)),
+        Err(_) => Err(Failure(format!(
+            "{value} is beyond {}, the largest number that a bigint takes; bind it as text or as a numeric",
+            i64::MAX
+        ))),
+    };
+    // SAFETY: rule 1.
+    unsafe { bind(call, position, fitting) }
+}
+
 /// `namdb_bind_bool` of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn namdb_bind_bool(call: *const CCall, position: i32, value: c_int) -> c_int {

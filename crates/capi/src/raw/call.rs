@@ -57,6 +57,8 @@ pub unsafe extern "C" fn namdb_set_retries(call: *const CCall, retries: u32) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn namdb_execute(call: *const CCall) -> i32 {
     // SAFETY: rule 1.
+    unsafe { Handle::forget(call, CALL) };
+    // SAFETY: rule 1.
     let made = unsafe { Handle::with(call, CALL, ERROR, |called| called.execute().map(|()| OK)) };
     if made == OK {
         return Outcome::Committed as i32;

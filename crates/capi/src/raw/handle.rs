@@ -68,6 +68,17 @@ impl<T> Handle<T> {
         })
     }
 
+    /// Forgets what went wrong with it before.
+    ///
+    /// # Safety
+    /// As [`Handle::with`].
+    pub unsafe fn forget(pointer: *const Self, what: &str) {
+        // SAFETY: rule 1.
+        let Ok(handle) = (unsafe { Self::own(pointer, what) }) else { return };
+        // SAFETY: this thread owns it, and no other reference lives: rule 3.
+        unsafe { &mut *handle.content.get() }.error = CString::default();
+    }
+
     /// Looks at the content and leaves the errors as they are; none of a handle that is null or another thread's.
     ///
     /// # Safety

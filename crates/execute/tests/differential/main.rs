@@ -159,6 +159,13 @@ fn tatp_is_as_in_postgresql() {
     compare("tatp", 8000, 2);
 }
 
+/// A table without a primary key, references and checks: rows are added, found through an index and without one, changed
+/// and taken away.
+#[test]
+fn a_ledger_is_as_in_postgresql() {
+    compare("../crates/execute/tests/ledger", 4000, 5);
+}
+
 #[test]
 fn tpcc_is_as_in_postgresql() {
     compare("tpcc", 3000, 3);

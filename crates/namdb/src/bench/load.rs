@@ -48,26 +48,18 @@ pub fn load<S: Site, W: SiteWorkload<S>>(
     drop(seat);
     let total = workload.load_rows();
     let progress = Progress::begin("loading", total);
-    let next_part = AtomicU64::new(0);
     let rows = AtomicU64::new(0);
     let lanes = threads * site.facts().lanes_per_thread;
     let parts = workload.load_parts().min(u64::from(lanes) * PARTS_PER_LANE);
-    let plan = Plan { parts, next_part: &next_part, rows: &rows, stop };
-    std::thread::scope(|scope| -> Result<()> {
-        let work = || load_parts(site, workload, &plan);
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        while workers.iter().any(|worker| !worker.is_finished()) {
-            sleep_ms(DRAW_MS);
-            let done = rows.load(Relaxed);
-            let per_second = done as f64 / start.elapsed_s();
-            progress.show(done, &format!("{} rows/s", text::rate(per_second)));
-        }
-        for worker in workers {
-            worker.join().expect("a panic of a worker is a panic of the program")?;
-        }
-        Ok(())
-    })
-    .context("cannot load the tables")?;
+    let show = || {
+        let done = rows.load(Relaxed);
+        let per_second = done as f64 / start.elapsed_s();
+        progress.show(done, &format!("{} rows/s", text::rate(per_second)));
+    };
+    for step in [Step::Insert, Step::Verify] {
+        let plan = Plan { step, parts, next_part: AtomicU64::new(0), rows: &rows, stop };
+        carry_out(site, workload, threads, &plan, &show).context("cannot load the tables")?;
+    }
     ensure!(!stop.load(Relaxed), "ended by the user before anything was measured");
     let loaded = Loaded { rows: rows.into_inner(), seconds: start.elapsed_s() };
     let size = text::bytes(host::resident_bytes());
@@ -75,10 +67,39 @@ pub fn load<S: Site, W: SiteWorkload<S>>(
     Ok(loaded)
 }
 
+/// Carries out one step with all parts, and shows how far that is.
+fn carry_out<S: Site, W: SiteWorkload<S>>(
+    site: &S,
+    workload: &W,
+    threads: u32,
+    plan: &Plan<'_>,
+    show: &dyn Fn(),
+) -> Result<()> {
+    std::thread::scope(|scope| {
+        let work = || load_parts(site, workload, plan);
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            sleep_ms(DRAW_MS);
+            show();
+        }
+        let mut joined = workers.into_iter().map(|worker| worker.join());
+        joined.try_for_each(|done| done.expect("a panic of a worker is a panic of the program"))
+    })
+}
+
+/// What is done with each part.
+#[derive(Clone, Copy)]
+enum Step {
+    Insert,
+    /// Rows may refer to those of any part, so it comes when all are there.
+    Verify,
+}
+
 /// What is loaded, and how far that is.
 struct Plan<'a> {
+    step: Step,
     parts: u64,
-    next_part: &'a AtomicU64,
+    next_part: AtomicU64,
     rows: &'a AtomicU64,
     stop: &'a AtomicBool,
 }
@@ -110,7 +131,12 @@ async fn load_by_lane<S: Seat, W: workload::Workload<S::Env>>(
         if part >= plan.parts {
             break;
         }
-        let loaded = workload.load_part(&database, &mut lane, part, plan.parts, &count).await;
+        let loaded = match plan.step {
+            Step::Insert => {
+                workload.load_part(&database, &mut lane, part, plan.parts, &count).await
+            }
+            Step::Verify => workload.verify_part(&database, &mut lane, part, plan.parts).await,
+        };
         if loaded.is_err() {
             // The others need not go on.
             plan.next_part.store(plan.parts, Relaxed);

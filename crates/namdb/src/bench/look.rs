@@ -133,6 +133,7 @@ fn check_structure<S: Site, W: SiteWorkload<S>>(
     let structure = seat.wait(database.check_tables(&is_own))?;
     let wrong = structure.errors.first().or(structure.locked.first());
     Ok(Some(CheckReport {
+        is_rate: false,
         name: "every table and index is well formed, nothing is left locked".to_owned(),
         ok: wrong.is_none(),
         detail: match wrong {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use txn::Abort;
 use workload::CheckResult;
+use workload::driver::About;
 use workload::driver::KindTotals;
 
 /// A run that ended sooner has measured nothing.
@@ -66,6 +67,10 @@ pub struct Report {
     pub new_order_per_s: Option<f64>,
     /// Transactions that ended as the workload's rules wanted, without effect.
     pub rolled_back: u64,
+    /// Of the committed ones, those that have found nothing, where the workload counts them; they count as failed.
+    pub found_nothing: Option<u64>,
+    /// Transactions per second that committed and have found something.
+    pub succeeded_per_s: f64,
     /// Attempts beyond the first.
     pub retries: u64,
     /// Transactions given up after many attempts.
@@ -236,6 +241,8 @@ pub struct TableReport {
 pub struct CheckReport {
     /// What was checked.
     pub name: String,
+    /// Whether it is about how often transactions succeed, and not about data.
+    pub is_rate: bool,
     /// Whether it holds.
     pub ok: bool,
     /// How much was looked at, or what is wrong.
@@ -244,7 +251,8 @@ pub struct CheckReport {
 
 impl From<CheckResult> for CheckReport {
     fn from(check: CheckResult) -> Self {
-        Self { name: check.name.to_owned(), ok: check.ok, detail: check.detail }
+        let is_rate = check.about == About::Rates;
+        Self { name: check.name.to_owned(), is_rate, ok: check.ok, detail: check.detail }
     }
 }
 
@@ -293,6 +301,7 @@ impl Report {
             (0..window.kinds.len()).map(|kind| field(&window.totals.kind(kind))).sum()
         };
         let per_s = |count: u64| count as f64 / seconds.max(1e-9);
+        let found_nothing = workload.skips_whole().then(|| totals(|kind| kind.skipped));
         let names = workload.transaction_types();
         let new_order = names.iter().position(|&name| name == "new_order");
         let ran: Vec<usize> =
@@ -321,6 +330,8 @@ impl Report {
             attempted_per_s: per_s(totals(|kind| kind.committed + kind.rolled_back)),
             new_order_per_s: new_order.map(|kind| per_s(window.totals.kind(kind).committed)),
             rolled_back: totals(|kind| kind.rolled_back),
+            found_nothing,
+            succeeded_per_s: per_s(window.totals.committed() - found_nothing.unwrap_or(0)),
             retries: totals(|kind| kind.retries),
             given_up: totals(|kind| kind.aborted),
             unknown: totals(|kind| kind.unknown),
@@ -355,12 +366,19 @@ impl Report {
         self.fabric == LOCAL
     }
 
+    /// How many checks do not hold, of those about rates or of those about data.
+    pub fn failed_checks(&self, of_rates: bool) -> usize {
+        self.checks.iter().filter(|check| check.is_rate == of_rates && !check.ok).count()
+    }
+
     /// What the exit code says of it.
     pub fn verdict(&self) -> Verdict {
-        if self.checks.iter().any(|check| !check.ok) {
+        if self.failed_checks(false) > 0 {
             Verdict::Damaged
         } else if self.is_out_of_memory || self.is_unreachable || !self.problems.is_empty() {
             Verdict::Incomplete
+        } else if self.failed_checks(true) > 0 {
+            Verdict::Unexpected
         } else {
             Verdict::Sound
         }

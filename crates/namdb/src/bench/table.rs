@@ -23,6 +23,7 @@ pub fn draw(report: &Report) -> String {
             true => by_type(&mut text, report, "per transaction", &COSTS_BY_MESSAGE, MESSAGES_NOTE),
             false => by_type(&mut text, report, "per transaction", &COSTS, COSTS_NOTE),
         }
+        failures(&mut text, report);
         by_process(&mut text, report);
         aborts(&mut text, report);
         upkeep(&mut text, report);
@@ -120,6 +121,11 @@ fn throughput(text: &mut String, report: &Report) {
         let threads = counted(u64::from(report.threads), "thread");
         line!(text, "{:16}the machine was busy with other things: {threads} ran", "");
     }
+    if let Some(nothing) = report.found_nothing.filter(|nothing| *nothing > 0) {
+        let (nothing, succeeded) = (grouped(nothing), rate(report.succeeded_per_s));
+        line!(text, "  {nothing:>12}  of the committed failed: they found nothing");
+        line!(text, "  {succeeded:>12}  transactions per second succeeded, without those");
+    }
     if report.rolled_back > 0 {
         let rolled_back = grouped(report.rolled_back);
         line!(text, "  {rolled_back:>12}  more rolled back as the workload's rules want");
@@ -173,6 +179,31 @@ fn by_type(text: &mut String, report: &Report, title: &str, columns: &[TypeColum
     }
     rule(text);
     line!(text, "  {note}");
+    line!(text);
+}
+
+/// How often transactions have failed by the workload's rules, by type.
+fn failures(text: &mut String, report: &Report) {
+    let failed = report.type_order.iter().filter_map(|name| {
+        let kind = &report.per_type[name];
+        let nothing = report.found_nothing.map_or(0, |_| kind.skipped);
+        let parts = [(nothing, "found nothing"), (kind.rolled_back, "rolled back")];
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> =
+            parts.map(|(count, what)| format!("{} {what}", grouped(*count))).collect();
+        let percent = 100.0 * (nothing + kind.rolled_back) as f64
+            / (kind.count + kind.rolled_back).max(1) as f64;
+        (!parts.is_empty()).then(|| format!("{name}: {} ({percent:.2} %)", parts.join(", ")))
+    });
+    let failed: Vec<String> = failed.collect();
+    if failed.is_empty() {
+        return;
+    }
+    line!(text, "  Failed as the workload's rules want:");
+    failed
+        .iter()
+        .flat_map(|told| broken(told, COLUMNS - 6))
+        .for_each(|part| line!(text, "    {part}"));
     line!(text);
 }
 
@@ -314,18 +345,30 @@ fn checks(text: &mut String, report: &Report) {
         let lines = broken(&format!("NOT DONE: {problem}"), COLUMNS - 4);
         lines.iter().for_each(|part| line!(text, "  {part}"));
     }
-    let held = report.checks.iter().filter(|check| check.ok).count();
+    let (damages, unexpected) = (report.failed_checks(false), report.failed_checks(true));
     let count = report.checks.len();
-    if held < count {
-        line!(text, "  THE DATABASE IS DAMAGED: {} of {count} checks fail.", count - held);
-    } else if report.problems.is_empty() {
-        line!(text, "  The database is consistent: all {held} checks hold.");
+    let of_data = report.checks.iter().filter(|check| !check.is_rate).count();
+    if damages > 0 {
+        line!(text, "  THE DATABASE IS DAMAGED: {damages} of {of_data} checks of its data fail.");
+    } else if !report.problems.is_empty() {
+        line!(text, "  {} could be run and held.", counted((count - unexpected) as u64, "check"));
+    } else if unexpected == 0 {
+        let checks = match count {
+            1 => "its check holds".to_owned(),
+            several => format!("all {several} checks hold"),
+        };
+        line!(text, "  The database is consistent: {checks}.");
     } else {
-        line!(text, "  {} could be run and held.", counted(held as u64, "check"));
+        line!(text, "  The database is consistent: all {of_data} checks of its data hold.");
     }
+    rates(text, report, unexpected);
     rule(text);
     for check in &report.checks {
-        let mark = if check.ok { "ok  " } else { "FAIL" };
+        let mark = match (check.ok, check.is_rate) {
+            (true, _) => "ok  ",
+            (false, true) => "RATE",
+            (false, false) => "FAIL",
+        };
         let detail = grouped_numbers(&check.detail);
         verdict(text, mark, &check.name, &detail);
     }
@@ -335,6 +378,25 @@ fn checks(text: &mut String, report: &Report) {
         line!(text, "  {part}");
     }
     line!(text, "  commit {commit}, seed {}", report.seed);
+}
+
+/// That transactions do not succeed as often as they should, which is no damage.
+fn rates(text: &mut String, report: &Report, unexpected: usize) {
+    if unexpected == 0 {
+        return;
+    }
+    let which = match unexpected {
+        1 => "A RATE IS NOT AS EXPECTED".to_owned(),
+        several => format!("{several} RATES ARE NOT AS EXPECTED"),
+    };
+    let why = match report.found_nothing {
+        Some(_) => {
+            "than `succeeds` of workload.toml says. No data are wrong: change it, or what is drawn, or the procedures."
+        }
+        None => "than the specification says. No data are wrong.",
+    };
+    let sentence = format!("{which}: transactions succeed more or less often {why}");
+    broken(&sentence, COLUMNS - 4).iter().for_each(|part| line!(text, "  {part}"));
 }
 
 /// The long numbers of a sentence with their digits grouped.

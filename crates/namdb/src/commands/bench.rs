@@ -2,6 +2,7 @@
 
 use super::choice::{Choice, Job};
 use super::memory_server::parse_setting;
+use super::named;
 use super::{WorldArguments, catch_interrupts, interruption, parse_rate, parse_span, parse_wait};
 use crate::Verdict;
 use crate::bench::crew::{Crew, Share};
@@ -47,10 +48,12 @@ Examples:
   namdb bench tpcc --rate 20000                 latency at a load that leaves the processors time
   namdb bench append --seconds 5 --history run.edn    record what clients see, and judge it
   namdb bench tpcc --cluster namdb.toml         on a cluster, by all its compute servers
+  namdb bench workloads/tatp                    stored procedures of a folder, also of one of your own (docs/workload.md)
 
 Progress goes to the error stream, the result to the output. Ctrl-C ends the run early and still \
 reports. The exit code is 0 if every check holds, 1 if one fails, 2 if there is no result or it cannot be \
-written, 3 if memory ran out or a check could not be run, 4 if this process is a member of the cluster no more.";
+written, 3 if memory ran out or a check could not be run, 4 if this process is a member of the cluster no more, 5 if all \
+checks of data hold and transactions succeed more or less often than the workload says.";
 
 /// Options of `bench`.
 #[derive(Args)]
@@ -280,9 +283,18 @@ impl RunAbroad<'_> {
     }
 }
 
-/// What this process was called with, as compute servers get it.
+/// What this process was called with, as compute servers get it: a folder has its whole path, since they may run elsewhere.
 fn ordered_arguments() -> Vec<String> {
-    std::env::args().skip_while(|argument| argument != "bench").skip(1).collect()
+    let given = named::with_folder(std::env::args_os().collect());
+    let mut words: Vec<String> =
+        given.into_iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
+    if let [folder, path, ..] = &mut words[..]
+        && folder == named::FOLDER
+        && let Ok(whole) = Path::new(&*path).canonicalize()
+    {
+        *path = whole.display().to_string();
+    }
+    words
 }
 
 /// What a compute server is ordered to run.

@@ -1,6 +1,6 @@
 //! Which workload runs, with its parameters, and the same work on any of them.
 
-use super::parse_count;
+use super::{parse_count, parse_units};
 use crate::bench::report::Parameters;
 use crate::bench::text::{counted, grouped};
 use crate::bench::{AnyWorkload, json};
@@ -11,7 +11,7 @@ use serde_json::json;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
-use stored::{DesignOrigin, Options, Stored};
+use stored::{Code, DesignOrigin, Options, Stored};
 use workload::append::AppendConfig;
 use workload::smallbank::SmallBankConfig;
 use workload::tatp::{SUBSCRIBERS_MAX, TatpConfig};
@@ -57,13 +57,14 @@ Examples:
   namdb bench workloads/tpcc --code plans         the same by the executor of PostgreSQL's plans
   namdb bench workloads/tatp --units 10 --threads 1    a million subscribers
   namdb bench workloads/tatp --design mine.json   tables stored as a file says
-  namdb bench mine --code plans                   a workload of your own
+  namdb bench mine                                a workload of your own, by the executor of plans
   namdb bench workloads/tatp --postgres --threads 2    the same in a PostgreSQL, and the ratio
 
 A workload is a folder with schema.sql, procedures.sql, workload.toml and, made by `namdb spade plan`, plans. Tables are
 made and loaded as workload.toml says, and procedures are called as it says. Generated code comes with the shipped
-workloads. Procedures that end by RAISE EXCEPTION, or since a key is there already, are told as rolled back; those that give
-no row where they could, as skipped.";
+workloads. Procedures that end by RAISE EXCEPTION, or since a row is not as the schema wants it (a key that is there already, a
+CHECK, a reference), are told as rolled back; those that give no row where they could, as having found nothing. docs/workload.md
+tells what workload.toml may have, docs/sql.md which SQL is taken.";
 
 const BANK_EXAMPLES: &str = "\
 Examples:
@@ -194,11 +195,11 @@ pub struct FolderArguments {
     /// The folder
     pub folder: PathBuf,
     /// Units of scale, such as warehouses [default: as workload.toml says]
-    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_units)]
     pub units: Option<u64>,
-    /// Who carries out the procedures
-    #[arg(long, value_enum, default_value = "generated")]
-    pub code: CodeName,
+    /// Who carries out the procedures [default: generated code, or the executor where there is none for this workload]
+    #[arg(long, value_enum)]
+    pub code: Option<CodeName>,
     /// How tables are stored [default: design.json of the folder, or what `namdb spade design` prints]
     #[arg(long, value_name = "FILE")]
     pub design: Option<PathBuf>,
@@ -388,12 +389,19 @@ impl FolderArguments {
         let Self { folder, units, code, design, .. } = self;
         let options = Options {
             units: *units,
-            wants_plans: *code == CodeName::Plans,
+            wants_plans: *code == Some(CodeName::Plans),
             design: design.as_deref(),
             isolation,
             seed,
         };
-        let stored = Stored::read(folder, &options)?;
+        let stored = match code {
+            None => Stored::read_any(folder, &options)?,
+            Some(_) => Stored::read(folder, &options)?,
+        };
+        let code = match stored.code() {
+            Code::Plans => CodeName::Plans,
+            Code::Generated(_) => CodeName::Generated,
+        };
         let units = counted(stored.units(), "unit");
         let design = match stored.origin() {
             DesignOrigin::File(path) => format!("design {}", path.display()),

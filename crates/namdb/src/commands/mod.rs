@@ -9,6 +9,7 @@ pub mod counts;
 pub mod demo;
 pub mod doctor;
 pub mod memory_server;
+pub mod named;
 pub mod postgres;
 pub mod reproduce;
 pub mod simulate;
@@ -28,6 +29,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 const SECONDS_MAX: f64 = 86_400.0;
 /// Fewest seconds or minutes of a run: in less time nothing can be measured.
 const SPAN_MIN: f64 = 0.001;
+/// Most units of scale: with more, numbers of rows are beyond what any machine holds.
+const UNITS_MAX: u64 = 1_000_000_000;
 /// Fewest transactions per second that can be asked for.
 const RATE_MIN: f64 = 0.01;
 /// Most transactions per second that can be asked for: more than any machine does.
@@ -149,6 +152,14 @@ pub fn parse_count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
     count.ok_or_else(|| format!("it takes a whole number from 0 to {}", u64::MAX >> (64 - bits)))
 }
 
+/// Reads units of scale.
+pub fn parse_units(text: &str) -> Result<u64, String> {
+    let units = text.parse().ok().filter(|units| (1..=UNITS_MAX).contains(units));
+    units.ok_or_else(|| {
+        format!("units of scale are a whole number from 1 to {UNITS_MAX}; workload.toml says what one is")
+    })
+}
+
 /// Reads a number of seconds that may be none.
 pub fn parse_wait(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -175,8 +186,11 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
 pub fn catch_interrupts_with(mut say: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
     ctrlc::set_handler(move || {
         if interruption().swap(true, Relaxed) {
+            // Nothing is dropped.
+            plan::clear_away();
             std::process::exit(130);
         }
+        plan::interrupt();
         say();
     })?;
     Ok(())

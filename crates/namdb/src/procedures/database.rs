@@ -59,7 +59,8 @@ pub enum Tables {
     Loaded,
     /// They are made, and stay empty.
     Empty,
-    /// They are in the cluster already.
+    /// They are in the cluster already, and stay as they are: another program has opened the folder with one of the others, or
+    /// `namdb spade apply` has made them. Needs [`Options::cluster`].
     Present,
 }
 
@@ -83,6 +84,9 @@ impl Database {
     /// If the folder is not in order, memory is missing, or the cluster cannot be joined; in a sentence.
     pub fn open(folder: impl AsRef<Path>, options: &Options) -> Result<Self, OpenFailure> {
         let folder = folder.as_ref();
+        if options.tables == Tables::Present && options.cluster.is_none() {
+            return Err(OpenFailure::NoCluster);
+        }
         let how = stored::Options {
             units: options.units,
             wants_plans: true,

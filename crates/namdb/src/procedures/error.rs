@@ -157,6 +157,12 @@ pub enum OpenFailure {
         /// What there is.
         there_mib: u64,
     },
+    /// Tables were said to be there, where nothing has been made.
+    #[error(
+        "the tables were said to be there already, and only a cluster has tables that others have made; name the cluster's file, or \
+         let the tables be made"
+    )]
+    NoCluster,
     /// Tables cannot be made.
     #[error("the tables of the workload cannot be made: {0}")]
     Tables(WorkloadError),

@@ -117,6 +117,8 @@ fn config(stored: &Stored, options: &Options) -> Result<Config, OpenFailure> {
 
 /// The parts of a load that several threads share.
 struct Parts {
+    /// Whether they are there, and are looked through for rows that refer to none.
+    are_there: bool,
     count: u64,
     next: AtomicU64,
 }
@@ -134,7 +136,10 @@ impl Parts {
             if part >= self.count {
                 return Ok(());
             }
-            let loaded = stored.load_part(database, lane, part, self.count, &|_| {}).await;
+            let loaded = match self.are_there {
+                false => stored.load_part(database, lane, part, self.count, &|_| {}).await,
+                true => stored.verify_part(database, lane, part, self.count).await,
+            };
             if loaded.is_err() {
                 // The others need not go on.
                 self.next.store(self.count, Relaxed);
@@ -150,10 +155,15 @@ fn load(
     work: &(dyn Fn(&Parts) -> Result<(), WorkloadError> + Sync),
 ) -> Result<(), WorkloadError> {
     let threads = (host::processor_count() as u64).clamp(1, u64::from(sessions));
-    let parts = Parts { count: threads * PARTS_PER_THREAD, next: AtomicU64::new(0) };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(&parts))).collect();
-        let mut joined = threads.into_iter().map(|thread| thread.join());
-        joined.try_for_each(|loaded| loaded.expect("loading does not panic"))
-    })
+    let step = |are_there| {
+        let count = threads * PARTS_PER_THREAD;
+        let parts = Parts { are_there, count, next: AtomicU64::new(0) };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(&parts))).collect();
+            let mut joined = threads.into_iter().map(|thread| thread.join());
+            joined.try_for_each(|loaded| loaded.expect("loading does not panic"))
+        })
+    };
+    step(false)?;
+    step(true)
 }

@@ -2,9 +2,51 @@
 
 use crate::support::{namdb, text};
 
+/// Asserts what is said of arguments that are refused.
+fn assert_answered(cases: &[(&str, &str)]) {
+    for (arguments, sentence) in cases {
+        let output = namdb(arguments);
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {errors}");
+        assert!(errors.contains(sentence), "{arguments} is answered by: {errors}");
+        assert!(output.stdout.is_empty(), "{arguments} has a result");
+    }
+}
+
+/// Workload folders that there are not, and numbers that they cannot be run with: before anything is loaded.
+#[test]
+fn nonsense_about_folders_is_answered_in_a_sentence() {
+    assert_answered(&[
+        (
+            "bench nowhere/at/all",
+            "neither a built-in benchmark nor a folder called `nowhere/at/all`",
+        ),
+        ("bench nowhere", "built-in benchmarks: tpcc, smallbank, tatp, ycsb, bank, append"),
+        ("bench tpc", "is `tpcc` meant?"),
+        ("trace tatb", "is `tatp` meant?"),
+        ("bench ../../workloads/tcpc", "is `../../workloads/tpcc` meant?"),
+        ("bench ../../workloads", "the folder ../../workloads has no workload.toml"),
+        ("bench ../../workloads/README.md", "is a file; name the folder of the workload"),
+        ("bench --threads 1 ../../workloads/tatp", "the folder comes first"),
+        ("bench ../../workloads/tatp --units 0", "units of scale are a whole number from 1 to"),
+        ("bench ../../workloads/tatp --units 1.5", "units of scale are a whole number from 1 to"),
+        ("bench ../../workloads/tatp --units -1", "units of scale are a whole number from 1 to"),
+        ("bench ../../workloads/tatp --units 1000000000000", "from 1 to 1000000000"),
+        ("bench ../../workloads/tatp --units 1000000", "is beyond integer at this scale"),
+        ("bench ../../workloads/tatp --seconds 0", "a time is a number over 0"),
+        ("bench ../../workloads/tatp --threads 0", "1..=63"),
+        ("spade design ../../workloads/tatp --units 0", "units of scale are a whole number"),
+        ("spade tune ../../workloads/tatp --units 0", "units of scale are a whole number"),
+        ("spade tune ../../workloads/tatp --machines 0", "1..=10000"),
+        ("spade tune ../../workloads/tatp --remote-calls 101", "from 0 to 100"),
+        ("spade apply ../../workloads/tatp --units 0", "units of scale are a whole number"),
+        ("spade verify ../../workloads/tatp --units 0", "units of scale are a whole number"),
+    ]);
+}
+
 #[test]
 fn nonsense_is_answered_in_a_sentence() {
-    for (arguments, sentence) in [
+    assert_answered(&[
         ("bench tpcc --warehouses 0", "1..=32767"),
         ("bench tpcc --threads 64", "1..=63"),
         ("bench tpcc --seconds -3", "a time is a number over 0"),
@@ -45,13 +87,7 @@ fn nonsense_is_answered_in_a_sentence() {
         ("counts --workload chess --transactions 1", "possible values"),
         ("soak --minutes 0", "a time is a number over 0"),
         ("dance", "unrecognized subcommand"),
-    ] {
-        let output = namdb(arguments);
-        let errors = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments}: {errors}");
-        assert!(errors.contains(sentence), "{arguments} is answered by: {errors}");
-        assert!(output.stdout.is_empty(), "{arguments} has a result");
-    }
+    ]);
 }
 
 #[test]
@@ -67,6 +103,7 @@ fn help_teaches_by_example() {
         "check history",
         "simulate",
         "doctor",
+        "spade",
         "spade plan",
     ] {
         let output = namdb(&format!("{command} --help"));
@@ -74,4 +111,10 @@ fn help_teaches_by_example() {
         assert!(text(&output.stdout).contains("namdb "), "{command}");
     }
     assert!(text(&namdb("--help").stdout).contains("Examples:"));
+    for command in ["bench", "bench folder", "spade"] {
+        assert!(
+            text(&namdb(&format!("{command} --help")).stdout).contains("docs/workload.md"),
+            "{command}"
+        );
+    }
 }

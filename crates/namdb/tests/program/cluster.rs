@@ -172,6 +172,17 @@ fn compute_servers_share_a_run() {
     assert!(text(&unknown.stderr).contains("numbered from 0; there is no 2"), "{unknown:?}");
 }
 
+/// A folder of procedures, named as it is seen from here, is run by processes that may be elsewhere.
+#[test]
+fn compute_servers_run_a_folder() {
+    let options = "--fabric shm --memory-servers 2 --memory 256M --compute-servers 2";
+    let cluster = Cluster::up("folder-crew", options);
+    let report =
+        cluster.report("bench ../execute/tests/ledger --threads 1 --seconds 0.5 --warm-up 0.1");
+    assert_eq!(report["compute_servers"].as_array().map(Vec::len), Some(2), "{report:#}");
+    assert!(number(&report, "/per_type/pay/count") > 0.0, "{report:#}");
+}
+
 /// What a compute server has committed, by its metrics.
 fn commits(address: &str) -> f64 {
     let page = get(address, "/metrics");

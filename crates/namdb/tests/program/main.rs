@@ -11,6 +11,7 @@ mod folder;
 mod health;
 mod logs;
 mod measure;
+mod own_folder;
 mod postgres;
 mod procedures;
 mod server;

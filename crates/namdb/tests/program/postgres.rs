@@ -2,8 +2,10 @@
 
 use super::folder::small;
 use super::support::{namdb, number, temporary, text};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
 /// Runs it for a moment; none where there is no PostgreSQL.
 fn beside(workload: &str, options: &str) -> Option<(String, Value)> {
@@ -78,4 +80,82 @@ fn a_comparison_at_a_rate_or_on_a_cluster_is_refused() {
 
 fn shipped() -> String {
     format!("{}/../../workloads/smallbank", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Servers, and folders of temporary files, of a run that was ended by the user.
+#[cfg(target_os = "linux")]
+fn left_behind(temporary: &Path) -> (Vec<String>, Vec<String>) {
+    let name = temporary.display().to_string();
+    let processes = std::fs::read_dir("/proc").expect("this is Linux").flatten();
+    let commands = processes.filter_map(|process| {
+        let command = std::fs::read(process.path().join("cmdline")).ok()?;
+        let command = String::from_utf8_lossy(&command).replace('\0', " ");
+        command.contains(&name).then_some(command)
+    });
+    let folders = std::fs::read_dir(temporary).expect("it is ours").flatten();
+    (commands.collect(), folders.map(|folder| folder.path().display().to_string()).collect())
+}
+
+/// Whether a file of this name is somewhere below a folder.
+#[cfg(target_os = "linux")]
+fn has_file(folder: &Path, name: &str) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| {
+        let path = entry.path();
+        path.file_name().is_some_and(|found| found == name)
+            || path.is_dir() && has_file(&path, name)
+    })
+}
+
+/// Starts the program with a folder of its own for temporary files, and sends it so many interrupts once there is a file.
+#[cfg(target_os = "linux")]
+fn interrupted(arguments: &str, file: &str, interrupts: u32, place: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_namdb"));
+    command.args(arguments.split_whitespace()).env("TMPDIR", place);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program was built");
+    let mut looks = 0;
+    while !has_file(place, file) && child.try_wait().expect("it is ours").is_none() {
+        looks += 1;
+        assert!(looks < 6000, "{file} does not come");
+        namdb::host::sleep_ms(10);
+    }
+    for _ in 0..interrupts {
+        // It may have ended by itself.
+        let _ = kill_process(Pid::from_child(&child), Signal::INT);
+        namdb::host::sleep_ms(1);
+    }
+    child.wait_with_output().expect("it was started here")
+}
+
+/// Ctrl-C, once or twice, while PostgreSQL is loaded or asked for plans: its server ends, and nothing stays in the folder for
+/// temporary files.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_of_postgresql_stays_behind_when_the_user_ends_the_run() {
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interrupted");
+    let folder = small("smallbank", &scratch).display().to_string();
+    // Enough rows for many seconds.
+    let bench = format!("bench {folder} --postgres --units 2000 --memory 1G --threads 1");
+    let plan = format!("spade plan {folder} --check");
+    for (arguments, file, interrupts) in [
+        (&bench, "table0.copy", 1),
+        (&bench, "table0.copy", 2),
+        (&plan, "PG_VERSION", 1),
+        (&plan, "PG_VERSION", 2),
+    ] {
+        let place = temporary("interrupted");
+        std::fs::create_dir(&place).expect("there is a place for temporary files");
+        let output = interrupted(arguments, file, interrupts, &place);
+        let said = text(&output.stderr);
+        if said.contains("apt-get install postgresql") {
+            assert!(std::env::var_os("NAMDB_CI").is_none(), "{said}");
+            std::fs::remove_dir_all(&place).expect("it is ours");
+            return println!("skipped: {said}");
+        }
+        assert!(matches!(output.status.code(), Some(2 | 130)), "{arguments}: {said}");
+        assert!(said.contains("press Ctrl-C again"), "{arguments}: {said}");
+        assert_eq!(left_behind(&place), (Vec::new(), Vec::new()), "{arguments}: {said}");
+        std::fs::remove_dir_all(&place).expect("it is ours");
+    }
 }

@@ -1,6 +1,8 @@
 //! A database of our own on a server that may be somebody else's.
 
-use super::{CollectError, Server};
+use super::interrupt::is_interrupted;
+use super::process::Limit;
+use super::{CollectError, SCRIPT_WITHIN, Server};
 use std::path::{Path, PathBuf};
 
 /// A database that is made empty, and dropped with this.
@@ -53,11 +55,16 @@ impl<'a> Database<'a> {
 
 impl Drop for Database<'_> {
     fn drop(&mut self) {
+        // A server of our own goes with its databases. On another one it is dropped whatever the user wants.
+        if self.server.is_private() && is_interrupted() {
+            return;
+        }
+        let limit = Limit::within(SCRIPT_WITHIN);
         let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE);\n", self.name);
         // A database that stays behind is dropped by whoever makes it anew.
         let _ = self
             .server
             .script("drop.sql", &drop)
-            .and_then(|script| self.server.run("to drop its database", &[&script]));
+            .and_then(|script| self.server.run_unless(&limit, "to drop its database", &[&script]));
     }
 }

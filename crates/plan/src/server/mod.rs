@@ -1,13 +1,16 @@
 //! A PostgreSQL to ask: one that runs, or one of our own.
 
 mod database;
+mod interrupt;
 mod private;
 mod process;
 mod programs;
 mod scratch;
 
 pub use database::Database;
+pub use interrupt::{clear_away, interrupt, is_interrupted};
 use private::PrivateServer;
+use process::Limit;
 use scratch::Scratch;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -65,6 +68,9 @@ pub enum CollectError {
         /// How long it was let.
         seconds: u64,
     },
+    /// The user wants the program to end.
+    #[error("ended by the user; PostgreSQL was stopped")]
+    Interrupted,
     /// PostgreSQL refuses a file or a statement.
     #[error("PostgreSQL refuses {what}: {said}")]
     Refused {
@@ -99,7 +105,7 @@ pub struct Server {
     psql: PathBuf,
     scratch: Scratch,
     // Behind everything that uses it.
-    _private: Option<PrivateServer>,
+    own: Option<PrivateServer>,
 }
 
 impl Server {
@@ -116,7 +122,7 @@ impl Server {
             ServerChoice::Private => private(&[])?,
             ServerChoice::PrivateWith(settings) => private(settings)?,
         };
-        Ok(Self { url, psql, scratch, _private: private })
+        Ok(Self { url, psql, scratch, own: private })
     }
 
     /// An empty database of our own.
@@ -125,6 +131,11 @@ impl Server {
     /// If the server does not answer, or its user may not make one.
     pub fn database(&self) -> Result<Database<'_>, CollectError> {
         Database::create(self)
+    }
+
+    /// Whether it was started here.
+    fn is_private(&self) -> bool {
+        self.own.is_some()
     }
 
     /// Where files may be put.
@@ -140,13 +151,28 @@ impl Server {
         Ok(path)
     }
 
-    /// Runs scripts one after the other in one session; returns what they print, rows without decoration.
+    /// Runs scripts one after the other in one session, unless the user wants the program to end; returns what they print, rows
+    /// without decoration.
     fn run(&self, what: &str, scripts: &[&Path]) -> Result<String, CollectError> {
+        let limit = Limit { within: SCRIPT_WITHIN, is_unwanted: is_interrupted };
+        self.run_unless(&limit, what, scripts)
+    }
+
+    fn run_unless(
+        &self,
+        limit: &Limit,
+        what: &str,
+        scripts: &[&Path],
+    ) -> Result<String, CollectError> {
         let mut command = Command::new(&self.psql);
         command.args(["-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1", "-d", &self.url]);
         command.env("PGCONNECT_TIMEOUT", "20").env("PGAPPNAME", "namdb").env("PGOPTIONS", "");
         scripts.iter().for_each(|script| _ = command.arg("-f").arg(script));
-        let finished = process::run(&mut command, "psql", self.folder(), SCRIPT_WITHIN)?;
+        let finished = process::run(&mut command, "psql", self.folder(), limit)?;
+        // Whoever presses Ctrl-C in a terminal ends this program, too.
+        if (limit.is_unwanted)() && !finished.status.success() {
+            return Err(CollectError::Interrupted);
+        }
         if finished.status.success() {
             return Ok(finished.output);
         }

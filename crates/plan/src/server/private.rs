@@ -1,8 +1,10 @@
 //! A PostgreSQL server of our own: in a temporary folder, reached through a socket there, gone with its owner.
 
+use super::CollectError;
+use super::interrupt::{forget_program, is_interrupted, note_program};
+use super::process::{self, Limit};
 use super::programs::{Programs, server_user};
 use super::scratch::Scratch;
-use super::{CollectError, process};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -62,6 +64,7 @@ impl PrivateServer {
             what: "postgres".to_owned(),
             error: error.to_string(),
         })?;
+        note_program(Pid::from_child(&process), Signal::QUIT);
         let mut server = Self { process, scratch };
         server.wait_until_ready(&data, &log)?;
         Ok(server)
@@ -78,6 +81,9 @@ impl PrivateServer {
             let state = std::fs::read_to_string(data.join("postmaster.pid")).unwrap_or_default();
             if state.lines().last().is_some_and(|line| line.trim() == READY) {
                 return Ok(());
+            }
+            if is_interrupted() {
+                return Err(CollectError::Interrupted);
             }
             let ended = process::wait(&mut self.process, LOOK_EVERY);
             if !matches!(ended, Ok(None)) {
@@ -98,6 +104,7 @@ impl Drop for PrivateServer {
         if !matches!(process::wait(&mut self.process, STOP_WITHIN), Ok(Some(_))) {
             process::end(&mut self.process);
         }
+        forget_program(Pid::from_child(&self.process));
     }
 }
 
@@ -111,9 +118,13 @@ fn initialize(
     let mut command = as_user(Command::new(&programs.initdb), user, scratch.path());
     command.arg("-D").arg(data);
     command.args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]);
-    let finished = process::run(&mut command, "initdb", scratch.path(), INIT_WITHIN)?;
+    let limit = Limit { within: INIT_WITHIN, is_unwanted: is_interrupted };
+    let finished = process::run(&mut command, "initdb", scratch.path(), &limit)?;
     if finished.status.success() {
         return Ok(());
+    }
+    if is_interrupted() {
+        return Err(CollectError::Interrupted);
     }
     let said = finished.complaint.trim().to_owned();
     Err(CollectError::Failed { what: "initdb".to_owned(), said })
@@ -125,7 +136,7 @@ fn dies_with_us(postgres: &Path, user: Option<(u32, u32)>, folder: &Path) -> Com
     let wrapped = ["--pdeathsig", "QUIT"];
     let mut trial = Command::new(&setpriv);
     trial.args(wrapped).arg("true");
-    let works = process::run(&mut trial, "setpriv", folder, START_WITHIN)
+    let works = process::run(&mut trial, "setpriv", folder, &Limit::within(START_WITHIN))
         .is_ok_and(|finished| finished.status.success());
     let command = if works {
         let mut command = Command::new(&setpriv);

@@ -1,13 +1,20 @@
 //! Programs that are run to their end, or to a deadline.
 
 use super::CollectError;
+use super::interrupt::{forget_program, note_program};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+
+/// How often we look whether the user wants it to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How long a program may take to stop.
+const STOP_WITHIN: Duration = Duration::from_secs(5);
 
 /// What a program has left.
 pub(super) struct Finished {
@@ -16,22 +23,47 @@ pub(super) struct Finished {
     pub complaint: String,
 }
 
+/// When a program is ended that still runs.
+pub(super) struct Limit {
+    /// It has taken so long.
+    pub within: Duration,
+    /// Nobody wants it any more.
+    pub is_unwanted: fn() -> bool,
+}
+
+impl Limit {
+    /// So long, whatever is wanted.
+    pub fn within(within: Duration) -> Self {
+        Self { within, is_unwanted: || false }
+    }
+}
+
 /// Runs a program in a folder that takes what it says; `what` is the program's name in messages.
 pub(super) fn run(
     command: &mut Command,
     what: &str,
     folder: &Path,
-    within: Duration,
+    limit: &Limit,
 ) -> Result<Finished, CollectError> {
     let (output, complaint) = (folder.join("output"), folder.join("complaint"));
     let create = |path: &Path| File::create(path).map_err(|error| failed(what, &error));
     command.stdin(Stdio::null()).stdout(create(&output)?).stderr(create(&complaint)?);
     let mut child = command.spawn().map_err(|error| failed(what, &error))?;
-    let status = match wait(&mut child, within) {
+    note_program(Pid::from_child(&child), Signal::TERM);
+    let ended = wait_unless(&mut child, limit);
+    if matches!(ended, Ok(None)) && (limit.is_unwanted)() {
+        stop(&mut child);
+    }
+    forget_program(Pid::from_child(&child));
+    let status = match ended {
         Ok(Some(status)) => status,
+        Ok(None) if (limit.is_unwanted)() => return Err(CollectError::Interrupted),
         Ok(None) => {
             end(&mut child);
-            return Err(CollectError::Late { what: what.to_owned(), seconds: within.as_secs() });
+            return Err(CollectError::Late {
+                what: what.to_owned(),
+                seconds: limit.within.as_secs(),
+            });
         }
         Err(error) => {
             end(&mut child);
@@ -47,18 +79,24 @@ pub(super) fn run(
 
 /// Waits for a process; none if it still runs when the time is over.
 pub(super) fn wait(child: &mut Child, within: Duration) -> std::io::Result<Option<ExitStatus>> {
+    wait_unless(child, &Limit::within(within))
+}
+
+/// As [`wait`]; none also when nobody wants it any more.
+fn wait_unless(child: &mut Child, limit: &Limit) -> std::io::Result<Option<ExitStatus>> {
     let descriptor = descriptor(child)?;
     #[allow(clippy::disallowed_methods, reason = "waiting for a process is not part of a run")]
     let now = Instant::now;
-    let end = now() + within;
+    let end = now() + limit.within;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
         let left = end.saturating_duration_since(now());
-        if left.is_zero() {
+        if left.is_zero() || (limit.is_unwanted)() {
             return Ok(None);
         }
+        let left = left.min(LOOK_EVERY);
         let timeout =
             Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
         // Interrupted or not, the loop looks again.
@@ -70,6 +108,14 @@ pub(super) fn wait(child: &mut Child, within: Duration) -> std::io::Result<Optio
 fn descriptor(child: &Child) -> std::io::Result<OwnedFd> {
     let pid = Pid::from_child(child);
     Ok(pidfd_open(pid, PidfdFlags::empty())?)
+}
+
+/// Lets a process stop by itself, with those that it has started; ends it if it does not.
+fn stop(child: &mut Child) {
+    let _ = kill_process(Pid::from_child(child), Signal::TERM);
+    if !matches!(wait(child, STOP_WITHIN), Ok(Some(_))) {
+        end(child);
+    }
 }
 
 /// Ends a process that is late, and takes its remains.
@@ -93,8 +139,8 @@ mod tests {
         let scratch = Scratch::new().expect("there is a place for temporary files");
         let mut command = Command::new("sh");
         command.args(["-c", "echo said; echo complained >&2; exit 3"]);
-        let limit = Duration::from_secs(20);
-        let finished = run(&mut command, "sh", scratch.path(), limit).expect("it runs");
+        let limit = Limit::within(Duration::from_secs(20));
+        let finished = run(&mut command, "sh", scratch.path(), &limit).expect("it runs");
         assert_eq!(finished.status.code(), Some(3));
         assert_eq!((&*finished.output, &*finished.complaint), ("said\n", "complained\n"));
     }
@@ -104,16 +150,27 @@ mod tests {
         let scratch = Scratch::new().expect("there is a place for temporary files");
         let mut command = Command::new("sleep");
         command.arg("60");
-        let result = run(&mut command, "sleep", scratch.path(), Duration::from_millis(50));
+        let limit = Limit::within(Duration::from_millis(50));
+        let result = run(&mut command, "sleep", scratch.path(), &limit);
         assert!(matches!(result, Err(CollectError::Late { .. })));
+    }
+
+    #[test]
+    fn a_program_that_nobody_wants_is_ended() {
+        let scratch = Scratch::new().expect("there is a place for temporary files");
+        let mut command = Command::new("sleep");
+        command.arg("60");
+        let limit = Limit { within: Duration::from_secs(60), is_unwanted: || true };
+        let result = run(&mut command, "sleep", scratch.path(), &limit);
+        assert!(matches!(result, Err(CollectError::Interrupted)));
     }
 
     #[test]
     fn a_program_that_is_not_there_is_told() {
         let scratch = Scratch::new().expect("there is a place for temporary files");
         let mut command = Command::new("/nonexistent/program");
-        let limit = Duration::from_secs(1);
-        let error = run(&mut command, "program", scratch.path(), limit).err().expect("it fails");
+        let limit = Limit::within(Duration::from_secs(1));
+        let error = run(&mut command, "program", scratch.path(), &limit).err().expect("it fails");
         assert!(error.to_string().contains("program"), "{error}");
     }
 }

@@ -1,5 +1,6 @@
 //! A folder for temporary files that goes with its owner.
 
+use super::interrupt::note_folder;
 use std::os::unix::fs::{DirBuilderExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -17,7 +18,11 @@ impl Scratch {
         let number = COUNT.fetch_add(1, Relaxed);
         let name = format!("namdb-plan-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        std::fs::DirBuilder::new().mode(0o700).create(&path)?;
+        note_folder(&path, true);
+        std::fs::DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .inspect_err(|_| note_folder(&path, false))?;
         Ok(Self { path })
     }
 
@@ -35,5 +40,6 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // There is nobody to tell, and whoever clears temporary files takes it.
         let _ = std::fs::remove_dir_all(&self.path);
+        note_folder(&self.path, false);
     }
 }

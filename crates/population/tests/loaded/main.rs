@@ -1,5 +1,6 @@
 //! The shipped workloads loaded into PostgreSQL and into a database of our own: the same rows come back from both.
 
+mod refused;
 mod small;
 
 use fabric::{LocalEnv, run_now};
@@ -24,12 +25,23 @@ fn empty() -> Database<LocalEnv> {
         .expect("memory can be mapped")
 }
 
+/// As the schema asks for it.
+fn index(index: &sql::catalog::Index) -> layout::IndexDesign {
+    layout::IndexDesign {
+        name: index.name.clone(),
+        columns: index.columns.clone(),
+        unique: index.unique,
+        kind: index.kind,
+        ..layout::IndexDesign::default()
+    }
+}
+
 fn create(database: &Database<LocalEnv>, folder: &WorkloadFolder) {
     for table in &folder.program.catalog.tables {
         let spec = TableSpec {
             schema: table.schema.clone(),
             design: PhysicalDesign::default(),
-            indexes: Vec::new(),
+            indexes: table.indexes.iter().map(index).collect(),
         };
         run_now(database.create_table(spec)).expect("the table is new");
     }
@@ -128,5 +140,8 @@ fn rows_that_are_there_are_not_loaded_again() {
     let count = load(&database, &population).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(count, 6000);
     let error = load(&database, &population).expect_err("the rows are there");
-    assert!(error.to_string().contains("already holds a row with this key"), "{error}");
+    assert!(
+        error.to_string().contains("another row has this key already, and accounts_pkey is unique"),
+        "{error}"
+    );
 }

@@ -9,18 +9,30 @@ const SCHEMA: &str = "CREATE TABLE a (id smallint PRIMARY KEY, other integer, na
 const PROCEDURES: &str =
     "CREATE FUNCTION f(n smallint) RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$;";
 
+const LOAD_OF_NOTHING: &str = "name = \"x\"
+unit = \"row\"
+units = 1
+tables.a = { rows = 0 }
+tables.b = { rows = \"ROWS\" }
+procedures.f = { frequency = 1, arguments = { n = { constant = 1 } } }";
+
 /// What is said of a load with these lines, at so many units.
 fn problem(a: &str, b: &str, units: u64) -> String {
     let text = format!(
         "name = \"x\"\nunit = \"row\"\nunits = 1\n[tables.a]\nrows = \"10 * units\"\n{a}\n[tables.b]\nrows = \"10 * units\"\n{b}\n\
          [procedures.f]\nfrequency = 1\narguments.n = {{ uniform = [1, \"a.rows\"] }}\n"
     );
+    told(&text, units)
+}
+
+/// What is said of a load at so many units.
+fn told(text: &str, units: u64) -> String {
     let program = Program::parse(
         &Source::new("schema.sql", SCHEMA),
         &Source::new("procedures.sql", PROCEDURES),
     );
     let program = program.expect("it is right");
-    let load = sql::read_load(&Source::new("workload.toml", &text), &program);
+    let load = sql::read_load(&Source::new("workload.toml", text), &program);
     let load = load.unwrap_or_else(|error| panic!("{error}"));
     Population::new(&program, &load, scale(units, 1))
         .err()
@@ -31,6 +43,10 @@ fn problem(a: &str, b: &str, units: u64) -> String {
 fn what_cannot_be_drawn_is_told_with_its_place() {
     let id = "columns.id = { sequence = [1, 10] }";
     assert_eq!(problem(id, id, 1), "", "columns that may be null need no line");
+    let empty = LOAD_OF_NOTHING.replace("ROWS", "0");
+    assert_eq!(told(&empty, 1), "", "nor do columns of tables that begin empty");
+    assert!(told(&LOAD_OF_NOTHING.replace("ROWS", "1"), 1).contains("b.id"));
+    assert!(problem(id, id, 0).contains("there is at least one"));
     let said = problem("", id, 1);
     assert!(said.contains("a.id") && said.contains("columns.id = "), "{said}");
     let said = problem(&format!("{id}\ncolumns.name = {{ text = [3, 6] }}"), id, 1);

@@ -1,5 +1,6 @@
 //! Numbers that may depend on the scale: `"3000 * units"`, `"subscriber.rows"`.
 
+use crate::near::meant;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use std::fmt;
@@ -105,7 +106,14 @@ fn factor(word: Option<&str>) -> Result<Factor, String> {
     }
     let number = word.replace('_', "").parse();
     number.map(Factor::Number).map_err(|_| {
-        format!("`{word}` is no number; an amount has integers, `units`, `TABLE.rows` and + - * /")
+        let rows = word.split_once('.').map(|(table, _)| format!("{table}.rows"));
+        let hint = match meant(word, rows.as_deref().into_iter().chain(["units"])) {
+            none if none.is_empty() => {
+                "an amount has integers, `units`, `TABLE.rows` and + - * /".to_owned()
+            }
+            meant => meant,
+        };
+        format!("`{word}` is no number; {hint}")
     })
 }
 

@@ -5,6 +5,7 @@ use super::distribution::{Alphabet, ArrayLength, Condition, Distribution, Draw, 
 use super::raw::{RawCase, RawDistribution, RawShare};
 use super::read::LoadReader;
 use crate::error::{Error, Result};
+use crate::near::meant;
 use crate::resolve::coerce::converts_implicitly;
 use crate::types::SqlType;
 use toml::Spanned;
@@ -115,15 +116,19 @@ impl Converter<'_> {
         self.error(raw, format!("this draws {what}, and {sql_type} is wanted"))
     }
 
+    /// That there are the tables which a formula names.
+    fn check_tables(&self, raw: &Raw, amount: &Amount) -> Result<()> {
+        let is_unknown = |table: &&str| self.reader.program.catalog.position(table).is_none();
+        match amount.tables().find(is_unknown) {
+            Some(table) => Err(self.reader.no_table(raw.span(), table)),
+            None => Ok(()),
+        }
+    }
+
     fn range(&self, raw: &Raw, bounds: &[Amount; 2]) -> Result<Range> {
         let [low, high] = bounds.clone();
-        if let Some(table) = low
-            .tables()
-            .chain(high.tables())
-            .find(|table| self.reader.program.catalog.position(table).is_none())
-        {
-            return Err(self.error(raw, format!("schema.sql has no table `{table}`")));
-        }
+        self.check_tables(raw, &low)?;
+        self.check_tables(raw, &high)?;
         let drawn = low.tables().chain(high.tables()).find(|table| self.reader.is_drawn(table));
         if let Some(table) = drawn {
             let sentence = format!("how many rows `{table}` has is drawn, and no formula knows it");
@@ -180,6 +185,7 @@ impl Converter<'_> {
             return Err(self.error(raw, "nothing says how this is drawn"));
         };
         let each = written.each.clone().unwrap_or_else(|| Amount::constant(1));
+        self.check_tables(raw, &each)?;
         if self.reader.value(&each).is_none_or(|each| each < 1) {
             return Err(self.error(raw, "`each` is at least 1"));
         }
@@ -398,7 +404,13 @@ impl Converter<'_> {
                 true => error,
                 false => {
                     let names: Vec<&str> = self.earlier.iter().map(|(name, _)| &**name).collect();
-                    error.advise(format!("before it are drawn {}", names.join(", ")))
+                    let advice = match meant(name, names.iter().copied()) {
+                        none if none.is_empty() => {
+                            format!("before it are drawn {}", names.join(", "))
+                        }
+                        meant => meant,
+                    };
+                    error.advise(advice)
                 }
             }
         })
@@ -411,7 +423,15 @@ impl Converter<'_> {
             Some((table, &table.columns[table.column(column)?]))
         });
         let Some((table, column)) = found else {
-            return Err(self.error(raw, format!("schema.sql has no column `{path}`")));
+            let paths: Vec<String> = catalog
+                .tables
+                .iter()
+                .flat_map(|table| {
+                    table.columns.iter().map(|column| format!("{}.{}", table.name, column.name))
+                })
+                .collect();
+            let error = self.error(raw, format!("schema.sql has no column `{path}`"));
+            return Err(error.advise(meant(path, paths.iter().map(String::as_str))));
         };
         if !converts_implicitly(&column.sql_type.base(), &sql_type.base()) {
             return Err(self

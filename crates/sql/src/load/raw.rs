@@ -3,8 +3,8 @@
 use super::amount::Amount;
 use super::distribution::{Alphabet, Literal};
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 use toml::Spanned;
@@ -96,11 +96,40 @@ pub(super) struct RawProcedure {
 }
 
 /// A share of calls, or its bounds.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Copy)]
 pub(super) enum RawSuccess {
     One(f64),
     Between([f64; 2]),
+}
+
+impl<'de> Deserialize<'de> for RawSuccess {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SuccessVisitor)
+    }
+}
+
+struct SuccessVisitor;
+
+impl<'de> Visitor<'de> for SuccessVisitor {
+    type Value = RawSuccess;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(
+            "a share of calls from 0 to 1, such as 0.98, or its bounds, such as [0.9, 1]",
+        )
+    }
+
+    fn visit_i64<E: de::Error>(self, share: i64) -> Result<RawSuccess, E> {
+        Ok(RawSuccess::One(share as f64))
+    }
+
+    fn visit_f64<E: de::Error>(self, share: f64) -> Result<RawSuccess, E> {
+        Ok(RawSuccess::One(share))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, bounds: A) -> Result<RawSuccess, A::Error> {
+        <[f64; 2]>::deserialize(SeqAccessDeserializer::new(bounds)).map(RawSuccess::Between)
+    }
 }
 
 /// A table with the name of one draw, and what goes with it.

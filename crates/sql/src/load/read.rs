@@ -8,6 +8,7 @@ use super::{Amount, Distribution, Draw, Expectation, Load, Machines, ProcedureLo
 use super::{Range as Bounds, Rows, TableLoad};
 use crate::catalog::{Table, TableColumn};
 use crate::error::{Error, ErrorKind, Result};
+use crate::near::meant;
 use crate::procedure::Procedure;
 use crate::program::Program;
 use crate::source::Source;
@@ -29,7 +30,8 @@ const ROWS_DEPTH_MAX: u32 = 16;
 pub fn read_load(source: &Source, program: &Program) -> Result<Load> {
     let raw: RawLoad = toml::from_str(source.text()).map_err(|error| {
         let range = error.span().unwrap_or(0..0);
-        place_error(source, range, error.message().to_owned())
+        let meant = meant_by(error.message());
+        place_error(source, range, error.message().to_owned()).advise(meant)
     })?;
     let reader =
         LoadReader { source, program, units: *raw.units.get_ref(), rows: row_amounts(&raw.tables) };
@@ -46,6 +48,17 @@ pub fn read_load(source: &Source, program: &Program) -> Result<Load> {
     };
     reader.check_rows(&raw.tables, &load)?;
     Ok(load)
+}
+
+/// The key or word that was meant by an unknown one, which stands first of all that the message puts in backticks; the known
+/// ones follow it.
+fn meant_by(message: &str) -> String {
+    if !["unknown field `", "unknown variant `"].iter().any(|begin| message.starts_with(begin)) {
+        return String::new();
+    }
+    let mut words = message.split('`').skip(1).step_by(2);
+    let written = words.next().unwrap_or_default();
+    meant(written, words)
 }
 
 /// What draws are checked against.
@@ -73,6 +86,12 @@ pub(super) fn place_error(source: &Source, range: Range<usize>, sentence: String
 impl LoadReader<'_> {
     pub(super) fn error(&self, range: Range<usize>, sentence: impl Into<String>) -> Error {
         place_error(self.source, range, sentence.into())
+    }
+
+    /// That there is no such table.
+    pub(super) fn no_table(&self, range: Range<usize>, name: &str) -> Error {
+        let tables = self.program.catalog.tables.iter().map(|table| table.name.as_str());
+        self.error(range, format!("schema.sql has no table `{name}`")).advise(meant(name, tables))
     }
 
     /// Whether it takes draws to tell how many rows a table has.
@@ -110,8 +129,7 @@ impl LoadReader<'_> {
         if let Some((name, _)) =
             all.iter().find(|(name, _)| self.program.catalog.position(name.get_ref()).is_none())
         {
-            let sentence = format!("schema.sql has no table `{}`", name.get_ref());
-            return Err(self.error(name.span(), sentence));
+            return Err(self.no_table(name.span(), name.get_ref()));
         }
         let mut tables = Vec::new();
         for table in &self.program.catalog.tables {
@@ -148,7 +166,7 @@ impl LoadReader<'_> {
     ) -> Result<Vec<(String, SqlType)>> {
         let name = parent.get_ref();
         let (Some(table), Some(raw)) = (self.program.catalog.table(name), all.get(&**name)) else {
-            return Err(self.error(parent.span(), format!("schema.sql has no table `{name}`")));
+            return Err(self.no_table(parent.span(), name));
         };
         let drawn = table.columns.iter().filter(|column| raw.columns.contains_key(&*column.name));
         let named =
@@ -157,6 +175,12 @@ impl LoadReader<'_> {
     }
 
     fn rows(&self, raw: &RawTable, of_parent: &[(String, SqlType)]) -> Result<Rows> {
+        if let RawRows::Amount(rows) = raw.rows.get_ref()
+            && let Some(unknown) =
+                rows.tables().find(|table| self.program.catalog.position(table).is_none())
+        {
+            return Err(self.no_table(raw.rows.span(), unknown));
+        }
         let count = match (raw.rows.get_ref(), &raw.for_each) {
             (RawRows::Amount(rows), None) if self.value(rows).is_none_or(|rows| rows < 0) => {
                 let sentence = "this is no number of rows at the default scale";
@@ -201,7 +225,9 @@ impl LoadReader<'_> {
         for name in raw.get_ref().keys() {
             if self.program.procedure(name.get_ref()).is_none() {
                 let sentence = format!("procedures.sql has no procedure `{}`", name.get_ref());
-                return Err(self.error(name.span(), sentence));
+                let names = self.program.procedures.iter().map(|one| one.name.as_str());
+                let meant = meant(name.get_ref(), names);
+                return Err(self.error(name.span(), sentence).advise(meant));
             }
         }
         let mut procedures = Vec::new();
@@ -278,8 +304,11 @@ impl LoadReader<'_> {
             if !wanted.iter().any(|one| one.name == name.get_ref()) {
                 let sentence = format!("there is no {what} `{}`", name.get_ref());
                 let names: Vec<&str> = wanted.iter().map(|one| one.name).collect();
-                let error = self.error(name.span(), sentence);
-                return Err(error.advise(format!("there is {}", names.join(", "))));
+                let advice = match meant(name.get_ref(), names.iter().copied()) {
+                    none if none.is_empty() => format!("there is {}", names.join(", ")),
+                    meant => meant,
+                };
+                return Err(self.error(name.span(), sentence).advise(advice));
             }
         }
         let mut drawn = Vec::new();

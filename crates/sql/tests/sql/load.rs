@@ -184,6 +184,70 @@ fn what_is_wrong_is_told_with_its_line() {
     assert_told(&cases);
 }
 
+/// A slip of the hand is told with its line, and with the name that is near.
+#[test]
+fn names_that_are_near_are_told() {
+    let cases = [
+        ("units = 4", "unts = 4", "workload.toml:3:1", "is `units` meant?"),
+        ("frequency = 10", "frequenzy = 10", "workload.toml:34:1", "is `frequency` meant?"),
+        ("= 10\n[pro", "= 10\nsucceds = 1\n[pro", "workload.toml:35:1", "is `succeeds` meant?"),
+        (
+            "= 10\n[pro",
+            "= 10\nsucceeds = \"0.5\"\n[pro",
+            "workload.toml:35:12",
+            "a share of calls from 0 to 1, such as 0.98",
+        ),
+        ("= 10\n[pro", "= 10\nsucceeds = [0.5]\n[pro", "workload.toml:35:12", "invalid length 1"),
+        ("count = 2", "cuont = 2", "workload.toml:6:1", "is `count` meant?"),
+        ("[tables.account]", "[tables.acount]", "workload.toml:12:9", "is `account` meant?"),
+        (
+            "\"100 * branch.rows\"",
+            "\"100 * brnach.rows\"",
+            "workload.toml:13:8",
+            "no table `brnach`; is `branch` meant?",
+        ),
+        (
+            "\"100 * branch.rows\"",
+            "\"100 * branch.row\"",
+            "workload.toml:13:8",
+            "`branch.row` is no number; is `branch.rows` meant?",
+        ),
+        ("\"units\"], each", "\"unit\"], each", "workload.toml:14:", "is `units` meant?"),
+        (
+            "[1, \"account.rows\"]",
+            "[1, \"accont.rows\"]",
+            "workload.toml:40:",
+            "no table `accont`; is `account` meant?",
+        ),
+        ("each = 100", "each = \"acount.rows\"", "workload.toml:14:", "is `account` meant?"),
+        ("columns.number =", "columns.nunber =", "workload.toml:22:9", "is `number` meant?"),
+        (
+            "for_each = \"account\"",
+            "for_each = \"acount\"",
+            "workload.toml:18:12",
+            "is `account` meant?",
+        ),
+        (
+            "same = \"account.branch\"",
+            "same = \"account.brnach\"",
+            "workload.toml:20:",
+            "is `account.branch` meant?",
+        ),
+        ("branch.id", "branch.di", "workload.toml:36:", "is `branch.id` meant?"),
+        ("[procedures.audit]", "[procedures.adit]", "workload.toml:30:13", "is `audit` meant?"),
+        ("amounts = {", "amount = {", "workload.toml:37:1", "is `amounts` meant?"),
+        (
+            "length_of = \"amounts\"",
+            "length_of = \"ammounts\"",
+            "workload.toml:40:",
+            "is `amounts` meant?",
+        ),
+        ("\"letters\"", "\"leters\"", "workload.toml:39:", "is `letters` meant?"),
+        ("chance = 0.6", "chanse = 0.6", "workload.toml:38:13", "is `chance` meant?"),
+    ];
+    assert_told(&cases);
+}
+
 #[test]
 fn what_is_wrong_with_rows_of_another_table_is_told() {
     let cases = [

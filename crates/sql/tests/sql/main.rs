@@ -2,6 +2,7 @@
 
 mod agreement;
 mod corpus;
+mod documentation;
 mod expressions;
 mod load;
 mod mutation;

@@ -133,7 +133,7 @@ fn dense(
     if places > rows.max(ROWS_MIN).saturating_mul(PLACES_PER_ROW_MAX) {
         problems.push(format!(
             "the dense placement of table {name} has {places} places for {rows} rows; at most {PLACES_PER_ROW_MAX} are \
-             allowed for each"
+             allowed for each: make its ranges smaller, or make it hashed"
         ));
     }
     let key = &subject.workload.catalog.tables[at].primary_key;
@@ -144,7 +144,7 @@ fn dense(
             let column = &subject.workload.catalog.tables[at].columns[column].name;
             problems.push(format!(
                 "the dense placement of table {name} has places for {column} from {low} to {}, and workload.toml gives it \
-                 {from} to {}",
+                 {from} to {}; give it places for these, make it hashed, or draw `columns.{column}` otherwise",
                 last(low, count),
                 last(from, values)
             ));

@@ -37,6 +37,7 @@ static void nulls(void) {
     ENSURE(says(namdb_session_error(NULL), "the session is null"));
     ENSURE(namdb_parameter_count(NULL) == 0 && namdb_parameter(NULL, "x") == -1);
     ENSURE(namdb_bind_null(NULL, 0) == NAMDB_ERROR && namdb_bind_int64(NULL, 0, 1) == NAMDB_ERROR);
+    ENSURE(namdb_bind_uint64(NULL, 0, 1) == NAMDB_ERROR);
     ENSURE(namdb_bind_bool(NULL, 0, 1) == NAMDB_ERROR && namdb_bind_double(NULL, 0, 1) == NAMDB_ERROR);
     ENSURE(namdb_bind_decimal(NULL, 0, 1, 2) == NAMDB_ERROR && namdb_bind_date(NULL, 0, 1) == NAMDB_ERROR);
     ENSURE(namdb_bind_timestamp(NULL, 0, 1) == NAMDB_ERROR && namdb_bind_text(NULL, 0, "x") == NAMDB_ERROR);
@@ -67,6 +68,8 @@ static void options(const char *folder) {
     ENSURE(namdb_open("\xff\xfe", NULL, &database) == NAMDB_ERROR && says(namdb_last_error(), "UTF-8"));
     options.tables = 7;
     ENSURE(namdb_open(folder, &options, &database) == NAMDB_ERROR && says(namdb_last_error(), "`tables` is 7"));
+    options.tables = NAMDB_TABLES_PRESENT;
+    ENSURE(namdb_open(folder, &options, &database) == NAMDB_ERROR && says(namdb_last_error(), "only a cluster has tables"));
     options.tables = NAMDB_TABLES_EMPTY;
     options.sessions = 1000;
     ENSURE(namdb_open(folder, &options, &database) == NAMDB_ERROR && says(namdb_last_error(), "1 to 64"));
@@ -119,6 +122,8 @@ static void calls(const char *folder) {
     ENSURE(namdb_bind_int64_array(call, 0, &number, SIZE_MAX) == NAMDB_ERROR);
     ENSURE(namdb_execute(call) == NAMDB_NOT_MADE);
 
+    ENSURE(namdb_bind_uint64(call, 0, UINT64_MAX) == NAMDB_ERROR && says(namdb_call_error(call), "18446744073709551615 is beyond"));
+    ENSURE(namdb_bind_uint64(call, 0, 7) == NAMDB_OK && namdb_execute(call) == NAMDB_COMMITTED && *namdb_call_error(call) == 0);
     ENSURE(namdb_bind_int64(call, 0, 7) == NAMDB_OK && namdb_execute(call) == NAMDB_COMMITTED);
     ENSURE(namdb_get_int64(call, 1, 0, &number) == NAMDB_ERROR && says(namdb_call_error(call), "1 rows of 34 columns"));
     ENSURE(namdb_get_int64(call, 0, 34, &number) == NAMDB_ERROR && namdb_get_int64(call, 0, -1, &number) == NAMDB_ERROR);

@@ -49,6 +49,17 @@ void subscribers(const char *folder) {
     ENSURE(says(thrown([&] { call.bind(0, "seven"); }), "takes no text"));
     ENSURE(says(thrown([&] { call.get<bool>(0, "s_id"); }), "cannot be read as a truth value"));
     ENSURE(says(thrown([&] { call.get<std::int64_t>(0, "s_number"); }), "no column s_number"));
+    ENSURE(call.bind(std::size_t{0}, std::uint64_t{7}).execute() == namdb::Outcome::committed && call.message().empty());
+    ENSURE(says(thrown([&] { call.bind(0, UINT64_C(18446744073709551615)); }), "18446744073709551615 is beyond"));
+    ENSURE(says(thrown([&] { call.bind(0, std::optional<std::uint64_t>(UINT64_C(1) << 63)); }), "is beyond 9223372036854775807"));
+    ENSURE(says(thrown([&] { call.bind(UINT64_C(4294967296), 7); }), "no such position"));
+    ENSURE(says(thrown([&] { call.get<std::int64_t>(0, INT64_C(-4294967296)); }), "no such position"));
+    ENSURE(says(thrown([&] { call.bind(0, std::vector<std::uint64_t>{UINT64_MAX}); }), "a number in the array is beyond 63 bits"));
+    ENSURE(says(thrown([&] { call.bind(0, std::vector<short>{1}); }), "takes no"));
+    ENSURE(call.execute() == namdb::Outcome::committed && call.get<std::int64_t>(0, "s_id") == 7 && call.message().empty());
+    namdb::Call moved = std::move(call);
+    ENSURE(says(thrown([&] { call.execute(); }), "the call is null"));
+    call = std::move(moved);
     ENSURE(says(thrown([&] { call.unbind().execute(); }), "has no value"));
     ENSURE(says(thrown([&] { session.call("nothing"); }), "no procedure nothing"));
     ENSURE(says(thrown([] { namdb::Database("/nonexistent/folder"); }), "/nonexistent/folder"));
@@ -60,7 +71,7 @@ void orders(const char *folder) {
     auto call = session.call("new_order");
     call.bind("home_warehouse", 1).bind("home_district", 3).bind("customer_number", 17);
     call.bind("items", std::vector<std::int64_t>{5, 6, 7}).bind("supply_warehouses", std::vector<int>{1, 1, 1});
-    call.bind("quantities", std::vector<int>{2, 3, 4});
+    call.bind("quantities", std::vector<std::uint16_t>{2, 3, 4});
     ENSURE(call.within_ms(5000).execute() == namdb::Outcome::committed && call.rows() == 4);
     ENSURE(call.get<namdb::Decimal>(0, "line_amount").scale == 2);
     ENSURE(!call.get<std::optional<namdb::Decimal>>(0, "total_amount") && call.is_null(0, "order_number"));

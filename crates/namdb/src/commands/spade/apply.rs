@@ -9,7 +9,7 @@ use crate::bench::world::THREADS_MAX;
 use crate::bench::{json, text};
 use crate::commands::bench::drop_tables;
 use crate::commands::memory_server::parse_setting;
-use crate::commands::{catch_interrupts, interruption, parse_count};
+use crate::commands::{catch_interrupts, interruption, parse_count, parse_units};
 use crate::output;
 use crate::servers::abroad::{self, Errand};
 use crate::servers::health::Health;
@@ -56,7 +56,7 @@ pub struct ApplyArguments {
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting)]
     set: Vec<(String, String)>,
     /// Units of scale, such as warehouses [default: as workload.toml says]
-    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_units)]
     units: Option<u64>,
     /// Threads that load [default: one per processor]
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(THREADS_MAX)))]

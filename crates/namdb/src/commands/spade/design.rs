@@ -1,7 +1,7 @@
 //! `namdb spade design`: the default design of a workload as a file.
 
 use crate::Verdict;
-use crate::commands::parse_count;
+use crate::commands::parse_units;
 use crate::output;
 use anyhow::{Context, Result};
 use clap::Args;
@@ -29,7 +29,7 @@ pub struct DesignArguments {
     /// The workload's folder
     folder: PathBuf,
     /// Units of scale, such as warehouses [default: as workload.toml says]
-    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>)]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_units)]
     units: Option<u64>,
     /// Write it to a new file
     #[arg(long, value_name = "FILE")]

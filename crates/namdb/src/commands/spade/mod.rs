@@ -14,8 +14,19 @@ use crate::Verdict;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
+const EXAMPLES: &str = "\
+A workload of your own is a folder, and this is the way with it:
+  namdb spade plan mine                                        the plans, once for each change of its SQL
+  namdb bench mine --seconds 2                                 run it, with tables stored as usual
+  namdb spade measure --profile connectx3-fdr --machines 5     once for each cluster
+  namdb spade tune mine --out mine/design.json                 decide
+  namdb spade verify mine                                      measure what was decided beside its forecast
+
+docs/workload.md has every key of workload.toml, docs/sql.md tells which SQL is taken, docs/spade.md all else.";
+
 /// Options of `spade`.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub struct SpadeArguments {
     #[command(subcommand)]
     what: What,

@@ -19,7 +19,7 @@ Examples:
   namdb spade plan mine --check                        see whether the plans are up to date
   namdb spade plan mine --json -                       for programs
 
-A workload is a folder with schema.sql, procedures.sql and workload.toml. The plans are put into its folder plans, and
+A workload is a folder with schema.sql, procedures.sql and workload.toml (docs/sql.md, docs/workload.md). The plans are put into its folder plans, and
 belong to the workload: whoever tunes it needs no PostgreSQL. Make them again after every change of the three files.
 
 Without --server, the programs postgres and initdb are looked for in the path and in /usr/lib/postgresql; the server

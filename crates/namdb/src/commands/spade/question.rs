@@ -1,6 +1,6 @@
 //! What a design is tuned or forecast for: a workload, measurements, and what of either is otherwise.
 
-use crate::commands::parse_count;
+use crate::commands::parse_units;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use procedure::node::Workload;
@@ -27,7 +27,7 @@ pub struct Question {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     machines: Option<u32>,
     /// Units of scale
-    #[arg(long, value_name = "N", value_parser = parse_count::<u64>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_units, allow_negative_numbers = true)]
     units: Option<u64>,
     /// Calls in a hundred that come to another machine than that of their rows
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0 * REMOTE_CALLS, value_parser = parse_percent, allow_negative_numbers = true)]

@@ -3,9 +3,10 @@
 use super::question::Question;
 use crate::bench::json;
 use crate::{Verdict, output};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use namdb::host::Moment;
+use spade::design::Design;
 use spade::tune::{Goal, Objective, Options, tune};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ namdb spade measure writes. Tables, indexes and procedures are decided together;
 Each line has the forecast for the whole workload if only that were different.
 
 Hardware, machines and units are those of workload.toml if nothing is said. docs/spade.md tells what the tuner sees, what it \
-decides and what it cannot know. The exit code is 0 if there is a design, 2 if there is none.";
+decides and what it cannot know. A design in a file that was changed by hand is written over only with --force. The exit code is 0 if there is a design, 2 if there is none.";
 
 /// Options of `spade tune`.
 #[derive(Args)]
@@ -44,6 +45,9 @@ pub struct TuneArguments {
     /// Write the design into this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Write over a design in that file even if it was changed by hand
+    #[arg(long, requires = "out")]
+    force: bool,
     /// Also write everything as a page with pictures
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -86,13 +90,35 @@ pub fn run(arguments: &TuneArguments) -> Result<Verdict> {
         .with_context(|| format!("{} cannot be tuned", arguments.question.folder.display()))?;
     output::say(&format!("  tuned in {:.2} s", start.elapsed_s()));
     if let Some(path) = &arguments.out {
-        write(path, &tuning.design.json(), "the design")?;
+        let design = tuning.design.clone().sealed();
+        if !arguments.force {
+            spare_changes(path, &design)?;
+        }
+        write(path, &design.json(), "the design")?;
     }
     if let Some(path) = &arguments.html {
         write(path, &tuning.html(), "the page")?;
     }
     json::deliver(&tuning, arguments.json.as_deref(), &tuning.text(arguments.all))?;
     Ok(Verdict::Sound)
+}
+
+/// Refuses to write over a design that is not as tuning has written it.
+fn spare_changes(path: &Path, design: &Design) -> Result<()> {
+    let name = path.display();
+    let Ok(text) = std::fs::read_to_string(path) else { return Ok(()) };
+    let advice = "write to another file with --out, or over it with --force";
+    match Design::parse(&text) {
+        Ok(kept) if kept.is_as_sealed() || kept.clone().unsealed() == design.clone().unsealed() => {
+            Ok(())
+        }
+        Ok(_) => {
+            bail!(
+                "the design in {name} was changed by hand, or made otherwise than by `spade tune`, and stays as it is; {advice}"
+            )
+        }
+        Err(_) => bail!("{name} is there, and is no design; {advice}"),
+    }
 }
 
 fn write(path: &Path, text: &str, what: &str) -> Result<()> {

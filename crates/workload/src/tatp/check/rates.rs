@@ -53,7 +53,7 @@ pub fn check(config: &TatpConfig, totals: &RunTotals) -> CheckResult {
     if told.is_empty() {
         told.push("no transactions".to_owned());
     }
-    unless(NAME, wrong, told.join(", "))
+    unless(NAME, wrong, told.join(", ")).of_rates()
 }
 
 /// Standard deviation of the share of successes among so many draws. Two draws that agree in their subscriber

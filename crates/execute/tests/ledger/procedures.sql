@@ -1,0 +1,48 @@
+-- Money goes from one account to another, and a row says so.
+CREATE FUNCTION pay(payer integer, payee integer, sum numeric, remark varchar) RETURNS numeric
+LANGUAGE plpgsql AS $$
+DECLARE
+    rest numeric(12, 2);
+BEGIN
+    UPDATE account SET balance = balance - sum WHERE id = payer RETURNING balance INTO rest;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no account %', payer USING ERRCODE = 'P0002';
+    END IF;
+    UPDATE account SET balance = balance + sum WHERE id = payee;
+    INSERT INTO transfer VALUES (payer, payee, sum, remark);
+    RETURN rest;
+END
+$$;
+
+-- What an account has sent, found through an index.
+CREATE FUNCTION sent(payer integer)
+RETURNS TABLE (payee integer, sum numeric, remark varchar) LANGUAGE sql AS $$
+    SELECT receiver, amount, note FROM transfer WHERE sender = payer ORDER BY receiver, amount, note
+$$;
+
+-- What an account has received, found by looking at all rows.
+CREATE FUNCTION received(p integer) RETURNS TABLE (transfers bigint, total numeric) LANGUAGE sql AS $$
+    SELECT count(*), sum(amount) FROM transfer WHERE receiver = p
+$$;
+
+-- Changes rows that no key names.
+CREATE FUNCTION rename(payer integer, remark varchar) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    changed integer;
+BEGIN
+    UPDATE transfer SET note = remark WHERE sender = payer AND note IS NULL;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    RETURN changed;
+END
+$$;
+
+-- Takes them away.
+CREATE FUNCTION forget(p integer, bound numeric) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    gone integer;
+BEGIN
+    DELETE FROM transfer WHERE receiver = p AND amount < bound;
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    RETURN gone;
+END
+$$;

@@ -1,0 +1,16 @@
+-- Accounts, and what was transferred between them: a table that rows are added to and that has no primary key.
+CREATE TABLE account (
+    id integer PRIMARY KEY,
+    owner varchar(24) NOT NULL,
+    balance numeric(12, 2) NOT NULL CHECK (balance >= 0)
+);
+
+CREATE TABLE transfer (
+    sender integer NOT NULL REFERENCES account (id),
+    receiver integer NOT NULL REFERENCES account (id),
+    amount numeric(12, 2) NOT NULL CHECK (amount > 0),
+    note varchar(12),
+    CONSTRAINT between_two CHECK (sender <> receiver)
+);
+
+CREATE INDEX transfer_sender ON transfer (sender);

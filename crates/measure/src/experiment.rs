@@ -22,7 +22,7 @@ use layout::bucket::SLOTS_MAX;
 use spade::measurement::{AccessPath, Effort, Operation, Parameters, Place, Version, World};
 
 /// Version of the method: what the same parameters mean.
-pub const METHOD: u32 = 1;
+pub const METHOD: u32 = 2;
 
 /// Sizes of rows, in bytes; in the order in which they are measured.
 const ROW_BYTES: [u32; 8] = [64, 256, 16, 1024, 8, 128, 512, 32];

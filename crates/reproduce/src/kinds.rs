@@ -42,6 +42,11 @@ impl Kind {
         self.took_ns.iter().sum()
     }
 
+    /// What one of them took on the average; nothing if there was none.
+    pub fn mean_ns(&self) -> u64 {
+        self.total_ns() / self.count().max(1) as u64
+    }
+
     /// Committed transactions.
     pub fn count(&self) -> usize {
         self.took_ns.len()

@@ -131,7 +131,8 @@ impl Verification {
             share.map_or_else(String::new, |(_, share)| format!("{:.0} % taken", 100.0 * share));
         row(text, "full first", [forecast.bottleneck.clone(), busiest], None, &share);
         let retries = format!("{:.1} %", measured.retries_percent);
-        row(text, "attempts made again", ["not forecast".to_owned(), retries], None, "");
+        let foretold = format!("{:.1} %", self.forecast.retries_percent);
+        row(text, "attempts made again", [foretold, retries], None, "");
     }
 
     fn procedures(&self, text: &mut String) {

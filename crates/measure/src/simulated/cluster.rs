@@ -44,6 +44,8 @@ const ALONE_STOCK: usize = 2 * FULL as usize * REPETITIONS;
 /// How long a lane that measures alone waits after a commit. Its next snapshot would wait for a vector that covers that,
 /// which is two rounds of its machine's fetcher; under load it does, and that is part of the latency there.
 const PAUSE_NS: u64 = 10_000;
+/// It waits for so many times as long as the wire takes if that is longer: two rounds are four trips there and back.
+const PAUSE_WIRES: u64 = 10;
 /// Rows for the deletes of each lane of many.
 const LOADED_STOCK: usize = 12;
 /// The first look whether a measurement is over comes after this time,
@@ -60,6 +62,7 @@ pub(super) struct Cluster {
     machines: u16,
     lanes: u32,
     threads: u32,
+    pause_ns: u64,
     is_quick: bool,
     /// Those of a machine stand together; the first one of the first machine measures alone.
     workers: Vec<Worker>,
@@ -114,6 +117,7 @@ impl Cluster {
             machines,
             lanes,
             threads: point.world.threads,
+            pause_ns: PAUSE_NS.max(PAUSE_WIRES * profile.card.wire_ps / 1000),
             is_quick: plan.effort == Effort::Quick,
             workers: Vec::new(),
             _owners: Ownership::of((0..machines).map(owner_number)),
@@ -220,7 +224,7 @@ impl Cluster {
     pub(super) fn measure(&mut self, parameters: &Parameters) -> Measured {
         let lone = if self.is_quick { QUICK } else { FULL };
         let writes = !matches!(parameters.operation, Operation::Lookup | Operation::Scan);
-        let pause_ns = if writes { PAUSE_NS } else { 0 };
+        let pause_ns = if writes { self.pause_ns } else { 0 };
         let extent = Extent { workers: 1, enough: lone, stock: ALONE_STOCK, pause_ns };
         let alone = self.run(parameters, &extent);
         let owners = self.workers[0].owners(parameters.place);

@@ -125,7 +125,7 @@ pub(crate) struct Plan {
     pub vector_copies: u32,
     /// Transactions of each lane before the hardware takes time.
     pub practice: u64,
-    /// Virtual time before anything is counted.
+    /// Virtual time before anything is counted; more of it where calls are slow, if one lane has made calls alone.
     pub warm_ns: u64,
     /// Virtual time that is counted, if no number of calls is wanted.
     pub window_ns: u64,
@@ -146,10 +146,14 @@ const WINDOW_NS_MAX: u64 = 40_000_000;
 /// Looks whether clients are through when a window is over, and the time between two.
 const LOOKS_MAX: u32 = 20_000;
 const LOOK_NS: u64 = 100_000;
+/// Calls of a lane that is alone, in whose time a cluster comes to its pace: where the network is slow, that takes longer.
+const WARM_CALLS: u64 = 20;
 /// The longest time of one lane alone.
 const ALONE_NS_MAX: u64 = 1_000_000_000;
-/// How long a lane that is alone waits after each transaction.
+/// How long a lane that is alone waits after each transaction,
 const PAUSE_NS: u64 = 10_000;
+/// or so many times as long as the wire takes: its next snapshot has come by then.
+const PAUSE_WIRES: u64 = 10;
 
 impl Plan {
     /// The paper's cluster with so many machines, and a lane for each hardware thread. A socket's threads share a queue pair
@@ -235,7 +239,8 @@ pub(crate) fn run_each<L: Load>(plan: &Plan, loads: &[L]) -> Vec<(Seen, Seen)> {
     for load in loads {
         let (alone, back) = alone(plan, load, world, clients);
         clients = back;
-        let (seen, back) = together(plan, load, world, clients);
+        let warm_ns = plan.warm_ns.max(WARM_CALLS * alone.all().mean_ns());
+        let (seen, back) = together(&Plan { warm_ns, ..*plan }, load, world, clients);
         clients = back;
         all.push((alone, seen));
     }
@@ -309,11 +314,12 @@ fn alone<L: Load>(
     let watch = Rc::new(RefCell::new(Watch::new(world.now_ns(), 0, ALONE_NS_MAX)));
     let back: Rc<Back<L>> = Rc::default();
     let (endpoint, calls) = (env.endpoint().clone(), plan.calls_alone);
+    let pause_ns = PAUSE_NS.max(PAUSE_WIRES * plan.network.card.wire_ps / 1000);
     let (load, seen, at) = (load.clone(), watch.clone(), back.clone());
     world.spawn_on(&endpoint, async move {
         for _ in 0..calls {
             one(&load, &mut client, &env, &seen).await;
-            env.sleep_ns(PAUSE_NS).await;
+            env.sleep_ns(pause_ns).await;
         }
         at.borrow_mut().insert(0, client);
     });

@@ -4,13 +4,13 @@
 //! folder    a folder as a load of symmetric clusters
 //! message   its calls as bytes, where they are shipped
 //! small     the shipped workloads with few rows
-//! sweep     many designs of one workload, forecast and measured
+//! study     the tuner's design of one workload beside many, forecast and measured
 //! ```
 
 mod folder;
 mod message;
 pub(crate) mod small;
-pub(crate) mod sweep;
+pub(crate) mod study;
 #[cfg(test)]
 mod tests;
 

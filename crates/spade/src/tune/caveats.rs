@@ -64,7 +64,7 @@ pub fn warnings(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
     let hot: Vec<String> = hot(model, &facts.drawn());
     if !hot.is_empty() && model.machines > 1 {
         all.push(format!(
-            "many calls are about rows of the same machine: {}: it has more to do than others, which no forecast here knows of",
+            "many calls are about rows of the same machine: {}: calls meet there, and forecasts go by how often they do among four hundred that were drawn",
             hot.join(", ")
         ));
     }

@@ -56,18 +56,18 @@ impl Judge<'_, '_> {
                 Objective::Latency => average.latency_ns,
             });
         }
-        let cost = match decision {
+        let load = match decision {
             // What is never called makes no difference to the workload, and is decided for itself.
             Decision::Procedure(number) if self.model.asked[number].share == 0.0 => {
                 let costs = self.model.procedure(plan, number)?;
-                self.model.average(&costs, plan.access[number])?
+                self.model.alone(&costs, plan.access[number], number)?
             }
             _ => self.model.workload(plan)?,
         };
-        let all: f64 = self.model.stages(&cost).iter().sum();
+        let all: f64 = self.model.stages(&load).iter().sum();
         let first = match self.objective {
-            Objective::Throughput => self.model.bottleneck(&cost).1,
-            Objective::Latency => cost.latency_ns,
+            Objective::Throughput => load.pace.between_ns,
+            Objective::Latency => load.cost.latency_ns,
         };
         Some(first + REST_WEIGHT * all)
     }

@@ -18,9 +18,10 @@ pub struct Cost {
     pub tail_ns: f64,
     /// Nanoseconds between two of them under full load, of the whole cluster: one over the throughput.
     pub spacing_ns: f64,
-    /// How long a lane is taken under load. It has to wait for its next snapshot there, which it does not alone; where a
-    /// stage is full, and lanes wait for that, it is the latency alone, and so it is of reads.
-    pub lane_ns: f64,
+    /// What of the latency is the commit's, from locks to publishing; nothing where nothing is changed.
+    pub commit_ns: f64,
+    /// Whether rows of other machines are among those that it changes: its chance.
+    pub far: f64,
     /// Verbs of the requester.
     pub verbs: f64,
     /// Bytes that they move.
@@ -29,6 +30,10 @@ pub struct Cost {
     pub round_trips: f64,
     /// What it takes of the machines that compute and have the rows.
     pub machines: Demand,
+    /// Of that, what machines take whose rows are reached from another one.
+    pub owners: Demand,
+    /// What the machine with most of these rows takes more than the mean.
+    pub hot: Demand,
     /// What it takes of the machine with the oracle, and of those with further copies.
     pub others: Demand,
 }
@@ -91,17 +96,18 @@ impl Cost {
             _ if service.card_requests.is_none() => all.core_ns = cores_ns,
             _ => {}
         }
-        let lanes_ns = each_ns * f64::from(world.lanes.max(1));
-        let alone_ns = measured.alone.median_ns.median;
         Self {
-            latency_ns: alone_ns,
+            latency_ns: measured.alone.median_ns.median,
             tail_ns: measured.alone.p99_ns.median,
             spacing_ns,
-            lane_ns: if busiest.is_some() || is_read { alone_ns } else { lanes_ns },
+            commit_ns: 0.0,
+            far: 0.0,
             verbs: service.verbs,
             bytes: service.bytes,
             round_trips: service.round_trips,
             machines,
+            owners: service.owner.unwrap_or_default(),
+            hot: Demand::default(),
             others: service.others.unwrap_or_default(),
         }
     }
@@ -112,11 +118,14 @@ impl Cost {
             latency_ns: put(self.latency_ns, other.latency_ns),
             tail_ns: put(self.tail_ns, other.tail_ns),
             spacing_ns: put(self.spacing_ns, other.spacing_ns),
-            lane_ns: put(self.lane_ns, other.lane_ns),
+            commit_ns: put(self.commit_ns, other.commit_ns),
+            far: put(self.far, other.far),
             verbs: put(self.verbs, other.verbs),
             bytes: put(self.bytes, other.bytes),
             round_trips: put(self.round_trips, other.round_trips),
             machines: both(self.machines, other.machines, &put),
+            owners: both(self.owners, other.owners, &put),
+            hot: both(self.hot, other.hot, &put),
             others: both(self.others, other.others, &put),
         }
     }
@@ -144,14 +153,12 @@ impl Cost {
     /// A measured cost that is off by its noise: it takes so much longer, and so much more of every stage.
     pub fn off_by(&self, noise: Noise) -> Self {
         let (latency, rate) = (1.0 + noise.latency, 1.0 + noise.rate);
-        // Where lanes are taken for as long as an operation takes alone.
-        let lane = if self.lane_ns == self.latency_ns { latency } else { rate };
         Self {
             latency_ns: self.latency_ns * latency,
             tail_ns: self.tail_ns * latency,
-            lane_ns: self.lane_ns * lane,
             spacing_ns: self.spacing_ns * rate,
             machines: scaled(self.machines, rate),
+            owners: scaled(self.owners, rate),
             ..*self
         }
     }

@@ -5,7 +5,7 @@ use super::candidate::{Choice, IndexChoice, Placing};
 use super::choose::{Decision, Judge, TOLD_MIN};
 use super::cost::Cost;
 use super::facts::Facts;
-use super::model::{Model, Plan, STAGES};
+use super::model::{Costs, Load, Model, Plan, STAGES};
 use super::report::*;
 use super::show::count;
 use super::{Goal, Objective};
@@ -147,7 +147,7 @@ impl Explainer<'_, '_, '_> {
         all
     }
 
-    fn brief(&self, plan: &Plan, cost: &Cost, decision: Decision) -> Brief {
+    fn brief(&self, plan: &Plan, load: &Load, decision: Decision) -> Brief {
         let average = (self.judge.goal == Goal::WeightedAverages).then(|| match decision {
             Decision::Table(table) | Decision::Index(table, _) => {
                 self.model.table_average(plan, table)
@@ -157,20 +157,20 @@ impl Explainer<'_, '_, '_> {
             }
         });
         Brief {
-            transactions_per_s: rounded(self.model.throughput(cost)),
-            latency_us: rounded(cost.latency_ns / 1e3),
-            bottleneck: self.model.bottleneck(cost).0.to_owned(),
+            transactions_per_s: rounded(self.model.throughput(load)),
+            latency_us: rounded(load.cost.latency_ns / 1e3),
+            bottleneck: self.model.bottleneck(load).0.to_owned(),
             average: average
                 .flatten()
                 .map(|of| (rounded(of.throughput), rounded(of.latency_ns / 1e3))),
         }
     }
 
-    /// What speaks against a plan that costs `cost`.
-    fn against(&self, own: &Cost, cost: &Cost, score: f64, bytes_each: u64) -> String {
+    /// What speaks against a plan by which calls go as `load` says.
+    fn against(&self, own: &Load, load: &Load, score: f64, bytes_each: u64) -> String {
         let own_bytes = self.model.bytes_each(self.plan);
-        let rate = self.model.throughput(cost) / self.model.throughput(own) - 1.0;
-        let latency = cost.latency_ns / own.latency_ns - 1.0;
+        let rate = self.model.throughput(load) / self.model.throughput(own) - 1.0;
+        let latency = load.cost.latency_ns / own.cost.latency_ns - 1.0;
         if self.judge.goal == Goal::ServiceTimes && score < 1.0 - NOISE {
             return format!(
                 "faster, but takes {} more of each machine",
@@ -179,7 +179,7 @@ impl Explainer<'_, '_, '_> {
         }
         match self.judge.objective {
             Objective::Throughput if rate < -NOISE => {
-                let (stage, ns) = self.model.bottleneck(cost);
+                let (stage, ns) = self.grown(own, load);
                 let at = STAGES.iter().position(|one| *one == stage).unwrap_or_default();
                 let was = self.model.stages(own)[at];
                 format!(
@@ -193,7 +193,7 @@ impl Explainer<'_, '_, '_> {
                 format!("{:.1} % more latency", 100.0 * latency)
             }
             _ => {
-                let (own_all, all) = (self.model.stages(own), self.model.stages(cost));
+                let (own_all, all) = (self.model.stages(own), self.model.stages(load));
                 let more = |at: usize| all[at] - own_all[at];
                 let worst =
                     (0..STAGES.len()).max_by(|one, other| more(*one).total_cmp(&more(*other)));
@@ -216,6 +216,20 @@ impl Explainer<'_, '_, '_> {
                 }
             }
         }
+    }
+
+    /// The stage that is fullest, or if that takes no more than before the one that takes most more, with its nanoseconds.
+    fn grown(&self, own: &Load, load: &Load) -> (&'static str, f64) {
+        let (own, all) = (self.model.stages(own), self.model.stages(load));
+        let fullest = self.model.bottleneck(load);
+        let more = |at: &usize| all[*at] - own[*at];
+        let places = 0..STAGES.len();
+        let is_grown = |at: &usize| STAGES[*at] == fullest.0 && more(at) > NOISE * own[*at];
+        if places.clone().any(|at| is_grown(&at)) {
+            return fullest;
+        }
+        let most = places.max_by(|one, other| more(one).total_cmp(&more(other)));
+        most.map_or(fullest, |at| (STAGES[at], all[at]))
     }
 
     /// What speaks against an average.
@@ -311,7 +325,16 @@ impl Explainer<'_, '_, '_> {
             let is_own = self.plan.access[number] == access;
             let mut plan = self.plan.clone();
             plan.access[number] = access;
-            let full = cost.as_ref().map(|cost| self.model.bottleneck(cost).0.to_owned());
+            // As if all calls came from another machine.
+            let alone = |of: Cost| {
+                self.model.alone(
+                    &Costs { home: of, one_sided: None, shipped: None },
+                    access,
+                    number,
+                )
+            };
+            let load = cost.and_then(alone);
+            let full = load.as_ref().map(|load| self.model.bottleneck(load).0.to_owned());
             let reason = match (access, told) {
                 _ if self.model.machines < 2 => {
                     "there is no other machine whose rows it would reach".to_owned()
@@ -332,7 +355,7 @@ impl Explainer<'_, '_, '_> {
             AccessReport {
                 access,
                 latency_us: cost.as_ref().map(|cost| rounded(cost.latency_ns / 1e3)),
-                calls_per_s: cost.as_ref().map(|cost| rounded(self.model.throughput(cost))),
+                calls_per_s: load.as_ref().map(|load| rounded(self.model.throughput(load))),
                 bottleneck: full,
                 verdict: if is_own { Verdict::Chosen } else { Verdict::RunnerUp },
                 reason,

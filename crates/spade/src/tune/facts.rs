@@ -3,14 +3,17 @@
 use super::asked::Asked;
 use super::candidate::Shape;
 use super::draws::{Drawn, Draws};
-use super::group::{self, Grouping, Question};
+use super::group::{self, Grouping, Question, Source};
+use super::meet::{self, Group};
 use super::model::{Call, Model};
+use super::skew::Places;
 use super::surface::Surface;
 use super::world::{self, Chosen};
 use super::{Input, Options, TuneError};
 use procedure::node::Procedure;
 use sql::load::Expectation;
 use sql::{Catalog, Load, WorkloadFolder};
+use std::cell::RefCell;
 
 /// Everything that designs are compared by.
 pub struct Facts<'a> {
@@ -30,7 +33,12 @@ pub struct Facts<'a> {
     pub asked: Vec<Asked>,
     /// What tables may be.
     pub shapes: Vec<Shape>,
+    /// How calls meet, by where they are at home: designs that agree in that are many.
+    met: RefCell<Vec<(Homes, Vec<Group>)>>,
 }
+
+/// What tells where each procedure's calls are at home.
+type Homes = Vec<Option<Source>>;
 
 impl<'a> Facts<'a> {
     /// Of a workload on a cluster.
@@ -68,7 +76,8 @@ impl<'a> Facts<'a> {
             Shape::new(table, at, draws.rows[at], &asked, load, units, !is_coherent)
         });
         let shapes = shapes.collect();
-        Ok(Self { input, options, chosen, surface, units, draws, asked, shapes })
+        let met = RefCell::default();
+        Ok(Self { input, options, chosen, surface, units, draws, asked, shapes, met })
     }
 
     /// The tables.
@@ -124,6 +133,16 @@ impl<'a> Facts<'a> {
             let by = by.get(at).copied().flatten();
             Call::new(of, drawn, catalog, grouping, machines, by)
         });
+        let mut calls: Vec<Call> = calls.collect();
+        let places = Places {
+            catalog,
+            load: self.load(),
+            expectation: Expectation::new(self.load(), self.units),
+            grouping,
+            machines,
+        };
+        self.skew(&places, &mut calls);
+        let meetings = self.meetings(&places, &calls);
         let kinds = |table: &sql::Table| table.indexes.iter().map(|index| index.kind).collect();
         Model {
             surface: &self.surface,
@@ -131,12 +150,56 @@ impl<'a> Facts<'a> {
             shapes: &self.shapes,
             declared: catalog.tables.iter().map(kinds).collect(),
             grouping,
-            calls: calls.collect(),
+            calls,
+            meetings,
             machines: self.chosen.machines,
             remote_calls: self.options.remote_calls,
             replicas: self.options.replicas,
             threads: self.chosen.threads,
             lanes: self.chosen.lanes,
         }
+    }
+
+    /// Finds the machine that has most of the rows that calls ask others for, and how much more than the mean.
+    fn skew(&self, places: &Places<'_>, calls: &mut [Call]) {
+        let machines = self.chosen.machines;
+        let mut sums = vec![0.0; machines as usize];
+        let mut found = Vec::new();
+        for ((asked, call), drawn) in self.asked.iter().zip(&*calls).zip(self.drawn()) {
+            for (at, ask) in asked.asks.iter().enumerate() {
+                let shares = places.shares(asked, ask, drawn).filter(|_| !call.copied[at]);
+                // Rows where the call is are as many on all machines, since all make as many calls.
+                let weight = asked.share * ask.times * (1.0 - call.local[at]);
+                if let Some(shares) = &shares {
+                    let each = sums.iter_mut().zip(shares);
+                    each.for_each(|(sum, share)| *sum += weight * share);
+                }
+                found.push(shares);
+            }
+        }
+        let most = (0..sums.len()).max_by(|one, other| sums[*one].total_cmp(&sums[*other]));
+        let mut found = found.into_iter();
+        for call in calls {
+            for skew in &mut call.skew {
+                let shares = found.next().flatten();
+                let share = shares.and_then(|shares| shares.get(most?).copied());
+                *skew = share.map_or(0.0, |share| share * f64::from(machines) - 1.0);
+            }
+        }
+    }
+
+    /// How calls meet others in the rows that they change.
+    fn meetings(&self, places: &Places<'_>, calls: &[Call]) -> Vec<Group> {
+        let homes: Homes = calls.iter().map(|call| call.home.source.clone()).collect();
+        if let Some((_, known)) = self.met.borrow().iter().find(|(of, _)| *of == homes) {
+            return known.clone();
+        }
+        let each = self.asked.iter().zip(calls).zip(self.drawn()).map(|((asked, call), drawn)| {
+            let places = places.homes(asked, call, drawn);
+            meet::Calls { asked, drawn, places }
+        });
+        let found = meet::groups(&each.collect::<Vec<_>>(), self.chosen.machines.max(1) as usize);
+        self.met.borrow_mut().push((homes, found.clone()));
+        found
     }
 }

@@ -1,11 +1,10 @@
 //! The forecast of a design.
 
-use super::cost::Cost;
 use super::explain::{choice_name, index_name};
 use super::facts::Facts;
 use super::given::Given;
 use super::interval::intervals;
-use super::model::{Costs, Model, Plan, STAGES};
+use super::model::{Costs, Load, Model, Plan, STAGES};
 use super::report::{Forecast, Memory};
 use super::{TuneError, caveats};
 use crate::design::{Access, Partition};
@@ -47,6 +46,8 @@ pub struct DesignForecast {
     pub median_latency_us: f64,
     /// Mean latency in microseconds when all lanes are busy: lanes by throughput.
     pub loaded_latency_us: f64,
+    /// Attempts that are made again when all lanes are busy, of all, in percent.
+    pub retries_percent: f64,
     /// The tables, in the order of the schema.
     pub tables: Vec<TableForecast>,
     /// The procedures, in the order of the file; those that were not measured and are never called are left out.
@@ -115,18 +116,18 @@ pub struct StageDemand {
 /// The forecast of a workload.
 pub fn of_workload(model: &Model<'_>, plan: &Plan) -> Forecast {
     let figures = |model: &Model<'_>| {
-        let cost = model.workload(plan).unwrap_or_default();
-        vec![model.throughput(&cost), cost.latency_ns / 1e3]
+        let load = model.workload(plan).unwrap_or_default();
+        vec![model.throughput(&load), load.cost.latency_ns / 1e3]
     };
     let around = intervals(model, &figures);
-    let cost = model.workload(plan).unwrap_or_default();
-    let (bottleneck, full_ns) = model.bottleneck(&cost);
-    let shares = STAGES.iter().zip(model.stages(&cost));
+    let load = model.workload(plan).unwrap_or_default();
+    let between_ns = load.pace.between_ns.max(f64::MIN_POSITIVE);
+    let shares = STAGES.iter().zip(model.stages(&load));
     Forecast {
         transactions_per_s: around[0].map(rounded),
         latency_us: around[1].map(rounded),
-        bottleneck: bottleneck.to_owned(),
-        stages: shares.map(|(stage, ns)| ((*stage).to_owned(), rounded(ns / full_ns))).collect(),
+        bottleneck: model.bottleneck(&load).0.to_owned(),
+        stages: shares.map(|(stage, ns)| ((*stage).to_owned(), rounded(ns / between_ns))).collect(),
     }
 }
 
@@ -146,6 +147,7 @@ pub fn foretell(
     }
     let (chosen, load) = (&facts.chosen, facts.load());
     let forecast = of_workload(model, plan);
+    let attempts = model.workload(plan).unwrap_or_default().pace.attempts;
     let lanes = f64::from(chosen.lanes) * f64::from(chosen.machines);
     let warnings = caveats::warnings(facts, model).into_iter().chain(given.warnings.clone());
     Ok(DesignForecast {
@@ -161,6 +163,7 @@ pub fn foretell(
         replicas: model.replicas,
         memory: Memory { bytes_each: model.bytes_each(plan), budget: chosen.budget },
         median_latency_us: rounded(median(&latencies(model, plan)) / 1e3),
+        retries_percent: rounded(100.0 * (1.0 - 1.0 / attempts.max(1.0))),
         loaded_latency_us: rounded(lanes * 1e6 / forecast.transactions_per_s[1]),
         forecast,
         tables: (0..plan.tables.len()).map(|at| table(facts, model, plan, at)).collect(),
@@ -189,24 +192,30 @@ const FIGURES: usize = 3;
 fn procedures(model: &Model<'_>, plan: &Plan) -> Vec<ProcedureForecast> {
     let costs = |model: &Model<'_>, number: usize| {
         let costs = model.procedure(plan, number)?;
-        Some((costs, model.average(&costs, plan.access[number])?))
+        Some((costs, model.alone(&costs, plan.access[number], number)?))
     };
+    let measured: Vec<Option<(Costs, Load)>> =
+        (0..model.asked.len()).map(|number| costs(model, number)).collect();
     let figures = |model: &Model<'_>| {
         let rate = model.throughput(&model.workload(plan).unwrap_or_default());
         let each = (0..model.asked.len()).flat_map(|number| {
-            let cost = costs(model, number).map(|(_, cost)| cost).unwrap_or_default();
+            // What a point does not change goes as fast as before.
+            let known =
+                measured[number].filter(|(of, _)| model.procedure(plan, number) == Some(*of));
+            let load = known.or_else(|| costs(model, number)).map(|(_, load)| load);
+            let load = load.unwrap_or_default();
             let share = model.asked[number].share;
-            [share * rate, model.throughput(&cost), cost.latency_ns / 1e3]
+            [share * rate, model.throughput(&load), load.cost.latency_ns / 1e3]
         });
         each.collect()
     };
     let around = intervals(model, &figures);
     let workload = model.workload(plan).unwrap_or_default();
-    let full_ns = model.bottleneck(&workload).1;
+    let between_ns = workload.pace.between_ns.max(f64::MIN_POSITIVE);
     let found = (0..model.asked.len()).filter_map(|number| {
-        let (costs, cost) = costs(model, number)?;
+        let (costs, load) = costs(model, number)?;
         let around = &around[FIGURES * number..][..FIGURES];
-        Some(procedure(model, plan, number, (&costs, &cost), around, full_ns))
+        Some(procedure(model, plan, number, (&costs, &load), around, between_ns))
     });
     found.collect()
 }
@@ -215,16 +224,16 @@ fn procedure(
     model: &Model<'_>,
     plan: &Plan,
     number: usize,
-    (costs, cost): (&Costs, &Cost),
+    (costs, load): (&Costs, &Load),
     around: &[[f64; 3]],
-    full_ns: f64,
+    between_ns: f64,
 ) -> ProcedureForecast {
     let (asked, access) = (&model.asked[number], plan.access[number]);
     let away = costs.away(access);
     let stage = |(stage, ns): (&&str, f64)| StageDemand {
         stage: (*stage).to_owned(),
         ns: rounded(ns),
-        share: rounded(asked.share * ns / full_ns),
+        share: rounded(asked.share * ns / between_ns),
     };
     ProcedureForecast {
         procedure: asked.name.clone(),
@@ -236,8 +245,8 @@ fn procedure(
         latency_us: around[2].map(rounded),
         home_latency_us: rounded(costs.home.latency_ns / 1e3),
         elsewhere_latency_us: away.map(|away| rounded(away.latency_ns / 1e3)),
-        bottleneck: model.bottleneck(cost).0.to_owned(),
-        stages: STAGES.iter().zip(model.stages(cost)).map(stage).collect(),
+        bottleneck: model.bottleneck(load).0.to_owned(),
+        stages: STAGES.iter().zip(model.stages(load)).map(stage).collect(),
     }
 }
 

@@ -26,5 +26,11 @@ pub fn intervals(model: &Model<'_>, figures: &dyn Fn(&Model<'_>) -> Vec<f64>) ->
 
 /// The same model by other measurements.
 fn on<'a>(model: &Model<'a>, surface: &'a super::surface::Surface) -> Model<'a> {
-    Model { surface, calls: model.calls.clone(), declared: model.declared.clone(), ..*model }
+    Model {
+        surface,
+        calls: model.calls.clone(),
+        declared: model.declared.clone(),
+        meetings: model.meetings.clone(),
+        ..*model
+    }
 }

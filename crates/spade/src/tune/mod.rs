@@ -8,6 +8,9 @@
 //! surface, cost   what an operation costs on any design, between and around the points measured
 //! candidate       what tables and indexes may be stored as, and how much memory that takes
 //! model           what the workload costs with a design, stage by stage
+//! meet            how often calls meet in the rows that they change
+//! skew            which machine has more of the rows than others
+//! pace            how fast it goes when all lanes are busy
 //! average         the paper's weighted averages, to compare with [SPADE 4.1]
 //! choose          the search
 //! world           which of the measured clusters is tuned for
@@ -40,9 +43,12 @@ mod html;
 mod interval;
 mod limit;
 mod made;
+mod meet;
 mod model;
+mod pace;
 mod report;
 mod show;
+mod skew;
 mod surface;
 mod sweep;
 mod world;

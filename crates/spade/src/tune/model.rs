@@ -13,6 +13,8 @@ use super::candidate::{Choice, IndexChoice, Placing, Shape};
 use super::cost::{Cost, add, scaled};
 use super::draws::Drawn;
 use super::group::{Grouping, Home, Key, Source, source};
+use super::meet::{Group, Meeting};
+use super::pace::{self, Cluster, Pace, Part, demands};
 use super::surface::{Setting, Surface};
 use crate::design::{Access, Partition};
 use crate::measurement::{AccessPath, Demand, Operation, Place};
@@ -59,6 +61,8 @@ pub struct Model<'a> {
     pub grouping: &'a Grouping,
     /// The procedures as they find their rows.
     pub calls: Vec<Call>,
+    /// How calls of each procedure meet others in the rows that they change, on groups of machines.
+    pub meetings: Vec<Group>,
     /// Machines of the cluster.
     pub machines: u32,
     /// The share of calls that come to another machine than that of their rows.
@@ -82,8 +86,19 @@ pub struct Call {
     pub entries: Vec<f64>,
     /// Whether its rows are copied to all machines.
     pub copied: Vec<bool>,
+    /// How much more of its remote rows than the mean are on the machine that has most of all, as a share of the mean.
+    pub skew: Vec<f64>,
     /// The share of its operations whose machine the home's argument tells before the call begins; none if no argument does.
     pub told: Option<f64>,
+}
+
+/// What calls cost on the average, and how fast they go.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Load {
+    /// What one of them takes.
+    pub cost: Cost,
+    /// What all of them do together.
+    pub pace: Pace,
 }
 
 /// What a procedure costs.
@@ -149,6 +164,7 @@ impl Call {
         let home = named.unwrap_or_else(|| Home::of(asked, drawn, machines, &|table| keys[table]));
         let anywhere = 1.0 / f64::from(machines.max(1));
         let (mut local, mut entries, mut copied) = (Vec::new(), Vec::new(), Vec::new());
+        let skew = vec![0.0; asked.asks.len()];
         let (mut told, mut all) = (0.0, 0.0);
         for ask in &asked.asks {
             let is_copied = grouping.tables[ask.table].partition == Partition::Replicated;
@@ -178,7 +194,7 @@ impl Call {
         }
         let is_given = matches!(home.source, Some(Source::Given(_)));
         let told = (is_given && all > 0.0).then(|| told / all);
-        Self { home, local, entries, copied, told }
+        Self { home, local, entries, copied, skew, told }
     }
 }
 
@@ -224,49 +240,103 @@ impl Model<'_> {
         if all > 0.0 { local / all } else { 1.0 }
     }
 
-    /// What calls of the workload cost on the average.
-    pub fn workload(&self, plan: &Plan) -> Option<Cost> {
-        let each = self.asked.iter().enumerate().filter(|(_, asked)| asked.share > 0.0);
-        each.map(|(number, asked)| {
-            let costs = self.procedure(plan, number)?;
-            Some(self.average(&costs, plan.access[number])?.times(asked.share))
+    /// What calls of the workload cost on the average, and how fast they go.
+    pub fn workload(&self, plan: &Plan) -> Option<Load> {
+        let called = (0..self.asked.len()).filter(|number| self.asked[*number].share > 0.0);
+        let costs: Option<Vec<(usize, Costs)>> =
+            called.map(|number| Some((number, self.procedure(plan, number)?))).collect();
+        let costs = costs?;
+        self.load(&|meetings| {
+            let each = costs.iter().map(|(number, costs)| {
+                let of_procedure = self.asked[*number].share;
+                self.kinds(costs, plan.access[*number], &meetings[*number], of_procedure)
+            });
+            Some(each.collect::<Option<Vec<_>>>()?.concat())
         })
-        .try_fold(Cost::default(), |sum, cost| Some(sum.plus(&cost?)))
+    }
+
+    /// The same of one procedure, as if nothing else were called.
+    pub fn alone(&self, costs: &Costs, access: Access, number: usize) -> Option<Load> {
+        self.load(&|meetings| {
+            let mut parts = self.kinds(costs, access, &meetings[number], 1.0)?;
+            parts.iter_mut().for_each(|part| part.has_others = false);
+            Some(parts)
+        })
+    }
+
+    /// The calls of a procedure that come to the machine of its rows, and the others.
+    fn kinds<'p>(
+        &self,
+        costs: &Costs,
+        access: Access,
+        meetings: &'p [Meeting],
+        of_procedure: f64,
+    ) -> Option<Vec<Part<'p>>> {
+        let part = |share: f64, cost: Cost| Part {
+            share: of_procedure * share,
+            cost,
+            of_procedure,
+            meetings,
+            has_others: true,
+        };
+        if costs.one_sided.is_none() && costs.shipped.is_none() {
+            return Some(vec![part(1.0, costs.home)]);
+        }
+        let away = costs.away(access)?;
+        Some(vec![part(1.0 - self.remote_calls, costs.home), part(self.remote_calls, away)])
+    }
+
+    /// What calls do, on all groups of machines.
+    fn load<'p>(
+        &'p self,
+        parts: &dyn Fn(&'p [Vec<Meeting>]) -> Option<Vec<Part<'p>>>,
+    ) -> Option<Load> {
+        let cluster = Cluster {
+            machines: f64::from(self.machines.max(1)),
+            threads: f64::from(self.threads.max(1)),
+            lanes: f64::from(self.lanes.max(1)),
+            clock: self.surface.clock(),
+        };
+        let mut load = Load::default();
+        let mut paces = Vec::new();
+        for group in &self.meetings {
+            let parts = parts(&group.meetings)?;
+            let sum = |sum: Cost, part: &Part<'_>| sum.plus(&part.cost.times(part.share));
+            load.cost = parts.iter().fold(Cost::default(), sum);
+            paces.push((group.machines, pace::pace(&parts, &cluster)));
+        }
+        load.pace = Pace::of_all(&paces);
+        Some(load)
     }
 
     /// Nanoseconds that a call takes of each stage of a machine, each as if there were one of it.
-    pub fn stages(&self, cost: &Cost) -> [f64; STAGES.len()] {
-        let Demand { core_ns, engine_ns, atomics_ns, link_out_ns, link_in_ns, .. } = cost.machines;
-        let Demand { from_memory_ns, to_memory_ns, .. } = cost.machines;
-        let oracle = cost.others;
-        // One oracle serves all machines; its cores do more than serve.
-        let oracle_ns =
-            [oracle.engine_ns, oracle.atomics_ns, oracle.link_out_ns, oracle.link_in_ns]
-                .into_iter()
-                .fold(0.0, f64::max);
+    pub fn stages(&self, load: &Load) -> [f64; STAGES.len()] {
+        let Pace { machines, hot, oracle_ns, lane_ns, .. } = load.pace;
+        let [cores, stages @ ..] = demands(&add(machines, hot));
+        let [engine, atomics, link_out, link_in, from_memory, to_memory] = stages;
         [
-            core_ns / f64::from(self.threads.max(1)),
-            engine_ns,
-            atomics_ns,
-            link_out_ns,
-            link_in_ns,
-            from_memory_ns,
-            to_memory_ns,
-            cost.lane_ns / f64::from(self.lanes.max(1)),
+            cores / f64::from(self.threads.max(1)),
+            engine,
+            atomics,
+            link_out,
+            link_in,
+            from_memory,
+            to_memory,
+            lane_ns / f64::from(self.lanes.max(1)),
             oracle_ns * f64::from(self.machines),
         ]
     }
 
-    /// The stage that is full first, with its nanoseconds.
-    pub fn bottleneck(&self, cost: &Cost) -> (&'static str, f64) {
-        let stages = self.stages(cost);
+    /// The stage that is fullest, with its nanoseconds.
+    pub fn bottleneck(&self, load: &Load) -> (&'static str, f64) {
+        let stages = self.stages(load);
         let most = (0..STAGES.len()).max_by(|one, other| stages[*one].total_cmp(&stages[*other]));
         most.map_or(("cores", 0.0), |stage| (STAGES[stage], stages[stage]))
     }
 
     /// Transactions per second of the whole cluster.
-    pub fn throughput(&self, cost: &Cost) -> f64 {
-        f64::from(self.machines) * 1e9 / self.bottleneck(cost).1.max(f64::MIN_POSITIVE)
+    pub fn throughput(&self, load: &Load) -> f64 {
+        f64::from(self.machines) * 1e9 / load.pace.between_ns.max(f64::MIN_POSITIVE)
     }
 
     /// Bytes on each machine.
@@ -321,12 +391,18 @@ impl Model<'_> {
         // Waiting for a batch of remote rows has in it what a transaction costs in any case; without one that comes on top.
         let (mut fixed, mut within) = (Cost::default(), 1.0);
         let (mut named, mut read) = (0.0, 0.0);
+        let (mut hot, mut near) = (Demand::default(), 1.0);
         for (at, ask) in asked.asks.iter().enumerate().filter(|(_, ask)| ask.times > 0.0) {
             let (rows, entries) = self.near(local(at));
             let parts = self.mixed(plan, ask, rows, entries)?;
             // Whether a batch of so many rows has a remote one.
             let is_remote = |count: f64| 1.0 - libm::pow(rows.min(entries), count.max(1.0));
             sum = sum.plus(&parts.each.times(ask.times));
+            let remote = parts.each.plus(&parts.batch).plus(&parts.write).owners;
+            // Of a call elsewhere rows that would be at home are on any machine.
+            let anywhere = 1.0 - self.near((self.calls[number].local[at], 1.0)).0;
+            let by_skew = if rows > 0.0 { 1.0 } else { anywhere };
+            hot = add(hot, scaled(remote, ask.times * by_skew * self.calls[number].skew[at]));
             fixed = fixed.with(&parts.fixed, f64::max);
             read += if parts.fixed == Cost::default() { 0.0 } else { ask.times };
             if ask.kind < Kind::Update || ask.kind == Kind::Insert {
@@ -345,6 +421,7 @@ impl Model<'_> {
             }
             if ask.kind >= Kind::Update {
                 written += ask.times;
+                near *= libm::pow(rows.min(entries), ask.times);
                 writes = writes.plus(&parts.write.times(ask.times));
                 slowest = slowest.with(&parts.write, f64::max);
             }
@@ -352,7 +429,10 @@ impl Model<'_> {
         // Branches may leave out some of it, but hardly all.
         let (ahead, slowest) = (ahead.times(named.min(1.0)), slowest.times(written.min(1.0)));
         let fixed = fixed.times(within * read.min(1.0));
-        Some(sum.plus(&ahead).plus(&fixed).plus(&committed(&writes, &slowest, written)))
+        let commit = committed(&writes, &slowest, written);
+        let cost = sum.plus(&ahead).plus(&fixed).plus(&commit);
+        let far = if self.surface.has(Place::Local) { 1.0 - near } else { 0.0 };
+        Some(Cost { commit_ns: commit.latency_ns, far, hot, ..cost })
     }
 
     /// Shares of rows and entries that are local: none where memory servers are apart from all that compute, since the own
@@ -600,7 +680,6 @@ fn committed(writes: &Cost, slowest: &Cost, count: f64) -> Cost {
     Cost {
         latency_ns: slowest.latency_ns + serial_ns,
         tail_ns: slowest.tail_ns + serial_ns,
-        lane_ns: slowest.lane_ns + serial_ns,
         round_trips: slowest.round_trips,
         machines: add(writes.machines, spared),
         others: slowest.others,

@@ -27,6 +27,18 @@ const OVERFLOW_SLOTS: u32 = 2;
 /// Rows in a bucket beyond which nobody counts chains.
 const BUCKET_ROWS_MAX: u32 = 64;
 
+/// The fabric of simulated clusters.
+const SIMULATED: &str = "sim";
+
+/// How snapshots come to machines: a task of each fetches one frozen vector after another.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Clock {
+    /// There and back, in nanoseconds.
+    pub trip_ns: f64,
+    /// What freezing a vector takes where the oracle is.
+    pub freeze_ns: f64,
+}
+
 /// An operation on a design.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Setting {
@@ -73,6 +85,7 @@ pub struct Surface {
     /// How far repetitions of each point were apart, in the same order.
     noise: BTreeMap<Line, Vec<Noise>>,
     is_quick: bool,
+    is_simulated: bool,
     places: BTreeSet<Place>,
     /// What a commit takes of the oracle.
     published: Demand,
@@ -130,6 +143,7 @@ impl Surface {
             lines,
             noise,
             is_quick,
+            is_simulated: world.fabric == SIMULATED,
             places,
             published,
             published_noise,
@@ -183,6 +197,23 @@ impl Surface {
     /// Whether points were measured for a first look only.
     pub fn is_quick(&self) -> bool {
         self.is_quick
+    }
+
+    /// How snapshots come to machines, as they do on simulated clusters: the trip is what a remote row takes longer than a local one, and
+    /// freezing a vector, which is reading and writing words of the own machine, takes what a local row does. None elsewhere: there each lane
+    /// gets its own snapshot, and that is part of what operations take alone.
+    pub fn clock(&self) -> Option<Clock> {
+        let least = |place: Place| {
+            let is_meant = |line: &Line| {
+                (line.operation, line.path, line.place)
+                    == (Operation::Lookup, AccessPath::Primary, place)
+                    && line.rows == 1
+            };
+            let lines = self.lines.iter().filter(|(line, _)| is_meant(line));
+            lines.flat_map(|(_, points)| points).map(|(_, cost)| cost.latency_ns).reduce(f64::min)
+        };
+        let (local, remote) = (least(Place::Local)?, least(Place::OneSided)?);
+        self.is_simulated.then(|| Clock { trip_ns: (remote - local).max(1.0), freeze_ns: local })
     }
 
     /// Whether anything was measured at this place.
@@ -270,7 +301,6 @@ impl Surface {
         let trip_ns = trip.map_or(0.0, |trip| trip.latency_ns);
         let waits_ns = setting.rows * chain_blocks(setting.slots, load) * trip_ns;
         cost.latency_ns += waits_ns;
-        cost.lane_ns += waits_ns;
         cost.tail_ns += waits_ns;
         cost
     }
@@ -343,7 +373,7 @@ impl Surface {
         let points = self.points(&small).filter(|_| more != 0.0);
         let block = points.map_or_else(Cost::default, |points| line_at(points, setting.row_bytes));
         // Latencies are dealt with apart.
-        let none = Cost { latency_ns: 0.0, tail_ns: 0.0, lane_ns: 0.0, ..block };
+        let none = Cost { latency_ns: 0.0, tail_ns: 0.0, ..block };
         none.times(more)
     }
 

@@ -1,13 +1,12 @@
 //! Regret and errors of forecasts: how far SPADE's designs are from the best of many that were all built and measured, and
 //! how far forecasts are from what was measured, on simulated clusters.
 //!
-//! For each workload and hardware there is the tuner's design, and around it all combinations of how tables are stored, where
-//! rows are, and how procedures are carried out. Each is forecast and measured. Regret is what the tuner's design lacks of
-//! the best throughput.
+//! For each workload and hardware there is the tuner's design, and beside it those of [`spade::tune::sweep`], evenly picked. Each is
+//! forecast and measured. Regret is what the tuner's design lacks of the best throughput; both are means over several seeds.
 
 use crate::experiment::{Run, Steps};
 use crate::outcome::{Axis, Outcome, Series, Table};
-use crate::verify::sweep::{self, Point, Setting, Swept};
+use crate::verify::study::{self, Extent, Point, Setting, Swept};
 use crate::verify::{self, small};
 
 /// The hardware, with the measurements of it.
@@ -16,7 +15,10 @@ const SETTINGS: [Setting; 3] = [
     Setting { profile: "connectx5-100g", machines: 4, measurements: "connectx5-100g-4.json" },
     Setting { profile: "ethernet-10g", machines: 4, measurements: "ethernet-10g-4.json" },
 ];
-/// Seeds by which the tuner's design is measured, for the noise.
+/// Designs beside the tuner's, of each workload and hardware; and when it is to be quick.
+const DESIGNS: usize = 16;
+const DESIGNS_QUICK: usize = 6;
+/// Seeds by which the tuner's design and the best are measured.
 const SEEDS: u64 = 3;
 
 /// Runs all of them.
@@ -28,8 +30,12 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
     for setting in settings {
         for &name in names {
             steps.next(run, &format!("{name} on {}", setting.profile));
-            let seeds = run.quick_or(1, SEEDS);
-            let found = sweep::sweep(name, setting, (run.seed, seeds), run.is_quick);
+            let extent = Extent {
+                designs: run.quick_or(DESIGNS_QUICK, DESIGNS),
+                seed: run.seed,
+                seeds: run.quick_or(1, SEEDS),
+            };
+            let found = study::study(name, setting, extent);
             swept.push(found.expect("shipped workloads can be tuned by shipped measurements"));
         }
     }
@@ -39,7 +45,11 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
             ("machines", SETTINGS[0].machines.to_string()),
             ("calls that are counted of each design, about", verify::CALLS.to_string()),
             (lanes, "as many as were measured with".to_owned()),
-            ("seeds for the noise", run.quick_or(1, SEEDS).to_string()),
+            (
+                "designs beside the tuner's, at most",
+                run.quick_or(DESIGNS_QUICK, DESIGNS).to_string(),
+            ),
+            ("seeds of the tuner's and the best", run.quick_or(1, SEEDS).to_string()),
         ],
         x: Axis { title: "forecast, calls per second", is_logarithmic: true },
         y: Axis { title: "measured, calls per second", is_logarithmic: true },
@@ -79,7 +89,7 @@ fn summary(swept: &[Swept]) -> Table {
             format!("{:.0}", best.measured_per_s),
             best.name.clone(),
             percent(swept.regret()),
-            percent(swept.noise),
+            percent(swept.noise()),
             percent(swept.median_error()),
             format!("{} of {}", swept.pairs().0, swept.pairs().1),
         ]
@@ -125,6 +135,7 @@ fn designs(swept: &[Swept]) -> Table {
 
 fn notes(swept: &[Swept]) -> Vec<String> {
     let regrets: Vec<f64> = swept.iter().map(Swept::regret).collect();
+    let noise: Vec<f64> = swept.iter().map(Swept::noise).collect();
     let worst = regrets.iter().copied().fold(0.0, f64::max);
     let errors: Vec<f64> = swept.iter().flat_map(Swept::errors).collect();
     let sum = |sum: (usize, usize), pairs: (usize, usize)| (sum.0 + pairs.0, sum.1 + pairs.1);
@@ -132,19 +143,24 @@ fn notes(swept: &[Swept]) -> Vec<String> {
     vec![
         format!(
             "Regret: {} in the median of {} workloads with hardware, {} at worst.",
-            percent(sweep::median(&regrets)),
+            percent(study::median(&regrets)),
             swept.len(),
             percent(worst)
         ),
         format!(
+            "Noise: seeds of the same design differ by {} in the median of these, by {} at most.",
+            percent(study::median(&noise)),
+            percent(noise.iter().copied().fold(0.0, f64::max))
+        ),
+        format!(
             "Forecasts of throughput are off by {} in the median of {} designs.",
-            percent(sweep::median(&errors)),
+            percent(study::median(&errors)),
             errors.len()
         ),
         format!(
             "Of {all} pairs of designs that differ by more than {} in what was measured, {right} are forecast in the right \
              order.",
-            percent(sweep::DIFFERS)
+            percent(study::DIFFERS)
         ),
     ]
 }

@@ -1,0 +1,532 @@
+//! How fast a cluster goes when all lanes are busy: each has one call under way, so that throughput is lanes by the time from one
+//! call to the next.
+//!
+//! ```text
+//! a call    waits for a snapshot that has what its machine has published
+//!           takes as long as it does alone, and waits for others at each stage of the machines
+//!           if it changes something: waits for numbers before its own, and for the write that publishes others
+//!           if another one has changed its rows: all of it again
+//! ```
+//! What a stage makes it wait is mean value analysis for a single class of calls [Reiser and Lavenberg 1980] with Schweitzer's
+//! approximation: who comes finds the queue of a cluster with one call less, and whoever is served has half of its service left,
+//! since services of a kind take equal times. All of that depends on the throughput, and the lanes' time from call to call grows with
+//! it: the throughput at which lanes are busy all the time is looked for.
+
+use super::cost::{Cost, add, scaled};
+use super::meet::Meeting;
+use super::surface::Clock;
+use crate::measurement::Demand;
+
+/// Steps in which the throughput is found, at most, and how exactly.
+const STEPS_MAX: u32 = 60;
+const PRECISION: f64 = 1e-10;
+/// Rounds in which waits, repetitions and what both take of the stages are found from each other.
+const ROUNDS: u32 = 2;
+/// Commits in a nanosecond that are none.
+const RATE_MIN: f64 = 1e-18;
+/// The share of attempts that fail, at most.
+const FAILED_MAX: f64 = 0.99;
+/// Below that, the chances of a call's rows to be taken are added up.
+const SELDOM: f64 = 0.01;
+/// As crate `execute` repeats calls: so many times at once,
+const AT_ONCE: u32 = 3;
+/// then after a wait of so many nanoseconds, doubled each time,
+const WAIT_NS: f64 = 2_000.0;
+/// up to this,
+const WAIT_NS_MAX: f64 = 1_000_000.0;
+/// and a random half of it less.
+const WAIT_SHARE: f64 = 0.75;
+/// Calls that cost the same: of one procedure, at home or from another machine.
+#[derive(Clone, Debug)]
+pub struct Part<'a> {
+    /// Their share of all calls.
+    pub share: f64,
+    /// What one takes.
+    pub cost: Cost,
+    /// The share of all calls that are of the same procedure.
+    pub of_procedure: f64,
+    /// How they meet others of their procedure and of other ones.
+    pub meetings: &'a [Meeting],
+    /// Whether calls of other procedures are there at all.
+    pub has_others: bool,
+}
+
+/// The machines, and what they do beside calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Cluster {
+    /// How many there are.
+    pub machines: f64,
+    /// Cores of each.
+    pub threads: f64,
+    /// Lanes of each.
+    pub lanes: f64,
+    /// How snapshots come to machines; none where each lane gets its own, and that is part of what it takes alone.
+    pub clock: Option<Clock>,
+}
+
+/// How fast it goes.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Pace {
+    /// Nanoseconds between two calls of a machine.
+    pub between_ns: f64,
+    /// For how long a lane is taken by a call, but for waits for stages.
+    pub lane_ns: f64,
+    /// Attempts at a call.
+    pub attempts: f64,
+    /// What attempts take of a machine.
+    pub machines: Demand,
+    /// What the machine with most remote rows takes beyond that.
+    pub hot: Demand,
+    /// What the oracle takes for the calls of one machine, for each of them.
+    pub oracle_ns: f64,
+}
+
+impl Pace {
+    /// The mean, by calls, of groups of so many machines each.
+    pub fn of_all(groups: &[(f64, Self)]) -> Self {
+        let machines: f64 = groups.iter().map(|(machines, _)| machines).sum();
+        let rate = |(machines, of): &(f64, Self)| machines / of.between_ns;
+        let all: f64 = groups.iter().map(rate).sum();
+        let mut mean = Self { between_ns: machines / all, ..Self::default() };
+        for group in groups {
+            let (share, of) = (rate(group) / all, &group.1);
+            mean.lane_ns += share * of.lane_ns;
+            mean.attempts += share * of.attempts;
+            mean.oracle_ns += share * of.oracle_ns;
+            mean.machines = add(mean.machines, scaled(of.machines, share));
+            mean.hot = add(mean.hot, scaled(of.hot, share));
+        }
+        mean
+    }
+}
+
+/// What lanes do at some throughput.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    pace: Pace,
+    /// From one call of a lane to its next.
+    cycle_ns: f64,
+}
+
+/// The pace of calls on a cluster.
+pub fn pace(parts: &[Part<'_>], cluster: &Cluster) -> Pace {
+    let alone = seen(parts, cluster, 0.0);
+    let busy = |rate: f64| seen(parts, cluster, rate).cycle_ns * rate - cluster.lanes;
+    // Nobody is faster than lanes that wait for nothing.
+    let (mut low, mut high) = (0.0, cluster.lanes / alone.cycle_ns.max(f64::MIN_POSITIVE));
+    let (mut below, mut above) = (-cluster.lanes, busy(high));
+    let mut was_low = None;
+    for _ in 0..STEPS_MAX {
+        if high - low <= PRECISION * high {
+            break;
+        }
+        // Where a straight line from end to end says [the Illinois variant of false position], if lanes get anywhere at the far end.
+        let middle = match above.is_finite() {
+            true => (low * above - high * below) / (above - below),
+            false => (low + high) / 2.0,
+        };
+        let at = busy(middle);
+        // An end that stays counts half the next time.
+        match (at <= 0.0, was_low) {
+            (true, Some(true)) => above /= 2.0,
+            (false, Some(false)) => below /= 2.0,
+            _ => {}
+        }
+        was_low = Some(at <= 0.0);
+        match at <= 0.0 {
+            true => (low, below) = (middle, at),
+            false => (high, above) = (middle, at),
+        }
+    }
+    let mut pace = seen(parts, cluster, low).pace;
+    pace.between_ns = 1.0 / low.max(f64::MIN_POSITIVE);
+    pace
+}
+
+/// What lanes do when each machine makes so many calls in a nanosecond.
+fn seen(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
+    let mean =
+        |of: &dyn Fn(&Part<'_>) -> f64| parts.iter().map(|part| part.share * of(part)).sum::<f64>();
+    let alone_ns = mean(&|part| part.cost.latency_ns).max(f64::MIN_POSITIVE);
+    let commits = mean(&|part| f64::from(u8::from(part.cost.commit_ns > 0.0)));
+    let published_ns = mean(&|part| oracle_ns(&part.cost)) / commits.max(f64::MIN_POSITIVE);
+    let trip_ns = cluster.clock.map_or(0.0, |clock| clock.trip_ns);
+    let mut slower = 1.0;
+    let mut found = Seen::default();
+    for _ in 0..ROUNDS {
+        let mut pace = Pace::default();
+        let mut waits = 0.0;
+        let in_order = in_order(parts, rate, slower, trip_ns);
+        for part in parts {
+            let call = Call { part, cluster, slower, commits, in_order, rate };
+            let (attempts, lost_ns) = call.repeated();
+            pace.attempts += part.share * attempts;
+            pace.lane_ns += part.share * (call.taken_ns() + part.cost.latency_ns + lost_ns);
+            let weight = part.share * attempts;
+            pace.machines = add(pace.machines, scaled(part.cost.machines, weight));
+            pace.hot = add(pace.hot, scaled(part.cost.hot, weight));
+            waits += weight;
+        }
+        pace.oracle_ns = match cluster.clock {
+            // What commits while one write is under way goes with the next.
+            Some(_) if rate * commits > 0.0 => published_ns / in_order.between_ns / rate,
+            _ => published_ns * commits,
+        };
+        let queued_ns = queued_ns(&pace, cluster, rate);
+        slower = 1.0 + queued_ns / waits.max(1.0) / alone_ns;
+        found = Seen { pace, cycle_ns: pace.lane_ns + queued_ns };
+    }
+    found
+}
+
+/// What a commit takes of the oracle's busiest stage; its cores do more than serve.
+pub fn oracle_ns(cost: &Cost) -> f64 {
+    let Demand { engine_ns, atomics_ns, link_out_ns, link_in_ns, .. } = cost.others;
+    [engine_ns, atomics_ns, link_out_ns, link_in_ns].into_iter().fold(0.0, f64::max)
+}
+
+/// How long calls wait at the stages of all machines together, and at the oracle's.
+fn queued_ns(pace: &Pace, cluster: &Cluster, rate: f64) -> f64 {
+    let Cluster { machines, threads, lanes, .. } = *cluster;
+    let (mean, hot) = (demands(&pace.machines), demands(&pace.hot));
+    let customers = machines * lanes;
+    let mut all = 0.0;
+    for (mean_ns, hot_ns) in mean.into_iter().zip(hot).skip(1) {
+        let others = (machines - 1.0).max(1.0);
+        let hottest = wait_ns(mean_ns + hot_ns, rate, customers);
+        let other = wait_ns((mean_ns - hot_ns / others).max(0.0), rate, customers);
+        all += (hottest + (machines - 1.0) * other) / machines;
+    }
+    all += wait_ns(pace.oracle_ns * machines, rate, customers);
+    if lanes > threads {
+        // Of several cores one is free more often [Sakasegawa 1977].
+        let core_ns = mean[0] / threads;
+        let used = core_ns * rate;
+        let power = libm::pow(used.min(1.0), libm::sqrt(2.0 * (threads + 1.0)) - 1.0);
+        all += match free(used, lanes) {
+            Some(free) => core_ns * power / (2.0 * free),
+            None => f64::INFINITY,
+        };
+    }
+    all
+}
+
+/// How long a call waits at a stage that takes so long for it.
+fn wait_ns(service_ns: f64, rate: f64, customers: f64) -> f64 {
+    let used = service_ns * rate;
+    let Some(free) = free(used, customers) else { return f64::INFINITY };
+    let fewer = (customers - 1.0) / customers;
+    let queue = used * (1.0 - used / 2.0) / free;
+    service_ns * (fewer * queue - used / 2.0).max(0.0)
+}
+
+/// What divides the queue of a stage that is used for this share of the time; none if that is more than there is.
+fn free(used: f64, customers: f64) -> Option<f64> {
+    (used < 1.0).then(|| 1.0 - used * (customers - 1.0) / customers)
+}
+
+/// Of cores first, then of each stage that there is one of.
+pub fn demands(of: &Demand) -> [f64; 7] {
+    let Demand { core_ns, engine_ns, atomics_ns, link_out_ns, link_in_ns, .. } = *of;
+    [core_ns, engine_ns, atomics_ns, link_out_ns, link_in_ns, of.from_memory_ns, of.to_memory_ns]
+}
+
+/// How commits of a machine follow each other.
+#[derive(Clone, Copy, Default)]
+struct Order {
+    /// How long a commit waits for numbers that were drawn before its own, on the average.
+    waits_ns: f64,
+    /// Commits in a nanosecond that wait for none: each time one of them ends there is something to be published.
+    ends: f64,
+    /// From the end of one write that publishes to the end of the next.
+    between_ns: f64,
+    /// How long it is of that until somebody begins to.
+    idle_ns: f64,
+}
+
+/// How commits follow each other. They begin at random; one that takes x is not the last of those that have begun up to it if an earlier one
+/// takes longer by more than its head start.
+fn in_order(parts: &[Part<'_>], rate: f64, slower: f64, trip_ns: f64) -> Order {
+    // A commit that has remote rows takes two trips more, for locks and for installing.
+    let each = parts.iter().filter(|part| part.cost.commit_ns > 0.0).flat_map(|part| {
+        let (far, rate) = (part.cost.far.min(1.0), part.share * rate);
+        let longer_ns = 2.0 * trip_ns.min(part.cost.commit_ns / 3.0);
+        let near_ns = (part.cost.commit_ns - far * longer_ns).max(0.0);
+        [(near_ns * slower, rate * (1.0 - far)), ((near_ns + longer_ns) * slower, rate * far)]
+    });
+    let mut commits: Vec<(f64, f64)> = each.filter(|(_, rate)| *rate > 0.0).collect();
+    commits.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let mut order = Order::default();
+    // From the longest on: the rate of those that are longer, by how much they are altogether, and how long this one waits for them,
+    // which from each duration to the next longer one adds up 1 - exp(-(rates by how much longer)).
+    let (mut slope, mut longer, mut waits_ns, mut last_ns) = (0.0, 0.0, 0.0, 0.0);
+    for (ns, rate) in commits {
+        let width = if slope > 0.0 { last_ns - ns } else { 0.0 };
+        let still = match slope * width > 0.0 {
+            true => libm::exp(-longer) * (1.0 - libm::exp(-slope * width)) / slope,
+            false => width,
+        };
+        waits_ns += width - still;
+        longer += slope * width;
+        order.waits_ns += rate * waits_ns;
+        order.ends += rate * libm::exp(-longer);
+        (slope, last_ns) = (slope + rate, ns);
+    }
+    order.waits_ns = if slope > 0.0 { order.waits_ns / slope } else { 0.0 };
+    order.idle_ns = libm::exp(-order.ends * trip_ns) / order.ends.max(RATE_MIN);
+    order.between_ns = trip_ns + order.idle_ns;
+    order
+}
+
+impl Order {
+    /// The chance that something has been published in a time.
+    fn publishes_within(&self, time_ns: f64, trip_ns: f64) -> f64 {
+        let none_ns = match time_ns < trip_ns {
+            true => trip_ns - time_ns + self.idle_ns,
+            false => self.idle_ns * libm::exp(-self.ends * (time_ns - trip_ns)),
+        };
+        1.0 - none_ns / self.between_ns
+    }
+}
+
+/// What a lane has done last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    /// A call that has changed nothing.
+    Reads,
+    /// One that has.
+    Commit,
+    /// An attempt that was aborted: the next one has another snapshot.
+    Abort,
+}
+
+/// A call of a part at some throughput.
+struct Call<'c, 'a> {
+    part: &'c Part<'a>,
+    cluster: &'c Cluster,
+    rate: f64,
+    /// How many times longer it takes than alone, for waits at stages.
+    slower: f64,
+    /// The share of calls that commit.
+    commits: f64,
+    /// How commits of its machine follow each other.
+    in_order: Order,
+}
+
+impl Call<'_, '_> {
+    fn is_writer(&self) -> bool {
+        self.part.cost.commit_ns > 0.0
+    }
+
+    /// How long its commit waits to be published.
+    fn unpublished_ns(&self) -> f64 {
+        match self.cluster.clock {
+            Some(Clock { trip_ns, .. }) if self.is_writer() => {
+                self.in_order.waits_ns + trip_ns / self.in_order.between_ns * trip_ns / 2.0
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// How long it waits for its next snapshot and to be published.
+    fn taken_ns(&self) -> f64 {
+        let busy_ns = self.part.cost.latency_ns * self.slower + self.unpublished_ns();
+        self.unpublished_ns()
+            + self.snapshot_ns(busy_ns, if self.is_writer() { After::Commit } else { After::Reads })
+    }
+
+    /// How long whoever has been busy since its last snapshot waits for the next. Fetched vectors come one after another; a vector has
+    /// what was published a trip, and the time to freeze it, before it came. What has been published since must be in the next one.
+    fn snapshot_ns(&self, busy_ns: f64, after: After) -> f64 {
+        let Some(Clock { trip_ns, freeze_ns }) = self.cluster.clock else { return 0.0 };
+        let behind_ns = trip_ns + 1.5 * freeze_ns;
+        let round_ns = 2.0 * trip_ns;
+        // Whose own commit is the newest thing that was published waits for that; others for one that is up to a trip old.
+        let from_ns =
+            busy_ns + behind_ns - if after == After::Commit { trip_ns / 2.0 } else { trip_ns };
+        let rounds = mean_rounds(from_ns / round_ns, trip_ns / round_ns);
+        let wait_ns = (rounds * round_ns - busy_ns).max(0.0);
+        let is_missing = match after {
+            After::Reads => self.is_missing(busy_ns, behind_ns, trip_ns),
+            After::Commit | After::Abort => 1.0,
+        };
+        is_missing * wait_ns
+    }
+
+    /// The chance that the vector that is here lacks something when a call begins behind one that has changed nothing. If that one
+    /// has waited for the vector, which was behind when it came, whatever was published since then counts; else, what was while it was
+    /// busy. Whoever comes behind a commit has waited.
+    fn is_missing(&self, busy_ns: f64, behind_ns: f64, trip_ns: f64) -> f64 {
+        let since = |time_ns: f64| self.in_order.publishes_within(time_ns, trip_ns);
+        let (new, old, commits) = (since(busy_ns + behind_ns), since(busy_ns), self.commits);
+        let found = commits * new + (1.0 - commits) * old;
+        found / (1.0 - (1.0 - commits) * (new - old)).max(found).max(f64::MIN_POSITIVE)
+    }
+
+    /// Attempts that it takes, and the time of those that fail, with the waits behind them.
+    fn repeated(&self) -> (f64, f64) {
+        if !self.is_writer() {
+            return (1.0, 0.0);
+        }
+        let Part { cost, of_procedure, meetings, has_others, .. } = *self.part;
+        let trip_ns = self.cluster.clock.map_or(0.0, |clock| clock.trip_ns);
+        let freeze_ns = self.cluster.clock.map_or(0.0, |clock| clock.freeze_ns);
+        // From one snapshot to the next that has what a call with the first has changed: meanwhile nobody else can change the row.
+        let taken_ns =
+            cost.latency_ns * self.slower + self.unpublished_ns() + trip_ns + 1.5 * freeze_ns;
+        // An attempt fails when its locks are answered: installing and publishing are left out.
+        let locked_ns = ((cost.commit_ns - trip_ns) / 2.0).max(0.0);
+        let until_ns = (cost.latency_ns - cost.commit_ns + locked_ns).max(0.0);
+        let failed_ns = until_ns + self.snapshot_ns(until_ns * self.slower, After::Abort);
+        let (mut attempts, mut lost_ns) = (1.0, 0.0);
+        for meeting in meetings {
+            let others = if has_others { meeting.others } else { 0.0 };
+            let changes = self.rate * (of_procedure * meeting.own + others);
+            // Each of its rows may be taken.
+            let all = changes * taken_ns;
+            let fails = match meeting.rows {
+                rows if rows > 1.0 && all > SELDOM => {
+                    1.0 - libm::pow(1.0 - (all / rows).min(1.0), rows)
+                }
+                _ => all,
+            };
+            let fails = fails.min(FAILED_MAX);
+            let again = fails / (1.0 - fails);
+            attempts += meeting.share * again;
+            lost_ns += meeting.share * (again * failed_ns + waits_ns(fails));
+        }
+        (attempts, lost_ns)
+    }
+}
+
+/// The mean of the whole number at or above a number that is anything from `from` on to `width` more.
+fn mean_rounds(from: f64, width: f64) -> f64 {
+    // The integral of the ceiling from 0.
+    let up_to = |at: f64| {
+        let whole = libm::floor(at);
+        whole * (whole + 1.0) / 2.0 + (at - whole) * (whole + 1.0)
+    };
+    let from = from.max(0.0);
+    (up_to(from + width) - up_to(from)) / width
+}
+
+/// How long a call waits between attempts of which such a share fails.
+fn waits_ns(fails: f64) -> f64 {
+    let mut likely = (0..=AT_ONCE).map(|_| fails).product::<f64>();
+    let (mut wait_ns, mut sum) = (WAIT_NS, 0.0);
+    while wait_ns < WAIT_NS_MAX {
+        sum += likely * wait_ns;
+        likely *= fails;
+        wait_ns *= 2.0;
+    }
+    WAIT_SHARE * (sum + likely * WAIT_NS_MAX / (1.0 - fails))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLOCK: Clock = Clock { trip_ns: 2_000.0, freeze_ns: 300.0 };
+
+    fn cluster(lanes: f64, clock: Option<Clock>) -> Cluster {
+        Cluster { machines: 4.0, threads: 16.0, lanes, clock }
+    }
+
+    fn part(latency_ns: f64, commit_ns: f64, engine_ns: f64) -> Part<'static> {
+        let machines = Demand { engine_ns, ..Demand::default() };
+        let cost = Cost { latency_ns, commit_ns, machines, ..Cost::default() };
+        Part { share: 1.0, cost, of_procedure: 1.0, meetings: &[], has_others: true }
+    }
+
+    /// Nanoseconds from call to call of a lane.
+    fn cycle_ns(parts: &[Part<'_>], cluster: &Cluster) -> f64 {
+        pace(parts, cluster).between_ns * cluster.lanes
+    }
+
+    #[test]
+    fn few_lanes_wait_for_nothing_and_many_for_the_stage_that_is_full() {
+        let reads = [part(5_000.0, 0.0, 100.0)];
+        let few = cycle_ns(&reads, &cluster(1.0, None));
+        assert!((5_000.0..5_010.0).contains(&few), "{few}");
+        let half = cycle_ns(&reads, &cluster(25.0, None));
+        assert!((5_025.0..5_100.0).contains(&half), "half of the engine is taken: {half}");
+        let full = pace(&reads, &cluster(500.0, None)).between_ns;
+        assert!((100.0..101.0).contains(&full), "{full}");
+        let pace = pace(&reads, &cluster(50.0, None)).between_ns;
+        assert!((105.0..130.0).contains(&pace), "near what there is, but not there: {pace}");
+    }
+
+    #[test]
+    fn the_machine_with_most_rows_is_full_first() {
+        let mut calls = [part(5_000.0, 0.0, 100.0)];
+        calls[0].cost.hot = Demand { engine_ns: 100.0, ..Demand::default() };
+        let between_ns = pace(&calls, &cluster(500.0, None)).between_ns;
+        assert!((200.0..202.0).contains(&between_ns), "{between_ns}");
+    }
+
+    #[test]
+    fn who_has_committed_waits_for_a_vector_that_has_it() {
+        // It is fetched in rounds of two trips, and is behind by one.
+        let writes = [part(6_000.0, 4_000.0, 1.0)];
+        let alone = cycle_ns(&writes, &cluster(1.0, None));
+        let waited = cycle_ns(&writes, &cluster(1.0, Some(CLOCK))) - alone;
+        assert!((3_000.0..7_000.0).contains(&waited), "{waited}");
+        // Reads wait for what others have committed, and for nothing where nobody does.
+        let reads = [part(300.0, 0.0, 1.0)];
+        let alone = cycle_ns(&reads, &cluster(4.0, Some(CLOCK)));
+        assert!((300.0..310.0).contains(&alone), "{alone}");
+        let mut both = [reads[0].clone(), writes[0].clone()];
+        (both[0].share, both[1].share) = (0.8, 0.2);
+        let mixed = cycle_ns(&both, &cluster(32.0, Some(CLOCK)));
+        // A round for whoever reads.
+        let unmixed = 0.8 * 4_000.0 + 0.2 * (6_000.0 + waited);
+        assert!((0.9 * unmixed..1.3 * unmixed).contains(&mixed), "{mixed} {unmixed}");
+    }
+
+    #[test]
+    fn a_row_that_all_change_is_changed_by_one_after_the_other() {
+        let meetings = [Meeting { share: 1.0, own: 4.0, others: 0.0, rows: 1.0 }];
+        let mut calls = [part(6_000.0, 4_000.0, 1.0)];
+        calls[0].meetings = &meetings;
+        let found = pace(&calls, &cluster(32.0, Some(CLOCK)));
+        // All machines together make a call each time that one has it.
+        let each_ns = found.between_ns / 4.0;
+        assert!((8_000.0..30_000.0).contains(&each_ns), "{each_ns}");
+        assert!(found.attempts > 2.0, "{}", found.attempts);
+        let rare = [Meeting { share: 1.0, own: 4e-4, others: 0.0, rows: 1.0 }];
+        calls[0].meetings = &rare;
+        let found = pace(&calls, &cluster(32.0, Some(CLOCK)));
+        assert!(found.attempts > 1.001 && found.attempts < 1.1, "{}", found.attempts);
+    }
+
+    #[test]
+    fn numbers_wait_for_longer_commits_before_them() {
+        let equal = [part(5_000.0, 4_000.0, 1.0)];
+        let order = in_order(&equal, 1e-3, 1.0, 0.0);
+        assert_eq!((order.waits_ns, order.ends), (0.0, 1e-3));
+        let mut two = [part(5_000.0, 1_000.0, 1.0), part(9_000.0, 5_000.0, 1.0)];
+        (two[0].share, two[1].share) = (0.5, 0.5);
+        let seldom = in_order(&two, 1e-6, 1.0, 0.0).waits_ns;
+        // One of the long ones began in the 4,000 ns before with a chance of 0.002, and lasts for 2,000 more; half are short.
+        assert!((seldom - 0.5 * 0.5e-6 * 4_000.0 * 2_000.0).abs() < 0.01, "{seldom}");
+        let often = in_order(&two, 1.0, 1.0, 0.0).waits_ns;
+        assert!((often - 0.5 * 4_000.0).abs() < 10.0, "{often}");
+        let ends = in_order(&two, 1.0, 1.0, 0.0).ends;
+        assert!((ends - 0.5).abs() < 1e-9, "only the long ones end for others: {ends}");
+    }
+
+    #[test]
+    fn rounds_are_whole() {
+        assert!((mean_rounds(0.2, 0.5) - 1.0).abs() < 1e-12);
+        assert!((mean_rounds(0.75, 0.5) - 1.5).abs() < 1e-12);
+        assert!((mean_rounds(2.25, 0.5) - 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn waits_between_attempts_begin_after_three_and_double() {
+        assert_eq!(waits_ns(0.0), 0.0);
+        let few = waits_ns(0.01);
+        assert!((few / (0.01_f64.powi(4) * 1_500.0) - 1.02).abs() < 0.01, "{few}");
+        assert!(waits_ns(0.6) > 5.0 * waits_ns(0.4));
+    }
+}

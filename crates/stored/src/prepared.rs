@@ -50,6 +50,11 @@ impl Prepared {
         self.drawn.values()
     }
 
+    /// The arguments as values, of which none is held apart.
+    pub fn whole(&self) -> Vec<Value> {
+        std::mem::take(self.drawn.clone().whole())
+    }
+
     /// Prepares what was drawn; answers whether generated code takes such values. If not, none of them is held apart any more.
     pub fn prepare(&mut self) -> bool {
         let Self { drawn, plain, held } = self;

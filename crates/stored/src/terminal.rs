@@ -103,7 +103,8 @@ impl Callee {
     fn strange_end(&self, ready: &Ready, error: &value::Error) -> String {
         let name = self.names.get(ready.procedure).copied().unwrap_or_default();
         let arguments: Vec<String> = ready
-            .values
+            .prepared
+            .whole()
             .iter()
             .map(|value| match value {
                 Value::Null => "null".to_owned(),

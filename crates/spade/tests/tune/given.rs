@@ -156,7 +156,7 @@ fn calls_are_at_home_where_the_argument_says() {
 fn what_does_not_fit_is_refused_all_at_once() {
     let changes = Changes::new("tpcc");
     let told = changes.refused(|design| {
-        design.tables[0].neighbourhood = 9;
+        design.tables[0].neighbourhood = 33;
         design.tables[1].partition = Partition::Replicated;
         let columns = vec!["c_w_id".to_owned(), "c_d_id".to_owned()];
         design.tables[2].partition = Partition::By { columns, group: "warehouse".to_owned() };
@@ -168,7 +168,7 @@ fn what_does_not_fit_is_refused_all_at_once() {
         design.procedures[1].access = Access::Shipped;
     });
     for expected in [
-        "table warehouse: neighbourhood is 9; 1 to 8 is allowed",
+        "table warehouse: neighbourhood is 33; 1 to 32 is allowed",
         "every machine has a copy of table district, which procedures change",
         "table customer is partitioned by 2 columns; a forecast knows partitions by one",
         "table order_line is a hash table, and ",

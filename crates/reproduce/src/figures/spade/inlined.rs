@@ -8,7 +8,7 @@ use layout::Storage;
 
 /// Bytes of a row.
 const ROW_BYTES: [u32; 2] = [16, 256];
-/// Slots of a bucket. The engine has no more than eight.
+/// Slots of a bucket, as in the paper.
 const NEIGHBOURHOODS: [u32; 4] = [1, 2, 4, 8];
 /// Rows of each machine.
 pub(super) const ROWS_EACH: u64 = 2_000;

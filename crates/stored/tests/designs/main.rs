@@ -82,7 +82,7 @@ fn what_does_not_fit_is_told_together() {
     table(&mut design, "stock").placement = Placement::Dense { columns: vec![(1, 4)] };
     table(&mut design, "district").placement =
         Placement::Dense { columns: vec![(1, 100_000), (1, 100_000)] };
-    table(&mut design, "warehouse").neighbourhood = 9;
+    table(&mut design, "warehouse").neighbourhood = 33;
     table(&mut design, "new_order").partition =
         Partition::By { columns: vec!["no_x".to_owned()], group: "w".to_owned() };
     table(&mut design, "history").table = "histories".to_owned();
@@ -102,7 +102,7 @@ fn what_does_not_fit_is_told_together() {
         "has places for i_id from 1 to 99999, and workload.toml gives it 1 to 100000",
         "a dense placement describes every column of the key",
         "10000000000 places for 100 rows",
-        "neighbourhood is 9; 1 to 8 is allowed",
+        "neighbourhood is 33; 1 to 32 is allowed",
         "table new_order, partitioned by no_x, has no such column",
     ] {
         assert!(told.contains(sentence), "{sentence:?} is missing in\n{told}");

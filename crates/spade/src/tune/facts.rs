@@ -157,6 +157,7 @@ impl<'a> Facts<'a> {
             replicas: self.options.replicas,
             threads: self.chosen.threads,
             lanes: self.chosen.lanes,
+            last: RefCell::default(),
         }
     }
 

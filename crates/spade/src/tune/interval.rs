@@ -5,6 +5,7 @@
 //! another. What one point changes wherever it is used adds up as it stands, and so does what cancels out where it is subtracted again.
 
 use super::model::Model;
+use std::cell::RefCell;
 
 /// Figures with their intervals: least, middle, most of each. `figures` gives as many of every model.
 pub fn intervals(model: &Model<'_>, figures: &dyn Fn(&Model<'_>) -> Vec<f64>) -> Vec<[f64; 3]> {
@@ -31,6 +32,7 @@ fn on<'a>(model: &Model<'a>, surface: &'a super::surface::Surface) -> Model<'a> 
         calls: model.calls.clone(),
         declared: model.declared.clone(),
         meetings: model.meetings.clone(),
+        last: RefCell::default(),
         ..*model
     }
 }

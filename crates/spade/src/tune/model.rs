@@ -20,6 +20,7 @@ use crate::design::{Access, Partition};
 use crate::measurement::{AccessPath, Demand, Operation, Place};
 use layout::leaf::LeafLayout;
 use layout::{IndexKind, Storage};
+use std::cell::RefCell;
 
 /// Rows of the lookups that tell what a further row in a batch costs.
 const BATCH_ROWS: f64 = 16.0;
@@ -73,6 +74,8 @@ pub struct Model<'a> {
     pub threads: u32,
     /// Lanes of each machine.
     pub lanes: u32,
+    /// The last plan that was asked for, with what it comes to: who compares plans asks for each more than once.
+    pub last: RefCell<Option<(Plan, Load)>>,
 }
 
 /// Where a procedure finds its rows.
@@ -242,6 +245,15 @@ impl Model<'_> {
 
     /// What calls of the workload cost on the average, and how fast they go.
     pub fn workload(&self, plan: &Plan) -> Option<Load> {
+        if let Some((_, known)) = self.last.borrow().as_ref().filter(|(last, _)| last == plan) {
+            return Some(*known);
+        }
+        let load = self.found(plan)?;
+        *self.last.borrow_mut() = Some((plan.clone(), load));
+        Some(load)
+    }
+
+    fn found(&self, plan: &Plan) -> Option<Load> {
         let called = (0..self.asked.len()).filter(|number| self.asked[*number].share > 0.0);
         let costs: Option<Vec<(usize, Costs)>> =
             called.map(|number| Some((number, self.procedure(plan, number)?))).collect();

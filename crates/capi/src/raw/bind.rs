@@ -42,7 +42,7 @@ pub unsafe extern "C" fn namdb_bind_uint64(call: *const CCall, position: i32, va
     let fitting = || match i64::try_from(value) {
         Ok(value) => Ok(Argument::Int(value)),
         Err(_) => Err(Failure(format!(
-            "{value} is beyond {}, the largest number that a bigint takes; bind it as text or as a numeric",
+            "{value} is beyond {}, the largest number that a bigint takes",
             i64::MAX
         ))),
     };

@@ -39,6 +39,7 @@ impl<'a> Function<'a> {
         body: Each<'_, 'a>,
     ) -> Result<()> {
         self.check_table(insert.table)?;
+        self.check_unique(insert.table)?;
         if insert.ignores_duplicates {
             return Err(Unsupported::new("ON CONFLICT"));
         }
@@ -80,6 +81,7 @@ impl<'a> Function<'a> {
         body: Each<'_, 'a>,
     ) -> Result<()> {
         self.check_table(update.table)?;
+        self.check_unique(update.table)?;
         let table = self.table(update.table);
         if update.assignments.iter().any(|(column, _)| table.schema.key().contains(column)) {
             return Err(Unsupported::new("an UPDATE of a primary key"));

@@ -23,6 +23,7 @@
 //! chain       plans that end in one table
 //! node        plans
 //! change      inserts, updates and deletes
+//! unique      unique keys, as SQL looks at them
 //! body        statements
 //! loops       loops
 //! whole       rows of results that are most of a row of a table
@@ -56,6 +57,7 @@ mod rounds;
 mod steps;
 mod tables;
 mod texts;
+mod unique;
 mod unsupported;
 mod variable;
 mod whole;

@@ -725,6 +725,21 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION inserted_marks(x integer, of_mark integer, other integer) RETURNS integer LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO tag (id, mark) VALUES (x, of_mark);
+    INSERT INTO tag (id, mark) VALUES (x + 1, other);
+    RETURN 1;
+END
+$$;
+
+CREATE FUNCTION remarked(x integer, of_mark integer) RETURNS integer LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE tag SET mark = of_mark WHERE id = x;
+    RETURN 1;
+END
+$$;
+
 CREATE FUNCTION by_mark(of_mark integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     given integer;

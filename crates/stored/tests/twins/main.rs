@@ -1,6 +1,16 @@
 //! Generated code beside the executor of plans: the same tables, the same thousands of calls, and the same rows, errors and
 //! tables afterwards. That the executor does what PostgreSQL does is tested where it is.
 
+#[path = "../../../generate/tests/corners/code/mod.rs"]
+#[allow(
+    unused_mut,
+    unused_assignments,
+    unused_parens,
+    unused_variables,
+    clippy::all,
+    reason = "a program has written it"
+)]
+mod corners;
 #[path = "../../../population/tests/loaded/small.rs"]
 mod small;
 #[path = "../../../execute/tests/differential/strange.rs"]
@@ -148,11 +158,16 @@ fn compare<G: Generated>(name: &str, count: usize, seed: u64) -> Counts {
     }
     let counts = generated.caller.counts();
     println!("{name}: {counts:?}");
+    counts
+}
+
+/// Compares calls of a shipped workload.
+fn compare_usual<G: Generated>(name: &str, count: usize, seed: u64) {
+    let counts = compare::<G>(name, count, seed);
     assert!(
         counts.generated > 3 * counts.deviated,
         "generated code does what usually happens: {counts:?}"
     );
-    counts
 }
 
 #[test]
@@ -171,20 +186,26 @@ fn code_of_another_workload_is_refused() {
 
 #[test]
 fn tpcc_is_the_same_by_generated_code() {
-    compare::<generated::tpcc::Tables>("tpcc", 2_000, 1);
+    compare_usual::<generated::tpcc::Tables>("tpcc", 2_000, 1);
 }
 
 #[test]
 fn tatp_is_the_same_by_generated_code() {
-    compare::<generated::tatp::Tables>("tatp", 6_000, 2);
+    compare_usual::<generated::tatp::Tables>("tatp", 6_000, 2);
 }
 
 #[test]
 fn smallbank_is_the_same_by_generated_code() {
-    compare::<generated::smallbank::Tables>("smallbank", 6_000, 3);
+    compare_usual::<generated::smallbank::Tables>("smallbank", 6_000, 3);
 }
 
 #[test]
 fn ycsb_is_the_same_by_generated_code() {
-    compare::<generated::ycsb::Tables>("ycsb", 3_000, 4);
+    compare_usual::<generated::ycsb::Tables>("ycsb", 3_000, 4);
+}
+
+#[test]
+fn corners_are_the_same_by_generated_code() {
+    let counts = compare::<corners::Tables>("corners", 20_000, 5);
+    assert!(counts.generated > counts.executed && counts.deviated > 0, "{counts:?}");
 }

@@ -1,4 +1,4 @@
-//! Procedure `arithmetic`, line 752 of `procedures.sql`.
+//! Procedure `arithmetic`, line 767 of `procedures.sql`.
 
 use super::tables::Tables;
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `branches_that_fail`, line 1028 of `procedures.sql`.
+//! Procedure `branches_that_fail`, line 1043 of `procedures.sql`.
 
 use super::tables::{Tables, wide};
 use fabric::Env;

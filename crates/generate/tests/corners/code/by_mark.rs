@@ -1,4 +1,4 @@
-//! Procedure `by_mark`, line 728 of `procedures.sql`.
+//! Procedure `by_mark`, line 743 of `procedures.sql`.
 
 use super::tables::{Tables, tag};
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `cased`, line 799 of `procedures.sql`.
+//! Procedure `cased`, line 814 of `procedures.sql`.
 
 use super::tables::Tables;
 use fabric::Env;

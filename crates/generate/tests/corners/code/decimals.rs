@@ -1,4 +1,4 @@
-//! Procedure `decimals`, line 762 of `procedures.sql`.
+//! Procedure `decimals`, line 777 of `procedures.sql`.
 
 use super::tables::Tables;
 use fabric::Env;

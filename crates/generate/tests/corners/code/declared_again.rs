@@ -1,4 +1,4 @@
-//! Procedure `declared_again`, line 879 of `procedures.sql`.
+//! Procedure `declared_again`, line 894 of `procedures.sql`.
 
 use super::tables::Tables;
 use fabric::Env;

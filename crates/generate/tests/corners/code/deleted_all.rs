@@ -1,4 +1,4 @@
-//! Procedure `deleted_all`, line 1017 of `procedures.sql`.
+//! Procedure `deleted_all`, line 1032 of `procedures.sql`.
 
 use super::tables::{Tables, fresh};
 use fabric::Env;

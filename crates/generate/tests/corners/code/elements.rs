@@ -1,4 +1,4 @@
-//! Procedure `elements`, line 780 of `procedures.sql`.
+//! Procedure `elements`, line 795 of `procedures.sql`.
 
 use super::tables::Tables;
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `fewer_columns`, line 932 of `procedures.sql`.
+//! Procedure `fewer_columns`, line 947 of `procedures.sql`.
 
 use super::tables::{Tables, cell};
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `found_of_loop`, line 837 of `procedures.sql`.
+//! Procedure `found_of_loop`, line 852 of `procedures.sql`.
 
 use super::tables::{Tables, small};
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `inserted_late`, line 1001 of `procedures.sql`.
+//! Procedure `inserted_late`, line 1016 of `procedures.sql`.
 
 use super::tables::{Tables, cell, fresh};
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `least_sum`, line 1073 of `procedures.sql`.
+//! Procedure `least_sum`, line 1088 of `procedures.sql`.
 
 use super::tables::{Tables, cell};
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `locked`, line 1044 of `procedures.sql`.
+//! Procedure `locked`, line 1059 of `procedures.sql`.
 
 use super::tables::{Tables, wide};
 use fabric::Env;

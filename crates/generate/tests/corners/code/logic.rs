@@ -1,4 +1,4 @@
-//! Procedure `logic`, line 738 of `procedures.sql`.
+//! Procedure `logic`, line 753 of `procedures.sql`.
 
 use super::tables::Tables;
 use fabric::Env;

@@ -7,6 +7,7 @@
 //! - `prices_above`: a condition that may fail, on rows that are sorted or bounded
 //! - `rows_with_errors`: a loop that may end before its rows, of which some may fail
 //! - `rows_left_early`: a loop that may end before its rows, of which some may fail
+//! - `marked`: a unique key that may change more than once
 //! - `texts`: a text of unknown length in variable one
 //! - `joined`: a plan with an order of computed rows
 //! - `blanks`: LIKE with blanks that a text is kept without
@@ -34,13 +35,13 @@ pub mod in_part;
 pub mod in_part_found;
 pub mod inserted_in_rounds;
 pub mod inserted_late;
+pub mod inserted_marks;
 pub mod inserted_twice;
 pub mod least_sum;
 pub mod left_early;
 pub mod locked;
 pub mod logic;
 pub mod long_loop;
-pub mod marked;
 pub mod most_of_a_row;
 pub mod most_of_rows;
 pub mod names;
@@ -59,6 +60,7 @@ pub mod prices;
 pub mod quotients;
 pub mod raised_first;
 pub mod relabelled;
+pub mod remarked;
 pub mod rounds;
 pub mod rounds_behind;
 pub mod rounds_chained;
@@ -148,7 +150,8 @@ impl Generated for Tables {
         "settled",
         "inserted_twice",
         "inserted_in_rounds",
-        "marked",
+        "inserted_marks",
+        "remarked",
         "by_mark",
         "logic",
         "arithmetic",
@@ -179,7 +182,7 @@ impl Generated for Tables {
         "most_of_rows",
         "most_of_a_row",
     ];
-    const FINGERPRINT: u32 = 0xffd85575;
+    const FINGERPRINT: u32 = 0x6ff1298f;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)
@@ -422,20 +425,28 @@ impl Generated for Tables {
                 )
                 .await
             }
-            49 => marked::marked(call, &self, &marked::Arguments::bind(arguments)?).await,
-            50 => by_mark::by_mark(call, &self, &by_mark::Arguments::bind(arguments)?).await,
-            51 => logic::logic(call, &self, &logic::Arguments::bind(arguments)?).await,
-            52 => {
+            49 => {
+                inserted_marks::inserted_marks(
+                    call,
+                    &self,
+                    &inserted_marks::Arguments::bind(arguments)?,
+                )
+                .await
+            }
+            50 => remarked::remarked(call, &self, &remarked::Arguments::bind(arguments)?).await,
+            51 => by_mark::by_mark(call, &self, &by_mark::Arguments::bind(arguments)?).await,
+            52 => logic::logic(call, &self, &logic::Arguments::bind(arguments)?).await,
+            53 => {
                 arithmetic::arithmetic(call, &self, &arithmetic::Arguments::bind(arguments)?).await
             }
-            53 => decimals::decimals(call, &self, &decimals::Arguments::bind(arguments)?).await,
-            54 => elements::elements(call, &self, &elements::Arguments::bind(arguments)?).await,
-            55 => {
+            54 => decimals::decimals(call, &self, &decimals::Arguments::bind(arguments)?).await,
+            55 => elements::elements(call, &self, &elements::Arguments::bind(arguments)?).await,
+            56 => {
                 strict_one::strict_one(call, &self, &strict_one::Arguments::bind(arguments)?).await
             }
-            56 => cased::cased(call, &self, &cased::Arguments::bind(arguments)?).await,
-            57 => shadowed::shadowed(call, &self, &shadowed::Arguments::bind(arguments)?).await,
-            58 => {
+            57 => cased::cased(call, &self, &cased::Arguments::bind(arguments)?).await,
+            58 => shadowed::shadowed(call, &self, &shadowed::Arguments::bind(arguments)?).await,
+            59 => {
                 found_of_loop::found_of_loop(
                     call,
                     &self,
@@ -443,11 +454,11 @@ impl Generated for Tables {
                 )
                 .await
             }
-            59 => swapped::swapped(call, &self, &swapped::Arguments::bind(arguments)?).await,
-            60 => {
+            60 => swapped::swapped(call, &self, &swapped::Arguments::bind(arguments)?).await,
+            61 => {
                 relabelled::relabelled(call, &self, &relabelled::Arguments::bind(arguments)?).await
             }
-            61 => {
+            62 => {
                 declared_again::declared_again(
                     call,
                     &self,
@@ -455,15 +466,15 @@ impl Generated for Tables {
                 )
                 .await
             }
-            62 => no_rows::no_rows(call, &self, &no_rows::Arguments::bind(arguments)?).await,
-            63 => {
+            63 => no_rows::no_rows(call, &self, &no_rows::Arguments::bind(arguments)?).await,
+            64 => {
                 no_elements::no_elements(call, &self, &no_elements::Arguments::bind(arguments)?)
                     .await
             }
-            64 => {
+            65 => {
                 never_null::never_null(call, &self, &never_null::Arguments::bind(arguments)?).await
             }
-            65 => {
+            66 => {
                 fewer_columns::fewer_columns(
                     call,
                     &self,
@@ -471,17 +482,17 @@ impl Generated for Tables {
                 )
                 .await
             }
-            66 => signs::signs(call, &self, &signs::Arguments::bind(arguments)?).await,
-            67 => quotients::quotients(call, &self, &quotients::Arguments::bind(arguments)?).await,
-            68 => {
+            67 => signs::signs(call, &self, &signs::Arguments::bind(arguments)?).await,
+            68 => quotients::quotients(call, &self, &quotients::Arguments::bind(arguments)?).await,
+            69 => {
                 sums_of_big::sums_of_big(call, &self, &sums_of_big::Arguments::bind(arguments)?)
                     .await
             }
-            69 => prices::prices(call, &self, &prices::Arguments::bind(arguments)?).await,
-            70 => {
+            70 => prices::prices(call, &self, &prices::Arguments::bind(arguments)?).await,
+            71 => {
                 set_blanks::set_blanks(call, &self, &set_blanks::Arguments::bind(arguments)?).await
             }
-            71 => {
+            72 => {
                 inserted_late::inserted_late(
                     call,
                     &self,
@@ -489,11 +500,11 @@ impl Generated for Tables {
                 )
                 .await
             }
-            72 => {
+            73 => {
                 deleted_all::deleted_all(call, &self, &deleted_all::Arguments::bind(arguments)?)
                     .await
             }
-            73 => {
+            74 => {
                 branches_that_fail::branches_that_fail(
                     call,
                     &self,
@@ -501,14 +512,14 @@ impl Generated for Tables {
                 )
                 .await
             }
-            74 => locked::locked(call, &self, &locked::Arguments::bind(arguments)?).await,
-            75 => names::names(call, &self, &names::Arguments::bind(arguments)?).await,
-            76 => least_sum::least_sum(call, &self, &least_sum::Arguments::bind(arguments)?).await,
-            77 => {
+            75 => locked::locked(call, &self, &locked::Arguments::bind(arguments)?).await,
+            76 => names::names(call, &self, &names::Arguments::bind(arguments)?).await,
+            77 => least_sum::least_sum(call, &self, &least_sum::Arguments::bind(arguments)?).await,
+            78 => {
                 most_of_rows::most_of_rows(call, &self, &most_of_rows::Arguments::bind(arguments)?)
                     .await
             }
-            78 => {
+            79 => {
                 most_of_a_row::most_of_a_row(
                     call,
                     &self,
@@ -572,17 +583,17 @@ impl Generated for Tables {
                 rounds_crossed::prefetch(lane, self, &rounds_crossed::Arguments::bind(arguments)?)
             }
             46 => settled::prefetch(lane, self, &settled::Arguments::bind(arguments)?),
-            49 => marked::prefetch(lane, self, &marked::Arguments::bind(arguments)?),
-            50 => by_mark::prefetch(lane, self, &by_mark::Arguments::bind(arguments)?),
-            58 => found_of_loop::prefetch(lane, self, &found_of_loop::Arguments::bind(arguments)?),
-            59 => swapped::prefetch(lane, self, &swapped::Arguments::bind(arguments)?),
-            65 => fewer_columns::prefetch(lane, self, &fewer_columns::Arguments::bind(arguments)?),
-            69 => prices::prefetch(lane, self, &prices::Arguments::bind(arguments)?),
-            70 => set_blanks::prefetch(lane, self, &set_blanks::Arguments::bind(arguments)?),
-            71 => inserted_late::prefetch(lane, self, &inserted_late::Arguments::bind(arguments)?),
-            74 => locked::prefetch(lane, self, &locked::Arguments::bind(arguments)?),
-            77 => most_of_rows::prefetch(lane, self, &most_of_rows::Arguments::bind(arguments)?),
-            78 => most_of_a_row::prefetch(lane, self, &most_of_a_row::Arguments::bind(arguments)?),
+            50 => remarked::prefetch(lane, self, &remarked::Arguments::bind(arguments)?),
+            51 => by_mark::prefetch(lane, self, &by_mark::Arguments::bind(arguments)?),
+            59 => found_of_loop::prefetch(lane, self, &found_of_loop::Arguments::bind(arguments)?),
+            60 => swapped::prefetch(lane, self, &swapped::Arguments::bind(arguments)?),
+            66 => fewer_columns::prefetch(lane, self, &fewer_columns::Arguments::bind(arguments)?),
+            70 => prices::prefetch(lane, self, &prices::Arguments::bind(arguments)?),
+            71 => set_blanks::prefetch(lane, self, &set_blanks::Arguments::bind(arguments)?),
+            72 => inserted_late::prefetch(lane, self, &inserted_late::Arguments::bind(arguments)?),
+            75 => locked::prefetch(lane, self, &locked::Arguments::bind(arguments)?),
+            78 => most_of_rows::prefetch(lane, self, &most_of_rows::Arguments::bind(arguments)?),
+            79 => most_of_a_row::prefetch(lane, self, &most_of_a_row::Arguments::bind(arguments)?),
             _ => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! Procedure `most_of_a_row`, line 1093 of `procedures.sql`.
+//! Procedure `most_of_a_row`, line 1108 of `procedures.sql`.
 
 use super::tables::{Tables, broad};
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `most_of_rows`, line 1080 of `procedures.sql`.
+//! Procedure `most_of_rows`, line 1095 of `procedures.sql`.
 
 use super::tables::{Tables, broad};
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `names`, line 1059 of `procedures.sql`.
+//! Procedure `names`, line 1074 of `procedures.sql`.
 
 use super::tables::{Tables, cell, entry, tag};
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `never_null`, line 922 of `procedures.sql`.
+//! Procedure `never_null`, line 937 of `procedures.sql`.
 
 use super::tables::Tables;
 use fabric::Env;

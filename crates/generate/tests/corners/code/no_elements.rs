@@ -1,4 +1,4 @@
-//! Procedure `no_elements`, line 911 of `procedures.sql`.
+//! Procedure `no_elements`, line 926 of `procedures.sql`.
 
 use super::tables::Tables;
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `no_rows`, line 899 of `procedures.sql`.
+//! Procedure `no_rows`, line 914 of `procedures.sql`.
 
 use super::tables::{Tables, entry};
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `prices`, line 966 of `procedures.sql`.
+//! Procedure `prices`, line 981 of `procedures.sql`.
 
 use super::tables::{Tables, price};
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `quotients`, line 952 of `procedures.sql`.
+//! Procedure `quotients`, line 967 of `procedures.sql`.
 
 use super::tables::Tables;
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `relabelled`, line 864 of `procedures.sql`.
+//! Procedure `relabelled`, line 879 of `procedures.sql`.
 
 use super::tables::{Tables, small};
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `set_blanks`, line 993 of `procedures.sql`.
+//! Procedure `set_blanks`, line 1008 of `procedures.sql`.
 
 use super::tables::{Tables, cell};
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `shadowed`, line 811 of `procedures.sql`.
+//! Procedure `shadowed`, line 826 of `procedures.sql`.
 
 use super::tables::Tables;
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `signs`, line 944 of `procedures.sql`.
+//! Procedure `signs`, line 959 of `procedures.sql`.
 
 use super::tables::Tables;
 use fabric::Env;

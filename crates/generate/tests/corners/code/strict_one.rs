@@ -1,4 +1,4 @@
-//! Procedure `strict_one`, line 793 of `procedures.sql`.
+//! Procedure `strict_one`, line 808 of `procedures.sql`.
 
 use super::tables::Tables;
 use fabric::Env;

@@ -1,4 +1,4 @@
-//! Procedure `sums_of_big`, line 960 of `procedures.sql`.
+//! Procedure `sums_of_big`, line 975 of `procedures.sql`.
 
 use super::tables::{Tables, big};
 use fabric::Env;

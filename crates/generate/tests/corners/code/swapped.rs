@@ -1,4 +1,4 @@
-//! Procedure `swapped`, line 856 of `procedures.sql`.
+//! Procedure `swapped`, line 871 of `procedures.sql`.
 
 use super::tables::{Tables, small};
 use fabric::Env;

@@ -395,16 +395,15 @@ mod tests {
     fn picked_designs_differ_and_are_named_by_what_differs() {
         let (_, stored) = small::read("tatp", 4, 1).expect("it is in order");
         let tuned = stored.default_design();
-        let mut spread = tuned.clone();
-        spread.tables[1].node_bytes = 1024;
-        spread.tables[1].storage = Storage::Tree;
+        let mut outside = tuned.clone();
+        outside.tables[1].storage = Storage::HashOutside;
         let mut shipped = tuned.clone();
         shipped.procedures[0].access = Access::Shipped;
-        let all = vec![spread.clone(), tuned.clone(), spread.clone()];
+        let all = vec![outside.clone(), tuned.clone(), outside.clone()];
         let picked = picked(tuned.clone(), all, &stored, 9);
-        assert_eq!(picked, [tuned.clone(), spread.clone()]);
+        assert_eq!(picked, [tuned.clone(), outside.clone()]);
         assert_eq!(name_of(&tuned, &tuned), TUNED);
-        assert_eq!(name_of(&spread, &tuned), "access_info trees of 1024 bytes");
+        assert_eq!(name_of(&outside, &tuned), "access_info outside, dense");
         assert_eq!(
             name_of(&shipped, &tuned),
             format!("shipped {}", shipped.procedures[0].procedure)

@@ -103,7 +103,10 @@ impl World {
     /// The cluster's file, for another process.
     pub fn path(&self) -> PathBuf {
         let path = self.folder.path().join("cluster.toml");
-        std::fs::write(&path, self.cluster.to_toml()).expect("the folder is ours");
+        let aside = path.with_extension("new");
+        // Somebody who was started with it may be reading it.
+        std::fs::write(&aside, self.cluster.to_toml()).expect("the folder is ours");
+        std::fs::rename(&aside, &path).expect("the folder is ours");
         path
     }
 }

@@ -1,7 +1,7 @@
 //! What a table and its indexes may be stored as, and how much memory each takes.
 
 use super::asked::{Asked, Kind};
-use super::surface::overflow_blocks;
+use super::surface::grown;
 use layout::bucket::BucketLayout;
 use layout::leaf::LeafLayout;
 use layout::row::{BufferLayout, RowLayout};
@@ -219,8 +219,8 @@ impl Shape {
                 rest + match placing {
                     Placing::Dense(columns) => {
                         let places = columns.iter().map(|(_, count)| *count as f64);
-                        let places = places.product::<f64>();
-                        made(libm::ceil(places / f64::from(choice.slots)), &bucket)
+                        let count = places.product::<f64>() / f64::from(choice.slots);
+                        made(libm::ceil(count), libm::ceil(count), &bucket)
                     }
                     Placing::Hashed(load) => buckets(&bucket, *load, rows),
                     Placing::Ordered => 0.0,
@@ -252,10 +252,10 @@ impl Shape {
     }
 }
 
-/// Bytes of so many buckets without chains: whole segments, each of a power of two of them, and the block that leads to segments
-/// (`index::hash`).
-fn made(buckets: f64, bucket: &BucketLayout) -> f64 {
-    let least = libm::ceil(buckets / SEGMENTS_PLANNED).max(SEGMENT_MIN);
+/// Bytes of so many buckets without chains, of which so many were planned: whole segments, each of a power of two of them, and the
+/// block that leads to segments (`index::hash`).
+fn made(planned: f64, buckets: f64, bucket: &BucketLayout) -> f64 {
+    let least = libm::ceil(planned / SEGMENTS_PLANNED).max(SEGMENT_MIN);
     let segment = libm::exp2(libm::ceil(libm::log2(least)));
     let stride = bucket.bytes().next_multiple_of(LINE_BYTES) as f64;
     ROOT_BYTES + libm::ceil(buckets / segment) * pages(segment * stride)
@@ -266,11 +266,13 @@ fn pages(bytes: f64) -> f64 {
     libm::ceil(bytes / PAGE_BYTES) * PAGE_BYTES
 }
 
-/// Bytes of hashed buckets with their chains.
+/// Bytes of hashed buckets with their chains, and with the buckets that were split on account of those.
 fn buckets(bucket: &BucketLayout, load: u32, rows: f64) -> f64 {
     let count = libm::ceil(rows * 100.0 / f64::from(bucket.slots * load));
-    let blocks = count * overflow_blocks(bucket.slots, load);
-    made(count, bucket) + blocks * f64::from(8 * bucket.overflow_words())
+    let grown = grown(bucket.slots, load);
+    let blocks = count * grown.blocks;
+    made(count, libm::ceil(count * grown.buckets), bucket)
+        + blocks * f64::from(8 * bucket.overflow_words())
 }
 
 /// Bytes of a tree's nodes, inner ones included.

@@ -4,9 +4,10 @@
 //! Reading early is a hint. A key that no row has, or an expression that fails, is left to the statement.
 
 use crate::bind::BoundTable;
-use crate::control::{Ask, Machine, Over, Program, Step};
+use crate::control::Machine;
 use crate::error::Result;
 use crate::frame::Place;
+use crate::program::{Ask, Over, Program, Step};
 use crate::run::{key_in, scan_by_key};
 use fabric::Env;
 use layout::Key;

@@ -1,6 +1,6 @@
 //! Arguments of calls, as values of the parameters' types.
 
-use crate::control::Program;
+use crate::program::Program;
 use sql::SqlType;
 use sql::procedure::ParameterMode;
 use value::{Decimal, Error, Nothing, Value};

@@ -7,7 +7,8 @@
 //! ```text
 //! call      calls, and when they are tried again
 //! argument  arguments as values of the parameters' types
-//! control   PL/pgSQL: steps and the machine that takes them
+//! program   PL/pgSQL as steps
+//! control   the machine that takes them
 //! ahead     rows that the arguments name, read together
 //! run       plans: a file for each kind of node
 //! compile   from ready statements to steps and plans
@@ -30,6 +31,7 @@ mod error;
 mod frame;
 mod key;
 mod plan;
+mod program;
 mod rows;
 mod run;
 mod scope;

@@ -22,6 +22,7 @@
 //! inserts     rows that are inserted together
 //! chain       plans that end in one table
 //! node        plans
+//! aggregate   aggregates over them
 //! change      inserts, updates and deletes
 //! unique      unique keys, as SQL looks at them
 //! body        statements
@@ -36,6 +37,7 @@
 
 mod access;
 mod again;
+mod aggregate;
 mod ahead;
 mod body;
 mod chain;

@@ -9,8 +9,8 @@ use crate::function::Function;
 use crate::names::identifier;
 use crate::unsupported::Unsupported;
 use procedure::node::{Access, Join, JoinKind, JoinMethod, Node, Operator, Range, SortKey};
-use sql::expression::{Aggregate, Expr, ExprKind};
-use sql::{Catalog, SqlType, Table};
+use sql::expression::{Expr, ExprKind};
+use sql::{Catalog, Table};
 use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, Unsupported>;
@@ -475,155 +475,6 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// One group of all rows.
-    fn aggregate(
-        &mut self,
-        node: &'a Node,
-        input: &'a Node,
-        outer: &[Vec<Code>],
-        body: Each<'_, 'a>,
-    ) -> Result<()> {
-        let mut gathered = Vec::new();
-        let outputs: Vec<Expr> =
-            node.outputs.iter().map(|expr| gather(expr, &mut gathered)).collect();
-        let mut values = Vec::new();
-        for of in &gathered {
-            values.push(self.begin_aggregate(of)?);
-        }
-        self.each(input, outer, &mut |function, columns| {
-            for (of, value) in gathered.iter().zip(&values) {
-                function.take_in(of, &value.name, columns, outer)?;
-            }
-            Ok(())
-        })?;
-        let mut columns = Vec::new();
-        for (of, value) in gathered.iter().zip(values) {
-            columns.push(self.end_aggregate(of, value, input, outer)?);
-        }
-        let outputs = self.codes(&outputs, &columns, outer)?;
-        body(self, &outputs)
-    }
-
-    fn begin_aggregate(&mut self, of: &Gathered) -> Result<Accumulator> {
-        let (wanted, initial, is_list) = match (of.aggregate, of.distinct) {
-            (Aggregate::Count, true) => ("values", "call.scratch.take_numbers()", true),
-            (Aggregate::Count, false) => ("counted", "0_i64", false),
-            (Aggregate::Sum, false) => ("sum", "None::<i64>", false),
-            (Aggregate::Min, _) => ("least", "None::<i64>", false),
-            (Aggregate::Max, _) => ("greatest", "None::<i64>", false),
-            _ => return Err(Unsupported::new(format!("the aggregate {:?}", of.aggregate))),
-        };
-        let name = self.names.fresh(wanted);
-        self.line(format!("let mut {name} = {initial};"));
-        Ok(Accumulator { name, is_list })
-    }
-
-    /// Adds a row to an aggregate. Nulls do not count.
-    fn take_in(
-        &mut self,
-        of: &Gathered,
-        name: &str,
-        columns: &[Code],
-        outer: &[Vec<Code>],
-    ) -> Result<()> {
-        let Some(argument) = &of.argument else {
-            self.line(format!("{name} += 1;"));
-            return Ok(());
-        };
-        let code = self.scope(&[columns], outer).code(argument)?;
-        if code.kind.scale().is_none() && of.aggregate != Aggregate::Count {
-            return Err(Unsupported::new("an aggregate of what is no number"));
-        }
-        self.records([&code]);
-        let value = match code.is_nullable {
-            true => {
-                self.line(format!("if let Some(value) = {} {{", code.text));
-                "value".to_owned()
-            }
-            false => code.text.clone(),
-        };
-        let is_compared = matches!(of.aggregate, Aggregate::Min | Aggregate::Max);
-        let value = match is_compared && code.can_stop() && !code.is_nullable {
-            true => {
-                self.line(format!("let value = {value};"));
-                "value".to_owned()
-            }
-            false => value,
-        };
-        match (of.aggregate, of.distinct) {
-            (Aggregate::Count, true) if code.kind.scale().is_some() => {
-                self.line(format!("{name}.push({value});"))
-            }
-            (Aggregate::Count, true) => {
-                return Err(Unsupported::new("count(DISTINCT) of what is no number"));
-            }
-            (Aggregate::Count, false) => {
-                if !code.is_nullable {
-                    self.compute(&code)?;
-                }
-                self.line(format!("{name} += 1;"));
-            }
-            (Aggregate::Sum, _) => {
-                self.line(format!("{name} = Some(number::add({name}.unwrap_or(0), {value})?);"));
-            }
-            (Aggregate::Min, _) => self
-                .line(format!("{name} = Some({name}.map_or({value}, |v: i64| v.min({value})));")),
-            _ => self
-                .line(format!("{name} = Some({name}.map_or({value}, |v: i64| v.max({value})));")),
-        }
-        if code.is_nullable {
-            self.line("}");
-        }
-        Ok(())
-    }
-
-    fn end_aggregate(
-        &mut self,
-        of: &Gathered,
-        value: Accumulator,
-        input: &'a Node,
-        outer: &[Vec<Code>],
-    ) -> Result<Code> {
-        let name = value.name;
-        if value.is_list {
-            let count = self.names.fresh("counted");
-            self.line(format!("{name}.sort_unstable();"));
-            self.line(format!("{name}.dedup();"));
-            self.line(format!("let {count} = {name}.len() as i64;"));
-            self.line(format!("call.scratch.give_numbers({name});"));
-            return Ok(Code::new(count, Kind::Int));
-        }
-        if of.aggregate == Aggregate::Count {
-            return Ok(Code::new(name, Kind::Int));
-        }
-        let kind = self.kind_of(of.argument.as_ref(), input, outer)?;
-        // A sum of integers may be a decimal without digits behind the point.
-        let kind = match (kind, &of.sql_type) {
-            (Kind::Int, SqlType::Numeric(_)) => Kind::Decimal(0),
-            (kind, _) => kind,
-        };
-        Ok(Code { is_nullable: true, ..Code::new(name, kind) })
-    }
-
-    /// What an expression over a node's rows gives.
-    fn kind_of(
-        &mut self,
-        expr: Option<&Expr>,
-        input: &'a Node,
-        outer: &[Vec<Code>],
-    ) -> Result<Kind> {
-        let expr = expr.ok_or_else(|| Unsupported::new("an aggregate of nothing"))?;
-        let mut found = None;
-        let before = (self.out.len(), self.names.clone(), self.again.clone());
-        self.each(input, outer, &mut |function, columns| {
-            found = Some(function.scope(&[columns], outer).code(expr)?.kind);
-            Ok(())
-        })?;
-        self.out.truncate(before.0);
-        (self.names, self.again) = (before.1, before.2);
-        found.ok_or_else(|| Unsupported::new("an aggregate of nothing"))
-    }
-
     /// A table of the catalog.
     pub fn table(&self, table: usize) -> &'a Table {
         let catalog: &'a Catalog = &self.workload.catalog;
@@ -643,45 +494,6 @@ fn code_or_none(scope: Scope<'_>, expr: &Expr) -> Code {
 /// The name of an index among the tables and indexes of a workload.
 pub fn index_name(table: &Table, index: &str) -> String {
     identifier(&format!("{}_by_{index}", table.name))
-}
-
-/// An aggregate of a plan.
-#[derive(Clone, PartialEq, Debug)]
-struct Gathered {
-    aggregate: Aggregate,
-    sql_type: SqlType,
-    argument: Option<Expr>,
-    distinct: bool,
-}
-
-/// The variable that gathers it.
-struct Accumulator {
-    name: String,
-    is_list: bool,
-}
-
-/// The expression with columns of source 0 instead of aggregates, which go to `into`.
-fn gather(expr: &Expr, into: &mut Vec<Gathered>) -> Expr {
-    match &expr.kind {
-        ExprKind::Aggregate { aggregate, argument, distinct, filter: None } => {
-            let argument = argument.as_deref().cloned();
-            let sql_type = expr.sql_type.clone();
-            let gathered =
-                Gathered { aggregate: *aggregate, sql_type, argument, distinct: *distinct };
-            let known = into.iter().position(|other| *other == gathered);
-            let column = known.unwrap_or_else(|| {
-                into.push(gathered);
-                into.len() - 1
-            });
-            let column = sql::expression::ColumnRef { level: 0, source: 0, column };
-            Expr { kind: ExprKind::Column(column), sql_type: expr.sql_type.clone() }
-        }
-        ExprKind::Cast { operand, kind } => {
-            let operand = Box::new(gather(operand, into));
-            Expr { kind: ExprKind::Cast { operand, kind: *kind }, sql_type: expr.sql_type.clone() }
-        }
-        _ => expr.clone(),
-    }
 }
 
 fn name_of(operator: &Operator) -> &'static str {

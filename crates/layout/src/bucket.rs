@@ -101,7 +101,8 @@ impl BucketLayout {
     }
 }
 
-const fn overflow_slots(slots: u32) -> u32 {
+/// Slots of an overflow block behind buckets of so many slots.
+pub const fn overflow_slots(slots: u32) -> u32 {
     if slots < 2 { slots } else { 2 }
 }
 

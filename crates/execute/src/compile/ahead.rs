@@ -5,8 +5,8 @@
 //! left out.
 
 use crate::ahead::{Ahead, Round};
-use crate::control::{Ask, Conversion, Into, Over, Program, Step, Target};
 use crate::plan::{Operator, Way};
+use crate::program::{Ask, Conversion, Into, Over, Program, Step, Target};
 use crate::run::scan_by_key;
 use std::collections::BTreeSet;
 use value::Formula;

@@ -2,8 +2,8 @@
 
 use super::ahead;
 use crate::ahead::Ahead;
-use crate::control::{Ask, Conversion, Into, Over, Program, Raise, Step, Target};
 use crate::plan::{Outputs, Statement, Way};
+use crate::program::{Ask, Conversion, Into, Over, Program, Raise, Step, Target};
 use sql::expression::{ColumnRef, Expr, ExprKind};
 use sql::procedure::{
     self, Block, Body, Formula, ParameterMode, Procedure, Returns, RoutineKind, StatementKind,

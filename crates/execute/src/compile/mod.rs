@@ -15,8 +15,8 @@ mod node;
 mod way;
 
 use crate::bind::BoundTable;
-use crate::control::Program;
 use crate::error::OpenError;
+use crate::program::Program;
 use procedure::Procedure;
 
 /// Makes a procedure ready, and notes which tables its statements read as a whole.

@@ -1,7 +1,7 @@
 //! What a table and its indexes may be stored as, and how much memory each takes.
 
 use super::asked::{Asked, Kind};
-use super::surface::grown;
+use super::chains::grown;
 use layout::bucket::BucketLayout;
 use layout::leaf::LeafLayout;
 use layout::row::{BufferLayout, RowLayout};

@@ -6,6 +6,7 @@
 //! asked           what a call of each procedure asks of each table, and how often
 //! group           which tables are together, by which columns [SPADE 4.2]
 //! surface, cost   what an operation costs on any design, between and around the points measured
+//! chains          how full hashed buckets are, and what becomes of full ones
 //! candidate       what tables and indexes may be stored as, and how much memory that takes
 //! model           what the workload costs with a design, stage by stage
 //! meet            how often calls meet in the rows that they change
@@ -31,6 +32,7 @@ mod beside;
 mod branch;
 mod candidate;
 mod caveats;
+mod chains;
 mod choose;
 mod cost;
 mod draws;

@@ -4,11 +4,13 @@
 //! the row's size, plus what each other choice was seen to change: differences add up where ratios of small numbers would not.
 //! Between two measured sizes it is a straight line, beyond them the line goes on.
 
+use super::chains::chain_blocks;
 use super::cost::{Cost, Noise, add, scaled};
 use crate::measurement::{
     AccessPath, Demand, Effort, Measurements, Operation, Parameters, Place, World,
 };
 use layout::Storage;
+use layout::bucket::overflow_slots;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,12 +24,6 @@ const USUAL_NODE: u32 = 512;
 const USUAL_ROW: f64 = 64.0;
 /// Rows of its scans.
 const USUAL_SCAN: u32 = 16;
-/// Slots of a block of a chain, at most.
-const OVERFLOW_SLOTS: u32 = 2;
-/// Parts in which rows are inserted when growth is followed.
-const GROWTH_STEPS: u32 = 32;
-/// Rows in a bucket beyond which nobody counts chains.
-const BUCKET_ROWS_MAX: u32 = 64;
 
 /// The fabric of simulated clusters.
 const SIMULATED: &str = "sim";
@@ -370,7 +366,7 @@ impl Surface {
     fn chains(&self, line: &Line, setting: &Setting) -> Cost {
         let wanted = setting.load_percent.map_or(0.0, |load| chain_blocks(line.slots, load));
         let more = wanted - chain_blocks(line.slots, USUAL_LOAD);
-        let small = Line { slots: self.nearest_slots(line, OVERFLOW_SLOTS), ..*line };
+        let small = Line { slots: self.nearest_slots(line, overflow_slots(USUAL_SLOTS)), ..*line };
         let small = Line { place: carried_out(setting.place), ..small };
         let points = self.points(&small).filter(|_| more != 0.0);
         let block = points.map_or_else(Cost::default, |points| line_at(points, setting.row_bytes));
@@ -539,71 +535,6 @@ fn line_within(points: &[(f64, Cost)], at: f64) -> Cost {
     line_at(points, ends.map_or(at, |(first, last)| at.clamp(first.0, last.0)))
 }
 
-/// Blocks of chains that a lookup reads on the average, where keys are hashed into buckets of so many slots with this load.
-pub fn chain_blocks(slots: u32, load_percent: u32) -> f64 {
-    let (mut reads, mut within, mut mean) = (0.0, 0.0, 0.0);
-    for (rows, likely, blocks) in filled(slots, rows_each(slots, load_percent)) {
-        // What it takes to find each of so many rows.
-        within += blocks;
-        reads += likely * within;
-        mean += likely * rows;
-    }
-    reads / mean
-}
-
-/// Rows of a bucket on the average.
-fn rows_each(slots: u32, load_percent: u32) -> f64 {
-    f64::from(slots) * f64::from(load_percent) / 100.0
-}
-
-/// What a table has when its rows are in, for each bucket that it was planned with.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Grown {
-    /// Buckets: each block that was chained had the next bucket in turn split (`index::hash`).
-    pub buckets: f64,
-    /// Blocks of chains.
-    pub blocks: f64,
-}
-
-/// What becomes of buckets of so many slots that are planned for this load, when as many rows are inserted.
-pub fn grown(slots: u32, load_percent: u32) -> Grown {
-    let rows = rows_each(slots, load_percent);
-    // Of the planned buckets so many were split, into two that have half of the rows each.
-    let mut split: f64 = 0.0;
-    for step in 0..GROWTH_STEPS {
-        let there = rows * (f64::from(step) + 0.5) / f64::from(GROWTH_STEPS);
-        let chained =
-            (1.0 - split) * chance_full(slots, there) + split * chance_full(slots, there / 2.0);
-        split = (split + chained * rows / f64::from(GROWTH_STEPS)).min(1.0);
-    }
-    let blocks =
-        |rows: f64| filled(slots, rows).map(|(_, likely, blocks)| likely * blocks).sum::<f64>();
-    Grown {
-        buckets: 1.0 + split,
-        blocks: (1.0 - split) * blocks(rows) + 2.0 * split * blocks(rows / 2.0),
-    }
-}
-
-/// How likely a bucket that has so many rows on the average is full with its chain, so that the next row takes another block.
-fn chance_full(slots: u32, mean: f64) -> f64 {
-    let block = slots.clamp(1, OVERFLOW_SLOTS);
-    let is_full =
-        |count: f64| count as u32 >= slots && (count as u32 - slots).is_multiple_of(block);
-    filled(slots, mean).filter(|(count, ..)| is_full(*count)).map(|(_, likely, _)| likely).sum()
-}
-
-/// For each number of rows of a bucket that has `mean` on the average: the number, how likely it is, by Poisson, and the blocks
-/// of chains that it takes.
-fn filled(slots: u32, mean: f64) -> impl Iterator<Item = (f64, f64, f64)> {
-    let block = f64::from(slots.clamp(1, OVERFLOW_SLOTS));
-    let mut likely = libm::exp(-mean);
-    (1..=BUCKET_ROWS_MAX).map(move |count| {
-        likely *= mean / f64::from(count);
-        let blocks = libm::ceil(f64::from(count.saturating_sub(slots)) / block);
-        (f64::from(count), likely, blocks)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -623,31 +554,5 @@ mod tests {
         assert_eq!(line_at(&points[..1], 99.0).latency_ns, 100.0);
         assert_eq!(line_within(&points, 60.0).latency_ns, 240.0);
         assert_eq!(line_within(&points, 1.0).latency_ns, 100.0);
-    }
-
-    #[test]
-    fn chains_are_longer_in_small_and_in_full_buckets() {
-        for slots in [1, 2, 4, 8] {
-            let by_load = [20, 40, 65, 90].map(|load| chain_blocks(slots, load));
-            assert!(by_load.is_sorted() && by_load[0] > 0.0, "{slots}: {by_load:?}");
-        }
-        for load in [40, 65, 90] {
-            let by_slots = [1, 2, 4, 8].map(|slots| chain_blocks(slots, load));
-            assert!(by_slots.is_sorted_by(|one, next| one > next), "{load}: {by_slots:?}");
-        }
-        for (slots, load) in [(1, 65), (2, 40)] {
-            let (blocks, reads) = (grown(slots, load).blocks, chain_blocks(slots, load));
-            let rows = f64::from(slots * load) / 100.0;
-            assert!(blocks > 0.0 && blocks < rows * reads, "{slots} {load}");
-        }
-        // Buckets with one slot: almost a third more of them when nine of ten have a row, and few more where few are full.
-        let full = grown(1, 90);
-        assert!(
-            (1.25..1.35).contains(&full.buckets) && (0.2..0.3).contains(&full.blocks),
-            "{full:?}"
-        );
-        assert!(grown(2, 40).buckets < 1.05 && grown(8, 65).buckets < grown(8, 90).buckets);
-        // Each row of a bucket with one slot waits for half of the others, of which there are 0.65.
-        assert!((chain_blocks(1, 65) - 0.325).abs() < 1e-9);
     }
 }

@@ -30,22 +30,16 @@ fn table(
     storage: Storage,
     indexes: Vec<IndexDesign>,
 ) -> TableId {
-    let columns = vec![
-        Column::new("id", ColumnType::Int4),
-        Column::new("balance", ColumnType::Int8),
-        Column::new("name", ColumnType::Varchar(8)),
-    ];
-    let schema = Schema::new(name, columns, &[0]).expect("a valid schema");
     let placement = Placement::Hashed { load_percent: 60 };
     let design = PhysicalDesign { storage, size_hint: 64, placement, ..PhysicalDesign::default() };
-    run_now(database.create_table(TableSpec { schema, design, indexes })).expect("created")
+    table_of(database, name, design, indexes)
 }
 
-fn table_of_slots(
+fn table_of(
     database: &Database<LocalEnv>,
     name: &str,
-    storage: Storage,
-    slots: u32,
+    design: PhysicalDesign,
+    indexes: Vec<IndexDesign>,
 ) -> TableId {
     let columns = vec![
         Column::new("id", ColumnType::Int4),
@@ -53,16 +47,7 @@ fn table_of_slots(
         Column::new("name", ColumnType::Varchar(8)),
     ];
     let schema = Schema::new(name, columns, &[0]).expect("a valid schema");
-    let placement = Placement::Hashed { load_percent: 90 };
-    let design = PhysicalDesign {
-        storage,
-        neighbourhood: slots,
-        size_hint: 64,
-        placement,
-        ..PhysicalDesign::default()
-    };
-    let spec = TableSpec { schema, design, indexes: Vec::new() };
-    run_now(database.create_table(spec)).expect("created")
+    run_now(database.create_table(TableSpec { schema, design, indexes })).expect("created")
 }
 
 fn index(name: &str, kind: IndexKind, unique: bool) -> IndexDesign {
@@ -127,7 +112,15 @@ fn buckets_of_up_to_thirty_two_slots_hold_what_was_inserted() {
     for storage in [Storage::HashInlined, Storage::HashOutside] {
         for slots in [8, 9, 16, 17, 32] {
             let name = format!("{storage:?}{slots}");
-            let table = table_of_slots(&database, &name, storage, slots);
+            let placement = Placement::Hashed { load_percent: 90 };
+            let design = PhysicalDesign {
+                storage,
+                neighbourhood: slots,
+                size_hint: 64,
+                placement,
+                ..PhysicalDesign::default()
+            };
+            let table = table_of(&database, &name, design, Vec::new());
             fill(&database, table, 0..2000);
             let mut lane = run_now(database.lane()).expect("a lane");
             for id in (0..2000).step_by(3) {

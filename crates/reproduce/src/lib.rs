@@ -9,6 +9,7 @@
 //! method, the results, and what they are worth.
 #![forbid(unsafe_code)]
 
+pub mod bench;
 mod busy;
 pub mod experiment;
 mod figures;

@@ -13,6 +13,7 @@ pub mod part;
 pub mod populate;
 pub mod progress;
 pub mod report;
+pub mod simulated;
 pub mod site;
 pub mod table;
 pub mod telling;
@@ -23,6 +24,7 @@ mod trial;
 pub mod worker;
 pub mod world;
 
+use ::measure::simulated::metered::Metered;
 use fabric::{AnyTransport, LocalEnv, RemoteEnv};
 use workload::Workload;
 
@@ -32,9 +34,15 @@ pub trait LocalWorkload: Workload<LocalEnv> + Sync {}
 impl<W: Workload<LocalEnv> + Sync> LocalWorkload for W {}
 
 /// A workload for every world that this program reaches.
-pub trait AnyWorkload: LocalWorkload + Workload<NetworkEnv> {}
+pub trait AnyWorkload:
+    LocalWorkload + Workload<NetworkEnv> + Workload<Metered, Terminal: 'static> + Send + 'static
+{
+}
 
-impl<W: LocalWorkload + Workload<NetworkEnv>> AnyWorkload for W {}
+impl<W> AnyWorkload for W where
+    W: LocalWorkload + Workload<NetworkEnv> + Workload<Metered, Terminal: 'static> + Send + 'static
+{
+}
 
 /// An endpoint of the fabrics `tcp` and `verbs`.
 type NetworkEnv = RemoteEnv<AnyTransport>;

@@ -1,6 +1,6 @@
 //! The report as people read it, in 80 columns.
 
-use super::report::{Report, TypeReport};
+use super::report::{CheckReport, Report, TypeReport};
 use super::text::{bytes, counted, duration_us, grouped, rate};
 use std::fmt::Write;
 
@@ -33,22 +33,31 @@ pub fn draw(report: &Report) -> String {
     text
 }
 
+/// Writes a line.
 macro_rules! line {
     ($text:expr) => { $text.push('\n') };
     ($text:expr, $($format:tt)+) => {
         writeln!($text, $($format)+).expect("a string takes all")
     };
 }
+pub(super) use line;
 
-fn heading(text: &mut String, report: &Report) {
+/// What was measured, and where.
+pub(super) fn title(text: &mut String, workload: &str, parameters: &str, world: &[String]) {
     line!(text, "{}", "=".repeat(COLUMNS));
-    let subject = match report.workload.as_str() {
-        "tpcc" => format!("TPC-C: {}", report.parameters),
-        name => format!("{}: {}", name.to_uppercase(), report.parameters),
+    let subject = match workload {
+        "tpcc" => format!("TPC-C: {parameters}"),
+        name => format!("{}: {parameters}", name.to_uppercase()),
     };
-    for part in broken(&subject, COLUMNS - 2) {
+    let lines = std::iter::once(&subject).chain(world);
+    for part in lines.flat_map(|line| broken(line, COLUMNS - 2)) {
         line!(text, " {part}");
     }
+    line!(text, "{}", "=".repeat(COLUMNS));
+    line!(text);
+}
+
+fn heading(text: &mut String, report: &Report) {
     let servers = counted(u64::from(report.servers), "server");
     let threads = counted(u64::from(report.threads), "thread");
     let lanes = match report.lanes > report.threads {
@@ -84,11 +93,7 @@ fn heading(text: &mut String, report: &Report) {
     } else if report.is_interrupted {
         lines.push("ended early by the user; what follows is of the time until then".to_owned());
     }
-    for part in lines {
-        line!(text, " {part}");
-    }
-    line!(text, "{}", "=".repeat(COLUMNS));
-    line!(text);
+    title(text, &report.workload, &report.parameters, &lines);
 }
 
 fn throughput(text: &mut String, report: &Report) {
@@ -341,16 +346,34 @@ fn share(used: u64, raw: u64) -> String {
 }
 
 fn checks(text: &mut String, report: &Report) {
-    for problem in &report.problems {
+    verdicts(text, &report.checks, &report.problems, report.found_nothing.is_some());
+    line!(text);
+    let commit = report.commit;
+    for part in broken(&report.machine, COLUMNS - 4) {
+        line!(text, "  {part}");
+    }
+    line!(text, "  commit {commit}, seed {}", report.seed);
+}
+
+/// What was checked, and what could not be.
+pub(super) fn verdicts(
+    text: &mut String,
+    checks: &[CheckReport],
+    problems: &[String],
+    of_folder: bool,
+) {
+    for problem in problems {
         let lines = broken(&format!("NOT DONE: {problem}"), COLUMNS - 4);
         lines.iter().for_each(|part| line!(text, "  {part}"));
     }
-    let (damages, unexpected) = (report.failed_checks(false), report.failed_checks(true));
-    let count = report.checks.len();
-    let of_data = report.checks.iter().filter(|check| !check.is_rate).count();
+    let failed =
+        |is_rate| checks.iter().filter(|check| !check.ok && check.is_rate == is_rate).count();
+    let (damages, unexpected) = (failed(false), failed(true));
+    let count = checks.len();
+    let of_data = checks.iter().filter(|check| !check.is_rate).count();
     if damages > 0 {
         line!(text, "  THE DATABASE IS DAMAGED: {damages} of {of_data} checks of its data fail.");
-    } else if !report.problems.is_empty() {
+    } else if !problems.is_empty() {
         line!(text, "  {} could be run and held.", counted((count - unexpected) as u64, "check"));
     } else if unexpected == 0 {
         let checks = match count {
@@ -361,9 +384,9 @@ fn checks(text: &mut String, report: &Report) {
     } else {
         line!(text, "  The database is consistent: all {of_data} checks of its data hold.");
     }
-    rates(text, report, unexpected);
+    rates(text, unexpected, of_folder);
     rule(text);
-    for check in &report.checks {
+    for check in checks {
         let mark = match (check.ok, check.is_rate) {
             (true, _) => "ok  ",
             (false, true) => "RATE",
@@ -372,16 +395,10 @@ fn checks(text: &mut String, report: &Report) {
         let detail = grouped_numbers(&check.detail);
         verdict(text, mark, &check.name, &detail);
     }
-    line!(text);
-    let commit = report.commit;
-    for part in broken(&report.machine, COLUMNS - 4) {
-        line!(text, "  {part}");
-    }
-    line!(text, "  commit {commit}, seed {}", report.seed);
 }
 
 /// That transactions do not succeed as often as they should, which is no damage.
-fn rates(text: &mut String, report: &Report, unexpected: usize) {
+fn rates(text: &mut String, unexpected: usize, of_folder: bool) {
     if unexpected == 0 {
         return;
     }
@@ -389,11 +406,11 @@ fn rates(text: &mut String, report: &Report, unexpected: usize) {
         1 => "A RATE IS NOT AS EXPECTED".to_owned(),
         several => format!("{several} RATES ARE NOT AS EXPECTED"),
     };
-    let why = match report.found_nothing {
-        Some(_) => {
+    let why = match of_folder {
+        true => {
             "than `succeeds` of workload.toml says. No data are wrong: change it, or what is drawn, or the procedures."
         }
-        None => "than the specification says. No data are wrong.",
+        false => "than the specification says. No data are wrong.",
     };
     let sentence = format!("{which}: transactions succeed more or less often {why}");
     broken(&sentence, COLUMNS - 4).iter().for_each(|part| line!(text, "  {part}"));

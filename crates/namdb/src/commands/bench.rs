@@ -3,6 +3,7 @@
 use super::choice::{Choice, Job};
 use super::memory_server::parse_setting;
 use super::named;
+use super::simulated::{self, SimulatedArguments};
 use super::{WorldArguments, catch_interrupts, interruption, parse_rate, parse_span, parse_wait};
 use crate::Verdict;
 use crate::bench::crew::{Crew, Share};
@@ -49,6 +50,8 @@ Examples:
   namdb bench append --seconds 5 --history run.edn    record what clients see, and judge it
   namdb bench tpcc --cluster namdb.toml         on a cluster, by all its compute servers
   namdb bench workloads/tatp                    stored procedures of a folder, also of one of your own (docs/workload.md)
+  namdb bench workloads/tatp --units 1 --profile connectx3-fdr --machines 4
+                                                on a simulated cluster, stored and partitioned as its design says
 
 Progress goes to the error stream, the result to the output. Ctrl-C ends the run early and still \
 reports. The exit code is 0 if every check holds, 1 if one fails, 2 if there is no result or it cannot be \
@@ -80,6 +83,8 @@ pub struct BenchArguments {
     metrics: Option<String>,
     #[command(flatten)]
     abroad: AbroadArguments,
+    #[command(flatten)]
+    simulated: SimulatedArguments,
 }
 
 /// A run on the memory servers of a cluster.
@@ -96,9 +101,9 @@ struct AbroadArguments {
     #[arg(long, global = true, value_name = "N", requires = "cluster", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u16).range(0..=1024))]
     compute_servers: Option<u16>,
-    /// Transactions that each thread has under way where verbs take time [default: 8, or as the compute server's
-    /// section of the file says]
-    #[arg(long, global = true, value_name = "N", requires = "cluster", allow_negative_numbers = true,
+    /// Transactions that each thread, or each simulated machine, has under way where verbs take time [default: 8, or as the
+    /// compute server's section of the file says; 32 of a simulated machine]
+    #[arg(long, global = true, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=64))]
     lanes: Option<u32>,
     /// Drop tables that an earlier run has left
@@ -115,8 +120,19 @@ pub fn run(arguments: &BenchArguments) -> Result<Verdict> {
     if let Some(path) = &arguments.json {
         json::probe(path)?;
     }
-    catch_interrupts()?;
     let world = &arguments.world;
+    let BenchArguments { abroad: AbroadArguments { lanes, cluster, .. }, simulated, .. } =
+        arguments;
+    if let Some(cluster) = simulated.cluster(*lanes, world.seed) {
+        // Nothing outside is left behind: Ctrl-C may end it at once.
+        let (isolation, json) = (world.isolation.into(), arguments.json.as_deref());
+        return simulated::run(&arguments.choice, isolation, cluster, json);
+    }
+    ensure!(
+        lanes.is_none() || cluster.is_some(),
+        "--lanes belongs to --cluster or --profile: in one process nothing waits"
+    );
+    catch_interrupts()?;
     let abroad = match &arguments.abroad.cluster {
         None => None,
         Some(file) => Some(Abroad::open(file, &arguments.abroad, world)?),

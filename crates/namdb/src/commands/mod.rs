@@ -13,6 +13,7 @@ pub mod named;
 pub mod postgres;
 pub mod reproduce;
 pub mod simulate;
+pub mod simulated;
 pub mod soak;
 pub mod spade;
 pub mod status;

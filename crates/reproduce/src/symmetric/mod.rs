@@ -32,7 +32,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use txn::{Database, Lane};
-use workload::{Finished, WorkloadError};
+use workload::{CheckResult, Finished, RunTotals, WorkloadError};
 
 /// Two ConnectX-3 cards of each machine [SPADE 5.2].
 pub(crate) const PROFILE: &str = "connectx3-fdr-pair";
@@ -55,8 +55,15 @@ pub(crate) trait Load: Clone + Send + Sync + 'static {
     /// Tables of so many machines.
     fn tables(&self, machines: u16) -> usize;
 
-    /// Makes the tables, and fills them.
-    async fn fill(&self, database: &Database<Metered>) -> Result<(), WorkloadError>;
+    /// Types of what clients do.
+    fn kinds(&self) -> usize;
+
+    /// Makes the tables, and fills them. Calls `progress` with the number of rows inserted since the last call.
+    async fn fill(
+        &self,
+        database: &Database<Metered>,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), WorkloadError>;
 
     /// What a lane keeps.
     fn terminal(
@@ -138,7 +145,7 @@ pub(crate) struct Plan {
 }
 
 /// Lanes of a compute server: those that clients do not have carry out what others ship.
-const LANES: u32 = 64;
+pub(crate) const LANES: u32 = 64;
 /// Words of each memory server where nothing else is said.
 pub(crate) const SERVER_WORDS: u64 = 1 << 26;
 /// The longest window whose length follows from the pace.
@@ -208,49 +215,94 @@ impl Plan {
 
 /// Loads the cluster, runs it, and answers what was seen.
 pub(crate) fn run<L: Load>(plan: &Plan, load: &L) -> Seen {
-    let mut seen = run_each(plan, std::slice::from_ref(load));
-    seen.pop().expect("there is one load").1
+    Standing::loaded(plan, load, &|_| ()).look(load).1
 }
 
 /// Loads a cluster as the first of these loads says, and runs one after the other on it: the same tables, of which clients
 /// make another use. Answers of each what was seen of one lane while no other made calls, and then of all.
 pub(crate) fn run_each<L: Load>(plan: &Plan, loads: &[L]) -> Vec<(Seen, Seen)> {
-    let load = loads.first().expect("there is one load at least");
-    let ground = Ground::new(plan.shape(load.tables(plan.machines)), "reproduce");
-    let world = ground.world();
-    let _owners = Ownership::of((0..plan.machines).map(u64::from));
-    let database = ground.database().expect("the servers are empty");
-    world.load(database.env().endpoint(), fill(load, &database));
-    // What is loaded, and then written once more, may be written again.
-    world.run_for(HORIZON_NS);
-    let homes = ground.homes(&database).expect("the catalog is there");
-    let mut clients = Vec::new();
-    for (machine, homes) in (0..).zip(homes.chunks(plan.processes.into())) {
-        clients.extend(workers(&ground, plan, load, (machine, homes)));
+    let first = loads.first().expect("there is one load at least");
+    let mut standing = Standing::loaded(plan, first, &|_| ());
+    loads.iter().map(|load| standing.look(load)).collect()
+}
+
+/// A cluster that is loaded, and whose clients have practised.
+pub(crate) struct Standing<L: Load> {
+    plan: Plan,
+    /// What became of every transaction since the load.
+    totals: Tally,
+    clients: Vec<Seat<L>>,
+    database: Database<Metered>,
+    /// Seats go with the cluster, and before the world that they are of.
+    _owners: Ownership,
+    ground: Ground,
+}
+
+/// What became of transactions, counted by all clients.
+pub(crate) type Tally = Rc<RefCell<RunTotals>>;
+
+impl<L: Load> Standing<L> {
+    /// Loads it. Calls `progress` with the number of rows inserted since the last call.
+    pub fn loaded(plan: &Plan, load: &L, progress: &dyn Fn(u64)) -> Self {
+        let ground = Ground::new(plan.shape(load.tables(plan.machines)), "reproduce");
+        let world = ground.world();
+        let owners = Ownership::of((0..plan.machines).map(u64::from));
+        let database = ground.database().expect("the servers are empty");
+        world.load(database.env().endpoint(), fill(load, &database, progress));
+        // What is loaded, and then written once more, may be written again.
+        world.run_for(HORIZON_NS);
+        let homes = ground.homes(&database).expect("the catalog is there");
+        let totals: Tally = Rc::new(RefCell::new(RunTotals::new(load.kinds())));
+        let mut clients = Vec::new();
+        for (machine, homes) in (0..).zip(homes.chunks(plan.processes.into())) {
+            clients.extend(workers(&ground, plan, (load, &totals), (machine, homes)));
+        }
+        // What practising has left behind would be collected while something is measured.
+        world.run_for(HORIZON_NS);
+        for client in &mut clients {
+            let endpoint = client.lane.env().endpoint().clone();
+            world.load(&endpoint, client.lane.collect_garbage()).expect("the servers answer");
+        }
+        ground.start(&homes);
+        Self { plan: *plan, totals, clients, database, _owners: owners, ground }
     }
-    // What practising has left behind would be collected while something is measured.
-    world.run_for(HORIZON_NS);
-    for client in &mut clients {
-        let endpoint = client.lane.env().endpoint().clone();
-        world.load(&endpoint, client.lane.collect_garbage()).expect("the servers answer");
-    }
-    ground.start(&homes);
-    let mut all = Vec::new();
-    for load in loads {
-        let (alone, back) = alone(plan, load, world, clients);
-        clients = back;
+
+    /// What is seen of one lane while no other makes calls, and then of all.
+    pub fn look(&mut self, load: &L) -> (Seen, Seen) {
+        let Self { plan, totals, .. } = self;
+        let world = self.ground.world();
+        let (alone, clients) =
+            alone(plan, (load, totals), world, std::mem::take(&mut self.clients));
         let warm_ns = plan.warm_ns.max(WARM_CALLS * alone.all().mean_ns());
-        let (seen, back) = together(&Plan { warm_ns, ..*plan }, load, world, clients);
-        clients = back;
-        all.push((alone, seen));
+        let plan = Plan { warm_ns, ..*plan };
+        let (seen, clients) = together(&plan, (load, totals), world, clients);
+        self.clients = clients;
+        (alone, seen)
     }
-    all
+
+    /// What a load's checks say of the tables, now that nobody makes calls.
+    pub fn check(
+        &mut self,
+        check: impl AsyncFnOnce(
+            &Database<Metered>,
+            &mut Lane<Metered>,
+            &RunTotals,
+        ) -> Result<Vec<CheckResult>, WorkloadError>,
+    ) -> Result<Vec<CheckResult>, WorkloadError> {
+        let world = self.ground.world();
+        // Whatever has committed is in the next snapshot.
+        world.run_for(HORIZON_NS);
+        let lane = &mut self.clients.first_mut().expect("there is a client").lane;
+        let endpoint = lane.env().endpoint().clone();
+        let totals = self.totals.borrow();
+        world.block_on(&endpoint, check(&self.database, lane, &totals))
+    }
 }
 
 /// What all clients do together; they come back when they are through.
 fn together<L: Load>(
     plan: &Plan,
-    load: &L,
+    (load, totals): (&L, &Tally),
     world: &World,
     clients: Vec<Seat<L>>,
 ) -> (Seen, Vec<Seat<L>>) {
@@ -259,8 +311,9 @@ fn together<L: Load>(
     for (number, client) in clients.into_iter().enumerate() {
         let endpoint = client.lane.env().endpoint().clone();
         let (load, watch, back) = (load.clone(), watch.clone(), back.clone());
+        let totals = totals.clone();
         world.spawn_on(&endpoint, async move {
-            let client = serve(load, client, &watch).await;
+            let client = serve(load, client, (&watch, &totals)).await;
             back.borrow_mut().insert(number, client);
         });
     }
@@ -302,7 +355,7 @@ fn come_back<L: Load>(world: &World, back: &Back<L>, count: usize) -> Vec<Seat<L
 /// committed.
 fn alone<L: Load>(
     plan: &Plan,
-    load: &L,
+    (load, totals): (&L, &Tally),
     world: &World,
     mut clients: Vec<Seat<L>>,
 ) -> (Seen, Vec<Seat<L>>) {
@@ -316,9 +369,10 @@ fn alone<L: Load>(
     let (endpoint, calls) = (env.endpoint().clone(), plan.calls_alone);
     let pause_ns = PAUSE_NS.max(PAUSE_WIRES * plan.network.card.wire_ps / 1000);
     let (load, seen, at) = (load.clone(), watch.clone(), back.clone());
+    let totals = totals.clone();
     world.spawn_on(&endpoint, async move {
         for _ in 0..calls {
-            one(&load, &mut client, &env, &seen).await;
+            one(&load, &mut client, &env, (&seen, &totals)).await;
             env.sleep_ns(pause_ns).await;
         }
         at.borrow_mut().insert(0, client);
@@ -328,8 +382,8 @@ fn alone<L: Load>(
     (seen, clients)
 }
 
-async fn fill<L: Load>(load: &L, database: &Database<Metered>) {
-    load.fill(database).await.expect("there is room");
+async fn fill<L: Load>(load: &L, database: &Database<Metered>, progress: &dyn Fn(u64)) {
+    load.fill(database, progress).await.expect("there is room");
     database.leave(0).await.expect("the servers answer");
 }
 
@@ -337,7 +391,7 @@ async fn fill<L: Load>(load: &L, database: &Database<Metered>) {
 fn workers<L: Load>(
     ground: &Ground,
     plan: &Plan,
-    load: &L,
+    (load, totals): (&L, &Tally),
     (machine, homes): (u16, &[Database<Metered>]),
 ) -> Vec<Seat<L>> {
     let mut clients = Vec::new();
@@ -347,7 +401,7 @@ fn workers<L: Load>(
         let database = homes[usize::from(process)].with_env(ground.endpoint(machine, process));
         let endpoint = database.env().endpoint().clone();
         let place = Place { machine, lane };
-        let worker = ground.world().load(&endpoint, worker(plan, load, &database, place));
+        let worker = ground.world().load(&endpoint, worker(plan, (load, totals), &database, place));
         let worker = worker.expect("each compute server has places enough, and tables are there");
         if lane < processes * plan.clients {
             clients.push(worker);
@@ -363,7 +417,7 @@ fn workers<L: Load>(
 /// A lane that has practised.
 async fn worker<L: Load>(
     plan: &Plan,
-    load: &L,
+    (load, totals): (&L, &Tally),
     database: &Database<Metered>,
     place: Place,
 ) -> Result<Seat<L>, WorkloadError> {
@@ -373,22 +427,32 @@ async fn worker<L: Load>(
     let mut answer = Vec::new();
     for _ in 0..plan.practice {
         let (input, _) = load.draw(&mut terminal);
-        load.carry_out(&mut lane, &mut terminal, &input, &mut answer).await?;
+        let finished = load.carry_out(&mut lane, &mut terminal, &input, &mut answer).await?;
+        totals.borrow_mut().add(&finished);
     }
     Ok(Seat { lane, terminal })
 }
 
 /// One transaction after another, until the window is over.
-async fn serve<L: Load>(load: L, mut client: Seat<L>, watch: &RefCell<Watch>) -> Seat<L> {
+async fn serve<L: Load>(
+    load: L,
+    mut client: Seat<L>,
+    (watch, totals): (&RefCell<Watch>, &Tally),
+) -> Seat<L> {
     let env = client.lane.env().clone();
     while !watch.borrow().is_over(env.endpoint()) {
-        one(&load, &mut client, &env, watch).await;
+        one(&load, &mut client, &env, (watch, totals)).await;
     }
     client
 }
 
 /// One transaction.
-async fn one<L: Load>(load: &L, client: &mut Seat<L>, env: &Metered, watch: &RefCell<Watch>) {
+async fn one<L: Load>(
+    load: &L,
+    client: &mut Seat<L>,
+    env: &Metered,
+    (watch, totals): (&RefCell<Watch>, &Tally),
+) {
     let (input, owner) = load.draw(&mut client.terminal);
     let start = ship::Start::now(env);
     let done = match owner {
@@ -399,5 +463,6 @@ async fn one<L: Load>(load: &L, client: &mut Seat<L>, env: &Metered, watch: &Ref
         Some(owner) => ship::call(env, Ground::memory_node(owner), load.encode(&input)).await,
     };
     let finished = done.expect("the servers answer, and all rows are there");
+    totals.borrow_mut().add(&finished);
     start.end(env, &finished, watch).await;
 }

@@ -97,7 +97,16 @@ impl Load for Rows {
         if self.has_table_each() { usize::from(machines) } else { 1 }
     }
 
-    async fn fill(&self, database: &Database<Metered>) -> Result<(), WorkloadError> {
+    /// What is measured, and what is done in between.
+    fn kinds(&self) -> usize {
+        2
+    }
+
+    async fn fill(
+        &self,
+        database: &Database<Metered>,
+        _progress: &dyn Fn(u64),
+    ) -> Result<(), WorkloadError> {
         let mut lane = database.lane().await?;
         for machine in 0..self.tables(self.machines) as u16 {
             let server = self.has_table_each().then(|| Ground::memory_node(machine).0);

@@ -55,6 +55,16 @@ impl Seen {
         Some((kind, Abort::ALL[reason], 100.0 * count as f64 / all as f64))
     }
 
+    /// Attempts that were aborted, by type and reason.
+    pub fn aborts(&self) -> impl Iterator<Item = (usize, Abort, u64)> {
+        self.aborts.iter().map(|(&(kind, reason), &count)| (kind, Abort::ALL[reason], count))
+    }
+
+    /// Nanoseconds that were looked at.
+    pub fn window_ns(&self) -> u64 {
+        self.window_ns
+    }
+
     /// Transactions that ended without being through: a cluster where there are some, of whose memory servers one may be
     /// full, is none to look at.
     pub fn given_up(&self) -> u64 {

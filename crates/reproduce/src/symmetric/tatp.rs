@@ -115,7 +115,15 @@ impl Load for Tatp {
         self.sets().0.len() * self.design.tables.len()
     }
 
-    async fn fill(&self, database: &Database<Metered>) -> Result<(), WorkloadError> {
+    fn kinds(&self) -> usize {
+        Kind::MIX.len()
+    }
+
+    async fn fill(
+        &self,
+        database: &Database<Metered>,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), WorkloadError> {
         let config = self.config();
         let (sets, each) = self.sets();
         let share = (each, u64::from(config.subscribers));
@@ -137,7 +145,7 @@ impl Load for Tatp {
         for ((suffix, _), number) in sets.iter().zip(0..) {
             let tables = Tables::find_set(database, suffix)?;
             let range = number * each..(number + 1) * each;
-            tatp::load_subscribers(&mut lane, &tables, &config, range.clone(), &|_| ()).await?;
+            tatp::load_subscribers(&mut lane, &tables, &config, range.clone(), progress).await?;
             tatp::write_again(&mut lane, &tables, &config, range).await?;
         }
         Ok(())

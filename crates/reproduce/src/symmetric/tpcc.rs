@@ -9,7 +9,7 @@ use super::rows::another;
 use super::{Load, Place, Plan};
 use measure::simulated::metered::Metered;
 use txn::{Database, Lane};
-use workload::tpcc::{Config, NodeBytes, Scale, TABLE_NAMES, Terminal as Client};
+use workload::tpcc::{Config, NodeBytes, Scale, TABLE_NAMES, TYPE_COUNT, Terminal as Client};
 use workload::{Finished, Random, Workload, WorkloadError, tpcc};
 
 /// Stream of the clients' generators.
@@ -74,10 +74,18 @@ impl Load for Tpcc {
         usize::from(machines) * TABLE_NAMES.len()
     }
 
-    async fn fill(&self, database: &Database<Metered>) -> Result<(), WorkloadError> {
+    fn kinds(&self) -> usize {
+        TYPE_COUNT
+    }
+
+    async fn fill(
+        &self,
+        database: &Database<Metered>,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), WorkloadError> {
         self.workload.create_tables(database).await?;
         let mut lane = database.lane().await?;
-        self.workload.load_part(database, &mut lane, 0, 1, &|_| ()).await
+        self.workload.load_part(database, &mut lane, 0, 1, progress).await
     }
 
     fn terminal(

@@ -36,8 +36,33 @@ pub(crate) struct Folder {
     homes: Arc<[Option<Home>]>,
     /// Of each procedure, the bytes of a row that it gives.
     answers: Arc<[usize]>,
-    /// What the first lane has learned of the tables, for all others.
-    known: Arc<Mutex<Vec<(TableId, KnownLeaves)>>>,
+    known: Known,
+}
+
+/// What the first lane has learned of the tables, for all others.
+#[derive(Clone, Default)]
+pub(crate) struct Known(Arc<Mutex<Vec<(TableId, KnownLeaves)>>>);
+
+impl Known {
+    /// The first lane reads all leaves of all trees; the others take over where they are.
+    pub async fn learn(
+        &self,
+        lane: &mut Lane<Metered>,
+        tables: &[TableId],
+    ) -> Result<(), WorkloadError> {
+        let known = self.0.lock().expect("no holder panics").clone();
+        for (table, leaves) in &known {
+            lane.take_leaves(*table, leaves).await?;
+        }
+        if known.is_empty() {
+            let mut learned = Vec::new();
+            for &table in tables {
+                learned.push((table, lane.read_leaves(table).await?));
+            }
+            *self.0.lock().expect("no holder panics") = learned;
+        }
+        Ok(())
+    }
 }
 
 /// What a lane keeps.
@@ -56,7 +81,7 @@ impl Folder {
     pub fn new(stored: Stored, machines: u16, (seed, remote_calls): (u64, f64)) -> Self {
         let homes = stored.homes(machines.into()).into();
         let answers = stored.answer_bytes().into();
-        let known = Arc::default();
+        let known = Known::default();
         Self { stored, machines, seed, remote_calls, homes, answers, known }
     }
 
@@ -111,11 +136,19 @@ impl Load for Folder {
         usize::from(machines) * self.stored.table_count()
     }
 
-    async fn fill(&self, database: &Database<Metered>) -> Result<(), WorkloadError> {
+    fn kinds(&self) -> usize {
+        self.homes.len()
+    }
+
+    async fn fill(
+        &self,
+        database: &Database<Metered>,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), WorkloadError> {
         let servers: Vec<u16> = (0..self.machines).map(|at| Ground::memory_node(at).0).collect();
         self.stored.create_in_parts(database, &servers).await?;
         let mut lane = database.lane().await?;
-        self.stored.load_part(database, &mut lane, 0, 1, &|_| ()).await
+        self.stored.load_part(database, &mut lane, 0, 1, progress).await
     }
 
     fn terminal(
@@ -137,24 +170,12 @@ impl Load for Folder {
         })
     }
 
-    /// The first lane reads all leaves of all trees; the others take over where they are.
     async fn learn(
         &self,
         lane: &mut Lane<Metered>,
         terminal: &mut Terminal,
     ) -> Result<(), WorkloadError> {
-        let known = self.known.lock().expect("no holder panics").clone();
-        for (table, leaves) in &known {
-            lane.take_leaves(*table, leaves).await?;
-        }
-        if known.is_empty() {
-            let mut learned = Vec::new();
-            for &table in &terminal.tables {
-                learned.push((table, lane.read_leaves(table).await?));
-            }
-            *self.known.lock().expect("no holder panics") = learned;
-        }
-        Ok(())
+        self.known.learn(lane, &terminal.tables).await
     }
 
     fn draw(&self, terminal: &mut Terminal) -> (Call, Option<u16>) {

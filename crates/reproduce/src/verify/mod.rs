@@ -7,7 +7,7 @@
 //! study     the tuner's design of one workload beside many, forecast and measured
 //! ```
 
-mod folder;
+pub(crate) mod folder;
 mod message;
 pub(crate) mod small;
 pub(crate) mod study;
@@ -94,37 +94,45 @@ pub(crate) fn measure_each(
     designs: &[Stored],
     cluster: &Cluster,
 ) -> Result<Vec<Measured>, VerifyError> {
-    let Cluster { machines, lanes, replicas, seed, remote_calls, .. } = *cluster;
-    let is_sound = (2..=MACHINES_MAX).contains(&machines)
-        && (1..=LANES_MAX).contains(&lanes)
-        && (1..=u32::from(machines)).contains(&replicas);
-    if !is_sound {
-        return Err(VerifyError::Cluster { machines, lanes, replicas });
-    }
-    let profile = hardware::profile(&cluster.profile)?;
-    let plan = Plan {
-        network: Network::of(&profile),
-        processes: 1,
-        clients: lanes,
-        queue_pairs: QUEUE_PAIRS,
-        replicas,
-        vector_copies: 0,
-        practice: PRACTICE,
-        warm_ns: WARM_NS,
-        calls_wanted: Some(CALLS),
-        calls_alone: CALLS_ALONE,
-        server_words: server_words(designs, machines),
-        ..Plan::new(seed, machines)
-    };
+    let Cluster { machines, seed, remote_calls, .. } = *cluster;
+    let bytes = designs.iter().map(Stored::memory_bytes).max().unwrap_or(0);
+    let plan = cluster.plan(bytes)?;
     let folder = |stored: &Stored| Folder::new(stored.clone(), machines, (seed, remote_calls));
     let folders: Vec<Folder> = designs.iter().map(folder).collect();
     let seen = symmetric::run_each(&plan, &folders);
     Ok(designs.iter().zip(&seen).map(|(of, (alone, all))| measured(of, alone, all)).collect())
 }
 
+impl Cluster {
+    /// What is built and looked at of it, for tables that take so many bytes.
+    pub(crate) fn plan(&self, bytes: u64) -> Result<Plan, VerifyError> {
+        let Self { machines, lanes, replicas, seed, .. } = *self;
+        let is_sound = (2..=MACHINES_MAX).contains(&machines)
+            && (1..=LANES_MAX).contains(&lanes)
+            && (1..=u32::from(machines)).contains(&replicas);
+        if !is_sound {
+            return Err(VerifyError::Cluster { machines, lanes, replicas });
+        }
+        let profile = hardware::profile(&self.profile)?;
+        Ok(Plan {
+            network: Network::of(&profile),
+            processes: 1,
+            clients: lanes,
+            queue_pairs: QUEUE_PAIRS,
+            replicas,
+            vector_copies: 0,
+            practice: PRACTICE,
+            warm_ns: WARM_NS,
+            calls_wanted: Some(CALLS),
+            calls_alone: CALLS_ALONE,
+            server_words: server_words(bytes, machines),
+            ..Plan::new(seed, machines)
+        })
+    }
+}
+
 /// Words of each memory server: room for twice what the tables take, and for as much again, which copies have.
-fn server_words(designs: &[Stored], machines: u16) -> u64 {
-    let bytes = designs.iter().map(Stored::memory_bytes).max().unwrap_or(0);
+fn server_words(bytes: u64, machines: u16) -> u64 {
     let each = bytes.div_ceil(u64::from(machines)).saturating_mul(4) / layout::WORD_BYTES;
     each.next_power_of_two().max(symmetric::SERVER_WORDS)
 }

@@ -10,6 +10,8 @@ mod question;
 mod tune;
 mod verify;
 
+pub(super) use question::parse_percent;
+
 use crate::Verdict;
 use anyhow::Result;
 use clap::{Args, Subcommand};

@@ -1,0 +1,221 @@
+//! Benchmarks on simulated clusters: any workload, loaded, run and checked there as on a real one, with virtual time for time.
+//!
+//! ```text
+//! spread    a workload whose tables are spread over all machines, and reached by verbs
+//! ```
+//! Folders are stored and carried out as their designs say ([`crate::verify`]).
+
+mod spread;
+
+use crate::symmetric::{Load, Seen, Standing};
+use crate::verify::{Cluster, VerifyError, folder::Folder};
+use measure::simulated::metered::Metered;
+use spread::Spread;
+use std::cell::Cell;
+use std::sync::Arc;
+use stored::Stored;
+use txn::{Abort, Database, Lane};
+use workload::{CheckResult, RunTotals, Workload, WorkloadError};
+
+/// What has come of a workload on a simulated cluster.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Simulated {
+    /// Virtual nanoseconds that were counted.
+    pub window_ns: u64,
+    /// Transactions a second that committed, of all machines.
+    pub committed_per_s: f64,
+    /// The same with those that were rolled back as the workload's rules want.
+    pub ended_per_s: f64,
+    /// Attempts that were made again, of all, in percent.
+    pub retries_percent: f64,
+    /// By type, in the workload's order.
+    pub kinds: Vec<SimulatedKind>,
+    /// Attempts that were aborted, by type and reason.
+    pub aborts: Vec<(&'static str, Abort, u64)>,
+    /// The busiest stage of all machines, in words; machine 0 has the oracle.
+    pub busiest: String,
+    /// What the checks say of the tables behind the last transaction.
+    pub checks: Vec<CheckResult>,
+}
+
+/// What has come of the transactions of one type.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SimulatedKind {
+    /// Its name.
+    pub name: &'static str,
+    /// Transactions that ended in the window.
+    pub count: u64,
+    /// Of those, the ones that committed, a second.
+    pub committed_per_s: f64,
+    /// Microseconds that half of them, and that 99 of 100 do not exceed; none if there was none.
+    pub latency_us: Option<[f64; 2]>,
+    /// The median while one lane alone made calls.
+    pub alone_us: Option<f64>,
+    /// Round trips, verbs and bytes of one, by its client.
+    pub traffic: Option<[f64; 3]>,
+}
+
+/// Why nothing has come of it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// The cluster cannot be.
+    #[error(transparent)]
+    Cluster(#[from] VerifyError),
+    /// The checks cannot be run.
+    #[error("the tables cannot be checked: {0}")]
+    Check(#[source] WorkloadError),
+}
+
+/// What is being done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// Tables are made and filled: so many rows are there.
+    Loading(u64),
+    /// Transactions run.
+    Running,
+    /// The tables are looked at.
+    Checking,
+}
+
+/// Stores a folder as its design says on a simulated cluster, carries its procedures out as the design says, and checks
+/// its tables.
+///
+/// # Errors
+/// See [`BenchError`].
+pub fn folder(
+    stored: &Stored,
+    cluster: &Cluster,
+    tell: &dyn Fn(Phase),
+) -> Result<Simulated, BenchError> {
+    let bytes = stored.memory_bytes();
+    let load = Folder::new(stored.clone(), cluster.machines, (cluster.seed, cluster.remote_calls));
+    bench(stored, &load, (cluster, bytes), tell)
+}
+
+/// Spreads the tables of a workload over the machines of a simulated cluster, runs its transactions by verbs, and checks its
+/// tables.
+///
+/// # Errors
+/// See [`BenchError`].
+pub fn spread<W>(
+    workload: W,
+    cluster: &Cluster,
+    tell: &dyn Fn(Phase),
+) -> Result<Simulated, BenchError>
+where
+    W: Workload<Metered> + Send + Sync + 'static,
+    W::Terminal: 'static,
+{
+    let workload = Arc::new(workload);
+    let bytes = workload.memory_bytes();
+    let load = Spread::new(workload.clone(), cluster.machines, cluster.seed);
+    bench(&*workload, &load, (cluster, bytes), tell)
+}
+
+fn bench<W: Workload<Metered>, L: Load>(
+    workload: &W,
+    load: &L,
+    (cluster, bytes): (&Cluster, u64),
+    tell: &dyn Fn(Phase),
+) -> Result<Simulated, BenchError> {
+    let plan = cluster.plan(bytes)?;
+    let rows = Cell::new(0);
+    let progress = |more| {
+        rows.set(rows.get() + more);
+        tell(Phase::Loading(rows.get()));
+    };
+    let mut standing = Standing::loaded(&plan, load, &progress);
+    tell(Phase::Running);
+    let (alone, seen) = standing.look(load);
+    tell(Phase::Checking);
+    let check =
+        async |database: &Database<Metered>, lane: &mut Lane<Metered>, totals: &RunTotals| {
+            workload.check(database, lane, totals, false).await
+        };
+    let checks = standing.check(check).map_err(BenchError::Check)?;
+    Ok(Simulated { checks, ..simulated(workload.transaction_types(), &alone, &seen) })
+}
+
+fn simulated(names: &[&'static str], alone: &Seen, seen: &Seen) -> Simulated {
+    let kinds = names.iter().enumerate().map(|(kind, name)| {
+        let of = seen.kind(kind);
+        SimulatedKind {
+            name,
+            count: of.map_or(0, |of| of.count() as u64),
+            committed_per_s: seen.kind_per_s(kind),
+            latency_us: of.and_then(|of| Some([of.latency_us(50)?, of.latency_us(99)?])),
+            alone_us: alone.kind(kind).and_then(|of| of.latency_us(50)),
+            traffic: of.map(crate::kinds::Kind::traffic),
+        }
+    });
+    Simulated {
+        window_ns: seen.window_ns(),
+        committed_per_s: seen.committed_per_s(),
+        ended_per_s: seen.ended_per_s(),
+        retries_percent: seen.abort_percent(),
+        kinds: kinds.collect(),
+        aborts: seen.aborts().map(|(kind, reason, count)| (names[kind], reason, count)).collect(),
+        busiest: seen.busiest.to_string(),
+        checks: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use workload::tatp::TatpConfig;
+    use workload::{Bank, Tatp};
+
+    fn cluster() -> Cluster {
+        Cluster {
+            profile: "connectx3-fdr".to_owned(),
+            machines: 2,
+            lanes: 4,
+            replicas: 1,
+            remote_calls: 0.1,
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn transactions_by_hand_run_and_hold_what_they_promise() {
+        let phases = RefCell::new(Vec::new());
+        let tatp = Tatp::new(TatpConfig::new(200)).expect("it is a sound one");
+        let rows = Workload::<Metered>::load_rows(&tatp);
+        let tell = |phase| phases.borrow_mut().push(phase);
+        let seen = spread(tatp, &cluster(), &tell).expect("it runs");
+        let phases = phases.into_inner();
+        assert!(phases.ends_with(&[Phase::Loading(rows), Phase::Running, Phase::Checking]));
+        assert_eq!(seen.kinds.len(), 7);
+        let failed: Vec<_> = seen.checks.iter().filter(|check| !check.ok).collect();
+        assert!(!seen.checks.is_empty() && failed.is_empty(), "{failed:?}");
+        // Two reads at least, one of which goes to the other machine every second time.
+        let read = &seen.kinds[0];
+        assert!(read.count > 1000 && read.committed_per_s > 1e5, "{read:?}");
+        let [median_us, tail_us] = read.latency_us.expect("there were some");
+        assert!((1.0..tail_us).contains(&median_us), "{read:?}");
+        assert!(seen.ended_per_s > seen.committed_per_s, "a quarter fails by TATP's rules");
+    }
+
+    #[test]
+    fn checks_count_every_transaction_since_the_load() {
+        // The bank's audits and its sum see every cent; its totals are those of all lanes, in all phases.
+        let bank = Bank::new(50).expect("there are two accounts at least");
+        let seen = spread(bank, &cluster(), &|_| ()).expect("it runs");
+        assert!(seen.checks.iter().all(|check| check.ok), "{:?}", seen.checks);
+        assert!(
+            seen.retries_percent > 0.0 && !seen.aborts.is_empty(),
+            "eight lanes on 50 accounts"
+        );
+    }
+
+    #[test]
+    fn clusters_that_cannot_be_are_refused() {
+        let one = Cluster { machines: 1, ..cluster() };
+        let bank = Bank::new(50).expect("there are two accounts at least");
+        let refused = spread(bank, &one, &|_| ()).expect_err("one machine is no cluster");
+        assert!(refused.to_string().contains("2 to 50 machines"), "{refused}");
+    }
+}

@@ -234,7 +234,7 @@ pub(crate) struct Standing<L: Load> {
     clients: Vec<Seat<L>>,
     database: Database<Metered>,
     /// Seats go with the cluster, and before the world that they are of.
-    _owners: Ownership,
+    owners: Ownership,
     ground: Ground,
 }
 
@@ -264,7 +264,7 @@ impl<L: Load> Standing<L> {
             world.load(&endpoint, client.lane.collect_garbage()).expect("the servers answer");
         }
         ground.start(&homes);
-        Self { plan: *plan, totals, clients, database, _owners: owners, ground }
+        Self { plan: *plan, totals, clients, database, owners, ground }
     }
 
     /// What is seen of one lane while no other makes calls, and then of all.
@@ -280,22 +280,24 @@ impl<L: Load> Standing<L> {
         (alone, seen)
     }
 
-    /// What a load's checks say of the tables, now that nobody makes calls.
+    /// What a load's checks say of the tables, now that nobody makes calls. Terminals end before: checks may ask what they
+    /// have kept.
     pub fn check(
-        &mut self,
+        self,
         check: impl AsyncFnOnce(
             &Database<Metered>,
             &mut Lane<Metered>,
             &RunTotals,
         ) -> Result<Vec<CheckResult>, WorkloadError>,
     ) -> Result<Vec<CheckResult>, WorkloadError> {
-        let world = self.ground.world();
+        let Self { totals, clients, database, owners, ground, .. } = self;
+        let mut lanes: Vec<Lane<Metered>> = clients.into_iter().map(|client| client.lane).collect();
+        drop(owners);
         // Whatever has committed is in the next snapshot.
-        world.run_for(HORIZON_NS);
-        let lane = &mut self.clients.first_mut().expect("there is a client").lane;
+        ground.world().run_for(HORIZON_NS);
+        let lane = lanes.first_mut().expect("there is a client");
         let endpoint = lane.env().endpoint().clone();
-        let totals = self.totals.borrow();
-        world.block_on(&endpoint, check(&self.database, lane, &totals))
+        ground.world().block_on(&endpoint, check(&database, lane, &totals.borrow()))
     }
 }
 

@@ -116,7 +116,7 @@ pub struct Options {
     pub goal: Goal,
     /// Bytes that tables and indexes may take on each machine; what `workload.toml` says if nothing is said here.
     pub memory_budget: Option<u64>,
-    /// The hardware by its name in the measurements; that of `workload.toml`, or the only one, if nothing is said.
+    /// The hardware by its name in the measurements; if nothing is said that of `workload.toml`, or the only one that was measured.
     pub hardware: Option<String>,
     /// Machines; as many as `workload.toml` says if nothing is said here.
     pub machines: Option<u32>,

@@ -37,15 +37,16 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
         return Err(TuneError::NoMeasurements);
     }
     let known = || hardware.iter().map(|name| (*name).to_owned()).collect();
-    let hardware: &str = match options.hardware.as_ref().or(load.machines.profile.as_ref()) {
-        Some(wanted) if !hardware.contains(&**wanted) => {
+    let only = hardware.first().filter(|_| hardware.len() == 1);
+    let said = load.machines.profile.as_ref();
+    let hardware: &str = match (options.hardware.as_ref().or(said), only) {
+        (Some(wanted), _) if hardware.contains(&**wanted) => wanted,
+        // Who has measured one cluster alone means that one, whatever the folder was written for.
+        (_, Some(only)) if options.hardware.is_none() => only,
+        (Some(wanted), _) => {
             return Err(TuneError::NoSuchHardware { wanted: wanted.clone(), known: known() });
         }
-        Some(wanted) => wanted,
-        None => match hardware.first() {
-            Some(only) if hardware.len() == 1 => only,
-            _ => return Err(TuneError::WhichHardware { known: known() }),
-        },
+        (None, _) => return Err(TuneError::WhichHardware { known: known() }),
     };
     let wanted = options.machines.unwrap_or(load.machines.count).max(1);
     // Of worlds as near the one with more lanes, which is the one that is measured if nothing else is said.
@@ -69,8 +70,13 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
             return Err(TuneError::OneMachine { world, machines });
         }
     };
-    let said = load.machines.memory_gib.map(|gib| (gib * GIB) as u64);
     let mut dropped = dropped(&worlds, &world, wanted, machines);
+    if let Some(said) = said.filter(|said| options.hardware.is_none() && **said != world.hardware) {
+        dropped.push(format!(
+            "workload.toml says {said}, and only {} was measured: the design is for that",
+            world.hardware
+        ));
+    }
     let threads = options.threads.unwrap_or(world.threads);
     if options.threads.is_none() && world.threads != load.machines.threads {
         dropped.push(format!(
@@ -86,6 +92,7 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
             world.threads, world.lanes
         ));
     }
+    let said = load.machines.memory_gib.map(|gib| (gib * GIB) as u64);
     let budget = options.memory_budget.or(said);
     Ok(Chosen { world, machines, threads, lanes, budget, dropped })
 }

@@ -17,13 +17,16 @@ fn there_have_to_be_measurements_of_the_hardware() {
     let other = Options { hardware: Some("connectx9".to_owned()), ..options() };
     let other = refused(&subject, &measured, &other);
     assert!(other.starts_with("nothing was measured on connectx9, only on hand-made;"), "{other}");
+    let unsaid = Options { hardware: None, ..options() };
+    let one = subject.tuned(&measured, &unsaid);
+    let told = "workload.toml says connectx3-fdr, and only hand-made was measured";
+    assert!(one.warnings.iter().any(|what| what.starts_with(told)), "{:?}", one.warnings);
     let mut both = measured.clone();
     for point in measured.points() {
         let mut point = point.clone();
         point.parameters.world.hardware = "other".to_owned();
         both.put(point);
     }
-    let unsaid = Options { hardware: None, ..options() };
     let of_load = refused(&subject, &both, &unsaid);
     assert!(of_load.starts_with("nothing was measured on connectx3-fdr, only on"), "{of_load}");
     let mut subject = subject;

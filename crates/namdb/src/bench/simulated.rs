@@ -5,7 +5,7 @@ use super::table::{self, line};
 use super::text::{duration_us, grouped, rate};
 use crate::Verdict;
 use namdb::Isolation;
-use reproduce::bench::Simulated;
+use reproduce::bench::{Simulated, SimulatedKind};
 use reproduce::verify::Cluster;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -32,8 +32,11 @@ pub struct SimulatedReport {
     attempted_per_s: f64,
     retries_percent: f64,
     busiest: String,
-    /// By type, in the workload's order.
-    per_type: Vec<TypeReport>,
+    /// By type,
+    per_type: BTreeMap<String, TypeReport>,
+    /// in the workload's order.
+    #[serde(skip)]
+    type_order: Vec<String>,
     /// Aborted attempts by reason.
     aborts: BTreeMap<String, u64>,
     checks: Vec<CheckReport>,
@@ -42,7 +45,6 @@ pub struct SimulatedReport {
 /// Transactions of one type; microseconds are virtual.
 #[derive(Serialize)]
 struct TypeReport {
-    name: String,
     count: u64,
     per_s: f64,
     p50_us: Option<f64>,
@@ -54,16 +56,9 @@ struct TypeReport {
     bytes: Option<f64>,
 }
 
-impl SimulatedReport {
-    /// Of what was seen on a cluster.
-    pub fn new(
-        workload: &str,
-        Parameters { words, options }: Parameters,
-        isolation: Isolation,
-        (cluster, seen): (Cluster, Simulated),
-    ) -> Self {
-        let per_type = seen.kinds.into_iter().map(|kind| TypeReport {
-            name: kind.name.to_owned(),
+impl TypeReport {
+    fn new(kind: &SimulatedKind) -> Self {
+        Self {
             count: kind.count,
             per_s: kind.committed_per_s,
             p50_us: kind.latency_us.map(|[median, _]| median),
@@ -72,6 +67,22 @@ impl SimulatedReport {
             round_trips: kind.traffic.map(|[round_trips, ..]| round_trips),
             verbs: kind.traffic.map(|[_, verbs, _]| verbs),
             bytes: kind.traffic.map(|[.., bytes]| bytes),
+        }
+    }
+}
+
+impl SimulatedReport {
+    /// Of what was seen on a cluster.
+    pub fn new(
+        workload: &str,
+        Parameters { words, options }: Parameters,
+        isolation: Isolation,
+        (cluster, seen): (Cluster, Simulated),
+    ) -> Self {
+        let type_order = seen.kinds.iter().map(|kind| kind.name.to_owned()).collect();
+        let per_type = seen.kinds.into_iter().map(|kind| {
+            let report = TypeReport::new(&kind);
+            (kind.name.to_owned(), report)
         });
         let mut aborts = BTreeMap::new();
         for (_, reason, count) in seen.aborts {
@@ -95,6 +106,7 @@ impl SimulatedReport {
             retries_percent: seen.retries_percent,
             busiest: seen.busiest,
             per_type: per_type.collect(),
+            type_order,
             aborts,
             checks: seen.checks.into_iter().map(CheckReport::from).collect(),
         }
@@ -169,7 +181,8 @@ impl SimulatedReport {
             &"-".repeat(22),
             ["----------", "-------", "-------", "-------", "-----", "-----", "------"],
         );
-        for kind in &self.per_type {
+        for name in &self.type_order {
+            let kind = &self.per_type[name];
             let time = |us: Option<f64>| us.map_or("-".to_owned(), duration_us);
             let number = |number: Option<f64>, digits: usize| {
                 number.map_or("-".to_owned(), |number| format!("{number:.digits$}"))
@@ -183,7 +196,7 @@ impl SimulatedReport {
                 number(kind.verbs, 1),
                 number(kind.bytes, 0),
             ];
-            row(&kind.name, cells.each_ref().map(String::as_str));
+            row(name, cells.each_ref().map(String::as_str));
         }
         line!(
             text,

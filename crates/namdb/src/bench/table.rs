@@ -416,13 +416,13 @@ fn rates(text: &mut String, unexpected: usize, of_folder: bool) {
     broken(&sentence, COLUMNS - 4).iter().for_each(|part| line!(text, "  {part}"));
 }
 
-/// The long numbers of a sentence with their digits grouped.
+/// The long numbers of a sentence with their digits grouped, but for those behind a decimal point.
 fn grouped_numbers(sentence: &str) -> String {
     let mut text = String::with_capacity(sentence.len());
     for part in sentence.split_inclusive(|character: char| !character.is_ascii_digit()) {
         let end = part.trim_end_matches(|character: char| !character.is_ascii_digit()).len();
         match part[..end].parse() {
-            Ok(number) if end >= 4 => text.push_str(&grouped(number)),
+            Ok(number) if end >= 4 && !text.ends_with('.') => text.push_str(&grouped(number)),
             _ => text.push_str(&part[..end]),
         }
         text.push_str(&part[end..]);
@@ -467,4 +467,20 @@ fn broken(sentence: &str, columns: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped_but_for_those_behind_a_point() {
+        for (sentence, grouped) in [
+            ("12345 of 1000 calls", "12,345 of 1,000 calls"),
+            ("a share of 0.6723; 0.59 to 1234.5678", "a share of 0.6723; 0.59 to 1,234.5678"),
+            ("999 rows.", "999 rows."),
+        ] {
+            assert_eq!(grouped_numbers(sentence), grouped);
+        }
+    }
 }

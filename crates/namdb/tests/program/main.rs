@@ -16,6 +16,7 @@ mod postgres;
 mod procedures;
 mod server;
 mod simulate;
+mod simulated;
 mod soak;
 mod spade;
 mod startup;

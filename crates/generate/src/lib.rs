@@ -8,6 +8,7 @@
 //! ```text
 //! code        pieces of Rust with what is known of their values
 //! expression  expressions
+//! cast        conversions between types
 //! variable    variables, and what is found out of them
 //! flow        which of them are asked for, and may be null then
 //! found       tests of FOUND
@@ -26,6 +27,7 @@
 //! change      inserts, updates and deletes
 //! unique      unique keys, as SQL looks at them
 //! body        statements
+//! assign      what goes into variables
 //! loops       loops
 //! whole       rows of results that are most of a row of a table
 //! tables      the module of the tables
@@ -39,7 +41,9 @@ mod access;
 mod again;
 mod aggregate;
 mod ahead;
+mod assign;
 mod body;
+mod cast;
 mod chain;
 mod change;
 mod code;

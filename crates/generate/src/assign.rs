@@ -4,12 +4,16 @@ use crate::cast::in_scale;
 use crate::code::{Code, Kind};
 use crate::expression::{atom, is_null};
 use crate::function::Function;
+use crate::needs::has_word;
 use crate::unsupported::Unsupported;
 use crate::variable::Place;
 use sql::SqlType;
 use sql::expression::{Expr, ExprKind};
 use sql::procedure::{Into, Target};
 use std::collections::BTreeSet;
+
+/// Most bytes of a text that is empty in the beginning though nobody may ask for it.
+const SHORT_BYTES_MAX: usize = 32;
 
 type Result<T> = std::result::Result<T, Unsupported>;
 
@@ -95,12 +99,15 @@ impl<'a> Function<'a> {
         if self.text_stays(place, &variable, code) {
             return Ok(());
         }
+        if code.text == "None" {
+            self.becomes_null(place);
+            return Ok(());
+        }
         let kind = variable.kind?;
         let code = in_scale(code, &kind)?;
         let bytes = variable.bytes_max;
         let name = &variable.name;
         let text = match (variable.is_nullable, code.is_nullable, &kind) {
-            _ if code.text == "None" => "None".to_owned(),
             (true, true, Kind::Text) => format!("{}.map(Text::new).transpose()?", atom(&code.text)),
             (true, true, _) => code.text.clone(),
             (true, false, Kind::Text) => format!("Some(Text::new({})?)", code.text),
@@ -115,7 +122,15 @@ impl<'a> Function<'a> {
             return Err(Unsupported::new("a variable that is an array"));
         }
         self.records([&code]);
-        self.line(format!("{name} = {text};"));
+        // In its place, unless the text is made of what the variable holds, or it takes long to make it ready for that.
+        let is_short = variable.is_nullable || bytes.is_some_and(|bytes| bytes <= SHORT_BYTES_MAX);
+        let is_text = kind == Kind::Text && !code.is_nullable;
+        let is_set = is_text && is_short && !has_word(&code.text, name);
+        self.line(match variable.is_nullable {
+            false if is_set => format!("{name}.set({})?;", code.text),
+            true if is_set => format!("text::set(&mut {name}, {})?;", code.text),
+            _ => format!("{name} = {text};"),
+        });
         Ok(())
     }
 

@@ -104,6 +104,7 @@ impl<'a> Function<'a> {
             }
         }
         if is_outermost {
+            self.begin_with_nulls(block);
             self.read_ahead(block)?;
             self.survey_inserts(block);
             self.survey_rounds(block);
@@ -378,13 +379,13 @@ impl<'a> Function<'a> {
 
     /// Without a row its targets are null; if one cannot be, the call deviates, unless nobody asks for it then.
     fn missing(&mut self, into: &Into, is_asked: bool) -> Result<()> {
-        let mut lines = Vec::new();
+        let mut null = Vec::new();
         for (target, _) in &into.targets {
             for place in self.places(target)? {
                 let variable = self.variables.at(place);
                 match (variable.is_read, variable.is_nullable) {
                     (false, _) => {}
-                    (true, true) => lines.push(format!("{} = None;", variable.name)),
+                    (true, true) => null.push(place),
                     (true, false) if is_asked => {
                         self.line("return Err(Stop::Deviates);");
                         return Ok(());
@@ -393,7 +394,7 @@ impl<'a> Function<'a> {
                 }
             }
         }
-        lines.iter().for_each(|line| self.line(line));
+        null.into_iter().for_each(|place| self.print_null(place));
         Ok(())
     }
 
@@ -412,52 +413,6 @@ impl<'a> Function<'a> {
             None => self.give_outputs()?,
         }
         self.line("return Ok(());");
-        Ok(())
-    }
-
-    /// A row of the output parameters.
-    fn give_outputs(&mut self) -> Result<()> {
-        let outputs =
-            self.procedure.routine.parameters.iter().filter(|p| p.mode != ParameterMode::In);
-        let codes: Vec<Code> =
-            outputs.map(|p| self.variables.code(p.variable)).collect::<Result<_>>()?;
-        self.records(&codes);
-        self.cells(&codes)
-    }
-
-    /// A row of the result.
-    fn give(&mut self, columns: &[Code], results: &[Expr]) -> Result<()> {
-        let codes = self.codes(results, columns, &[])?;
-        self.records(&codes);
-        self.cells(&codes)
-    }
-
-    /// A row of these values. Most of a table's row is given in one piece.
-    fn cells(&mut self, codes: &[Code]) -> Result<()> {
-        if let Some((record, columns)) = self.whole(codes) {
-            self.line(format!("call.results.record(&{record}, &[{columns}]);"));
-            return Ok(());
-        }
-        self.line("call.results.row();");
-        codes.iter().try_for_each(|code| self.cell(code))
-    }
-
-    fn cell(&mut self, code: &Code) -> Result<()> {
-        let suffix = if code.is_nullable { "_or_null" } else { "" };
-        let text = &code.text;
-        match (&code.kind, code.is_nullable) {
-            (Kind::Int, _) => self.line(format!("call.results.int{suffix}({text});")),
-            (Kind::Decimal(scale), _) => {
-                self.line(format!("call.results.decimal{suffix}({text}, {scale});"));
-            }
-            (Kind::Bool, true) => {
-                self.line(format!("call.results.int_or_null({text}.map(i64::from));"))
-            }
-            (Kind::Bool, false) => self.line(format!("call.results.int(i64::from({text}));")),
-            (Kind::Float, _) => self.line(format!("call.results.float{suffix}({text});")),
-            (Kind::Text, _) => self.line(format!("call.results.text{suffix}({text});")),
-            _ => return Err(Unsupported::new("an array in a result")),
-        }
         Ok(())
     }
 

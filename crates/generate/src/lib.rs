@@ -19,6 +19,7 @@
 //! rounds      loops whose rounds can go side by side
 //! steps       their printing
 //! texts       texts that stay in their rows
+//! nulls       variables that are null
 //! hint        what a call will look for first
 //! inserts     rows that are inserted together
 //! chain       plans that end in one table
@@ -29,6 +30,7 @@
 //! body        statements
 //! assign      what goes into variables
 //! loops       loops
+//! results     rows of results
 //! whole       rows of results that are most of a row of a table
 //! tables      the module of the tables
 //! workload    all modules of a workload
@@ -59,6 +61,8 @@ mod loops;
 mod names;
 mod needs;
 mod node;
+mod nulls;
+mod results;
 mod rounds;
 mod steps;
 mod tables;

@@ -1,13 +1,12 @@
 //! The statements of PL/pgSQL as Rust.
 
 use crate::chain::Chain;
-use crate::code::{Code, Kind};
+use crate::code::Code;
 use crate::found;
 use crate::function::Function;
 use crate::unsupported::Unsupported;
 use procedure::node::Node;
 use sql::SqlType;
-use sql::expression::Expr;
 use sql::procedure::{
     Block, Body, Formula, Into, Level, ParameterMode, Raise, Returns, Sql, Statement, StatementKind,
 };

@@ -1,5 +1,6 @@
 //! Between columns of rows and values of SQL, without a detour over values of dynamic code.
 
+use crate::moved::set;
 use compact_str::CompactString;
 use layout::{KeyBuilder, Place, RecordMut, RecordRef, Schema, Slot};
 use sql::types::Numeric;
@@ -57,15 +58,18 @@ impl BoundColumn {
         Some(Self { name, sql_type, cell, nullable, is_key, slot, key_bytes })
     }
 
-    /// Appends a whole number to a key, if the value is one that the column has.
+    /// Appends a whole number to a key, if the value is one that the column has; answers whether it is.
     #[inline]
-    pub fn append_int(&self, builder: KeyBuilder, value: &Value) -> Option<KeyBuilder> {
+    pub fn append_int(&self, builder: &mut KeyBuilder, value: &Value) -> bool {
         match (self.cell, value) {
             (Cell::Int, Value::Int(value)) if self.holds(*value) => {
-                let builder = if self.nullable { builder.unsigned(0, 1) } else { builder };
-                Some(builder.signed(*value, self.key_bytes))
+                if self.nullable {
+                    builder.append_unsigned(0, 1);
+                }
+                builder.append_signed(*value, self.key_bytes);
+                true
             }
-            _ => None,
+            _ => false,
         }
     }
 
@@ -137,7 +141,7 @@ impl BoundColumn {
                 held.clear();
                 held.push_str(text);
             }
-            _ => *place = self.read(record, at),
+            _ => set(place, self.read(record, at)),
         }
     }
 

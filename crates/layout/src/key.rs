@@ -165,6 +165,13 @@ impl KeyBuilder {
     /// Appends the `bytes` low bytes of `value`, most significant first.
     #[inline(always)]
     pub fn unsigned(mut self, value: u64, bytes: u32) -> Self {
+        self.append_unsigned(value, bytes);
+        self
+    }
+
+    /// As [`Self::unsigned`], where the key stands: for parts that are known late.
+    #[inline(always)]
+    pub fn append_unsigned(&mut self, value: u64, bytes: u32) {
         debug_assert!((1..=8).contains(&bytes));
         let at = (self.bytes / 8) as usize;
         let used = self.bytes % 8;
@@ -177,13 +184,19 @@ impl KeyBuilder {
             self.words[at + 1] |= value << (8 * (8 - spill));
         }
         self.bytes += bytes;
-        self
     }
 
     /// Appends a signed integer of `bytes` bytes; the flipped sign bit makes negatives sort first.
     #[inline(always)]
-    pub fn signed(self, value: i64, bytes: u32) -> Self {
-        self.unsigned(value as u64 ^ 1 << (8 * bytes - 1), bytes)
+    pub fn signed(mut self, value: i64, bytes: u32) -> Self {
+        self.append_signed(value, bytes);
+        self
+    }
+
+    /// As [`Self::signed`], where the key stands.
+    #[inline(always)]
+    pub fn append_signed(&mut self, value: i64, bytes: u32) {
+        self.append_unsigned(value as u64 ^ 1 << (8 * bytes - 1), bytes);
     }
 
     /// Appends a two-byte integer.

@@ -252,7 +252,7 @@ pub fn copy_key_bytes(mut builder: KeyBuilder, words: &[u64], at: u32, count: u3
     let mut done = 0;
     while done < count {
         let step = (count - done).min(8);
-        builder = builder.unsigned(read_unsigned(words, at + done, step), step);
+        builder.append_unsigned(read_unsigned(words, at + done, step), step);
         done += step;
     }
     builder

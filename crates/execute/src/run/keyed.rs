@@ -6,6 +6,7 @@ use super::{Run, evaluate_output, is_true, push_all};
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result};
 use crate::key::{self, Fit};
+use crate::moved::{put, set};
 use crate::plan::{Access, Insert, Node, Operator, Output, Outputs, Scan, Term, Update};
 use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer, Source, View};
@@ -62,7 +63,7 @@ impl<E: Env> Run<'_, '_, E> {
             }
             let sources = [Source::Record(&record, columns), NOTHING];
             let value = evaluate_output(&list.outputs[column], &self.view(sources, None))?;
-            self.frame.variables[variable] = value;
+            set(&mut self.frame.variables[variable], value);
         }
         Ok(true)
     }
@@ -168,7 +169,7 @@ impl<E: Env> Run<'_, '_, E> {
         let record = Source::Record(&record, &table.columns);
         let view = self.view([record, Source::Values(row)], outer);
         for output in &update.values.outputs {
-            values.push(evaluate_output(output, &view)?);
+            put(&mut values, evaluate_output(output, &view)?);
         }
         let is_refused =
             |(&at, value): (&usize, &Value)| value.is_null() && !table.columns[at].nullable;
@@ -225,7 +226,7 @@ impl<E: Env> Run<'_, '_, E> {
         values.clear();
         let view = self.view([NOTHING; 2], None);
         for output in &insert.values.outputs {
-            values.push(evaluate_output(output, &view)?);
+            put(values, evaluate_output(output, &view)?);
         }
         self.check_row(insert.table, values)?;
         let table = &self.tables[insert.table];
@@ -289,14 +290,16 @@ pub(crate) fn key_in(
     for (term, &at) in terms.iter().zip(table.schema.key()) {
         let column = &table.columns[at];
         let value = term.formula.look(scope).map_err(super::stopped)?;
-        builder = match column.append_int(builder, &value) {
-            Some(key) => key,
-            None if value.is_null() => return Ok(None),
-            None => match key::append(builder, column, &value) {
-                Fit::Exact(key) => key,
-                _ => return Ok(None),
-            },
-        };
+        if column.append_int(&mut builder, &value) {
+            continue;
+        }
+        if value.is_null() {
+            return Ok(None);
+        }
+        match key::append(builder, column, &value) {
+            Fit::Exact(key) => builder = key,
+            _ => return Ok(None),
+        }
     }
     Ok(Some(builder.key()))
 }

@@ -1,6 +1,5 @@
 //! Between columns of rows and values of SQL, without a detour over values of dynamic code.
 
-use crate::moved::set;
 use compact_str::CompactString;
 use layout::{KeyBuilder, Place, RecordMut, RecordRef, Schema, Slot};
 use sql::types::Numeric;
@@ -141,7 +140,7 @@ impl BoundColumn {
                 held.clear();
                 held.push_str(text);
             }
-            _ => set(place, self.read(record, at)),
+            _ => *place = self.read(record, at),
         }
     }
 

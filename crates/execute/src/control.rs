@@ -3,7 +3,6 @@
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result, plain};
 use crate::frame::Frame;
-use crate::moved::set;
 use crate::program::{Ask, Conversion, Into, Over, Program, Raise, Step, Target};
 use crate::rows::Rows;
 use crate::run::{ALL, Run};
@@ -335,7 +334,7 @@ impl<E: Env> Machine<'_, '_, E> {
             );
             return Err(plain("22004", message));
         }
-        set(&mut self.frame.variables[variable], value);
+        self.frame.variables[variable] = value;
         Ok(())
     }
 

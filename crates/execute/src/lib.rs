@@ -14,7 +14,6 @@
 //! compile   from ready statements to steps and plans
 //! bind      tables and indexes as the database has them
 //! cell, key from values to columns and keys, and back
-//! moved     values on their way
 //! design    tables that nobody has tuned
 //! ```
 #![forbid(unsafe_code)]
@@ -31,7 +30,6 @@ mod design;
 mod error;
 mod frame;
 mod key;
-mod moved;
 mod plan;
 mod program;
 mod rows;

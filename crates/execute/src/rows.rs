@@ -1,6 +1,5 @@
 //! Rows on their way between the nodes of a plan.
 
-use crate::moved::put;
 use txn::RowId;
 use value::Value;
 
@@ -68,7 +67,7 @@ impl Rows {
     /// The next value of the row that is being added; [`Rows::end_row`] ends it.
     #[inline]
     pub(crate) fn push(&mut self, value: Value) {
-        put(&mut self.values, value);
+        self.values.push(value);
     }
 
     #[inline]

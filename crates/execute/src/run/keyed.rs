@@ -6,7 +6,6 @@ use super::{Run, evaluate_output, is_true, push_all};
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result};
 use crate::key::{self, Fit};
-use crate::moved::{put, set};
 use crate::plan::{Access, Insert, Node, Operator, Output, Outputs, Scan, Term, Update};
 use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer, Source, View};
@@ -63,7 +62,7 @@ impl<E: Env> Run<'_, '_, E> {
             }
             let sources = [Source::Record(&record, columns), NOTHING];
             let value = evaluate_output(&list.outputs[column], &self.view(sources, None))?;
-            set(&mut self.frame.variables[variable], value);
+            self.frame.variables[variable] = value;
         }
         Ok(true)
     }
@@ -169,7 +168,7 @@ impl<E: Env> Run<'_, '_, E> {
         let record = Source::Record(&record, &table.columns);
         let view = self.view([record, Source::Values(row)], outer);
         for output in &update.values.outputs {
-            put(&mut values, evaluate_output(output, &view)?);
+            values.push(evaluate_output(output, &view)?);
         }
         let is_refused =
             |(&at, value): (&usize, &Value)| value.is_null() && !table.columns[at].nullable;
@@ -226,7 +225,7 @@ impl<E: Env> Run<'_, '_, E> {
         values.clear();
         let view = self.view([NOTHING; 2], None);
         for output in &insert.values.outputs {
-            put(values, evaluate_output(output, &view)?);
+            values.push(evaluate_output(output, &view)?);
         }
         self.check_row(insert.table, values)?;
         let table = &self.tables[insert.table];

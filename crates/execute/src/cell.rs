@@ -57,15 +57,18 @@ impl BoundColumn {
         Some(Self { name, sql_type, cell, nullable, is_key, slot, key_bytes })
     }
 
-    /// Appends a whole number to a key, if the value is one that the column has.
+    /// Appends a whole number to a key, if the value is one that the column has; answers whether it is.
     #[inline]
-    pub fn append_int(&self, builder: KeyBuilder, value: &Value) -> Option<KeyBuilder> {
+    pub fn append_int(&self, builder: &mut KeyBuilder, value: &Value) -> bool {
         match (self.cell, value) {
             (Cell::Int, Value::Int(value)) if self.holds(*value) => {
-                let builder = if self.nullable { builder.unsigned(0, 1) } else { builder };
-                Some(builder.signed(*value, self.key_bytes))
+                if self.nullable {
+                    builder.append_unsigned(0, 1);
+                }
+                builder.append_signed(*value, self.key_bytes);
+                true
             }
-            _ => None,
+            _ => false,
         }
     }
 

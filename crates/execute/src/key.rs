@@ -19,9 +19,9 @@ pub(crate) enum Fit {
 
 /// Appends the value of a column to a key. A null is no value here.
 #[inline]
-pub(crate) fn append(builder: KeyBuilder, column: &BoundColumn, value: &Value) -> Fit {
-    if let Some(key) = column.append_int(builder, value) {
-        return Fit::Exact(key);
+pub(crate) fn append(mut builder: KeyBuilder, column: &BoundColumn, value: &Value) -> Fit {
+    if column.append_int(&mut builder, value) {
+        return Fit::Exact(builder);
     }
     let builder = if column.nullable { builder.unsigned(0, 1) } else { builder };
     match (column.cell, value) {

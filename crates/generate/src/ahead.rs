@@ -8,9 +8,10 @@
 //! where the condition does not hold.
 
 use crate::access::key;
+use crate::cast::without_casts;
 use crate::chain::Chain;
 use crate::code::Code;
-use crate::expression::{Scope, atom, without_casts};
+use crate::expression::{Scope, atom};
 use crate::function::Function;
 use crate::names::identifier;
 use crate::unsupported::Unsupported;

@@ -1,20 +1,15 @@
 //! The statements of PL/pgSQL as Rust.
 
 use crate::chain::Chain;
-use crate::code::{Code, Kind};
-use crate::expression::{atom, in_scale, is_null};
+use crate::code::Code;
 use crate::found;
 use crate::function::Function;
 use crate::unsupported::Unsupported;
-use crate::variable::Place;
 use procedure::node::Node;
 use sql::SqlType;
-use sql::expression::{Expr, ExprKind};
 use sql::procedure::{
-    Block, Body, Formula, Into, Level, ParameterMode, Raise, Returns, Sql, Statement,
-    StatementKind, Target,
+    Block, Body, Formula, Into, Level, ParameterMode, Raise, Returns, Sql, Statement, StatementKind,
 };
-use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, Unsupported>;
 
@@ -108,6 +103,7 @@ impl<'a> Function<'a> {
             }
         }
         if is_outermost {
+            self.begin_with_nulls(block);
             self.read_ahead(block)?;
             self.survey_inserts(block);
             self.survey_rounds(block);
@@ -284,13 +280,6 @@ impl<'a> Function<'a> {
         }
     }
 
-    fn assign_row(&mut self, into: Option<&Into>, columns: &[Code]) -> Result<()> {
-        match into {
-            Some(into) => self.assign_into(into, columns),
-            None => self.compute_all(columns),
-        }
-    }
-
     /// A statement that may give several rows, of which a query takes the first.
     fn first(
         &mut self,
@@ -389,13 +378,13 @@ impl<'a> Function<'a> {
 
     /// Without a row its targets are null; if one cannot be, the call deviates, unless nobody asks for it then.
     fn missing(&mut self, into: &Into, is_asked: bool) -> Result<()> {
-        let mut lines = Vec::new();
+        let mut null = Vec::new();
         for (target, _) in &into.targets {
             for place in self.places(target)? {
                 let variable = self.variables.at(place);
                 match (variable.is_read, variable.is_nullable) {
                     (false, _) => {}
-                    (true, true) => lines.push(format!("{} = None;", variable.name)),
+                    (true, true) => null.push(place),
                     (true, false) if is_asked => {
                         self.line("return Err(Stop::Deviates);");
                         return Ok(());
@@ -404,131 +393,7 @@ impl<'a> Function<'a> {
                 }
             }
         }
-        lines.iter().for_each(|line| self.line(line));
-        Ok(())
-    }
-
-    /// What a target stands for.
-    pub fn places(&self, target: &Target) -> Result<Vec<Place>> {
-        match target {
-            Target::Variable(variable) => Ok(self.variables.places(*variable)),
-            Target::Field { variable, field } => Ok(vec![(*variable, Some(*field))]),
-            Target::Element { .. } => {
-                Err(Unsupported::new("an assignment to an element of an array"))
-            }
-        }
-    }
-
-    /// A row goes where a statement says.
-    pub fn assign_into(&mut self, into: &Into, columns: &[Code]) -> Result<()> {
-        // A record takes the whole row.
-        if let [(Target::Variable(variable), _)] = into.targets.as_slice()
-            && matches!(self.procedure.routine.variables[*variable].sql_type, SqlType::Record(_))
-        {
-            for (place, code) in self.variables.places(*variable).into_iter().zip(columns) {
-                self.assign(place, code)?;
-            }
-            return Ok(());
-        }
-        let mut others: BTreeSet<usize> = (0..columns.len()).collect();
-        for (target, expr) in &into.targets {
-            let places = self.places(target)?;
-            let [place] = places.as_slice() else {
-                return Err(Unsupported::new("a record among several targets"));
-            };
-            if let ExprKind::Column(of) = expr.kind
-                && !self.variables.at(*place).is_read
-            {
-                self.compute(&columns[of.column])?;
-            } else {
-                let code = self.scope(&[columns], &[]).code(expr)?;
-                self.assign(*place, &code)?;
-            }
-            expr.visit(&mut |part| {
-                if let ExprKind::Column(of) = part.kind {
-                    others.remove(&of.column);
-                }
-            });
-        }
-        others.iter().try_for_each(|&column| self.compute(&columns[column]))
-    }
-
-    /// Computes a value that nobody asks for, if that may be an error.
-    pub fn compute(&mut self, code: &Code) -> Result<()> {
-        if code.kind == Kind::Unknown {
-            return Err(Unsupported::new("a value that nobody asks for, and that may be an error"));
-        }
-        if code.can_stop() {
-            self.records([code]);
-            self.line(format!("let _ = {};", code.text));
-        }
-        Ok(())
-    }
-
-    fn compute_all(&mut self, codes: &[Code]) -> Result<()> {
-        codes.iter().try_for_each(|code| self.compute(code))
-    }
-
-    /// A value goes into a variable, or a field of one.
-    pub fn assign_target(&mut self, target: &Target, code: &Code, expr: &Expr) -> Result<()> {
-        match target {
-            Target::Variable(variable) => self.assign_all(*variable, code, expr),
-            other => {
-                for place in self.places(other)? {
-                    self.assign(place, code)?;
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// Assigns to a variable; null, and nothing else, to all fields of a record.
-    fn assign_all(&mut self, variable: usize, code: &Code, expr: &Expr) -> Result<()> {
-        let places = self.variables.places(variable);
-        let is_record =
-            matches!(self.procedure.routine.variables[variable].sql_type, SqlType::Record(_));
-        if is_record && !is_null(expr) {
-            return Err(Unsupported::new("an assignment of whole records"));
-        }
-        for place in places {
-            self.assign(place, code)?;
-        }
-        Ok(())
-    }
-
-    fn assign(&mut self, place: Place, code: &Code) -> Result<()> {
-        let variable = self.variables.at(place).clone();
-        if !variable.is_read {
-            return self.compute(code);
-        }
-        if variable.is_argument {
-            return Err(Unsupported::new("an assignment to a parameter that is given"));
-        }
-        self.guess.note(place, &variable, code);
-        if self.text_stays(place, &variable, code) {
-            return Ok(());
-        }
-        let kind = variable.kind?;
-        let code = in_scale(code, &kind)?;
-        let bytes = variable.bytes_max;
-        let name = &variable.name;
-        let text = match (variable.is_nullable, code.is_nullable, &kind) {
-            _ if code.text == "None" => "None".to_owned(),
-            (true, true, Kind::Text) => format!("{}.map(Text::new).transpose()?", atom(&code.text)),
-            (true, true, _) => code.text.clone(),
-            (true, false, Kind::Text) => format!("Some(Text::new({})?)", code.text),
-            (true, false, _) => format!("Some({})", code.text),
-            (false, _, Kind::Text) => format!("Text::new({})?", code.known()),
-            (false, _, _) => code.known(),
-        };
-        if kind == Kind::Text && bytes.is_none() {
-            return Err(Unsupported::new(format!("a text of unknown length in variable {name}")));
-        }
-        if matches!(kind, Kind::List(_)) {
-            return Err(Unsupported::new("a variable that is an array"));
-        }
-        self.records([&code]);
-        self.line(format!("{name} = {text};"));
+        null.into_iter().for_each(|place| self.print_null(place));
         Ok(())
     }
 
@@ -547,52 +412,6 @@ impl<'a> Function<'a> {
             None => self.give_outputs()?,
         }
         self.line("return Ok(());");
-        Ok(())
-    }
-
-    /// A row of the output parameters.
-    fn give_outputs(&mut self) -> Result<()> {
-        let outputs =
-            self.procedure.routine.parameters.iter().filter(|p| p.mode != ParameterMode::In);
-        let codes: Vec<Code> =
-            outputs.map(|p| self.variables.code(p.variable)).collect::<Result<_>>()?;
-        self.records(&codes);
-        self.cells(&codes)
-    }
-
-    /// A row of the result.
-    fn give(&mut self, columns: &[Code], results: &[Expr]) -> Result<()> {
-        let codes = self.codes(results, columns, &[])?;
-        self.records(&codes);
-        self.cells(&codes)
-    }
-
-    /// A row of these values. Most of a table's row is given in one piece.
-    fn cells(&mut self, codes: &[Code]) -> Result<()> {
-        if let Some((record, columns)) = self.whole(codes) {
-            self.line(format!("call.results.record(&{record}, &[{columns}]);"));
-            return Ok(());
-        }
-        self.line("call.results.row();");
-        codes.iter().try_for_each(|code| self.cell(code))
-    }
-
-    fn cell(&mut self, code: &Code) -> Result<()> {
-        let suffix = if code.is_nullable { "_or_null" } else { "" };
-        let text = &code.text;
-        match (&code.kind, code.is_nullable) {
-            (Kind::Int, _) => self.line(format!("call.results.int{suffix}({text});")),
-            (Kind::Decimal(scale), _) => {
-                self.line(format!("call.results.decimal{suffix}({text}, {scale});"));
-            }
-            (Kind::Bool, true) => {
-                self.line(format!("call.results.int_or_null({text}.map(i64::from));"))
-            }
-            (Kind::Bool, false) => self.line(format!("call.results.int(i64::from({text}));")),
-            (Kind::Float, _) => self.line(format!("call.results.float{suffix}({text});")),
-            (Kind::Text, _) => self.line(format!("call.results.text{suffix}({text});")),
-            _ => return Err(Unsupported::new("an array in a result")),
-        }
         Ok(())
     }
 

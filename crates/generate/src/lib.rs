@@ -8,6 +8,7 @@
 //! ```text
 //! code        pieces of Rust with what is known of their values
 //! expression  expressions
+//! cast        conversions between types
 //! variable    variables, and what is found out of them
 //! flow        which of them are asked for, and may be null then
 //! found       tests of FOUND
@@ -18,6 +19,7 @@
 //! rounds      loops whose rounds can go side by side
 //! steps       their printing
 //! texts       texts that stay in their rows
+//! nulls       variables that are null
 //! hint        what a call will look for first
 //! inserts     rows that are inserted together
 //! chain       plans that end in one table
@@ -26,7 +28,9 @@
 //! change      inserts, updates and deletes
 //! unique      unique keys, as SQL looks at them
 //! body        statements
+//! assign      what goes into variables
 //! loops       loops
+//! results     rows of results
 //! whole       rows of results that are most of a row of a table
 //! tables      the module of the tables
 //! workload    all modules of a workload
@@ -39,7 +43,9 @@ mod access;
 mod again;
 mod aggregate;
 mod ahead;
+mod assign;
 mod body;
+mod cast;
 mod chain;
 mod change;
 mod code;
@@ -55,6 +61,8 @@ mod loops;
 mod names;
 mod needs;
 mod node;
+mod nulls;
+mod results;
 mod rounds;
 mod steps;
 mod tables;

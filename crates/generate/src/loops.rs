@@ -6,7 +6,7 @@ use crate::code::{Code, Kind};
 use crate::function::Function;
 use crate::names::identifier;
 use crate::unsupported::Unsupported;
-use crate::variable::{Place, Variable};
+use crate::variable::Place;
 use sql::procedure::{Formula, Into, Over, Sql, Statement, StatementKind};
 use std::collections::BTreeSet;
 
@@ -140,19 +140,6 @@ impl<'a> Function<'a> {
             nullable.extend(self.places(target)?.into_iter().filter(is_asked_for));
         }
         Ok(nullable)
-    }
-
-    /// Makes variables null that can be.
-    pub fn set_null(&mut self, places: &[Place]) {
-        for &place in places {
-            self.variables.moves(place);
-            let Variable { name, is_read: true, is_nullable: true, .. } = self.variables.at(place)
-            else {
-                continue;
-            };
-            let line = format!("{name} = None;");
-            self.line(line);
-        }
     }
 
     fn has_begun(&mut self, flag: Option<&str>) {

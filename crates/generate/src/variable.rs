@@ -75,6 +75,8 @@ pub struct Variables {
     all: Vec<Entry>,
     /// Texts that stand in rows, with how deep inside lists of statements.
     in_rows: BTreeMap<Place, (usize, Code)>,
+    /// Variables that are null, with how deep inside lists of statements that was found.
+    null: BTreeMap<Place, usize>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -123,7 +125,7 @@ impl Variables {
             Entry { is_record: true, parts: fields.iter().enumerate().map(field).collect() }
         };
         let all = procedure.variables.iter().enumerate().map(&mut entry).collect();
-        Self { all, in_rows: BTreeMap::new() }
+        Self { all, in_rows: BTreeMap::new(), null: BTreeMap::new() }
     }
 
     /// Has whoever asks for a variable look into a row.
@@ -134,11 +136,23 @@ impl Variables {
     /// Has whoever asks for a variable look at itself.
     pub fn moves(&mut self, place: Place) {
         self.in_rows.remove(&place);
+        self.null.remove(&place);
+    }
+
+    /// Notes that a variable is null up to the end of the block, or until something is assigned to it.
+    pub fn becomes_null(&mut self, place: Place, depth: usize) {
+        self.null.insert(place, depth);
+    }
+
+    /// Whether a variable is known to be null.
+    pub fn is_null(&self, place: Place) -> bool {
+        self.null.contains_key(&place)
     }
 
     /// The same for all such places and depths.
     pub fn move_all(&mut self, test: &dyn Fn(Place, usize) -> bool) {
         self.in_rows.retain(|place, (depth, _)| !test(*place, *depth));
+        self.null.retain(|place, depth| !test(*place, *depth));
     }
 
     /// A variable, or a field of one.

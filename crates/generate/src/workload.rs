@@ -5,7 +5,7 @@ use crate::flow;
 use crate::found;
 use crate::function::Function;
 use crate::names::identifier;
-use crate::needs::Need;
+use crate::needs::{Need, has_word};
 use crate::tables;
 use crate::unsupported::Unsupported;
 use crate::variable::{Guess, Variable};
@@ -333,7 +333,10 @@ fn locals(function: &Function<'_>) -> Result<String> {
             false if found::variable(&function.procedure.routine) == Some(position) => {
                 write(&mut out, format_args!("let mut {name} = false;\n"));
             }
-            false if function.guess.started.contains(&place) => {
+            false
+                if function.guess.started.contains(&place)
+                    || has_word(&function.out, &format!("{name}.set")) =>
+            {
                 write(&mut out, format_args!("let mut {name}: {plain} = Default::default();\n"));
             }
             false => write(&mut out, format_args!("let mut {name}: {plain};\n")),

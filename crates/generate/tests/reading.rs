@@ -184,12 +184,14 @@ fn rows_come_as_far_as_they_are_looked_at() {
 #[test]
 fn texts_stay_in_rows_that_are_at_hand() {
     let text = unchanged("tpcc", "payment");
-    assert!(text.contains("call.results.text(warehouse.bytes_in(warehouse::W_CITY));"), "{text}");
+    let address = "call.results.texts(&[warehouse.bytes_in(warehouse::W_STREET_1), ";
+    assert!(text.contains(address), "{text}");
+    assert!(text.contains(", warehouse.bytes_in(warehouse::W_CITY), "), "{text}");
     assert!(!text.contains("warehouse_city"), "the variable is not needed: {text}");
     assert!(text.contains("all_data = Text::new("), "a column that is changed is copied: {text}");
     // The row of the customer is at hand in one of two branches.
     let text = unchanged("tpcc", "order_status");
-    assert!(text.contains("last_name = Some(Text::new("), "{text}");
+    assert!(text.contains("text::set(&mut last_name, customer"), "{text}");
 }
 
 #[test]
@@ -210,6 +212,38 @@ fn texts_of_variables_that_change_are_copied() {
         };
         block.statements.push(statement(StatementKind::Loop { label: None, over, body }));
     });
-    assert!(text.contains("warehouse_city = Text::new(warehouse.bytes_in("), "{text}");
-    assert!(text.contains("call.results.text(&warehouse_city);"), "{text}");
+    assert!(text.contains("warehouse_city.set(warehouse.bytes_in("), "{text}");
+    assert!(text.contains(", &warehouse_city, "), "{text}");
+}
+
+#[test]
+fn nulls_are_given_together() {
+    let text = unchanged("tpcc", "new_order");
+    assert!(
+        text.contains("call.results.decimal_or_null(line_amount, 2);\ncall.results.nulls::<8>();")
+    );
+    assert!(text.contains("call.results.row();\ncall.results.nulls::<5>();"), "{text}");
+    assert!(!text.contains("item_name"), "it is null or in a row wherever it is given: {text}");
+}
+
+#[test]
+fn what_may_not_be_null_any_more_is_looked_at() {
+    // A loop changes it behind where it gives it, so that the second round gives another value.
+    let text = code("tpcc", "new_order", |block, variable| {
+        let kind = ExprKind::Text("another".to_owned());
+        let expr = Expr { kind, sql_type: SqlType::Varchar(Some(20)) };
+        let changed = assignment(variable("item_name"), Formula { expr, number: None });
+        let body = vec![statement(StatementKind::ReturnNext(None)), changed];
+        let over = Over::Range {
+            variable: variable("line_count"),
+            from: integer(1),
+            to: integer(2),
+            by: None,
+            reverse: false,
+        };
+        block.statements.push(statement(StatementKind::Loop { label: None, over, body }));
+    });
+    let (_, behind) = text.rsplit_once("for line_count").expect("the loop");
+    assert!(behind.contains("call.results.text_or_null(item_name.as_deref());"), "{text}");
+    assert!(text.contains("item_name = None;"), "it is null where the loop begins: {text}");
 }

@@ -140,6 +140,9 @@ impl std::fmt::Debug for Key {
 ///
 /// # Panics
 /// Its methods panic beyond [`KEY_WORDS_MAX`] words; schemas refuse such keys.
+///
+/// They are compiled into whoever calls them: where each part stands is known there, and a chain of them becomes a few
+/// instructions. One that is not keeps the whole key in memory, and waits for it part by part.
 #[derive(Clone, Copy)]
 pub struct KeyBuilder {
     words: [u64; KEY_WORDS_MAX],
@@ -154,14 +157,21 @@ impl Default for KeyBuilder {
 
 impl KeyBuilder {
     /// An empty key.
-    #[inline]
+    #[inline(always)]
     pub fn new() -> Self {
         Self { words: [0; KEY_WORDS_MAX], bytes: 0 }
     }
 
     /// Appends the `bytes` low bytes of `value`, most significant first.
-    #[inline]
+    #[inline(always)]
     pub fn unsigned(mut self, value: u64, bytes: u32) -> Self {
+        self.append_unsigned(value, bytes);
+        self
+    }
+
+    /// As [`Self::unsigned`], where the key stands: for parts that are known late.
+    #[inline(always)]
+    pub fn append_unsigned(&mut self, value: u64, bytes: u32) {
         debug_assert!((1..=8).contains(&bytes));
         let at = (self.bytes / 8) as usize;
         let used = self.bytes % 8;
@@ -174,29 +184,35 @@ impl KeyBuilder {
             self.words[at + 1] |= value << (8 * (8 - spill));
         }
         self.bytes += bytes;
-        self
     }
 
     /// Appends a signed integer of `bytes` bytes; the flipped sign bit makes negatives sort first.
-    #[inline]
-    pub fn signed(self, value: i64, bytes: u32) -> Self {
-        self.unsigned(value as u64 ^ 1 << (8 * bytes - 1), bytes)
+    #[inline(always)]
+    pub fn signed(mut self, value: i64, bytes: u32) -> Self {
+        self.append_signed(value, bytes);
+        self
+    }
+
+    /// As [`Self::signed`], where the key stands.
+    #[inline(always)]
+    pub fn append_signed(&mut self, value: i64, bytes: u32) {
+        self.append_unsigned(value as u64 ^ 1 << (8 * bytes - 1), bytes);
     }
 
     /// Appends a two-byte integer.
-    #[inline]
+    #[inline(always)]
     pub fn int2(self, value: i16) -> Self {
         self.signed(i64::from(value), 2)
     }
 
     /// Appends a four-byte integer.
-    #[inline]
+    #[inline(always)]
     pub fn int4(self, value: i32) -> Self {
         self.signed(i64::from(value), 4)
     }
 
     /// Appends an eight-byte integer.
-    #[inline]
+    #[inline(always)]
     pub fn int8(self, value: i64) -> Self {
         self.signed(value, 8)
     }
@@ -241,7 +257,7 @@ impl KeyBuilder {
     }
 
     /// The key, rounded up to whole words.
-    #[inline]
+    #[inline(always)]
     pub fn key(self) -> Key {
         Key { words: self.words, count: self.bytes.div_ceil(8) as u8, built: self.bytes as u8 }
     }

@@ -1,7 +1,7 @@
 //! Reading and writing the columns of a row that stands in words: no copy, no allocation for numbers.
 
 use crate::column::{ColumnType, Value, int_fits};
-use crate::key::{KeyBuilder, read_signed, read_unsigned};
+use crate::key::{Key, KeyBuilder, read_signed, read_unsigned};
 use crate::place::{Place, Slot, SlotKind};
 use crate::schema::Schema;
 use crate::schema_error::SchemaError;
@@ -189,6 +189,12 @@ impl<'a> RecordRef<'a> {
         }
     }
 
+    /// The key of the row's entry in an index over `columns`, see [`Schema::index_key`].
+    pub fn index_key(&self, columns: &[usize]) -> Key {
+        let columns = self.schema.index_key(columns);
+        columns.fold(KeyBuilder::new(), |key, column| self.append_to_key(key, column)).key()
+    }
+
     /// Any column as a value.
     ///
     /// # Panics
@@ -246,7 +252,7 @@ pub fn copy_key_bytes(mut builder: KeyBuilder, words: &[u64], at: u32, count: u3
     let mut done = 0;
     while done < count {
         let step = (count - done).min(8);
-        builder = builder.unsigned(read_unsigned(words, at + done, step), step);
+        builder.append_unsigned(read_unsigned(words, at + done, step), step);
         done += step;
     }
     builder
@@ -461,6 +467,39 @@ mod tests {
             Column::new("photo", ColumnType::Bytes(9000)),
         ];
         Schema::new("t", columns, &[0, 6]).expect("the schema is fine")
+    }
+
+    /// The primary key is found in each, and no column of it stands there twice.
+    #[test]
+    fn index_keys_have_the_rest_of_the_primary_key_behind_them() {
+        let columns = vec![
+            Column::new("w", ColumnType::Int2),
+            Column::new("d", ColumnType::Int2),
+            Column::new("o", ColumnType::Int4),
+            Column::new("c", ColumnType::Int4),
+        ];
+        let schema = Schema::new("orders", columns, &[0, 1, 2]).expect("the schema is fine");
+        let key = KeyBuilder::new().int2(3).int2(-4).int4(70).key();
+        let mut payload = vec![0; schema.row_layout(false).payload_words as usize];
+        RecordMut::new(&schema, &mut payload).set_int(3, 9);
+        let record = RecordRef::new(&schema, key.words(), &payload);
+        let start = KeyBuilder::new;
+        for (columns, expected, ranges) in [
+            (&[3][..], start().int4(9).int2(3).int2(-4).int4(70), &[(4, 8)][..]),
+            (&[0, 1, 3, 2], start().int2(3).int2(-4).int4(9).int4(70), &[(0, 4), (8, 4)]),
+            (&[0, 1, 3], start().int2(3).int2(-4).int4(9).int4(70), &[(0, 4), (8, 4)]),
+            (&[2, 3], start().int4(70).int4(9).int2(3).int2(-4), &[(8, 4), (0, 4)]),
+            (&[0, 1, 2], start().int2(3).int2(-4).int4(70), &[(0, 8)]),
+        ] {
+            let entry = record.index_key(columns);
+            assert_eq!(entry, expected.key());
+            assert_eq!(schema.key_in_index(columns), ranges);
+            assert_eq!(schema.index_key_words(columns) as usize, entry.words().len());
+            let copy = |builder, &(at, bytes): &(u32, u32)| {
+                copy_key_bytes(builder, entry.words(), at, bytes)
+            };
+            assert_eq!(ranges.iter().fold(start(), copy).key(), key);
+        }
     }
 
     #[test]

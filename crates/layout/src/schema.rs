@@ -77,11 +77,40 @@ impl Schema {
         self.key_bytes.div_ceil(8)
     }
 
-    /// Words of a key of an index over `columns`, and so of the bounds of a scan of it: the columns, and the
-    /// primary key behind them. A lookup names the columns alone, see [`Schema::encode_columns`].
+    /// Words of a key of an index over `columns`, and so of the bounds of a scan of it: the columns, and behind them what
+    /// they lack of the primary key. A lookup names the columns alone, see [`Schema::encode_columns`].
     pub fn index_key_words(&self, columns: &[usize]) -> u32 {
-        let bytes: u32 = columns.iter().map(|&column| self.key_part_bytes(column)).sum();
-        (bytes + self.key_bytes).div_ceil(8)
+        self.index_key_bytes(columns).div_ceil(8)
+    }
+
+    /// Bytes of the parts of a key of an index over `columns`.
+    pub fn index_key_bytes(&self, columns: &[usize]) -> u32 {
+        self.index_key(columns).map(|column| self.key_part_bytes(column)).sum()
+    }
+
+    /// The columns in a key of an index over `columns`: these, and behind them those of the primary key that are not among
+    /// them.
+    pub fn index_key<'a>(&'a self, columns: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
+        let lacking = self.key.iter().filter(move |column| !columns.contains(column));
+        columns.iter().chain(lacking).copied()
+    }
+
+    /// Where the primary key stands in a key of an index over `columns`: ranges of bytes, each by where it begins and how
+    /// long it is, which are the primary key one behind the other.
+    pub fn key_in_index(&self, columns: &[usize]) -> Vec<(u32, u32)> {
+        let place = |wanted: usize| -> u32 {
+            let before = self.index_key(columns).take_while(|&column| column != wanted);
+            before.map(|column| self.key_part_bytes(column)).sum()
+        };
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for &column in &self.key {
+            let (at, bytes) = (place(column), self.key_part_bytes(column));
+            match ranges.last_mut() {
+                Some((begin, length)) if *begin + *length == at => *length += bytes,
+                _ => ranges.push((at, bytes)),
+            }
+        }
+        ranges
     }
 
     /// The columns in declared order.

@@ -115,18 +115,24 @@ impl Population {
     ) {
         arguments.clear();
         for (way, distribution) in procedure.ways.iter().zip(&procedure.arguments) {
-            let value = match way {
+            // Each kind of value is put in place by itself: one that is made elsewhere and moved is waited for.
+            match way {
                 Way::Integer(integers) => {
                     let drawn = (site.parent, &arguments.values[..]);
-                    integers.one(&mut site.random, drawn).map(Value::Int)
+                    if let Some(number) = integers.one(&mut site.random, drawn) {
+                        arguments.values.push(Value::Int(number));
+                        continue;
+                    }
                 }
                 Way::Array { of, length } => {
-                    draw_array(of, length, site, arguments).then_some(Value::Null)
+                    if draw_array(of, length, site, arguments) {
+                        arguments.values.push(Value::Null);
+                        continue;
+                    }
                 }
-                Way::Any => None,
-            };
-            let value =
-                value.unwrap_or_else(|| self.value(distribution, site, orders, arguments.whole()));
+                Way::Any => {}
+            }
+            let value = self.value(distribution, site, orders, arguments.whole());
             arguments.values.push(value);
         }
     }

@@ -1,5 +1,6 @@
 //! The rows that a call gives, in memory that calls use again.
 
+use crate::text::copy;
 use layout::{RecordRef, Slot};
 
 /// A value of a result.
@@ -88,6 +89,12 @@ impl Results {
         self.bytes.push(NULL);
     }
 
+    /// So many nulls.
+    #[inline]
+    pub fn nulls<const COUNT: usize>(&mut self) {
+        self.bytes.extend_from_slice(&[NULL; COUNT]);
+    }
+
     /// A number, a truth value, a date or a time.
     #[inline]
     pub fn int(&mut self, value: i64) {
@@ -156,6 +163,21 @@ impl Results {
         head[1..].copy_from_slice(&length.to_le_bytes());
         self.bytes.extend_from_slice(&head);
         self.bytes.extend_from_slice(value);
+    }
+
+    /// One text behind the other. Rows with addresses have many: they are copied by the same few instructions.
+    pub fn texts(&mut self, values: &[&[u8]]) {
+        const HEAD: usize = 5;
+        let all: usize = values.iter().map(|value| HEAD + value.len()).sum();
+        let mut at = self.bytes.len();
+        self.bytes.resize(at + all, TEXT);
+        for value in values {
+            let length = u32::try_from(value.len()).expect("columns are shorter");
+            self.bytes[at + 1..at + HEAD].copy_from_slice(&length.to_le_bytes());
+            at += HEAD;
+            copy(&mut self.bytes[at..at + value.len()], value);
+            at += value.len();
+        }
     }
 
     /// A number, or null.
@@ -269,6 +291,8 @@ mod tests {
         results.text_or_null(None);
         results.int_or_null(Some(i64::MAX));
         results.decimal(-120, 2);
+        results.nulls::<2>();
+        results.texts(&[b"", b"eight", b"a text that is longer than most of them"]);
         let cells: Vec<Cell<'_>> = results.cells().collect();
         let expected = [
             Cell::Int(-5),
@@ -278,6 +302,11 @@ mod tests {
             Cell::Null,
             Cell::Int(i64::MAX),
             Cell::Decimal(-120, 2),
+            Cell::Null,
+            Cell::Null,
+            Cell::Text(b""),
+            Cell::Text(b"eight"),
+            Cell::Text(b"a text that is longer than most of them"),
         ];
         assert_eq!((results.rows(), cells), (2, expected.to_vec()));
         let mut places = vec![7];

@@ -27,6 +27,14 @@ impl<const N: usize> Text<N> {
         Ok(text)
     }
 
+    /// Becomes the text `bytes` where it stands; one that is longer deviates. A new text takes longer: it is written in pieces,
+    /// and the processor waits for them when it moves it.
+    #[inline(always)]
+    pub fn set(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        self.length = 0;
+        self.push(bytes)
+    }
+
     /// The parts one behind the other.
     #[inline]
     pub fn of(parts: &[&[u8]]) -> Result<Self, Stop> {
@@ -39,7 +47,7 @@ impl<const N: usize> Text<N> {
     fn push(&mut self, part: &[u8]) -> Result<(), Stop> {
         let begin = usize::from(self.length);
         let place = known(self.bytes.get_mut(begin..begin + part.len()))?;
-        place.copy_from_slice(part);
+        copy(place, part);
         self.length = u16::try_from(begin + part.len()).map_err(|_| Stop::Deviates)?;
         Ok(())
     }
@@ -58,6 +66,34 @@ impl<const N: usize> fmt::Debug for Text<N> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&String::from_utf8_lossy(self), formatter)
     }
+}
+
+/// Copies a text, most of which are short: without a call, as two pieces that overlap.
+#[inline(always)]
+pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
+    #[inline(always)]
+    fn pieces<const N: usize>(to: &mut [u8], from: &[u8]) -> Option<()> {
+        let (head, tail) = (*from.first_chunk::<N>()?, *from.last_chunk::<N>()?);
+        *to.first_chunk_mut::<N>()? = head;
+        *to.last_chunk_mut::<N>()? = tail;
+        Some(())
+    }
+    let copied = match from.len() {
+        2..4 => pieces::<2>(to, from),
+        4..8 => pieces::<4>(to, from),
+        8..16 => pieces::<8>(to, from),
+        16..=32 => pieces::<16>(to, from),
+        _ => None,
+    };
+    if copied.is_none() {
+        to.copy_from_slice(from);
+    }
+}
+
+/// Makes a variable the text `bytes`, see [`Text::set`].
+#[inline(always)]
+pub fn set<const N: usize>(variable: &mut Option<Text<N>>, bytes: &[u8]) -> Result<(), Stop> {
+    variable.get_or_insert_default().set(bytes)
 }
 
 /// Bytes that a 64-bit number takes as text, sign and point included, and a zero before the point.
@@ -178,6 +214,15 @@ mod tests {
         let text = Text::<8>::of(&[b"ab", b"", b"cde"]).expect("fits");
         assert_eq!(&*text, b"abcde");
         assert!(matches!(Text::<4>::new(b"abcde"), Err(Stop::Deviates)));
+        let all: Vec<u8> = (b' '..b'~').collect();
+        let (mut text, mut variable) = (Text::<40>::default(), None);
+        for length in (0..=40).rev() {
+            text.set(&all[..length]).expect("fits");
+            assert_eq!(*text, all[..length]);
+            set::<40>(&mut variable, &text).expect("fits");
+            assert_eq!(variable.as_deref(), Some(&all[..length]));
+        }
+        assert!(matches!(text.set(&all[..41]), Err(Stop::Deviates)));
         assert_eq!(left(b"abcde", 2).expect("ASCII"), b"ab");
         assert_eq!(left(b"abcde", -2).expect("ASCII"), b"abc");
         assert_eq!(left(b"abcde", -9).expect("ASCII"), b"");

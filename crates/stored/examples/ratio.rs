@@ -1,11 +1,12 @@
 //! Generated code beside the hand-written workload, in turns in one run: `cargo run --release -p stored --example ratio --
-//! tpcc|tatp [both|hand|generated|plans] [TRANSACTIONS] [UNITS] [DESIGN]`.
+//! tpcc|tatp [both|kinds|hand|generated|plans] [TRANSACTIONS] [UNITS] [DESIGN]`.
 //!
 //! Prints the processor time of a transaction of each, and the median of the rounds' ratios: what else runs on the host slows
-//! both. With one of them alone, it is made for counting instructions: `valgrind --tool=callgrind --toggle-collect=run_turn`
+//! both. With `kinds`, also how long transactions of each kind took: the median, and the mean without the slowest hundredth.
+//! Stored procedures draw eight calls at once, which medians leave out. With one of them alone, it is made for counting instructions: `valgrind --tool=callgrind --toggle-collect=run_turn`
 //! counts none of the load.
 
-use fabric::{LocalEnv, run_now};
+use fabric::{Env, LocalEnv, run_now};
 use std::path::{Path, PathBuf};
 use stored::{Options, Stored};
 use txn::local::{OpenConfig, open};
@@ -25,10 +26,12 @@ struct Side<W: Workload<LocalEnv>> {
     lane: Lane<LocalEnv>,
     terminal: W::Terminal,
     _database: Database<LocalEnv>,
+    /// Of each kind the nanoseconds of its transactions, if they are asked for.
+    kinds: Option<Vec<Vec<u64>>>,
 }
 
 impl<W: Workload<LocalEnv>> Side<W> {
-    fn load(workload: W) -> Self {
+    fn load(workload: W, are_kinds_asked: bool) -> Self {
         let server_bytes = workload.memory_bytes() + (4 << 30);
         let config = OpenConfig { servers: 1, server_bytes, ..OpenConfig::default() };
         let database = open(&config).expect("memory can be mapped");
@@ -40,14 +43,34 @@ impl<W: Workload<LocalEnv>> Side<W> {
             run_now(loaded).expect("nobody is in the way");
         }
         let terminal = workload.terminal(&database, 0, 1, 1).expect("the tables are there");
-        Self { workload, lane, terminal, _database: database }
+        let kinds = are_kinds_asked.then(|| vec![Vec::new(); workload.transaction_types().len()]);
+        Self { workload, lane, terminal, _database: database, kinds }
     }
 
     /// The processor time of so many transactions, in nanoseconds.
     fn turn(&mut self, transactions: u64) -> u64 {
         let start = processor_ns();
-        run_turn(&self.workload, &mut self.lane, &mut self.terminal, transactions);
+        match &mut self.kinds {
+            None => run_turn(&self.workload, &mut self.lane, &mut self.terminal, transactions),
+            Some(kinds) => {
+                for _ in 0..transactions {
+                    let begin_ns = self.lane.env().now_ns();
+                    let run = self.workload.run_one(&mut self.lane, &mut self.terminal);
+                    let finished = run_now(run).expect("nothing goes wrong");
+                    kinds[finished.kind].push(self.lane.env().now_ns() - begin_ns);
+                }
+            }
+        }
         processor_ns() - start
+    }
+
+    /// How long transactions of a kind took, in nanoseconds: the median, and the mean without the slowest hundredth.
+    fn told(&mut self, kind: usize) -> Option<(u64, u64)> {
+        let times = &mut self.kinds.as_mut()?[kind];
+        times.sort_unstable();
+        let usual = &times[..times.len() * 99 / 100];
+        let mean = usual.iter().sum::<u64>().checked_div(usual.len() as u64)?;
+        Some((usual[usual.len() / 2], mean))
     }
 }
 
@@ -105,8 +128,10 @@ fn main() {
 
 fn compare<W: Workload<LocalEnv>>(by_hand: W, stored: Stored, which: &str, transactions: u64) {
     let each = transactions / ROUNDS;
-    let mut by_hand = (which != "generated" && which != "plans").then(|| Side::load(by_hand));
-    let mut stored = (which != "hand").then(|| Side::load(stored));
+    let kinds = which == "kinds";
+    let mut by_hand =
+        (which != "generated" && which != "plans").then(|| Side::load(by_hand, kinds));
+    let mut stored = (which != "hand").then(|| Side::load(stored, kinds));
     let (mut times, mut ratios) = ([0, 0], Vec::new());
     for round in 0..=ROUNDS {
         let hand_ns = by_hand.as_mut().map_or(0, |side| side.turn(each));
@@ -127,4 +152,29 @@ fn compare<W: Workload<LocalEnv>>(by_hand: W, stored: Stored, which: &str, trans
         ratios[0],
         ratios[ratios.len() - 1]
     );
+    if let (Some(by_hand), Some(stored)) = (&mut by_hand, &mut stored) {
+        compare_kinds(by_hand, stored);
+    }
+}
+
+fn compare_kinds<A: Workload<LocalEnv>, B: Workload<LocalEnv>>(
+    by_hand: &mut Side<A>,
+    stored: &mut Side<B>,
+) {
+    for (kind, name) in stored.workload.transaction_types().iter().enumerate() {
+        let same = by_hand
+            .workload
+            .transaction_types()
+            .iter()
+            .position(|other| other.replace('-', "_") == *name);
+        let (Some(hand), Some(stored)) =
+            (same.and_then(|same| by_hand.told(same)), stored.told(kind))
+        else {
+            continue;
+        };
+        println!(
+            "{name:24} median {:7} and {:7} ns, mean {:7} and {:7} ns",
+            hand.0, stored.0, hand.1, stored.1
+        );
+    }
 }

@@ -193,7 +193,7 @@ pub struct TableInfo {
 pub enum Secondary {
     /// Slots of a hash table, chosen by the indexed columns, told apart by the primary key.
     Hash(HashTable),
-    /// Entries of a tree: indexed columns, then primary key.
+    /// Entries of a tree: indexed columns, then what they lack of the primary key.
     Tree(Tree),
 }
 
@@ -208,8 +208,12 @@ pub struct IndexInfo {
     pub design: IndexDesign,
     /// Bytes of the indexed columns in an entry's key.
     pub column_bytes: u32,
-    /// Words of an entry's key: indexed columns, then primary key.
+    /// Words of an entry's key: indexed columns, then what they lack of the primary key.
     pub key_words: u32,
+    /// The columns in it, see [`Schema::index_key`].
+    pub key_columns: Vec<usize>,
+    /// Where the primary key stands in it, see [`Schema::key_in_index`].
+    pub primary_ranges: Vec<(u32, u32)>,
     /// Bytes of the payload, from and to, that the indexed columns take: if none differs, no key does.
     pub payload_ranges: Vec<(u32, u32)>,
     /// The memory server that has all of it, if it is one.
@@ -343,10 +347,9 @@ impl Catalog {
         index: &IndexDefinition,
         checksummed: bool,
     ) {
-        let bytes =
-            |columns: &[usize]| columns.iter().map(|&c| schema.key_part_bytes(c)).sum::<u32>();
-        let column_bytes = bytes(&index.design.columns);
-        let key_words = (column_bytes + bytes(schema.key())).div_ceil(8);
+        let columns = index.design.columns.iter();
+        let column_bytes = columns.map(|&column| schema.key_part_bytes(column)).sum();
+        let key_words = schema.index_key_words(&index.design.columns);
         let storage = match &index.storage {
             IndexStorage::Hash(hash) => Secondary::Hash(hash.entries(key_words, column_bytes)),
             IndexStorage::Tree(tree) => Secondary::Tree(tree.tree(key_words, checksummed)),
@@ -357,6 +360,8 @@ impl Catalog {
             design: index.design.clone(),
             column_bytes,
             key_words,
+            key_columns: schema.index_key(&index.design.columns).collect(),
+            primary_ranges: schema.key_in_index(&index.design.columns),
             payload_ranges: schema.payload_ranges(&index.design.columns),
             server: definition.design.server,
             storage,
@@ -484,8 +489,7 @@ pub fn check_index(schema: &Schema, index: &IndexDesign) -> Result<(), CatalogEr
     if index.kind == layout::IndexKind::Tree && !NODE_BYTES.contains(&index.node_bytes) {
         return refuse(node_bytes_refused(index.node_bytes));
     }
-    let columns = index.columns.iter().chain(schema.key());
-    let bytes = columns.map(|&column| schema.key_part_bytes(column)).sum::<u32>();
+    let bytes = schema.index_key_bytes(&index.columns);
     if bytes > layout::KEY_WORDS_MAX as u32 * 8 {
         return Err(SchemaError::KeyTooLong { table, bytes }.into());
     }

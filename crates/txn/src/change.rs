@@ -229,10 +229,9 @@ impl<E: Env> Database<E> {
         placed: Placed,
     ) -> Result<IndexStorage, CatalogError> {
         check_index(schema, design)?;
-        let bytes =
-            |columns: &[usize]| columns.iter().map(|&c| schema.key_part_bytes(c)).sum::<u32>();
-        let column_bytes = bytes(&design.columns);
-        let key_words = (column_bytes + bytes(schema.key())).div_ceil(8);
+        let columns = design.columns.iter();
+        let column_bytes = columns.map(|&column| schema.key_part_bytes(column)).sum();
+        let key_words = schema.index_key_words(&design.columns);
         match design.kind {
             IndexKind::Tree => {
                 let root = self.create_tree(key_words, design.node_bytes, placed).await?;

@@ -18,7 +18,7 @@ use std::ops::RangeInclusive;
 pub struct Scan {
     /// What is scanned.
     pub source: ScanSource,
-    /// Smallest key: a primary key, or in an index the indexed columns with the primary key behind them.
+    /// Smallest key: a primary key, or in an index the indexed columns with the rest of the primary key behind them.
     /// [`layout::KeyBuilder::prefix_low`] makes one of the first columns alone. How many words it has, say
     /// [`layout::Schema::key_words`] and [`layout::Schema::index_key_words`].
     pub low: Key,

@@ -40,15 +40,11 @@ impl<E: Env> LaneInner<E> {
         RecordRef::new(&info.schema, &words[KEY as usize..payload], &words[payload..end])
     }
 
-    /// The key of a row's entry: indexed columns, then primary key.
+    /// The key of a row's entry: indexed columns, then what they lack of the primary key.
     pub(crate) fn entry_key(&self, index: &IndexInfo, span: Span) -> Key {
         let record = self.record(index.table, span);
-        let columns = index.design.columns.iter();
-        let builder =
-            columns.fold(KeyBuilder::new(), |key, &column| record.append_to_key(key, column));
-        let schema = &self.info(index.table).schema;
-        let primary_bytes = schema.key().iter().map(|&column| schema.key_part_bytes(column)).sum();
-        copy_key_bytes(builder, record.key(), 0, primary_bytes).key()
+        let columns = index.key_columns.iter();
+        columns.fold(KeyBuilder::new(), |key, &column| record.append_to_key(key, column)).key()
     }
 
     /// Whether an update left the bytes of all indexed columns as they were.
@@ -67,11 +63,11 @@ impl<E: Env> LaneInner<E> {
         })
     }
 
-    /// The primary key at the end of an entry's key.
+    /// The primary key in an entry's key.
     pub(crate) fn primary_key(&self, index: &IndexInfo, entry: &[u64]) -> Key {
-        let schema = &self.info(index.table).schema;
-        let bytes = schema.key().iter().map(|&column| schema.key_part_bytes(column)).sum();
-        copy_key_bytes(KeyBuilder::new(), entry, index.column_bytes, bytes).key()
+        let ranges = index.primary_ranges.iter();
+        let copy = |key, &(at, bytes): &(u32, u32)| copy_key_bytes(key, entry, at, bytes);
+        ranges.fold(KeyBuilder::new(), copy).key()
     }
 
     /// What an entry keeps of its row's address: rows in buckets move when the table grows.

@@ -338,8 +338,7 @@ pub(super) fn key_of(table: &BoundTable, columns: &[usize], values: &[Value]) ->
     let mut builder = KeyBuilder::new();
     for &at in columns {
         let column = &table.columns[at];
-        if let Some(key) = column.append_int(builder, &values[at]) {
-            builder = key;
+        if column.append_int(&mut builder, &values[at]) {
             continue;
         }
         match key::append(builder, column, &values[at]) {

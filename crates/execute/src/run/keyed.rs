@@ -289,14 +289,16 @@ pub(crate) fn key_in(
     for (term, &at) in terms.iter().zip(table.schema.key()) {
         let column = &table.columns[at];
         let value = term.formula.look(scope).map_err(super::stopped)?;
-        builder = match column.append_int(builder, &value) {
-            Some(key) => key,
-            None if value.is_null() => return Ok(None),
-            None => match key::append(builder, column, &value) {
-                Fit::Exact(key) => key,
-                _ => return Ok(None),
-            },
-        };
+        if column.append_int(&mut builder, &value) {
+            continue;
+        }
+        if value.is_null() {
+            return Ok(None);
+        }
+        match key::append(builder, column, &value) {
+            Fit::Exact(key) => builder = key,
+            _ => return Ok(None),
+        }
     }
     Ok(Some(builder.key()))
 }

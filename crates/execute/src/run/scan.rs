@@ -7,7 +7,6 @@ use crate::plan::{Access, Node, Outputs, Range, Scan, Term};
 use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer};
 use fabric::Env;
-use layout::record::copy_key_bytes;
 use layout::{Key, KeyBuilder, LongValues};
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -332,7 +331,7 @@ impl<E: Env> Run<'_, '_, E> {
                 }
             }
             let Some(&last) = found.last().filter(|_| found.len() == limit) else { break };
-            let last = self.entry_of(scan.table, range, last);
+            let last = self.entry_of(range, last);
             let next = if range.is_backward { last.predecessor() } else { last.successor() };
             let Some(next) = next else { break };
             if range.is_backward {
@@ -346,15 +345,12 @@ impl<E: Env> Run<'_, '_, E> {
     }
 
     /// Where a row stands in the order of a range.
-    fn entry_of(&self, table: usize, range: &Range, id: RowId) -> Key {
+    fn entry_of(&self, range: &Range, id: RowId) -> Key {
         let record = self.txn.row(id);
         if range.index.is_none() {
             return Key::from_words(record.key());
         }
-        let columns = range.columns.iter();
-        let entry = columns.fold(KeyBuilder::new(), |key, &at| record.append_to_key(key, at));
-        let bytes = self.tables[table].schema.key_bytes();
-        copy_key_bytes(entry, record.key(), 0, bytes).key()
+        record.index_key(&range.columns)
     }
 
     /// All rows of a table, those included that the transaction has inserted.

@@ -47,7 +47,7 @@ pub async fn get_new_destination<E: Env>(
     let facility_type = arguments.facility_type;
     let starts = arguments.starts;
     let ends = arguments.ends;
-    let mut numberx: Text<15>;
+    let mut numberx: Text<15> = Default::default();
     let mut active: i64;
     let mut ends_at: i64;
     // What the arguments name is read together.
@@ -76,7 +76,7 @@ pub async fn get_new_destination<E: Env>(
         if let Some(call_forwarding_row) = call.scratch.found[1 + third as usize] {
             let call_forwarding = call.txn.row(call_forwarding_row);
             ends_at = call_forwarding.int_in(call_forwarding::END_TIME);
-            numberx = Text::new(call_forwarding.bytes_in(call_forwarding::NUMBERX))?;
+            numberx.set(call_forwarding.bytes_in(call_forwarding::NUMBERX))?;
             if (active == 1) && (ends < ends_at) {
                 call.results.row();
                 call.results.text(&numberx);

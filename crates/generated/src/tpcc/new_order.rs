@@ -54,7 +54,6 @@ pub async fn new_order<E: Env>(
     let items = arguments.items;
     let supply_warehouses = arguments.supply_warehouses;
     let quantities = arguments.quantities;
-    let mut item_name: Option<Text<24>> = None;
     let mut item_price: Option<i64> = None;
     let mut brand_generic: Option<Text<1>> = None;
     let mut stock_left: Option<i64> = None;
@@ -75,7 +74,7 @@ pub async fn new_order<E: Env>(
     let mut number_taken: i64;
     let mut tax_of_warehouse: i64;
     let mut tax_of_district: i64;
-    let mut dist_info: Text<24>;
+    let mut dist_info: Text<24> = Default::default();
     let mut amount_sum: i64;
     placed_at = call.now_us();
     line_count = number::int2(items.len() as i64)?;
@@ -184,7 +183,6 @@ pub async fn new_order<E: Env>(
             return Err(Stop::raised("P0001", "Item number is not valid"));
         };
         let item = call.txn.row(item_row);
-        item_name = Some(Text::new(item.bytes_in(item::I_NAME))?);
         item_price = Some(item.int_in(item::I_PRICE));
         remote = 0;
         if element(supply_warehouses, line)? != home_warehouse {
@@ -226,7 +224,7 @@ pub async fn new_order<E: Env>(
         new_stock.set_int_in(stock::S_REMOTE_CNT, s_remote_cnt);
         let stock = call.txn.row(stock_row);
         stock_left = Some(stock.int_in(stock::S_QUANTITY));
-        dist_info = Text::new(if home_district == 1 {
+        dist_info.set(if home_district == 1 {
             stock.bytes_in(stock::S_DIST_01)
         } else if home_district == 2 {
             stock.bytes_in(stock::S_DIST_02)
@@ -266,9 +264,9 @@ pub async fn new_order<E: Env>(
         if (const { &text::Part::new(b"ORIGINAL") }.is_in(item.bytes_in(item::I_DATA)))
             && (const { &text::Part::new(b"ORIGINAL") }.is_in(stock.bytes_in(stock::S_DATA)))
         {
-            brand_generic = Some(Text::new(b"B")?);
+            text::set(&mut brand_generic, b"B")?;
         } else {
-            brand_generic = Some(Text::new(b"G")?);
+            text::set(&mut brand_generic, b"G")?;
         }
         let item = call.txn.row(item_row);
         call.results.row();
@@ -277,26 +275,18 @@ pub async fn new_order<E: Env>(
         call.results.text_or_null(brand_generic.as_deref());
         call.results.int_or_null(stock_left);
         call.results.decimal_or_null(line_amount, 2);
-        call.results.text_or_null(last_name.as_deref());
-        call.results.text_or_null(credit.as_deref());
-        call.results.decimal_or_null(discount, 4);
-        call.results.decimal_or_null(warehouse_tax, 4);
-        call.results.decimal_or_null(district_tax, 4);
-        call.results.int_or_null(order_number);
-        call.results.int_or_null(entry_date);
-        call.results.decimal_or_null(total_amount, 2);
+        call.results.nulls::<8>();
     }
     if let Some(customer_row) = call.scratch.found[2] {
         let customer = call.txn.row(customer_row);
-        last_name = Some(Text::new(customer.bytes_in(customer::C_LAST))?);
-        credit = Some(Text::new(customer.bytes_in(customer::C_CREDIT))?);
+        text::set(&mut last_name, customer.bytes_in(customer::C_LAST))?;
+        text::set(&mut credit, customer.bytes_in(customer::C_CREDIT))?;
         discount = Some(customer.int_in(customer::C_DISCOUNT));
     } else {
         last_name = None;
         credit = None;
         discount = None;
     }
-    item_name = None;
     item_price = None;
     brand_generic = None;
     stock_left = None;
@@ -314,11 +304,7 @@ pub async fn new_order<E: Env>(
         2,
     )?);
     call.results.row();
-    call.results.text_or_null(item_name.as_deref());
-    call.results.decimal_or_null(item_price, 2);
-    call.results.text_or_null(brand_generic.as_deref());
-    call.results.int_or_null(stock_left);
-    call.results.decimal_or_null(line_amount, 2);
+    call.results.nulls::<5>();
     call.results.text_or_null(last_name.as_deref());
     call.results.text_or_null(credit.as_deref());
     call.results.decimal_or_null(discount, 4);

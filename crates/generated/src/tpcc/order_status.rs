@@ -99,9 +99,9 @@ pub async fn order_status<E: Env>(
         if let Some(customer_row_2) = customer_row_2 {
             let customer_2 = call.txn.row(customer_row_2);
             customer_id = Some(customer_2.int_in(customer::C_ID));
-            first_name = Some(Text::new(customer_2.bytes_in(customer::C_FIRST))?);
-            middle_name = Some(Text::new(customer_2.bytes_in(customer::C_MIDDLE))?);
-            last_name = Some(Text::new(customer_2.bytes_in(customer::C_LAST))?);
+            text::set(&mut first_name, customer_2.bytes_in(customer::C_FIRST))?;
+            text::set(&mut middle_name, customer_2.bytes_in(customer::C_MIDDLE))?;
+            text::set(&mut last_name, customer_2.bytes_in(customer::C_LAST))?;
             balance = Some(customer_2.int_in(customer::C_BALANCE));
             found = true;
         } else {
@@ -127,9 +127,9 @@ pub async fn order_status<E: Env>(
         {
             let customer_3 = call.txn.row(customer_row_3);
             customer_id = Some(customer_3.int_in(customer::C_ID));
-            first_name = Some(Text::new(customer_3.bytes_in(customer::C_FIRST))?);
-            middle_name = Some(Text::new(customer_3.bytes_in(customer::C_MIDDLE))?);
-            last_name = Some(Text::new(customer_3.bytes_in(customer::C_LAST))?);
+            text::set(&mut first_name, customer_3.bytes_in(customer::C_FIRST))?;
+            text::set(&mut middle_name, customer_3.bytes_in(customer::C_MIDDLE))?;
+            text::set(&mut last_name, customer_3.bytes_in(customer::C_LAST))?;
             balance = Some(customer_3.int_in(customer::C_BALANCE));
             found = true;
         } else {
@@ -151,12 +151,12 @@ pub async fn order_status<E: Env>(
             .int2(home_warehouse as i16)
             .int2(home_district as i16)
             .int4(known(customer_id)? as i32)
-            .prefix_low(3),
+            .prefix_low(2),
         high: KeyBuilder::new()
             .int2(home_warehouse as i16)
             .int2(home_district as i16)
             .int4(known(customer_id)? as i32)
-            .prefix_high(3),
+            .prefix_high(2),
         reverse: true,
         limit: count(1)?,
     };
@@ -186,11 +186,7 @@ pub async fn order_status<E: Env>(
     call.results.int_or_null(order_number);
     call.results.int_or_null(entry_date);
     call.results.int_or_null(carrier);
-    call.results.int_or_null(item_number);
-    call.results.int_or_null(supply_warehouse);
-    call.results.int_or_null(quantity);
-    call.results.decimal_or_null(line_amount, 2);
-    call.results.int_or_null(delivery_date);
+    call.results.nulls::<5>();
     if newest.is_some() {
         customer_id = None;
         first_name = None;
@@ -228,14 +224,7 @@ pub async fn order_status<E: Env>(
             delivery_date = (!order_line.is_null_in(order_line::OL_DELIVERY_D))
                 .then(|| order_line.int_in(order_line::OL_DELIVERY_D));
             call.results.row();
-            call.results.int_or_null(customer_id);
-            call.results.text_or_null(first_name.as_deref());
-            call.results.text_or_null(middle_name.as_deref());
-            call.results.text_or_null(last_name.as_deref());
-            call.results.decimal_or_null(balance, 2);
-            call.results.int_or_null(order_number);
-            call.results.int_or_null(entry_date);
-            call.results.int_or_null(carrier);
+            call.results.nulls::<8>();
             call.results.int_or_null(item_number);
             call.results.int_or_null(supply_warehouse);
             call.results.int_or_null(quantity);

@@ -231,7 +231,7 @@ pub async fn payment<E: Env>(
         new_customer_2.set_bytes_in(customer::C_DATA, &c_data);
         let customer_4 = call.txn.row(customer_row_4);
         all_data = Text::new(customer_4.bytes_in(customer::C_DATA))?;
-        customer_data = Some(Text::new(text::left(&all_data, 200)?)?);
+        text::set(&mut customer_data, text::left(&all_data, 200)?)?;
     }
     let h_c_id = known(customer_id)?;
     let h_amount = number::digits(amount, 12)?;
@@ -260,26 +260,30 @@ pub async fn payment<E: Env>(
     let district = call.txn.row(district_row);
     let warehouse = call.txn.row(warehouse_row);
     call.results.row();
-    call.results.text(warehouse.bytes_in(warehouse::W_STREET_1));
-    call.results.text(warehouse.bytes_in(warehouse::W_STREET_2));
-    call.results.text(warehouse.bytes_in(warehouse::W_CITY));
-    call.results.text(warehouse.bytes_in(warehouse::W_STATE));
-    call.results.text(warehouse.bytes_in(warehouse::W_ZIP));
-    call.results.text(district.bytes_in(district::D_STREET_1));
-    call.results.text(district.bytes_in(district::D_STREET_2));
-    call.results.text(district.bytes_in(district::D_CITY));
-    call.results.text(district.bytes_in(district::D_STATE));
-    call.results.text(district.bytes_in(district::D_ZIP));
+    call.results.texts(&[
+        warehouse.bytes_in(warehouse::W_STREET_1),
+        warehouse.bytes_in(warehouse::W_STREET_2),
+        warehouse.bytes_in(warehouse::W_CITY),
+        warehouse.bytes_in(warehouse::W_STATE),
+        warehouse.bytes_in(warehouse::W_ZIP),
+        district.bytes_in(district::D_STREET_1),
+        district.bytes_in(district::D_STREET_2),
+        district.bytes_in(district::D_CITY),
+        district.bytes_in(district::D_STATE),
+        district.bytes_in(district::D_ZIP),
+    ]);
     call.results.int_or_null(customer_id);
-    call.results.text(customer_3.bytes_in(customer::C_FIRST));
-    call.results.text(customer_3.bytes_in(customer::C_MIDDLE));
-    call.results.text(customer_3.bytes_in(customer::C_LAST));
-    call.results.text(customer_3.bytes_in(customer::C_STREET_1));
-    call.results.text(customer_3.bytes_in(customer::C_STREET_2));
-    call.results.text(customer_3.bytes_in(customer::C_CITY));
-    call.results.text(customer_3.bytes_in(customer::C_STATE));
-    call.results.text(customer_3.bytes_in(customer::C_ZIP));
-    call.results.text(customer_3.bytes_in(customer::C_PHONE));
+    call.results.texts(&[
+        customer_3.bytes_in(customer::C_FIRST),
+        customer_3.bytes_in(customer::C_MIDDLE),
+        customer_3.bytes_in(customer::C_LAST),
+        customer_3.bytes_in(customer::C_STREET_1),
+        customer_3.bytes_in(customer::C_STREET_2),
+        customer_3.bytes_in(customer::C_CITY),
+        customer_3.bytes_in(customer::C_STATE),
+        customer_3.bytes_in(customer::C_ZIP),
+        customer_3.bytes_in(customer::C_PHONE),
+    ]);
     call.results.int(since);
     call.results.text(customer_3.bytes_in(customer::C_CREDIT));
     call.results.decimal(credit_limit, 2);

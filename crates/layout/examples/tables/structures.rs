@@ -266,7 +266,7 @@ fn buckets(page: &mut Page) {
             outside.key_at,
             "key",
             "batch 2",
-            "K words; in an index the indexed columns, then the primary key",
+            "K words; in an index its columns, then what is left of the key",
         ),
     ]);
 }

@@ -79,7 +79,7 @@ pub struct Shape {
     pub rows: u64,
     /// Whether rows are changed.
     pub is_updated: bool,
-    /// Words of the keys of each index, with the primary key behind its columns.
+    /// Words of the keys of each index, with the rest of the primary key behind its columns.
     pub index_words: Vec<u32>,
     /// The box that keys fill, or why there is none.
     pub dense: Result<Vec<(i64, u64)>, String>,

@@ -54,8 +54,7 @@ pub async fn most_of_a_row<E: Env>(
     two = Text::new(broad.bytes_in(broad::TWO))?;
     if let Some(broad_row_2) = call.scratch.found[1] {}
     call.results.row();
-    call.results.text(&one);
-    call.results.text(&two);
+    call.results.texts(&[&one, &two]);
     Ok(())
 }
 

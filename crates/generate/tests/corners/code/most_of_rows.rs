@@ -59,9 +59,7 @@ pub async fn most_of_rows<E: Env>(
     let broad_2 = call.txn.row(broad_row_2);
     three = Text::new(broad_2.bytes_in(broad::ONE))?;
     call.results.row();
-    call.results.text(&one);
-    call.results.text(&two);
-    call.results.text(&three);
+    call.results.texts(&[&one, &two, &three]);
     Ok(())
 }
 

@@ -34,13 +34,13 @@ pub async fn rounds_chained<E: Env>(
     let of_g = arguments.of_g;
     let low = arguments.low;
     let mut given: Option<Text<12>> = None;
-    let mut again: Text<4>;
+    let mut again: Text<4> = Default::default();
     let mut third: Option<i64> = None;
     let mut fourth: i64;
     let mut least: i64;
     let mut kept: Option<i64> = None;
     let mut one: Option<Text<12>> = None;
-    let mut two: Text<6>;
+    let mut two: Text<6> = Default::default();
     let mut factor: i64;
     // No round looks at another's rows: they go side by side, from one reading to the next.
     let mut rounds = [None; 4];
@@ -100,7 +100,7 @@ pub async fn rounds_chained<E: Env>(
         one = ((!cell.is_null_in(cell::LABEL)).then(|| cell.bytes_in(cell::LABEL)))
             .map(Text::new)
             .transpose()?;
-        two = Text::new(cell.bytes_in(cell::CODE))?;
+        two.set(cell.bytes_in(cell::CODE))?;
         rounds_3[call.scratch.reads.len()] = Some((least, kept, one, two, factor, number_value));
         call.scratch.reads.push((
             tables.entry,
@@ -168,7 +168,7 @@ pub async fn rounds_chained<E: Env>(
         let cell_2 = call.txn.row(cell_row_2);
         fourth = cell_2.int_in(cell::Q);
         given = one.as_deref().map(Text::new).transpose()?;
-        again = Text::new(text::left(&two, 4)?)?;
+        again.set(text::left(&two, 4)?)?;
         fourth = number::int4(number::add(fourth, known(kept)?)?)?;
         call.results.row();
         call.results.text_or_null(given.as_deref());

@@ -34,12 +34,12 @@ pub async fn rounds_of_records<E: Env>(
     let of_g = arguments.of_g;
     let y = arguments.y;
     let mut given: Option<i64> = None;
-    let mut again: Text<4>;
+    let mut again: Text<4> = Default::default();
     let mut third: Option<i64> = None;
     let mut one_q: i64;
     let mut one_r: Option<i64> = None;
     let mut one_label: Option<Text<12>> = None;
-    let mut part: Text<4>;
+    let mut part: Text<4> = Default::default();
     let mut other: Option<i64> = None;
     // What the arguments name is read together.
     call.scratch.reads.clear();
@@ -79,18 +79,18 @@ pub async fn rounds_of_records<E: Env>(
             continue;
         }
         given = one_r;
-        again = Text::new(text::left(known(one_label.as_deref())?, 3)?)?;
+        again.set(text::left(known(one_label.as_deref())?, 3)?)?;
         call.results.row();
         call.results.int_or_null(given);
         call.results.text(&again);
-        call.results.int_or_null(third);
+        call.results.null();
     }
     for number_value_2 in 1..=3 {
         let Some(cell_row_2) = call.scratch.found[begin + 3 * (number_value_2 - 1) as usize] else {
             return Err(Stop::Deviates);
         };
         let cell_2 = call.txn.row(cell_row_2);
-        part = Text::new(text::fitting(
+        part.set(text::fitting(
             known((!cell_2.is_null_in(cell::LABEL)).then(|| cell_2.bytes_in(cell::LABEL)))?,
             4,
         )?)?;
@@ -109,7 +109,7 @@ pub async fn rounds_of_records<E: Env>(
             third = None;
         }
         given = other;
-        again = Text::new(&part)?;
+        again.set(&part)?;
         call.results.row();
         call.results.int_or_null(given);
         call.results.text(&again);

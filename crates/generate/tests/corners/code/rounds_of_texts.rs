@@ -34,9 +34,9 @@ pub async fn rounds_of_texts<E: Env>(
     let of_g = arguments.of_g;
     let y = arguments.y;
     let mut found_d: Option<i64> = None;
-    let mut given: Text<3>;
-    let mut again: Text<6>;
-    let mut one: Text<6>;
+    let mut given: Text<3> = Default::default();
+    let mut again: Text<6> = Default::default();
+    let mut one: Text<6> = Default::default();
     let mut other: Option<i64> = None;
     // What the arguments name is read together.
     call.scratch.reads.clear();
@@ -50,7 +50,7 @@ pub async fn rounds_of_texts<E: Env>(
     for number_value in 1..=4 {
         if let Some(cell_row) = call.scratch.found[0 + (number_value - 1) as usize] {
             let cell = call.txn.row(cell_row);
-            one = Text::new(cell.bytes_in(cell::CODE))?;
+            one.set(cell.bytes_in(cell::CODE))?;
             if let Some(entry_row) = call
                 .txn
                 .read(
@@ -69,12 +69,11 @@ pub async fn rounds_of_texts<E: Env>(
                 other = None;
             }
             found_d = other;
-            given = Text::new(text::left(&one, 3)?)?;
-            again = Text::new(&one)?;
+            given.set(text::left(&one, 3)?)?;
+            again.set(&one)?;
             call.results.row();
             call.results.int_or_null(found_d);
-            call.results.text(&given);
-            call.results.text(&again);
+            call.results.texts(&[&given, &again]);
         } else {
         }
     }

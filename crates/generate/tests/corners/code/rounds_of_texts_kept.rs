@@ -33,11 +33,11 @@ pub async fn rounds_of_texts_kept<E: Env>(
 ) -> Result<(), Stop> {
     let of_g = arguments.of_g;
     let low = arguments.low;
-    let mut given: Text<5>;
+    let mut given: Text<5> = Default::default();
     let mut again: i64;
     let mut least: i64;
     let mut kept: i64;
-    let mut two: Text<6>;
+    let mut two: Text<6> = Default::default();
     // No round looks at another's rows: they go side by side, from one reading to the next.
     let mut rounds = [None; 4];
     call.scratch.scans.clear();
@@ -91,10 +91,10 @@ pub async fn rounds_of_texts_kept<E: Env>(
             return Err(Stop::Deviates);
         };
         let cell = call.txn.row(cell_row);
-        two = Text::new(cell.bytes_in(cell::CODE))?;
+        two.set(cell.bytes_in(cell::CODE))?;
         kept = cell.int_in(cell::Q);
         if kept > 15 {
-            two = Text::new(b"many")?;
+            two.set(b"many")?;
         }
         rounds_3[call.scratch.reads.len()] = Some((kept, two));
         call.scratch.reads.push((tables.wide, KeyBuilder::new().int4(kept as i32).key()));
@@ -111,7 +111,7 @@ pub async fn rounds_of_texts_kept<E: Env>(
         };
         let wide = call.txn.row(wide_row);
         again = wide.int_in(wide::A);
-        given = Text::new(text::left(&two, 5)?)?;
+        given.set(text::left(&two, 5)?)?;
         call.results.row();
         call.results.text(&given);
         call.results.int(again);

@@ -34,7 +34,7 @@ pub async fn set_blanks<E: Env>(
     let of_g = arguments.of_g;
     let of_i = arguments.of_i;
     let x = arguments.x;
-    let mut new_code: Text<6>;
+    let mut new_code: Text<6> = Default::default();
     let mut new_label: Option<Text<12>> = None;
     let Some(cell_row) = call
         .txn
@@ -49,7 +49,7 @@ pub async fn set_blanks<E: Env>(
     new_cell.set_bytes_in(cell::LABEL, &label);
     new_cell.set_bytes_in(cell::CODE, &code);
     let cell = call.txn.row(cell_row);
-    new_code = Text::new(cell.bytes_in(cell::CODE))?;
+    new_code.set(cell.bytes_in(cell::CODE))?;
     new_label = ((!cell.is_null_in(cell::LABEL)).then(|| cell.bytes_in(cell::LABEL)))
         .map(Text::new)
         .transpose()?;

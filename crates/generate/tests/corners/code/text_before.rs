@@ -33,8 +33,8 @@ pub async fn text_before<E: Env>(
 ) -> Result<(), Stop> {
     let x = arguments.x;
     let y = arguments.y;
-    let mut before: Text<20>;
-    let mut after: Text<20>;
+    let mut before: Text<20> = Default::default();
+    let mut after: Text<20> = Default::default();
     // What the arguments name is read together.
     call.scratch.reads.clear();
     call.scratch.reads.push((tables.wide, KeyBuilder::new().int4(x as i32).key()));
@@ -46,7 +46,7 @@ pub async fn text_before<E: Env>(
         return Ok(());
     };
     let wide = call.txn.row(wide_row);
-    before = Text::new(wide.bytes_in(wide::T))?;
+    before.set(wide.bytes_in(wide::T))?;
     if let Some(wide_row_2) = call.scratch.found[1] {
         let t = Text::<6>::new(&Text::<6>::of(&[text::left(&before, 5)?, b"x"])?)?;
         let mut new_wide = call.txn.update(wide_row_2);
@@ -58,7 +58,7 @@ pub async fn text_before<E: Env>(
         return Ok(());
     };
     let wide_3 = call.txn.row(wide_row_3);
-    after = Text::new(wide_3.bytes_in(wide::T))?;
+    after.set(wide_3.bytes_in(wide::T))?;
     call.results.row();
     call.results.text(&Text::<13>::of(&[text::left(&before, 6)?, b"/", text::left(&after, 6)?])?);
     return Ok(());

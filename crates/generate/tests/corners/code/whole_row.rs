@@ -37,8 +37,7 @@ pub async fn whole_row<E: Env>(
         call.results.int(wide.int_in(wide::K));
         call.results.int(wide.int_in(wide::A));
         call.results.int_or_null((!wide.is_null_in(wide::B)).then(|| wide.int_in(wide::B)));
-        call.results.text(wide.bytes_in(wide::T));
-        call.results.text(wide.bytes_in(wide::PAD));
+        call.results.texts(&[wide.bytes_in(wide::T), wide.bytes_in(wide::PAD)]);
         call.results.int(wide.int_in(wide::Z));
         call.results
             .text_or_null((!wide.is_null_in(wide::TAIL)).then(|| wide.bytes_in(wide::TAIL)));

@@ -82,7 +82,7 @@ impl Read {
 }
 
 /// Reads a file of measurements.
-pub(super) fn read_measurements(path: &Path) -> Result<Measurements> {
+fn read_measurements(path: &Path) -> Result<Measurements> {
     let name = path.display();
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -108,7 +108,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
     }
 }
 
-pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
+fn parse_percent(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
         _ => Err(format!("{text:?} is no number from 0 to 100")),

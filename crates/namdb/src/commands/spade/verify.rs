@@ -104,7 +104,7 @@ fn simulated(
     let cluster = Cluster {
         profile: forecast.world.hardware.clone(),
         machines,
-        lanes: forecast.world.lanes,
+        lanes: forecast.lanes,
         replicas: options.replicas,
         remote_calls: options.remote_calls,
         seed,
@@ -112,14 +112,14 @@ fn simulated(
     Ok(verify::measure(stored, &cluster)?)
 }
 
-/// In this process, with as many threads as were measured.
+/// In this process, with as many threads as are forecast.
 fn here(
     arguments: &VerifyArguments,
     stored: Stored,
     forecast: &DesignForecast,
 ) -> Result<Measured> {
     catch_interrupts()?;
-    let world = WorldArguments::of_this_process(forecast.world.threads, arguments.seed);
+    let world = WorldArguments::of_this_process(forecast.threads, arguments.seed);
     let (warm_up_s, rate, telling) = (WARM_UP_S, None, None);
     let seconds = arguments.seconds;
     let measure = Measure { world: &world, seconds, warm_up_s, rate, telling, is_loaded: false };

@@ -56,7 +56,7 @@ fn table_note(
                     "its primary key does not begin with this column".to_owned()
                 }
                 Some(Division::Whole) => format!(
-                    "{} goes through an index of it in order, which does not begin with this column",
+                    "{} goes through it in an order that such parts do not have",
                     in_order()
                 ),
                 _ => "this column is no integer whose range the load tells".to_owned(),

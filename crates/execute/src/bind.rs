@@ -21,7 +21,7 @@ pub(crate) struct BoundTable {
     pub key_name: String,
     /// The key is a number that nobody sees.
     pub has_hidden_key: bool,
-    /// Whether the primary key is a tree.
+    /// Whether the primary key is a tree, or trees that ranges go through.
     pub is_tree: bool,
     pub has_long: bool,
     /// Whether a statement reads it as a whole.
@@ -42,7 +42,7 @@ pub(crate) struct BoundIndex {
     pub name: String,
     pub columns: Vec<usize>,
     pub unique: bool,
-    /// Whether it is stored as a tree.
+    /// Whether it is stored as a tree, or as trees that ranges go through.
     pub is_tree: bool,
     /// Words of its entries' keys.
     pub words: u32,

@@ -91,12 +91,12 @@ impl Verification {
     }
 
     fn head(&self, text: &mut String) {
-        let DesignForecast { workload, units, unit, machines, world, .. } = &self.forecast;
+        let DesignForecast { workload, units, unit, machines, lanes, world, .. } = &self.forecast;
         let _ = writeln!(text, "{workload}, {units} x {unit}");
         let _ = writeln!(
             text,
-            "on {machines} machines of {} ({}; operations were measured with {}), {} lanes each",
-            world.hardware, self.measured.place, world.machines, world.lanes
+            "on {machines} machines of {} ({}; operations were measured with {}), {lanes} lanes each",
+            world.hardware, self.measured.place, world.machines
         );
         let remote = 100.0 * self.forecast.remote_calls;
         let _ = writeln!(

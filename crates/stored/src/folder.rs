@@ -147,7 +147,7 @@ impl Stored {
     ) -> Result<Self, FolderError> {
         let WorkloadFolder { program, load, .. } = read;
         let ready = Ready::read(folder)?;
-        let checks = Checks::new(Ready::read_checks(folder)?, &load);
+        let checks = Ready::read_checks(folder)?;
         let drawn = |units| {
             let scale = Scale { units, seed: options.seed, now_us: 0 };
             Population::new(&program, &load, scale)
@@ -155,7 +155,8 @@ impl Stored {
         let population = drawn(options.units.unwrap_or(load.units))?;
         let rows: Vec<u64> =
             (0..program.catalog.tables.len()).map(|table| population.row_count(table)).collect();
-        let uses = Uses::new(&ready, &load);
+        let mut uses = Uses::new(&ready, &load);
+        uses.note_checks(&checks);
         let subject =
             Subject { name: &load.name, workload: &ready, population: &population, uses: &uses };
         let (design, origin) = match options.design {
@@ -180,6 +181,7 @@ impl Stored {
             (false, Some(shipped)) => Code::Generated(shipped),
             (false, None) => return Err(FolderError::NoCode(load.name)),
         };
+        let checks = Checks::new(checks, &load);
         Ok(Self {
             name: kept(&load.name),
             tables: kept_all(population.tables()),
@@ -220,7 +222,8 @@ impl Stored {
         Subject { name, workload: &self.ready, population, uses }
     }
 
-    /// Makes the tables in parts, as the design partitions them, on these memory servers, which are positions.
+    /// Makes the tables on these memory servers, which are positions: in parts, as the design partitions them, or as a whole on
+    /// one. If they are all that the database has, tables without trees and without partition are spread over them instead.
     ///
     /// # Errors
     ///
@@ -230,7 +233,9 @@ impl Stored {
         database: &Database<E>,
         servers: &[u16],
     ) -> Result<(), CatalogError> {
-        let divisions = design::divide(&self.design, &self.subject(), servers.len());
+        let subject = self.subject();
+        let are_all = servers.len() == database.server_count();
+        let divisions = self.divisions(servers.len());
         let tables = self.ready.catalog.tables.iter().zip(&*self.designs).zip(divisions);
         for (at, ((table, design), division)) in tables.enumerate() {
             let mut spec = TableSpec {
@@ -239,14 +244,23 @@ impl Stored {
                 indexes: design.indexes.clone(),
             };
             match division {
+                _ if are_all && design::is_spread(&self.design, &subject, at, servers.len()) => {
+                    database.create_table(spec).await?;
+                }
                 Division::Parts(rule) => _ = database.create_in_parts(spec, servers, rule).await?,
                 Division::Whole => {
-                    spec.design.server = servers.get(at % servers.len().max(1)).copied();
+                    let one = servers.get(at % servers.len().max(1)).copied();
+                    spec.design.server = one.filter(|_| !are_all);
                     database.create_table(spec).await?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// How its tables are divided among so many memory servers, in the order of the schema, where they are in parts.
+    pub fn divisions(&self, servers: usize) -> Vec<Division> {
+        design::divide(&self.design, &self.subject(), servers)
     }
 
     /// Of each procedure, where its calls have most of their rows if tables are in parts on so many memory servers; none
@@ -458,7 +472,15 @@ impl<E: Env> Workload<E> for Stored {
     }
 
     async fn create_tables(&self, database: &Database<E>) -> Result<(), WorkloadError> {
-        Ok(execute::create(database, &self.ready.catalog, &self.designs).await?)
+        match database.server_count() {
+            1 => execute::create(database, &self.ready.catalog, &self.designs).await?,
+            count => {
+                let count = count.min(usize::from(layout::PARTS_MAX)) as u16;
+                let servers: Vec<u16> = (0..count).collect();
+                self.create_in_parts(database, &servers).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn load_part(

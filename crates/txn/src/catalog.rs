@@ -64,11 +64,25 @@ pub struct TableSpec {
 /// Memory that a table uses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TableMemory {
-    /// The table's name, or "system".
+    /// The table's name, or "system"; of a table in parts that of a part.
     pub name: String,
+    /// The name of the whole table, which is that of its first part.
+    pub of: String,
     /// Bytes handed out for it and its indexes: rows, buckets, nodes, old versions, values out of line, and
     /// free space in its extents.
     pub used_bytes: u64,
+}
+
+impl TableMemory {
+    /// Of each table, by the name of the whole, the bytes of all its parts, and how many there are.
+    pub fn of_whole_tables(parts: Vec<Self>) -> BTreeMap<String, (u64, u32)> {
+        let mut tables = BTreeMap::<String, (u64, u32)>::new();
+        for part in parts {
+            let table = tables.entry(part.of).or_default();
+            *table = (table.0 + part.used_bytes, table.1 + 1);
+        }
+        tables
+    }
 }
 
 /// Why a definition was refused or could not be carried out.
@@ -402,7 +416,13 @@ impl Catalog {
         self.indexes.get(index.0 as usize)?.as_ref()
     }
 
-    /// Names of all tables with their numbers.
+    /// The name of the table that the one called `name` is a part of, or its own if it is whole.
+    pub fn whole_name<'a>(&'a self, name: &'a str) -> &'a str {
+        let info = self.names.get(name).and_then(|&number| self.info(TableId(number)));
+        info.and_then(|info| info.design.part.as_ref()).map_or(name, |part| &part.of)
+    }
+
+    /// Names of all tables with their numbers, of those in parts of each part.
     pub fn names(&self) -> impl Iterator<Item = (&str, TableId)> {
         self.names.iter().map(|(name, &number)| (name.as_str(), TableId(number)))
     }

@@ -36,7 +36,7 @@ const ENTRY_LOAD_PERCENT: u64 = 60;
 
 impl<E: Env> Database<E> {
     /// Runs a change to its end, even if nobody waits for it any more: what is left half done would stay.
-    async fn to_its_end<T: 'static, F>(
+    pub(crate) async fn to_its_end<T: 'static, F>(
         &self,
         change: impl FnOnce(Self) -> F,
     ) -> Result<T, CatalogError>
@@ -50,10 +50,43 @@ impl<E: Env> Database<E> {
     /// Makes a table with its indexes. It is there for every transaction that begins afterwards. Like every
     /// change it goes on to its end once it has begun.
     pub async fn create_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
-        self.to_its_end(|database| async move { database.make_table(spec).await }).await
+        self.to_its_end(|database| async move {
+            let made = database.make_tables(vec![spec]).await?;
+            Ok(TableId(made[0].1))
+        })
+        .await
     }
 
-    async fn make_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
+    /// Makes tables that nobody knows of before all are stored; answers their names and numbers. If one cannot be made, those
+    /// before it are taken back.
+    pub(crate) async fn make_tables(
+        &self,
+        specs: Vec<TableSpec>,
+    ) -> Result<Vec<(String, u32)>, CatalogError> {
+        let mut made: Vec<(String, u32)> = Vec::new();
+        for spec in specs {
+            match self.store_table(spec).await {
+                Ok(table) => made.push(table),
+                Err(error) => {
+                    if !made.is_empty() {
+                        // What went wrong first says more; what could not be taken back is dropped by the table's name.
+                        let _ = self.remove_tables(&made).await;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        let started = self.start_epoch(Vec::new()).await;
+        self.keep_tables_max(&made).await?;
+        match started {
+            // Whoever begins from now on has the table; those who do not know of it need not.
+            Ok(_) | Err(CatalogError::Unacknowledged) => Ok(made),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes a table's memory, and stores its definition; answers its name and number.
+    async fn store_table(&self, spec: TableSpec) -> Result<(String, u32), CatalogError> {
         check_design(&spec, self.shared.servers.len())?;
         let catalog = self.refresh().await?;
         let name = spec.schema.name().to_owned();
@@ -95,25 +128,18 @@ impl<E: Env> Database<E> {
             self.refresh().await?;
             return Err(CatalogError::Exists(format!("table {name}")));
         }
-        let started = self.start_epoch(Vec::new()).await;
-        self.keep_tables_max(&definition).await?;
-        match started {
-            // Whoever begins from now on has the table; those who do not know of it need not.
-            Ok(_) | Err(CatalogError::Unacknowledged) => Ok(TableId(number)),
-            Err(error) => Err(error),
-        }
+        Ok((name, number))
     }
 
-    /// Takes back a table that was stored in the last epoch if there are too many with it: others may have
+    /// Takes back tables that were stored in the last epoch if there are too many with them: others may have
     /// stored theirs since the tables were counted. The catalog of that epoch has all that were stored
     /// before, so that the last one of too many knows of all others. Those who come to the limit together may
     /// all be refused.
-    async fn keep_tables_max(&self, table: &TableDefinition) -> Result<(), CatalogError> {
+    async fn keep_tables_max(&self, made: &[(String, u32)]) -> Result<(), CatalogError> {
         if self.shared.cached_catalog().names().count() <= self.shared.config.tables {
             return Ok(());
         }
-        let is_own = |other: &TableDefinition| other.number == table.number;
-        match self.remove_table(&table.name, is_own).await {
+        match self.remove_tables(made).await {
             // Somebody else may have dropped it.
             Ok(()) | Err(CatalogError::NoTable(_) | CatalogError::Unacknowledged) => {
                 Err(too_many_tables(self.shared.config.tables))
@@ -350,29 +376,51 @@ impl<E: Env> Database<E> {
     }
 
     /// Drops a table with its indexes; of one in parts all of them, the first part before the others, so that nobody takes
-    /// those that are left for the table. Transactions that began before may still use it; its memory is
+    /// those that are left for the table. Of parts that are no table, since others are missing, all are dropped that are
+    /// there. Transactions that began before may still use it; its memory is
     /// free when they have ended. With [`CatalogError::Unacknowledged`] the table is gone all the same, and its
     /// memory is free with a later change of the catalog.
     pub async fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
         let name = name.to_owned();
         self.to_its_end(|database| async move {
-            for part in database.part_names(&name).await? {
-                database.remove_table(&part, |_| true).await?;
+            let all = database.parts_of(&name).await?;
+            if all.is_empty() {
+                return Err(CatalogError::NoTable(name));
             }
-            Ok(())
+            database.remove_tables(&all).await
         })
         .await
     }
 
-    /// Removes the table called `name`, if it is the one that is meant.
-    async fn remove_table(
+    /// Removes tables, each if it still has its number, and then starts one epoch without them.
+    pub(crate) async fn remove_tables(&self, tables: &[(String, u32)]) -> Result<(), CatalogError> {
+        let (mut labels, mut refused) = (Vec::new(), None);
+        for (name, number) in tables {
+            match self.remove_definition_of(name, *number).await {
+                Ok(of) => labels.extend(of),
+                // Somebody else was faster with this one. What else went wrong may be over for the next.
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        if labels.is_empty() {
+            return refused.map_or(Ok(()), Err);
+        }
+        let started = self.start_epoch(labels).await.map(drop);
+        match refused {
+            None | Some(CatalogError::NoTable(_)) => started,
+            Some(error) => Err(error),
+        }
+    }
+
+    /// Takes a table out of the catalog; answers what its memory was handed out for.
+    async fn remove_definition_of(
         &self,
         name: &str,
-        is_meant: impl Fn(&TableDefinition) -> bool,
-    ) -> Result<(), CatalogError> {
+        number: u32,
+    ) -> Result<Vec<Label>, CatalogError> {
         let definition = loop {
             let (version, definition) = self.definition(name).await?;
-            if !is_meant(&definition) {
+            if definition.number != number {
                 return Err(CatalogError::NoTable(name.to_owned()));
             }
             let shard = self.shard_of(name);
@@ -384,8 +432,7 @@ impl<E: Env> Database<E> {
         self.env.reach(ChangeStep::DefinitionRemoved).await;
         // It is what the catalog had last, so these are all indexes, also those still to be filled.
         let indexes = definition.indexes.iter().map(|index| index_label(index.number));
-        let labels = indexes.chain([table_label(definition.number)]).collect();
-        self.start_epoch(labels).await.map(drop)
+        Ok(indexes.chain([table_label(definition.number)]).collect())
     }
 
     /// Makes an index over a table in use: first all transactions keep it up to date, then it is filled part by

@@ -454,6 +454,11 @@ impl<E: Env> Database<E> {
         &self.env
     }
 
+    /// How many memory servers tables are spread over.
+    pub fn server_count(&self) -> usize {
+        self.shared.servers.len()
+    }
+
     /// How the database was opened.
     pub fn config(&self) -> &DatabaseConfig {
         &self.shared.config
@@ -506,19 +511,24 @@ impl<E: Env> Database<E> {
         catalog.info(table).map(|info| info.schema.clone())
     }
 
-    /// Whether [`Transaction::scan`](crate::Transaction::scan) goes through a table or index: whether it is a tree. None
-    /// if there is none such.
+    /// Whether [`Transaction::scan`](crate::Transaction::scan) goes through all of a table or index: whether it is a tree,
+    /// or trees in parts that have ranges. None if there is none such.
     pub fn is_ordered(&self, source: ScanSource) -> Option<bool> {
         let catalog = self.shared.cached_catalog();
-        Some(match source {
-            ScanSource::Table(table) => matches!(catalog.info(table)?.primary, Primary::Tree(_)),
-            ScanSource::Index(index) => {
-                matches!(catalog.index_info(index)?.storage, Secondary::Tree(_))
+        let (is_tree, parts) = match source {
+            ScanSource::Table(table) => {
+                let info = catalog.info(table)?;
+                (matches!(info.primary, Primary::Tree(_)), &info.parts)
             }
-        })
+            ScanSource::Index(index) => {
+                let info = catalog.index_info(index)?;
+                (matches!(info.storage, Secondary::Tree(_)), &info.parts)
+            }
+        };
+        Some(is_tree && parts.as_ref().is_none_or(|parts| parts.have_ranges()))
     }
 
-    /// Memory handed out per table, and for the system itself.
+    /// Memory handed out per table, of one in parts for each part, and for the system itself.
     pub async fn memory_usage(&self) -> Result<Vec<TableMemory>, CatalogError> {
         let catalog = self.shared.cached_catalog();
         let mut bytes = std::collections::BTreeMap::<u64, u64>::new();
@@ -534,10 +544,12 @@ impl<E: Env> Database<E> {
                 let indexes = indexes.unwrap_or_default().iter().map(|&index| index_label(index));
                 let labels = indexes.chain([table_label(table.0)]);
                 let used_bytes = labels.filter_map(|label| bytes.remove(&label.0)).sum();
-                TableMemory { name: name.to_owned(), used_bytes }
+                let of = catalog.whole_name(name).to_owned();
+                TableMemory { name: name.to_owned(), of, used_bytes }
             })
             .collect();
-        tables.push(TableMemory { name: "system".to_owned(), used_bytes: bytes.values().sum() });
+        let (name, of) = ("system".to_owned(), "system".to_owned());
+        tables.push(TableMemory { name, of, used_bytes: bytes.values().sum() });
         Ok(tables)
     }
 

@@ -39,6 +39,11 @@ impl Parts {
         &self.numbers
     }
 
+    /// Whether each has a range of keys.
+    pub fn have_ranges(&self) -> bool {
+        matches!(self.choice, Choice::Ranges { .. })
+    }
+
     /// The one that has a key.
     #[inline]
     pub fn of(&self, key: &[u64]) -> u32 {
@@ -192,18 +197,14 @@ fn part_spec(spec: &TableSpec, part: Part, server: u16) -> Result<TableSpec, Cat
     if let (Placement::Dense { columns }, PartRule::Ranges { smallest, .. }) =
         (&mut design.placement, part.rule)
     {
-        // What keys outside the ranges have is planned for where they are: at either end.
-        let (low, values) = columns[0];
-        let end = i128::from(low) + i128::from(values);
+        // What keys outside the ranges have is planned for where they are: at either end. A part has places for no others
+        // than the table has, which may be fewer than its ranges: those of a group are the same.
+        let low = i128::from(columns[0].0);
+        let end = low + i128::from(columns[0].1);
         let range = part.rule.values(part.number, part.count).expect("the rule has ranges");
-        let from = match part.number {
-            0 => i128::from(low),
-            _ => i128::from(smallest) + i128::from(range.start),
-        };
-        let until = match part.number + 1 == part.count {
-            true => end,
-            false => i128::from(smallest) + i128::from(range.end),
-        };
+        let at = |distance: u64| (i128::from(smallest) + i128::from(distance)).clamp(low, end);
+        let from = if part.number == 0 { low } else { at(range.start).min(end - 1) };
+        let until = if part.number + 1 == part.count { end } else { at(range.end) };
         columns[0] = (from as i64, u64::try_from(until - from).unwrap_or(0).max(1));
     }
     (design.server, design.part) = (Some(server), Some(part));
@@ -217,8 +218,9 @@ impl<E: Env> Database<E> {
     /// there when all parts are; they have the names `table`, `table.1`, `table.2` and so on, and each of them stands for all.
     ///
     /// # Errors
-    /// As [`Database::create_table`]; parts that are there then remain. The division is refused where the key does not begin
-    /// with an integer and ranges are asked for, or where a dense placement is to be hashed.
+    /// As [`Database::create_table`]; parts that are there then are taken back, as far as memory servers answer. The division
+    /// is refused where the key does not begin with an integer and ranges are asked for, or where a dense placement is to be
+    /// hashed. [`CatalogError::NoTable`] if somebody dropped what was there of it meanwhile.
     pub async fn create_in_parts(
         &self,
         spec: TableSpec,
@@ -228,31 +230,46 @@ impl<E: Env> Database<E> {
         check_division(&spec, servers, rule)?;
         let (of, count) = (spec.schema.name().to_owned(), servers.len() as u16);
         // The first part comes last: before, nobody finds any by the table's name.
-        let mut first = None;
-        for (number, &server) in servers.iter().enumerate().rev() {
+        let parts = servers.iter().enumerate().rev().map(|(number, &server)| {
             let part = Part { of: of.clone(), number: number as u16, count, rule };
-            first = Some(self.create_table(part_spec(&spec, part, server)?).await?);
-        }
-        Ok(first.expect("there is one part at least"))
+            part_spec(&spec, part, server)
+        });
+        let parts = parts.collect::<Result<Vec<_>, _>>()?;
+        let name = of.clone();
+        self.to_its_end(|database| async move {
+            if database.refresh().await?.table(&name).is_some() {
+                return Err(CatalogError::Exists(format!("table {name}")));
+            }
+            let made = database.make_tables(parts).await?;
+            let first = made.last().map(|(_, number)| TableId(*number));
+            let table = database.shared.cached_catalog().table(&name);
+            if let Some(table) = table.filter(|_| table == first) {
+                return Ok(table);
+            }
+            // Somebody has dropped the parts that were there: the others come too late, and go.
+            match database.remove_tables(&made).await {
+                Ok(()) | Err(CatalogError::Unacknowledged) => Err(CatalogError::NoTable(name)),
+                Err(error) => Err(error),
+            }
+        })
+        .await
     }
 
-    /// The names of all parts of a table, the first part's first, also where some are missing; only its own if it is whole.
-    pub(crate) async fn part_names(&self, name: &str) -> Result<Vec<String>, CatalogError> {
+    /// The names of all parts of a table and their numbers, the first part's first, also where some are missing. A table that
+    /// is whole comes alone, or with parts that somebody has left of an earlier one. None if there is nothing of that name.
+    pub(crate) async fn parts_of(&self, name: &str) -> Result<Vec<(String, u32)>, CatalogError> {
         let definitions = self.shared.definitions(&self.env).await?;
         let all = || definitions.iter().map(|(_, definition)| definition);
-        let own = all().find(|definition| definition.name == name);
-        let of = own.map_or(Some(name), |own| own.design.part.as_ref().map(|part| &*part.of));
-        let number = |definition: &TableDefinition| {
-            let part = definition.design.part.as_ref()?;
-            (Some(part.of.as_str()) == of).then_some(part.number)
+        let part_of = |one: &TableDefinition| Some(one.design.part.as_ref()?.of.clone());
+        let of = all().find(|one| one.name == name).and_then(part_of).unwrap_or(name.to_owned());
+        let number = |one: &TableDefinition| match &one.design.part {
+            None => (one.name == of).then_some(0),
+            Some(part) => (part.of == of).then_some(part.number),
         };
-        let mut parts: Vec<(u16, &str)> =
-            all().filter_map(|part| Some((number(part)?, part.name.as_str()))).collect();
-        parts.sort_unstable();
-        Ok(match parts.is_empty() {
-            true => vec![name.to_owned()],
-            false => parts.into_iter().map(|(_, name)| name.to_owned()).collect(),
-        })
+        let mut parts: Vec<(u16, &TableDefinition)> =
+            all().filter_map(|one| Some((number(one)?, one))).collect();
+        parts.sort_unstable_by_key(|(number, _)| *number);
+        Ok(parts.into_iter().map(|(_, one)| (one.name.clone(), one.number)).collect())
     }
 }
 

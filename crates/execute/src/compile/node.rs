@@ -362,7 +362,8 @@ impl Compiler<'_> {
         if !is_tree {
             let what = index.map_or("its primary key".to_owned(), |index| index.name.clone());
             return Err(format!(
-                "it goes through table {} in the order of {what}, which is stored as a hash table; store it as a tree",
+                "it goes through table {} in the order of {what}, which is stored as a hash table, or divided by a hash \
+                 among memory servers; store it as a tree, in parts by what it begins with",
                 table.name
             ));
         }

@@ -6,7 +6,7 @@ use super::report::{CheckReport, TableReport, TablesReport};
 use super::site::{Seat, Site, SiteWorkload};
 use super::text::counted;
 use anyhow::{Context, Result};
-use namdb::Isolation;
+use namdb::{Isolation, TableMemory};
 use std::collections::BTreeMap;
 use workload::RunTotals;
 
@@ -52,9 +52,7 @@ fn memory<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Result<TablesR
     let database = seat.handle();
     seat.wait(database.refresh())?;
     let mut per_table = BTreeMap::new();
-    let used = seat.wait(database.memory_usage())?;
-    let used: BTreeMap<String, u64> =
-        used.into_iter().map(|table| (table.name, table.used_bytes)).collect();
+    let used = TableMemory::of_whole_tables(seat.wait(database.memory_usage())?);
     let mut lane = seat.wait(database.lane())?;
     for &name in workload.table_names() {
         let table = database.table(name).with_context(|| format!("there is no table {name}"))?;
@@ -66,12 +64,12 @@ fn memory<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Result<TablesR
         seat.wait(transaction.abort());
         let schema = database.schema(table).with_context(|| format!("there is no table {name}"))?;
         let raw_bytes = rows * schema.raw_bytes();
-        let used_bytes = used.get(name).copied().unwrap_or(0);
-        per_table.insert(name.to_owned(), TableReport { rows, raw_bytes, used_bytes });
+        let (used_bytes, parts) = used.get(name).copied().unwrap_or((0, 1));
+        per_table.insert(name.to_owned(), TableReport { rows, raw_bytes, used_bytes, parts });
     }
     Ok(TablesReport {
         raw_bytes: per_table.values().map(|table| table.raw_bytes).sum(),
-        used_bytes: used.values().sum(),
+        used_bytes: used.values().map(|(bytes, _)| bytes).sum(),
         per_table,
     })
 }

@@ -234,6 +234,8 @@ pub struct TableReport {
     pub raw_bytes: u64,
     /// Handed out for it.
     pub used_bytes: u64,
+    /// Parts that it is in, each on a memory server of its own; 1 if it is whole.
+    pub parts: u32,
 }
 
 /// A verdict.

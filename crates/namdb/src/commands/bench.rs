@@ -383,14 +383,13 @@ pub fn drop_tables<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Resul
     let database = seat.handle();
     seat.wait(database.refresh())?;
     for name in workload.table_names() {
-        if database.table(name).is_some() {
-            let dropped = match seat.wait(database.drop_table(name)) {
-                // Whoever died at work never learns of it: the table is gone all the same, its memory is free later.
-                Err(CatalogError::Unacknowledged) => Ok(()),
-                dropped => dropped,
-            };
-            dropped.with_context(|| format!("cannot drop table {name}"))?;
-        }
+        // Not only what can be used: whoever died at making a table in parts has left some of them.
+        let dropped = match seat.wait(database.drop_table(name)) {
+            // Whoever died at work never learns of it: the table is gone all the same, its memory is free later.
+            Err(CatalogError::NoTable(_) | CatalogError::Unacknowledged) => Ok(()),
+            dropped => dropped,
+        };
+        dropped.with_context(|| format!("cannot drop table {name}"))?;
     }
     Ok(())
 }

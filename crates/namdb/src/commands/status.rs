@@ -11,6 +11,7 @@ use crate::servers::{tcp, verbs};
 use anyhow::{Context, Result};
 use clap::Args;
 use membership::{ClusterFile, ClusterMap, FabricKind, Member, Registry, Role};
+use namdb::TableMemory;
 use namdb::host::sleep_ms;
 use serde::Serialize;
 use std::io::{Read, Write};
@@ -80,6 +81,8 @@ struct ServerStatus {
 struct TableStatus {
     name: String,
     used_bytes: u64,
+    /// Parts that are there, each on a memory server of its own; 1 if it is whole.
+    parts: u32,
 }
 
 /// Shows the cluster.
@@ -224,9 +227,15 @@ fn tables_at<S: Site>(site: &S) -> Result<Vec<TableStatus>> {
     let database = seat.handle();
     seat.wait(database.refresh())?;
     let tables = seat.wait(database.memory_usage()).context("memory cannot be asked for")?;
-    let status =
-        |table: namdb::TableMemory| TableStatus { name: table.name, used_bytes: table.used_bytes };
-    Ok(tables.into_iter().map(status).collect())
+    let mut names: Vec<String> = tables.iter().map(|table| table.of.clone()).collect();
+    // Parts of a table have names that begin with its own: they stand together.
+    names.dedup();
+    let mut used = TableMemory::of_whole_tables(tables);
+    let status = |name: String| {
+        let (used_bytes, parts) = used.remove(&name)?;
+        Some(TableStatus { name, used_bytes, parts })
+    };
+    Ok(names.into_iter().filter_map(status).collect())
 }
 
 fn draw(status: &ClusterStatus) -> String {
@@ -255,7 +264,9 @@ fn draw(status: &ClusterStatus) -> String {
         (Some(tables), _) => {
             text += &format!("\n  {}\n", counted(tables.len() as u64 - 1, "table"));
             for table in tables {
-                text += &format!("  {:<24} {:>12}\n", table.name, bytes(table.used_bytes));
+                let TableStatus { name, used_bytes, parts } = table;
+                let parts = if *parts > 1 { format!("  in {parts} parts") } else { String::new() };
+                text += &format!("  {name:<24} {:>12}{parts}\n", bytes(*used_bytes));
             }
         }
         (None, problem) => {

@@ -25,11 +25,11 @@ impl Cluster {
         Self { file, directory }
     }
 
-    fn run(&self, command: &str) -> std::process::Output {
+    pub fn run(&self, command: &str) -> std::process::Output {
         namdb(&format!("{command} --cluster {}", self.file.display()))
     }
 
-    fn report(&self, command: &str) -> Value {
+    pub fn report(&self, command: &str) -> Value {
         let output = self.run(&format!("{command} --json -"));
         let errors = text(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{command}: {errors}");

@@ -12,6 +12,7 @@ mod health;
 mod logs;
 mod measure;
 mod own_folder;
+mod parts;
 mod postgres;
 mod procedures;
 mod server;

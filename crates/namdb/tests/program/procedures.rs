@@ -2,6 +2,7 @@
 
 use super::cluster::Cluster;
 use super::folder::small;
+use super::parts::partitioned;
 use namdb::procedures::{CallFailure, Database, Options, Session, Tables};
 use std::path::Path;
 
@@ -15,12 +16,14 @@ fn balance(session: &Session) -> i64 {
 fn are_called_over(fabric: &str) {
     let options = format!("--fabric {fabric} --memory-servers 2 --memory 64M");
     let cluster = Cluster::up(&format!("procedures-{fabric}"), &options);
-    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("procedures-{fabric}"));
-    let folder = small("smallbank", &scratch);
+    let by = [("accounts", "customer_id"), ("checking", "customer_id"), ("savings", "customer_id")];
+    let folder = partitioned("smallbank", &format!("procedures-{fabric}"), &by);
     let file = Some(cluster.file.clone());
     let options = Options { cluster: file, sessions: 2, ..Options::default() };
     let open = |tables| Database::open(&folder, &Options { tables, ..options.clone() });
     let first = open(Tables::Loaded).unwrap_or_else(|error| panic!("{error}"));
+    let tables = cluster.report("status")["tables"].clone();
+    assert!(tables[0]["name"] == "accounts" && tables[0]["parts"] == 2, "{tables:#}");
     let second = open(Tables::Present).unwrap_or_else(|error| panic!("{error}"));
     let sessions = [&first, &second].map(|database| database.session().expect("it connects"));
     let before = balance(&sessions[1]);

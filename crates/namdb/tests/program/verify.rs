@@ -53,6 +53,22 @@ fn a_design_is_measured_beside_its_forecast() {
     std::fs::remove_dir_all(&folder).expect("it is ours");
 }
 
+/// A folder without generated code, with a table that has no primary key and is read as a whole, on fewer lanes than were measured.
+#[test]
+fn a_folder_of_ones_own_is_built_and_measured() {
+    let ledger = concat!(env!("CARGO_MANIFEST_DIR"), "/../execute/tests/ledger");
+    let options = format!("--measurements {} --machines 2 --lanes 2", measured());
+    let output = namdb(&format!("spade verify {ledger} {options} --json -"));
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.contains("on 2 machines") && told.contains("2 lanes each"), "{told}");
+    let found: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
+    let procedures = found["measured"]["procedures"].as_array().expect("a list");
+    let calls = |at: usize| procedures[at]["calls"].as_u64().expect("a number");
+    assert_eq!((procedures.len(), &procedures[0]["procedure"]), (5, &"pay".into()));
+    assert!(calls(0) > calls(4), "half of the calls pay, few forget: {procedures:#?}");
+}
+
 #[test]
 fn what_cannot_be_built_is_told() {
     let refused = |options: &str| {

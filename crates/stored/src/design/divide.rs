@@ -1,7 +1,7 @@
 //! How the tables of a design are divided among memory servers.
 
 use super::Subject;
-use layout::{PartRule, Storage};
+use layout::{IndexKind, PartRule, Storage};
 use spade::design::{Design, Partition, Placement, TableDesign};
 
 /// How a table is divided.
@@ -13,12 +13,14 @@ pub enum Division {
     Whole,
 }
 
-/// The division of each table, in the order of the schema, among so many memory servers.
+/// The division of each table, in the order of the schema, among so many memory servers, if each is to be in parts that can
+/// be.
 ///
 /// - Tables that are partitioned by the first column of their keys have ranges of its values, the same for all of a group.
-/// - Tables that are spread have ranges of that column, too: who calls does not know them.
+/// - Tables that are spread have ranges of that column, too: who calls does not know them. If it is all of the key, rows that
+///   procedures add are beyond the load's, and all of them would go to the last range: such tables are divided by hash.
 /// - Keys whose ranges the load does not tell, or that have fewer values than there are servers, are divided by their
-///   hash, unless a procedure goes through them in order.
+///   hash, unless a procedure or a check goes through them in order.
 pub(crate) fn divide(design: &Design, subject: &Subject<'_>, servers: usize) -> Vec<Division> {
     let tables = 0..subject.workload.catalog.tables.len();
     tables.map(|at| division(design, subject, at, servers)).collect()
@@ -33,27 +35,44 @@ fn division(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -
     let divider = subject.workload.catalog.tables[at].primary_key.first();
     let indexes = subject.workload.catalog.tables[at].indexes.iter().zip(&uses.indexes);
     let follows = |(index, uses): (&sql::catalog::Index, &super::uses::IndexUses)| {
-        uses.ordered.is_none() || index.columns.first() == divider
+        uses.in_order().is_none() || index.columns.first() == divider
     };
     if !indexes.clone().all(follows) {
         return Division::Whole;
     }
     let is_dense = of.storage != Storage::Tree && matches!(of.placement, Placement::Dense { .. });
+    let is_added_to = uses.grows && subject.workload.catalog.tables[at].primary_key.len() == 1;
+    let goes_beyond = is_added_to && uses.in_order().is_none() && !is_dense;
     let range = match &of.partition {
         Partition::By { .. } if is_led(of, subject, at) => group_range(design, subject, of),
         Partition::By { .. } => None,
+        _ if goes_beyond => None,
         _ => leading_range(subject, at).filter(|range| is_dense || range.1 >= servers as u64),
     };
     match range {
         Some((smallest, values)) => Division::Parts(PartRule::Ranges { smallest, values }),
-        None if is_dense || uses.ordered.is_some() => Division::Whole,
-        None if indexes.clone().any(|(_, uses)| uses.ordered.is_some()) => Division::Whole,
+        None if is_dense || uses.in_order().is_some() => Division::Whole,
+        None if indexes.clone().any(|(_, uses)| uses.in_order().is_some()) => Division::Whole,
         None => Division::Parts(PartRule::Hashed),
     }
 }
 
+/// Whether a table needs no parts to be on all of so many memory servers: the buckets of hash tables and hash indexes are
+/// divided among them as they are, and nothing of it is kept together. A counted table with fewer values than there are
+/// servers is better off so even if an index of it is a tree, which then is on one of them.
+pub(crate) fn is_spread(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -> bool {
+    let name = &subject.workload.catalog.tables[at].name;
+    design.tables.iter().find(|of| of.table == *name).is_none_or(|of| {
+        let are_hashed = of.indexes.iter().all(|index| index.kind == IndexKind::Hash);
+        let is_dense = matches!(of.placement, Placement::Dense { .. });
+        let is_narrow = || leading_range(subject, at).is_none_or(|range| range.1 < servers as u64);
+        let is_hash = of.storage != Storage::Tree && !is_led(of, subject, at);
+        is_hash && (are_hashed || (is_dense && is_narrow()))
+    })
+}
+
 /// Whether the key of a partitioned table begins with the column that it is partitioned by.
-fn is_led(of: &TableDesign, subject: &Subject<'_>, at: usize) -> bool {
+pub(crate) fn is_led(of: &TableDesign, subject: &Subject<'_>, at: usize) -> bool {
     let Partition::By { columns, .. } = &of.partition else { return false };
     let table = &subject.workload.catalog.tables[at];
     let first = table.primary_key.first().map(|&column| &table.columns[column].name);

@@ -21,7 +21,7 @@ mod uses;
 
 pub(crate) use default::default_design;
 pub use divide::Division;
-pub(crate) use divide::divide;
+pub(crate) use divide::{divide, is_spread};
 pub(crate) use fit::fit;
 pub use home::Home;
 pub(crate) use home::homes;

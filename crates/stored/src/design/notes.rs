@@ -1,8 +1,9 @@
 //! What the engine does otherwise than a design says.
 
-use super::Subject;
-use layout::Storage;
-use spade::design::{Access, Design, Partition, Placement, TableDesign};
+use super::divide::{Division, is_led};
+use super::{Subject, divide, is_spread};
+use layout::PartRule;
+use spade::design::{Access, Design, Partition, TableDesign};
 
 /// Sentences for whoever made the design. On one memory server all rows are together.
 pub(crate) fn notes(design: &Design, subject: &Subject<'_>, servers: usize) -> Vec<String> {
@@ -13,40 +14,56 @@ pub(crate) fn notes(design: &Design, subject: &Subject<'_>, servers: usize) -> V
             of.procedure
         )
     });
-    let tables = design.tables.iter().filter(|_| servers > 1);
-    tables.filter_map(|table| table_note(table, subject)).chain(shipped).collect()
+    let divisions = divide(design, subject, servers).into_iter().enumerate();
+    let tables = divisions.filter(|_| servers > 1).filter_map(|(at, division)| {
+        let name = &subject.workload.catalog.tables[at].name;
+        let table = design.tables.iter().find(|of| of.table == *name)?;
+        let spread = is_spread(design, subject, at, servers);
+        table_note(table, subject, at, (!spread).then_some(division))
+    });
+    tables.chain(shipped).collect()
 }
 
-fn table_note(table: &TableDesign, subject: &Subject<'_>) -> Option<String> {
+/// What is otherwise with a table, whose buckets are spread if it has no division.
+fn table_note(
+    table: &TableDesign,
+    subject: &Subject<'_>,
+    at: usize,
+    division: Option<Division>,
+) -> Option<String> {
     let name = &table.table;
-    match &table.partition {
-        Partition::RoundRobin => None,
-        Partition::Replicated => Some(format!(
-            "table {name} is there once, spread over the memory servers: tables are not copied yet"
+    let in_order = || {
+        let uses = &subject.uses.tables[at];
+        let who = uses.in_order().or_else(|| uses.indexes.iter().find_map(|of| of.in_order()));
+        who.unwrap_or("a procedure")
+    };
+    match (&table.partition, division) {
+        (Partition::Replicated, _) => Some(format!(
+            "table {name} is there once, divided among the memory servers: tables are not copied"
         )),
-        Partition::By { columns, group } => {
+        (Partition::RoundRobin, Some(Division::Whole)) => Some(format!(
+            "trees of table {name} are on one memory server each: {} goes through them in order, and their keys begin with \
+             nothing that divides the table into as many parts as there are memory servers",
+            in_order()
+        )),
+        (Partition::RoundRobin, _) => None,
+        (Partition::By { columns, group }, division) => {
             let said = columns.join(", ");
-            let because = match (table.storage, &table.placement) {
-                (Storage::Tree, _) => "a tree is on one memory server as a whole".to_owned(),
-                (_, Placement::Hashed { .. }) => {
-                    "hashed rows are wherever their hash leads; a dense placement keeps them together".to_owned()
+            let because = match division {
+                Some(Division::Parts(PartRule::Ranges { .. })) => return None,
+                _ if columns.len() > 1 => "a table is divided by one column".to_owned(),
+                _ if !is_led(table, subject, at) => {
+                    "its primary key does not begin with this column".to_owned()
                 }
-                (_, Placement::Dense { .. }) if leads_key(table, columns, subject) => return None,
-                (_, Placement::Dense { .. }) => {
-                    "its primary key does not begin with these columns".to_owned()
-                }
+                Some(Division::Whole) => format!(
+                    "{} goes through it in an order that such parts do not have",
+                    in_order()
+                ),
+                _ => "this column is no integer whose range the load tells".to_owned(),
             };
             Some(format!(
                 "rows of table {name} with equal {said} are not with those of group {group}: {because}"
             ))
         }
     }
-}
-
-/// Whether the primary key begins with these columns, so that ranges of buckets, which servers have one after another, are
-/// ranges of their values.
-fn leads_key(table: &TableDesign, columns: &[String], subject: &Subject<'_>) -> bool {
-    let Some(of) = subject.workload.catalog.table(&table.table) else { return false };
-    let key = of.primary_key.iter().map(|&column| &of.columns[column].name);
-    columns.len() <= of.primary_key.len() && key.zip(columns).all(|(has, said)| has == said)
 }

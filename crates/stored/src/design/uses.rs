@@ -15,6 +15,8 @@ pub(crate) struct Uses {
 pub(crate) struct TableUses {
     /// A procedure that goes through the primary key in its order.
     pub ordered: Option<String>,
+    /// A function of `checks.sql` that does.
+    pub checked: Option<String>,
     /// Whether rows are looked for by anything.
     pub is_read: bool,
     /// Whether rows are added.
@@ -32,6 +34,8 @@ pub(crate) struct TableUses {
 pub(crate) struct IndexUses {
     /// A procedure that goes through it in its order.
     pub ordered: Option<String>,
+    /// A function of `checks.sql` that does.
+    pub checked: Option<String>,
     /// Whether rows are looked up by all of its columns.
     pub is_looked_up: bool,
 }
@@ -57,6 +61,36 @@ impl Uses {
             shared.for_each(|(table, _)| table.changing_share += share);
         }
         Self { tables }
+    }
+
+    /// Notes what checks of the same tables go through in its order. Nothing is stored for their sake, but what they go
+    /// through has to stay in order.
+    pub fn note_checks(&mut self, checks: &Workload) {
+        for check in &checks.procedures {
+            for Operation { table, action, .. } in checks.operations(check) {
+                let Action::Read { path: Path::Range(index), .. } = &action else { continue };
+                let of = &mut self.tables[table];
+                let checked = match index {
+                    None => &mut of.checked,
+                    Some(index) => &mut of.indexes[*index].checked,
+                };
+                checked.get_or_insert_with(|| check.routine.name.clone());
+            }
+        }
+    }
+}
+
+impl TableUses {
+    /// Who goes through the primary key in its order, if anybody does.
+    pub fn in_order(&self) -> Option<&str> {
+        self.ordered.as_deref().or(self.checked.as_deref())
+    }
+}
+
+impl IndexUses {
+    /// Who goes through it in its order, if anybody does.
+    pub fn in_order(&self) -> Option<&str> {
+        self.ordered.as_deref().or(self.checked.as_deref())
     }
 }
 

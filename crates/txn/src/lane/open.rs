@@ -120,6 +120,11 @@ impl<E: Env> LaneInner<E> {
                 None => Err(CatalogError::NoTable(format!("number {table}")).into()),
             };
         };
+        if self.catalog.incomplete.contains(&table) {
+            // Alone, a part would pass for all of the table.
+            let name = info.schema.name();
+            return Err(CatalogError::NoTable(format!("{name}, of which parts are missing")).into());
+        }
         // Of a table in parts all are opened: rows of one may have their entries in indexes of another.
         let numbers =
             info.parts.as_ref().map_or(std::slice::from_ref(&table), |parts| parts.numbers());

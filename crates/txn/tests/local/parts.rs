@@ -273,6 +273,7 @@ fn parts_without_the_others_are_no_table() {
     for name in ["t", "t.2", "t.3"] {
         assert_eq!(database.table(name), None, "{name}");
     }
+    refuses_a_part_alone(&database, run_now(database.create_table(part(1))).expect("is free"));
     run_now(database.drop_table("t.2")).expect("it is there, and the other with it");
     run_now(database.create_table(part(3))).expect("the name is free again");
 
@@ -293,6 +294,89 @@ fn parts_without_the_others_are_no_table() {
     assert_eq!(left, Err(CatalogError::NoTable("t".to_owned())));
 }
 
+/// Who has the number of a part, of a table of which others are gone, does not take it for the table.
+fn refuses_a_part_alone(database: &Database<LocalEnv>, part: TableId) {
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    let read = run_now(txn.read(part, &key(1, 1)));
+    let Err(TxnError::Catalog(refused)) = read else { panic!("{read:?}") };
+    assert!(refused.to_string().contains("t.1, of which parts are missing"), "{refused}");
+    let visited = run_now(txn.for_each(part, &mut |_| panic!("it has no rows")));
+    assert!(matches!(visited, Err(TxnError::Catalog(_))), "{visited:?}");
+}
+
+/// A table of another design has the name of one whose parts somebody has left: both go together.
+#[test]
+fn parts_that_are_left_go_with_a_whole_table_of_their_name() {
+    let database = database();
+    let mut left = spec("t.1", Storage::Tree, IndexKind::Tree);
+    left.design.part = Some(Part { of: "t".to_owned(), number: 1, count: 2, rule: RULE });
+    run_now(database.create_table(left)).expect("the name is free");
+    run_now(database.create_table(spec("t", Storage::Tree, IndexKind::Tree))).expect("is free");
+    assert!(database.table("t").is_some() && database.table("t.1").is_none());
+    run_now(database.drop_table("t")).expect("it is there");
+    let made = database.create_in_parts(spec("t", Storage::Tree, IndexKind::Tree), &[0, 1], RULE);
+    run_now(made).expect("no name is taken");
+}
+
+/// What was made of a table goes when the rest of it cannot be made.
+#[test]
+fn a_table_in_parts_is_made_as_a_whole_or_not_at_all() {
+    let database = database();
+    let system = |database: &Database<LocalEnv>| used(database, "system");
+    run_now(database.create_table(spec("t.1", Storage::Tree, IndexKind::Hash))).expect("is free");
+    let before = system(&database);
+    let make = || {
+        let spec = spec("t", Storage::Tree, IndexKind::Tree);
+        run_now(database.create_in_parts(spec, &[0, 1, 2], RULE))
+    };
+    assert_eq!(make(), Err(CatalogError::Exists("table t.1".to_owned())));
+    assert_eq!(run_now(database.drop_table("t.2")), Err(CatalogError::NoTable("t.2".to_owned())));
+    assert_eq!(system(&database), before, "its memory is free again");
+    run_now(database.drop_table("t.1")).expect("it is there");
+    let table = make().expect("no name is taken");
+    assert_eq!(make(), Err(CatalogError::Exists("table t".to_owned())), "it stays what it is");
+    assert_eq!(database.table("t"), Some(table));
+}
+
+/// Memory and structure of a table are those of all its parts, and each value out of line is counted once.
+#[test]
+fn what_a_table_takes_and_holds_is_that_of_all_parts() {
+    let database = database();
+    let columns = vec![
+        Column::new("town", ColumnType::Int4),
+        Column::new("id", ColumnType::Int4),
+        Column::new("name", ColumnType::Varchar(8)),
+        Column::new("city", ColumnType::Int4),
+        Column::nullable("note", ColumnType::Varchar(2000)),
+    ];
+    let mut spec = spec("t", Storage::Tree, IndexKind::Tree);
+    spec.schema = Schema::new("t", columns, &[0, 1]).expect("a valid schema");
+    let table = run_now(database.create_in_parts(spec, &[0, 1, 2], RULE)).expect("made");
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    for town in 0..TOWNS {
+        let row = run_now(txn.insert(table, &key(town, 1))).expect("is free");
+        txn.update(row).set_bytes(NAME, town.to_string().as_bytes());
+        txn.update(row).set_bytes(4, &[b'x'; 500]);
+    }
+    assert_eq!(run_now(txn.commit()), Outcome::Committed);
+    run_now(lane.rest()).expect("the oracle answers");
+    let report = run_now(database.check_tables(&|name| name == "t")).expect("readable");
+    assert_eq!(report.errors, Vec::<String>::new());
+    let entries = |line: &String| {
+        let words = line.split(": ").nth(1)?.split(", ").nth(1)?.strip_suffix(" entries")?;
+        line.split(':').next().filter(|name| !name.contains("by_")).and(words.parse::<i32>().ok())
+    };
+    assert_eq!(report.lines.iter().filter_map(entries).sum::<i32>(), TOWNS, "{:?}", report.lines);
+    let values = report.lines.iter().filter(|line| line.contains("values out of line"));
+    assert_eq!(values.collect::<Vec<_>>(), [&format!("t: {TOWNS} values out of line")]);
+    let usage = run_now(database.memory_usage()).expect("readable");
+    let parts: Vec<&str> =
+        usage.iter().filter(|part| part.of == "t").map(|part| part.name.as_str()).collect();
+    assert_eq!(parts, ["t", "t.1", "t.2"]);
+}
+
 #[test]
 fn hashed_rows_are_found_but_not_in_order() {
     let mut both = exercise(Storage::Tree, IndexKind::Hash, PartRule::Hashed);
@@ -307,6 +391,12 @@ fn hashed_rows_are_found_but_not_in_order() {
     let refused = run_now(txn.scan(&scan, &mut Vec::new()));
     let Err(TxnError::Catalog(refused)) = refused else { panic!("{refused:?}") };
     assert!(matches!(*refused, CatalogError::WrongKind(_)), "{refused:?}");
+    let is_ordered = |number: usize| {
+        let (table, index) = (both.tables[number], both.index(number, "by_town"));
+        [ScanSource::Table(table), ScanSource::Index(index)].map(|of| both.database.is_ordered(of))
+    };
+    // By hash, nothing is in order.
+    assert_eq!([is_ordered(0), is_ordered(1)], [[Some(false); 2], [Some(true); 2]]);
 }
 
 #[test]
@@ -329,5 +419,29 @@ fn dense_parts_have_places_for_their_range_alone() {
     for town in 0..TOWNS {
         let found = run_now(txn.read(table, &key(town, town))).expect("readable");
         assert!(found.is_some(), "{town}");
+    }
+}
+
+/// The ranges of a group are those of the table with most values; a table with few of them has no places for the others.
+#[test]
+fn dense_parts_have_no_more_places_than_the_table() {
+    let database = database();
+    let mut spec = spec("dense", Storage::HashInlined, IndexKind::Hash);
+    spec.design.placement = Placement::Dense { columns: vec![(0, TOWNS as u64), (0, 10)] };
+    spec.indexes.clear();
+    let wide = PartRule::Ranges { smallest: -1_000_000, values: 3_000_000 };
+    let table = run_now(database.create_in_parts(spec, &[0, 1, 2], wide)).expect("there is room");
+    for part in ["dense", "dense.1", "dense.2"] {
+        assert!(used(&database, part) < 1 << 20, "{part}");
+    }
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    for town in [-5, 0, 3, 9, 12] {
+        run_now(txn.insert(table, &key(town, town))).expect("is free");
+    }
+    assert_eq!(run_now(txn.commit()), Outcome::Committed);
+    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    for town in [-5, 0, 3, 9, 12] {
+        assert!(run_now(txn.read(table, &key(town, town))).expect("readable").is_some());
     }
 }

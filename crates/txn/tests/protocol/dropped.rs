@@ -6,7 +6,7 @@ use crate::support::history::Cell;
 use crate::support::twins::{Changes, Rows, Twins};
 use crate::support::{index, table};
 use fabric::Env;
-use layout::{IndexKind, Storage};
+use layout::{IndexKind, PartRule, Storage};
 use sim::{Carrier, Endpoint, SimConfig};
 use std::future::Future;
 use std::pin::pin;
@@ -332,6 +332,29 @@ fn drops_of_tables_are_dropped() {
     let drop = |database: Database<_>| async move { database.drop_table("old").await.is_ok() };
     catalog_change("drop of a table", create, drop, |database| {
         database.table("old").is_none() && database.index("old", "by_group").is_none()
+    });
+}
+
+/// Both parts are on one server, which some worlds have no other than.
+async fn in_parts(database: Database<Endpoint>) -> bool {
+    let spec = table("parts", Storage::Tree, vec![index(IndexKind::Hash, false)]);
+    let rule = PartRule::Ranges { smallest: 0, values: 10 };
+    database.create_in_parts(spec, &[0, 0], rule).await.is_ok()
+}
+
+#[test]
+fn creations_in_parts_are_dropped() {
+    catalog_change("creation in parts", nothing, in_parts, |database| {
+        database.table("parts").is_some() && database.table("parts.1").is_some()
+    });
+}
+
+#[test]
+fn drops_of_parts_are_dropped() {
+    let create = |database: Database<_>| async move { assert!(in_parts(database).await) };
+    let drop = |database: Database<_>| async move { database.drop_table("parts.1").await.is_ok() };
+    catalog_change("drop of parts", create, drop, |database| {
+        database.table("parts").is_none() && database.table("parts.1").is_none()
     });
 }
 

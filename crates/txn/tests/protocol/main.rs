@@ -20,6 +20,7 @@ mod killed;
 mod litmus;
 mod lost;
 mod mutants;
+mod parts;
 mod played;
 mod processes;
 mod random;

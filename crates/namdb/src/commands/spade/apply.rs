@@ -94,6 +94,8 @@ struct Report {
 struct TableMade {
     table: String,
     stored: String,
+    /// Parts that it is in, one on each memory server; 1 if it is whole.
+    parts: u32,
     rows: u64,
     used_bytes: u64,
 }
@@ -172,6 +174,7 @@ fn made(design: &TableDesign, memory: &TablesReport) -> TableMade {
     TableMade {
         table: design.table.clone(),
         stored: stored_as(design),
+        parts: there.map_or(1, |table| table.parts),
         rows: there.map_or(0, |table| table.rows),
         used_bytes: there.map_or(0, |table| table.used_bytes),
     }
@@ -214,9 +217,10 @@ fn in_words(report: &Report) -> String {
         text::counted(u64::from(report.servers), "memory server"),
     );
     let width = report.tables.iter().map(|table| table.table.len()).max().unwrap_or(0);
-    for TableMade { table, stored, rows, used_bytes } in &report.tables {
+    for TableMade { table, stored, parts, rows, used_bytes } in &report.tables {
         let (rows, bytes) = (text::counted(*rows, "row"), text::bytes(*used_bytes));
-        said.push_str(&format!("  {table:width$}  {rows}, {bytes}: {stored}\n"));
+        let parts = if *parts > 1 { format!(", in {parts} parts") } else { String::new() };
+        said.push_str(&format!("  {table:width$}  {rows}, {bytes}: {stored}{parts}\n"));
     }
     report.problems.iter().for_each(|problem| said.push_str(&format!("  {problem}\n")));
     said

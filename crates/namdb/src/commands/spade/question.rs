@@ -82,7 +82,7 @@ impl Read {
 }
 
 /// Reads a file of measurements.
-pub(super) fn read_measurements(path: &Path) -> Result<Measurements> {
+fn read_measurements(path: &Path) -> Result<Measurements> {
     let name = path.display();
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,

@@ -2,8 +2,8 @@
 
 use super::super::bench::Measure;
 use super::super::choice::Job;
-use super::super::{WorldArguments, catch_interrupts, parse_count, parse_span, parse_units};
-use super::question::{parse_percent, read_measurements};
+use super::super::{WorldArguments, catch_interrupts, parse_count, parse_span};
+use super::question::Question;
 use crate::bench::json;
 use crate::bench::report::{Parameters, Report};
 use crate::{Verdict, output};
@@ -11,11 +11,9 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use namdb::Isolation;
 use namdb::host::Moment;
-use procedure::node::Workload;
 use reproduce::verify::{self, Cluster};
-use spade::tune::{DesignForecast, Input, Options, REMOTE_CALLS, forecast};
+use spade::tune::{DesignForecast, Options, forecast};
 use spade::verify::{Measured, MeasuredProcedure, Verification};
-use sql::WorkloadFolder;
 use std::path::PathBuf;
 use stored::Stored;
 
@@ -41,29 +39,11 @@ const WARM_UP_S: f64 = 1.0;
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct VerifyArguments {
-    /// The workload's folder
-    folder: PathBuf,
+    #[command(flatten)]
+    question: Question,
     /// The design [default: the folder's design.json, or else the default design]
     #[arg(long, value_name = "FILE")]
     design: Option<PathBuf>,
-    /// What was measured of the cluster
-    #[arg(long, value_name = "FILE", default_value = "measurements.json")]
-    measurements: PathBuf,
-    /// The hardware, by its name in the measurements
-    #[arg(long, value_name = "NAME")]
-    profile: Option<String>,
-    /// Machines [default: as workload.toml says]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    machines: Option<u32>,
-    /// Units of scale [default: as workload.toml says]
-    #[arg(long, value_name = "N", value_parser = parse_units, allow_negative_numbers = true)]
-    units: Option<u64>,
-    /// Calls in a hundred that come to another machine than that of their rows
-    #[arg(long, value_name = "PERCENT", default_value_t = 100.0 * REMOTE_CALLS, value_parser = parse_percent, allow_negative_numbers = true)]
-    remote_calls: f64,
-    /// Copies of each row
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8), allow_negative_numbers = true)]
-    replicas: u32,
     /// Seconds to measure in this process
     #[arg(long, default_value = "5", value_parser = parse_span, allow_negative_numbers = true)]
     seconds: f64,
@@ -83,38 +63,29 @@ pub fn run(arguments: &VerifyArguments) -> Result<Verdict> {
     if let Some(path) = &arguments.json {
         json::probe(path)?;
     }
-    let measurements = read_measurements(&arguments.measurements)?;
-    let folder = WorkloadFolder::read(&arguments.folder)?;
-    let workload = Workload::read(&arguments.folder)?;
+    let folder = &arguments.question.folder;
+    let options = arguments.question.options();
+    let read = arguments.question.read()?;
     let stored = Stored::read_any(
-        &arguments.folder,
+        folder,
         &stored::Options {
-            units: arguments.units,
+            units: options.units,
             wants_plans: arguments.plans,
             design: arguments.design.as_deref(),
             isolation: Isolation::Snapshot,
             seed: arguments.seed,
         },
     )?;
-    let input = Input { folder: &folder, workload: &workload, measurements: &measurements };
-    let options = Options {
-        hardware: arguments.profile.clone(),
-        machines: arguments.machines,
-        units: arguments.units,
-        remote_calls: arguments.remote_calls / 100.0,
-        replicas: arguments.replicas,
-        ..Options::default()
-    };
-    let forecast = forecast(input, &options, stored.design())
-        .with_context(|| format!("{} cannot be forecast", arguments.folder.display()))?;
+    let forecast = forecast(read.input(), &options, stored.design())
+        .with_context(|| format!("{} cannot be forecast", folder.display()))?;
     let start = Moment::now();
     let measured = match &*forecast.world.fabric {
-        "sim" => simulated(arguments, &stored, &forecast)?,
+        "sim" => simulated(&options, arguments.seed, &stored, &forecast)?,
         "local" => here(arguments, stored, &forecast)?,
         other => bail!(
             "the measurements are of {other}; designs are built on simulated clusters and in this process (local). On a cluster, \
              `namdb bench {} --design FILE --cluster FILE` measures one",
-            arguments.folder.display()
+            folder.display()
         ),
     };
     output::say(&format!("  built and measured in {:.1} s", start.elapsed_s()));
@@ -124,7 +95,8 @@ pub fn run(arguments: &VerifyArguments) -> Result<Verdict> {
 }
 
 fn simulated(
-    arguments: &VerifyArguments,
+    options: &Options,
+    seed: u64,
     stored: &Stored,
     forecast: &DesignForecast,
 ) -> Result<Measured> {
@@ -132,22 +104,22 @@ fn simulated(
     let cluster = Cluster {
         profile: forecast.world.hardware.clone(),
         machines,
-        lanes: forecast.world.lanes,
-        replicas: arguments.replicas,
-        remote_calls: arguments.remote_calls / 100.0,
-        seed: arguments.seed,
+        lanes: forecast.lanes,
+        replicas: options.replicas,
+        remote_calls: options.remote_calls,
+        seed,
     };
     Ok(verify::measure(stored, &cluster)?)
 }
 
-/// In this process, with as many threads as were measured.
+/// In this process, with as many threads as are forecast.
 fn here(
     arguments: &VerifyArguments,
     stored: Stored,
     forecast: &DesignForecast,
 ) -> Result<Measured> {
     catch_interrupts()?;
-    let world = WorldArguments::of_this_process(forecast.world.threads, arguments.seed);
+    let world = WorldArguments::of_this_process(forecast.threads, arguments.seed);
     let (warm_up_s, rate, telling) = (WARM_UP_S, None, None);
     let seconds = arguments.seconds;
     let measure = Measure { world: &world, seconds, warm_up_s, rate, telling, is_loaded: false };

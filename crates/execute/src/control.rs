@@ -295,7 +295,13 @@ impl<E: Env> Machine<'_, '_, E> {
                 return Err(plain("22004", message));
             }
         };
-        let Some(place) = usize::try_from(index - 1).ok().filter(|&at| at < ELEMENTS_MAX) else {
+        let is_empty = match &self.frame.variables[*variable] {
+            Value::Array(elements) => elements.is_empty(),
+            _ => true,
+        };
+        // PostgreSQL would count the elements of an empty array from this one on, and ours are counted from 1.
+        let most = if is_empty { 1 } else { ELEMENTS_MAX };
+        let Some(place) = usize::try_from(index - 1).ok().filter(|&at| at < most) else {
             return Err(plain("2202E", format!("array subscript {index} is out of range here")));
         };
         let held = std::mem::replace(&mut self.frame.variables[*variable], Value::Null);

@@ -8,7 +8,7 @@ use fabric::Env;
 use layout::Schema;
 use std::sync::Arc;
 use txn::{Abort, Database, IndexId, Isolation, Lane, TableId, Transaction, TxnError};
-use value::Value;
+use value::{Value, numeric};
 
 /// Attempts at looking up the rows that one batch refers to.
 const ATTEMPTS_MAX: u32 = 200;
@@ -137,12 +137,18 @@ impl Target<'_> {
         if columns.iter().any(|&at| row[at].is_null()) {
             return Ok(true);
         }
-        let value = |(wanted, form): (&usize, &Option<Form>)| {
+        let mut values = Vec::with_capacity(self.key.len());
+        for (wanted, form) in self.key.iter().zip(&self.forms) {
             let place = references.iter().position(|column| column == wanted);
             let value = place.map_or(Value::Null, |place| row[columns[place]].clone());
-            plain(&form.as_ref().map_or(value.clone(), |form| form.convert(value)))
-        };
-        let values: Vec<layout::Value> = self.key.iter().zip(&self.forms).map(value).collect();
+            let stored = form.map_or_else(|| value.clone(), |form| form.convert(value.clone()));
+            // No row has digits that the other column has no place for.
+            let decimals = stored.as_numeric().zip(value.as_numeric());
+            if decimals.is_some_and(|(stored, value)| numeric::order(stored, value).is_ne()) {
+                return Ok(false);
+            }
+            values.push(plain(&stored));
+        }
         // A value that does not fit the other column is in none of its rows.
         let Ok(key) = self.schema.encode_columns(&self.key, &values) else { return Ok(false) };
         let failed = LoadError::Statement;

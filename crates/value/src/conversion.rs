@@ -114,6 +114,9 @@ impl Conversion {
         let through_text = kind == CastKind::ThroughText;
         match (from, to) {
             _ if from.base() == to.base() => Self::Nothing,
+            (SqlType::Char(Some(_)), to) if to.is_text() && through_text => {
+                Self::Print(from.clone())
+            }
             (from, to) if from.is_text() && to.is_text() => Self::Nothing,
             (SqlType::Unknown, to) if to.is_text() => Self::Nothing,
             (from, to) if to.is_text() && through_text => Self::Print(from.clone()),

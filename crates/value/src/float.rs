@@ -92,7 +92,8 @@ pub fn text(number: f64) -> CompactString {
     let exponent: i32 = exponent.parse().unwrap_or_default();
     if (PLAIN_EXPONENT_MIN..=PLAIN_EXPONENT_MAX).contains(&exponent) {
         // What is halfway between two floats has more digits than are printed here without exponent.
-        return format_compact!("{number}");
+        let decimals = (decimals(mantissa) as i32 - exponent).max(0) as usize;
+        return format_compact!("{number:.decimals$}");
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format_compact!("{mantissa}e{sign}{:02}", exponent.abs())
@@ -101,7 +102,7 @@ pub fn text(number: f64) -> CompactString {
 /// The fewest digits that are nearer to the float than to any other: what is halfway between two is read as one of them, but
 /// PostgreSQL does not count on that.
 fn shortest(number: f64) -> CompactString {
-    let text = format_compact!("{number:e}");
+    let text = even(number, format_compact!("{number:e}"));
     if !is_halfway(number, &text) {
         return text;
     }
@@ -111,12 +112,30 @@ fn shortest(number: f64) -> CompactString {
         .unwrap_or(text)
 }
 
+/// Of two texts that are as near to the float as each other, the one whose last digit is even; the standard library gives the
+/// larger one.
+fn even(number: f64, text: CompactString) -> CompactString {
+    let (mantissa, _) = text.split_once('e').unwrap_or((&text, "0"));
+    let decimals = decimals(mantissa);
+    // Floats that are halfway between two texts of fewer digits are texts of few digits themselves.
+    if decimals + 1 < f64::DIGITS as usize {
+        return text;
+    }
+    let even = format_compact!("{number:.decimals$e}");
+    if even.parse() == Ok(number) { even } else { text }
+}
+
+/// Digits behind the point.
+fn decimals(mantissa: &str) -> usize {
+    mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len())
+}
+
 /// Whether a text is exactly halfway between the float and one of its neighbours.
 fn is_halfway(number: f64, text: &str) -> bool {
     /// Powers of five that can be factors of a number of 54 bits.
     const FIVES_MAX: i32 = 23;
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
-    let fraction = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i32);
+    let fraction = decimals(mantissa) as i32;
     let digits: u128 = mantissa
         .bytes()
         .filter(u8::is_ascii_digit)

@@ -383,6 +383,26 @@ fn numbers_of_too_many_digits_are_errors_with_advice() {
     assert!(numeric::parse("NaN").is_err() && numeric::from_float(f64::INFINITY).is_err());
 }
 
+/// As PostgreSQL prints them, which was asked.
+#[test]
+fn floats_between_two_texts_have_an_even_last_digit() {
+    for (number, text) in [
+        (1_000_000_000_000_005.25, "1.0000000000000052e+15"),
+        (1_000_000_000_000_005.75, "1.0000000000000058e+15"),
+        (600_000_000_000_000.25, "600000000000000.2"),
+        (-600_000_000_000_000.75, "-600000000000000.8"),
+        (200_000_000_000_000.125, "200000000000000.12"),
+        (200_000_000_000_000.375, "200000000000000.38"),
+        (0.1, "0.1"),
+        (-0.0, "-0"),
+        (120.0, "120"),
+        (0.00012, "0.00012"),
+        (123_456_789_012_345.0, "123456789012345"),
+    ] {
+        assert_eq!(value::float::text(number), text);
+    }
+}
+
 #[test]
 fn conversions_through_text_print_and_read() {
     let convert = |from: SqlType, to: SqlType, value: Value| {
@@ -394,6 +414,8 @@ fn conversions_through_text_print_and_read() {
     let message = error.expect_err("1.5 is no truth value").message;
     assert_eq!(message, "invalid input syntax for type boolean: \"1.5\"");
     assert_eq!(convert(SqlType::Bool, SqlType::Text, Value::Bool(true)), Ok(Value::text("t")));
+    let padded = convert(SqlType::Char(Some(4)), SqlType::Text, Value::text("ab"));
+    assert_eq!(padded, Ok(Value::text("ab  ")));
 }
 
 #[test]

@@ -19,10 +19,25 @@ use strange::make_strange;
 use theirs::Theirs;
 
 /// Procedures whose queries leave the order of rows open.
-const UNORDERED: [&str; 1] = ["get_new_destination"];
+const UNORDERED: [&str; 2] = ["get_new_destination", "returned_many"];
 /// Procedures that give values of `character(n)`, which are kept without the blanks at their ends.
-const PADDED: [&str; 6] =
-    ["whole_row", "by_code", "rounds_of_texts", "set_blanks", "most_of_rows", "most_of_a_row"];
+const PADDED: [&str; 15] = [
+    "whole_row",
+    "by_code",
+    "rounds_of_texts",
+    "set_blanks",
+    "most_of_rows",
+    "most_of_a_row",
+    "extremes",
+    "set_twice",
+    "array_texts",
+    "texts_ordered",
+    "padded_keys",
+    "returned_many",
+    "casts_to_text",
+    "explicit_casts",
+    "text_kept",
+];
 /// When everything was that is loaded; other times are of the run.
 const LOADED_AT: &str = "2000-01-01 00:00:00";
 /// One call in so many gets arguments that no load draws.
@@ -180,6 +195,12 @@ fn ycsb_is_as_in_postgresql() {
 #[test]
 fn corners_are_as_in_postgresql() {
     compare("corners", 20_000, 5);
+}
+
+/// Procedures at the edges of types, and of statements inside each other.
+#[test]
+fn edges_are_as_in_postgresql() {
+    compare("edges", 3_000, 6);
 }
 
 /// The tests above would see a single cent, in what is read and in what is left.

@@ -56,6 +56,10 @@ fn strange(sql_type: &SqlType, random: &mut Random) -> Value {
             ))
         }
         SqlType::Timestamp => Value::Timestamp(pick(&[0, -1, 1_000_001], random)),
+        SqlType::Date => Value::Date(pick(&[0, -1, 59, 36_584, -36_466, -730_119], random)),
+        SqlType::Float8 => {
+            Value::Float(pick(&[0.0, -0.5, 1.5, 0.1, 1e15, 2e-9, 600_000_000_000_000.2], random))
+        }
         _ if random.below(8) == 0 => Value::text(&"0123456789".repeat(60)),
         _ => Value::Text(
             pick(

@@ -93,6 +93,7 @@ fn rows_go_into_variables_and_records() {
                  RETURN NEXT other.id || ':' || other.a;
              END LOOP;
              seen.name := 'new';
+             names[1] := '+';
              names[3] := seen.name;
              RETURN NEXT coalesce(names[1], '-') || names[3] || cardinality(names);
              RETURN QUERY SELECT t.name FROM thing t WHERE t.name IS NOT NULL ORDER BY 1;
@@ -102,11 +103,17 @@ fn rows_go_into_variables_and_records() {
          BEGIN
              SELECT id INTO STRICT found_id FROM thing WHERE id >= n;
              RETURN found_id;
+         END $$;
+         CREATE FUNCTION elsewhere(n integer) RETURNS integer LANGUAGE plpgsql AS $$
+         DECLARE numbers integer[];
+         BEGIN
+             numbers[n] := 5;
+             RETURN numbers[n];
          END $$;",
     );
     assert_eq!(calls.value("fill", &[]), Value::Int(3));
     let rows = calls.call("show", &ints(&[1])).expect("no error");
-    let texts = ["one true", "3:3.00", "2:2.25", "1:1.50", "-new3", "one", "three"];
+    let texts = ["one true", "3:3.00", "2:2.25", "1:1.50", "+new3", "one", "three"];
     assert_eq!(rows, texts.map(|text| vec![Value::from(text)]));
     let rows = calls.call("show", &ints(&[9])).expect("no error");
     assert_eq!(rows[0], [Value::from("none false")]);
@@ -114,6 +121,9 @@ fn rows_go_into_variables_and_records() {
     assert_eq!(calls.error("strictly", &ints(&[4])).0, "P0002");
     let (code, message) = calls.error("strictly", &ints(&[2]));
     assert_eq!((&*code, &*message), ("P0003", "query returned more than one row"));
+    assert_eq!(calls.value("elsewhere", &ints(&[1])), Value::Int(5));
+    let (code, message) = calls.error("elsewhere", &ints(&[2]));
+    assert_eq!((&*code, &*message), ("2202E", "array subscript 2 is out of range here"));
 }
 
 #[test]
@@ -124,6 +134,7 @@ fn errors_have_codes_and_undo_what_was_done() {
          BEGIN
              INSERT INTO thing VALUES (n, 'x', 0);
              RAISE NOTICE 'at % of 100%%', n;
+             RAISE NOTICE '%, %|', n > 0, 'ab'::char(4);
              CASE n
                  WHEN 1, 2 THEN RETURN 0;
                  WHEN 3 THEN RAISE EXCEPTION 'no % here', n USING ERRCODE = '22012', HINT = 'go';
@@ -135,7 +146,8 @@ fn errors_have_codes_and_undo_what_was_done() {
          CREATE FUNCTION counted() RETURNS bigint LANGUAGE sql AS $$ SELECT count(*) FROM thing $$;",
     );
     assert_eq!(calls.value("f", &ints(&[1])), Value::Int(0));
-    assert_eq!(calls.notices[0].message, "at 1 of 100%");
+    let notices: Vec<&str> = calls.notices.iter().map(|notice| &*notice.message).collect();
+    assert_eq!(notices, ["at 1 of 100%", "t, ab  |"]);
     for (n, code, message) in [
         (3, "22012", "no 3 here"),
         (4, "22004", "null value cannot be assigned to variable \"fixed\" declared NOT NULL"),

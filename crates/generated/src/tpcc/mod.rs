@@ -15,7 +15,7 @@ use txn::{Database, Lane};
 impl Generated for Tables {
     const PROCEDURES: &'static [&'static str] =
         &["new_order", "payment", "order_status", "delivery", "stock_level"];
-    const FINGERPRINT: u32 = 0xa5dad6a7;
+    const FINGERPRINT: u32 = 0xbf45e039;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

@@ -15,7 +15,7 @@ use txn::{Database, Lane};
 impl Generated for Tables {
     const PROCEDURES: &'static [&'static str] =
         &["read_record", "update_record", "insert_record", "scan_records", "multi_operation"];
-    const FINGERPRINT: u32 = 0xf7844a35;
+    const FINGERPRINT: u32 = 0xa37c7eae;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

@@ -7,11 +7,12 @@ use population::{LoadError, Population, check_references, load_part};
 use sql::{Program, Source, WorkloadFolder};
 
 const SCHEMA: &str = "
-    CREATE TABLE owner (id integer PRIMARY KEY, code char(2) UNIQUE);
+    CREATE TABLE owner (id integer PRIMARY KEY, code char(2) UNIQUE, share numeric(4, 2) UNIQUE);
     CREATE TABLE account (
         id integer PRIMARY KEY,
         owner integer REFERENCES owner (id),
         code char(2) REFERENCES owner (code),
+        share numeric(6, 4) REFERENCES owner (share),
         name varchar(8) NOT NULL,
         balance numeric(8, 2) CHECK (balance > 0),
         CONSTRAINT named_or_rich CHECK (balance > 10 OR name <> 'poor')
@@ -25,11 +26,13 @@ units = 2
 rows = 6
 columns.id = { sequence = [1, 6] }
 columns.code = { one_of = ["a", "b", "c", "d", "e", "f"], distinct = true }
+columns.share = { sequence = [1, 6] }
 [tables.account]
 rows = 20
 columns.id = { sequence = [1, 20] }
 columns.owner = { sequence = [1, 6], null = 0.2 }
 columns.code = { column = "owner.code" }
+columns.share = { constant = "3" }
 columns.name = { constant = "poor" }
 columns.balance = { uniform = [1001, 2000], decimals = 2 }
 [tables.entry]
@@ -132,6 +135,11 @@ fn rows_that_the_schema_does_not_take_are_refused() {
             "{ column = \"owner.code\" }",
             "{ constant = \"z\" }",
             "no row of owner has the code that (code) = (z ) refers to",
+        ),
+        (
+            "{ constant = \"3\" }",
+            "{ constant = \"3.004\" }",
+            "no row of owner has the share that (share) = (3.0040) refers to",
         ),
         (
             "\"1.5\"",

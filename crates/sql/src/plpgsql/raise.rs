@@ -4,7 +4,9 @@ use super::Compiler;
 use super::condition::{is_sqlstate, sqlstate};
 use super::control::split_at_commas;
 use crate::error::Result;
+use crate::expression::{CastKind, Expr, ExprKind};
 use crate::procedure::{Formula, Level, Raise, StatementKind};
+use crate::resolve::coerce::Context;
 use crate::types::SqlType;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
@@ -101,14 +103,16 @@ impl Compiler<'_> {
         if matches!(value.expr.sql_type, SqlType::Record(_) | SqlType::Array(_)) {
             return Err(self.outside(place, "a record or array in a message", "name its parts"));
         }
-        let (expr, _) = self.resolve(place, |resolver| {
-            resolver.convert(
-                value.expr,
-                &SqlType::Text,
-                crate::resolve::coerce::Context::Variable,
-                place,
-            )
-        })?;
+        if value.expr.sql_type == SqlType::Unknown {
+            let (expr, _) = self.resolve(place, |resolver| {
+                resolver.convert(value.expr, &SqlType::Text, Context::Variable, place)
+            })?;
+            return Ok(Formula { expr, number: value.number });
+        }
+        // As it is printed, which is not what a conversion gives: `t` for true, and blanks at the end.
+        let operand = Box::new(value.expr);
+        let kind = ExprKind::Cast { operand, kind: CastKind::ThroughText };
+        let expr = Expr::new(kind, SqlType::Text);
         Ok(Formula { expr, number: value.number })
     }
 

@@ -102,7 +102,10 @@ impl Resolver<'_> {
         if empty_array && matches!(target, SqlType::Array(_)) {
             return Ok(Expr { sql_type: target, ..value });
         }
-        self.convert(value, &target, Context::Explicit, span)
+        let converted = self.convert(value, &target, Context::Explicit, span)?;
+        // Texts of one kind serve as another as they are; who asks for a kind gets it.
+        let is_other = converted.sql_type.base() != target.base();
+        Ok(if is_other { Expr { sql_type: target, ..converted } } else { converted })
     }
 
     /// A type as the parser of queries read it, by the rules of [`parse_type`].

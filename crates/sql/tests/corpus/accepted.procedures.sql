@@ -179,6 +179,9 @@ $$;
 CREATE FUNCTION f() RETURNS integer[] LANGUAGE plpgsql AS $$
 DECLARE a integer[] := '{}'; b integer[] := ARRAY[]::integer[];
 BEGIN a := array_append(a, 5); a := a || 6; a := a || b; a := array_cat(a, b); RETURN a; END $$;
+-- case: texts returned as the kind they are converted to
+CREATE FUNCTION f(a integer) RETURNS TABLE (b varchar, c text) LANGUAGE plpgsql AS $$
+BEGIN RETURN QUERY SELECT ('x' || a)::varchar, i.name::text FROM item i; RETURN QUERY SELECT left(i.name, 1)::varchar, CAST(i.name AS text) FROM item i; END $$;
 -- case: several bodies
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$;
 CREATE FUNCTION g() RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$

@@ -182,7 +182,7 @@ impl Generated for Tables {
         "most_of_rows",
         "most_of_a_row",
     ];
-    const FINGERPRINT: u32 = 0x6ff1298f;
+    const FINGERPRINT: u32 = 0x2784267a;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

@@ -245,7 +245,7 @@ impl Refusal {
 }
 
 /// How sentences name a node of a cluster.
-pub(crate) fn named(node: NodeId) -> String {
+pub fn named(node: NodeId) -> String {
     match node.compute_server() {
         Some(number) => format!("compute server {number}"),
         None => format!("memory server {}", node.0),

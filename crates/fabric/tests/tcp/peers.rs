@@ -25,6 +25,8 @@ const SPEAK: ServiceId = ServiceId(3);
 const PEER: NodeId = NodeId::of_compute_server(4);
 /// Its identity, which is its key, too.
 const IDENTITY: u64 = 900;
+/// Between two looks of the compute server whether it is to end; nothing else but calls wakes it.
+const LOOK_NS: u64 = 100_000_000;
 /// A sleep that outlasts every test.
 const FOREVER: u64 = u64::MAX;
 
@@ -106,7 +108,7 @@ impl Peer {
             engine.attach(port.expect("a descriptor"));
             engine.block_on(async {
                 while !end.load(Relaxed) {
-                    main.sleep_ns(1_000_000).await;
+                    main.sleep_ns(LOOK_NS).await;
                 }
             });
         };
@@ -167,6 +169,23 @@ fn handlers_use_verbs_and_every_call_is_answered_once() {
     let mut seen = seen.take();
     seen.sort_unstable();
     assert_eq!(seen, (0..CALLS).collect::<Vec<_>>());
+}
+
+#[test]
+fn calls_wake_a_server_that_sleeps() {
+    const CALLS: u64 = 30;
+    let memory = Server::start(0, 1);
+    let peer = Peer::start(&memory);
+    let engine = caller(&memory, &peer, 20_000);
+    let main = engine.endpoint();
+    let start_ns = main.now_ns();
+    for _ in 0..CALLS {
+        // Longer than it stays awake.
+        engine.block_on(main.sleep_ns(1_000_000));
+        call(&engine, ADD, 1).expect("it is answered");
+    }
+    let lasted_ns = main.now_ns() - start_ns;
+    assert!(lasted_ns < CALLS * LOOK_NS / 2, "{CALLS} calls took {} ms", lasted_ns / 1_000_000);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod own_folder;
 mod postgres;
 mod procedures;
 mod server;
+mod ship;
 mod simulate;
 mod soak;
 mod spade;

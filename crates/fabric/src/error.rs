@@ -16,7 +16,7 @@ pub enum FabricError {
         words: u32,
     },
     /// The server cannot be reached, or its answer was lost.
-    #[error("node {} cannot be reached", .0.0)]
+    #[error("{0} cannot be reached")]
     Unreachable(NodeId),
     /// The network's device cannot be given memory for the words of this batch. Nothing has happened.
     #[error(
@@ -33,10 +33,10 @@ pub enum FabricError {
 #[non_exhaustive]
 pub enum CallError {
     /// The node offers no such service.
-    #[error("node {} offers no service {}", .0.0, .1.0)]
+    #[error("{} offers no service {}", .0, .1.0)]
     NoSuchService(NodeId, ServiceId),
     /// The node cannot be reached, or its answer was lost.
-    #[error("node {} cannot be reached", .0.0)]
+    #[error("{0} cannot be reached")]
     Unreachable(NodeId),
     /// The request or the answer could not be read.
     #[error("malformed message for {0}")]

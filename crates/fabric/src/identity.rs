@@ -1,6 +1,6 @@
 //! Who speaks to whom: the first message of every connection, and its answer.
 //!
-//! Whoever connects to a memory server says whom it takes it for; the server answers with a welcome or with
+//! Whoever connects to a server says whom it takes it for; the server answers with a welcome or with
 //! one sentence that tells what does not fit. Servers that start again, programs of another version and
 //! other clusters on the same network are told apart here, before any verb is carried out.
 //!
@@ -56,13 +56,13 @@ pub fn draw() -> std::io::Result<u64> {
 /// byte | field    | bytes | meaning
 ///    0 | magic    |     8 | "namdbHLO"
 ///    8 | wire     |     4 | WIRE_VERSION of the caller
-///   12 | node     |     2 | number of the memory server that is meant
+///   12 | node     |     2 | the server that is meant
 ///   14 | reserved |     2 | 0
 ///   16 | format   |     8 | layout::region::FORMAT_VERSION of the caller
 ///   24 | cluster  |     8 | the cluster that both belong to
 ///   32 | epoch    |     8 | the caller's epoch
-///   40 | server   |     8 | identity of the memory server that is meant: new at each of its starts
-///   48 | key      |     8 | key of that server's region: new at each of its starts
+///   40 | server   |     8 | identity of the server that is meant: new at each of its starts
+///   48 | key      |     8 | key of that server's region: new at each of its starts; without a region its identity
 ///   56 | caller   |     8 | identity of the caller: new at each of its starts
 ///   64 | endpoint |     8 | which of the caller's connections to this server it is
 ///   72 | process  |     4 | process number of the caller, 0 if it has none
@@ -74,15 +74,15 @@ pub fn draw() -> std::io::Result<u64> {
 /// verbs do not happen any more once the second is welcome.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hello {
-    /// Number of the memory server that is meant.
+    /// The server that is meant: a memory server, or a compute server that others call.
     pub node: NodeId,
     /// The cluster that both belong to.
     pub cluster: u64,
     /// The caller's epoch.
     pub epoch: u64,
-    /// Identity of the memory server that is meant.
+    /// Identity of the server that is meant.
     pub server: u64,
-    /// Key of that server's region.
+    /// Key of that server's region; of a server without a region its identity.
     pub key: u64,
     /// Identity of the caller.
     pub caller: u64,
@@ -121,9 +121,7 @@ impl Hello {
             ));
         }
         if long(bytes, 0) != HELLO_MAGIC {
-            return Err(Refusal::new(
-                "this is a memory server of namdb, and no namdb speaks to it",
-            ));
+            return Err(Refusal::new("this is a server of namdb, and no namdb speaks to it"));
         }
         let (wire, format) = (int(bytes, 8), long(bytes, 16));
         if wire != WIRE_VERSION {
@@ -241,23 +239,31 @@ impl Refusal {
         let sentence = bytes.get(SENTENCE..SENTENCE + int(bytes, 8) as usize);
         match sentence.and_then(|text| std::str::from_utf8(text).ok()) {
             Some(sentence) if long(bytes, 0) == REFUSAL_MAGIC => Self::new(sentence),
-            _ => Self::new("what answers at this address is no memory server of namdb"),
+            _ => Self::new("what answers at this address is no server of namdb"),
         }
     }
 }
 
-/// Whom a memory server serves. Shared with whoever does membership, who raises the epoch.
+/// How sentences name a node of a cluster.
+pub fn named(node: NodeId) -> String {
+    match node.compute_server() {
+        Some(number) => format!("compute server {number}"),
+        None => format!("memory server {}", node.0),
+    }
+}
+
+/// Whom a server serves. Shared with whoever does membership, who raises the epoch.
 #[derive(Debug)]
 pub struct Admission {
-    /// Number of the server.
+    /// The server, which may be a compute server that others call.
     pub node: NodeId,
     /// The server's cluster.
     pub cluster: u64,
     /// The server's identity, new at each start.
     pub server: u64,
-    /// The key of its region, new at each start.
+    /// The key of its region, new at each start; of a server without a region its identity.
     pub key: u64,
-    /// Bytes of its region.
+    /// Bytes of its region; 0 where it has none.
     pub region_bytes: u64,
     /// Version of the server's program.
     pub program: String,
@@ -316,22 +322,23 @@ impl Admission {
         }
         if hello.node != self.node {
             return refuse(format!(
-                "the caller wants memory server {}, this is number {}; check the addresses of the servers",
-                hello.node.0, self.node.0
+                "the caller wants {}, this is {}; check the addresses of the servers",
+                named(hello.node),
+                named(self.node)
             ));
         }
         if hello.server != self.server || hello.key != self.key {
             return refuse(format!(
-                "memory server {} was started again since the caller learned of it; read the configuration anew",
-                self.node.0
+                "{} was started again since the caller learned of it; read the configuration anew",
+                named(self.node)
             ));
         }
         let epoch = self.epoch.load(Ordering::Acquire);
         if hello.epoch < epoch && !self.members.has(hello.caller) {
             return refuse(format!(
-                "the caller is of epoch {}, memory server {} of epoch {epoch}, in which it is no member; read the \
-                 configuration anew",
-                hello.epoch, self.node.0
+                "the caller is of epoch {}, {} of epoch {epoch}, in which it is no member; read the configuration anew",
+                hello.epoch,
+                named(self.node)
             ));
         }
         Ok(())
@@ -401,7 +408,10 @@ mod tests {
     #[test]
     fn who_does_not_fit_is_told_why() {
         let cases = [
-            (Hello { node: NodeId(1), ..hello() }, "wants memory server 1, this is number 2"),
+            (
+                Hello { node: NodeId(1), ..hello() },
+                "wants memory server 1, this is memory server 2",
+            ),
             (Hello { cluster: 8, ..hello() }, "belongs to cluster 0x8, this server to 0x7"),
             (Hello { server: 12, ..hello() }, "was started again"),
             (Hello { key: 12, ..hello() }, "was started again"),
@@ -430,7 +440,7 @@ mod tests {
         assert!(changed(16).contains("reads format"));
         assert!(changed(76).contains("is not text"));
         let answer = Welcome::decode(&[0; ANSWER_BYTES]).expect_err("nothing stands there");
-        assert!(answer.to_string().contains("no memory server of namdb"));
+        assert!(answer.to_string().contains("no server of namdb"));
     }
 
     #[test]

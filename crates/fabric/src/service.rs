@@ -79,8 +79,12 @@ impl AnswerRecord {
         }
     }
 
-    /// Keeps the answer to a session's latest call.
+    /// Keeps the answer to a session's latest call. One that comes when a later call was answered is not kept: nobody
+    /// waits for it.
     pub fn record(&mut self, id: CallId, answer: Answer) {
+        if self.answers.get(&id.session).is_some_and(|last| last.sequence > id.sequence) {
+            return;
+        }
         self.forget(id.session);
         self.count += 1;
         let number = self.count;
@@ -120,6 +124,8 @@ mod tests {
         assert_eq!(record.arrive(id), Arrival::Repeat(Ok(vec![1])));
         assert_eq!(record.arrive(CallId { sequence: 6, ..id }), Arrival::Stale);
         assert_eq!(record.arrive(CallId { sequence: 8, ..id }), Arrival::Handle);
+        record.record(CallId { sequence: 6, ..id }, Ok(vec![2]));
+        assert_eq!(record.arrive(id), Arrival::Repeat(Ok(vec![1])), "an answer that came late");
     }
 
     #[test]

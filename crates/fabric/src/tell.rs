@@ -1,7 +1,7 @@
 //! What a memory server tells of its callers, and a caller of its servers: events of crate `tracing`, which cost
 //! nothing where nobody has asked for them. None belongs to a verb; a connection comes and goes.
 
-use crate::identity::Hello;
+use crate::identity::{Hello, named};
 use std::fmt::Display;
 
 /// A caller was welcome.
@@ -31,10 +31,10 @@ pub(crate) fn flawed(flaw: &str) {
     tracing::warn!(flaw, "for trying only: take a card, another kernel, or the fabric `tcp`");
 }
 
-/// The connection to a memory server was lost.
+/// The connection to a server was lost.
 #[cold]
 pub(crate) fn lost(node: layout::NodeId, address: &dyn Display, reason: &str) {
-    tracing::warn!(memory_server = node.0, peer = %address, reason, "connection lost");
+    tracing::warn!(server = named(node), peer = %address, reason, "connection lost");
 }
 
 /// How identities are written everywhere.

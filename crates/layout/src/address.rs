@@ -1,6 +1,7 @@
 //! Addresses in the pool of memory servers: which region, and which byte in it.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Bytes of a word, the only unit that is read or written whole in every world.
 pub const WORD_BYTES: u64 = 8;
@@ -8,6 +9,31 @@ pub const WORD_BYTES: u64 = 8;
 /// A process that serves verbs or calls: a memory server or a compute server.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct NodeId(pub u16);
+
+/// The first node that keeps no region: from here on nodes are compute servers that others call.
+const FIRST_COMPUTE_NODE: u16 = 1 << 15;
+
+impl NodeId {
+    /// The node of a compute server, by its number in the cluster.
+    pub const fn of_compute_server(number: u16) -> Self {
+        assert!(number < FIRST_COMPUTE_NODE);
+        Self(FIRST_COMPUTE_NODE + number)
+    }
+
+    /// The number of the compute server, if the node is one that others call.
+    pub const fn compute_server(self) -> Option<u16> {
+        self.0.checked_sub(FIRST_COMPUTE_NODE)
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.compute_server() {
+            Some(number) => write!(formatter, "compute server {number}"),
+            None => write!(formatter, "node {}", self.0),
+        }
+    }
+}
 
 /// A registered piece of memory. It lives on one memory server and may have replicas.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -84,8 +110,8 @@ impl GlobalPtr {
     }
 }
 
-impl std::fmt::Debug for GlobalPtr {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for GlobalPtr {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}:{:#x}", self.region().0, self.offset())
     }
 }

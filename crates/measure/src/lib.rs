@@ -1,18 +1,20 @@
 //! Microbenchmarks: what one operation on a table costs, in any world [SPADE 3.2].
 //!
 //! A [`Subject`] is a table of one design, and a [`Task`] an operation on it, which [`operation`] carries out with a lane:
-//! on memory of its own machine, on memory of another one, or, called as a service, for somebody else ([`ship`]).
+//! on memory of its own machine, on memory of another one, or, called as a service, for somebody else ([`ship`]; on
+//! compute servers of real clusters [`host`]).
 //! [`Micro`] makes of both a workload that threads run on real fabrics; [`simulated`] runs them on clusters in virtual
 //! time. Which points are measured is decided by [`experiment`]; what comes out are the nouns of
 //! [`spade::measurement`], which [`record`] keeps in a file, point by point.
 //!
-//! To read it: [`subject`], [`operation`], [`hand`], [`seats`], [`ship`], [`micro`]; [`experiment`], [`record`]; then
-//! [`simulated`] with its `ground`, on which others build clusters, too, and `metered`, which counts what cards are asked
+//! To read it: [`subject`], [`operation`], [`hand`], [`seats`], [`ship`], [`host`], [`micro`]; [`experiment`],
+//! [`record`]; then [`simulated`] with its `ground`, on which others build clusters, too, and `metered`, which counts what cards are asked
 //! for and models replicas.
 #![forbid(unsafe_code)]
 
 pub mod experiment;
 pub mod hand;
+pub mod host;
 pub mod micro;
 pub mod operation;
 pub mod record;

@@ -4,7 +4,7 @@ use crate::hand::Hand;
 use crate::operation::{Task, attempt};
 use crate::ship::{SHIPPED, encode, outcome};
 use crate::subject::{Subject, Table};
-use fabric::Env;
+use fabric::{CallError, Env};
 use layout::NodeId;
 use spade::measurement::{Parameters, Place};
 use std::collections::BTreeMap;
@@ -33,8 +33,8 @@ const GROWTH: u64 = 4;
 pub struct Micro {
     parameters: Parameters,
     subject: Subject,
-    /// Who carries out shipped operations.
-    owner: Option<NodeId>,
+    /// Who carries out shipped operations; workers call them by turns.
+    owners: Vec<NodeId>,
     /// Hands of workers between two runs: what they have inserted is still there.
     hands: Arc<Mutex<BTreeMap<u32, Hand>>>,
 }
@@ -59,18 +59,25 @@ impl Drop for Terminal {
 
 impl Micro {
     /// The measurement of a point by so many workers, on a table of about `rows` rows.
-    pub fn new(parameters: &Parameters, workers: u32, rows: u64, owner: Option<NodeId>) -> Self {
+    pub fn new(parameters: &Parameters, workers: u32, rows: u64) -> Self {
         let ranges = u64::from(workers);
         let subject = Subject::of(parameters, ranges, rows.div_ceil(ranges));
-        let is_shipped = parameters.place == Place::Shipped;
-        let owner = owner.filter(|_| is_shipped);
-        Self { parameters: parameters.clone(), subject, owner, hands: Arc::default() }
+        let (owners, hands) = (Vec::new(), Arc::default());
+        Self { parameters: parameters.clone(), subject, owners, hands }
     }
 
-    /// The measurement of another point on the same table.
-    pub fn turned_to(&self, parameters: &Parameters, owner: Option<NodeId>) -> Self {
-        let owner = owner.filter(|_| parameters.place == Place::Shipped);
-        Self { parameters: parameters.clone(), owner, ..self.clone() }
+    /// The measurement of another point on the same table, where operations are shipped to one of `owners` if the point
+    /// wants that.
+    pub fn turned_to(&self, parameters: &Parameters, owners: &[NodeId]) -> Self {
+        let is_shipped = parameters.place == Place::Shipped;
+        let owners = if is_shipped { owners.to_vec() } else { Vec::new() };
+        Self { parameters: parameters.clone(), owners, ..self.clone() }
+    }
+
+    /// Whom a worker calls, if anybody.
+    fn owner(&self, worker: u32) -> Option<NodeId> {
+        let turn = (worker as usize).checked_rem(self.owners.len())?;
+        Some(self.owners[turn])
     }
 
     /// The table.
@@ -114,12 +121,15 @@ pub async fn carry_out<E: Env>(
         let result = attempts.repeat(lane, attempt).await?;
         return Ok(attempts.finish(kind, result, 0));
     };
-    let refused = |error: fabric::CallError| WorkloadError::Configuration(error.to_string());
-    *answer = lane.env().call(owner, SHIPPED, encode(task)).await.map_err(refused)?;
-    let (is_committed, retries) = outcome(answer).map_err(refused)?;
-    let result = match is_committed {
-        true => TransactionResult::Committed,
-        false => TransactionResult::RolledBack,
+    let refused = |error: CallError| WorkloadError::Configuration(error.to_string());
+    let (result, retries) = match lane.env().call(owner, SHIPPED, encode(task)).await {
+        Ok(answered) => {
+            *answer = answered;
+            outcome(answer).map_err(refused)?
+        }
+        // The owner may have carried it out and died before it could say so.
+        Err(CallError::Unreachable(_)) => (TransactionResult::Unknown, 0),
+        Err(error) => return Err(refused(error)),
     };
     Ok(Finished { kind, result, retries, skipped: 0, aborts: AbortCounts::default() })
 }
@@ -164,7 +174,7 @@ impl<E: Env> Workload<E> for Micro {
         parts: u64,
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError> {
-        let table = self.subject.open(database, TABLE)?;
+        let table = Table::open(database, TABLE)?;
         for range in workload::loading::share(self.subject.ranges, part, parts) {
             self.subject.load(lane, table, range..range + 1, true).await?;
             progress(self.subject.rows_each);
@@ -179,7 +189,7 @@ impl<E: Env> Workload<E> for Micro {
         _threads: u32,
         seed: u64,
     ) -> Result<Terminal, WorkloadError> {
-        let table = self.subject.open(database, TABLE)?;
+        let table = Table::open(database, TABLE)?;
         let kept = self.hands.lock().expect("no holder panics").remove(&thread);
         let hand = kept.unwrap_or_else(|| {
             let mut random = Random::stream(seed, HAND_STREAM, u64::from(thread));
@@ -195,10 +205,11 @@ impl<E: Env> Workload<E> for Micro {
         lane: &mut Lane<E>,
         terminal: &mut Terminal,
     ) -> Result<Finished, WorkloadError> {
+        let owner = self.owner(terminal.number);
         let Terminal { table, hand, answer, .. } = terminal;
         let hand = hand.as_mut().expect("a terminal has its hand until it goes");
         let what = (&self.subject, &self.parameters);
-        perform(lane, (*table, self.owner), hand, what, answer).await
+        perform(lane, (*table, owner), hand, what, answer).await
     }
 
     /// What the table holds is not what is measured.

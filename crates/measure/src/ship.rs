@@ -6,7 +6,7 @@
 
 use crate::operation::{Task, attempt};
 use crate::seats;
-use crate::subject::{Subject, Table};
+use crate::subject::Table;
 use fabric::{CallError, Env, Reply, Service, ServiceId};
 use spade::measurement::Operation;
 use std::sync::Arc;
@@ -16,9 +16,13 @@ use workload::{Attempts, TransactionResult, WorkloadError};
 /// The service.
 pub const SHIPPED: ServiceId = ServiceId(220);
 /// Looks for a lane of the owner that is free.
-const LOOKS_MAX: u32 = 10_000_000;
+pub(crate) const LOOKS_MAX: u32 = 10_000_000;
+/// The last byte of an answer: how the operation has ended.
+const NOT_COMMITTED: u8 = 0;
+const COMMITTED: u8 = 1;
+const UNKNOWN: u8 = 2;
 /// What malformed messages are said to be for.
-const FOR: &str = "a shipped operation";
+pub(crate) const FOR: &str = "a shipped operation";
 
 /// What a handler works with.
 pub struct Seat<L: Env> {
@@ -34,7 +38,6 @@ pub type Opener<L> = Arc<dyn Fn() -> Option<Database<L>> + Send + Sync>;
 /// The owner of rows. It works with lanes of the world `L`, whatever world its calls come from.
 pub struct Owner<L: Env> {
     number: u64,
-    subject: Subject,
     name: String,
     more: Opener<L>,
 }
@@ -42,8 +45,8 @@ pub struct Owner<L: Env> {
 impl<L: Env> Owner<L> {
     /// The owner of the table called `name`. On a thread where none of its seats is free, `more` opens the database for
     /// another; where it gives none, calls wait.
-    pub fn new(number: u64, subject: &Subject, name: &str, more: Opener<L>) -> Self {
-        Self { number, subject: subject.clone(), name: name.to_owned(), more }
+    pub fn new(number: u64, name: &str, more: Opener<L>) -> Self {
+        Self { number, name: name.to_owned(), more }
     }
 
     /// One seat more for calls that come on this thread.
@@ -67,30 +70,49 @@ impl<L: Env> Owner<L> {
 
     async fn open(&self, database: &Database<L>) -> Result<Seat<L>, WorkloadError> {
         database.refresh().await?;
-        let table = self.subject.open(database, &self.name)?;
+        let table = Table::open(database, &self.name)?;
         Ok(Seat { lane: database.lane().await?, table })
     }
 
     async fn carry_out<E: Env>(&self, env: &E, request: &[u8]) -> Result<Vec<u8>, CallError> {
         let task = decode(request).ok_or(CallError::Malformed(FOR))?;
         let mut seat = self.seat(env).await?;
-        let (mut attempts, mut answer) = (Attempts::new(), Vec::new());
-        let ended = attempts
-            .repeat(&mut seat.lane, async |lane| {
-                attempt(lane, seat.table, &task, &mut answer).await
-            })
-            .await;
+        let done = carry_out(&mut seat.lane, seat.table, &task).await;
         Self::give(self.number, seat);
         if !E::IMMEDIATE {
             // In simulated worlds the answer leaves when the core has done all that was asked.
             env.sleep_ns(0).await;
         }
-        let ended = ended.map_err(|error| CallError::Refused(error.to_string()))?;
-        let retries = attempts.finish(0, ended, 0).retries;
-        answer.extend_from_slice(&retries.to_le_bytes());
-        answer.push(u8::from(ended == TransactionResult::Committed));
-        Ok(answer)
+        Ok(done?.answer)
     }
+}
+
+/// A task that was carried out.
+pub(crate) struct Done {
+    /// What the caller is told.
+    pub answer: Vec<u8>,
+    /// How it ended.
+    pub result: TransactionResult,
+}
+
+/// Carries out a task for somebody else, until it has its effect or further attempts make no sense.
+pub(crate) async fn carry_out<L: Env>(
+    lane: &mut Lane<L>,
+    table: Table,
+    task: &Task,
+) -> Result<Done, CallError> {
+    let (mut attempts, mut answer) = (Attempts::new(), Vec::new());
+    let attempt = async |lane: &mut Lane<L>| attempt(lane, table, task, &mut answer).await;
+    let ended = attempts.repeat(lane, attempt).await;
+    let result = ended.map_err(|error| CallError::Refused(error.to_string()))?;
+    let retries = attempts.finish(0, result, 0).retries;
+    answer.extend_from_slice(&retries.to_le_bytes());
+    answer.push(match result {
+        TransactionResult::Committed => COMMITTED,
+        TransactionResult::Unknown => UNKNOWN,
+        TransactionResult::RolledBack | TransactionResult::Aborted(_) => NOT_COMMITTED,
+    });
+    Ok(Done { answer, result })
 }
 
 impl<E: Env, L: Env> Service<E> for Owner<L> {
@@ -129,11 +151,20 @@ pub fn decode(request: &[u8]) -> Option<Task> {
     })
 }
 
-/// Whether an answer says that the operation has committed, and after how many attempts beyond the first.
-pub fn outcome(answer: &[u8]) -> Result<(bool, u32), CallError> {
-    let (rest, &[committed]) = answer.split_last_chunk().ok_or(CallError::Malformed(FOR))?;
+/// How the operation has ended by its answer, and after how many attempts beyond the first.
+///
+/// # Errors
+/// The answer is none.
+pub fn outcome(answer: &[u8]) -> Result<(TransactionResult, u32), CallError> {
+    let (rest, &[ended]) = answer.split_last_chunk().ok_or(CallError::Malformed(FOR))?;
     let (_, retries) = rest.split_last_chunk().ok_or(CallError::Malformed(FOR))?;
-    Ok((committed == 1, u32::from_le_bytes(*retries)))
+    let result = match ended {
+        COMMITTED => TransactionResult::Committed,
+        NOT_COMMITTED => TransactionResult::RolledBack,
+        UNKNOWN => TransactionResult::Unknown,
+        _ => return Err(CallError::Malformed(FOR)),
+    };
+    Ok((result, u32::from_le_bytes(*retries)))
 }
 
 #[cfg(test)]
@@ -155,7 +186,15 @@ mod tests {
             assert!(cut.is_none_or(|task| task.keys.len() < 2), "{end} bytes");
         }
         assert_eq!(decode(&[9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]), None, "no such operation");
-        assert_eq!(outcome(&[7, 7, 3, 0, 0, 0, 1]), Ok((true, 3)));
-        assert_eq!(outcome(&[1]), Err(CallError::Malformed(FOR)));
+        let ends = [0, 1, 2].map(|end| outcome(&[7, 7, 3, 0, 0, 0, end]));
+        let [not, committed, unknown] = [
+            TransactionResult::RolledBack,
+            TransactionResult::Committed,
+            TransactionResult::Unknown,
+        ];
+        assert_eq!(ends, [not, committed, unknown].map(|end| Ok((end, 3))));
+        for none in [&[1][..], &[7, 7, 3, 0, 0, 0, 3]] {
+            assert_eq!(outcome(none), Err(CallError::Malformed(FOR)));
+        }
     }
 }

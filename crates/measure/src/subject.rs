@@ -51,6 +51,25 @@ pub struct Table {
     pub index: Option<IndexId>,
 }
 
+impl Table {
+    /// The table called `name` of a database whose catalog is known.
+    ///
+    /// # Errors
+    /// It is not there, or is no subject's.
+    pub fn open<E: Env>(database: &Database<E>, name: &str) -> Result<Self, WorkloadError> {
+        let id = database.table(name).ok_or(WorkloadError::NoTable("of the measurement"))?;
+        let schema = database.schema(id).ok_or(WorkloadError::NoTable("of the measurement"))?;
+        let is_subject = schema.key() == [0]
+            && schema.columns().iter().all(|column| column.column_type == ColumnType::Int8);
+        if !is_subject {
+            return Err(WorkloadError::Configuration(format!(
+                "table {name} was not made for a measurement: its columns are others"
+            )));
+        }
+        Ok(Self { id, index: database.index(name, INDEX) })
+    }
+}
+
 impl Subject {
     /// Keys of a range.
     pub const RANGE: i64 = 1 << 32;
@@ -172,15 +191,6 @@ impl Subject {
             AccessPath::SecondaryTree => IndexDesign { node_bytes: self.node_bytes, ..usual },
             _ => usual,
         }
-    }
-
-    /// The table called `name` of a database whose catalog is known.
-    ///
-    /// # Errors
-    /// It is not there.
-    pub fn open<E: Env>(&self, database: &Database<E>, name: &str) -> Result<Table, WorkloadError> {
-        let id = database.table(name).ok_or(WorkloadError::NoTable("of the measurement"))?;
-        Ok(Table { id, index: database.index(name, INDEX) })
     }
 
     /// Inserts the rows of some ranges, and writes each once more if `is_updated`: its memory for an old version is then

@@ -48,7 +48,7 @@ pub struct Addresses {
     /// The Unix socket from which processes of its host get its region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shm: Option<PathBuf>,
-    /// Host and port for messages.
+    /// Host and port for messages; of a compute server, for calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<String>,
     /// Host and port at which queue pairs are exchanged.
@@ -65,7 +65,7 @@ pub struct Addresses {
 impl Addresses {
     /// Host and port of what the server is there for, where it has that.
     pub fn reached(&self) -> Option<&String> {
-        self.tcp.as_ref().or(self.verbs.as_ref()).or(self.work.as_ref())
+        self.work.as_ref().or(self.tcp.as_ref()).or(self.verbs.as_ref())
     }
 }
 

@@ -9,5 +9,5 @@ mod world;
 pub use env::{LocalEnv, run_now};
 pub use file::Pages;
 pub(crate) use file::{create as create_file, create_private};
-pub(crate) use world::{Caller, write_header};
+pub(crate) use world::{Caller, Callers, write_header};
 pub use world::{LocalWorld, ServerConfig, Sharing, WorldConfig};

@@ -48,7 +48,7 @@ pub enum Sharing {
     File,
 }
 
-/// The way to a memory server in another process.
+/// The way to a server in another process.
 pub(crate) trait Caller: Send + Sync {
     /// Calls `service` there and waits for its answer.
     fn call(&self, service: ServiceId, request: &[u8]) -> Result<Vec<u8>, CallError>;
@@ -56,6 +56,9 @@ pub(crate) trait Caller: Send + Sync {
     /// The server is gone: ends all calls, those under way too.
     fn lose(&self);
 }
+
+/// The ways to nodes of other processes.
+pub(crate) type Callers = BTreeMap<NodeId, Arc<dyn Caller>>;
 
 /// Every node's services by name.
 type Services = BTreeMap<(NodeId, ServiceId), Arc<dyn Service<LocalEnv>>>;
@@ -68,8 +71,8 @@ pub struct LocalWorld {
     regions: Regions,
     addresses: AddressMap,
     services: RwLock<Services>,
-    /// By node; none for nodes of this process.
-    callers: Vec<Option<Arc<dyn Caller>>>,
+    /// None for nodes of this process.
+    callers: Callers,
     seed: u64,
     endpoints: AtomicU64,
 }
@@ -81,7 +84,7 @@ impl LocalWorld {
             config.server_bytes.iter().map(|&bytes| Memory::map(bytes)).collect();
         let regions = mapped?;
         regions.iter().for_each(write_header);
-        Ok(Self::of(regions, Vec::new(), config.seed))
+        Ok(Self::of(regions, Callers::new(), config.seed))
     }
 
     /// One memory server, which has its own region and no other; and what this region is made of, if other
@@ -100,19 +103,15 @@ impl LocalWorld {
         write_header(&own);
         let mut regions: Vec<Memory> = (0..config.server_count).map(|_| Memory::absent()).collect();
         regions[usize::from(number)] = own;
-        let world = Self::of(regions, Vec::new(), config.seed);
+        let world = Self::of(regions, Callers::new(), config.seed);
         if pages == Some(Pages::Collapsed) {
             huge::start(Arc::downgrade(&world), RegionId(number))?;
         }
         Ok((world, pages))
     }
 
-    /// Regions that memory servers in other processes have made, and the ways to these, both by node.
-    pub(crate) fn of(
-        regions: Vec<Memory>,
-        callers: Vec<Option<Arc<dyn Caller>>>,
-        seed: u64,
-    ) -> Arc<Self> {
+    /// Regions that memory servers in other processes have made, by node, and the ways to these and others.
+    pub(crate) fn of(regions: Vec<Memory>, callers: Callers, seed: u64) -> Arc<Self> {
         Arc::new(Self {
             addresses: AddressMap::one_region_per_server(regions.len() as u16),
             regions: Regions::new(regions),
@@ -179,7 +178,7 @@ impl LocalWorld {
     }
 
     pub(crate) fn caller(&self, node: NodeId) -> Option<&Arc<dyn Caller>> {
-        self.callers.get(usize::from(node.0))?.as_ref()
+        self.callers.get(&node)
     }
 
     #[inline(always)]

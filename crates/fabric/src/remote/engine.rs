@@ -2,7 +2,7 @@
 
 use crate::clock;
 use crate::patience::{Patience, Step, Waiter};
-use crate::port::wait_ready;
+use crate::port::{Port, wait_ready};
 use crate::remote::env::RemoteEnv;
 use crate::remote::flights::Flights;
 use crate::remote::ready::{Ready, TaskWaker};
@@ -28,8 +28,11 @@ const MAIN: u32 = u32::MAX;
 ///
 /// Tasks run only inside [`Engine::block_on`]. Those that have not ended when the engine is dropped are
 /// dropped with it; batches that they posted may still happen.
+///
+/// Ports that are attached are served once in each turn, so that handlers of calls are tasks like others.
 pub struct Engine<T: Transport> {
     shared: Rc<Shared<T>>,
+    ports: RefCell<Vec<Box<dyn Port>>>,
     patience: Patience,
     waiter: RefCell<Waiter>,
     main: (Arc<TaskWaker>, Waker),
@@ -77,7 +80,12 @@ impl<T: Transport> Engine<T> {
             seed: Cell::new(crate::identity::draw()?),
         };
         let waiter = RefCell::new(Waiter::new(patience));
-        Ok(Self { shared: Rc::new(shared), patience, waiter, main })
+        Ok(Self { shared: Rc::new(shared), ports: RefCell::default(), patience, waiter, main })
+    }
+
+    /// Serves `port` from now on, as long as a future runs here.
+    pub fn attach(&self, port: impl Port + 'static) {
+        self.ports.borrow_mut().push(Box::new(port));
     }
 
     /// An endpoint of its own counters; each lane uses its own.
@@ -143,7 +151,7 @@ impl<T: Transport> Engine<T> {
         }
     }
 
-    /// Sends, receives, and wakes whoever waited for it or for this moment. How much was received.
+    /// Sends, receives, and wakes whoever waited for it or for this moment, and serves ports. How much was received.
     fn progress(&self) -> usize {
         let shared = &*self.shared;
         let mut flights = shared.flights.borrow_mut();
@@ -154,7 +162,7 @@ impl<T: Transport> Engine<T> {
         });
         drop(flights);
         shared.timers.borrow_mut().fire(shared.turn_ns.get());
-        count
+        count + self.ports.borrow_mut().iter_mut().map(|port| port.serve()).sum::<usize>()
     }
 
     fn wait(&self) {
@@ -173,18 +181,25 @@ impl<T: Transport> Engine<T> {
     fn sleep(&self) -> bool {
         let shared = &*self.shared;
         let mut transport = shared.transport.borrow_mut();
-        // Both are armed, even if the first has something to do: both are disarmed below.
-        let has_work = transport.arm() | shared.ready.arm();
+        let mut ports = self.ports.borrow_mut();
+        // All are armed, even if the first has something to do: all are disarmed below.
+        let has_work = ports.iter_mut().fold(false, |has_work, port| port.arm() | has_work);
+        let has_work = transport.arm() | shared.ready.arm() | has_work;
         let deadlines = [shared.timers.borrow().next_ns(), transport.next_deadline_ns()];
         let next_ns = deadlines.into_iter().flatten().min().unwrap_or(u64::MAX);
         let left_ns = next_ns.saturating_sub(shared.now_ns()).min(self.patience.sleep_ns_max);
         let is_woken = has_work || {
             let mut waited = vec![PollFd::from_borrowed_fd(shared.ready.bell(), PollFlags::IN)];
             transport.descriptors(&mut waited);
+            let mut of_ports = Vec::new();
+            ports.iter().for_each(|port| port.descriptors(&mut of_ports));
+            waited
+                .extend(of_ports.into_iter().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             wait_ready(&mut waited, left_ns)
         };
         transport.disarm();
         shared.ready.disarm();
+        ports.iter_mut().for_each(|port| port.disarm());
         is_woken
     }
 }

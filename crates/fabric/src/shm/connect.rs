@@ -1,7 +1,7 @@
-//! How a compute process gets at the memory servers of its host.
+//! How a compute process gets at the memory servers of its host, and at compute servers that it calls.
 
-use crate::identity::{ANSWER_BYTES, Hello, Refusal, Welcome};
-use crate::local::{Caller, LocalWorld};
+use crate::identity::{ANSWER_BYTES, Hello, Refusal, Welcome, named};
+use crate::local::{Callers, LocalWorld};
 use crate::raw::Memory;
 use crate::shm::caller::SegmentCaller;
 use crate::shm::directory::socket_path;
@@ -23,6 +23,8 @@ pub struct ConnectConfig {
     pub directory: PathBuf,
     /// What each is told, by its number: number n is for node n.
     pub hellos: Vec<Hello>,
+    /// What each compute server is told that is called.
+    pub peers: Vec<Hello>,
     /// Seed of all randomness in this process's world.
     pub seed: u64,
     /// Longest wait for a server to answer who connects.
@@ -36,16 +38,17 @@ impl ConnectConfig {
     /// With waits that suit most.
     pub fn new(directory: impl Into<PathBuf>, hellos: Vec<Hello>) -> Self {
         let (connect_timeout, call_timeout) = (Duration::from_secs(5), Duration::from_secs(30));
-        Self { directory: directory.into(), hellos, seed: 1, connect_timeout, call_timeout }
+        let (directory, peers) = (directory.into(), Vec::new());
+        Self { directory, hellos, peers, seed: 1, connect_timeout, call_timeout }
     }
 }
 
-/// Why a compute process did not get at a memory server.
+/// Why a compute process did not get at a server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// Nobody listens there, or nobody answers.
-    #[error("memory server {} is not reached at {path}: {error}; start it, or name the folder in which it listens", .node.0)]
+    #[error("{} is not reached at {path}: {error}; start it, or name the folder in which it listens", named(*.node))]
     Absent {
         /// Which server.
         node: NodeId,
@@ -55,7 +58,7 @@ pub enum ConnectError {
         error: io::Error,
     },
     /// The server serves others.
-    #[error("memory server {} refused: {refusal}", .node.0)]
+    #[error("{} refused: {refusal}", named(*.node))]
     Refused {
         /// Which server.
         node: NodeId,
@@ -70,8 +73,8 @@ pub enum ConnectError {
         /// The user.
         uid: u32,
     },
-    /// The region cannot be used.
-    #[error("the region of memory server {} cannot be mapped: {error}", .node.0)]
+    /// The region cannot be used, or what calls go through.
+    #[error("what {} shares cannot be mapped: {error}", named(*.node))]
     Region {
         /// Which server.
         node: NodeId,
@@ -84,25 +87,21 @@ pub enum ConnectError {
 }
 
 /// Maps the regions of all memory servers: a world whose verbs are carried out by this process, and whose calls
-/// by theirs. A server that is lost stays lost in this world; whoever starts it again connects anew.
+/// by theirs and by the compute servers that are named. A server that is lost stays lost in this world; whoever
+/// starts it again connects anew.
 pub fn connect(config: &ConnectConfig) -> Result<Arc<LocalWorld>, ConnectError> {
     let watch = Watch::new().map_err(|error| ConnectError::Watch(error.into()))?;
-    let mut regions = Vec::new();
-    let mut callers: Vec<Option<Arc<dyn Caller>>> = Vec::new();
-    let mut watched = Vec::new();
+    let (mut regions, mut callers, mut watched) = (Vec::new(), Callers::new(), Vec::new());
     for (number, hello) in config.hellos.iter().enumerate() {
         assert_eq!(usize::from(hello.node.0), number, "servers are listed by number");
-        let given = ask(config, hello)?;
-        let caller = SegmentCaller::new(
-            hello.node,
-            given.segment,
-            given.bell,
-            config.call_timeout,
-            watch.clone(),
-        );
-        regions.push(given.region);
-        callers.push(Some(Arc::new(caller)));
-        watched.push(given.watched);
+    }
+    for hello in config.hellos.iter().chain(&config.peers) {
+        let Given { region, segment, bell, watched: server } = ask(config, hello)?;
+        let (node, timeout) = (hello.node, config.call_timeout);
+        let caller = SegmentCaller::new(node, segment, bell, timeout, watch.clone());
+        regions.extend(region);
+        callers.insert(node, Arc::new(caller));
+        watched.push(server);
     }
     let world = LocalWorld::of(regions, callers, config.seed);
     watch.start(Arc::downgrade(&world), watched).map_err(ConnectError::Watch)?;
@@ -111,7 +110,8 @@ pub fn connect(config: &ConnectConfig) -> Result<Arc<LocalWorld>, ConnectError> 
 
 /// What a server gives to those it lets in.
 struct Given {
-    region: Memory,
+    /// None of a compute server.
+    region: Option<Memory>,
     segment: Segment,
     bell: OwnedFd,
     watched: Watched,
@@ -133,15 +133,20 @@ fn ask(config: &ConnectConfig, hello: &Hello) -> Result<Given, ConnectError> {
     let welcome =
         Welcome::decode(&bytes).map_err(|refusal| ConnectError::Refused { node, refusal })?;
     let unusable = |error| ConnectError::Region { node, error };
-    let [region, segment, bell]: [OwnedFd; 3] =
-        descriptors.try_into().map_err(|given: Vec<_>| {
-            let sentence = format!("it gave {} descriptors instead of 3", given.len());
-            unusable(io::Error::new(io::ErrorKind::InvalidData, sentence))
-        })?;
+    let has_region = node.compute_server().is_none();
+    let expected = if has_region { 3 } else { 2 };
+    if descriptors.len() != expected {
+        let sentence = format!("it gave {} descriptors instead of {expected}", descriptors.len());
+        return Err(unusable(io::Error::new(io::ErrorKind::InvalidData, sentence)));
+    }
+    let mut descriptors = descriptors.into_iter();
+    let mut next = || descriptors.next().expect("they were counted");
+    let region = has_region.then(&mut next);
+    let region = region.map(|region| Memory::map_file(region, welcome.region_bytes));
     Ok(Given {
-        region: Memory::map_file(region, welcome.region_bytes).map_err(unusable)?,
-        segment: Segment::map(segment).map_err(unusable)?,
-        bell,
+        region: region.transpose().map_err(unusable)?,
+        segment: Segment::map(next()).map_err(unusable)?,
+        bell: next(),
         watched: Watched { node, pidfd, socket },
     })
 }

@@ -1,9 +1,10 @@
-//! The folder in which memory servers of this host are found, and how one claims its place there.
+//! The folder in which servers of this host are found, and how one claims its place there.
 //!
 //! Only its lock tells whether a server runs: the kernel gives it back however the server ends. A socket whose
 //! lock is free was left behind and is removed; the lock's file stays, since removing it would let two servers
 //! hold one each.
 
+use crate::identity::named;
 use crate::shm::socket::listen;
 use layout::NodeId;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
@@ -15,7 +16,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Why a memory server cannot be reached through shared memory.
+/// Why a server cannot be reached through shared memory.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenError {
@@ -41,8 +42,8 @@ pub enum ListenError {
     },
     /// A server with the same number runs.
     #[error(
-        "memory server {} runs already: process {process} holds {path}; stop it, or give this cluster a folder of its own",
-        .node.0
+        "{} runs already: process {process} holds {path}; stop it, or give this cluster a folder of its own",
+        named(*.node)
     )]
     Taken {
         /// Whose place it is.
@@ -63,12 +64,17 @@ impl ListenError {
     }
 }
 
-/// Where memory server `node` is reached.
+/// Where the server `node` is reached.
 pub(super) fn socket_path(directory: &Path, node: NodeId) -> PathBuf {
-    directory.join(format!("memory-server-{}.socket", node.0))
+    directory.join(file_name(node) + ".socket")
 }
 
-/// The place of one memory server. Whoever drops it gives the place up.
+/// What a server's files are called.
+fn file_name(node: NodeId) -> String {
+    named(node).replace(' ', "-")
+}
+
+/// The place of one server. Whoever drops it gives the place up.
 pub(super) struct Place {
     socket_path: PathBuf,
     _lock: File,
@@ -84,7 +90,7 @@ impl Drop for Place {
 /// Claims the place of `node` and listens there.
 pub(super) fn claim(directory: &Path, node: NodeId) -> Result<(Place, OwnedFd), ListenError> {
     make_directory(directory)?;
-    let lock = lock(&directory.join(format!("memory-server-{}.lock", node.0)), node)?;
+    let lock = lock(&directory.join(file_name(node) + ".lock"), node)?;
     let path = socket_path(directory, node);
     match remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! Where compute processes on the same host reach a memory server.
+//! Where compute processes on the same host reach a server.
 
 use crate::identity::Admission;
 use crate::local::{LocalEnv, LocalWorld, run_now};
@@ -36,7 +36,8 @@ const LISTENER: u64 = 0;
 const BELL: u64 = 1;
 const FIRST_ID: u64 = 1;
 
-/// The port of fabric `shm`: hands the region over to those who may have it, and carries out their calls.
+/// The port of fabric `shm`: hands the region over to those who may have it, and carries out their calls. That of a compute
+/// server has no region to hand over. Handlers run on the thread that serves it, one after another: none waits here.
 pub struct ShmPort {
     pub(super) env: LocalEnv,
     pub(super) admission: Arc<Admission>,
@@ -100,6 +101,16 @@ impl ShmPort {
         if world.region_file(RegionId(admission.node.0)).is_none() {
             return Err(ListenError::NotShared(admission.node));
         }
+        Self::of_calls(directory, admission, world)
+    }
+
+    /// Listens in the folder `directory`, which is made if there is none, for those who call services of this node in
+    /// `world`; if the node has a region there, it is handed over to them.
+    pub fn of_calls(
+        directory: &Path,
+        admission: Arc<Admission>,
+        world: &Arc<LocalWorld>,
+    ) -> Result<Self, ListenError> {
         let (place, listener) = claim(directory, admission.node)?;
         let failed = |error| ListenError::file(directory, error);
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! The first message of a compute process: who may have a memory server's region, and how it is given.
+//! The first message of a compute process: who may have a memory server's region and call it, and how both are given.
 
 use crate::identity::{HELLO_BYTES, Refusal};
 use crate::shm::calls::Calls;
@@ -12,7 +12,7 @@ use rustix::process::geteuid;
 use std::os::fd::{AsFd, BorrowedFd};
 
 impl ShmPort {
-    /// Reads what the other end of `socket` says, and gives it the region, a segment for calls and the bell.
+    /// Reads what the other end of `socket` says, and gives it the region if there is one, a segment for calls and the bell.
     /// `Ok(None)` if it is gone.
     pub(super) fn welcome(
         &mut self,
@@ -63,8 +63,8 @@ impl ShmPort {
             })?;
         }
         let region = self.env.world().region_file(RegionId(self.admission.node.0));
-        let region = region.expect("a port is made for a region that is a file");
-        let handed_over = [region, segment.file(), self.bell.as_fd()];
+        let for_calls = [segment.file(), self.bell.as_fd()];
+        let handed_over: Vec<_> = region.into_iter().chain(for_calls).collect();
         if send(socket, &welcome.encode(), &handed_over).is_err() {
             return Ok(None);
         }

@@ -1,8 +1,8 @@
-//! A connection of a memory server to one engine thread of a caller.
+//! A connection of a server to one engine thread of a caller.
 
 use crate::identity::{HELLO_BYTES, Refusal};
 use crate::tcp::buffer::{Inbox, NoFrame, Outbox, is_temporary};
-use crate::tcp::carry::{Carrier, no_request, refuse};
+use crate::tcp::carry::{Carried, Carry, Origin, no_request, refuse};
 use crate::tcp::channel::Channel;
 use crate::tcp::frame::REQUEST_HEADER;
 use crate::tell;
@@ -14,6 +14,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// Words of answers that may wait for their reader; the server carries out no further request of a
 /// connection before there are fewer. One answer may come on top.
 const WAITING_WORDS_MAX: usize = 64 * 1024;
+/// Calls of a connection whose handlers may be under way; no further request of it is read before there are fewer. As
+/// many as a thread has lanes.
+const BEGUN_MAX: usize = 64;
 
 /// Names a caller's connection: its identity, and which of its connections it is.
 pub(super) type Name = (u64, u64);
@@ -26,7 +29,11 @@ pub(super) struct Connection {
     outbox: Outbox,
     /// None until the handshake.
     name: Option<Name>,
-    /// Requests that arrived were left alone, because too many answers waited.
+    /// Where it is in its port, and which of all that the port ever had.
+    number: (usize, u64),
+    /// Requests whose answers come later.
+    begun: usize,
+    /// Requests that arrived were left alone, because too many answers waited, or were to come.
     has_left: bool,
     /// No request is read any more; the connection ends when its last words are sent.
     is_ending: bool,
@@ -48,10 +55,13 @@ pub(super) enum Served {
 }
 
 impl Connection {
-    pub fn new(channel: Channel, peer: SocketAddr) -> Self {
+    /// A connection that has this place in its port, and this number among all that it ever had.
+    pub fn new(channel: Channel, peer: SocketAddr, number: (usize, u64)) -> Self {
         Self {
             channel,
             peer,
+            number,
+            begun: 0,
             inbox: Inbox::new(),
             outbox: Outbox::default(),
             name: None,
@@ -85,12 +95,21 @@ impl Connection {
 
     #[inline]
     fn is_full(&self) -> bool {
-        self.outbox.left() > WAITING_WORDS_MAX
+        self.outbox.left() > WAITING_WORDS_MAX || self.begun >= BEGUN_MAX
+    }
+
+    /// Takes an answer that comes later, unless the connection that it is for has gone. It is sent when the connection is
+    /// served next.
+    pub fn take_late(&mut self, to: Origin, frame: &[u64]) {
+        if self.number.1 == to.connection {
+            self.begun -= 1;
+            self.outbox.words().extend_from_slice(frame);
+        }
     }
 
     /// Sends what waits, receives once, carries out what has arrived whole, and sends the answers.
     #[inline]
-    pub fn serve(&mut self, carrier: &mut Carrier) -> Served {
+    pub fn serve(&mut self, carrier: &mut impl Carry) -> Served {
         match self.try_serve(carrier) {
             Ok(served) => served,
             Err(error) => self.fail(&error),
@@ -108,7 +127,7 @@ impl Connection {
     }
 
     #[inline]
-    fn try_serve(&mut self, carrier: &mut Carrier) -> io::Result<Served> {
+    fn try_serve(&mut self, carrier: &mut impl Carry) -> io::Result<Served> {
         if self.has_unsent() && !self.send()? && (self.is_ending || self.is_full()) {
             return Ok(Served::Requests(0));
         }
@@ -144,8 +163,9 @@ impl Connection {
 
     /// Carries out frames until one has not arrived whole, or too many answers wait.
     #[inline]
-    fn carry_out(&mut self, carrier: &mut Carrier) -> usize {
+    fn carry_out(&mut self, carrier: &mut impl Carry) -> usize {
         let Some((caller, _)) = self.name else { unreachable!("the handshake comes first") };
+        let from = Origin { place: self.number.0, connection: self.number.1, caller };
         let mut served = 0;
         self.has_left = true;
         while !self.is_full() && !self.is_ending {
@@ -158,9 +178,9 @@ impl Connection {
                     served += 1;
                     let words = range.len();
                     let frame = self.inbox.words(range);
-                    let carried = carrier.carry_out(caller, frame, self.outbox.words());
+                    let carried = carrier.carry_out(from, frame, self.outbox.words());
                     self.inbox.consume(words);
-                    carried
+                    carried.map(|carried| self.begun += usize::from(carried == Carried::Begun))
                 }
                 Err(NoFrame) => Err(no_request()),
             };
@@ -173,7 +193,7 @@ impl Connection {
         served
     }
 
-    fn greet(&mut self, carrier: &Carrier) -> io::Result<Served> {
+    fn greet(&mut self, carrier: &impl Carry) -> io::Result<Served> {
         let Some(hello) = self.inbox.bytes(HELLO_BYTES) else { return Ok(Served::Requests(0)) };
         let hello = hello.try_into().expect("as many bytes as were asked for");
         let served = match carrier.admission().admit(hello) {

@@ -29,7 +29,8 @@
 //! REFUSED      | a refusal as in the handshake: the server closes the connection
 //! ```
 //!
-//! Requests of a connection are carried out and answered in their order.
+//! Memory servers carry out the requests of a connection and answer them in their order. Compute servers, which take calls
+//! only, answer each when its handler has ended.
 
 use layout::WORD_BYTES;
 

@@ -1,4 +1,4 @@
-//! The connection of an engine thread to one memory server.
+//! The connection of an engine thread to one server.
 
 use crate::batch::Batch;
 use crate::error::{CallError, FabricError};
@@ -29,10 +29,11 @@ pub(super) struct Link {
     state: State,
     inbox: Inbox,
     outbox: Outbox,
-    /// Requests that were not answered, in their order.
-    pending: VecDeque<What>,
+    /// Requests since the first that was not answered, in their order; none where one was. Memory servers answer in that
+    /// order, compute servers as calls end.
+    pending: VecDeque<Option<What>>,
     sequence: u64,
-    /// Since when the server owes an answer and has sent none.
+    /// Since when the server owes the answer to the first of them.
     waits_since_ns: Option<u64>,
     /// Attempts to connect since the last answer.
     attempts: u32,
@@ -112,7 +113,7 @@ impl Link {
         words.extend([0, epoch, self.server.key, self.sequence]);
         body(words, &what);
         frame::close(words, start, kind);
-        self.pending.push_back(what);
+        self.pending.push_back(Some(what));
     }
 
     /// Posts a batch all of whose verbs go here and fit into one frame.
@@ -164,8 +165,8 @@ impl Link {
         match self.exchange(sink) {
             Err(reason) => self.lose(&reason, now_ns, sink),
             _ if self.pending.is_empty() => self.waits_since_ns = None,
-            Ok(count) if count > 0 => self.waits_since_ns = Some(now_ns),
-            Ok(_) => {
+            Ok(true) => self.waits_since_ns = Some(now_ns),
+            Ok(false) => {
                 let since_ns = *self.waits_since_ns.get_or_insert(now_ns);
                 if now_ns - since_ns > config.answer_time_max_ns {
                     self.lose("the server has not answered in time", now_ns, sink);
@@ -174,14 +175,14 @@ impl Link {
         }
     }
 
-    /// Sends and receives as much as goes without waiting; how many answers have arrived.
+    /// Sends and receives as much as goes without waiting; whether what had waited longest was answered.
     #[inline]
     fn exchange(
         &mut self,
         sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
-    ) -> Result<usize, String> {
-        let State::Open(channel) = &mut self.state else { return Ok(0) };
-        let mut count = 0;
+    ) -> Result<bool, String> {
+        let State::Open(channel) = &mut self.state else { return Ok(false) };
+        let mut is_first_answered = false;
         if !self.outbox.is_empty() {
             self.outbox.send(|bytes| channel.write(bytes)).map_err(|error| error.to_string())?;
         }
@@ -190,21 +191,25 @@ impl Link {
             match self.inbox.receive(|room| channel.read(room)) {
                 Ok(0) => return Err("the server has closed the connection".to_owned()),
                 Ok(_) => {}
-                Err(error) if is_temporary(&error) => return Ok(count),
+                Err(error) if is_temporary(&error) => return Ok(is_first_answered),
                 Err(error) => return Err(error.to_string()),
             }
             let is_full = self.inbox.is_full();
             while let Some(range) = self.inbox.frame(ANSWER_HEADER).map_err(|NoFrame| garbage())? {
                 let frame = self.inbox.words(range.clone());
-                let first = self.pending.pop_front().ok_or_else(garbage)?;
-                let answered = self.sequence - self.pending.len() as u64;
-                accept(first, answered, frame, self.server.node, sink)?;
+                if let Some(refusal) = refusal(frame) {
+                    return Err(refusal);
+                }
+                let sequence = frame[1];
+                let first = self.sequence + 1 - self.pending.len() as u64;
+                let what = take(&mut self.pending, sequence, first).ok_or_else(garbage)?;
+                accept(what, frame, self.server.node, sink)?;
                 self.inbox.consume(range.len());
                 self.attempts = 0;
-                count += 1;
+                is_first_answered |= sequence == first;
             }
             if !is_full {
-                return Ok(count);
+                return Ok(is_first_answered);
             }
         }
     }
@@ -226,7 +231,7 @@ impl Link {
         self.inbox.clear();
         self.sequence = 0;
         self.waits_since_ns = None;
-        for what in std::mem::take(&mut self.pending) {
+        for what in std::mem::take(&mut self.pending).into_iter().flatten() {
             fail(what, FabricError::Unreachable(self.server.node), sink);
         }
     }
@@ -305,23 +310,28 @@ impl Link {
     }
 }
 
-/// Hands over what the answer to the `answered`th request has brought.
+/// Takes the request with this number out of those that wait, the first of which has the number `first`.
+#[inline]
+fn take(pending: &mut VecDeque<Option<What>>, sequence: u64, first: u64) -> Option<What> {
+    let place = usize::try_from(sequence.checked_sub(first)?).ok()?;
+    let what = pending.get_mut(place)?.take()?;
+    while let Some(None) = pending.front() {
+        pending.pop_front();
+    }
+    Some(what)
+}
+
+/// Hands over what an answer has brought.
 #[inline]
 fn accept(
     what: What,
-    answered: u64,
     frame: &[u64],
     node: NodeId,
     sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
 ) -> Result<(), String> {
-    let [head, sequence, body @ ..] = frame else { unreachable!("a frame has its header") };
+    let [head, _, body @ ..] = frame else { unreachable!("a frame has its header") };
     let kind = Head::parse(*head, ANSWER_HEADER).map(|head| head.kind);
     let accepted = match (what, kind) {
-        (what, Some(kind::REFUSED)) => {
-            fail(what, FabricError::Unreachable(node), sink);
-            return Err(refusal(body));
-        }
-        (what, _) if *sequence != answered => Err(what),
         (What::Whole(ticket, batch), Some(kind::DONE)) => whole(ticket, batch, body, sink),
         (What::Part(part), Some(kind::DONE)) => {
             let decoded = sink.spreads.accept(&part, body);
@@ -381,7 +391,7 @@ fn fail(what: What, error: FabricError, sink: &mut Sink<'_, impl FnMut(Ticket, O
 fn call_error(error: &FabricError) -> CallError {
     match *error {
         FabricError::Unreachable(node) => CallError::Unreachable(node),
-        _ => CallError::Malformed("a memory server"),
+        _ => CallError::Malformed("a server"),
     }
 }
 
@@ -390,7 +400,16 @@ fn garbage() -> String {
     "the server has sent what is no answer".to_owned()
 }
 
-fn refusal(body: &[u64]) -> String {
+/// What the server says that will not serve this connection any more, if that is what it says.
+#[inline]
+fn refusal(frame: &[u64]) -> Option<String> {
+    let [head, _, body @ ..] = frame else { unreachable!("a frame has its header") };
+    let kind = Head::parse(*head, ANSWER_HEADER).map(|head| head.kind);
+    (kind == Some(kind::REFUSED)).then(|| sentence(body))
+}
+
+#[cold]
+fn sentence(body: &[u64]) -> String {
     let bytes: Vec<u8> = body.iter().flat_map(|word| word.to_le_bytes()).collect();
     let refusal = bytes.as_slice().try_into().map(Welcome::decode);
     match refusal {

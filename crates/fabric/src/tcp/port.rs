@@ -1,11 +1,13 @@
-//! Where a memory server is reached over TCP.
+//! Where a server is reached over TCP.
 
-use crate::identity::{Admission, Refusal};
+use crate::env::Env;
+use crate::identity::{Admission, Refusal, named};
 use crate::local::{LocalEnv, LocalWorld};
 use crate::port::Port;
-use crate::tcp::carry::Carrier;
+use crate::tcp::carry::{Carrier, Carry, Late};
 use crate::tcp::channel::Channel;
 use crate::tcp::connection::{Connection, Name, Served};
+use crate::tcp::desk::{Desk, Services};
 use crate::tcp::tls::{Session, TlsKeys};
 use crate::tell;
 use layout::RegionId;
@@ -18,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Most connections of a memory server; further ones are refused.
+/// Most connections of a server; further ones are refused.
 pub const CONNECTIONS_MAX: u64 = 512;
 /// Time that a caller has for its handshake.
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(5);
@@ -33,17 +35,19 @@ const EVENTS_AT_ONCE: usize = 64;
 /// What the system calls the listener's events; connections have theirs by place.
 const LISTENER: u64 = u64::MAX;
 
-/// The connections of one memory server. Its thread is the only one that touches them.
+/// The connections of one server. Its thread is the only one that touches them.
 ///
 /// A connection holds at most one frame's worth of requests and a bounded number of answers. Whoever does
 /// not read its answers is not read from until it does, so that it can fill its own buffers only.
-pub struct TcpPort {
+pub struct TcpPort<C = Carrier> {
     listener: TcpListener,
     /// Where connections are encrypted.
     keys: Option<TlsKeys>,
     epoll: OwnedFd,
-    carrier: Carrier,
+    carrier: C,
     places: Vec<Option<Place>>,
+    /// Connections that there were.
+    entered: u64,
     /// Connections that are open, for whoever looks.
     count: Arc<AtomicU64>,
     /// Places to look at in this round.
@@ -56,7 +60,7 @@ struct Place {
     since: Instant,
 }
 
-impl TcpPort {
+impl TcpPort<Carrier> {
     /// Listens at `address` for callers that `admission` admits, whose verbs touch the region of this node in
     /// `world` and whose calls reach its services. Port 0 lets the system choose one. Memory that other processes
     /// can map is refused.
@@ -91,7 +95,31 @@ impl TcpPort {
                 "memory that other processes can map is not served by messages; serve private memory",
             ));
         }
-        let listener = TcpListener::bind(address)?;
+        Self::of(TcpListener::bind(address)?, Carrier::new(world, admission), keys)
+    }
+
+    /// The endpoint that carries out the callers' verbs: its counters tell what arrived.
+    pub fn endpoint(&self) -> &LocalEnv {
+        self.carrier.env()
+    }
+}
+
+impl<E: Env> TcpPort<Desk<E>> {
+    /// Takes calls at `listener` of callers that `admission` admits, encrypted where there are keys. Their handlers are
+    /// tasks of `env`, whose engine serves this port ([`crate::Engine::attach`]). There is no region: verbs are refused.
+    pub fn of_calls(
+        listener: TcpListener,
+        admission: Arc<Admission>,
+        keys: Option<TlsKeys>,
+        env: E,
+        services: Services<E>,
+    ) -> io::Result<Self> {
+        Self::of(listener, Desk::new(admission, env, services), keys)
+    }
+}
+
+impl<C: Carry> TcpPort<C> {
+    fn of(listener: TcpListener, carrier: C, keys: Option<TlsKeys>) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
@@ -99,8 +127,9 @@ impl TcpPort {
             listener,
             keys,
             epoll,
-            carrier: Carrier::new(world, admission),
+            carrier,
             places: Vec::new(),
+            entered: 0,
             count: Arc::default(),
             ready: Vec::new(),
             rounds: 0,
@@ -110,11 +139,6 @@ impl TcpPort {
     /// Where it listens.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
-    }
-
-    /// The endpoint that carries out the callers' verbs: its counters tell what arrived.
-    pub fn endpoint(&self) -> &LocalEnv {
-        self.carrier.env()
     }
 
     /// Open connections, also as they change later.
@@ -148,29 +172,30 @@ impl TcpPort {
             let session = self.keys.as_ref().map(Session::accept).transpose();
             let channel = session.and_then(|session| Channel::new(stream, session));
             let Ok(channel) = channel else { continue };
-            let mut connection = Connection::new(channel, peer);
+            let free = self.places.iter().position(Option::is_none);
+            let place = free.unwrap_or(self.places.len());
+            self.entered += 1;
+            let mut connection = Connection::new(channel, peer, (place, self.entered));
             if self.count.load(Relaxed) == CONNECTIONS_MAX {
                 connection.end(&Refusal::new(format!(
-                    "memory server {} has {CONNECTIONS_MAX} connections, which are all it takes",
-                    self.carrier.admission().node.0
+                    "{} has {CONNECTIONS_MAX} connections, which are all it takes",
+                    named(self.carrier.admission().node)
                 )));
                 connection.serve(&mut self.carrier);
                 continue;
             }
-            self.enter(connection);
+            self.enter(place, connection);
         }
     }
 
-    fn enter(&mut self, connection: Connection) {
-        let free = self.places.iter().position(Option::is_none);
-        let place = free.unwrap_or(self.places.len());
+    fn enter(&mut self, place: usize, connection: Connection) {
         let data = epoll::EventData::new_u64(place as u64);
         if epoll::add(&self.epoll, &connection, data, epoll::EventFlags::IN).is_err() {
             return;
         }
         let entry = Some(Place { connection, since: now() });
-        match free {
-            Some(_) => self.places[place] = entry,
+        match self.places.get_mut(place) {
+            Some(free) => *free = entry,
             None => self.places.push(entry),
         }
         self.count.fetch_add(1, Relaxed);
@@ -219,6 +244,17 @@ impl TcpPort {
         }
     }
 
+    /// Hands answers that come later to their connections, which are then served.
+    #[inline]
+    fn take_late(&mut self) {
+        while let Some(Late { to, frame }) = self.carrier.late() {
+            if let Some(Some(entry)) = self.places.get_mut(to.place) {
+                entry.connection.take_late(to, &frame);
+                self.ready.push(to.place);
+            }
+        }
+    }
+
     #[inline]
     fn serve_place(&mut self, place: usize) -> usize {
         let Some(entry) = self.places.get_mut(place).and_then(Option::as_mut) else { return 0 };
@@ -251,7 +287,7 @@ impl TcpPort {
     }
 }
 
-impl Port for TcpPort {
+impl<C: Carry> Port for TcpPort<C> {
     fn serve(&mut self) -> usize {
         self.rounds = self.rounds.wrapping_add(1);
         let is_direct = self.count.load(Relaxed) <= DIRECT_COUNT_MAX;
@@ -259,14 +295,17 @@ impl Port for TcpPort {
         if must_look {
             self.look_around();
         }
+        self.take_late();
         let mut served = 0;
         if is_direct {
+            self.ready.clear();
             for place in 0..self.places.len() {
                 served += self.serve_place(place);
             }
         } else {
-            let ready = std::mem::take(&mut self.ready);
+            let mut ready = std::mem::take(&mut self.ready);
             served = ready.iter().map(|&place| self.serve_place(place)).sum();
+            ready.clear();
             self.ready = ready;
         }
         served

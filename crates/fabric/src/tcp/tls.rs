@@ -66,12 +66,15 @@ impl TlsKeys {
         Ok(Self { server: Arc::new(server), client: Arc::new(client) })
     }
 
-    /// The name that the certificate of a memory server carries.
+    /// The name that the certificate of a server carries which is reached as this node.
     pub fn server_name(node: NodeId) -> String {
-        format!("memory-server-{}.namdb", node.0)
+        match node.compute_server() {
+            Some(number) => Self::compute_server_name(number),
+            None => format!("memory-server-{}.namdb", node.0),
+        }
     }
 
-    /// The name that the certificate of a compute server carries which takes work.
+    /// The name that the certificate of a compute server carries which takes work or calls.
     pub fn compute_server_name(number: u16) -> String {
         format!("compute-server-{number}.namdb")
     }
@@ -100,7 +103,7 @@ impl Session {
         Ok(Self(connection.into()))
     }
 
-    /// The end that connects to memory server `node`.
+    /// The end that connects to the server `node`.
     pub fn connect(keys: &TlsKeys, node: NodeId) -> io::Result<Self> {
         Self::connect_by_name(keys, TlsKeys::server_name(node))
     }

@@ -1,9 +1,10 @@
-//! The connections of an engine thread to all memory servers, over TCP.
+//! The connections of an engine thread to all memory servers, and to compute servers that it calls, over TCP.
 
 use crate::address_map::AddressMap;
 use crate::batch::Batch;
 use crate::clock;
 use crate::error::CallError;
+use crate::identity::named;
 use crate::port::wait_ready;
 use crate::remote::{Call, Caller, Outcome, ServerAddress, Ticket, Transport};
 use crate::tcp::frame::CALL_BYTES_MAX;
@@ -22,6 +23,8 @@ use std::sync::atomic::Ordering;
 pub struct TcpConfig {
     /// Who connects; every message carries its epoch.
     pub caller: Caller,
+    /// Compute servers that are called.
+    pub peers: Vec<ServerAddress>,
     /// Nanoseconds in which a server answers; else the connection to it is lost.
     pub answer_time_max_ns: u64,
     /// Nanoseconds that one attempt to connect takes at most.
@@ -36,6 +39,7 @@ impl TcpConfig {
     pub fn new(caller: Caller) -> Self {
         Self {
             caller,
+            peers: Vec::new(),
             answer_time_max_ns: Self::ANSWER_TIME_MAX_NS,
             connect_time_max_ns: Self::CONNECT_TIME_MAX_NS,
             attempts_max: Self::ATTEMPTS_MAX,
@@ -50,9 +54,9 @@ impl TcpConfig {
     pub const ATTEMPTS_MAX: u32 = 5;
 }
 
-/// A memory server that could not be reached at the start.
+/// A server that could not be reached at the start.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("memory server {} at {address} cannot be reached: {reason}", node.0)]
+#[error("{} at {address} cannot be reached: {reason}", named(*node))]
 pub struct ConnectError {
     /// Which one.
     pub node: NodeId,
@@ -62,7 +66,7 @@ pub struct ConnectError {
     pub reason: String,
 }
 
-/// One connection to each memory server.
+/// One connection to each memory server, and to each compute server that is called.
 ///
 /// A connection is lost when the other end closes it, refuses a message, sends what is no answer, or does
 /// not answer in time. All that is under way there then ends as unreachable, and so does what is posted
@@ -77,6 +81,8 @@ pub struct TcpTransport {
     addresses: AddressMap,
     /// By number of the node, which is that of its region.
     links: Vec<Link>,
+    /// Connections to compute servers.
+    peers: Vec<Link>,
     spreads: Spreads,
     /// What ended before it was posted.
     failed: Vec<(Ticket, Outcome)>,
@@ -91,7 +97,7 @@ impl TcpTransport {
     /// The first server that cannot be reached.
     ///
     /// # Panics
-    /// If the servers are not numbered from 0 in their order.
+    /// If the memory servers are not numbered from 0 in their order.
     pub fn connect(config: TcpConfig) -> Result<Self, ConnectError> {
         Self::connect_by(config, None)
     }
@@ -103,7 +109,7 @@ impl TcpTransport {
     /// The first server that cannot be reached.
     ///
     /// # Panics
-    /// If the servers are not numbered from 0 in their order.
+    /// If the memory servers are not numbered from 0 in their order.
     pub fn connect_encrypted(config: TcpConfig, keys: TlsKeys) -> Result<Self, ConnectError> {
         Self::connect_by(config, Some(keys))
     }
@@ -113,10 +119,11 @@ impl TcpTransport {
             assert_eq!(usize::from(server.node.0), number, "servers are listed by number");
         }
         let addresses = AddressMap::one_region_per_server(config.caller.servers.len() as u16);
-        let links = config.caller.servers.iter().cloned().map(Link::new).collect();
+        let open = |servers: &[ServerAddress]| servers.iter().cloned().map(Link::new).collect();
+        let (links, peers) = (open(&config.caller.servers), open(&config.peers));
         let (spreads, failed) = (Spreads::default(), Vec::new());
         let mut transport =
-            Self { config, keys, addresses, links, spreads, failed, must_look: true };
+            Self { config, keys, addresses, links, peers, spreads, failed, must_look: true };
         transport.wait_open()?;
         Ok(transport)
     }
@@ -125,11 +132,11 @@ impl TcpTransport {
         loop {
             let now_ns = clock::now_ns();
             self.progress(now_ns, &mut |_, _| unreachable!("nothing was posted"));
-            if let Some(link) = self.links.iter().find(|link| link.is_lost()) {
+            if let Some(link) = self.all().find(|link| link.is_lost()) {
                 let (node, address) = (link.node(), link.server().address);
                 return Err(ConnectError { node, address, reason: link.reason().to_owned() });
             }
-            if self.links.iter().all(Link::is_open) {
+            if self.all().all(Link::is_open) {
                 return Ok(());
             }
             let mut waited = Vec::new();
@@ -139,7 +146,26 @@ impl TcpTransport {
         }
     }
 
-    /// The server was started again, or has moved: whatever is under way to its predecessor ends as
+    fn all(&self) -> impl Iterator<Item = &Link> {
+        self.links.iter().chain(&self.peers)
+    }
+
+    /// The connection to a server.
+    fn link(&self, node: NodeId) -> Option<&Link> {
+        match node.compute_server() {
+            None => self.links.get(usize::from(node.0)),
+            Some(_) => self.peers.iter().find(|link| link.node() == node),
+        }
+    }
+
+    fn link_mut(&mut self, node: NodeId) -> Option<&mut Link> {
+        match node.compute_server() {
+            None => self.links.get_mut(usize::from(node.0)),
+            Some(_) => self.peers.iter_mut().find(|link| link.node() == node),
+        }
+    }
+
+    /// The memory server was started again, or has moved: whatever is under way to its predecessor ends as
     /// unreachable, and attempts to connect begin anew.
     ///
     /// # Panics
@@ -158,12 +184,12 @@ impl TcpTransport {
     /// # Panics
     /// If there is no server of this number.
     pub fn server(&self, node: NodeId) -> &ServerAddress {
-        self.links[usize::from(node.0)].server()
+        self.link(node).expect("there is such a server").server()
     }
 
     /// Why there is no connection to a server; none if there is one.
     pub fn lost(&self, node: NodeId) -> Option<&str> {
-        let link = self.links.get(usize::from(node.0))?;
+        let link = self.link(node)?;
         (!link.is_open()).then(|| link.reason())
     }
 
@@ -173,7 +199,7 @@ impl TcpTransport {
     }
 
     fn descriptors_of<'a>(&'a self, to: &mut Vec<PollFd<'a>>, wanted: impl Fn(&Link) -> bool) {
-        let links = self.links.iter().filter(|link| wanted(link));
+        let links = self.all().filter(|link| wanted(link));
         to.extend(links.filter_map(Link::descriptor));
     }
 }
@@ -217,7 +243,7 @@ impl Transport for TcpTransport {
 
     fn call(&mut self, ticket: Ticket, call: Call, _now_ns: u64) {
         let epoch = self.epoch();
-        let error = match self.links.get_mut(usize::from(call.node.0)) {
+        let error = match self.link_mut(call.node) {
             _ if call.request.len() > CALL_BYTES_MAX => CallError::Refused(format!(
                 "the request has {} bytes, at most {CALL_BYTES_MAX} fit into a message",
                 call.request.len()
@@ -239,7 +265,7 @@ impl Transport for TcpTransport {
         self.spreads.go_on(&mut self.links, epoch, complete);
         let must_look = std::mem::take(&mut self.must_look);
         let mut sink = Sink { spreads: &mut self.spreads, complete };
-        for link in &mut self.links {
+        for link in self.links.iter_mut().chain(&mut self.peers) {
             link.progress(&self.config, self.keys.as_ref(), now_ns, must_look, &mut sink);
         }
         self.spreads.go_on(&mut self.links, epoch, complete);
@@ -257,7 +283,7 @@ impl Transport for TcpTransport {
     }
 
     fn next_deadline_ns(&self) -> Option<u64> {
-        self.links.iter().filter_map(|link| link.deadline_ns(&self.config)).min()
+        self.all().filter_map(|link| link.deadline_ns(&self.config)).min()
     }
 
     fn trouble(&self, node: NodeId) -> Option<String> {

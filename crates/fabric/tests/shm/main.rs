@@ -5,5 +5,6 @@ mod calls;
 mod deaths;
 mod doors;
 mod parts;
+mod peers;
 mod play;
 mod verbs;

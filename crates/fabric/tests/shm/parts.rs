@@ -14,6 +14,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 pub const NODE: NodeId = NodeId(0);
+/// A compute server, and its identity, which is its key, too.
+pub const PEER: NodeId = NodeId::of_compute_server(4);
+pub const PEER_IDENTITY: u64 = 0x9e;
 /// Gives back what it is sent.
 pub const ECHO: ServiceId = ServiceId(1);
 /// Adds 1 to [`WORD`] on the server, and says what it was.
@@ -88,7 +91,31 @@ fn wait_to_go() {
 
 /// A memory server, until it is killed.
 pub fn serve(folder: &Path) {
-    let port = ShmPort::new(folder, admission(), &server_world()).expect("the place is free");
+    serve_at(ShmPort::new(folder, admission(), &server_world()).expect("the place is free"));
+}
+
+/// A compute server that takes calls, until it is killed.
+pub fn serve_calls(folder: &Path) {
+    let world = crate::play::world(folder);
+    for service in [ECHO, COUNT, SLEEP] {
+        world.register(PEER, service, Arc::new(Simple(service)));
+    }
+    let own = admission();
+    let admission = Admission {
+        node: PEER,
+        server: PEER_IDENTITY,
+        key: PEER_IDENTITY,
+        region_bytes: 0,
+        cluster: own.cluster,
+        program: own.program.clone(),
+        epoch: 1.into(),
+        members: Default::default(),
+    };
+    let port = ShmPort::of_calls(folder, Arc::new(admission), &world);
+    serve_at(port.expect("the place is free"));
+}
+
+fn serve_at(port: ShmPort) {
     say("ready");
     let mut ports: [Box<dyn Port>; 1] = [Box::new(port)];
     let (stop, counters) = (AtomicBool::new(false), ServeCounters::default());

@@ -26,6 +26,7 @@ fn part() {
     let (Ok(part), Ok(folder)) = (std::env::var(PART), std::env::var(FOLDER)) else { return };
     match part.as_str() {
         "server" => parts::serve(Path::new(&folder)),
+        "peer" => parts::serve_calls(Path::new(&folder)),
         "adder" => parts::add_when_told(&world(Path::new(&folder))),
         "caller" => parts::call_forever(&world(Path::new(&folder))),
         "sleeper" => parts::wait_forever(&world(Path::new(&folder))),

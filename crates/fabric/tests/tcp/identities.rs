@@ -32,7 +32,7 @@ fn a_handshake_that_does_not_fit_is_refused_with_the_reason() {
     let wrong_number = Server::start(1, 2);
     let mut config = good.clone();
     config.caller.servers[0].address = wrong_number.address;
-    assert!(refused(config).contains("wants memory server 0, this is number 1"));
+    assert!(refused(config).contains("wants memory server 0, this is memory server 1"));
     TcpTransport::connect(good).expect("this one fits");
 }
 

@@ -7,5 +7,6 @@ mod encrypted;
 mod hostile;
 mod identities;
 mod lost;
+mod peers;
 mod processes;
 mod support;

@@ -8,7 +8,7 @@ use super::{LANES_MAX, Plan};
 use crate::micro::TABLE;
 use crate::seats::Ownership;
 use crate::ship::{Owner, SHIPPED, Seat};
-use crate::subject::Subject;
+use crate::subject::{Subject, Table};
 use sim::Network;
 use spade::measurement::{Effort, Measured, Operation, Parameters};
 use std::cell::RefCell;
@@ -162,7 +162,7 @@ impl Cluster {
             let name = table_name(machine);
             let spec = self.subject.spec(&name, Some(Ground::memory_node(machine).0))?;
             database.create_table(spec).await?;
-            let table = self.subject.open(database, &name)?;
+            let table = Table::open(database, &name)?;
             self.subject.load(&mut lane, table, 0..self.subject.ranges, true).await?;
         }
         drop(lane);
@@ -191,7 +191,7 @@ impl Cluster {
             (owner as u16, u64::from(self.lanes + turn))
         });
         for (owner, range) in std::iter::once((machine, u64::from(lane))).chain(far) {
-            let table = self.subject.open(database, &table_name(owner))?;
+            let table = Table::open(database, &table_name(owner))?;
             let node = self.ground.compute_node(owner, 0);
             targets.push(Target::new(&self.subject, (owner, node), table, (range, random(range))));
         }
@@ -207,7 +207,7 @@ impl Cluster {
             let database = home.with_env(self.ground.endpoint(machine, 0));
             let endpoint = database.env().endpoint().clone();
             let seat = world.load(&endpoint, async {
-                let table = self.subject.open(&database, &table_name(machine))?;
+                let table = Table::open(&database, &table_name(machine))?;
                 let mut lane = database.lane().await?;
                 look_everywhere(&mut lane, table, &self.subject, place).await?;
                 Ok::<_, WorkloadError>(Seat { lane, table })
@@ -215,7 +215,7 @@ impl Cluster {
             Owner::give(number, seat);
         }
         let name = table_name(machine);
-        let owner: Owner<Metered> = Owner::new(number, &self.subject, &name, Arc::new(|| None));
+        let owner: Owner<Metered> = Owner::new(number, &name, Arc::new(|| None));
         world.register(node, SHIPPED, Arc::new(owner));
         Ok(())
     }

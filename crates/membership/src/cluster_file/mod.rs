@@ -188,6 +188,10 @@ pub struct ComputeSettings {
     pub lanes: u32,
     /// Where it takes work, such as that of `namdb bench`; as for memory servers.
     pub listen: String,
+    /// Where it takes calls of others over `tcp`, such as operations that are shipped to it; as for memory servers.
+    /// Default: the host of `listen`, and any port that is free. Of no effect for other fabrics.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<String>,
     /// As for memory servers.
     pub control: String,
 }
@@ -227,7 +231,16 @@ impl Default for VerbsSettings {
 
 impl Default for ComputeSettings {
     fn default() -> Self {
-        Self { threads: 1, lanes: 8, listen: default_address(), control: default_address() }
+        let (listen, control) = (default_address(), default_address());
+        Self { threads: 1, lanes: 8, listen, calls: None, control }
+    }
+}
+
+impl ComputeSettings {
+    /// Where it takes calls of others.
+    pub fn calls(&self) -> String {
+        let host = self.listen.rsplit_once(':').map_or("127.0.0.1", |(host, _)| host);
+        self.calls.clone().unwrap_or_else(|| format!("{host}:0"))
     }
 }
 

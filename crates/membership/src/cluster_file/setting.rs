@@ -29,7 +29,7 @@ const KEYS: [&str; 20] = [
     "verbs.queue_pairs_max",
 ];
 const MEMORY_KEYS: [&str; 3] = ["listen", "bytes", "control"];
-const COMPUTE_KEYS: [&str; 4] = ["threads", "lanes", "listen", "control"];
+const COMPUTE_KEYS: [&str; 5] = ["threads", "lanes", "listen", "calls", "control"];
 
 /// One value from outside the file.
 pub(super) struct Setting {

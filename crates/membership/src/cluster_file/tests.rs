@@ -41,6 +41,7 @@ bytes = 16777216
 threads = 2
 lanes = 16
 listen = "10.0.0.2:7601"
+calls = "10.0.0.2:7602"
 control = "10.0.0.2:7600"
 "#;
 
@@ -105,6 +106,17 @@ fn small_files_have_defaults_and_directories_of_their_own() {
     let user = rustix::process::getuid().as_raw();
     let without = read(SMALL, &[], &[]).expect("it is right").directory;
     assert_eq!(without, PathBuf::from(format!("/tmp/namdb-{user}/dev-4f1c0a9be2d37788")));
+}
+
+#[test]
+fn calls_are_taken_where_work_is_unless_something_else_is_written() {
+    assert_eq!(read(WHOLE, &[], &[]).expect("it is right").compute[0].calls(), "10.0.0.2:7602");
+    let compute = format!("{SMALL}[[compute]]\nlisten = \"[::1]:7601\"\n[[compute]]\n");
+    let cluster = read(&compute, &[], &[]).expect("it is right");
+    assert_eq!([0, 1].map(|n| cluster.compute[n].calls()), ["[::1]:0", "127.0.0.1:0"]);
+    let variable = [("NAMDB_CLUSTER_COMPUTE_1_CALLS", "10.0.0.3:1")];
+    let cluster = read(&compute, &variable, &[]).expect("it is right");
+    assert_eq!(cluster.compute[1].calls(), "10.0.0.3:1");
 }
 
 #[test]
@@ -175,6 +187,10 @@ fn what_is_wrong_in_the_file_is_said_with_its_line() {
     refused(&format!("{SMALL}[[compute]]\nthreads = 0\n"), &["dev.toml:6:", "1 to 1024 threads"]);
     refused(
         &format!("{SMALL}[[compute]]\nlisten = \"0.0.0.0:7\"\n"),
+        &["dev.toml:6:", "no address that others could connect to"],
+    );
+    refused(
+        &format!("{SMALL}[[compute]]\ncalls = \"0.0.0.0:7\"\n"),
         &["dev.toml:6:", "no address that others could connect to"],
     );
     let etcd = |line: &str| format!("{SMALL}[registry]\nkind = \"etcd\"\n{line}\n");

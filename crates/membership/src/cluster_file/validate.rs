@@ -154,10 +154,14 @@ fn of_compute_servers(cluster: &ClusterFile) -> Option<(String, String)> {
         if problem.is_some() {
             return problem;
         }
-        if let Some(sentence) = no_others_could_connect_to(&server.listen) {
-            return wrong(&path("listen"), sentence);
+        let calls = server.calls();
+        for (key, address) in [("listen", &server.listen), ("calls", &calls)] {
+            if let Some(sentence) = no_others_could_connect_to(address) {
+                return wrong(&path(key), sentence);
+            }
         }
-        for (key, address) in [("listen", &server.listen), ("control", &server.control)] {
+        let all = [("listen", &server.listen), ("calls", &calls), ("control", &server.control)];
+        for (key, address) in all {
             if let Some(sentence) = not_an_address(address) {
                 return wrong(&path(key), sentence);
             }

@@ -17,7 +17,8 @@ Examples:
   namdb compute-server --cluster prod.toml --number 1 --set compute.1.threads=4
 
 It joins once all memory servers are there, and waits for work: `namdb bench ... --cluster prod.toml` has all compute \
-servers that are there run its transactions. Settings come from the file, then from the environment \
+servers that are there run its transactions. Over shm and tcp it also carries out operations that others ship to it, as \
+`namdb spade measure --cluster prod.toml` does. Settings come from the file, then from the environment \
 (NAMDB_CLUSTER_COMPUTE_1_THREADS=4), then from --set. SIGTERM or Ctrl-C ends the server in order.";
 
 /// Options of `compute-server`.

@@ -216,8 +216,8 @@ fn tables(cluster: &ClusterFile) -> Result<Vec<TableStatus>> {
 
 fn tables_of(place: &Place) -> Result<Vec<TableStatus>> {
     match place.cluster.fabric {
-        FabricKind::Shm => tables_at(&ShmSite::open(place)?),
-        FabricKind::Tcp => tables_at(&tcp::site(place, 1)?),
+        FabricKind::Shm => tables_at(&ShmSite::open(place, &[])?),
+        FabricKind::Tcp => tables_at(&tcp::site(place, 1, &[])?),
         FabricKind::Verbs => tables_at(&verbs::site(place, 1)?),
     }
 }

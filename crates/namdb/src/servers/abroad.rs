@@ -6,7 +6,7 @@ use super::{tcp, verbs};
 use crate::bench::AnyWorkload;
 use crate::bench::site::{Site, SiteWorkload};
 use anyhow::Result;
-use membership::FabricKind;
+use membership::{FabricKind, Member};
 
 /// Something to do with a workload at a site.
 pub trait Errand<W> {
@@ -27,15 +27,26 @@ pub fn run<W: AnyWorkload, J: Errand<W>>(
     workload: &W,
     errand: J,
 ) -> Result<J::Output> {
+    run_calling(place, lanes, &[], workload, errand)
+}
+
+/// As [`run`], where threads can call `peers`, too: compute servers. Over `verbs` there are none to call.
+pub fn run_calling<W: AnyWorkload, J: Errand<W>>(
+    place: &Place,
+    lanes: u32,
+    peers: &[&Member],
+    workload: &W,
+    errand: J,
+) -> Result<J::Output> {
     match place.cluster.fabric {
         FabricKind::Shm => {
-            let site = ShmSite::open(place)?;
+            let site = ShmSite::open(place, peers)?;
             let output = errand.run(&site, workload);
             let left = site.leave();
             // What went wrong first says more.
             output.and_then(|output| left.map(|()| output))
         }
-        FabricKind::Tcp => errand.run(&tcp::site(place, lanes)?, workload),
+        FabricKind::Tcp => errand.run(&tcp::site(place, lanes, peers)?, workload),
         FabricKind::Verbs => errand.run(&verbs::site(place, lanes)?, workload),
     }
 }

@@ -1,5 +1,6 @@
-//! A compute server: a member of the cluster that waits for work, does it, and tells how it fares.
+//! A compute server: a member of the cluster that waits for work and for calls, does it, and tells how it fares.
 
+use super::calls::Calls;
 use super::error::ServerError;
 use super::health::Health;
 use super::keys::keys;
@@ -16,6 +17,7 @@ use namdb::host::{Moment, sleep_ms, spawn};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Between two looks whether the server is to end.
@@ -47,6 +49,8 @@ pub struct Surroundings {
 pub struct ComputeServer {
     shared: Arc<Shared>,
     listener: TcpListener,
+    /// Where the fabric has calls between compute servers.
+    calls: Option<Calls>,
     _control: Endpoint,
 }
 
@@ -86,6 +90,7 @@ impl ComputeServer {
         let addresses =
             Addresses { work: Some(listener.local_addr()?.to_string()), ..Addresses::default() };
         let mut member = Member::compute_server(number, addresses);
+        let calls = Calls::open(&cluster, &settings, &mut member)?;
         let epoch = Arc::<AtomicU64>::default();
         let told = tell::registry(&cluster, &member, &epoch);
         let telling = Telling::enter(&told);
@@ -97,7 +102,8 @@ impl ComputeServer {
         let control = tell::tell(&settings.control, &told, &member, (&epoch, &health), state)?;
         member.addresses.control = Some(control.address().to_string());
         events::takes_work(&cluster, &member.addresses);
-        let place = Place::join(cluster, member, &epoch, &health)?;
+        let admission = calls.as_ref().map(|calls| calls.admission.clone());
+        let place = Place::join_and_admit(cluster, member, &epoch, &health, admission)?;
         if let Some(clock) = place.lease_clock() {
             tell::enter_lease(&told, clock);
         }
@@ -106,14 +112,15 @@ impl ComputeServer {
         let (busy, conversations) = (Mutex::default(), AtomicU64::new(0));
         let shared =
             Shared { number, surroundings, settings, work, keys, busy, conversations, health };
-        Ok(Self { shared: Arc::new(shared), listener, _control: control })
+        Ok(Self { shared: Arc::new(shared), listener, calls, _control: control })
     }
 
     /// Works until it is told to end, or there is nothing left to work on.
     pub fn serve(self) -> Result<()> {
-        let Self { shared, listener, _control } = self;
+        let Self { shared, listener, calls, _control } = self;
         let (taker, health) = (shared.clone(), shared.health.clone());
         spawn("work", move || taker.take_work(&listener)).context("no thread can be started")?;
+        let callee = calls.map(|calls| shared.clone().take_calls(calls)).transpose()?;
         while !health.is_over() {
             sleep_ms(LOOK_MS);
         }
@@ -124,6 +131,9 @@ impl ComputeServer {
         }
         // A run that is under way notices, too, and is waited for; none begins any more.
         let _busy = shared.finish_work()?;
+        if let Some(thread) = callee {
+            thread.join().expect("a panic ends the server");
+        }
         let place = &shared.surroundings.place;
         place.leave()?;
         tracing::info!("left the cluster");
@@ -159,6 +169,16 @@ impl Shared {
                 self.conversations.fetch_sub(1, Relaxed);
             }
         }
+    }
+
+    /// Answers calls on a thread of their own, which ends when the server is to end.
+    fn take_calls(self: Arc<Self>, calls: Calls) -> Result<JoinHandle<()>> {
+        let answer = move || {
+            if let Err(error) = calls.serve(&self.surroundings.place, &self.health) {
+                tracing::error!("no calls are taken: {error:#}");
+            }
+        };
+        spawn("calls", answer).context("no thread can be started")
     }
 
     /// Waits until nothing of a run is under way, and keeps it so. A run that does not end is no reason to wait for

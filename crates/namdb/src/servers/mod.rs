@@ -1,6 +1,7 @@
 //! The processes of a cluster: memory servers, and those that run transactions on them.
 
 pub mod abroad;
+pub mod calls;
 pub mod compute;
 pub mod development;
 pub mod error;

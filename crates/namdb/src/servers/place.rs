@@ -6,7 +6,7 @@ use super::lease_watch::{LeaseTime, watch};
 use super::{LOOK_PAUSE, PROGRAM};
 use crate::output;
 use anyhow::{Context, Result, bail};
-use fabric::identity::{self, Hello};
+use fabric::identity::{self, Admission, Hello};
 use layout::NodeId;
 use membership::{ClusterFile, ClusterMap, Follower, Lease, LeaseClock, Member, Registry, Role};
 use namdb::host::{Moment, sleep_ms, spawn};
@@ -30,8 +30,10 @@ pub struct Place {
     pub root: Root,
     /// The epoch as it is now.
     pub epoch: Arc<AtomicU64>,
-    /// As memory servers know this process.
+    /// As servers know this process.
     identity: u64,
+    /// Connections of this process so far: a second one of the same number would replace the first.
+    pub endpoints: Arc<AtomicU64>,
     /// None of a visitor, whom nobody misses, and of one who has left.
     lease: Mutex<Option<Lease>>,
     /// The lease is no longer needed.
@@ -50,6 +52,18 @@ impl Place {
         epoch: &Arc<AtomicU64>,
         health: &Arc<Health>,
     ) -> Result<Self> {
+        Self::join_and_admit(cluster, member, epoch, health, None)
+    }
+
+    /// As [`Place::join`], for a process that others call: `admission` follows the cluster, too, so that nobody is served
+    /// who is a member no more.
+    pub fn join_and_admit(
+        cluster: ClusterFile,
+        member: Member,
+        epoch: &Arc<AtomicU64>,
+        health: &Arc<Health>,
+        admission: Option<Arc<Admission>>,
+    ) -> Result<Self> {
         let registry = Registry::open(&cluster)?;
         wait_for_database(&registry, cluster.memory.len(), COMPANY_TIME)?;
         let is_named = usize::from(member.number) < cluster.compute.len();
@@ -64,7 +78,8 @@ impl Place {
         let lost = ServerError::lease_lost(&cluster, who, "start it again");
         let lease = registry.join(member, patience)?;
         let identity = lease.member().identity;
-        let opened = Self::open(cluster, &registry, identity, epoch.clone(), health.clone());
+        let follow = (epoch.clone(), health.clone(), admission);
+        let opened = Self::open(cluster, &registry, identity, follow);
         let place = match opened {
             Ok(place) => place,
             Err(error) => {
@@ -87,7 +102,7 @@ impl Place {
         let registry = Registry::open(&cluster)?;
         wait_for_database(&registry, cluster.memory.len(), Duration::ZERO)?;
         let health = Arc::new(Health::new(&NEVER));
-        Self::open(cluster, &registry, identity::draw()?, Arc::default(), health)
+        Self::open(cluster, &registry, identity::draw()?, (Arc::default(), health, None))
     }
 
     /// Learns of the cluster as it is, and follows it from now on.
@@ -95,8 +110,7 @@ impl Place {
         cluster: ClusterFile,
         registry: &Registry,
         identity: u64,
-        epoch: Arc<AtomicU64>,
-        health: Arc<Health>,
+        (epoch, health, admission): (Arc<AtomicU64>, Arc<Health>, Option<Arc<Admission>>),
     ) -> Result<Self> {
         let map = registry.map()?;
         let database = map.database()?.context("the database is gone")?.clone();
@@ -110,6 +124,9 @@ impl Place {
                 newest.fetch_max(map.epoch, Ordering::AcqRel);
             }
             health.note_database(map.ensure_whole(&database));
+            if let Some(admission) = &admission {
+                admission.advance(map.epoch, map.members.iter().map(|one| one.identity).collect());
+            }
         };
         let follower = registry.follow(LOOK_PAUSE, note)?;
         let (lease, has_left) = (Mutex::default(), Arc::default());
@@ -120,6 +137,7 @@ impl Place {
             root,
             epoch,
             identity,
+            endpoints: Arc::default(),
             lease,
             has_left,
             registry,
@@ -151,31 +169,43 @@ impl Place {
         Ok(lease.leave()?)
     }
 
-    /// What each memory server is told first.
-    pub fn hellos(&self) -> Vec<Hello> {
-        self.map.memory_servers().map(|member| self.hello(member)).collect()
+    /// What servers are told first, by a connection of this process that has this number.
+    pub fn hellos<'a>(
+        &self,
+        servers: impl IntoIterator<Item = &'a Member>,
+        endpoint: u64,
+    ) -> Vec<Hello> {
+        servers.into_iter().map(|member| self.hello(member, endpoint)).collect()
     }
 
-    fn hello(&self, member: &Member) -> Hello {
+    fn hello(&self, member: &Member, endpoint: u64) -> Hello {
         Hello {
-            node: NodeId(member.number),
+            node: node_of(member),
             cluster: self.cluster.id.0,
             epoch: self.epoch.load(Ordering::Acquire),
             server: member.identity,
-            key: region_key(member),
+            key: key_of(member),
             caller: self.identity,
-            endpoint: 0,
+            endpoint,
             process: std::process::id(),
             program: PROGRAM.to_owned(),
         }
     }
 }
 
-/// The key to a memory server's region.
-pub fn region_key(member: &Member) -> u64 {
+/// The node by which a member is reached.
+pub fn node_of(member: &Member) -> NodeId {
+    match member.role {
+        Role::Memory { .. } => NodeId(member.number),
+        Role::Compute => NodeId::of_compute_server(member.number),
+    }
+}
+
+/// What whoever connects to a member has to know: the key of its region; without a region its identity.
+pub fn key_of(member: &Member) -> u64 {
     match member.role {
         Role::Memory { region_key, .. } => region_key,
-        Role::Compute => unreachable!("asked of memory servers only"),
+        Role::Compute => member.identity,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Transactions of this process on memory servers that a network reaches, through an engine for each thread.
 
 use super::LEAVE_NS;
-use super::place::{Place, region_key};
+use super::place::{Place, key_of, node_of};
 use crate::bench::site::{Facts, Seat, Site};
 use crate::output;
 use anyhow::{Context, Result};
@@ -9,7 +9,7 @@ use fabric::ServerAddress;
 use fabric::patience::Patience;
 use fabric::remote::{AnyTransport, Engine, RemoteEnv, Transport};
 use layout::NodeId;
-use membership::{Addresses, ClusterMap};
+use membership::{Addresses, Member};
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::net::ToSocketAddrs;
@@ -26,9 +26,12 @@ pub trait Connect: Sync {
 /// The memory servers of a cluster, at their addresses.
 pub struct RemoteSite {
     connect: Box<dyn Connect>,
+    /// Compute servers that are called.
+    peers: Vec<NodeId>,
     root: Root,
     facts: Facts,
-    endpoints: AtomicU64,
+    /// Those of the process.
+    endpoints: Arc<AtomicU64>,
     /// Servers whose loss was told, so that many threads tell it once.
     told: Arc<Mutex<BTreeSet<u16>>>,
 }
@@ -42,9 +45,15 @@ impl RemoteSite {
             oracle: place.root.config.oracle,
             lanes_per_thread: lanes,
         };
-        let (root, endpoints, told) = (place.root.clone(), AtomicU64::new(0), Arc::default());
-        let connect = Box::new(connect);
-        Self { connect, root, facts, endpoints, told }
+        let (root, told) = (place.root.clone(), Arc::default());
+        let endpoints = place.endpoints.clone();
+        let (connect, peers) = (Box::new(connect), Vec::new());
+        Self { connect, peers, root, facts, endpoints, told }
+    }
+
+    /// As [`RemoteSite::new`], where threads connect to compute servers, too, to call them.
+    pub fn with_peers(self, peers: Vec<NodeId>) -> Self {
+        Self { peers, ..self }
     }
 }
 
@@ -56,7 +65,8 @@ impl Site for RemoteSite {
         let endpoint = self.endpoints.fetch_add(1, Ordering::Relaxed);
         let engine = Engine::new(self.connect.connect(endpoint)?, Patience::default())?;
         let database = Database::open(engine.endpoint(), &self.root);
-        let seat = RemoteSeat { database, engine, told: self.told.clone() };
+        let (peers, told) = (self.peers.clone(), self.told.clone());
+        let seat = RemoteSeat { database, engine, peers, told };
         seat.wait(seat.database.refresh())?;
         Ok(seat)
     }
@@ -70,19 +80,26 @@ impl Site for RemoteSite {
 pub struct RemoteSeat {
     database: Database<RemoteEnv<AnyTransport>>,
     engine: Engine<AnyTransport>,
+    peers: Vec<NodeId>,
     told: Arc<Mutex<BTreeSet<u16>>>,
 }
 
 impl RemoteSeat {
+    /// What drives this thread's lanes, and serves its ports.
+    pub fn engine(&self) -> &Engine<AnyTransport> {
+        &self.engine
+    }
+
     /// Says which servers have no connection any more, and why.
     fn tell_losses(&self) {
-        for &node in &self.database.root().servers {
+        for &node in self.database.root().servers.iter().chain(&self.peers) {
             let endpoint = self.engine.endpoint();
             let Some(why) = endpoint.with_transport(|transport| transport.trouble(node)) else {
                 continue;
             };
             if self.told.lock().expect("no holder panics").insert(node.0) {
-                output::say(&format!("  memory server {} is lost: {why}", node.0));
+                let which = fabric::identity::named(node);
+                output::say(&format!("  {which} is lost: {why}"));
             }
         }
     }
@@ -110,21 +127,19 @@ impl Drop for RemoteSeat {
     }
 }
 
-/// Where the memory servers are, by number, of which `choose` gives the address for one fabric.
-pub fn server_addresses(
-    map: &ClusterMap,
+/// Where servers are, of which `choose` gives the address for one fabric.
+pub fn server_addresses<'a>(
+    members: impl IntoIterator<Item = &'a Member>,
     choose: fn(&Addresses) -> Option<&String>,
 ) -> Result<Vec<ServerAddress>> {
-    let address = |member: &membership::Member| {
-        let number = member.number;
+    let address = |member: &Member| {
+        let (node, identity, key) = (node_of(member), member.identity, key_of(member));
         let text = choose(&member.addresses)
-            .with_context(|| format!("memory server {number} serves another fabric"))?;
+            .with_context(|| format!("{member} is not reached by this fabric"))?;
         let address = text.to_socket_addrs().ok().and_then(|mut found| found.next());
-        let address = address.with_context(|| {
-            format!("memory server {number} is said to be at {text}, which is no address")
-        })?;
-        let (identity, key) = (member.identity, region_key(member));
-        Ok(ServerAddress { node: NodeId(number), address, identity, key, region_bytes: 0 })
+        let address = address
+            .with_context(|| format!("{member} is said to be at {text}, which is no address"))?;
+        Ok(ServerAddress { node, address, identity, key, region_bytes: 0 })
     };
-    map.memory_servers().map(address).collect()
+    members.into_iter().map(address).collect()
 }

@@ -1,4 +1,4 @@
-//! Transactions of this process on memory servers of the same host, whose regions it maps.
+//! Transactions of this process on memory servers of the same host, whose regions it maps, and calls to compute servers.
 
 use super::LEAVE_NS;
 use super::place::Place;
@@ -6,7 +6,9 @@ use crate::bench::site::{Facts, LocalSeat, Site};
 use anyhow::Result;
 use fabric::shm::{ConnectConfig, connect};
 use fabric::{LocalEnv, run_now};
+use membership::Member;
 use namdb::Db;
+use std::sync::atomic::Ordering::Relaxed;
 use txn::Database;
 
 /// The memory servers of a cluster, mapped.
@@ -16,9 +18,13 @@ pub struct ShmSite {
 }
 
 impl ShmSite {
-    /// Maps all regions.
-    pub fn open(place: &Place) -> Result<Self> {
-        let world = connect(&ConnectConfig::new(&place.cluster.directory, place.hellos()))?;
+    /// Maps all regions, and connects to `peers`, to call them.
+    pub fn open(place: &Place, peers: &[&Member]) -> Result<Self> {
+        let endpoint = place.endpoints.fetch_add(1, Relaxed);
+        let peers = place.hellos(peers.iter().copied(), endpoint);
+        let hellos = place.hellos(place.map.memory_servers(), endpoint);
+        let config = ConnectConfig::new(&place.cluster.directory, hellos);
+        let world = connect(&ConnectConfig { peers, ..config })?;
         let database = Database::open(world.endpoint(), &place.root);
         run_now(database.refresh())?;
         let facts = Facts {

@@ -1,4 +1,4 @@
-//! Memory servers that are reached by messages.
+//! Memory servers that are reached by messages, and compute servers that are called.
 
 use super::PROGRAM;
 use super::keys::keys;
@@ -7,6 +7,7 @@ use super::remote::{Connect, RemoteSite, server_addresses};
 use anyhow::Result;
 use fabric::tcp::{TcpConfig, TcpTransport, TlsKeys};
 use fabric::{AnyTransport, Caller};
+use membership::{Addresses, Member};
 
 /// How the memory servers of a cluster are reached by messages.
 struct ByMessages {
@@ -15,18 +16,24 @@ struct ByMessages {
     keys: Option<TlsKeys>,
 }
 
-/// Where threads of this process run transactions with `lanes` lanes each.
-pub fn site(place: &Place, lanes: u32) -> Result<RemoteSite> {
-    let config = TcpConfig::new(Caller {
-        servers: server_addresses(&place.map, |addresses| addresses.tcp.as_ref())?,
+/// Where threads of this process run transactions with `lanes` lanes each, and call `peers`.
+pub fn site(place: &Place, lanes: u32, peers: &[&Member]) -> Result<RemoteSite> {
+    let mut config = TcpConfig::new(Caller {
+        servers: server_addresses(place.map.memory_servers(), by_messages)?,
         cluster: place.cluster.id.0,
         epoch: place.epoch.clone(),
         identity: place.identity(),
         endpoint: 0,
         program: PROGRAM.to_owned(),
     });
+    config.peers = server_addresses(peers.iter().copied(), by_messages)?;
+    let nodes = config.peers.iter().map(|peer| peer.node).collect();
     let keys = keys(&place.cluster)?;
-    Ok(RemoteSite::new(ByMessages { config, keys }, place, lanes))
+    Ok(RemoteSite::new(ByMessages { config, keys }, place, lanes).with_peers(nodes))
+}
+
+fn by_messages(addresses: &Addresses) -> Option<&String> {
+    addresses.tcp.as_ref()
 }
 
 impl Connect for ByMessages {

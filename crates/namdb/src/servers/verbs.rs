@@ -34,7 +34,7 @@ fn config(
     identity: u64,
 ) -> Result<VerbsConfig> {
     let caller = Caller {
-        servers: server_addresses(map, |addresses| addresses.verbs.as_ref())?,
+        servers: server_addresses(map.memory_servers(), |addresses| addresses.verbs.as_ref())?,
         cluster: cluster.id.0,
         epoch,
         identity,

@@ -36,7 +36,7 @@ impl Cluster {
         serde_json::from_str(&text(&output.stdout)).expect("the report is JSON")
     }
 
-    fn processes(&self, role: &str) -> Vec<Pid> {
+    pub fn processes(&self, role: &str) -> Vec<Pid> {
         let status = self.report("status");
         let servers = status["servers"].as_array().expect("a list");
         let wanted = servers.iter().filter(|server| server["role"] == role);

@@ -16,6 +16,7 @@ mod parts;
 mod postgres;
 mod procedures;
 mod server;
+mod ship;
 mod simulate;
 mod simulated;
 mod soak;

@@ -112,7 +112,7 @@ impl Load for Rows {
             let server = self.has_table_each().then(|| Ground::memory_node(machine).0);
             let name = Self::name(machine);
             database.create_table(self.subject.spec(&name, server)?).await?;
-            let table = self.subject.open(database, &name)?;
+            let table = Table::open(database, &name)?;
             let ranges = 0..self.subject.ranges;
             self.subject.load(&mut lane, table, ranges, self.has_table_each()).await?;
         }
@@ -125,7 +125,7 @@ impl Load for Rows {
         place: Place,
     ) -> Result<Terminal, WorkloadError> {
         let tables = 0..self.tables(self.machines) as u16;
-        let open = |machine| self.subject.open(database, &Self::name(machine));
+        let open = |machine| Table::open(database, &Self::name(machine));
         let tables = tables.map(open).collect::<Result<_, _>>()?;
         let random = Random::stream(self.seed, STREAM, place.number().into());
         Ok(Terminal { machine: place.machine, random, tables })

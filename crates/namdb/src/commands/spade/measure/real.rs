@@ -9,11 +9,12 @@ use crate::bench::world::{self, WorldPlan};
 use crate::commands::interruption;
 use crate::servers::abroad::{self, Errand};
 use crate::servers::health::Health;
-use crate::servers::place::Place as ClusterPlace;
+use crate::servers::place::{Place as ClusterPlace, node_of};
 use ::measure::experiment::Choice;
+use ::measure::host::own;
 use ::measure::micro::{MEASURED, Micro, TABLE};
 use ::measure::ship::{Owner, SHIPPED};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use fabric::{Fabric, LocalEnv};
 use futures_util::stream::{FuturesUnordered, TryStreamExt};
 use layout::NodeId;
@@ -69,22 +70,52 @@ pub fn run(
     let cluster = ClusterFile::load(file, &arguments.set)?;
     let health = Arc::new(Health::new(interruption()));
     let place = ClusterPlace::join(cluster, Member::client(), &Arc::default(), &health)?;
-    let (lanes, places) = match place.cluster.fabric {
+    let owners = owners(&place);
+    let (lanes, by_verbs) = match place.cluster.fabric {
         // Regions are mapped: all rows are local.
-        FabricKind::Shm => (1, [Place::Local]),
-        FabricKind::Tcp | FabricKind::Verbs => (lanes.unwrap_or(LANES), [Place::OneSided]),
+        FabricKind::Shm => (1, Place::Local),
+        FabricKind::Tcp | FabricKind::Verbs => (lanes.unwrap_or(LANES), Place::OneSided),
+    };
+    let shipped = (!owners.is_empty()).then_some(Place::Shipped);
+    let places: Vec<Place> = std::iter::once(by_verbs).chain(shipped).collect();
+    let threads = match arguments.threads {
+        Some(threads) => threads,
+        None => threads.min(room(&place, &owners) / lanes).max(1),
     };
     let machines = place.cluster.memory.len() as u16;
     let name = place.cluster.fabric.name();
     let choice = chosen(name, (machines, threads, lanes * threads), &places, session);
-    let errand = Points { choice: &choice, session, seconds };
+    let nodes: Vec<NodeId> = owners.iter().map(|&owner| node_of(owner)).collect();
+    let errand = Points { choice: &choice, owners: &nodes, session, seconds };
     // Which point it is does not matter to the site.
     let first = choice.groups().first().and_then(|group| group.first().cloned());
-    let any = Micro::new(&first.context("there is nothing to measure")?, 1, ROWS, None);
-    let measured = abroad::run(&place, lanes, &any, errand);
+    let any = Micro::new(&first.context("there is nothing to measure")?, 1, ROWS);
+    let measured = abroad::run_calling(&place, lanes, &owners, &any, errand);
     let left = place.leave();
     measured.and(left)?;
     Ok(vec![choice])
+}
+
+/// The compute servers that operations are shipped to: those that take calls on hosts of memory servers; where there is
+/// none, all others that do.
+fn owners(place: &ClusterPlace) -> Vec<&Member> {
+    let map = &place.map;
+    let takes_calls = |member: &&Member| match place.cluster.fabric {
+        FabricKind::Shm => member.addresses.shm.is_some(),
+        FabricKind::Tcp => member.addresses.tcp.is_some(),
+        FabricKind::Verbs => false,
+    };
+    let all: Vec<&Member> = map.compute_servers().filter(takes_calls).collect();
+    let has_memory = |host: &str| map.memory_servers().any(|server| server.host == host);
+    let near: Vec<&Member> = all.iter().copied().filter(|one| has_memory(&one.host)).collect();
+    if near.is_empty() { all } else { near }
+}
+
+/// Slots of the vector that lanes of this process may have: owners have lanes of their own.
+fn room(place: &ClusterPlace, owners: &[&Member]) -> u32 {
+    let settings = |owner: &&Member| place.cluster.compute.get(usize::from(owner.number));
+    let of_owners: u32 = owners.iter().filter_map(settings).map(|settings| settings.lanes).sum();
+    place.root.slots.saturating_sub(of_owners)
 }
 
 fn chosen(
@@ -109,7 +140,7 @@ fn measure_local(choice: &Choice, session: &mut Session, seconds: f64) -> Result
             break;
         }
         let threads = choice.world.threads;
-        let micro = Micro::new(&group[0], threads, ROWS, None);
+        let micro = Micro::new(&group[0], threads, ROWS);
         let needed = Workload::<LocalEnv>::memory_bytes(&micro);
         // A thread that calls has a lane of its own, and one of the owner's.
         let plan = WorldPlan {
@@ -120,8 +151,8 @@ fn measure_local(choice: &Choice, session: &mut Session, seconds: f64) -> Result
             seed: session.version.seed,
         };
         let db = world::open(&plan, needed)?;
-        let owned = Owned::offer(&db, &micro);
-        let measured = measure_table(&db, &micro, &group, (session, &mut pace));
+        let owned = Owned::offer(&db);
+        let measured = measure_table(&db, &micro, (&group, &[OWNER]), (session, &mut pace));
         owned.withdraw();
         measured?;
     }
@@ -133,15 +164,14 @@ fn measure_local(choice: &Choice, session: &mut Session, seconds: f64) -> Result
 struct Owned(Arc<Mutex<Option<Db>>>);
 
 impl Owned {
-    fn offer(db: &Db, micro: &Micro) -> Self {
+    fn offer(db: &Db) -> Self {
         let kept = Arc::new(Mutex::new(Some(db.clone())));
         let more = kept.clone();
         let more = move || {
             let db = more.lock().expect("no holder panics");
             db.as_ref().map(Db::handle)
         };
-        let owner: Owner<LocalEnv> =
-            Owner::new(OWNER_NUMBER, micro.subject(), TABLE, Arc::new(more));
+        let owner: Owner<LocalEnv> = Owner::new(OWNER_NUMBER, TABLE, Arc::new(more));
         db.handle().env().world().register(OWNER, SHIPPED, Arc::new(owner));
         Self(kept)
     }
@@ -155,6 +185,8 @@ impl Owned {
 /// All points of a cluster, whose tables come and go.
 struct Points<'a> {
     choice: &'a Choice,
+    /// Who carries out what is shipped.
+    owners: &'a [NodeId],
     session: &'a mut Session,
     seconds: f64,
 }
@@ -172,9 +204,10 @@ impl Errand<Micro> for Points<'_> {
             if self.session.is_over() {
                 break;
             }
-            let micro = Micro::new(&group[0], self.choice.world.lanes, ROWS, None);
+            let micro = Micro::new(&group[0], self.choice.world.lanes, ROWS);
             drop_table(site)?;
-            measure_table(site, &micro, &group, (&mut *self.session, &mut pace))?;
+            let what = (&group[..], self.owners);
+            measure_table(site, &micro, what, (&mut *self.session, &mut pace))?;
             drop_table(site)?;
         }
         pace.finish();
@@ -222,11 +255,11 @@ impl Pace {
 fn measure_table<S: Site>(
     site: &S,
     micro: &Micro,
-    group: &[Parameters],
+    (group, owners): (&[Parameters], &[NodeId]),
     (session, pace): (&mut Session, &mut Pace),
 ) -> Result<()> {
     tell(&pace.progress, pace.done, &group[0]);
-    load(site, micro).context("the table cannot be loaded")?;
+    load(site, micro, owners).context("the table cannot be loaded")?;
     for point in group {
         if session.has(point) {
             continue;
@@ -235,7 +268,7 @@ fn measure_table<S: Site>(
             break;
         }
         tell(&pace.progress, pace.done, point);
-        let micro = micro.turned_to(point, Some(OWNER));
+        let micro = micro.turned_to(point, owners);
         let seed = session.version.seed;
         let Some(measured) = measure_point(site, &micro, point, (pace.point_s, seed))? else {
             break;
@@ -247,8 +280,8 @@ fn measure_table<S: Site>(
     Ok(())
 }
 
-/// Makes the table and fills it, by the lanes of one thread.
-fn load<S: Site>(site: &S, micro: &Micro) -> Result<()> {
+/// Makes the table and fills it, by the lanes of one thread, and has compute servers own it.
+fn load<S: Site>(site: &S, micro: &Micro, owners: &[NodeId]) -> Result<()> {
     let seat = site.seat()?;
     let database = seat.handle();
     seat.wait(Workload::<S::Env>::create_tables(micro, &database))?;
@@ -259,7 +292,10 @@ fn load<S: Site>(site: &S, micro: &Micro) -> Result<()> {
         micro.load_part(&database, &mut lane, part, parts, &|_| ()).await
     };
     let loaders: FuturesUnordered<_> = (0..parts).map(load_part).collect();
-    Ok(seat.wait(loaders.try_collect::<()>())?)
+    seat.wait(loaders.try_collect::<()>())?;
+    let servers: Vec<NodeId> = owners.iter().copied().filter(|&owner| owner != OWNER).collect();
+    seat.wait(own(database.env(), &servers, TABLE))
+        .map_err(|(owner, error)| anyhow!("{owner} does not take what is shipped: {error}"))
 }
 
 /// A site whose threads have one lane each.
@@ -402,7 +438,7 @@ fn seen<S: Site>(
         !run.is_out_of_memory,
         "the memory servers are full; give them more, or take fewer --threads"
     );
-    ensure!(!run.is_unreachable, "a memory server cannot be reached any more");
+    ensure!(!run.is_unreachable, "a server cannot be reached any more");
     ensure!(
         !repetitions.0.is_empty(),
         "no operation has ended in {run_s:.2} s; give the run more --seconds"

@@ -2,6 +2,7 @@
 
 use crate::bench::text::{duration_us, rate};
 use ::measure::experiment::Choice;
+use membership::FabricKind;
 use spade::measurement::{
     AccessPath, Measurements, Operation, Parameters, Place, Point, storage_name,
 };
@@ -38,6 +39,7 @@ fn draw(text: &mut String, all: &Measurements, choice: &Choice) {
     let groups = choice.groups();
     let Some(usual) = groups.first().and_then(|group| group.first()) else { return };
     let world = &choice.world;
+    let is_shipped = choice.places.contains(&Place::Shipped);
     let _ = writeln!(
         text,
         "{} ({}): machines {}, threads of each {}, lanes of each {}",
@@ -88,6 +90,13 @@ fn draw(text: &mut String, all: &Measurements, choice: &Choice) {
         text.push('\n');
     }
     text.push('\n');
+    if world.fabric == FabricKind::Verbs.name() {
+        text.push_str("Nothing was shipped: compute servers take no calls over `verbs`.\n\n");
+    } else if !is_shipped {
+        text.push_str(
+            "Nothing was shipped: no compute server takes calls there; `namdb compute-server` starts one.\n\n",
+        );
+    }
 }
 
 /// Latency alone and throughput of all.

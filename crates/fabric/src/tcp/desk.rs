@@ -1,0 +1,117 @@
+//! What a compute server does with a request: calls only, each as a task of the engine that the port belongs to.
+//!
+//! Handlers wait for verbs of their own, so that calls of one connection are under way beside each other and are
+//! answered as they end, in whatever order. A frame's number says which one an answer is for.
+
+use crate::env::Env;
+use crate::error::CallError;
+use crate::identity::{Admission, Refusal, named};
+use crate::service::{Answer, AnswerRecord, CallId, Service, ServiceId};
+use crate::tcp::carry::{
+    Carried, Carry, Late, Opened, Origin, answered_before, fitting, no_request, open,
+};
+use crate::tcp::frame::{self, kind};
+use crate::tcp::message::{self, Request};
+use crate::tcp::request::Malformed;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A compute server's services, by name.
+pub type Services<E> = BTreeMap<ServiceId, Arc<dyn Service<E>>>;
+
+/// Takes calls, and has handlers answer them as tasks of `E`.
+pub struct Desk<E: Env> {
+    admission: Arc<Admission>,
+    env: E,
+    services: Services<E>,
+    record: AnswerRecord,
+    under_way: BTreeSet<CallId>,
+    ended: Rc<RefCell<VecDeque<Ended>>>,
+}
+
+/// A call whose handler has ended.
+struct Ended {
+    to: Origin,
+    sequence: u64,
+    id: CallId,
+    answer: Answer,
+}
+
+impl<E: Env> Desk<E> {
+    pub(super) fn new(admission: Arc<Admission>, env: E, services: Services<E>) -> Self {
+        let (record, under_way) = (AnswerRecord::default(), BTreeSet::new());
+        Self { admission, env, services, record, under_way, ended: Rc::default() }
+    }
+
+    /// The answer, if it is known already; else the handler begins.
+    fn begin(&mut self, to: Origin, sequence: u64, request: &Request<'_>) -> Option<Answer> {
+        let (id, node) = (request.id, self.admission.node);
+        let known = answered_before(&self.record, id);
+        if known.is_some() {
+            return known;
+        }
+        let Some(service) = self.services.get(&request.service).cloned() else {
+            return Some(Err(CallError::NoSuchService(node, request.service)));
+        };
+        if !self.under_way.insert(id) {
+            let twice = "the same call is being carried out";
+            return Some(Err(CallError::Refused(twice.to_owned())));
+        }
+        let (env, ended, bytes) = (self.env.clone(), self.ended.clone(), request.bytes.to_vec());
+        self.env.spawn(async move {
+            let answer = service.handle(&env, &bytes).await;
+            ended.borrow_mut().push_back(Ended { to, sequence, id, answer });
+        });
+        None
+    }
+}
+
+impl<E: Env> Carry for Desk<E> {
+    fn admission(&self) -> &Admission {
+        &self.admission
+    }
+
+    fn carry_out(
+        &mut self,
+        from: Origin,
+        frame: &[u64],
+        to: &mut Vec<u64>,
+    ) -> Result<Carried, Refusal> {
+        let Opened { kind, sequence, body } = open(&self.admission, from.caller, frame)?;
+        if kind == kind::BATCH {
+            let node = named(self.admission.node);
+            return Err(Refusal::new(format!("{node} keeps no region: it takes calls, no verbs")));
+        }
+        let request = match kind {
+            kind::CALL => message::decode_request(body).map_err(|Malformed| no_request())?,
+            _ => return Err(no_request()),
+        };
+        match self.begin(from, sequence, &request) {
+            Some(answer) => {
+                put(sequence, &answer, to);
+                Ok(Carried::Answered)
+            }
+            None => Ok(Carried::Begun),
+        }
+    }
+
+    fn late(&mut self) -> Option<Late> {
+        let Ended { to, sequence, id, answer } = self.ended.borrow_mut().pop_front()?;
+        let answer = fitting(answer);
+        let mut frame = Vec::new();
+        put(sequence, &answer, &mut frame);
+        self.under_way.remove(&id);
+        self.record.record(id, answer);
+        Some(Late { to, frame })
+    }
+}
+
+/// Appends the frame with the answer to the call in the frame of this number.
+fn put(sequence: u64, answer: &Answer, to: &mut Vec<u64>) {
+    let start = to.len();
+    to.extend([0, sequence]);
+    message::encode_answer(answer, to);
+    frame::close(to, start, kind::ANSWERED);
+}

@@ -1,0 +1,268 @@
+//! The owner of rows in a real cluster: a compute server that carries out what others ship to it ([`crate::ship`]).
+//!
+//! Whoever measures has it own a table by name ([`OWN`]), ships operations on it ([`SHIPPED`]), and has it own the next one.
+//! All handlers run on one thread, which has the database and lanes in [`crate::seats`]. Lanes that nobody ships
+//! anything to are given up soon, since others wait for lanes: who drops a table, and who collects garbage.
+
+use crate::seats::{self, Ownership};
+use crate::ship::{self, FOR, LOOKS_MAX, SHIPPED, decode};
+use crate::subject::Table;
+use fabric::{CallError, Env, Reply, Service, ServiceId};
+use layout::NodeId;
+use spade::measurement::Operation;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use txn::{Database, Lane, ScanSource};
+use workload::TransactionResult;
+
+/// Has a compute server own a table: the request is its name, and the answer is empty.
+pub const OWN: ServiceId = ServiceId(221);
+
+/// Seats with the database.
+const DATABASE: u64 = u64::MAX - 1;
+/// Seats with lanes.
+const LANES: u64 = u64::MAX - 2;
+
+/// What a compute server does for those who ship operations.
+#[derive(Debug)]
+pub struct Host {
+    lanes_max: u32,
+    /// What is owned.
+    table: Mutex<Option<Table>>,
+    /// Lanes that there are, at work or free.
+    lanes: AtomicU32,
+    /// Calls so far, and when it was last looked whether there are new ones.
+    calls: AtomicU64,
+    seen: AtomicU64,
+    is_ending: AtomicBool,
+}
+
+impl Host {
+    /// A host that has at most so many operations under way.
+    pub fn new(lanes_max: u32) -> Arc<Self> {
+        Arc::new(Self {
+            lanes_max,
+            table: Mutex::default(),
+            lanes: AtomicU32::new(0),
+            calls: AtomicU64::new(0),
+            seen: AtomicU64::new(0),
+            is_ending: AtomicBool::new(false),
+        })
+    }
+
+    /// Its services, to be offered by this thread, with this database; they end with what is returned beside them.
+    pub fn services<E: Env>(
+        self: &Arc<Self>,
+        database: Database<E>,
+    ) -> (BTreeMap<ServiceId, Arc<dyn Service<E>>>, Ownership) {
+        seats::give(DATABASE, database);
+        let (own, shipped) = (Own(self.clone()), Shipped(self.clone()));
+        let services: [(ServiceId, Arc<dyn Service<E>>); 2] =
+            [(OWN, Arc::new(own)), (SHIPPED, Arc::new(shipped))];
+        (services.into(), Ownership::of([LANES, DATABASE]))
+    }
+
+    /// Takes no further operation.
+    pub fn end(&self) {
+        self.is_ending.store(true, Relaxed);
+    }
+
+    /// Gives up the lanes of this thread that are free, if there was no call since this was asked last; how many are left.
+    pub fn rest<E: Env>(&self) -> u32 {
+        let calls = self.calls.load(Relaxed);
+        if self.seen.swap(calls, Relaxed) == calls {
+            while let Some(lane) = seats::take::<Lane<E>>(LANES) {
+                drop(lane);
+                self.lanes.fetch_sub(1, Relaxed);
+            }
+        }
+        self.lanes.load(Relaxed)
+    }
+
+    fn ensure_open(&self) -> Result<(), CallError> {
+        match self.is_ending.load(Relaxed) {
+            true => Err(CallError::Refused("the compute server ends".to_owned())),
+            false => Ok(()),
+        }
+    }
+
+    async fn own<E: Env>(&self, request: &[u8]) -> Result<Vec<u8>, CallError> {
+        let refused = |why: &dyn ToString| CallError::Refused(why.to_string());
+        let name =
+            std::str::from_utf8(request).map_err(|_| CallError::Malformed("a table's name"))?;
+        let database = database::<E>()?;
+        database.refresh().await.map_err(|error| refused(&error))?;
+        let table = Table::open(&database, name).map_err(|error| refused(&error))?;
+        *self.table.lock().expect("no holder panics") = Some(table);
+        Ok(Vec::new())
+    }
+
+    async fn carry_out<E: Env>(&self, env: &E, request: &[u8]) -> Result<Vec<u8>, CallError> {
+        self.ensure_open()?;
+        self.calls.fetch_add(1, Relaxed);
+        let task = decode(request).ok_or(CallError::Malformed(FOR))?;
+        let table = *self.table.lock().expect("no holder panics");
+        let table = table.ok_or_else(|| CallError::Refused("it owns no table yet".to_owned()))?;
+        let database = database::<E>()?;
+        let source = match table.index.filter(|_| task.by_index) {
+            Some(index) => ScanSource::Index(index),
+            None => ScanSource::Table(table.id),
+        };
+        let is_scan = task.operation == Operation::Scan;
+        if is_scan && database.is_ordered(source) != Some(true) {
+            return Err(CallError::Refused("only trees are scanned".to_owned()));
+        }
+        let mut lane = self.lane(env, &database).await?;
+        let done = ship::carry_out(&mut lane, table, &task).await;
+        if matches!(&done, Ok(done) if done.result == TransactionResult::Unknown) {
+            // The lane takes no further transaction.
+            self.lanes.fetch_sub(1, Relaxed);
+        } else {
+            seats::give(LANES, lane);
+        }
+        Ok(done?.answer)
+    }
+
+    /// A free lane, or a new one.
+    async fn lane<E: Env>(&self, env: &E, database: &Database<E>) -> Result<Lane<E>, CallError> {
+        for _ in 0..LOOKS_MAX {
+            self.ensure_open()?;
+            if let Some(lane) = seats::take(LANES) {
+                return Ok(lane);
+            }
+            if self.lanes.load(Relaxed) < self.lanes_max {
+                self.lanes.fetch_add(1, Relaxed);
+                return database.lane().await.map_err(|error| {
+                    self.lanes.fetch_sub(1, Relaxed);
+                    CallError::Refused(error.to_string())
+                });
+            }
+            env.yield_now().await;
+        }
+        Err(CallError::Refused("no lane of the compute server became free".to_owned()))
+    }
+}
+
+/// This thread's database.
+fn database<E: Env>() -> Result<Database<E>, CallError> {
+    let database: Database<E> = seats::take(DATABASE)
+        .ok_or_else(|| CallError::Refused("the compute server ends".to_owned()))?;
+    seats::give(DATABASE, database.clone());
+    Ok(database)
+}
+
+/// [`OWN`].
+struct Own(Arc<Host>);
+
+impl<E: Env> Service<E> for Own {
+    fn handle<'a>(&'a self, _env: &'a E, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(self.0.own::<E>(request))
+    }
+}
+
+/// [`SHIPPED`].
+struct Shipped(Arc<Host>);
+
+impl<E: Env> Service<E> for Shipped {
+    fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(self.0.carry_out(env, request))
+    }
+}
+
+/// Has compute servers own the table called `name`.
+///
+/// # Errors
+/// The first one that cannot, and why.
+pub async fn own<E: Env>(
+    env: &E,
+    owners: &[NodeId],
+    name: &str,
+) -> Result<(), (NodeId, CallError)> {
+    for &owner in owners {
+        let owned = env.call(owner, OWN, name.as_bytes().to_vec()).await;
+        owned.map_err(|error| (owner, error))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Task;
+    use crate::ship::{encode, outcome};
+    use crate::subject::Subject;
+    use fabric::{Fabric, LocalEnv, run_now};
+    use layout::Storage;
+    use spade::measurement::{AccessPath, Effort, Parameters, Place, World};
+    use txn::local::OpenConfig;
+
+    /// A node that no memory server has.
+    const NODE: NodeId = NodeId::of_compute_server(0);
+
+    /// A point on a tiny table.
+    fn point() -> Parameters {
+        let world = World {
+            fabric: "local".to_owned(),
+            hardware: "this".to_owned(),
+            machines: 1,
+            threads: 1,
+            lanes: 1,
+        };
+        let (effort, places) = (Effort::Quick, vec![Place::Shipped]);
+        let choice = crate::Choice { world, effort, places, replicates: false };
+        let mut points = choice.groups().into_iter().flatten();
+        let is_it = |point: &Parameters| {
+            point.storage == Storage::HashInlined && point.path == AccessPath::Primary
+        };
+        points.find(is_it).expect("it is measured first")
+    }
+
+    fn lookup(keys: &[i64]) -> Vec<u8> {
+        let (operation, keys) = (Operation::Lookup, keys.to_vec());
+        encode(&Task { operation, by_index: false, keys, limit: 0 })
+    }
+
+    #[test]
+    fn operations_are_carried_out_on_the_table_that_is_owned() {
+        let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
+        let database = txn::local::open(&config).expect("little memory");
+        let subject = Subject::of(&point(), 1, 10);
+        run_now(database.create_table(subject.spec("measured", None).expect("a row")))
+            .expect("there is room");
+        let table = Table::open(&database, "measured").expect("it was made");
+        let mut lane = run_now(database.lane()).expect("the first");
+        run_now(subject.load(&mut lane, table, 0..1, false)).expect("there is room");
+
+        let host = Host::new(2);
+        let env: LocalEnv = database.env().clone();
+        let (services, ownership) = host.services(database.clone());
+        for (id, service) in services {
+            env.world().register(NODE, id, service);
+        }
+        let ship = |request: Vec<u8>| run_now(env.call(NODE, SHIPPED, request));
+        let refusal = |answer: Result<Vec<u8>, CallError>| answer.expect_err("refused").to_string();
+        assert_eq!(refusal(ship(lookup(&[3]))), "it owns no table yet");
+        let missing = run_now(own(&env, &[NODE], "nothing")).expect_err("there is none");
+        assert_eq!(missing.0, NODE);
+        assert!(missing.1.to_string().contains("there is no table"), "{}", missing.1);
+        run_now(own(&env, &[NODE], "measured")).expect("it is there");
+        let answer = ship(lookup(&[3])).expect("it is there");
+        assert_eq!(outcome(&answer), Ok((TransactionResult::Committed, 0)));
+        assert_eq!(answer[..8], 3_i64.to_le_bytes());
+        assert!(refusal(ship(lookup(&[77]))).contains("lacks a row"));
+        let scan = Task { operation: Operation::Scan, by_index: false, keys: vec![0, 9], limit: 4 };
+        assert_eq!(refusal(ship(encode(&scan))), "only trees are scanned");
+
+        assert_eq!(host.rest::<LocalEnv>(), 1, "it was at work since");
+        assert_eq!(host.rest::<LocalEnv>(), 0);
+        ship(lookup(&[3])).expect("there is a lane again");
+        host.end();
+        assert_eq!(refusal(ship(lookup(&[3]))), "the compute server ends");
+        drop(ownership);
+        assert_eq!(
+            refusal(run_now(env.call(NODE, OWN, b"measured".to_vec()))),
+            "the compute server ends"
+        );
+    }
+}

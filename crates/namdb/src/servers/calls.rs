@@ -1,0 +1,216 @@
+//! Calls that a compute server takes from others of its cluster: operations that are shipped to it.
+
+use super::health::Health;
+use super::keys::keys;
+use super::place::{Place, key_of, node_of};
+use super::shm::ShmSite;
+use super::{LEAVE_NS, PROGRAM, tcp};
+use crate::bench::site::{Seat, Site};
+use anyhow::{Context, Result};
+use fabric::identity::Admission;
+use fabric::patience::Patience;
+use fabric::port::{Port, ServeCounters, serve};
+use fabric::shm::ShmPort;
+use fabric::{Env, LocalEnv, LocalWorld, TcpPort, WorldConfig, run_now};
+use layout::NodeId;
+use measure::host::Host;
+use membership::{ClusterFile, ComputeSettings, FabricKind, Member};
+use namdb::host::Moment;
+use std::net::TcpListener;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use txn::Database;
+
+/// Between two looks whether lanes are of use, and whether the server is to end.
+const LOOK_NS: u64 = 50_000_000;
+/// The same where there are no lanes: who has nothing to do wakes seldom.
+const IDLE_LOOK_NS: u64 = 200_000_000;
+/// After so many looks without lanes their slots of the vector are given back.
+const IDLE_LOOKS: u32 = 10;
+/// After so many looks nobody waits any more for what is under way at the end.
+const END_LOOKS: u32 = 40;
+
+/// Where a compute server takes calls, before anybody does so.
+pub struct Calls {
+    way: Way,
+    /// Whom it serves.
+    pub admission: Arc<Admission>,
+    lanes: u32,
+}
+
+/// How calls come.
+enum Way {
+    Messages(TcpListener),
+    /// Services are registered in a world of their own: their handlers have another, with all regions.
+    Shared(Box<ShmPort>, Arc<LocalWorld>),
+}
+
+impl Calls {
+    /// Listens for calls of others, and tells `member`'s address; nothing where the fabric has no calls between compute
+    /// servers. Whoever connects waits until [`Calls::serve`].
+    pub fn open(
+        cluster: &ClusterFile,
+        settings: &ComputeSettings,
+        member: &mut Member,
+    ) -> Result<Option<Self>> {
+        let admission = Arc::new(Admission {
+            node: node_of(member),
+            cluster: cluster.id.0,
+            server: member.identity,
+            key: key_of(member),
+            region_bytes: 0,
+            program: PROGRAM.to_owned(),
+            epoch: Default::default(),
+            members: Default::default(),
+        });
+        let way = match cluster.fabric {
+            FabricKind::Verbs => return Ok(None),
+            FabricKind::Tcp => {
+                let (number, address) = (member.number, settings.calls());
+                let listener = TcpListener::bind(&address).with_context(|| {
+                    format!("compute server {number} cannot take calls at {address}; is the port in use?")
+                })?;
+                member.addresses.tcp = Some(listener.local_addr()?.to_string());
+                Way::Messages(listener)
+            }
+            FabricKind::Shm => {
+                let world = LocalWorld::new(&WorldConfig { server_bytes: Vec::new(), seed: 1 })?;
+                let port = ShmPort::of_calls(&cluster.directory, admission.clone(), &world)?;
+                member.addresses.shm = Some(cluster.directory.clone());
+                Way::Shared(Box::new(port), world)
+            }
+        };
+        Ok(Some(Self { way, admission, lanes: settings.lanes }))
+    }
+
+    /// Answers calls on this thread until the server ends.
+    pub fn serve(self, place: &Place, health: &Arc<Health>) -> Result<()> {
+        let Self { way, admission, lanes } = self;
+        let host = Host::new(lanes);
+        match way {
+            Way::Messages(listener) => {
+                by_messages(listener, admission, lanes, (place, health, host))
+            }
+            Way::Shared(port, world) => {
+                by_shared_memory(*port, (&world, admission.node), (place, health, host))
+            }
+        }
+    }
+}
+
+/// Handlers are tasks of this thread's engine, which serves the port.
+fn by_messages(
+    listener: TcpListener,
+    admission: Arc<Admission>,
+    lanes: u32,
+    (place, health, host): (&Place, &Arc<Health>, Arc<Host>),
+) -> Result<()> {
+    let seat = tcp::site(place, lanes, &[])?.seat()?;
+    let database = seat.handle();
+    let env = database.env().clone();
+    let (services, ownership) = host.services(database.clone());
+    let keys = keys(&place.cluster)?;
+    let port = TcpPort::of_calls(listener, admission, keys, env.clone(), services)?;
+    seat.engine().attach(port);
+    let mut keeper = Keeper::new(host, health.clone(), database);
+    seat.wait(async {
+        while !keeper.is_over().await {
+            env.sleep_ns(keeper.pause_ns()).await;
+        }
+    });
+    drop(ownership);
+    Ok(())
+}
+
+/// Handlers run where the port is served, one after another: nothing waits there.
+fn by_shared_memory(
+    port: ShmPort,
+    (world, node): (&LocalWorld, NodeId),
+    (place, health, host): (&Place, &Arc<Health>, Arc<Host>),
+) -> Result<()> {
+    let site = ShmSite::open(place, &[])?;
+    let database = site.seat()?.handle();
+    let (services, ownership) = host.services(database.clone());
+    for (id, service) in services {
+        world.register(node, id, service);
+    }
+    let is_over = Arc::<AtomicBool>::default();
+    let keeper = Keeper::new(host, health.clone(), database);
+    let kept = Kept { port, keeper, looked: Moment::now(), is_over: is_over.clone() };
+    let mut ports: [Box<dyn Port>; 1] = [Box::new(kept)];
+    serve(&mut ports, &is_over, Patience::default(), &ServeCounters::default());
+    drop((ports, ownership));
+    site.leave()
+}
+
+/// Looks after what the services hold.
+struct Keeper<E: Env> {
+    host: Arc<Host>,
+    health: Arc<Health>,
+    database: Database<E>,
+    /// Looks at which there were no lanes, one after another.
+    idle_looks: u32,
+    /// Looks since the server is to end.
+    end_looks: u32,
+}
+
+impl<E: Env> Keeper<E> {
+    fn new(host: Arc<Host>, health: Arc<Health>, database: Database<E>) -> Self {
+        Self { host, health, database, idle_looks: 0, end_looks: 0 }
+    }
+
+    /// Gives up what is not of use at the moment; whether the server ends and nothing is under way any more.
+    async fn is_over(&mut self) -> bool {
+        let lanes = self.host.rest::<E>();
+        if self.health.is_over() {
+            self.host.end();
+            self.end_looks += 1;
+            return lanes == 0 || self.end_looks == END_LOOKS;
+        }
+        self.idle_looks = if lanes > 0 { 0 } else { self.idle_looks + 1 };
+        if self.idle_looks == IDLE_LOOKS {
+            // Slots that cannot be given back now are given back at the end.
+            let _ = self.database.leave(LEAVE_NS).await;
+        }
+        false
+    }
+
+    /// Until the next look.
+    fn pause_ns(&self) -> u64 {
+        if self.idle_looks > 0 { IDLE_LOOK_NS } else { LOOK_NS }
+    }
+}
+
+/// A port of shared memory, with a keeper that looks while it is served.
+struct Kept {
+    port: ShmPort,
+    keeper: Keeper<LocalEnv>,
+    looked: Moment,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Port for Kept {
+    fn serve(&mut self) -> usize {
+        let served = self.port.serve();
+        if self.looked.elapsed_s() * 1e9 >= self.keeper.pause_ns() as f64 {
+            self.looked = Moment::now();
+            if run_now(self.keeper.is_over()) {
+                self.is_over.store(true, Relaxed);
+            }
+        }
+        served
+    }
+
+    fn arm(&mut self) -> bool {
+        self.port.arm()
+    }
+
+    fn disarm(&mut self) {
+        self.port.disarm();
+    }
+
+    fn descriptors<'a>(&'a self, to: &mut Vec<BorrowedFd<'a>>) {
+        self.port.descriptors(to);
+    }
+}

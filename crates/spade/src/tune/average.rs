@@ -5,7 +5,8 @@
 
 use super::asked::{Ask, Kind};
 use super::candidate::Placing;
-use super::model::{Model, Plan, path_of};
+use super::model::{Model, Plan};
+use super::price::path_of;
 use super::surface::Setting;
 use crate::design::Access;
 use crate::measurement::{AccessPath, Operation, Place};

@@ -2,6 +2,7 @@
 
 use super::asked::{Asked, Kind};
 use super::chains::grown;
+use super::surface::Surface;
 use layout::bucket::BucketLayout;
 use layout::leaf::LeafLayout;
 use layout::row::{BufferLayout, RowLayout};
@@ -9,7 +10,7 @@ use layout::{ColumnType, IndexKind, Storage};
 use sql::load::{Distribution, Draw, Expectation, Literal};
 use sql::{Load, Table};
 
-/// Numbers of slots that are tried.
+/// Numbers of slots that are tried in any case; greater ones are where they were measured.
 const SLOTS: [u32; 4] = [1, 2, 4, 8];
 /// Planned loads that are tried, in percent.
 const LOADS: [u32; 3] = [40, 65, 90];
@@ -81,6 +82,8 @@ pub struct Shape {
     pub is_updated: bool,
     /// Words of the keys of each index, with the rest of the primary key behind its columns.
     pub index_words: Vec<u32>,
+    /// Numbers of slots beyond the usual ones that were measured.
+    pub many_slots: Vec<u32>,
     /// The box that keys fill, or why there is none.
     pub dense: Result<Vec<(i64, u64)>, String>,
     /// Who needs the order of the primary key: a procedure's statement.
@@ -96,8 +99,8 @@ impl Shape {
         number: usize,
         rows: u64,
         asked: &[Asked],
-        load: &Load,
-        units: u64,
+        (load, units): (&Load, u64),
+        surface: &Surface,
         checksummed: bool,
     ) -> Self {
         let asks = || asked.iter().flat_map(|of| of.asks.iter().map(move |ask| (of, ask)));
@@ -122,6 +125,7 @@ impl Shape {
             rows: rows.max(1),
             is_updated: has(Kind::Update),
             index_words: index_words.map(|of| table.schema.index_key_words(&of.columns)).collect(),
+            many_slots: surface.slots().into_iter().filter(|of| *of > INDEX_SLOTS).collect(),
             dense,
             ranges: ranges(None),
             index_ranges: (0..table.indexes.len()).map(|index| ranges(Some(index))).collect(),
@@ -151,6 +155,12 @@ impl Shape {
                     Err(why) => (Vec::new(), Some(why.clone())),
                 };
                 all.push((choice(slots, Placing::Dense(columns)), ordered.clone().or(why)));
+            }
+            // Without chains a greater bucket is more to read and nothing else.
+            for &slots in &self.many_slots {
+                for load in LOADS {
+                    all.push((choice(slots, Placing::Hashed(load)), ordered.clone()));
+                }
             }
         }
         let tree = |node_bytes| {
@@ -239,6 +249,26 @@ impl Shape {
         self.rows.saturating_mul(8 * words)
     }
 
+    /// Entries of a leaf on the average, of the rows or of an index; none where there are buckets.
+    pub fn leaf_rows(&self, choice: &Choice, index: Option<(usize, IndexChoice)>) -> Option<f64> {
+        let (is_tree, node_bytes, words) = match index {
+            Some((at, of)) => (of.kind == IndexKind::Tree, of.node_bytes, self.index_words[at]),
+            None => (choice.storage == Storage::Tree, choice.node_bytes, self.row.key_words),
+        };
+        let leaf = || LeafLayout::within(node_bytes, words, 1, self.row.checksummed);
+        is_tree.then(|| leaf_rows(&leaf()))
+    }
+
+    /// Buckets of the rows or of an index.
+    pub fn buckets(&self, choice: &Choice, index: Option<(usize, IndexChoice)>) -> f64 {
+        let (slots, load) = match (index, &choice.placing) {
+            (None, Placing::Hashed(load)) => (choice.slots, *load),
+            (None, _) => (choice.slots, 100),
+            (Some(_), _) => (INDEX_SLOTS, INDEX_LOAD),
+        };
+        self.rows as f64 * 100.0 / f64::from(slots * load).max(1.0)
+    }
+
     /// Bytes of an index.
     pub fn index_bytes(&self, index: usize, choice: IndexChoice) -> u64 {
         let (words, rows) = (self.index_words[index], self.rows as f64);
@@ -275,10 +305,15 @@ fn buckets(bucket: &BucketLayout, load: u32, rows: f64) -> f64 {
         + blocks * f64::from(8 * bucket.overflow_words())
 }
 
+/// Entries of a leaf on the average.
+fn leaf_rows(leaf: &LeafLayout) -> f64 {
+    f64::from(leaf.entries) * LEAF_FILL
+}
+
 /// Bytes of a tree's nodes, inner ones included.
 fn leaves(node_bytes: u32, key_words: u32, checksummed: bool, entries: f64) -> f64 {
     let leaf = LeafLayout::within(node_bytes, key_words, 1, checksummed);
-    let each = f64::from(leaf.entries) * LEAF_FILL;
+    let each = leaf_rows(&leaf);
     libm::ceil(entries / each) * f64::from(8 * leaf.words()) * (1.0 + 1.0 / (each - 1.0))
 }
 

@@ -8,8 +8,11 @@ use crate::design::Access;
 
 /// Rounds over all decisions, at most. Two or three are enough for what is shipped.
 const ROUNDS_MAX: u32 = 8;
-/// What all stages together count beside the one that is full first: of designs that are about as fast, that which leaves more.
-const REST_WEIGHT: f64 = 0.1;
+/// The share by which forecasts of equally fast designs may differ. Waits depend on each other: what makes a call slower lets it meet fewer others, so
+/// that forecasts differ by a little which way ever; the interval of most measurements is wider.
+const RESOLUTION: f64 = 0.005;
+/// What all stages together count where designs are put in a row.
+const REST_WEIGHT: f64 = 1e-3;
 /// Improvements below this share are none.
 const STEP_MIN: f64 = 1e-9;
 /// Steps that save memory, at most.
@@ -28,6 +31,15 @@ pub enum Decision {
     Procedure(usize),
 }
 
+/// What designs are compared by: the smaller, the better.
+#[derive(Clone, Copy, Debug)]
+struct Figures {
+    /// What is wanted: time between two calls, or latency.
+    first: f64,
+    /// All stages together.
+    rest: f64,
+}
+
 /// What makes a design better than another.
 #[derive(Clone, Copy)]
 pub struct Judge<'m, 'a> {
@@ -40,8 +52,13 @@ pub struct Judge<'m, 'a> {
 }
 
 impl Judge<'_, '_> {
-    /// The smaller, the better; none if it was not measured.
+    /// The smaller, the better, in one figure; none if it was not measured.
     pub fn score(&self, plan: &Plan, decision: Decision) -> Option<f64> {
+        self.figures(plan, decision).map(|of| of.first + REST_WEIGHT * of.rest)
+    }
+
+    /// What a plan is compared by; none if it was not measured.
+    fn figures(&self, plan: &Plan, decision: Decision) -> Option<Figures> {
         if self.goal == Goal::WeightedAverages {
             let average = match decision {
                 Decision::Table(table) | Decision::Index(table, _) => {
@@ -51,25 +68,26 @@ impl Judge<'_, '_> {
                     self.model.procedure_average(plan, number, plan.access[number])?
                 }
             };
-            return Some(match self.objective {
+            let first = match self.objective {
                 Objective::Throughput => -average.throughput,
                 Objective::Latency => average.latency_ns,
-            });
+            };
+            return Some(Figures { first, rest: 0.0 });
         }
         let load = match decision {
             // What is never called makes no difference to the workload, and is decided for itself.
             Decision::Procedure(number) if self.model.asked[number].share == 0.0 => {
                 let costs = self.model.procedure(plan, number)?;
-                self.model.alone(&costs, plan.access[number], number)?
+                self.model.alone(plan, &costs, plan.access[number], number)?
             }
             _ => self.model.workload(plan)?,
         };
-        let all: f64 = self.model.stages(&load).iter().sum();
+        let rest: f64 = self.model.stages(&load).iter().sum();
         let first = match self.objective {
             Objective::Throughput => load.pace.between_ns,
             Objective::Latency => load.cost.latency_ns,
         };
-        Some(first + REST_WEIGHT * all)
+        Some(Figures { first, rest })
     }
 
     /// All plans that differ in one decision from this one, which is among them.
@@ -114,10 +132,11 @@ impl Judge<'_, '_> {
         if !unmeasured.is_empty() {
             return Err(TuneError::NotMeasured { operations: unmeasured });
         }
+        let mut least = f64::INFINITY;
         for _ in 0..ROUNDS_MAX {
             let before = plan.clone();
             for &decision in &decisions {
-                plan = self.decided(plan, decision);
+                plan = self.decided(plan, decision, &mut least);
             }
             if plan == before {
                 break;
@@ -151,20 +170,41 @@ impl Judge<'_, '_> {
         tables.chain((0..self.model.asked.len()).map(Decision::Procedure)).collect()
     }
 
-    fn decided(&self, plan: Plan, decision: Decision) -> Plan {
-        let mut best = match self.score(&plan, decision) {
-            Some(score) => (score, plan.clone()),
-            None => return plan,
+    /// The plan with the best alternative: of those that are as fast as the fastest of all plans that were looked at, that which takes least of all stages
+    /// together, then that which takes least memory.
+    fn decided(&self, plan: Plan, decision: Decision, least: &mut f64) -> Plan {
+        let Some(own) = self.figures(&plan, decision) else { return plan };
+        let others = self.alternatives(&plan, decision).into_iter();
+        let others = others.filter_map(|other| Some((self.figures(&other, decision)?, other)));
+        let others: Vec<(Figures, Plan)> = others.collect();
+        let fastest = others.iter().fold(own.first, |least, (of, _)| least.min(of.first));
+        let enough = match self.is_whole(decision) {
+            true => {
+                *least = least.min(fastest);
+                fastest.max(*least * (1.0 + RESOLUTION))
+            }
+            false => fastest,
         };
-        for other in self.alternatives(&plan, decision) {
-            let Some(score) = self.score(&other, decision) else { continue };
-            let step = STEP_MIN * best.0.abs();
-            let saves = || self.model.bytes_each(&other) < self.model.bytes_each(&best.1);
-            if score < best.0 - step || (score <= best.0 && saves()) {
-                best = (score, other);
+        let mut best = (own, plan);
+        for other in others.into_iter().filter(|(of, _)| of.first <= enough) {
+            let step = STEP_MIN * best.0.rest.abs();
+            let saves = || self.model.bytes_each(&other.1) < self.model.bytes_each(&best.1);
+            let is_cheaper =
+                other.0.rest < best.0.rest - step || (other.0.rest <= best.0.rest && saves());
+            if best.0.first > enough || is_cheaper {
+                best = other;
             }
         }
         best.1
+    }
+
+    /// Whether a decision is taken by what the whole workload does.
+    fn is_whole(&self, decision: Decision) -> bool {
+        let is_called = match decision {
+            Decision::Procedure(number) => self.model.asked[number].share > 0.0,
+            _ => true,
+        };
+        self.goal == Goal::ServiceTimes && is_called
     }
 
     /// Saves memory, where a byte costs least, until the plan has room.

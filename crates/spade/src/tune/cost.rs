@@ -20,6 +20,8 @@ pub struct Cost {
     pub spacing_ns: f64,
     /// What of the latency is the commit's, from locks to publishing; nothing where nothing is changed.
     pub commit_ns: f64,
+    /// How long reading takes where rows are added, before the commit.
+    pub adds_ns: f64,
     /// Whether rows of other machines are among those that it changes: its chance.
     pub far: f64,
     /// Verbs of the requester.
@@ -101,6 +103,7 @@ impl Cost {
             tail_ns: measured.alone.p99_ns.median,
             spacing_ns,
             commit_ns: 0.0,
+            adds_ns: 0.0,
             far: 0.0,
             verbs: service.verbs,
             bytes: service.bytes,
@@ -119,6 +122,7 @@ impl Cost {
             tail_ns: put(self.tail_ns, other.tail_ns),
             spacing_ns: put(self.spacing_ns, other.spacing_ns),
             commit_ns: put(self.commit_ns, other.commit_ns),
+            adds_ns: put(self.adds_ns, other.adds_ns),
             far: put(self.far, other.far),
             verbs: put(self.verbs, other.verbs),
             bytes: put(self.bytes, other.bytes),

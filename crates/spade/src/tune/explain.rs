@@ -5,9 +5,11 @@ use super::candidate::{Choice, IndexChoice, Placing};
 use super::choose::{Decision, Judge, TOLD_MIN};
 use super::cost::Cost;
 use super::facts::Facts;
-use super::model::{Costs, Load, Model, Plan, STAGES};
+use super::model::{Model, Plan};
+use super::price::Costs;
 use super::report::*;
 use super::show::count;
+use super::whole::{Load, STAGES};
 use super::{Goal, Objective};
 use super::{caveats, foretell, made};
 use crate::design::Access;
@@ -171,7 +173,7 @@ impl Explainer<'_, '_, '_> {
         let own_bytes = self.model.bytes_each(self.plan);
         let rate = self.model.throughput(load) / self.model.throughput(own) - 1.0;
         let latency = load.cost.latency_ns / own.cost.latency_ns - 1.0;
-        if self.judge.goal == Goal::ServiceTimes && score < 1.0 - NOISE {
+        if self.judge.goal == Goal::ServiceTimes && score < 1.0 - 2.0 * NOISE {
             return format!(
                 "faster, but takes {} more of each machine",
                 bytes(bytes_each - own_bytes.min(bytes_each))
@@ -328,6 +330,7 @@ impl Explainer<'_, '_, '_> {
             // As if all calls came from another machine.
             let alone = |of: Cost| {
                 self.model.alone(
+                    self.plan,
                     &Costs { home: of, one_sided: None, shipped: None },
                     access,
                     number,

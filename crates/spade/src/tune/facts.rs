@@ -2,6 +2,7 @@
 
 use super::asked::Asked;
 use super::candidate::Shape;
+use super::crowd::Crowds;
 use super::draws::{Drawn, Draws};
 use super::group::{self, Grouping, Question, Source};
 use super::meet::{self, Group};
@@ -14,6 +15,7 @@ use procedure::node::Procedure;
 use sql::load::Expectation;
 use sql::{Catalog, Load, WorkloadFolder};
 use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Everything that designs are compared by.
 pub struct Facts<'a> {
@@ -34,11 +36,14 @@ pub struct Facts<'a> {
     /// What tables may be.
     pub shapes: Vec<Shape>,
     /// How calls meet, by where they are at home: designs that agree in that are many.
-    met: RefCell<Vec<(Homes, Vec<Group>)>>,
+    met: RefCell<Vec<(Homes, Met)>>,
 }
 
 /// What tells where each procedure's calls are at home.
 type Homes = Vec<Option<Source>>;
+
+/// How calls meet in rows that they change, and where they add rows.
+type Met = (Vec<Group>, Rc<Crowds>);
 
 impl<'a> Facts<'a> {
     /// Of a workload on a cluster.
@@ -73,7 +78,7 @@ impl<'a> Facts<'a> {
         let is_coherent = matches!(&*chosen.world.fabric, "local" | "shm");
         let tables = input.workload.catalog.tables.iter().enumerate();
         let shapes = tables.map(|(at, table)| {
-            Shape::new(table, at, draws.rows[at], &asked, load, units, !is_coherent)
+            Shape::new(table, at, draws.rows[at], &asked, (load, units), &surface, !is_coherent)
         });
         let shapes = shapes.collect();
         let met = RefCell::default();
@@ -142,7 +147,7 @@ impl<'a> Facts<'a> {
             machines,
         };
         self.skew(&places, &mut calls);
-        let meetings = self.meetings(&places, &calls);
+        let (meetings, crowds) = self.meetings(&places, &calls);
         let kinds = |table: &sql::Table| table.indexes.iter().map(|index| index.kind).collect();
         Model {
             surface: &self.surface,
@@ -152,6 +157,7 @@ impl<'a> Facts<'a> {
             grouping,
             calls,
             meetings,
+            crowds,
             machines: self.chosen.machines,
             remote_calls: self.options.remote_calls,
             replicas: self.options.replicas,
@@ -189,8 +195,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// How calls meet others in the rows that they change.
-    fn meetings(&self, places: &Places<'_>, calls: &[Call]) -> Vec<Group> {
+    /// How calls meet others.
+    fn meetings(&self, places: &Places<'_>, calls: &[Call]) -> Met {
         let homes: Homes = calls.iter().map(|call| call.home.source.clone()).collect();
         if let Some((_, known)) = self.met.borrow().iter().find(|(of, _)| *of == homes) {
             return known.clone();
@@ -199,7 +205,11 @@ impl<'a> Facts<'a> {
             let places = places.homes(asked, call, drawn);
             meet::Calls { asked, drawn, places }
         });
-        let found = meet::groups(&each.collect::<Vec<_>>(), self.chosen.machines.max(1) as usize);
+        let each: Vec<meet::Calls<'_>> = each.collect();
+        let groups = meet::groups(&each, self.chosen.machines.max(1) as usize);
+        let lanes = f64::from(self.chosen.lanes.max(1));
+        let crowds = Crowds::new(&each, places, &self.draws.rows, lanes);
+        let found = (groups, Rc::new(crowds));
         self.met.borrow_mut().push((homes, found.clone()));
         found
     }

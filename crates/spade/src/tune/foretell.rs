@@ -4,8 +4,10 @@ use super::explain::{choice_name, index_name};
 use super::facts::Facts;
 use super::given::Given;
 use super::interval::intervals;
-use super::model::{Costs, Load, Model, Plan, STAGES};
+use super::model::{Model, Plan};
+use super::price::Costs;
 use super::report::{Forecast, Memory};
+use super::whole::{Load, STAGES};
 use super::{TuneError, caveats};
 use crate::design::{Access, Partition};
 use crate::measurement::{World, rounded};
@@ -131,6 +133,18 @@ pub fn of_workload(model: &Model<'_>, plan: &Plan) -> Forecast {
     }
 }
 
+/// Transactions a second of a design, and nothing else.
+///
+/// # Errors
+/// Operations of procedures that are called were not measured.
+pub fn throughput(model: &Model<'_>, given: &Given) -> Result<f64, TuneError> {
+    let operations = model.unmeasured(&given.plan);
+    match model.workload(&given.plan) {
+        Some(load) if operations.is_empty() => Ok(rounded(model.throughput(&load))),
+        _ => Err(TuneError::NotMeasured { operations }),
+    }
+}
+
 /// The forecast of a design.
 ///
 /// # Errors
@@ -192,7 +206,7 @@ const FIGURES: usize = 3;
 fn procedures(model: &Model<'_>, plan: &Plan) -> Vec<ProcedureForecast> {
     let costs = |model: &Model<'_>, number: usize| {
         let costs = model.procedure(plan, number)?;
-        Some((costs, model.alone(&costs, plan.access[number], number)?))
+        Some((costs, model.alone(plan, &costs, plan.access[number], number)?))
     };
     let measured: Vec<Option<(Costs, Load)>> =
         (0..model.asked.len()).map(|number| costs(model, number)).collect();

@@ -32,6 +32,7 @@ fn on<'a>(model: &Model<'a>, surface: &'a super::surface::Surface) -> Model<'a> 
         calls: model.calls.clone(),
         declared: model.declared.clone(),
         meetings: model.meetings.clone(),
+        crowds: model.crowds.clone(),
         last: RefCell::default(),
         ..*model
     }

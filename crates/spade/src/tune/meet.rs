@@ -49,7 +49,7 @@ pub struct Calls<'a> {
 }
 
 /// A row: its table, and the columns and values that tell it.
-type Row = (usize, Vec<(usize, String)>);
+pub type Row = (usize, Vec<(usize, String)>);
 
 /// Of a call how its rows are changed by others of the same procedure, by other procedures, and the sum of squares.
 #[derive(Clone, Copy, Default)]
@@ -184,7 +184,7 @@ fn classes(met: impl Iterator<Item = Met>) -> Vec<Meeting> {
 }
 
 /// The rows that each drawn call changes, with how often.
-fn changed(asked: &Asked, drawn: Drawn<'_>) -> Vec<BTreeMap<Row, f64>> {
+pub fn changed(asked: &Asked, drawn: Drawn<'_>) -> Vec<BTreeMap<Row, f64>> {
     let mut calls = vec![BTreeMap::new(); drawn.calls.len()];
     for ask in asked.asks.iter().filter(|ask| matches!(ask.kind, Kind::Update | Kind::Delete)) {
         let Some(keys) = keys(&asked.operations, ask) else { continue };

@@ -8,8 +8,11 @@
 //! surface, cost   what an operation costs on any design, between and around the points measured
 //! chains          how full hashed buckets are, and what becomes of full ones
 //! candidate       what tables and indexes may be stored as, and how much memory that takes
-//! model           what the workload costs with a design, stage by stage
+//! model           everything that costs depend on, and memory
+//! price           what a call costs with a design, stage by stage
+//! whole           what the whole workload does
 //! meet            how often calls meet in the rows that they change
+//! crowd           how often they meet where they add rows: at leaves and buckets
 //! skew            which machine has more of the rows than others
 //! pace            how fast it goes when all lanes are busy
 //! average         the paper's weighted averages, to compare with [SPADE 4.1]
@@ -35,6 +38,7 @@ mod caveats;
 mod chains;
 mod choose;
 mod cost;
+mod crowd;
 mod draws;
 mod explain;
 mod facts;
@@ -48,11 +52,13 @@ mod made;
 mod meet;
 mod model;
 mod pace;
+mod price;
 mod report;
 mod show;
 mod skew;
 mod surface;
 mod sweep;
+mod whole;
 mod world;
 
 use crate::design::Design;
@@ -294,6 +300,16 @@ impl<'a> Forecaster<'a> {
         let given = Given::new(&self.0, design)?;
         let model = self.0.model_by(&given.grouping, &given.by);
         foretell::foretell(&self.0, &model, &given)
+    }
+
+    /// Transactions a second that a design is expected to reach: [`Self::forecast`] without intervals and details, for who compares many.
+    ///
+    /// # Errors
+    /// As [`Self::forecast`].
+    pub fn throughput(&self, design: &Design) -> Result<f64, TuneError> {
+        let given = Given::new(&self.0, design)?;
+        let model = self.0.model_by(&given.grouping, &given.by);
+        foretell::throughput(&model, &given)
     }
 }
 

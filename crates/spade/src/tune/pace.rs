@@ -13,6 +13,7 @@
 //! it: the throughput at which lanes are busy all the time is looked for.
 
 use super::cost::{Cost, add, scaled};
+use super::crowd::Crowd;
 use super::meet::Meeting;
 use super::surface::Clock;
 use crate::measurement::Demand;
@@ -47,6 +48,8 @@ pub struct Part<'a> {
     pub of_procedure: f64,
     /// How they meet others of their procedure and of other ones.
     pub meetings: &'a [Meeting],
+    /// How they meet where they add rows.
+    pub crowd: Crowd,
     /// Whether calls of other procedures are there at all.
     pub has_others: bool,
 }
@@ -147,25 +150,22 @@ pub fn pace(parts: &[Part<'_>], cluster: &Cluster) -> Pace {
 fn seen(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
     let mean =
         |of: &dyn Fn(&Part<'_>) -> f64| parts.iter().map(|part| part.share * of(part)).sum::<f64>();
-    let alone_ns = mean(&|part| part.cost.latency_ns).max(f64::MIN_POSITIVE);
     let commits = mean(&|part| f64::from(u8::from(part.cost.commit_ns > 0.0)));
     let published_ns = mean(&|part| oracle_ns(&part.cost)) / commits.max(f64::MIN_POSITIVE);
     let trip_ns = cluster.clock.map_or(0.0, |clock| clock.trip_ns);
-    let mut slower = 1.0;
+    let mut slower = vec![1.0; parts.len()];
     let mut found = Seen::default();
     for _ in 0..ROUNDS {
         let mut pace = Pace::default();
-        let mut waits = 0.0;
-        let in_order = in_order(parts, rate, slower, trip_ns);
-        for part in parts {
-            let call = Call { part, cluster, slower, commits, in_order, rate };
+        let in_order = in_order(parts, rate, &slower, trip_ns);
+        for (part, slower) in parts.iter().zip(&slower) {
+            let call = Call { part, cluster, slower: *slower, commits, in_order, rate };
             let (attempts, lost_ns) = call.repeated();
             pace.attempts += part.share * attempts;
             pace.lane_ns += part.share * (call.taken_ns() + part.cost.latency_ns + lost_ns);
             let weight = part.share * attempts;
             pace.machines = add(pace.machines, scaled(part.cost.machines, weight));
             pace.hot = add(pace.hot, scaled(part.cost.hot, weight));
-            waits += weight;
         }
         pace.oracle_ns = match cluster.clock {
             // What commits while one write is under way goes with the next.
@@ -173,8 +173,15 @@ fn seen(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
             _ => published_ns * commits,
         };
         let queued_ns = queued_ns(&pace, cluster, rate);
-        slower = 1.0 + queued_ns / waits.max(1.0) / alone_ns;
-        found = Seen { pace, cycle_ns: pace.lane_ns + queued_ns };
+        let all = demands(&pace.machines);
+        // Who takes more of a stage waits there more often, or for more that is before him.
+        for (part, slower) in parts.iter().zip(&mut slower) {
+            let own = demands(&part.cost.machines).into_iter().zip(all).zip(queued_ns.stages);
+            let waits = own.filter(|((own, _), _)| *own > 0.0);
+            let waits_ns: f64 = waits.map(|((own, all), wait_ns)| wait_ns * own / all).sum();
+            *slower = 1.0 + waits_ns / part.cost.latency_ns.max(f64::MIN_POSITIVE);
+        }
+        found = Seen { pace, cycle_ns: pace.lane_ns + queued_ns.sum() };
     }
     found
 }
@@ -185,30 +192,44 @@ pub fn oracle_ns(cost: &Cost) -> f64 {
     [engine_ns, atomics_ns, link_out_ns, link_in_ns].into_iter().fold(0.0, f64::max)
 }
 
+/// How long an average call waits.
+struct Queued {
+    /// At the stages of all machines.
+    stages: [f64; 7],
+    /// At the oracle's.
+    oracle_ns: f64,
+}
+
+impl Queued {
+    fn sum(&self) -> f64 {
+        self.stages.iter().sum::<f64>() + self.oracle_ns
+    }
+}
+
 /// How long calls wait at the stages of all machines together, and at the oracle's.
-fn queued_ns(pace: &Pace, cluster: &Cluster, rate: f64) -> f64 {
+fn queued_ns(pace: &Pace, cluster: &Cluster, rate: f64) -> Queued {
     let Cluster { machines, threads, lanes, .. } = *cluster;
     let (mean, hot) = (demands(&pace.machines), demands(&pace.hot));
     let customers = machines * lanes;
-    let mut all = 0.0;
-    for (mean_ns, hot_ns) in mean.into_iter().zip(hot).skip(1) {
+    let mut stages = [0.0; 7];
+    for (stage, (mean_ns, hot_ns)) in mean.into_iter().zip(hot).enumerate().skip(1) {
         let others = (machines - 1.0).max(1.0);
         let hottest = wait_ns(mean_ns + hot_ns, rate, customers);
         let other = wait_ns((mean_ns - hot_ns / others).max(0.0), rate, customers);
-        all += (hottest + (machines - 1.0) * other) / machines;
+        stages[stage] = (hottest + (machines - 1.0) * other) / machines;
     }
-    all += wait_ns(pace.oracle_ns * machines, rate, customers);
+    let oracle_ns = wait_ns(pace.oracle_ns * machines, rate, customers);
     if lanes > threads {
         // Of several cores one is free more often [Sakasegawa 1977].
         let core_ns = mean[0] / threads;
         let used = core_ns * rate;
         let power = libm::pow(used.min(1.0), libm::sqrt(2.0 * (threads + 1.0)) - 1.0);
-        all += match free(used, lanes) {
+        stages[0] = match free(used, lanes) {
             Some(free) => core_ns * power / (2.0 * free),
             None => f64::INFINITY,
         };
     }
-    all
+    Queued { stages, oracle_ns }
 }
 
 /// How long a call waits at a stage that takes so long for it.
@@ -246,9 +267,10 @@ struct Order {
 
 /// How commits follow each other. They begin at random; one that takes x is not the last of those that have begun up to it if an earlier one
 /// takes longer by more than its head start.
-fn in_order(parts: &[Part<'_>], rate: f64, slower: f64, trip_ns: f64) -> Order {
+fn in_order(parts: &[Part<'_>], rate: f64, slower: &[f64], trip_ns: f64) -> Order {
     // A commit that has remote rows takes two trips more, for locks and for installing.
-    let each = parts.iter().filter(|part| part.cost.commit_ns > 0.0).flat_map(|part| {
+    let commits = parts.iter().zip(slower).filter(|(part, _)| part.cost.commit_ns > 0.0);
+    let each = commits.flat_map(|(part, slower)| {
         let (far, rate) = (part.cost.far.min(1.0), part.share * rate);
         let longer_ns = 2.0 * trip_ns.min(part.cost.commit_ns / 3.0);
         let near_ns = (part.cost.commit_ns - far * longer_ns).max(0.0);
@@ -378,6 +400,7 @@ impl Call<'_, '_> {
         let locked_ns = ((cost.commit_ns - trip_ns) / 2.0).max(0.0);
         let until_ns = (cost.latency_ns - cost.commit_ns + locked_ns).max(0.0);
         let failed_ns = until_ns + self.snapshot_ns(until_ns * self.slower, After::Abort);
+        let (crowded, stale) = (self.crowded(locked_ns), self.part.crowd.stale);
         let (mut attempts, mut lost_ns) = (1.0, 0.0);
         for meeting in meetings {
             let others = if has_others { meeting.others } else { 0.0 };
@@ -390,12 +413,25 @@ impl Call<'_, '_> {
                 }
                 _ => all,
             };
-            let fails = fails.min(FAILED_MAX);
-            let again = fails / (1.0 - fails);
+            let fails = (1.0 - (1.0 - fails.min(1.0)) * (1.0 - crowded)).min(FAILED_MAX);
+            // What a lane takes for known it reads anew after it has failed.
+            let first = 1.0 - (1.0 - fails) * (1.0 - stale);
+            let again = first / (1.0 - fails);
             attempts += meeting.share * again;
-            lost_ns += meeting.share * (again * failed_ns + waits_ns(fails));
+            lost_ns += meeting.share * (again * failed_ns + waits_ns(first, fails));
         }
         (attempts, lost_ns)
+    }
+
+    /// The chance that an attempt fails since another call has locked a leaf or a bucket from the time on at which this one has read it to
+    /// the time at which it locks it. Halfway through a read or a batch of locks is when it is done; whoever has the lock writes and gives it
+    /// back with as much time in between.
+    fn crowded(&self, locked_ns: f64) -> f64 {
+        let Part { cost, of_procedure, crowd, has_others, .. } = *self.part;
+        let others = if has_others { crowd.others } else { 0.0 };
+        let adds = self.rate * (of_procedure * crowd.own + others);
+        let exposed_ns = (cost.adds_ns / 2.0 + locked_ns / 2.0 + locked_ns) * self.slower;
+        if adds > 0.0 { 1.0 - libm::exp(-adds * exposed_ns) } else { 0.0 }
     }
 }
 
@@ -410,9 +446,9 @@ fn mean_rounds(from: f64, width: f64) -> f64 {
     (up_to(from + width) - up_to(from)) / width
 }
 
-/// How long a call waits between attempts of which such a share fails.
-fn waits_ns(fails: f64) -> f64 {
-    let mut likely = (0..=AT_ONCE).map(|_| fails).product::<f64>();
+/// How long a call waits between attempts: of the first one such a share fails, of others another one.
+fn waits_ns(first: f64, fails: f64) -> f64 {
+    let mut likely = (0..AT_ONCE).map(|_| fails).product::<f64>() * first;
     let (mut wait_ns, mut sum) = (WAIT_NS, 0.0);
     while wait_ns < WAIT_NS_MAX {
         sum += likely * wait_ns;
@@ -435,7 +471,14 @@ mod tests {
     fn part(latency_ns: f64, commit_ns: f64, engine_ns: f64) -> Part<'static> {
         let machines = Demand { engine_ns, ..Demand::default() };
         let cost = Cost { latency_ns, commit_ns, machines, ..Cost::default() };
-        Part { share: 1.0, cost, of_procedure: 1.0, meetings: &[], has_others: true }
+        Part {
+            share: 1.0,
+            cost,
+            of_procedure: 1.0,
+            meetings: &[],
+            crowd: Crowd::default(),
+            has_others: true,
+        }
     }
 
     /// Nanoseconds from call to call of a lane.
@@ -500,18 +543,51 @@ mod tests {
     }
 
     #[test]
+    fn who_adds_where_others_do_begins_again() {
+        let mut calls = [part(6_000.0, 4_000.0, 1.0)];
+        calls[0].cost.adds_ns = 2_000.0;
+        let attempts = |crowd: Crowd, calls: &mut [Part<'static>; 1]| {
+            calls[0].crowd = crowd;
+            pace(calls, &cluster(32.0, Some(CLOCK))).attempts
+        };
+        assert_eq!(attempts(Crowd::default(), &mut calls), 1.0);
+        let few = attempts(Crowd { own: 0.01, ..Crowd::default() }, &mut calls);
+        let many = attempts(Crowd { own: 0.1, ..Crowd::default() }, &mut calls);
+        // About three calls are made in a microsecond and a half, for which a place is read and locked.
+        assert!((1.005..1.05).contains(&few) && (1.05..1.5).contains(&many), "{few} {many}");
+        // What a lane takes for known fails once.
+        let stale = attempts(Crowd { stale: 0.5, ..Crowd::default() }, &mut calls);
+        assert!((stale - 1.5).abs() < 1e-9, "{stale}");
+        calls[0].cost.commit_ns = 0.0;
+        assert_eq!(attempts(Crowd { own: 0.1, ..Crowd::default() }, &mut calls), 1.0);
+    }
+
+    #[test]
+    fn calls_that_take_nothing_of_a_full_stage_do_not_wait_there_for_others() {
+        let meetings = [Meeting { share: 1.0, own: 0.02, others: 0.0, rows: 1.0 }];
+        let between_ns = |read_ns: f64| {
+            let mut calls = [part(read_ns, 0.0, 0.0), part(6_000.0, 4_000.0, 300.0)];
+            (calls[0].share, calls[1].share) = (0.5, 0.5);
+            calls[1].meetings = &meetings;
+            pace(&calls, &cluster(32.0, None)).between_ns
+        };
+        let by_read = [1_000.0, 2_000.0, 4_000.0].map(between_ns);
+        assert!(by_read.is_sorted(), "slower reads make nothing faster: {by_read:?}");
+    }
+
+    #[test]
     fn numbers_wait_for_longer_commits_before_them() {
         let equal = [part(5_000.0, 4_000.0, 1.0)];
-        let order = in_order(&equal, 1e-3, 1.0, 0.0);
+        let order = in_order(&equal, 1e-3, &[1.0], 0.0);
         assert_eq!((order.waits_ns, order.ends), (0.0, 1e-3));
         let mut two = [part(5_000.0, 1_000.0, 1.0), part(9_000.0, 5_000.0, 1.0)];
         (two[0].share, two[1].share) = (0.5, 0.5);
-        let seldom = in_order(&two, 1e-6, 1.0, 0.0).waits_ns;
+        let seldom = in_order(&two, 1e-6, &[1.0; 2], 0.0).waits_ns;
         // One of the long ones began in the 4,000 ns before with a chance of 0.002, and lasts for 2,000 more; half are short.
         assert!((seldom - 0.5 * 0.5e-6 * 4_000.0 * 2_000.0).abs() < 0.01, "{seldom}");
-        let often = in_order(&two, 1.0, 1.0, 0.0).waits_ns;
+        let often = in_order(&two, 1.0, &[1.0; 2], 0.0).waits_ns;
         assert!((often - 0.5 * 4_000.0).abs() < 10.0, "{often}");
-        let ends = in_order(&two, 1.0, 1.0, 0.0).ends;
+        let ends = in_order(&two, 1.0, &[1.0; 2], 0.0).ends;
         assert!((ends - 0.5).abs() < 1e-9, "only the long ones end for others: {ends}");
     }
 
@@ -524,9 +600,9 @@ mod tests {
 
     #[test]
     fn waits_between_attempts_begin_after_three_and_double() {
-        assert_eq!(waits_ns(0.0), 0.0);
-        let few = waits_ns(0.01);
+        assert_eq!(waits_ns(0.0, 0.0), 0.0);
+        let few = waits_ns(0.01, 0.01);
         assert!((few / (0.01_f64.powi(4) * 1_500.0) - 1.02).abs() < 0.01, "{few}");
-        assert!(waits_ns(0.6) > 5.0 * waits_ns(0.4));
+        assert!(waits_ns(0.6, 0.6) > 5.0 * waits_ns(0.4, 0.4));
     }
 }

@@ -77,7 +77,7 @@ impl Places<'_> {
 }
 
 /// Where the value of a column comes from by which an operation's rows are found, or with which they are added.
-fn origin(all: &[Operation], number: usize, column: usize) -> Option<&Origin> {
+pub fn origin(all: &[Operation], number: usize, column: usize) -> Option<&Origin> {
     match &all.get(number)?.action {
         Action::Update { read, .. } | Action::Delete { read } => {
             (*read).filter(|read| *read != number).and_then(|read| origin(all, read, column))

@@ -10,7 +10,7 @@ use crate::measurement::{
     AccessPath, Demand, Effort, Measurements, Operation, Parameters, Place, World,
 };
 use layout::Storage;
-use layout::bucket::overflow_slots;
+use layout::bucket::{SLOTS_MAX, overflow_slots};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -214,6 +214,12 @@ impl Surface {
         self.is_simulated.then(|| Clock { trip_ns: (remote - local).max(1.0), freeze_ns: local })
     }
 
+    /// The numbers of slots that lookups were measured with.
+    pub fn slots(&self) -> BTreeSet<u32> {
+        let is_lookup = |line: &&Line| line.operation == Operation::Lookup && line.slots > 0;
+        self.lines.keys().filter(is_lookup).map(|line| line.slots).collect()
+    }
+
     /// Whether anything was measured at this place.
     pub fn has(&self, place: Place) -> bool {
         self.places.contains(&place)
@@ -358,7 +364,7 @@ impl Surface {
     /// The number of slots that was measured and is nearest.
     fn nearest_slots(&self, line: &Line, slots: u32) -> u32 {
         let there = |slots: &u32| self.lines.contains_key(&Line { slots: *slots, ..*line });
-        (1..=USUAL_SLOTS).filter(there).min_by_key(|one| one.abs_diff(slots)).unwrap_or(line.slots)
+        (1..=SLOTS_MAX).filter(there).min_by_key(|one| one.abs_diff(slots)).unwrap_or(line.slots)
     }
 
     /// What another load than the usual one changes: each block of a chain that is read is a read of a small bucket more. Points at other

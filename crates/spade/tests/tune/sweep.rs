@@ -20,16 +20,16 @@ fn a_sweep_is_bounded_always_the_same_and_has_no_design_that_is_much_better_than
         assert_eq!(designs, subject.sweep(&measured, &options), "{name}");
         let forecaster = subject.forecaster(&measured, &options);
         let rate = |design: &Design| {
-            let found = forecaster.forecast(design);
-            found.unwrap_or_else(|error| panic!("{name}: {error}")).forecast.transactions_per_s[1]
+            let found = forecaster.throughput(design);
+            found.unwrap_or_else(|error| panic!("{name}: {error}"))
         };
         let rates: Vec<f64> = designs.iter().map(rate).collect();
         let tuned = rate(&subject.tuned(&measured, &options).design);
         let worst = rates.iter().copied().fold(f64::INFINITY, f64::min);
         let best = rates.iter().copied().fold(0.0, f64::max);
         println!("{name}: {} designs, {worst} to {best}, tuned {tuned}", designs.len());
-        // The search gives up some throughput for stages that take less, and takes one decision after the other: 5.4 % of TPC-C's.
-        assert!(tuned >= 0.94 * best && worst > 0.0 && worst < 0.8 * best, "{name}");
+        // The search gives up some throughput for stages that take less, and takes one decision after the other.
+        assert!(tuned >= 0.97 * best && worst > 0.0 && worst < 0.8 * best, "{name}");
     }
 }
 

@@ -1,0 +1,413 @@
+//! What a call costs with a design: service times of its operations added up, stage by stage.
+//!
+//! ```text
+//! a call at home      reads that arguments name, in one round trip
+//!                     then reads that go by earlier rows, each after the other
+//!                     then the commit, in which all writes go together
+//! a call elsewhere    the same with all rows remote, by verbs; or the call at home, and a message there and back
+//! ```
+
+use super::asked::{Ask, Kind};
+use super::candidate::{IndexChoice, Placing};
+use super::cost::{Cost, add, scaled};
+use super::model::{Model, Plan, TablePlan};
+use super::surface::Setting;
+use crate::design::Access;
+use crate::measurement::{AccessPath, Demand, Operation, Place};
+use layout::leaf::LeafLayout;
+use layout::{IndexKind, Storage};
+
+/// Rows of the lookups that tell what a further row in a batch costs.
+const BATCH_ROWS: f64 = 16.0;
+/// The row and node at which that was measured.
+const USUAL_ROW: f64 = 64.0;
+const USUAL_NODE: u32 = 512;
+
+/// What a procedure costs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Costs {
+    /// On the machine of its rows.
+    pub home: Cost,
+    /// From another one, by verbs; none where there is none.
+    pub one_sided: Option<Cost>,
+    /// From another one, by calling the owner.
+    pub shipped: Option<Cost>,
+}
+
+impl Costs {
+    /// Called from another machine, with an access; none where there is none, or it was not measured.
+    pub fn away(&self, access: Access) -> Option<Cost> {
+        match access {
+            Access::OneSided => self.one_sided,
+            Access::Shipped => self.shipped,
+        }
+    }
+}
+
+/// What an operation costs at a place.
+#[derive(Clone, Copy, Default)]
+struct Parts {
+    /// Finding its rows, as one of many in a batch.
+    each: Cost,
+    /// What a batch of remote rows costs beside.
+    batch: Cost,
+    /// What a call whose rows are all local costs beside, once.
+    fixed: Cost,
+    /// Writing.
+    write: Cost,
+}
+
+impl Model<'_> {
+    /// What a procedure costs; none if something like it was not measured.
+    pub fn procedure(&self, plan: &Plan, number: usize) -> Option<Costs> {
+        let call = &self.calls[number];
+        let at_home = |at: usize| (call.local[at], call.entries[at]);
+        let home = self.call(plan, number, &at_home)?;
+        if self.machines < 2 || call.home.source.is_none() {
+            // Rows are anywhere, so that no machine is another than the rows' one.
+            return Some(Costs { home, one_sided: None, shipped: None });
+        }
+        let away = |at: usize| if call.copied[at] { (1.0, 1.0) } else { (0.0, 0.0) };
+        let one_sided = self.call(plan, number, &away);
+        let shipped = self.message(plan, number).map(|message| home.plus(&message));
+        Some(Costs { home, one_sided, shipped })
+    }
+
+    /// The average call of a procedure, with its access.
+    pub fn average(&self, costs: &Costs, access: Access) -> Option<Cost> {
+        if costs.one_sided.is_none() && costs.shipped.is_none() {
+            return Some(costs.home);
+        }
+        Some(costs.away(access)?.mixed(self.remote_calls, &costs.home))
+    }
+
+    /// Called procedures something like which was not measured, by name.
+    pub fn unmeasured(&self, plan: &Plan) -> Vec<String> {
+        let each = self.asked.iter().enumerate().filter(|(_, asked)| asked.share > 0.0);
+        let cost =
+            |number: usize| self.average(&self.procedure(plan, number)?, plan.access[number]);
+        let missing = each.filter(|(number, _)| cost(*number).is_none());
+        missing.map(|(_, asked)| asked.name.clone()).collect()
+    }
+
+    /// What a write of a procedure takes at home.
+    pub fn write(&self, plan: &Plan, number: usize, ask: &Ask) -> Option<Cost> {
+        let at = self.asked[number].asks.iter().position(|one| one == ask)?;
+        let call = &self.calls[number];
+        let (rows, entries) = self.near((call.local[at], call.entries[at]));
+        Some(self.mixed(plan, ask, rows, entries)?.write)
+    }
+
+    /// A call of a procedure whose rows, and entries of indexes, are local with such shares.
+    fn call(
+        &self,
+        plan: &Plan,
+        number: usize,
+        local: &dyn Fn(usize) -> (f64, f64),
+    ) -> Option<Cost> {
+        let asked = &self.asked[number];
+        let (mut sum, mut ahead) = (Cost::default(), Cost::default());
+        let (mut writes, mut slowest, mut written) = (Cost::default(), Cost::default(), 0.0);
+        // Waiting for a batch of remote rows has in it what a transaction costs in any case; without one that comes on top.
+        let (mut fixed, mut within) = (Cost::default(), 1.0);
+        let (mut named, mut read) = (0.0, 0.0);
+        let (mut hot, mut near, mut adds_ns) = (Demand::default(), 1.0, 0.0_f64);
+        for (at, ask) in asked.asks.iter().enumerate().filter(|(_, ask)| ask.times > 0.0) {
+            let (rows, entries) = self.near(local(at));
+            let parts = self.mixed(plan, ask, rows, entries)?;
+            // Whether a batch of so many rows has a remote one.
+            let is_remote = |count: f64| 1.0 - libm::pow(rows.min(entries), count.max(1.0));
+            sum = sum.plus(&parts.each.times(ask.times));
+            let remote = parts.each.plus(&parts.batch).plus(&parts.write).owners;
+            // Of a call elsewhere rows that would be at home are on any machine.
+            let anywhere = 1.0 - self.near((self.calls[number].local[at], 1.0)).0;
+            let by_skew = if rows > 0.0 { 1.0 } else { anywhere };
+            hot = add(hot, scaled(remote, ask.times * by_skew * self.calls[number].skew[at]));
+            fixed = fixed.with(&parts.fixed, f64::max);
+            read += if parts.fixed == Cost::default() { 0.0 } else { ask.times };
+            if ask.kind < Kind::Update || ask.kind == Kind::Insert {
+                let whole =
+                    if matches!(ask.kind, Kind::Scan(_)) { rows.min(entries) } else { rows };
+                let is_remote = 1.0 - libm::pow(whole, ask.times.max(1.0));
+                within *= 1.0 - is_remote * ask.times.min(1.0);
+            }
+            if ask.is_ahead {
+                named += ask.times;
+                ahead = ahead.with(&parts.batch.times(is_remote(ask.times)), f64::max);
+            } else {
+                let batches = if ask.is_batch { ask.times.min(1.0) } else { ask.times };
+                let count = if ask.is_batch { ask.times } else { 1.0 };
+                sum = sum.plus(&parts.batch.times(is_remote(count) * batches));
+            }
+            if ask.kind == Kind::Insert {
+                let waits = parts.each.plus(&parts.batch.times(is_remote(ask.times)));
+                adds_ns = adds_ns.max(waits.latency_ns);
+            }
+            if ask.kind >= Kind::Update {
+                written += ask.times;
+                near *= libm::pow(rows.min(entries), ask.times);
+                writes = writes.plus(&parts.write.times(ask.times));
+                slowest = slowest.with(&parts.write, f64::max);
+            }
+        }
+        // Branches may leave out some of it, but hardly all.
+        let (ahead, slowest) = (ahead.times(named.min(1.0)), slowest.times(written.min(1.0)));
+        let fixed = fixed.times(within * read.min(1.0));
+        let commit = committed(&writes, &slowest, written);
+        let cost = sum.plus(&ahead).plus(&fixed).plus(&commit);
+        let far = if self.surface.has(Place::Local) { 1.0 - near } else { 0.0 };
+        Some(Cost { commit_ns: commit.latency_ns, adds_ns, far, hot, ..cost })
+    }
+
+    /// Shares of rows and entries that are local: none where memory servers are apart from all that compute, since the own
+    /// machine's rows are as far as others'.
+    fn near(&self, shares: (f64, f64)) -> (f64, f64) {
+        if self.surface.has(Place::Local) { shares } else { (0.0, 0.0) }
+    }
+
+    /// An operation's parts where rows and entries are local with such shares.
+    fn mixed(&self, plan: &Plan, ask: &Ask, rows: f64, entries: f64) -> Option<Parts> {
+        let at = |row, entry| self.parts(plan, ask, row, entry);
+        let by_rows = |entry| match rows {
+            rows if rows >= 1.0 => at(Place::Local, entry),
+            rows if rows <= 0.0 => at(Place::OneSided, entry),
+            rows => {
+                let (local, remote) = (at(Place::Local, entry)?, at(Place::OneSided, entry)?);
+                Some(Parts {
+                    each: local.each.mixed(rows, &remote.each),
+                    batch: remote.batch,
+                    fixed: local.fixed,
+                    write: local.write.mixed(rows, &remote.write),
+                })
+            }
+        };
+        match entries {
+            entries if entries >= 1.0 => by_rows(Place::Local),
+            entries if entries <= 0.0 => by_rows(Place::OneSided),
+            entries => {
+                let (local, remote) = (by_rows(Place::Local)?, by_rows(Place::OneSided)?);
+                Some(Parts {
+                    each: local.each.mixed(entries, &remote.each),
+                    batch: remote.batch,
+                    fixed: local.fixed,
+                    write: local.write.mixed(entries, &remote.write),
+                })
+            }
+        }
+    }
+
+    fn parts(&self, plan: &Plan, ask: &Ask, row: Place, entry: Place) -> Option<Parts> {
+        let table = &plan.tables[ask.table];
+        let of = |operation, path, place, rows| {
+            self.cost(ask.table, table, operation, path, place, rows)
+        };
+        let lookup = of(Operation::Lookup, AccessPath::Primary, row, 1.0)?;
+        let beside = self.batch(table.choice.storage, row)?;
+        let each = lookup.minus(&beside).at_least_nothing();
+        let nothing = Cost::default();
+        let (batch, fixed) =
+            if row == Place::Local { (nothing, beside) } else { (beside, nothing) };
+        let none = Parts::default();
+        let maintained = |operation: Operation| {
+            let plain = of(operation, AccessPath::Primary, entry, 1.0)?;
+            let mut each = ask.touched.iter().map(|index| {
+                let path = path_of(table.indexes[*index]);
+                let cost = self.indexed(ask, table, operation, path, *index, entry)?;
+                Some(cost.minus(&plain).at_least_nothing())
+            });
+            each.try_fold(Cost::default(), |sum, cost| Some(sum.plus(&cost?)))
+        };
+        let writing = |operation: Operation| {
+            let write = of(operation, AccessPath::Primary, row, 1.0)?;
+            Some(write.minus(&lookup).at_least_nothing())
+        };
+        Some(match ask.kind {
+            Kind::Lookup => Parts { each, batch, fixed, ..none },
+            Kind::IndexLookup(index) => {
+                let path = path_of(table.indexes[index]);
+                let through = self.indexed(ask, table, Operation::Lookup, path, index, entry)?;
+                let direct = of(Operation::Lookup, AccessPath::Primary, entry, 1.0)?;
+                let entries = through.minus(&direct).at_least_nothing();
+                Parts { each: entries.plus(&each.times(ask.rows)), batch, fixed, ..none }
+            }
+            Kind::Scan(None) => {
+                let scan = of(Operation::Scan, AccessPath::Primary, row, ask.rows)?;
+                Parts { each: scan.minus(&fixed).at_least_nothing(), fixed, ..none }
+            }
+            Kind::Scan(Some(index)) => {
+                let worse = if row == Place::Local { entry } else { row };
+                let path = AccessPath::SecondaryTree;
+                let scan = self.indexed(ask, table, Operation::Scan, path, index, worse)?;
+                let fixed = if worse == Place::Local { fixed } else { nothing };
+                Parts { each: scan.minus(&fixed).at_least_nothing(), fixed, ..none }
+            }
+            Kind::Everything => {
+                let rows = self.shapes[ask.table].rows as f64;
+                Parts { each: each.times(rows), batch, fixed, ..none }
+            }
+            Kind::Insert => {
+                let mut write = writing(Operation::Insert)?;
+                write.machines.atomics_ns *= self.leaves(table, ask);
+                let write = write.plus(&maintained(Operation::Insert)?);
+                Parts { each, batch, fixed, write }
+            }
+            Kind::Delete => {
+                let write = writing(Operation::Delete)?.plus(&maintained(Operation::Delete)?);
+                Parts { write, ..none }
+            }
+            Kind::Update => {
+                let mut write = writing(Operation::Update)?;
+                if !ask.touched.is_empty() {
+                    write = write.plus(&maintained(Operation::Insert)?);
+                    write = write.plus(&maintained(Operation::Delete)?);
+                }
+                Parts { write, ..none }
+            }
+        })
+    }
+
+    /// Leaves that are locked for each row that is added: rows that follow each other are in one.
+    fn leaves(&self, table: &TablePlan, ask: &Ask) -> f64 {
+        if !ask.follows || table.choice.storage != Storage::Tree || ask.times <= 1.0 {
+            return 1.0;
+        }
+        let row = self.shapes[ask.table].row;
+        let leaf = LeafLayout::within(table.choice.node_bytes, row.key_words, 1, row.checksummed);
+        ((1.0 + (ask.times - 1.0) / f64::from(leaf.entries)) / ask.times).min(1.0)
+    }
+
+    fn cost(
+        &self,
+        number: usize,
+        table: &TablePlan,
+        operation: Operation,
+        path: AccessPath,
+        place: Place,
+        rows: f64,
+    ) -> Option<Cost> {
+        let choice = &table.choice;
+        // Where memory servers are apart from all that compute, the own machine's rows are as far as others'.
+        let place = match place {
+            Place::Local if !self.surface.has(Place::Local) => Place::OneSided,
+            other => other,
+        };
+        let node_bytes = match (path, choice.storage) {
+            (AccessPath::SecondaryTree, _) => table
+                .indexes
+                .iter()
+                .find(|index| index.kind == IndexKind::Tree)
+                .map_or(USUAL_NODE, |index| index.node_bytes),
+            (_, Storage::Tree) => choice.node_bytes,
+            _ => 0,
+        };
+        self.surface.cost(&Setting {
+            operation,
+            path,
+            place,
+            rows,
+            storage: choice.storage,
+            row_bytes: self.shapes[number].row_bytes(),
+            slots: choice.slots,
+            load_percent: match choice.placing {
+                Placing::Hashed(load) => Some(load),
+                _ => None,
+            },
+            node_bytes,
+            replicas: self.replicas,
+        })
+    }
+
+    /// As [`Model::cost`] through one of several indexes.
+    fn indexed(
+        &self,
+        ask: &Ask,
+        table: &TablePlan,
+        operation: Operation,
+        path: AccessPath,
+        index: usize,
+        place: Place,
+    ) -> Option<Cost> {
+        let only = TablePlan { indexes: vec![table.indexes[index]], ..table.clone() };
+        let rows = if operation == Operation::Scan { ask.rows } else { 1.0 };
+        self.cost(ask.table, &only, operation, path, place, rows)
+    }
+
+    /// What a batch of lookups costs beside its rows: a lookup less what a further row in a batch costs.
+    fn batch(&self, storage: Storage, place: Place) -> Option<Cost> {
+        let (slots, load_percent) =
+            if storage == Storage::Tree { (0, None) } else { (8, Some(65)) };
+        let setting = Setting {
+            operation: Operation::Lookup,
+            path: AccessPath::Primary,
+            place,
+            rows: 1.0,
+            storage,
+            row_bytes: USUAL_ROW,
+            slots,
+            load_percent,
+            node_bytes: if storage == Storage::Tree { USUAL_NODE } else { 0 },
+            replicas: 1,
+        };
+        let alone = self.surface.cost(&setting)?;
+        // Rows of a batch that follow each other share leaves, which rows of a workload need not: those of buckets do not.
+        let setting = match storage {
+            Storage::Tree => Setting {
+                storage: Storage::HashOutside,
+                slots: 8,
+                load_percent: Some(65),
+                node_bytes: 0,
+                ..setting
+            },
+            _ => setting,
+        };
+        let one = self.surface.cost(&setting)?;
+        let many = self.surface.cost(&Setting { rows: BATCH_ROWS, ..setting })?;
+        let further = many.minus(&one).times(1.0 / (BATCH_ROWS - 1.0));
+        Some(alone.minus(&further).at_least_nothing())
+    }
+
+    /// What it costs to call the owner, beside what it does there: the most that it does of any operation of the procedure.
+    fn message(&self, plan: &Plan, number: usize) -> Option<Cost> {
+        let asks = self.asked[number].asks.iter().filter(|ask| ask.times > 0.0);
+        let each =
+            asks.filter(|ask| ask.kind < Kind::Update || ask.kind == Kind::Insert).map(|ask| {
+                let table = &plan.tables[ask.table];
+                let of = |place| {
+                    self.cost(ask.table, table, Operation::Lookup, AccessPath::Primary, place, 1.0)
+                };
+                let (shipped, local) = (of(Place::Shipped)?, of(Place::Local)?);
+                Some(shipped.minus(&local).at_least_nothing())
+            });
+        each.reduce(|most, cost| Some(most?.with(&cost?, f64::max)))?
+    }
+}
+
+/// What leads through an index.
+pub fn path_of(index: IndexChoice) -> AccessPath {
+    match index.kind {
+        IndexKind::Hash => AccessPath::SecondaryHash,
+        IndexKind::Tree => AccessPath::SecondaryTree,
+    }
+}
+
+/// A commit of several writes, each measured with a commit of its own: they go together, so that the slowest one is waited for, and
+/// are published once. What cores do for them they do one after the other.
+fn committed(writes: &Cost, slowest: &Cost, count: f64) -> Cost {
+    let published = Demand {
+        link_out_ns: slowest.others.link_in_ns,
+        link_in_ns: slowest.others.link_out_ns,
+        engine_ns: slowest.others.engine_ns,
+        ..Demand::default()
+    };
+    let spared = scaled(published, -(count - 1.0).max(0.0));
+    let serial_ns = (writes.machines.core_ns - slowest.machines.core_ns).max(0.0);
+    Cost {
+        latency_ns: slowest.latency_ns + serial_ns,
+        tail_ns: slowest.tail_ns + serial_ns,
+        round_trips: slowest.round_trips,
+        machines: add(writes.machines, spared),
+        others: slowest.others,
+        ..*writes
+    }
+    .at_least_nothing()
+}

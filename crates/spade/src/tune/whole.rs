@@ -1,0 +1,182 @@
+//! What the whole workload does: calls by frequency, and how fast they go; each stage of a machine has so many nanoseconds in a second.
+
+use super::cost::{Cost, add};
+use super::crowd::Crowd;
+use super::meet::Meeting;
+use super::model::{Model, Plan};
+use super::pace::{self, Cluster, Pace, Part, demands};
+use super::price::Costs;
+use crate::design::Access;
+
+/// What calls cost on the average, and how fast they go.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Load {
+    /// What one of them takes.
+    pub cost: Cost,
+    /// What all of them do together.
+    pub pace: Pace,
+}
+
+/// The stages that can be full.
+pub const STAGES: [&str; 9] = [
+    "cores",
+    "engine",
+    "atomics",
+    "link out",
+    "link in",
+    "bus from memory",
+    "bus to memory",
+    "lanes",
+    "oracle",
+];
+
+impl Model<'_> {
+    /// What calls of the workload cost on the average, and how fast they go.
+    pub fn workload(&self, plan: &Plan) -> Option<Load> {
+        if let Some((_, known)) = self.last.borrow().as_ref().filter(|(last, _)| last == plan) {
+            return Some(*known);
+        }
+        let load = self.found(plan)?;
+        *self.last.borrow_mut() = Some((plan.clone(), load));
+        Some(load)
+    }
+
+    fn found(&self, plan: &Plan) -> Option<Load> {
+        let called = (0..self.asked.len()).filter(|number| self.asked[*number].share > 0.0);
+        let costs: Option<Vec<(usize, Costs)>> =
+            called.map(|number| Some((number, self.procedure(plan, number)?))).collect();
+        let costs = costs?;
+        let crowds: Vec<Crowd> =
+            costs.iter().map(|(number, _)| self.crowd(plan, *number)).collect();
+        self.load(&|meetings| {
+            let each = costs.iter().zip(&crowds).map(|((number, costs), crowd)| {
+                let of_procedure = self.asked[*number].share;
+                let met = (&*meetings[*number], *crowd);
+                self.kinds(costs, plan.access[*number], met, of_procedure)
+            });
+            Some(each.collect::<Option<Vec<_>>>()?.concat())
+        })
+    }
+
+    /// How calls of a procedure meet others where they add rows. Whoever meets another one in one tree mostly does so in others, in which
+    /// keys begin alike: the tree where that happens most decides. Buckets are hashed, each for itself.
+    fn crowd(&self, plan: &Plan, number: usize) -> Crowd {
+        let (mut trees, mut buckets) = (Crowd::default(), Crowd::default());
+        let share = self.asked[number].share;
+        let weight = |of: &Crowd| share * of.own + of.others;
+        for (table, of) in plan.tables.iter().enumerate() {
+            let shape = &self.shapes[table];
+            let indexes = of.indexes.iter().enumerate().map(|(at, index)| Some((at, *index)));
+            for index in std::iter::once(None).chain(indexes) {
+                let structure = (table, index.map(|(at, _)| at));
+                match shape.leaf_rows(&of.choice, index) {
+                    Some(rows) => {
+                        let found = self.crowds.leaves(structure, rows, number);
+                        let Some(found) = found else { continue };
+                        let stale = trees.stale.max(found.stale);
+                        let more = if weight(&found) > weight(&trees) { found } else { trees };
+                        trees = Crowd { stale, ..more };
+                    }
+                    None => {
+                        let each =
+                            shape.buckets(&of.choice, index) / f64::from(self.machines.max(1));
+                        let found =
+                            self.crowds.buckets(structure, each, number).unwrap_or_default();
+                        buckets.own += found.own;
+                        buckets.others += found.others;
+                    }
+                }
+            }
+        }
+        // Real clusters read leaves anew.
+        let stale = if self.surface.clock().is_some() { trees.stale } else { 0.0 };
+        Crowd { own: trees.own + buckets.own, others: trees.others + buckets.others, stale }
+    }
+
+    /// The same of one procedure, as if nothing else were called.
+    pub fn alone(&self, plan: &Plan, costs: &Costs, access: Access, number: usize) -> Option<Load> {
+        let crowd = self.crowd(plan, number);
+        self.load(&|meetings| {
+            let met = (&*meetings[number], crowd);
+            let mut parts = self.kinds(costs, access, met, 1.0)?;
+            parts.iter_mut().for_each(|part| part.has_others = false);
+            Some(parts)
+        })
+    }
+
+    /// The calls of a procedure that come to the machine of its rows, and the others.
+    fn kinds<'p>(
+        &self,
+        costs: &Costs,
+        access: Access,
+        (meetings, crowd): (&'p [Meeting], Crowd),
+        of_procedure: f64,
+    ) -> Option<Vec<Part<'p>>> {
+        let part = |share: f64, cost: Cost| Part {
+            share: of_procedure * share,
+            cost,
+            of_procedure,
+            meetings,
+            crowd,
+            has_others: true,
+        };
+        if costs.one_sided.is_none() && costs.shipped.is_none() {
+            return Some(vec![part(1.0, costs.home)]);
+        }
+        let away = costs.away(access)?;
+        Some(vec![part(1.0 - self.remote_calls, costs.home), part(self.remote_calls, away)])
+    }
+
+    /// What calls do, on all groups of machines.
+    fn load<'p>(
+        &'p self,
+        parts: &dyn Fn(&'p [Vec<Meeting>]) -> Option<Vec<Part<'p>>>,
+    ) -> Option<Load> {
+        let cluster = Cluster {
+            machines: f64::from(self.machines.max(1)),
+            threads: f64::from(self.threads.max(1)),
+            lanes: f64::from(self.lanes.max(1)),
+            clock: self.surface.clock(),
+        };
+        let mut load = Load::default();
+        let mut paces = Vec::new();
+        for group in &self.meetings {
+            let parts = parts(&group.meetings)?;
+            let sum = |sum: Cost, part: &Part<'_>| sum.plus(&part.cost.times(part.share));
+            load.cost = parts.iter().fold(Cost::default(), sum);
+            paces.push((group.machines, pace::pace(&parts, &cluster)));
+        }
+        load.pace = Pace::of_all(&paces);
+        Some(load)
+    }
+
+    /// Nanoseconds that a call takes of each stage of a machine, each as if there were one of it.
+    pub fn stages(&self, load: &Load) -> [f64; STAGES.len()] {
+        let Pace { machines, hot, oracle_ns, lane_ns, .. } = load.pace;
+        let [cores, stages @ ..] = demands(&add(machines, hot));
+        let [engine, atomics, link_out, link_in, from_memory, to_memory] = stages;
+        [
+            cores / f64::from(self.threads.max(1)),
+            engine,
+            atomics,
+            link_out,
+            link_in,
+            from_memory,
+            to_memory,
+            lane_ns / f64::from(self.lanes.max(1)),
+            oracle_ns * f64::from(self.machines),
+        ]
+    }
+
+    /// The stage that is fullest, with its nanoseconds.
+    pub fn bottleneck(&self, load: &Load) -> (&'static str, f64) {
+        let stages = self.stages(load);
+        let most = (0..STAGES.len()).max_by(|one, other| stages[*one].total_cmp(&stages[*other]));
+        most.map_or(("cores", 0.0), |stage| (STAGES[stage], stages[stage]))
+    }
+
+    /// Transactions per second of the whole cluster.
+    pub fn throughput(&self, load: &Load) -> f64 {
+        f64::from(self.machines) * 1e9 / load.pace.between_ns.max(f64::MIN_POSITIVE)
+    }
+}

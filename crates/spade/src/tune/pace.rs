@@ -20,7 +20,7 @@ use crate::measurement::Demand;
 
 /// Steps in which the throughput is found, at most, and how exactly.
 const STEPS_MAX: u32 = 60;
-const PRECISION: f64 = 1e-8;
+const PRECISION: f64 = 1e-10;
 /// Rounds in which waits, repetitions and what both take of the stages are found from each other.
 const ROUNDS: u32 = 2;
 /// Commits in a nanosecond that are none.

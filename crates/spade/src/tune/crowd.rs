@@ -9,8 +9,8 @@
 //! of a key that arguments do not tell, such as a number that is counted on in another row, are taken to be greater than those that are there.
 //!
 //! A sequence is counted on by each client in a part of its own: they all begin behind the last row, in one leaf, until each has filled
-//! one for itself. That is the time that is forecast: leaves then grow from one to as many as clients, and each time a leaf is one of k,
-//! so that the mean share of a leaf is that of `ln n` of n clients.
+//! one for itself. That is the time that is forecast: n clients then have one leaf, two, and so on up to n, so that the mean over that time of how
+//! many share one is n (1 + 1/2 + .. + 1/n) / n, about `ln n`.
 
 use super::asked::{Ask, Asked, Kind};
 use super::candidate::value_range;

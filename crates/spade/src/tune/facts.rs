@@ -163,7 +163,7 @@ impl<'a> Facts<'a> {
             replicas: self.options.replicas,
             threads: self.chosen.threads,
             lanes: self.chosen.lanes,
-            last: RefCell::default(),
+            known: RefCell::default(),
         }
     }
 

@@ -33,7 +33,7 @@ fn on<'a>(model: &Model<'a>, surface: &'a super::surface::Surface) -> Model<'a> 
         declared: model.declared.clone(),
         meetings: model.meetings.clone(),
         crowds: model.crowds.clone(),
-        last: RefCell::default(),
+        known: RefCell::default(),
         ..*model
     }
 }

@@ -1,7 +1,7 @@
 //! A workload with a design on a cluster: everything that what it costs depends on, and how much memory it takes.
 
 use super::asked::{Asked, Kind};
-use super::candidate::{Choice, IndexChoice, Shape};
+use super::candidate::{Choice, IndexChoice, Placing, Shape};
 use super::crowd::Crowds;
 use super::draws::Drawn;
 use super::group::{Grouping, Home, Key, Source, source};
@@ -11,6 +11,7 @@ use super::whole::Load;
 use crate::design::{Access, Partition};
 use layout::IndexKind;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// How all tables are stored, and where procedures are carried out.
@@ -31,6 +32,31 @@ pub struct TablePlan {
     pub indexes: Vec<IndexChoice>,
     /// Old versions beside each row that is changed.
     pub versions_beside: u32,
+}
+
+impl Plan {
+    /// All of it as numbers: plans with equal keys are equal.
+    pub fn key(&self) -> Vec<u64> {
+        let mut key = Vec::with_capacity(8 * self.tables.len());
+        for of in &self.tables {
+            let Choice { storage, slots, placing, node_bytes } = &of.choice;
+            let sizes = [*slots, *node_bytes, of.versions_beside, of.indexes.len() as u32];
+            key.push(*storage as u64);
+            key.extend(sizes.map(u64::from));
+            match placing {
+                Placing::Ordered => key.push(0),
+                Placing::Hashed(load) => key.extend([1, u64::from(*load)]),
+                Placing::Dense(columns) => {
+                    key.extend([2, columns.len() as u64]);
+                    key.extend(columns.iter().flat_map(|(low, count)| [*low as u64, *count]));
+                }
+            }
+            let indexes = of.indexes.iter();
+            key.extend(indexes.flat_map(|of| [of.kind as u64, u64::from(of.node_bytes)]));
+        }
+        key.extend(self.access.iter().map(|of| *of as u64));
+        key
+    }
 }
 
 /// Everything that costs depend on beside the plan.
@@ -61,8 +87,8 @@ pub struct Model<'a> {
     pub threads: u32,
     /// Lanes of each machine.
     pub lanes: u32,
-    /// The last plan that was asked for, with what it comes to: who compares plans asks for each more than once.
-    pub last: RefCell<Option<(Plan, Load)>>,
+    /// What plans come to that were asked for, by their keys: who compares plans asks for each more than once.
+    pub known: RefCell<BTreeMap<Vec<u64>, Load>>,
 }
 
 /// Where a procedure finds its rows.

@@ -202,7 +202,7 @@ fn draw_candidates(text: &mut String, name: &str, candidates: &[Alternative], al
             Verdict::Chosen => "",
             _ => &*one.reason,
         };
-        put(text, &format!("    {name:20}{mark} {:33}{figures:22} {reason}", one.what));
+        put(text, &format!("    {name:20}{mark} {:34}{figures:22} {reason}", one.what));
     }
     let refused: Vec<&Alternative> =
         candidates.iter().filter(|one| one.forecast.is_none()).collect();

@@ -33,11 +33,12 @@ pub const STAGES: [&str; 9] = [
 impl Model<'_> {
     /// What calls of the workload cost on the average, and how fast they go.
     pub fn workload(&self, plan: &Plan) -> Option<Load> {
-        if let Some((_, known)) = self.last.borrow().as_ref().filter(|(last, _)| last == plan) {
+        let key = plan.key();
+        if let Some(known) = self.known.borrow().get(&key) {
             return Some(*known);
         }
         let load = self.found(plan)?;
-        *self.last.borrow_mut() = Some((plan.clone(), load));
+        self.known.borrow_mut().insert(key, load);
         Some(load)
     }
 
@@ -124,7 +125,9 @@ impl Model<'_> {
             return Some(vec![part(1.0, costs.home)]);
         }
         let away = costs.away(access)?;
-        Some(vec![part(1.0 - self.remote_calls, costs.home), part(self.remote_calls, away)])
+        let both = [(1.0 - self.remote_calls, costs.home), (self.remote_calls, away)];
+        let there = both.into_iter().filter(|(share, _)| *share > 0.0);
+        Some(there.map(|(share, cost)| part(share, cost)).collect())
     }
 
     /// What calls do, on all groups of machines.

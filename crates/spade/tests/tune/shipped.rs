@@ -32,8 +32,8 @@ fn shipped_designs_are_up_to_date() {
 #[test]
 fn tuned_designs_are_forecast_to_be_faster_than_untuned_ones() {
     let measured = shipped_measurements();
-    // With 32 lanes TATP waits for snapshots in any design: on four machines 1.68 times as many were simulated.
-    for (name, least) in [("tatp", 1.5), ("smallbank", 1.2), ("tpcc", 1.2), ("ycsb", 1.5)] {
+    // Of TATP 2.2 times as many were simulated on four machines (`namdb reproduce spade-regret`): the untuned design is forecast too high.
+    for (name, least) in [("tatp", 1.7), ("smallbank", 1.2), ("tpcc", 1.2), ("ycsb", 1.5)] {
         let tuning = tuned(name, &measured);
         let gain = tuning.forecast.transactions_per_s[1] / tuning.baseline.transactions_per_s[1];
         println!("{name}: {gain:.2} times as many transactions as untuned");

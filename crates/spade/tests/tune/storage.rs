@@ -109,7 +109,7 @@ fn a_tree_that_nobody_scans_has_small_nodes_where_bytes_are_dear() {
 #[test]
 fn what_is_soonest_is_not_what_is_most() {
     // Messages take so much of cores that few fit into a second, and fewer round trips than verbs.
-    let measured = Prices { call: 20_000.0, ..PRICES }.measured();
+    let measured = Prices { call: 60_000.0, ..PRICES }.measured();
     let subject = Subject::shipped("tatp");
     let tuned = |objective| {
         subject.tuned(&measured, &Options { objective, remote_calls: 1.0, ..options() })

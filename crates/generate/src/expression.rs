@@ -248,7 +248,8 @@ impl Scope<'_> {
             }
             (Function::Round, [value]) if value.kind.scale().is_some() => {
                 let text = rescaled(value.known(), value.kind.scale().unwrap_or(0), 0);
-                Ok(Code::from_parts(text, Kind::Decimal(0), &parts))
+                let code = Code::from_parts(text, Kind::Decimal(0), &parts);
+                Ok(Code { is_padded: false, ..code })
             }
             (Function::Left, [value, count]) => {
                 let text = format!("text::left({}, {})?", value.known(), count.known());
@@ -285,7 +286,8 @@ impl Scope<'_> {
             return Err(Unsupported::new("round() of a float"));
         };
         let text = rescaled(code.known(), scale, digits);
-        Ok(Code::from_parts(text, Kind::Decimal(digits), &[&code]))
+        let code = Code::from_parts(text, Kind::Decimal(digits), &[&code]);
+        Ok(Code { is_padded: false, ..code })
     }
 
     fn element(self, array: &Expr, index: &Expr) -> Result<Code> {

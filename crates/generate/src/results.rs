@@ -59,7 +59,7 @@ impl Function<'_> {
     /// A value of a row.
     pub fn cell(&mut self, code: &Code) -> Result<()> {
         let suffix = if code.is_nullable { "_or_null" } else { "" };
-        let text = &code.text;
+        let text = &code.as_shown()?.text;
         match (&code.kind, code.is_nullable) {
             _ if text == "None" => self.line("call.results.null();"),
             (Kind::Int, _) => self.line(format!("call.results.int{suffix}({text});")),

@@ -171,27 +171,27 @@ impl<'a> Function<'a> {
         if of.aggregate == Aggregate::Count {
             return Ok(Code::new(name, Kind::Int));
         }
-        let kind = self.kind_of(of.argument.as_ref(), input, outer)?;
+        let Code { kind, is_padded, .. } = self.argument_of(of.argument.as_ref(), input, outer)?;
         // A sum of integers may be a decimal without digits behind the point.
         let kind = match (kind, &of.sql_type) {
             (Kind::Int, SqlType::Numeric(_)) => Kind::Decimal(0),
             (kind, _) => kind,
         };
-        Ok(Code { is_nullable: true, ..Code::new(name, kind) })
+        Ok(Code { is_nullable: true, is_padded, ..Code::new(name, kind) })
     }
 
-    /// What an expression over a node's rows gives.
-    fn kind_of(
+    /// The value of an expression over a node's rows.
+    fn argument_of(
         &mut self,
         expr: Option<&Expr>,
         input: &'a Node,
         outer: &[Vec<Code>],
-    ) -> Result<Kind> {
+    ) -> Result<Code> {
         let expr = expr.ok_or_else(|| Unsupported::new("an aggregate of nothing"))?;
         let mut found = None;
         let before = (self.out.len(), self.names.clone(), self.again.clone());
         self.each(input, outer, &mut |function, columns| {
-            found = Some(function.scope(&[columns], outer).code(expr)?.kind);
+            found = Some(function.scope(&[columns], outer).code(expr)?);
             Ok(())
         })?;
         self.out.truncate(before.0);

@@ -579,7 +579,7 @@ impl<'a> Function<'a> {
 
     fn cell(&mut self, code: &Code) -> Result<()> {
         let suffix = if code.is_nullable { "_or_null" } else { "" };
-        let text = &code.text;
+        let text = &code.as_shown()?.text;
         match (&code.kind, code.is_nullable) {
             (Kind::Int, _) => self.line(format!("call.results.int{suffix}({text});")),
             (Kind::Decimal(scale), _) => {

@@ -90,6 +90,9 @@ pub struct Code {
     pub rows: BTreeSet<Row>,
     /// Most bytes of a text, if they are known.
     pub bytes_max: Option<usize>,
+    /// Whether a decimal may have more digits behind the point than PostgreSQL has for it: they are zeros, and stand there
+    /// since other values in its place have them.
+    pub is_padded: bool,
 }
 
 /// A row at hand.
@@ -104,8 +107,8 @@ pub struct Row {
 impl Code {
     /// A piece that is never null and needs no row.
     pub fn new(text: impl Into<String>, kind: Kind) -> Self {
-        let bytes_max = None;
-        Self { text: text.into(), kind, is_nullable: false, rows: BTreeSet::new(), bytes_max }
+        let (bytes_max, rows) = (None, BTreeSet::new());
+        Self { text: text.into(), kind, is_nullable: false, rows, bytes_max, is_padded: false }
     }
 
     /// Null.
@@ -129,7 +132,19 @@ impl Code {
     /// A piece made of others, of which none may be null.
     pub fn from_parts(text: String, kind: Kind, parts: &[&Self]) -> Self {
         let rows = parts.iter().flat_map(|part| part.rows.iter().cloned()).collect();
-        Self { rows, ..Self::new(text, kind) }
+        let is_decimal = matches!(kind, Kind::Decimal(_));
+        let is_padded = is_decimal && parts.iter().any(|part| part.is_padded);
+        Self { rows, is_padded, ..Self::new(text, kind) }
+    }
+
+    /// Refuses a decimal whose digits behind the point are not PostgreSQL's, where they can be seen.
+    pub fn as_shown(&self) -> Result<&Self, Unsupported> {
+        match self.is_padded {
+            true => {
+                Err(Unsupported::new("a decimal with now more, now fewer digits behind the point"))
+            }
+            false => Ok(self),
+        }
     }
 
     /// The same with a known greatest length.

@@ -242,8 +242,9 @@ impl Scope<'_> {
         let target =
             if is_open { Kind::Decimal(code.kind.scale().unwrap_or(0)) } else { Kind::of(to)? };
         let from_type = &operand.sql_type;
+        let is_padded = is_open && code.is_padded;
         if code.is_nullable && is_same(&code.kind, &target) && !loses(from_type, to) {
-            return Ok(Code { kind: target, ..code });
+            return Ok(Code { kind: target, is_padded, ..code });
         }
         let value = code.known();
         let text = match (&code.kind, &target) {
@@ -277,13 +278,13 @@ impl Scope<'_> {
             }
             (Kind::Decimal(scale), Kind::Text) => {
                 let text = format!("&text::number({value}, {scale})");
-                let code = Code::from_parts(text, Kind::Text, &[&code]);
+                let code = Code::from_parts(text, Kind::Text, &[code.as_shown()?]);
                 return text_cast(&code.at_most(Some(22)), kind, to);
             }
             (from, target) if from == target => value,
             _ => return Err(Unsupported::new(format!("a conversion from {from_type} to {to}"))),
         };
-        Ok(Code::from_parts(text, target, &[&code]))
+        Ok(Code { is_padded, ..Code::from_parts(text, target, &[&code]) })
     }
 
     fn function(self, function: Function, arguments: &[Expr]) -> Result<Code> {
@@ -303,7 +304,8 @@ impl Scope<'_> {
             }
             (Function::Round, [value]) if value.kind.scale().is_some() => {
                 let text = rescaled(value.known(), value.kind.scale().unwrap_or(0), 0);
-                Ok(Code::from_parts(text, Kind::Decimal(0), &parts))
+                let code = Code::from_parts(text, Kind::Decimal(0), &parts);
+                Ok(Code { is_padded: false, ..code })
             }
             (Function::Left, [value, count]) => {
                 let text = format!("text::left({}, {})?", value.known(), count.known());
@@ -340,7 +342,8 @@ impl Scope<'_> {
             return Err(Unsupported::new("round() of a float"));
         };
         let text = rescaled(code.known(), scale, digits);
-        Ok(Code::from_parts(text, Kind::Decimal(digits), &[&code]))
+        let code = Code::from_parts(text, Kind::Decimal(digits), &[&code]);
+        Ok(Code { is_padded: false, ..code })
     }
 
     fn element(self, array: &Expr, index: &Expr) -> Result<Code> {
@@ -490,7 +493,9 @@ pub fn in_scale(code: &Code, kind: &Kind) -> Result<Code> {
     }
     match (code.kind.scale(), kind.scale()) {
         (Some(from), Some(to)) => {
-            Ok(Code::from_parts(rescaled(code.known(), from, to), kind.clone(), &[code]))
+            let text = rescaled(code.known(), from, to);
+            let is_padded = code.is_padded || from != to;
+            Ok(Code { is_padded, ..Code::from_parts(text, kind.clone(), &[code]) })
         }
         _ => Err(Unsupported::new("values of different kinds beside each other")),
     }

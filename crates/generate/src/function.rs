@@ -158,7 +158,7 @@ impl<'a> Function<'a> {
             let length = described.column_type.length_max();
             let bytes_max = (kind == Kind::Text).then_some(length as usize);
             let rows = BTreeSet::from([row.clone()]);
-            Code { text, kind, is_nullable, rows, bytes_max }
+            Code { is_nullable, rows, bytes_max, ..Code::new(text, kind) }
         };
         (0..of.columns.len()).map(column).collect()
     }

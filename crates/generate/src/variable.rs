@@ -28,6 +28,8 @@ pub struct Variable {
     pub is_argument: bool,
     /// Whether anybody asks for it.
     pub is_read: bool,
+    /// Whether it may hold a decimal with more digits behind the point than PostgreSQL has for it.
+    pub is_padded: bool,
 }
 
 /// What is found out of variables from what is assigned to them.
@@ -40,6 +42,8 @@ pub struct Guess {
     /// What those hold whose types do not tell, and most bytes of texts: parameters and results lose lengths and
     /// digits [PostgreSQL, CREATE FUNCTION].
     pub kinds: BTreeMap<Place, (Kind, Option<usize>)>,
+    /// Those that are given decimals with now more, now fewer digits behind the point.
+    pub padded: BTreeSet<Place>,
     /// Those that somebody asks for.
     pub read: BTreeSet<Place>,
     /// Those that are assigned where Rust does not see that they always are.
@@ -58,6 +62,10 @@ impl Guess {
         }
         if code.text == "None" || variable.is_typed() {
             return;
+        }
+        let is_shorter = variable.kind.as_ref().is_ok_and(|kind| kind.scale() > code.kind.scale());
+        if code.is_padded || is_shorter {
+            self.padded.insert(place);
         }
         let noted = self.kinds.entry(place).or_insert_with(|| (code.kind.clone(), Some(0)));
         if let (Some(before), Some(now)) = (noted.0.scale(), code.kind.scale())
@@ -110,6 +118,7 @@ impl Variables {
                     is_nullable: guess.nullable.contains(&place),
                     is_argument: is_input(position),
                     is_read: guess.read.contains(&place),
+                    is_padded: guess.padded.contains(&place),
                 }
             };
             let SqlType::Record(fields) = &declared.sql_type else {
@@ -194,7 +203,8 @@ fn value(variable: &Variable) -> Result<Code, Unsupported> {
         (true, false) => format!("&{name}"),
         (false, _) => name.clone(),
     };
-    let code = Code { is_nullable: variable.is_nullable, ..Code::new(text, kind) };
+    let Variable { is_nullable, is_padded, .. } = *variable;
+    let code = Code { is_nullable, is_padded, ..Code::new(text, kind) };
     Ok(code.at_most(variable.bytes_max))
 }
 

@@ -85,6 +85,10 @@ fn print(workload: &Workload, procedure: &Procedure, hints: &Guess) -> Result<Pr
         let printed = function.body();
         function.guess.needs = function.needs();
         function.guess.own.extend(function.own());
+        if function.guess.kinds != guess.kinds {
+            // What they were compared with was not what they hold.
+            function.guess.padded.clear();
+        }
         if function.guess == guess {
             printed?;
             let (text, has_hint) = file(&function)?;

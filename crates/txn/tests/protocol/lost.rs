@@ -252,7 +252,8 @@ fn a_transaction_with_a_read_that_nobody_waits_for_is_over() {
             let mut transaction = lane.begin(Isolation::Snapshot).await.expect("begins");
             transaction.insert(table, &key(1)).await.expect("is free");
             {
-                let mut read = pin!(transaction.read(table, &key(2)));
+                let wanted = key(2);
+                let mut read = pin!(transaction.read(table, &wanted));
                 poll_fn(|context| Poll::Ready(read.as_mut().poll(context).is_pending())).await;
             }
             let again = transaction.read(table, &key(1)).await;

@@ -25,10 +25,10 @@ pub(crate) fn gone(peer: &dyn Display, name: (u64, u64), reason: &dyn Display) {
     tracing::info!(%peer, caller, endpoint = name.1, %reason, "caller gone");
 }
 
-/// The device that is chosen is known not to keep what locks need.
+/// The device that is chosen is known not to keep what locks need; `advice` says what to do.
 #[cold]
-pub(crate) fn flawed(flaw: &str) {
-    tracing::warn!(flaw, "for trying only: take a card, another kernel, or the fabric `tcp`");
+pub(crate) fn flawed(flaw: &str, advice: &str) {
+    tracing::warn!(flaw, "{advice}");
 }
 
 /// The connection to a server was lost.

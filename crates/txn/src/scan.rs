@@ -54,7 +54,7 @@ impl<E: Env> Transaction<'_, E> {
     /// them, and one for the rows. Bounds are whole keys of the source, see [`Scan::low`].
     pub async fn scan(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
         rows.clear();
-        let lane = self.lane();
+        let lane = self.for_statement()?;
         lane.read_count += 2;
         match lane.scanned_parts(scan)? {
             None => lane.scan_whole(scan, rows).await,
@@ -70,7 +70,7 @@ impl<E: Env> Transaction<'_, E> {
     ) -> Result<(), TxnError> {
         rows.resize_with(scans.len(), Vec::new);
         rows.iter_mut().for_each(Vec::clear);
-        let lane = self.lane();
+        let lane = self.for_statement()?;
         lane.read_count += 2 * scans.len() as u32;
         let mut cursors = std::mem::take(&mut lane.scratch.cursors);
         cursors.clear();
@@ -98,7 +98,7 @@ impl<E: Env> Transaction<'_, E> {
         rows: &mut Vec<RowId>,
     ) -> Result<(), TxnError> {
         rows.clear();
-        let lane = self.lane();
+        let lane = self.for_statement()?;
         lane.read_count += 2;
         let info = lane.readable_index(index)?;
         if !key.may_have_bytes(info.column_bytes) {

@@ -50,6 +50,20 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         self.home.as_mut().expect("a transaction that has not committed has its lane")
     }
 
+    /// The lane, for a statement.
+    ///
+    /// # Errors
+    /// If the transaction is over, since memory servers have not answered one before.
+    #[inline(always)]
+    pub(crate) fn for_statement(&mut self) -> Result<&mut LaneInner<E>, Abort> {
+        let lane = self.lane();
+        // Verbs that are carried out at once bring their batch back in any case.
+        if !E::IMMEDIATE && lane.is_over {
+            return Err(Abort::Unreachable);
+        }
+        Ok(lane)
+    }
+
     #[inline]
     pub(crate) fn lane_ref(&self) -> &LaneInner<E> {
         self.home.as_ref().expect("a transaction that has not committed has its lane")
@@ -83,7 +97,7 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     /// A row's columns, own changes included.
     ///
     /// # Panics
-    /// If another transaction has given the row.
+    /// If another transaction has given the row, or a statement has ended with [`Abort::Unreachable`] since.
     #[inline(always)]
     pub fn row(&self, row: RowId) -> RecordRef<'_> {
         let lane = self.lane_ref();
@@ -100,7 +114,8 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     /// A row's columns, to change them. Whether that was allowed shows at commit.
     ///
     /// # Panics
-    /// If another transaction has given the row, or this one has deleted it, or read some columns only.
+    /// If another transaction has given the row, or this one has deleted it, or read some columns only, or as
+    /// [`Transaction::row`].
     #[inline(always)]
     pub fn update(&mut self, row: RowId) -> RecordMut<'_> {
         let lane = self.lane();

@@ -45,6 +45,7 @@ impl<E: Env> Transaction<'_, E> {
         wanted: &[(RowId, usize)],
         values: &mut LongValues,
     ) -> Result<(), TxnError> {
+        self.for_statement()?;
         let reference = |&(row, column): &(RowId, usize)| {
             let row = self.row(row);
             let reference = row.out_of_line(column).expect("the column is kept out of line");
@@ -60,6 +61,7 @@ impl<E: Env> Transaction<'_, E> {
         row: RowId,
         values: &mut LongValues,
     ) -> Result<(), TxnError> {
+        self.for_statement()?;
         let mut references = Vec::new();
         note_references(self.row(row), &mut references);
         self.lane().fetch_values(&references, values).await
@@ -72,7 +74,7 @@ impl<E: Env> Transaction<'_, E> {
         visit: &mut dyn FnMut(RecordRef<'_>),
     ) -> Result<(), TxnError> {
         let mut visitor = Visitor::Long { visit, rows: Vec::new() };
-        self.lane().visit_table(table, &mut visitor).await
+        self.for_statement()?.visit_table(table, &mut visitor).await
     }
 }
 

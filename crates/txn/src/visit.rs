@@ -42,7 +42,7 @@ impl<E: Env> Transaction<'_, E> {
         table: TableId,
         visit: &mut dyn FnMut(RecordRef<'_>),
     ) -> Result<(), TxnError> {
-        self.lane().visit_table(table, &mut Visitor::Plain(visit)).await
+        self.for_statement()?.visit_table(table, &mut Visitor::Plain(visit)).await
     }
 }
 

@@ -152,7 +152,7 @@ impl<E: Env> Transaction<'_, E> {
         inserts: &[(TableId, Key)],
         visit: &mut impl FnMut(RowId),
     ) -> Result<(), TxnError> {
-        let lane = self.lane();
+        let lane = self.for_statement()?;
         let mut accesses = std::mem::take(&mut lane.scratch.inserting);
         accesses.clear();
         lane.settle_kept(inserts)?;

@@ -8,6 +8,9 @@ use std::fs::read_to_string;
 /// `drivers/infiniband/sw/rxe/rxe_resp.c`), and an owner's plain write in between was lost.
 const MENDED: (u32, u32) = (6, 3);
 
+/// What to do about a device that has a [`flaw`].
+pub const FLAW_ADVICE: &str = "for trying only: take a card, another kernel, or the fabric `tcp`";
+
 /// Why a device does not keep what locks need, in words; nothing is known of most.
 ///
 /// A failed swap must write nothing (`docs/assumptions.md`, 8), since the owner of a lock gives it back by a plain

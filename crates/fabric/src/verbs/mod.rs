@@ -30,7 +30,7 @@ pub use crate::raw::verbs::{
 pub use callers::{FenceError, VerbsCallers};
 pub use connections::VerbsConfig;
 pub use error::VerbsError;
-pub use flaw::flaw;
+pub use flaw::{FLAW_ADVICE, flaw};
 pub use place::{Choice, Place};
 pub use port::{VerbsPort, VerbsServer};
 pub use share::VerbsShare;

@@ -1,6 +1,6 @@
 //! Which device, port and address connections go through: as configured, or what suits best.
 
-use super::flaw::flaw;
+use super::flaw::{FLAW_ADVICE, flaw};
 use super::{Device, DeviceLimits, PortState, VerbsError, device_names};
 use crate::tell;
 use std::fmt;
@@ -64,7 +64,7 @@ impl Place {
             match Self::on_device(&name, choice) {
                 Ok(place) => {
                     if let Some(flaw) = flaw(place.device.name()) {
-                        tell::flawed(&flaw);
+                        tell::flawed(&flaw, FLAW_ADVICE);
                     }
                     return Ok(place);
                 }

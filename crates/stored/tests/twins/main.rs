@@ -11,6 +11,9 @@
     reason = "a program has written it"
 )]
 mod corners;
+#[path = "../../../generate/tests/edges/code/mod.rs"]
+#[allow(unused, clippy::all, reason = "a program has written it")]
+mod edges;
 #[path = "../../../population/tests/loaded/small.rs"]
 mod small;
 #[path = "../../../execute/tests/differential/strange.rs"]
@@ -208,4 +211,10 @@ fn ycsb_is_the_same_by_generated_code() {
 fn corners_are_the_same_by_generated_code() {
     let counts = compare::<corners::Tables>("corners", 20_000, 5);
     assert!(counts.generated > counts.executed && counts.deviated > 0, "{counts:?}");
+}
+
+#[test]
+fn edges_are_the_same_by_generated_code() {
+    let counts = compare::<edges::Tables>("edges", 20_000, 6);
+    assert!(counts.generated > 0 && counts.deviated > 0, "{counts:?}");
 }

@@ -90,6 +90,7 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     pub(crate) async fn commit(&mut self) -> Outcome {
         let outcome = match self.written.is_empty() {
+            _ if self.is_over => Outcome::Aborted(Abort::Unreachable),
             true => self.commit_read_only().await,
             false => self.commit_writes().await,
         };

@@ -54,7 +54,7 @@ impl<E: Env> Transaction<'_, E> {
         found: &mut Vec<Option<RowId>>,
     ) -> Result<(), TxnError> {
         found.clear();
-        let lane = self.lane();
+        let lane = self.for_statement()?;
         lane.read_count += reads.len() as u32;
         let transaction = lane.transaction;
         let mut visit = |access, state| {

@@ -14,7 +14,7 @@ impl<E: Env> Transaction<'_, E> {
     /// Reads one row: one round trip where rows stand in their buckets and the version is current.
     #[inline]
     pub async fn read(&mut self, table: TableId, key: &Key) -> Result<Option<RowId>, TxnError> {
-        let lane = self.lane();
+        let lane = self.for_statement()?;
         lane.read_count += 1;
         lane.batch().clear_verbs();
         if !lane.is_open(table.0) {

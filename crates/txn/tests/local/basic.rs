@@ -143,6 +143,54 @@ fn buckets_of_up_to_thirty_two_slots_hold_what_was_inserted() {
     check(&database);
 }
 
+/// Buckets of hundreds of kilobytes: what is done to a bucket in one piece, such as a split, is as large.
+#[test]
+fn wide_rows_fill_wide_buckets() {
+    const ROWS: i32 = 300;
+    const TEXTS: usize = 7;
+    let database = database();
+    let names = (1..=TEXTS).map(|n| format!("text{n}"));
+    let texts = names.map(|name| Column::new(&name, ColumnType::Varchar(1000)));
+    let columns = [Column::new("id", ColumnType::Int4)].into_iter().chain(texts).collect();
+    let schema = Schema::new("wide", columns, &[0]).expect("a valid schema");
+    let placement = Placement::Hashed { load_percent: 100 };
+    let design = PhysicalDesign {
+        storage: Storage::HashInlined,
+        neighbourhood: 32,
+        size_hint: 32,
+        placement,
+        ..PhysicalDesign::default()
+    };
+    let spec = TableSpec { schema, design, indexes: Vec::new() };
+    let table = run_now(database.create_table(spec)).expect("created");
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let text = |id: i32, column: usize| format!("{id}/{column}").repeat(100);
+    for id in 0..ROWS {
+        let mut txn = begin(&mut lane);
+        let row = run_now(txn.insert(table, &key(id))).expect("is free");
+        for column in 1..=TEXTS {
+            txn.update(row).set_bytes(column, text(id, column).as_bytes());
+        }
+        assert_eq!(run_now(txn.commit()), Outcome::Committed);
+    }
+    for id in (0..ROWS).step_by(2) {
+        let mut txn = begin(&mut lane);
+        let row = row_of(&mut txn, table, id);
+        txn.delete(row);
+        assert_eq!(run_now(txn.commit()), Outcome::Committed);
+    }
+    run_now(lane.collect_garbage()).expect("reachable");
+    let mut txn = begin(&mut lane);
+    for id in 0..ROWS {
+        let row = run_now(txn.read(table, &key(id))).expect("readable");
+        assert_eq!(row.is_some(), id % 2 == 1, "{id}");
+        if let Some(row) = row {
+            assert_eq!(txn.row(row).text(TEXTS), text(id, TEXTS));
+        }
+    }
+    check(&database);
+}
+
 /// Whatever it names: rows that are there or not, of any storage, with keys that are not the table's, and
 /// tables that the lane has not opened yet or that are gone.
 #[test]

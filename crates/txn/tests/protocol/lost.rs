@@ -6,6 +6,9 @@ use crate::support::{GROUP, STORAGES, VALUE, group_key, index, key, table};
 use fabric::Env;
 use layout::{IndexKind, Key, NodeId, PartRule, RegionId};
 use sim::{Carrier, Endpoint, Fault, Memory, SimConfig};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use txn::server::services;
 use txn::{
     Abort, CatalogError, Damage, Database, IndexId, Isolation, Lane, Outcome, Scan, ScanSource,
@@ -190,5 +193,74 @@ fn a_part_that_is_out_of_reach_is_told_of_again_and_again() {
             let is_told = matches!(read, Err(TxnError::Abort(Abort::Unreachable)));
             assert!(is_told, "{storage:?} {id}: {read:?}");
         }
+    }
+}
+
+/// A call that a server did not answer ends its transaction. Whoever goes on with it all the same is told so, whatever it does.
+#[test]
+fn a_transaction_with_a_read_that_failed_is_over() {
+    for storage in STORAGES {
+        let config = SimConfig::new(1).named("on with a transaction that is over");
+        let cluster = Cluster::new(config, 2, txn::DatabaseConfig::default());
+        let spec = table("t", storage, Vec::new());
+        let rule = PartRule::Ranges { smallest: 0, values: ROWS as u64 };
+        let made = cluster.admin(cluster.database.create_in_parts(spec, &[0, LOST], rule));
+        let table = made.expect("the name is free");
+        let mut lane = cluster.lane();
+        cluster.admin(async {
+            for id in [0, ROWS - 1] {
+                let mut transaction = lane.begin(Isolation::Snapshot).await.expect("begins");
+                transaction.insert(table, &key(id)).await.expect("is free");
+                assert_eq!(transaction.commit().await, Outcome::Committed);
+            }
+        });
+        cluster.world.inject(&Fault::Crash { node: NodeId(LOST) });
+        for goes_on in 0..4 {
+            let outcome = cluster.admin(async {
+                let mut transaction = lane.begin(Isolation::Snapshot).await.expect("begins");
+                transaction.insert(table, &key(goes_on + 1)).await.expect("its server is there");
+                let row = transaction.read(table, &key(0)).await.expect("its server is there");
+                transaction.update(row.expect("it was inserted")).set_int(VALUE, 7);
+                let read = transaction.read(table, &key(ROWS - 1)).await;
+                assert_eq!(read, Err(TxnError::Abort(Abort::Unreachable)));
+                if goes_on % 2 == 1 {
+                    for id in [ROWS - 1, 0, ROWS - 1] {
+                        let again = transaction.read(table, &key(id)).await;
+                        assert_eq!(again, Err(TxnError::Abort(Abort::Unreachable)), "{id}");
+                    }
+                }
+                if goes_on >= 2 {
+                    return transaction.commit().await;
+                }
+                transaction.abort().await;
+                Outcome::Aborted(Abort::Unreachable)
+            });
+            assert_eq!(outcome, Outcome::Aborted(Abort::Unreachable), "{storage:?} {goes_on}");
+        }
+    }
+}
+
+/// The verbs of a read whose future is dropped keep what the transaction has read, which is over then.
+#[test]
+fn a_transaction_with_a_read_that_nobody_waits_for_is_over() {
+    for storage in STORAGES {
+        let config = SimConfig::new(1).named("a read that nobody waits for");
+        let cluster = Cluster::new(config, 2, txn::DatabaseConfig::default());
+        let table = cluster.create(table("t", storage, Vec::new())).table;
+        let mut lane = cluster.lane();
+        cluster.admin(async {
+            let mut transaction = lane.begin(Isolation::Snapshot).await.expect("begins");
+            transaction.insert(table, &key(1)).await.expect("is free");
+            {
+                let wanted = key(2);
+                let mut read = pin!(transaction.read(table, &wanted));
+                poll_fn(|context| Poll::Ready(read.as_mut().poll(context).is_pending())).await;
+            }
+            let again = transaction.read(table, &key(1)).await;
+            assert_eq!(again, Err(TxnError::Abort(Abort::Unreachable)), "{storage:?}");
+            assert_eq!(transaction.commit().await, Outcome::Aborted(Abort::Unreachable));
+            let mut transaction = lane.begin(Isolation::Snapshot).await.expect("begins");
+            assert_eq!(transaction.read(table, &key(1)).await, Ok(None), "{storage:?}");
+        });
     }
 }

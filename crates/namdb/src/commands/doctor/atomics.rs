@@ -4,6 +4,7 @@ use super::code::ATOMICS;
 use super::devices::DevicePort;
 use super::finding::Finding;
 use super::site::Site;
+use fabric::verbs::FLAW_ADVICE;
 use membership::FabricKind;
 
 /// `has_atomics` asks a device by its name; nothing if it cannot be asked. `flaw` tells what is known to be wrong with one.
@@ -34,8 +35,7 @@ pub fn check(
     let wants = site.is_some_and(|site| site.fabric == FabricKind::Verbs);
     let flaws: Vec<String> = devices.iter().filter_map(|device| flaw(device.0)).collect();
     if !flaws.is_empty() {
-        let mend = "for trying only: take a card, another kernel, or the fabric `tcp`";
-        ATOMICS.warning(format!("{found}; {}", flaws.join("; ")), mend)
+        ATOMICS.warning(format!("{found}; {}", flaws.join("; ")), FLAW_ADVICE)
     } else if list.iter().any(|(_, able)| *able == Some(true)) {
         ATOMICS.ok(found)
     } else if list.iter().any(|(_, able)| able.is_none()) {

@@ -52,9 +52,12 @@ pub struct Crowds {
     machines: f64,
     procedures: Vec<Of>,
     spots: BTreeMap<Structure, Vec<Spot>>,
-    /// What was asked for before: by structure and rows of a leaf.
-    known: RefCell<BTreeMap<(Structure, u64), Vec<Option<Crowd>>>>,
+    /// What was asked for before.
+    known: RefCell<Known>,
 }
+
+/// What procedures meet, by structure and rows of a leaf.
+type Known = BTreeMap<(Structure, u64), Vec<Option<Crowd>>>;
 
 /// A procedure's drawn calls.
 struct Of {
@@ -141,7 +144,7 @@ impl Crowds {
         let others = (0..self.procedures.len()).filter(|other| *other != procedure);
         let others = others.map(|other| self.procedures[other].share * times(other)).sum::<f64>();
         let each = adds / count.max(1.0);
-        (adds > 0.0).then(|| Crowd { own: each * adds, others: each * others, stale: 0.0 })
+        (adds > 0.0).then_some(Crowd { own: each * adds, others: each * others, stale: 0.0 })
     }
 
     fn found(&self, structure: Structure, rows: f64) -> Vec<Option<Crowd>> {

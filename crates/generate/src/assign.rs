@@ -24,7 +24,9 @@ impl<'a> Function<'a> {
         if let [(Target::Variable(variable), _)] = into.targets.as_slice()
             && matches!(self.procedure.routine.variables[*variable].sql_type, SqlType::Record(_))
         {
-            for (place, code) in self.variables.places(*variable).into_iter().zip(columns) {
+            let places = self.variables.places(*variable);
+            for (at, (place, code)) in places.into_iter().zip(columns).enumerate() {
+                self.ensure_apart(place, columns.iter().skip(at + 1))?;
                 self.assign(place, code)?;
             }
             return Ok(());
@@ -48,8 +50,23 @@ impl<'a> Function<'a> {
                     others.remove(&of.column);
                 }
             });
+            self.ensure_apart(*place, others.iter().map(|&column| &columns[column]))?;
         }
         others.iter().try_for_each(|&column| self.compute(&columns[column]))
+    }
+
+    /// Refuses values that are made of a variable which has its new value before they are computed: those of a row are
+    /// computed before any of them goes anywhere.
+    fn ensure_apart<'c>(
+        &self,
+        place: Place,
+        mut later: impl Iterator<Item = &'c Code>,
+    ) -> Result<()> {
+        let variable = self.variables.at(place);
+        match variable.is_read && later.any(|code| has_word(&code.text, &variable.name)) {
+            true => Err(Unsupported::new("a row with values of variables that it goes into")),
+            false => Ok(()),
+        }
     }
 
     /// A row goes where a statement says, if it says so.

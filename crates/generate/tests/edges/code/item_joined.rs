@@ -37,8 +37,8 @@ pub async fn item_joined<E: Env>(
     let x = arguments.x;
     let y = arguments.y;
     let mut kept: Option<Text<8>> = None;
-    let mut other: Text<3>;
-    let mut padded: Text<6>;
+    let mut other: Text<3> = Default::default();
+    let mut padded: Text<6> = Default::default();
     let Some(item_row) =
         call.txn.read(tables.item, &KeyBuilder::new().int4(known(x)? as i32).key()).await?
     else {
@@ -48,12 +48,12 @@ pub async fn item_joined<E: Env>(
     kept = ((!item.is_null_in(item::LABEL)).then(|| item.bytes_in(item::LABEL)))
         .map(Text::new)
         .transpose()?;
-    padded = Text::new(item.bytes_in(item::CODE))?;
-    other = Text::new(text::left(known(kept.as_deref())?, 3)?)?;
-    kept = Some(Text::new(text::fitting(
-        &Text::<11>::of(&[&other, b"<", text::left(&padded, known(y)?)?, b"z"])?,
-        8,
-    )?)?);
+    padded.set(item.bytes_in(item::CODE))?;
+    other.set(text::left(known(kept.as_deref())?, 3)?)?;
+    text::set(
+        &mut kept,
+        text::fitting(&Text::<11>::of(&[&other, b"<", text::left(&padded, known(y)?)?, b"z"])?, 8)?,
+    )?;
     let mut is_found = false;
     if let Some(item_row_2) =
         call.txn.read(tables.item, &KeyBuilder::new().int4(known(x)? as i32).key()).await?
@@ -73,7 +73,7 @@ pub async fn item_joined<E: Env>(
     }
     if is_found {
     } else {
-        kept = Some(Text::new(&padded)?);
+        text::set(&mut kept, &padded)?;
     }
     if let Some(item_row_3) =
         call.txn.read(tables.item, &KeyBuilder::new().int4(known(x)? as i32).key()).await?

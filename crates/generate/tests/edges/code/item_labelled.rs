@@ -42,7 +42,7 @@ pub async fn item_labelled<E: Env>(
     let mut three: bool;
     let mut four: bool;
     let mut kept: Option<Text<8>> = None;
-    let mut padded: Text<6>;
+    let mut padded: Text<6> = Default::default();
     if let Some(item_row) =
         call.txn.read(tables.item, &KeyBuilder::new().int4(known(x)? as i32).key()).await?
     {
@@ -61,7 +61,7 @@ pub async fn item_labelled<E: Env>(
     kept = ((!item_2.is_null_in(item::LABEL)).then(|| item_2.bytes_in(item::LABEL)))
         .map(Text::new)
         .transpose()?;
-    padded = Text::new(item_2.bytes_in(item::CODE))?;
+    padded.set(item_2.bytes_in(item::CODE))?;
     one = kept.as_deref().map(Text::new).transpose()?;
     two = *padded == *known(c)?;
     three = *known(kept.as_deref())? == *known(t)?;
@@ -71,7 +71,7 @@ pub async fn item_labelled<E: Env>(
     call.results.int(i64::from(two));
     call.results.int(i64::from(three));
     call.results.int(i64::from(four));
-    kept = Some(Text::new(&padded)?);
+    text::set(&mut kept, &padded)?;
     one = kept.as_deref().map(Text::new).transpose()?;
     two = *text::trimmed(known(kept.as_deref())?) < *padded;
     three = *padded != b"x"[..];

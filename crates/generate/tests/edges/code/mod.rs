@@ -56,6 +56,7 @@
 //! - `case_without_else`: a text of unknown length in variable two
 //! - `booleans`: ON CONFLICT
 //! - `doubles`: a conversion from integer to double precision
+//! - `assigned_in_turn`: a row with values of variables that it goes into
 //! - `moved_keys`: a loop over rows that changes tables
 //! - `no_result`: an assignment to a parameter that is given
 //! - `with_defaults`: || of texts of unknown length
@@ -67,15 +68,14 @@
 //! - `item_tags`: a value of type numeric
 //! - `item_repriced`: a value of type numeric
 //! - `item_inserted`: this kind of expression
+//! - `item_assigned`: a row with values of variables that it goes into
 //! - `digits_of_case`: a decimal with now more, now fewer digits behind the point
 //! - `digits_of_loop`: a decimal with now more, now fewer digits behind the point
 //! - `digits_of_sum`: a decimal with now more, now fewer digits behind the point
 //! - `digits_as_text`: a decimal with now more, now fewer digits behind the point
 
 pub mod again_inserted;
-pub mod assigned_in_turn;
 pub mod digits_declared;
-pub mod item_assigned;
 pub mod item_cases;
 pub mod item_counted;
 pub mod item_days;
@@ -128,7 +128,6 @@ impl Generated for Tables {
         "whole_quotients",
         "texts_stored",
         "limits",
-        "assigned_in_turn",
         "kept_of_last",
         "without_return",
         "item_moved",
@@ -153,7 +152,6 @@ impl Generated for Tables {
         "item_of_groups",
         "item_firsts",
         "item_cases",
-        "item_assigned",
         "digits_declared",
         "text_kept",
         "text_of_loop",
@@ -225,18 +223,10 @@ impl Generated for Tables {
             }
             8 => limits::limits(call, &self, &limits::Arguments::bind(arguments)?).await,
             9 => {
-                assigned_in_turn::assigned_in_turn(
-                    call,
-                    &self,
-                    &assigned_in_turn::Arguments::bind(arguments)?,
-                )
-                .await
-            }
-            10 => {
                 kept_of_last::kept_of_last(call, &self, &kept_of_last::Arguments::bind(arguments)?)
                     .await
             }
-            11 => {
+            10 => {
                 without_return::without_return(
                     call,
                     &self,
@@ -244,10 +234,10 @@ impl Generated for Tables {
                 )
                 .await
             }
-            12 => {
+            11 => {
                 item_moved::item_moved(call, &self, &item_moved::Arguments::bind(arguments)?).await
             }
-            13 => {
+            12 => {
                 item_replaced::item_replaced(
                     call,
                     &self,
@@ -255,41 +245,41 @@ impl Generated for Tables {
                 )
                 .await
             }
-            14 => {
+            13 => {
                 item_twice::item_twice(call, &self, &item_twice::Arguments::bind(arguments)?).await
             }
-            15 => {
+            14 => {
                 item_found::item_found(call, &self, &item_found::Arguments::bind(arguments)?).await
             }
-            16 => {
+            15 => {
                 item_nested::item_nested(call, &self, &item_nested::Arguments::bind(arguments)?)
                     .await
             }
-            17 => {
+            16 => {
                 item_until::item_until(call, &self, &item_until::Arguments::bind(arguments)?).await
             }
-            18 => {
+            17 => {
                 item_raised::item_raised(call, &self, &item_raised::Arguments::bind(arguments)?)
                     .await
             }
-            19 => {
+            18 => {
                 item_priced::item_priced(call, &self, &item_priced::Arguments::bind(arguments)?)
                     .await
             }
-            20 => item_sums::item_sums(call, &self, &item_sums::Arguments::bind(arguments)?).await,
-            21 => {
+            19 => item_sums::item_sums(call, &self, &item_sums::Arguments::bind(arguments)?).await,
+            20 => {
                 item_counted::item_counted(call, &self, &item_counted::Arguments::bind(arguments)?)
                     .await
             }
-            22 => {
+            21 => {
                 whole_casts::whole_casts(call, &self, &whole_casts::Arguments::bind(arguments)?)
                     .await
             }
-            23 => {
+            22 => {
                 whole_signs::whole_signs(call, &self, &whole_signs::Arguments::bind(arguments)?)
                     .await
             }
-            24 => {
+            23 => {
                 item_labelled::item_labelled(
                     call,
                     &self,
@@ -297,23 +287,23 @@ impl Generated for Tables {
                 )
                 .await
             }
-            25 => {
+            24 => {
                 item_named::item_named(call, &self, &item_named::Arguments::bind(arguments)?).await
             }
-            26 => {
+            25 => {
                 item_joined::item_joined(call, &self, &item_joined::Arguments::bind(arguments)?)
                     .await
             }
-            27 => item_days::item_days(call, &self, &item_days::Arguments::bind(arguments)?).await,
-            28 => {
+            26 => item_days::item_days(call, &self, &item_days::Arguments::bind(arguments)?).await,
+            27 => {
                 item_truths::item_truths(call, &self, &item_truths::Arguments::bind(arguments)?)
                     .await
             }
-            29 => item_list::item_list(call, &self, &item_list::Arguments::bind(arguments)?).await,
-            30 => {
+            28 => item_list::item_list(call, &self, &item_list::Arguments::bind(arguments)?).await,
+            29 => {
                 item_pairs::item_pairs(call, &self, &item_pairs::Arguments::bind(arguments)?).await
             }
-            31 => {
+            30 => {
                 item_of_groups::item_of_groups(
                     call,
                     &self,
@@ -321,22 +311,14 @@ impl Generated for Tables {
                 )
                 .await
             }
-            32 => {
+            31 => {
                 item_firsts::item_firsts(call, &self, &item_firsts::Arguments::bind(arguments)?)
                     .await
             }
-            33 => {
+            32 => {
                 item_cases::item_cases(call, &self, &item_cases::Arguments::bind(arguments)?).await
             }
-            34 => {
-                item_assigned::item_assigned(
-                    call,
-                    &self,
-                    &item_assigned::Arguments::bind(arguments)?,
-                )
-                .await
-            }
-            35 => {
+            33 => {
                 digits_declared::digits_declared(
                     call,
                     &self,
@@ -344,8 +326,8 @@ impl Generated for Tables {
                 )
                 .await
             }
-            36 => text_kept::text_kept(call, &self, &text_kept::Arguments::bind(arguments)?).await,
-            37 => {
+            34 => text_kept::text_kept(call, &self, &text_kept::Arguments::bind(arguments)?).await,
+            35 => {
                 text_of_loop::text_of_loop(call, &self, &text_of_loop::Arguments::bind(arguments)?)
                     .await
             }
@@ -360,7 +342,7 @@ impl Generated for Tables {
         arguments: &[Argument<'_>],
     ) -> Result<(), Stop> {
         match procedure {
-            32 => item_firsts::prefetch(lane, self, &item_firsts::Arguments::bind(arguments)?),
+            31 => item_firsts::prefetch(lane, self, &item_firsts::Arguments::bind(arguments)?),
             _ => Ok(()),
         }
     }

@@ -40,11 +40,11 @@ pub async fn returned_many<E: Env>(
     let mut acct_rows = call.scratch.take_rows();
     let range = Scan {
         source: ScanSource::Index(tables.acct_by_acct_grp),
-        low: KeyBuilder::new().int4(known(x)? as i32).prefix_low(2),
+        low: KeyBuilder::new().int4(known(x)? as i32).prefix_low(1),
         high: KeyBuilder::new()
             .int4(known(x)? as i32)
             .int4(number::int4(number::subtract(40, 1)?)? as i32)
-            .prefix_high(2),
+            .prefix_high(1),
         reverse: false,
         limit: usize::MAX,
     };

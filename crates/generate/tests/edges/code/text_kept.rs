@@ -38,9 +38,9 @@ pub async fn text_kept<E: Env>(
     let y = arguments.y;
     let mut one: Option<Text<8>> = None;
     let mut two: Option<Text<8>> = None;
-    let mut three: Text<6>;
+    let mut three: Text<6> = Default::default();
     let mut kept: Option<Text<8>> = None;
-    let mut padded: Text<6>;
+    let mut padded: Text<6> = Default::default();
     // What the arguments name is read together.
     call.scratch.reads.clear();
     call.scratch.reads.push((
@@ -57,7 +57,7 @@ pub async fn text_kept<E: Env>(
     kept = ((!item.is_null_in(item::LABEL)).then(|| item.bytes_in(item::LABEL)))
         .map(Text::new)
         .transpose()?;
-    padded = Text::new(item.bytes_in(item::CODE))?;
+    padded.set(item.bytes_in(item::CODE))?;
     let mut item_rows = call.scratch.take_rows();
     call.txn
         .lookup(
@@ -83,7 +83,7 @@ pub async fn text_kept<E: Env>(
         two = None;
     }
     one = kept.as_deref().map(Text::new).transpose()?;
-    three = Text::new(&padded)?;
+    three.set(&padded)?;
     call.results.row();
     call.results.text_or_null(one.as_deref());
     call.results.text_or_null(two.as_deref());
@@ -104,7 +104,7 @@ pub async fn text_kept<E: Env>(
     two = ((!item_5.is_null_in(item::LABEL)).then(|| item_5.bytes_in(item::LABEL)))
         .map(Text::new)
         .transpose()?;
-    three = Text::new(item_5.bytes_in(item::CODE))?;
+    three.set(item_5.bytes_in(item::CODE))?;
     call.results.row();
     call.results.text_or_null(one.as_deref());
     call.results.text_or_null(two.as_deref());

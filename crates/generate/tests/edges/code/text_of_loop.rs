@@ -42,7 +42,7 @@ pub async fn text_of_loop<E: Env>(
     let mut kept: Option<Text<8>> = None;
     let mut seen_id: i64;
     let mut seen_label: Option<Text<8>> = None;
-    let mut seen_code: Text<6>;
+    let mut seen_code: Text<6> = Default::default();
     let mut item_rows = call.scratch.take_rows();
     call.txn
         .lookup(
@@ -61,10 +61,10 @@ pub async fn text_of_loop<E: Env>(
         seen_label = ((!item.is_null_in(item::LABEL)).then(|| item.bytes_in(item::LABEL)))
             .map(Text::new)
             .transpose()?;
-        seen_code = Text::new(item.bytes_in(item::CODE))?;
+        seen_code.set(item.bytes_in(item::CODE))?;
         one = kept.as_deref().map(Text::new).transpose()?;
         kept = seen_label.as_deref().map(Text::new).transpose()?;
-        two = Some(Text::new(text::left(&seen_code, 2)?)?);
+        text::set(&mut two, text::left(&seen_code, 2)?)?;
         three = Some(seen_id);
         call.results.row();
         call.results.text_or_null(one.as_deref());

@@ -33,7 +33,7 @@ pub async fn texts_stored<E: Env>(
 ) -> Result<(), Stop> {
     let x = arguments.x;
     let y = arguments.y;
-    let mut kept: Text<8>;
+    let mut kept: Text<8> = Default::default();
     let mut other: Option<Text<8>> = None;
     let Some(acct_row) =
         call.txn.read(tables.acct, &KeyBuilder::new().int4(known(x)? as i32).key()).await?
@@ -41,7 +41,7 @@ pub async fn texts_stored<E: Env>(
         return Err(Stop::Deviates);
     };
     let acct = call.txn.row(acct_row);
-    kept = Text::new(acct.bytes_in(acct::NAME))?;
+    kept.set(acct.bytes_in(acct::NAME))?;
     other = ((!acct.is_null_in(acct::NOTE)).then(|| acct.bytes_in(acct::NOTE)))
         .map(Text::new)
         .transpose()?;
@@ -58,15 +58,18 @@ pub async fn texts_stored<E: Env>(
         call.txn.read(tables.acct, &KeyBuilder::new().int4(known(x)? as i32).key()).await?
     {
         let acct_3 = call.txn.row(acct_row_3);
-        other = Some(Text::new(text::fitting(
-            &Text::<18>::of(&[
-                known((!acct_3.is_null_in(acct::NOTE)).then(|| acct_3.bytes_in(acct::NOTE)))?,
-                b"<",
-                acct_3.bytes_in(acct::NAME),
-                b">",
-            ])?,
-            8,
-        )?)?);
+        text::set(
+            &mut other,
+            text::fitting(
+                &Text::<18>::of(&[
+                    known((!acct_3.is_null_in(acct::NOTE)).then(|| acct_3.bytes_in(acct::NOTE)))?,
+                    b"<",
+                    acct_3.bytes_in(acct::NAME),
+                    b">",
+                ])?,
+                8,
+            )?,
+        )?;
     } else {
         other = None;
     }

@@ -7,6 +7,7 @@ use crate::function::Function;
 use crate::unsupported::Unsupported;
 use procedure::node::Node;
 use sql::SqlType;
+use sql::expression::Expr;
 use sql::procedure::{
     Block, Body, Formula, Into, Level, ParameterMode, Raise, Returns, Sql, Statement, StatementKind,
 };
@@ -182,16 +183,28 @@ impl<'a> Function<'a> {
             StatementKind::Return(value) => self.ret(value.as_ref()),
             StatementKind::ReturnNext(Some(_)) => Err(Unsupported::new("RETURN NEXT with a value")),
             StatementKind::ReturnNext(None) => self.give_outputs(),
-            StatementKind::ReturnQuery(sql, results) => {
-                self.statement = sql.number;
-                self.each(self.plan(sql)?, &[], &mut |function, columns| {
-                    function.give(columns, results)
-                })
-            }
+            StatementKind::ReturnQuery(sql, results) => self.return_query(sql, results),
             StatementKind::Raise(raise) => self.raise(raise),
             StatementKind::GetRowCount(_) => Err(Unsupported::new("GET DIAGNOSTICS")),
             StatementKind::Nothing => Ok(()),
         }
+    }
+
+    /// Gives the rows of a query, behind which `FOUND` tells whether there were some.
+    fn return_query(&mut self, sql: &'a Sql, results: &'a [Expr]) -> Result<()> {
+        self.statement = sql.number;
+        let node = self.plan(sql)?;
+        let Some(found) = self.found() else {
+            return self.each(node, &[], &mut |function, columns| function.give(columns, results));
+        };
+        let gives = self.names.fresh("gives_rows");
+        self.line(format!("let mut {gives} = false;"));
+        self.each(node, &[], &mut |function, columns| {
+            function.line(format!("{gives} = true;"));
+            function.give(columns, results)
+        })?;
+        self.line(format!("{found} = {gives};"));
+        Ok(())
     }
 
     /// The value of an expression of PL/pgSQL.

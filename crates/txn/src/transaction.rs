@@ -57,11 +57,7 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     #[inline(always)]
     pub(crate) fn for_statement(&mut self) -> Result<&mut LaneInner<E>, Abort> {
         let lane = self.lane();
-        // Verbs that are carried out at once bring their batch back in any case.
-        if !E::IMMEDIATE && lane.is_over {
-            return Err(Abort::Unreachable);
-        }
-        Ok(lane)
+        if lane.is_over() { Err(Abort::Unreachable) } else { Ok(lane) }
     }
 
     #[inline]

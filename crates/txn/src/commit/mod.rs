@@ -74,7 +74,7 @@ impl<E: Env> LaneInner<E> {
     /// none for all others.
     #[inline(always)]
     pub(crate) fn commit_at_once(&mut self) -> Option<Outcome> {
-        if self.serializable || !self.written.is_empty() {
+        if self.serializable || !self.written.is_empty() || self.is_over() {
             return None;
         }
         self.is_unfinished = false;
@@ -90,7 +90,7 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     pub(crate) async fn commit(&mut self) -> Outcome {
         let outcome = match self.written.is_empty() {
-            _ if self.is_over => Outcome::Aborted(Abort::Unreachable),
+            _ if self.is_over() => Outcome::Aborted(Abort::Unreachable),
             true => self.commit_read_only().await,
             false => self.commit_writes().await,
         };

@@ -41,8 +41,6 @@ pub(crate) struct LaneInner<E: Env> {
     pub is_announced: bool,
     /// A commit's outcome is unknown: the lane takes no more transactions.
     pub is_lost: bool,
-    /// Verbs of the transaction were not answered, or nobody waited for the answer: what it has read is gone with them.
-    pub is_over: bool,
     /// A transaction has begun and not committed; if the next one begins so, the last one failed.
     pub is_unfinished: bool,
     /// The last transaction failed, perhaps for its snapshot's age: a frozen vector has to be newer.
@@ -134,7 +132,6 @@ impl<E: Env> LaneInner<E> {
             drawn: None,
             is_announced: false,
             is_lost: false,
-            is_over: false,
             is_unfinished: false,
             wants_newer: false,
             catalog: Arc::default(),
@@ -237,7 +234,14 @@ impl<E: Env> LaneInner<E> {
         self.read_count = 0;
         self.transaction = self.transaction.wrapping_add(1);
         self.filling = None;
-        self.is_over = false;
+    }
+
+    /// Whether verbs of the transaction were not answered, or nobody waited for the answer: what it has read was in the batch,
+    /// which is gone with them.
+    #[inline(always)]
+    pub fn is_over(&self) -> bool {
+        // Verbs that are carried out at once bring it back in any case.
+        !E::IMMEDIATE && self.batch.is_none()
     }
 
     /// The transaction's batch.
@@ -260,9 +264,7 @@ impl<E: Env> LaneInner<E> {
                 return done;
             }
             let batch = self.batch.take().unwrap_or_default();
-            self.is_over = true;
             self.batch = Some(self.env.execute(batch).await?);
-            self.is_over = false;
             Ok(())
         }
     }

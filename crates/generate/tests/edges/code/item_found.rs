@@ -216,6 +216,7 @@ pub async fn item_found<E: Env>(
     call.results.row();
     call.results.int(step);
     call.results.int(i64::from(was));
+    let mut gives_rows = false;
     let mut item_rows_4 = call.scratch.take_rows();
     call.txn
         .lookup(
@@ -229,12 +230,14 @@ pub async fn item_found<E: Env>(
         Ord::cmp(&left.int_in(item::ID), &right.int_in(item::ID))
     });
     for &item_row_9 in item_rows_4.iter() {
+        gives_rows = true;
         let item_9 = call.txn.row(item_row_9);
         call.results.row();
         call.results.int(item_9.int_in(item::ID));
         call.results.int(i64::from(item_9.int_in(item::ACTIVE) != 0));
     }
     call.scratch.give_rows(item_rows_4);
+    found = gives_rows;
     step = 10;
     was = found;
     call.results.row();

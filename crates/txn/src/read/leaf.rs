@@ -115,15 +115,22 @@ impl<E: Env> LaneInner<E> {
     #[cold]
     pub(crate) async fn find_leaf(&mut self, owner: Owner, key: Span) -> Result<usize, TxnError> {
         let tree = self.tree(owner);
-        let words = Key::from_words(self.batch().words(key));
+        // As with verbs, the batch is back once there is an answer: see `LaneInner::is_over`.
+        let mut batch = self.batch.take().unwrap_or_default();
+        let words = Key::from_words(batch.words(key));
         let own = Batch::new();
         let env = self.env.clone();
         let cache = self.leaf_cache(owner);
-        let (own, read) = index::tree::find_leaf(&env, own, &tree, cache, words.words()).await?;
-        let span = {
-            let words = own.words(read.span);
-            self.batch.as_mut().expect("the batch is here").put(words)
+        let found = index::tree::find_leaf(&env, own, &tree, cache, words.words()).await;
+        let (own, read) = match found {
+            Ok(found) => found,
+            Err(error) => {
+                self.batch = if E::IMMEDIATE { Some(batch) } else { None };
+                return Err(error.into());
+            }
         };
+        let span = batch.put(own.words(read.span));
+        self.batch = Some(batch);
         Ok(self.note_leaf(owner, &LeafRead { span, ..read }))
     }
 

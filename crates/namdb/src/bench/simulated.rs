@@ -198,11 +198,8 @@ impl SimulatedReport {
             ];
             row(name, cells.each_ref().map(String::as_str));
         }
-        line!(
-            text,
-            "  Times are virtual and include retries; alone: the median of one lane that has no other"
-        );
-        line!(text, "  beside it; round trips, verbs and bytes are the client's.");
+        line!(text, "  Times are virtual and include retries; alone: the median of one lane that");
+        line!(text, "  has no other beside it; round trips, verbs and bytes are the client's.");
         line!(text);
     }
 }

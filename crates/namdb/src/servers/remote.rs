@@ -92,6 +92,10 @@ impl RemoteSeat {
 
     /// Says which servers have no connection any more, and why.
     fn tell_losses(&self) {
+        // A server's log has an event of each connection that was lost, and nothing but events.
+        if tracing::dispatcher::has_been_set() {
+            return;
+        }
         for &node in self.database.root().servers.iter().chain(&self.peers) {
             let endpoint = self.engine.endpoint();
             let Some(why) = endpoint.with_transport(|transport| transport.trouble(node)) else {

@@ -53,7 +53,8 @@ fn operations_are_shipped(fabric: &str, by_verbs: &str) {
     for operation in ["lookup", "update", "insert"] {
         let shipped = &one("shipped", operation)["service"];
         assert_eq!(shipped["calls"], 1.0, "{operation}");
-        assert!(shipped["verbs"].as_f64() < Some(0.5), "{operation}: {shipped}");
+        // A call counts as one, and the rows of others take none.
+        assert!(shipped["verbs"].as_f64() < Some(1.5), "{operation}: {shipped}");
     }
     assert_eq!(one(by_verbs, "lookup")["service"]["calls"], 0.0);
     let rate = one("shipped", "lookup")["loaded"]["operations_per_s"]["median"].as_f64();

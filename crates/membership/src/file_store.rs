@@ -17,7 +17,8 @@ use std::time::Duration;
 
 /// The record's file; entries are called as their members.
 const RECORD: &str = "record";
-/// Held by whoever reads or writes, so that all files are read as they are at one moment.
+/// Shared by those who read, and held by one alone who writes, so that all files are read as they are at one moment. Readers do not
+/// wait for each other: members look at the map several times a second, and on a crowded machine a turn of each would take too long.
 const LOCK: &str = "lock";
 /// What is being written, until it is renamed.
 const NEW: &str = ".new";
@@ -67,7 +68,7 @@ impl FileStore {
     }
 
     pub(crate) fn read(&self) -> Result<Stored, RegistryError> {
-        let _lock = self.lock()?;
+        let _lock = self.lock(FlockOperation::NonBlockingLockShared)?;
         let record = self.text(RECORD)?;
         let mut entries = Vec::new();
         for name in self.entry_names()? {
@@ -81,7 +82,7 @@ impl FileStore {
     }
 
     pub(crate) fn change(&self, change: &Change<'_>) -> Result<bool, RegistryError> {
-        let _lock = self.lock()?;
+        let _lock = self.lock(FlockOperation::NonBlockingLockExclusive)?;
         if self.text(RECORD)?.as_deref() != change.seen {
             return Ok(false);
         }
@@ -117,7 +118,7 @@ impl FileStore {
         }
     }
 
-    fn lock(&self) -> Result<File, RegistryError> {
+    fn lock(&self, operation: FlockOperation) -> Result<File, RegistryError> {
         let refuse = |error: std::io::Error| self.refuse(LOCK, &error);
         let file = private()
             .create(true)
@@ -126,14 +127,14 @@ impl FileStore {
             .map_err(refuse)?;
         let deadline = Moment::now() + LOCK_PATIENCE;
         loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            match flock(&file, operation) {
                 Ok(()) => return Ok(file),
                 Err(rustix::io::Errno::WOULDBLOCK) if !deadline.is_past() => {
                     clock::sleep(Duration::from_micros(500));
                 }
                 Err(rustix::io::Errno::WOULDBLOCK) => {
                     let why = format!(
-                        "`{LOCK}` was held by another process for {} s; end or continue the one that is stopped",
+                        "`{LOCK}` was held by other processes for {} s; end or continue one that is stopped, or give the machine less to do",
                         LOCK_PATIENCE.as_secs()
                     );
                     return Err(RegistryError::Directory { path: self.place.clone(), why });

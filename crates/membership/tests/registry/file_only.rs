@@ -83,6 +83,20 @@ fn directories_that_others_may_write_are_refused() {
     assert!(sentence.starts_with("the directory /dev/null/state cannot be used"), "{sentence}");
 }
 
+/// Members that look at the map several times a second hold nobody else up who looks.
+#[test]
+fn readers_share_the_lock() {
+    let world = World::file();
+    let registry = world.open();
+    let _lease = join(&registry, memory_server(0));
+    let lock =
+        std::fs::File::open(world.cluster.directory.join("registry/lock")).expect("it is there");
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockShared).expect("nobody writes");
+    assert_eq!(registry.map().expect("others read, too").memory_servers().count(), 1);
+    let sentence = refusal(registry.bump_epoch());
+    assert!(sentence.contains("`lock` was held by other processes"), "{sentence}");
+}
+
 #[test]
 fn a_lock_that_is_never_given_back_is_named() {
     let world = World::file();
@@ -92,6 +106,6 @@ fn a_lock_that_is_never_given_back_is_named() {
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("it is free");
     let start = now();
     let sentence = refusal(registry.map());
-    assert!(sentence.contains("`lock` was held by another process"), "{sentence}");
+    assert!(sentence.contains("`lock` was held by other processes"), "{sentence}");
     assert!(start.elapsed() < PATIENCE);
 }

@@ -4,7 +4,6 @@
 //! Changes run side by side. Each step that alters a definition reads it, and is refused by the shard if
 //! somebody else altered it in between; then it reads again. An index that others may meanwhile have
 //! dropped, alone or with its table, is always looked for again by its number.
-
 //!
 //! To read it: what all changes have in common, here; [`table`] and [`index`] (the changes), [`storage`] (the memory that
 //! they make), [`epoch`] (that lanes take note).

@@ -104,7 +104,6 @@ fn a_transaction_whose_statement_was_aborted_does_not_commit() {
         let mut values = LongValues::default();
         assert_eq!(run_now(old.read_long_row(row, &mut values)), Err(OLD));
         assert_eq!(run_now(old.read_long_many(&[], &mut values)), Err(OLD));
-        drop(old);
 
         let mut old = begin(&mut lane);
         let row = run_now(old.read(table, &key(8))).expect("readable").expect("is there");

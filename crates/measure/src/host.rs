@@ -5,7 +5,7 @@
 //! anything to are given up soon, since others wait for lanes: who drops a table, and who collects garbage.
 
 use crate::seats::{self, Ownership};
-use crate::ship::{self, FOR, LOOKS_MAX, SHIPPED, decode};
+use crate::ship::{self, FOR, SHIPPED, decode};
 use crate::subject::Table;
 use fabric::{CallError, Env, Reply, Service, ServiceId};
 use layout::NodeId;
@@ -19,8 +19,14 @@ use workload::TransactionResult;
 /// Has a compute server own a table: the request is its name, and the answer is empty.
 pub const OWN: ServiceId = ServiceId(221);
 
+/// The services of a host, with their names.
+pub const SERVICES: [(ServiceId, &str); 2] = [(OWN, "own"), (SHIPPED, "shipped")];
+
 /// Seats with the database.
 const DATABASE: u64 = u64::MAX - 1;
+/// Nanoseconds that a call waits for a lane: shorter than its caller waits for the answer.
+const LANE_WAIT_NS_MAX: u64 = 2_000_000_000;
+
 /// Seats with lanes.
 const LANES: u64 = u64::MAX - 2;
 
@@ -115,18 +121,21 @@ impl Host {
         }
         let mut lane = self.lane(env, &database).await?;
         let done = ship::carry_out(&mut lane, table, &task).await;
-        if matches!(&done, Ok(done) if done.result == TransactionResult::Unknown) {
-            // The lane takes no further transaction.
-            self.lanes.fetch_sub(1, Relaxed);
-        } else {
-            seats::give(LANES, lane);
+        match &done {
+            Ok(done) if done.result != TransactionResult::Unknown => seats::give(LANES, lane),
+            // The lane may take no further transaction: the next call asks for one that does.
+            _ => {
+                drop(lane);
+                self.lanes.fetch_sub(1, Relaxed);
+            }
         }
         Ok(done?.answer)
     }
 
     /// A free lane, or a new one.
     async fn lane<E: Env>(&self, env: &E, database: &Database<E>) -> Result<Lane<E>, CallError> {
-        for _ in 0..LOOKS_MAX {
+        let deadline_ns = env.now_ns().saturating_add(LANE_WAIT_NS_MAX);
+        while env.now_ns() < deadline_ns {
             self.ensure_open()?;
             if let Some(lane) = seats::take(LANES) {
                 return Ok(lane);
@@ -140,7 +149,11 @@ impl Host {
             }
             env.yield_now().await;
         }
-        Err(CallError::Refused("no lane of the compute server became free".to_owned()))
+        let (lanes, wait_s) = (self.lanes_max, LANE_WAIT_NS_MAX / 1_000_000_000);
+        Err(CallError::Refused(format!(
+            "none of the compute server's {lanes} lanes became free within {wait_s} s; give it more (`lanes`), or ship less \
+             at a time"
+        )))
     }
 }
 
@@ -200,8 +213,8 @@ mod tests {
     /// A node that no memory server has.
     const NODE: NodeId = NodeId::of_compute_server(0);
 
-    /// A point on a tiny table.
-    fn point() -> Parameters {
+    /// A point on a tiny table that is stored so.
+    fn point(storage: Storage) -> Parameters {
         let world = World {
             fabric: "local".to_owned(),
             hardware: "this".to_owned(),
@@ -212,10 +225,38 @@ mod tests {
         let (effort, places) = (Effort::Quick, vec![Place::Shipped]);
         let choice = crate::Choice { world, effort, places, replicates: false };
         let mut points = choice.groups().into_iter().flatten();
-        let is_it = |point: &Parameters| {
-            point.storage == Storage::HashInlined && point.path == AccessPath::Primary
-        };
-        points.find(is_it).expect("it is measured first")
+        let is_it =
+            |point: &Parameters| point.storage == storage && point.path == AccessPath::Primary;
+        points.find(is_it).expect("it is measured")
+    }
+
+    /// A database with such a table, which has ten rows.
+    fn measured(storage: Storage) -> Database<LocalEnv> {
+        let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
+        let database = txn::local::open(&config).expect("little memory");
+        let subject = Subject::of(&point(storage), 1, 10);
+        run_now(database.create_table(subject.spec("measured", None).expect("a row")))
+            .expect("there is room");
+        let table = Table::open(&database, "measured").expect("it was made");
+        let mut lane = run_now(database.lane()).expect("the first");
+        run_now(subject.load(&mut lane, table, 0..1, false)).expect("there is room");
+        database
+    }
+
+    /// A host with a handle of its own to the database, as compute servers have. It serves in the database's world.
+    fn hosted(database: &Database<LocalEnv>, lanes: u32) -> (Arc<Host>, Ownership) {
+        let (host, env) = (Host::new(lanes), database.env());
+        let own = Database::open(env.world().endpoint(), &database.root());
+        run_now(own.refresh()).expect("the catalog is there");
+        let (services, ownership) = host.services(own);
+        for (id, service) in services {
+            env.world().register(NODE, id, service);
+        }
+        (host, ownership)
+    }
+
+    fn refusal(answer: Result<Vec<u8>, CallError>) -> String {
+        answer.expect_err("refused").to_string()
     }
 
     fn lookup(keys: &[i64]) -> Vec<u8> {
@@ -225,28 +266,15 @@ mod tests {
 
     #[test]
     fn operations_are_carried_out_on_the_table_that_is_owned() {
-        let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
-        let database = txn::local::open(&config).expect("little memory");
-        let subject = Subject::of(&point(), 1, 10);
-        run_now(database.create_table(subject.spec("measured", None).expect("a row")))
-            .expect("there is room");
-        let table = Table::open(&database, "measured").expect("it was made");
-        let mut lane = run_now(database.lane()).expect("the first");
-        run_now(subject.load(&mut lane, table, 0..1, false)).expect("there is room");
-
-        let host = Host::new(2);
-        let env: LocalEnv = database.env().clone();
-        let (services, ownership) = host.services(database.clone());
-        for (id, service) in services {
-            env.world().register(NODE, id, service);
-        }
+        let database = measured(Storage::HashInlined);
+        let (host, ownership) = hosted(&database, 2);
+        let env = database.env();
         let ship = |request: Vec<u8>| run_now(env.call(NODE, SHIPPED, request));
-        let refusal = |answer: Result<Vec<u8>, CallError>| answer.expect_err("refused").to_string();
         assert_eq!(refusal(ship(lookup(&[3]))), "it owns no table yet");
-        let missing = run_now(own(&env, &[NODE], "nothing")).expect_err("there is none");
+        let missing = run_now(own(env, &[NODE], "nothing")).expect_err("there is none");
         assert_eq!(missing.0, NODE);
         assert!(missing.1.to_string().contains("there is no table"), "{}", missing.1);
-        run_now(own(&env, &[NODE], "measured")).expect("it is there");
+        run_now(own(env, &[NODE], "measured")).expect("it is there");
         let answer = ship(lookup(&[3])).expect("it is there");
         assert_eq!(outcome(&answer), Ok((TransactionResult::Committed, 0)));
         assert_eq!(answer[..8], 3_i64.to_le_bytes());
@@ -254,6 +282,7 @@ mod tests {
         let scan = Task { operation: Operation::Scan, by_index: false, keys: vec![0, 9], limit: 4 };
         assert_eq!(refusal(ship(encode(&scan))), "only trees are scanned");
 
+        ship(lookup(&[3])).expect("it is there");
         assert_eq!(host.rest::<LocalEnv>(), 1, "it was at work since");
         assert_eq!(host.rest::<LocalEnv>(), 0);
         ship(lookup(&[3])).expect("there is a lane again");
@@ -264,5 +293,53 @@ mod tests {
             refusal(run_now(env.call(NODE, OWN, b"measured".to_vec()))),
             "the compute server ends"
         );
+    }
+
+    /// Whoever measured has dropped it, or somebody else has: the host learns of it with the operation.
+    #[test]
+    fn operations_on_a_table_that_is_gone_are_refused() {
+        let database = measured(Storage::Tree);
+        let (_host, _ownership) = hosted(&database, 2);
+        let env = database.env();
+        run_now(own(env, &[NODE], "measured")).expect("it is there");
+        run_now(database.drop_table("measured")).expect("it is there");
+        let scan = Task { operation: Operation::Scan, by_index: false, keys: vec![0, 9], limit: 4 };
+        let refused = refusal(run_now(env.call(NODE, SHIPPED, encode(&scan))));
+        assert!(refused.contains("there is no table"), "{refused}");
+    }
+
+    /// What keeps an operation from its effect, and will keep the next, is told; the lane, which may be of no use any more, is
+    /// not taken for another.
+    #[test]
+    fn an_operation_that_cannot_succeed_is_refused_with_the_reason() {
+        let database = measured(Storage::HashOutside);
+        let (host, _ownership) = hosted(&database, 2);
+        let env = database.env();
+        run_now(own(env, &[NODE], "measured")).expect("it is there");
+        let rows = |part: i64| (10 + 1000 * part..10 + 1000 * (part + 1)).collect();
+        let mut parts = 0..1000;
+        let refused = loop {
+            let keys = rows(parts.next().expect("64 MiB hold no million rows"));
+            let insert = Task { operation: Operation::Insert, by_index: false, keys, limit: 0 };
+            if let Err(refused) = run_now(env.call(NODE, SHIPPED, encode(&insert))) {
+                break refused.to_string();
+            }
+            assert_eq!(host.lanes.load(Relaxed), 1);
+        };
+        assert!(refused.contains("memory servers are full"), "{refused}");
+        assert_eq!(host.lanes.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn calls_wait_for_a_lane_no_longer_than_their_callers_for_an_answer() {
+        let database = measured(Storage::HashInlined);
+        let (_host, _ownership) = hosted(&database, 0);
+        let env = database.env();
+        run_now(own(env, &[NODE], "measured")).expect("it is there");
+        let start_ns = env.now_ns();
+        let refused = refusal(run_now(env.call(NODE, SHIPPED, lookup(&[3]))));
+        assert!(refused.contains("0 lanes became free within 2 s"), "{refused}");
+        let waited_ns = env.now_ns() - start_ns;
+        assert!((LANE_WAIT_NS_MAX..2 * LANE_WAIT_NS_MAX).contains(&waited_ns), "{waited_ns} ns");
     }
 }

@@ -41,7 +41,8 @@ pub async fn attempt<E: Env>(
         }
         Operation::Scan => {
             let mut rows = Vec::new();
-            transaction.scan(&range(&transaction, table, task), &mut rows).await?;
+            let scan = range(&transaction, table, task)?;
+            transaction.scan(&scan, &mut rows).await?;
             rows.into_iter().for_each(|row| take(transaction.row(row), answer));
         }
         Operation::Update => {
@@ -94,10 +95,18 @@ async fn find<E: Env>(
 }
 
 /// The keys from the first row's to the last one's, and no more rows than the task wants.
-fn range<E: Env>(transaction: &Transaction<'_, E>, table: Table, task: &Task) -> Scan {
+///
+/// # Errors
+/// Somebody has dropped the table since it was opened.
+fn range<E: Env>(
+    transaction: &Transaction<'_, E>,
+    table: Table,
+    task: &Task,
+) -> Result<Scan, WorkloadError> {
     let (reverse, limit) = (false, task.limit as usize);
     let &[first, last] = task.keys.as_slice() else { unreachable!("a scan has two bounds") };
-    let schema = transaction.schema(table.id).expect("the table was opened");
+    let gone = WorkloadError::NoTable("of the measurement");
+    let schema = transaction.schema(table.id).ok_or(gone)?;
     let (source, words, low, high) = match table.index.filter(|_| task.by_index) {
         Some(index) => {
             let words = schema.index_key_words(&[subject::ALIAS]);
@@ -107,7 +116,7 @@ fn range<E: Env>(transaction: &Transaction<'_, E>, table: Table, task: &Task) ->
     };
     let low = KeyBuilder::new().int8(low).prefix_low(words);
     let high = KeyBuilder::new().int8(high).prefix_high(words);
-    Scan { source, low, high, reverse, limit }
+    Ok(Scan { source, low, high, reverse, limit })
 }
 
 /// Copies a row's columns, as a caller would that goes on with them.

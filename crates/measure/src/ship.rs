@@ -96,6 +96,9 @@ pub(crate) struct Done {
 }
 
 /// Carries out a task for somebody else, until it has its effect or further attempts make no sense.
+///
+/// # Errors
+/// What would meet any other attempt, too.
 pub(crate) async fn carry_out<L: Env>(
     lane: &mut Lane<L>,
     table: Table,
@@ -105,6 +108,11 @@ pub(crate) async fn carry_out<L: Env>(
     let attempt = async |lane: &mut Lane<L>| attempt(lane, table, task, &mut answer).await;
     let ended = attempts.repeat(lane, attempt).await;
     let result = ended.map_err(|error| CallError::Refused(error.to_string()))?;
+    if let TransactionResult::Aborted(reason) = result
+        && !reason.is_retryable()
+    {
+        return Err(CallError::Refused(format!("the operation was aborted: {reason}")));
+    }
     let retries = attempts.finish(0, result, 0).retries;
     answer.extend_from_slice(&retries.to_le_bytes());
     answer.push(match result {

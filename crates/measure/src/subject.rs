@@ -241,7 +241,7 @@ pub fn key(row: i64) -> Key {
 
 /// What the secondary index has for a row.
 pub fn alias(row: i64) -> i64 {
-    row + ALIAS_OFFSET
+    row.wrapping_add(ALIAS_OFFSET)
 }
 
 /// Fills a row that was inserted.

@@ -65,6 +65,13 @@ impl Default for LatencyHistogram {
 }
 
 impl LatencyHistogram {
+    /// Notes one latency of somebody who has no tally.
+    pub fn record_ns(&self, latency_ns: u64) {
+        let bucket = BOUNDS_NS.partition_point(|&bound_ns| bound_ns < latency_ns);
+        self.sum_ns.fetch_add(latency_ns, Relaxed);
+        self.buckets[bucket].fetch_add(1, Relaxed);
+    }
+
     /// Adds what a worker has noted, which starts from nothing again.
     pub fn take(&self, tally: &mut LatencyTally) {
         let LatencyTally { buckets, sum_ns } = std::mem::take(tally);
@@ -112,6 +119,9 @@ mod tests {
         assert_eq!(counts.buckets[BOUND_COUNT - 1..], [1, 2]);
         histogram.take(&mut tally);
         assert_eq!(histogram.counts().buckets, counts.buckets, "a tally is handed over once");
+        histogram.record_ns(1001);
+        assert_eq!(histogram.counts().buckets[..3], [2, 3, 0]);
+        assert_eq!(histogram.counts().sum_ns - counts.sum_ns, 1001);
     }
 
     #[test]

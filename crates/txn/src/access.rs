@@ -54,11 +54,16 @@ pub enum Absence {
     NoEntry,
     /// Nothing had this key when the lane last wrote its leaf: good for an insert, and for nothing else.
     Kept,
+    /// A statement was to look for it, and failed before: good for nothing.
+    Unknown,
     /// A tombstone that the snapshot covers; an insert updates it.
     Tombstone,
     /// A version after the snapshot: an insert would conflict.
     Later,
 }
+
+/// The place of an access of which nothing was learned yet.
+const UNSETTLED: u32 = u32::MAX;
 
 /// A row in the access set.
 #[derive(Clone, Copy, Debug)]
@@ -103,9 +108,17 @@ impl Access {
             fresh: Span::default(),
             version: VersionWord::NONE,
             key_at,
-            place: u32::MAX,
+            place: UNSETTLED,
             buffer: GlobalPtr::NULL,
             has_new_buffer: false,
+        }
+    }
+
+    /// Says of an access of which nothing was learned that nothing is known.
+    pub fn forget_if_unsettled(&mut self) {
+        let is_unsettled = self.absence == Absence::NoEntry && self.place == UNSETTLED;
+        if is_unsettled && self.state == State::Absent {
+            self.absence = Absence::Unknown;
         }
     }
 

@@ -4,6 +4,7 @@ use crate::catalog::{
     Catalog, CatalogError, IndexId, Primary, Secondary, TABLES_MAX, TableId, TableMemory,
     index_label, table_label,
 };
+use crate::change::SilentLanes;
 use crate::collect::SharedHorizon;
 use crate::definition::TableDefinition;
 use crate::detach::detached;
@@ -154,6 +155,8 @@ pub(crate) struct Shared<E: Env> {
     has_collector: AtomicBool,
     /// Where somebody fetches vectors for all lanes.
     pub fetched: Fetched,
+    /// Whom changes of the catalog have waited for.
+    pub silent_lanes: SilentLanes,
     /// Where nobody does.
     pub freshness: Freshness,
     published: Vec<AtomicU64>,
@@ -200,6 +203,7 @@ impl<E: Env> Shared<E> {
             slot_count: AtomicU32::new(0),
             has_collector: AtomicBool::new(false),
             fetched: Fetched::default(),
+            silent_lanes: SilentLanes::default(),
             freshness: Freshness::default(),
             published: (0..oracle_layout.slots).map(|_| AtomicU64::new(0)).collect(),
             catalog: Mutex::default(),

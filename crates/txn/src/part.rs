@@ -254,23 +254,22 @@ impl<E: Env> Database<E> {
         })
         .await
     }
+}
 
-    /// The names of all parts of a table and their numbers, the first part's first, also where some are missing. A table that
-    /// is whole comes alone, or with parts that somebody has left of an earlier one. None if there is nothing of that name.
-    pub(crate) async fn parts_of(&self, name: &str) -> Result<Vec<(String, u32)>, CatalogError> {
-        let definitions = self.shared.definitions(&self.env).await?;
-        let all = || definitions.iter().map(|(_, definition)| definition);
-        let part_of = |one: &TableDefinition| Some(one.design.part.as_ref()?.of.clone());
-        let of = all().find(|one| one.name == name).and_then(part_of).unwrap_or(name.to_owned());
-        let number = |one: &TableDefinition| match &one.design.part {
-            None => (one.name == of).then_some(0),
-            Some(part) => (part.of == of).then_some(part.number),
-        };
-        let mut parts: Vec<(u16, &TableDefinition)> =
-            all().filter_map(|one| Some((number(one)?, one))).collect();
-        parts.sort_unstable_by_key(|(number, _)| *number);
-        Ok(parts.into_iter().map(|(_, one)| (one.name.clone(), one.number)).collect())
-    }
+/// The names of all parts of a table and their numbers, the first part's first, also where some are missing. A table that
+/// is whole comes alone, or with parts that somebody has left of an earlier one. None if there is nothing of that name.
+pub(crate) fn parts_of(definitions: &[(u64, TableDefinition)], name: &str) -> Vec<(String, u32)> {
+    let all = || definitions.iter().map(|(_, definition)| definition);
+    let part_of = |one: &TableDefinition| Some(one.design.part.as_ref()?.of.clone());
+    let of = all().find(|one| one.name == name).and_then(part_of).unwrap_or(name.to_owned());
+    let number = |one: &TableDefinition| match &one.design.part {
+        None => (one.name == of).then_some(0),
+        Some(part) => (part.of == of).then_some(part.number),
+    };
+    let mut parts: Vec<(u16, &TableDefinition)> =
+        all().filter_map(|one| Some((number(one)?, one))).collect();
+    parts.sort_unstable_by_key(|(number, _)| *number);
+    parts.into_iter().map(|(_, one)| (one.name.clone(), one.number)).collect()
 }
 
 impl<E: Env> LaneInner<E> {

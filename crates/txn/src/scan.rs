@@ -54,12 +54,9 @@ impl<E: Env> Transaction<'_, E> {
     /// them, and one for the rows. Bounds are whole keys of the source, see [`Scan::low`].
     pub async fn scan(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
         rows.clear();
-        let lane = self.for_statement()?;
-        lane.read_count += 2;
-        match lane.scanned_parts(scan)? {
-            None => lane.scan_whole(scan, rows).await,
-            Some(parts) => lane.scan_parts(scan, parts, rows).await,
-        }
+        let lane = self.lane().begin_statement()?;
+        let scanned = lane.scan_one(scan, rows).await;
+        lane.end_statement(scanned)
     }
 
     /// Reads independent ranges together; `rows` gets the rows of each. They share their round trips.
@@ -70,23 +67,9 @@ impl<E: Env> Transaction<'_, E> {
     ) -> Result<(), TxnError> {
         rows.resize_with(scans.len(), Vec::new);
         rows.iter_mut().for_each(Vec::clear);
-        let lane = self.for_statement()?;
-        lane.read_count += 2 * scans.len() as u32;
-        let mut cursors = std::mem::take(&mut lane.scratch.cursors);
-        cursors.clear();
-        for scan in scans {
-            let scan = lane.first_part_of(scan)?;
-            cursors.push(Cursor::new(&scan, lane.open_range(&scan).await?));
-        }
-        let result = lane.run_cursors(&mut cursors, rows).await;
-        lane.scratch.cursors = cursors;
-        result?;
-        for (scan, rows) in scans.iter().zip(rows) {
-            if let Some(parts) = lane.scanned_parts(scan)? {
-                lane.scan_parts_behind(scan, parts, rows).await?;
-            }
-        }
-        Ok(())
+        let lane = self.lane().begin_statement()?;
+        let scanned = lane.scan_several(scans, rows).await;
+        lane.end_statement(scanned)
     }
 
     /// Reads all rows whose indexed columns, all of them, have the values encoded in `key`, see
@@ -98,28 +81,9 @@ impl<E: Env> Transaction<'_, E> {
         rows: &mut Vec<RowId>,
     ) -> Result<(), TxnError> {
         rows.clear();
-        let lane = self.for_statement()?;
-        lane.read_count += 2;
-        let info = lane.readable_index(index)?;
-        if !key.may_have_bytes(info.column_bytes) {
-            return Err(info.wrong_key(key).into());
-        }
-        lane.open_table(info.table).await?;
-        let number = lane.index_part_of(index.0, &info, key.words());
-        let info = if number == index.0 { info } else { lane.index_info(number).clone() };
-        let (owner, table) = (Owner::Index(number), info.table);
-        if matches!(info.storage, Secondary::Hash(_)) {
-            let range = Range { owner, table, index: Some(info) };
-            let mut scratch = std::mem::take(&mut lane.scratch.looking);
-            let result = lane.look_up(&range, key, &mut scratch, rows).await;
-            lane.scratch.looking = scratch;
-            return result;
-        }
-        let (low, high) = column_range(&overlay(&Key::lowest(info.key_words), key), &info);
-        let (source, reverse, limit) = (ScanSource::Index(IndexId(number)), false, usize::MAX);
-        let range = Range { owner, table, index: Some(info) };
-        let mut cursor = Cursor::new(&Scan { source, low, high, reverse, limit }, range);
-        lane.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows)).await
+        let lane = self.lane().begin_statement()?;
+        let found = lane.look_up_one(index, key, rows).await;
+        lane.end_statement(found)
     }
 }
 
@@ -148,6 +112,66 @@ pub(crate) struct Range {
 }
 
 impl<E: Env> LaneInner<E> {
+    async fn scan_one(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
+        self.read_count += 2;
+        match self.scanned_parts(scan)? {
+            None => self.scan_whole(scan, rows).await,
+            Some(parts) => self.scan_parts(scan, parts, rows).await,
+        }
+    }
+
+    async fn scan_several(
+        &mut self,
+        scans: &[Scan],
+        rows: &mut [Vec<RowId>],
+    ) -> Result<(), TxnError> {
+        self.read_count += 2 * scans.len() as u32;
+        let mut cursors = std::mem::take(&mut self.scratch.cursors);
+        cursors.clear();
+        for scan in scans {
+            let scan = self.first_part_of(scan)?;
+            cursors.push(Cursor::new(&scan, self.open_range(&scan).await?));
+        }
+        let result = self.run_cursors(&mut cursors, rows).await;
+        self.scratch.cursors = cursors;
+        result?;
+        for (scan, rows) in scans.iter().zip(rows) {
+            if let Some(parts) = self.scanned_parts(scan)? {
+                self.scan_parts_behind(scan, parts, rows).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn look_up_one(
+        &mut self,
+        index: IndexId,
+        key: &Key,
+        rows: &mut Vec<RowId>,
+    ) -> Result<(), TxnError> {
+        self.read_count += 2;
+        let info = self.readable_index(index)?;
+        if !key.may_have_bytes(info.column_bytes) {
+            return Err(info.wrong_key(key).into());
+        }
+        self.open_table(info.table).await?;
+        let number = self.index_part_of(index.0, &info, key.words());
+        let info = if number == index.0 { info } else { self.index_info(number).clone() };
+        let (owner, table) = (Owner::Index(number), info.table);
+        if matches!(info.storage, Secondary::Hash(_)) {
+            let range = Range { owner, table, index: Some(info) };
+            let mut scratch = std::mem::take(&mut self.scratch.looking);
+            let result = self.look_up(&range, key, &mut scratch, rows).await;
+            self.scratch.looking = scratch;
+            return result;
+        }
+        let (low, high) = column_range(&overlay(&Key::lowest(info.key_words), key), &info);
+        let (source, reverse, limit) = (ScanSource::Index(IndexId(number)), false, usize::MAX);
+        let range = Range { owner, table, index: Some(info) };
+        let mut cursor = Cursor::new(&Scan { source, low, high, reverse, limit }, range);
+        self.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows)).await
+    }
+
     async fn scan_whole(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
         let range = self.open_range(scan).await?;
         let mut cursor = Cursor::new(scan, range);

@@ -33,6 +33,10 @@ impl Isolation {
 
 /// A running transaction. It borrows its lane; dropping it rolls back, unless a commit has begun: that
 /// one goes on without it.
+///
+/// A statement that ends with an abort ([`TxnError::abort`](crate::TxnError::abort)) ends the transaction: further ones, and
+/// the commit, end with the same. One whose future is dropped does so with [`Abort::Unreachable`], where verbs take time. After
+/// any other error the transaction goes on.
 pub struct Transaction<'lane, E: Env> {
     /// The lane's inner part; away while a commit runs that a dropped future must not stop.
     pub(crate) home: &'lane mut Option<Box<LaneInner<E>>>,
@@ -48,16 +52,6 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     #[inline]
     pub(crate) fn lane(&mut self) -> &mut LaneInner<E> {
         self.home.as_mut().expect("a transaction that has not committed has its lane")
-    }
-
-    /// The lane, for a statement.
-    ///
-    /// # Errors
-    /// If the transaction is over, since memory servers have not answered one before.
-    #[inline(always)]
-    pub(crate) fn for_statement(&mut self) -> Result<&mut LaneInner<E>, Abort> {
-        let lane = self.lane();
-        if lane.is_over() { Err(Abort::Unreachable) } else { Ok(lane) }
     }
 
     #[inline]

@@ -45,14 +45,16 @@ impl<E: Env> Transaction<'_, E> {
         wanted: &[(RowId, usize)],
         values: &mut LongValues,
     ) -> Result<(), TxnError> {
-        self.for_statement()?;
+        self.lane().begin_statement()?;
         let reference = |&(row, column): &(RowId, usize)| {
             let row = self.row(row);
             let reference = row.out_of_line(column).expect("the column is kept out of line");
             (!row.is_null(column)).then_some(reference)
         };
         let references: Vec<_> = wanted.iter().map(reference).collect();
-        self.lane().fetch_values(&references, values).await
+        let lane = self.lane();
+        let fetched = lane.fetch_values(&references, values).await;
+        lane.end_statement(fetched)
     }
 
     /// Reads all values of a row's columns out of line, for [`RecordRef::with_long`].
@@ -61,10 +63,12 @@ impl<E: Env> Transaction<'_, E> {
         row: RowId,
         values: &mut LongValues,
     ) -> Result<(), TxnError> {
-        self.for_statement()?;
+        self.lane().begin_statement()?;
         let mut references = Vec::new();
         note_references(self.row(row), &mut references);
-        self.lane().fetch_values(&references, values).await
+        let lane = self.lane();
+        let fetched = lane.fetch_values(&references, values).await;
+        lane.end_statement(fetched)
     }
 
     /// As [`Transaction::for_each`], and the rows come with the values of their columns out of line.
@@ -74,7 +78,9 @@ impl<E: Env> Transaction<'_, E> {
         visit: &mut dyn FnMut(RecordRef<'_>),
     ) -> Result<(), TxnError> {
         let mut visitor = Visitor::Long { visit, rows: Vec::new() };
-        self.for_statement()?.visit_table(table, &mut visitor).await
+        let lane = self.lane().begin_statement()?;
+        let visited = lane.visit_table(table, &mut visitor).await;
+        lane.end_statement(visited)
     }
 }
 

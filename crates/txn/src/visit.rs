@@ -42,7 +42,9 @@ impl<E: Env> Transaction<'_, E> {
         table: TableId,
         visit: &mut dyn FnMut(RecordRef<'_>),
     ) -> Result<(), TxnError> {
-        self.for_statement()?.visit_table(table, &mut Visitor::Plain(visit)).await
+        let lane = self.lane().begin_statement()?;
+        let visited = lane.visit_table(table, &mut Visitor::Plain(visit)).await;
+        lane.end_statement(visited)
     }
 }
 

@@ -136,7 +136,8 @@ impl<E: Env> Transaction<'_, E> {
         Ok(row)
     }
 
-    /// Adds independent rows together: one round trip to see that their keys are free.
+    /// Adds independent rows together: one round trip to see that their keys are free. Where one is refused, those before
+    /// it are added.
     #[inline]
     pub async fn insert_many(
         &mut self,
@@ -152,25 +153,34 @@ impl<E: Env> Transaction<'_, E> {
         inserts: &[(TableId, Key)],
         visit: &mut impl FnMut(RowId),
     ) -> Result<(), TxnError> {
-        let lane = self.for_statement()?;
-        let mut accesses = std::mem::take(&mut lane.scratch.inserting);
-        accesses.clear();
-        lane.settle_kept(inserts)?;
-        let located =
-            lane.locate_many(inserts, (&[], true), &mut |access, _| accesses.push(access)).await;
-        let mut result = located;
-        for &access in &accesses {
-            if result.is_ok() {
-                result = lane.insert_access(access);
-                visit(lane.row_id(access));
-            }
-        }
-        lane.scratch.inserting = accesses;
-        result
+        let lane = self.lane().begin_statement()?;
+        let inserted = lane.insert_each(inserts, visit).await;
+        lane.end_statement(inserted)
     }
 }
 
 impl<E: Env> LaneInner<E> {
+    async fn insert_each(
+        &mut self,
+        inserts: &[(TableId, Key)],
+        visit: &mut impl FnMut(RowId),
+    ) -> Result<(), TxnError> {
+        let mut accesses = std::mem::take(&mut self.scratch.inserting);
+        accesses.clear();
+        self.settle_kept(inserts)?;
+        let located =
+            self.locate_many(inserts, (&[], true), &mut |access, _| accesses.push(access)).await;
+        let mut result = located;
+        for &access in &accesses {
+            if result.is_ok() {
+                result = self.insert_access(access);
+                visit(self.row_id(access));
+            }
+        }
+        self.scratch.inserting = accesses;
+        result
+    }
+
     /// Turns an absent access into an inserted one.
     fn insert_access(&mut self, access: u32) -> Result<(), TxnError> {
         let entry = self.accesses[access as usize];

@@ -89,11 +89,17 @@ pub enum ConnectError {
 /// Maps the regions of all memory servers: a world whose verbs are carried out by this process, and whose calls
 /// by theirs and by the compute servers that are named. A server that is lost stays lost in this world; whoever
 /// starts it again connects anew.
+///
+/// # Panics
+/// If the memory servers are not numbered from 0 in their order, or a peer is none of the compute servers.
 pub fn connect(config: &ConnectConfig) -> Result<Arc<LocalWorld>, ConnectError> {
     let watch = Watch::new().map_err(|error| ConnectError::Watch(error.into()))?;
     let (mut regions, mut callers, mut watched) = (Vec::new(), Callers::new(), Vec::new());
     for (number, hello) in config.hellos.iter().enumerate() {
         assert_eq!(usize::from(hello.node.0), number, "servers are listed by number");
+    }
+    for hello in &config.peers {
+        assert!(hello.node.compute_server().is_some(), "peers are compute servers");
     }
     for hello in config.hellos.iter().chain(&config.peers) {
         let Given { region, segment, bell, watched: server } = ask(config, hello)?;

@@ -27,9 +27,14 @@ pub trait Carry {
         to: &mut Vec<u64>,
     ) -> Result<Carried, Refusal>;
 
-    /// The next answer to a frame that was only begun with, if one is there.
-    fn late(&mut self) -> Option<Late> {
+    /// Whom the next answer to a frame that was only begun with is for, if one is there.
+    fn late(&self) -> Option<Origin> {
         None
+    }
+
+    /// Appends that answer, unless nobody is there to take it; either way it is the next no more.
+    fn put_late(&mut self, _to: Option<&mut Vec<u64>>) {
+        unreachable!("whoever begins with a frame answers it")
     }
 }
 
@@ -51,15 +56,6 @@ pub enum Carried {
     Answered,
     /// The answer comes later.
     Begun,
-}
-
-/// An answer that comes when others may have been given before it.
-#[derive(Debug)]
-pub struct Late {
-    /// Who waits for it.
-    pub to: Origin,
-    /// The frame.
-    pub frame: Vec<u64>,
 }
 
 /// A request that may be carried out.

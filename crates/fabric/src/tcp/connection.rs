@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// Words of answers that may wait for their reader; the server carries out no further request of a
-/// connection before there are fewer. One answer may come on top.
+/// connection before there are fewer. One answer may come on top, and those to calls that are under way.
 const WAITING_WORDS_MAX: usize = 64 * 1024;
 /// Calls of a connection whose handlers may be under way; no further request of it is read before there are fewer. As
 /// many as a thread has lanes.
@@ -98,13 +98,14 @@ impl Connection {
         self.outbox.left() > WAITING_WORDS_MAX || self.begun >= BEGUN_MAX
     }
 
-    /// Takes an answer that comes later, unless the connection that it is for has gone. It is sent when the connection is
-    /// served next.
-    pub fn take_late(&mut self, to: Origin, frame: &[u64]) {
-        if self.number.1 == to.connection {
-            self.begun -= 1;
-            self.outbox.words().extend_from_slice(frame);
+    /// Where an answer goes that comes later, unless this is not the connection that the request came from. It is sent when
+    /// the connection is served next.
+    pub fn late(&mut self, to: Origin) -> Option<&mut Vec<u64>> {
+        if self.number.1 != to.connection {
+            return None;
         }
+        self.begun -= 1;
+        Some(self.outbox.words())
     }
 
     /// Sends what waits, receives once, carries out what has arrived whole, and sends the answers.

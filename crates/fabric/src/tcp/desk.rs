@@ -8,7 +8,7 @@ use crate::error::CallError;
 use crate::identity::{Admission, Refusal, named};
 use crate::service::{Answer, AnswerRecord, CallId, Service, ServiceId};
 use crate::tcp::carry::{
-    Carried, Carry, Late, Opened, Origin, answered_before, fitting, no_request, open,
+    Carried, Carry, Opened, Origin, answered_before, fitting, no_request, open,
 };
 use crate::tcp::frame::{self, kind};
 use crate::tcp::message::{self, Request};
@@ -97,14 +97,18 @@ impl<E: Env> Carry for Desk<E> {
         }
     }
 
-    fn late(&mut self) -> Option<Late> {
-        let Ended { to, sequence, id, answer } = self.ended.borrow_mut().pop_front()?;
-        let answer = fitting(answer);
-        let mut frame = Vec::new();
-        put(sequence, &answer, &mut frame);
-        self.under_way.remove(&id);
-        self.record.record(id, answer);
-        Some(Late { to, frame })
+    fn late(&self) -> Option<Origin> {
+        self.ended.borrow().front().map(|ended| ended.to)
+    }
+
+    fn put_late(&mut self, to: Option<&mut Vec<u64>>) {
+        let Some(ended) = self.ended.borrow_mut().pop_front() else { return };
+        let answer = fitting(ended.answer);
+        if let Some(to) = to {
+            put(ended.sequence, &answer, to);
+        }
+        self.under_way.remove(&ended.id);
+        self.record.record(ended.id, answer);
     }
 }
 

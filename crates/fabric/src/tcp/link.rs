@@ -196,14 +196,17 @@ impl Link {
             }
             let is_full = self.inbox.is_full();
             while let Some(range) = self.inbox.frame(ANSWER_HEADER).map_err(|NoFrame| garbage())? {
-                let frame = self.inbox.words(range.clone());
-                if let Some(refusal) = refusal(frame) {
-                    return Err(refusal);
+                let [head, sequence, body @ ..] = self.inbox.words(range.clone()) else {
+                    unreachable!("a frame has its header")
+                };
+                let (kind, sequence) = (Head::parse(*head, ANSWER_HEADER), *sequence);
+                let kind = kind.ok_or_else(garbage)?.kind;
+                if kind == kind::REFUSED {
+                    return Err(refusal(body));
                 }
-                let sequence = frame[1];
                 let first = self.sequence + 1 - self.pending.len() as u64;
                 let what = take(&mut self.pending, sequence, first).ok_or_else(garbage)?;
-                accept(what, frame, self.server.node, sink)?;
+                accept(what, (kind, body), self.server.node, sink)?;
                 self.inbox.consume(range.len());
                 self.attempts = 0;
                 is_first_answered |= sequence == first;
@@ -325,19 +328,17 @@ fn take(pending: &mut VecDeque<Option<What>>, sequence: u64, first: u64) -> Opti
 #[inline]
 fn accept(
     what: What,
-    frame: &[u64],
+    (kind, body): (u8, &[u64]),
     node: NodeId,
     sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
 ) -> Result<(), String> {
-    let [head, _, body @ ..] = frame else { unreachable!("a frame has its header") };
-    let kind = Head::parse(*head, ANSWER_HEADER).map(|head| head.kind);
     let accepted = match (what, kind) {
-        (What::Whole(ticket, batch), Some(kind::DONE)) => whole(ticket, batch, body, sink),
-        (What::Part(part), Some(kind::DONE)) => {
+        (What::Whole(ticket, batch), kind::DONE) => whole(ticket, batch, body, sink),
+        (What::Part(part), kind::DONE) => {
             let decoded = sink.spreads.accept(&part, body);
             decoded.map_err(|Malformed| What::Part(part))
         }
-        (what @ (What::Whole(..) | What::Part(_)), Some(kind::OUT_OF_RANGE)) => match *body {
+        (what @ (What::Whole(..) | What::Part(_)), kind::OUT_OF_RANGE) => match *body {
             [at, words] => {
                 let at = GlobalPtr::from_word(at);
                 fail(what, FabricError::OutOfRange { at, words: words as u32 }, sink);
@@ -345,7 +346,7 @@ fn accept(
             }
             _ => Err(what),
         },
-        (What::Call(ticket, service), Some(kind::ANSWERED)) => {
+        (What::Call(ticket, service), kind::ANSWERED) => {
             let answer = message::decode_answer(body, node, service);
             let answer = answer.map_err(|Malformed| What::Call(ticket, service));
             answer.map(|answer| (sink.complete)(ticket, Outcome::Call(answer)))
@@ -400,16 +401,9 @@ fn garbage() -> String {
     "the server has sent what is no answer".to_owned()
 }
 
-/// What the server says that will not serve this connection any more, if that is what it says.
-#[inline]
-fn refusal(frame: &[u64]) -> Option<String> {
-    let [head, _, body @ ..] = frame else { unreachable!("a frame has its header") };
-    let kind = Head::parse(*head, ANSWER_HEADER).map(|head| head.kind);
-    (kind == Some(kind::REFUSED)).then(|| sentence(body))
-}
-
+/// What the server says that will not serve this connection any more.
 #[cold]
-fn sentence(body: &[u64]) -> String {
+fn refusal(body: &[u64]) -> String {
     let bytes: Vec<u8> = body.iter().flat_map(|word| word.to_le_bytes()).collect();
     let refusal = bytes.as_slice().try_into().map(Welcome::decode);
     match refusal {

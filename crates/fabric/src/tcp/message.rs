@@ -70,7 +70,10 @@ pub(super) fn decode_answer(
         ANSWERED => Ok(bytes.to_vec()),
         NO_SUCH_SERVICE => Err(CallError::NoSuchService(node, service)),
         UNREACHABLE => Err(CallError::Unreachable(node)),
-        MALFORMED => Err(CallError::Malformed("a service of a memory server")),
+        MALFORMED => Err(CallError::Malformed(match node.compute_server() {
+            None => "a service of a memory server",
+            Some(_) => "a service of a compute server",
+        })),
         REFUSED => Err(CallError::Refused(String::from_utf8_lossy(bytes).into_owned())),
         _ => return Err(Malformed),
     })
@@ -129,6 +132,10 @@ mod tests {
             encode_answer(&Err(error.clone()), &mut body);
             assert_eq!(decode_answer(&body, NodeId(3), ServiceId(2)), Ok(Err(error)));
         }
+        let (mut body, compute_server) = (Vec::new(), NodeId::of_compute_server(3));
+        encode_answer(&Err(CallError::Malformed("here")), &mut body);
+        let there = decode_answer(&body, compute_server, ServiceId(2));
+        assert_eq!(there, Ok(Err(CallError::Malformed("a service of a compute server"))));
         assert_eq!(decode_answer(&[9], NodeId(3), ServiceId(2)), Err(Malformed));
         assert_eq!(decode_answer(&[], NodeId(3), ServiceId(2)), Err(Malformed));
     }

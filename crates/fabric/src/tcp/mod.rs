@@ -6,7 +6,8 @@
 //!
 //! [`TcpPort`] is the server's end, [`TcpTransport`] that of an engine thread, which has one connection to each
 //! server. A compute server that takes calls has a port without a region, which its engine serves between the turns of
-//! its tasks ([`crate::Engine::attach`]); handlers are tasks there (`desk`). The bytes are told in [`crate::identity`] (handshake), `frame`, `request`, `answer` and `message`.
+//! its tasks ([`crate::Engine::attach`]); handlers are tasks there (`desk`). The bytes are told in [`crate::identity`]
+//! (handshake), `frame`, `request`, `answer` and `message`.
 
 mod answer;
 mod buffer;

@@ -4,7 +4,7 @@ use crate::env::Env;
 use crate::identity::{Admission, Refusal, named};
 use crate::local::{LocalEnv, LocalWorld};
 use crate::port::Port;
-use crate::tcp::carry::{Carrier, Carry, Late};
+use crate::tcp::carry::{Carrier, Carry};
 use crate::tcp::channel::Channel;
 use crate::tcp::connection::{Connection, Name, Served};
 use crate::tcp::desk::{Desk, Services};
@@ -247,11 +247,13 @@ impl<C: Carry> TcpPort<C> {
     /// Hands answers that come later to their connections, which are then served.
     #[inline]
     fn take_late(&mut self) {
-        while let Some(Late { to, frame }) = self.carrier.late() {
-            if let Some(Some(entry)) = self.places.get_mut(to.place) {
-                entry.connection.take_late(to, &frame);
+        while let Some(to) = self.carrier.late() {
+            let entry = self.places.get_mut(to.place).and_then(Option::as_mut);
+            let waits = entry.and_then(|entry| entry.connection.late(to));
+            if waits.is_some() {
                 self.ready.push(to.place);
             }
+            self.carrier.put_late(waits);
         }
     }
 

@@ -97,7 +97,7 @@ impl TcpTransport {
     /// The first server that cannot be reached.
     ///
     /// # Panics
-    /// If the memory servers are not numbered from 0 in their order.
+    /// If the memory servers are not numbered from 0 in their order, or a peer is none of the compute servers.
     pub fn connect(config: TcpConfig) -> Result<Self, ConnectError> {
         Self::connect_by(config, None)
     }
@@ -109,7 +109,7 @@ impl TcpTransport {
     /// The first server that cannot be reached.
     ///
     /// # Panics
-    /// If the memory servers are not numbered from 0 in their order.
+    /// As [`TcpTransport::connect`].
     pub fn connect_encrypted(config: TcpConfig, keys: TlsKeys) -> Result<Self, ConnectError> {
         Self::connect_by(config, Some(keys))
     }
@@ -117,6 +117,9 @@ impl TcpTransport {
     fn connect_by(config: TcpConfig, keys: Option<TlsKeys>) -> Result<Self, ConnectError> {
         for (number, server) in config.caller.servers.iter().enumerate() {
             assert_eq!(usize::from(server.node.0), number, "servers are listed by number");
+        }
+        for peer in &config.peers {
+            assert!(peer.node.compute_server().is_some(), "peers are compute servers");
         }
         let addresses = AddressMap::one_region_per_server(config.caller.servers.len() as u16);
         let open = |servers: &[ServerAddress]| servers.iter().cloned().map(Link::new).collect();

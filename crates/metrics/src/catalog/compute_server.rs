@@ -147,10 +147,44 @@ pub const BUCKETS_SPLIT: Metric = Metric::counter(
     "Buckets of hash tables that this server's lanes have split.",
 );
 
+const SERVICE: Label = Label::new(
+    "service",
+    "`shipped`, an operation on rows that the server owns, or `own`, which says what it owns",
+);
+
+/// Calls by latency.
+pub const CALL_SECONDS: Metric = Metric::latency(
+    "namdb_call_seconds",
+    &[SERVICE],
+    "Time from the beginning of a handler, when the call of another process has arrived, to its answer, waits for a free lane \
+     included. What these calls' lanes do is in no other number here.",
+);
+/// Calls that were refused.
+pub const REFUSED_CALLS: Metric = Metric::counter(
+    "namdb_refused_calls_total",
+    Unit::None,
+    &[SERVICE],
+    "Calls among these that were answered with an error, such as that no lane became free.",
+);
+/// Calls under way.
+pub const CALLS_UNDER_WAY: Metric = Metric::gauge(
+    "namdb_calls_under_way",
+    Unit::None,
+    &[],
+    "Calls whose handlers have begun and not ended.",
+);
+/// Connections of callers.
+pub const CALLERS: Metric = Metric::gauge(
+    "namdb_callers",
+    Unit::None,
+    &[],
+    "Who is connected to call this server: processes on shm, connections on tcp.",
+);
+
 pub(super) const COMPUTE_SERVERS: Chapter = Chapter {
     title: "Compute servers",
-    introduction: "What its lanes did and how they fared. Workers hand over what they counted about once a second, so \
-                   numbers may be as old.",
+    introduction: "What its lanes did and how they fared, and the calls that it takes, over shm and tcp. Workers hand over \
+                   what their lanes counted about once a second, so numbers may be as old.",
     metrics: &[
         &COMMITS,
         &ABORTS,
@@ -172,5 +206,9 @@ pub(super) const COMPUTE_SERVERS: Chapter = Chapter {
         &VALUES_COLLECTED,
         &ENTRIES_COLLECTED,
         &BUCKETS_SPLIT,
+        &CALL_SECONDS,
+        &REFUSED_CALLS,
+        &CALLS_UNDER_WAY,
+        &CALLERS,
     ],
 };

@@ -1,7 +1,9 @@
 //! Where the numbers of servers come from, so that each kind of server enters them with a call.
 
+mod calls;
 mod compute_server;
 mod memory_server;
 
+pub use calls::Calls;
 pub use compute_server::{ComputeServer, LaneReading, Worker};
 pub use memory_server::{MemoryServer, enter_fabric, enter_memory_server};

@@ -327,11 +327,18 @@ fn memory(text: &mut String, report: &Report) {
     for (name, table) in &now.per_table {
         let before = loaded.per_table.get(name);
         let before = before.map_or((0, 0), |table| (table.raw_bytes, table.used_bytes));
-        line(name, table.rows, (table.raw_bytes, table.used_bytes), before);
+        let name = match table.parts {
+            ..=1 => name.clone(),
+            parts => format!("{name} in {parts}"),
+        };
+        line(&name, table.rows, (table.raw_bytes, table.used_bytes), before);
     }
     let rows = now.per_table.values().map(|table| table.rows).sum();
     let before = (loaded.raw_bytes, loaded.used_bytes);
     line("all, with system", rows, (now.raw_bytes, now.used_bytes), before);
+    if now.per_table.values().any(|table| table.parts > 1) {
+        line!(text, "  NAME in N: a table in N parts, each on a memory server of its own");
+    }
     rule(text);
     line!(text);
 }

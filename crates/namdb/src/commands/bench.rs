@@ -382,16 +382,12 @@ pub fn drop_tables<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Resul
     let seat = site.seat()?;
     let database = seat.handle();
     seat.wait(database.refresh())?;
-    for name in workload.table_names() {
-        // Not only what can be used: whoever died at making a table in parts has left some of them.
-        let dropped = match seat.wait(database.drop_table(name)) {
-            // Whoever died at work never learns of it: the table is gone all the same, its memory is free later.
-            Err(CatalogError::NoTable(_) | CatalogError::Unacknowledged) => Ok(()),
-            dropped => dropped,
-        };
-        dropped.with_context(|| format!("cannot drop table {name}"))?;
+    // Not only what can be used: whoever died at making a table in parts has left some of them.
+    match seat.wait(database.drop_tables(workload.table_names())) {
+        // Whoever died at work never learns of it: the tables are gone all the same, their memory is free later.
+        Ok(()) | Err(CatalogError::Unacknowledged) => Ok(()),
+        Err(error) => Err(error).context("cannot drop the workload's tables"),
     }
-    Ok(())
 }
 
 /// A run with one measured window.

@@ -227,10 +227,9 @@ fn tables_at<S: Site>(site: &S) -> Result<Vec<TableStatus>> {
     let database = seat.handle();
     seat.wait(database.refresh())?;
     let tables = seat.wait(database.memory_usage()).context("memory cannot be asked for")?;
-    let mut names: Vec<String> = tables.iter().map(|table| table.of.clone()).collect();
-    // Parts of a table have names that begin with its own: they stand together.
-    names.dedup();
+    let names: Vec<String> = tables.iter().map(|table| table.of.clone()).collect();
     let mut used = TableMemory::of_whole_tables(tables);
+    // A table in parts stands where its first part does, and is gone at the others.
     let status = |name: String| {
         let (used_bytes, parts) = used.remove(&name)?;
         Some(TableStatus { name, used_bytes, parts })

@@ -12,9 +12,9 @@ use fabric::patience::Patience;
 use fabric::port::{Port, ServeCounters, serve};
 use fabric::shm::ShmPort;
 use fabric::{Env, LocalEnv, LocalWorld, TcpPort, WorldConfig, run_now};
-use layout::NodeId;
-use measure::host::Host;
+use measure::host::{Host, SERVICES};
 use membership::{ClusterFile, ComputeSettings, FabricKind, Member};
+use metrics::{Registry, catalog, sources};
 use namdb::host::Moment;
 use std::net::TcpListener;
 use std::os::fd::BorrowedFd;
@@ -37,6 +37,9 @@ pub struct Calls {
     /// Whom it serves.
     pub admission: Arc<Admission>,
     lanes: u32,
+    /// What is told of it.
+    counts: sources::Calls,
+    told: Registry,
 }
 
 /// How calls come.
@@ -48,11 +51,12 @@ enum Way {
 
 impl Calls {
     /// Listens for calls of others, and tells `member`'s address; nothing where the fabric has no calls between compute
-    /// servers. Whoever connects waits until [`Calls::serve`].
+    /// servers. Whoever connects waits until [`Calls::serve`]. Calls are counted in the registry.
     pub fn open(
         cluster: &ClusterFile,
         settings: &ComputeSettings,
         member: &mut Member,
+        told: &Registry,
     ) -> Result<Option<Self>> {
         let admission = Arc::new(Admission {
             node: node_of(member),
@@ -81,67 +85,74 @@ impl Calls {
                 Way::Shared(Box::new(port), world)
             }
         };
-        Ok(Some(Self { way, admission, lanes: settings.lanes }))
+        let counts = sources::Calls::enter(told, &SERVICES);
+        Ok(Some(Self { way, admission, lanes: settings.lanes, counts, told: told.clone() }))
     }
 
     /// Answers calls on this thread until the server ends.
     pub fn serve(self, place: &Place, health: &Arc<Health>) -> Result<()> {
-        let Self { way, admission, lanes } = self;
-        let host = Host::new(lanes);
+        let Self { way, admission, lanes, counts, told } = self;
+        let answering =
+            Answering { place, health, host: Host::new(lanes), lanes, admission, counts, told };
         match way {
-            Way::Messages(listener) => {
-                by_messages(listener, admission, lanes, (place, health, host))
-            }
-            Way::Shared(port, world) => {
-                by_shared_memory(*port, (&world, admission.node), (place, health, host))
-            }
+            Way::Messages(listener) => answering.by_messages(listener),
+            Way::Shared(port, world) => answering.by_shared_memory(*port, &world),
         }
     }
 }
 
-/// Handlers are tasks of this thread's engine, which serves the port.
-fn by_messages(
-    listener: TcpListener,
-    admission: Arc<Admission>,
+/// What calls are answered by.
+struct Answering<'a> {
+    place: &'a Place,
+    health: &'a Arc<Health>,
+    host: Arc<Host>,
     lanes: u32,
-    (place, health, host): (&Place, &Arc<Health>, Arc<Host>),
-) -> Result<()> {
-    let seat = tcp::site(place, lanes, &[])?.seat()?;
-    let database = seat.handle();
-    let env = database.env().clone();
-    let (services, ownership) = host.services(database.clone());
-    let keys = keys(&place.cluster)?;
-    let port = TcpPort::of_calls(listener, admission, keys, env.clone(), services)?;
-    seat.engine().attach(port);
-    let mut keeper = Keeper::new(host, health.clone(), database);
-    seat.wait(async {
-        while !keeper.is_over().await {
-            env.sleep_ns(keeper.pause_ns()).await;
-        }
-    });
-    drop(ownership);
-    Ok(())
+    admission: Arc<Admission>,
+    counts: sources::Calls,
+    told: Registry,
 }
 
-/// Handlers run where the port is served, one after another: nothing waits there.
-fn by_shared_memory(
-    port: ShmPort,
-    (world, node): (&LocalWorld, NodeId),
-    (place, health, host): (&Place, &Arc<Health>, Arc<Host>),
-) -> Result<()> {
-    let site = ShmSite::open(place, &[])?;
-    let database = site.seat()?.handle();
-    let (services, ownership) = host.services(database.clone());
-    for (id, service) in services {
-        world.register(node, id, service);
+impl Answering<'_> {
+    /// Handlers are tasks of this thread's engine, which serves the port.
+    fn by_messages(self, listener: TcpListener) -> Result<()> {
+        let Self { place, health, host, lanes, admission, counts, told } = self;
+        let seat = tcp::site(place, lanes, &[])?.seat()?;
+        let database = seat.handle();
+        let env = database.env().clone();
+        let (services, ownership) = host.services(database.clone());
+        let (keys, services) = (keys(&place.cluster)?, counts.counted(services));
+        let port = TcpPort::of_calls(listener, admission, keys, env.clone(), services)?;
+        told.add_cell(&catalog::CALLERS, &[], port.connections());
+        seat.engine().attach(port);
+        let mut keeper = Keeper::new(host, health.clone(), database);
+        seat.wait(async {
+            while !keeper.is_over().await {
+                env.sleep_ns(keeper.pause_ns()).await;
+            }
+        });
+        drop(ownership);
+        Ok(())
     }
-    let is_over = Arc::<AtomicBool>::default();
-    let keeper = Keeper::new(host, health.clone(), database);
-    let kept = Kept { port, keeper, looked: Moment::now(), is_over: is_over.clone() };
-    let mut ports: [Box<dyn Port>; 1] = [Box::new(kept)];
-    serve(&mut ports, &is_over, Patience::default(), &ServeCounters::default());
-    drop((ports, ownership));
-    site.leave()
+
+    /// Handlers run where the port is served, one after another: nothing waits there.
+    fn by_shared_memory(self, port: ShmPort, world: &LocalWorld) -> Result<()> {
+        let Self { place, health, host, admission, counts, told, .. } = self;
+        let site = ShmSite::open(place, &[])?;
+        let database = site.seat()?.handle();
+        let (services, ownership) = host.services(database.clone());
+        for (id, service) in counts.counted(services) {
+            world.register(admission.node, id, service);
+        }
+        let callers = port.callers().clone();
+        told.add(&catalog::CALLERS, &[], move || callers.connection_count());
+        let is_over = Arc::<AtomicBool>::default();
+        let keeper = Keeper::new(host, health.clone(), database);
+        let kept = Kept { port, keeper, looked: Moment::now(), is_over: is_over.clone() };
+        let mut ports: [Box<dyn Port>; 1] = [Box::new(kept)];
+        serve(&mut ports, &is_over, Patience::default(), &ServeCounters::default());
+        drop((ports, ownership));
+        site.leave()
+    }
 }
 
 /// Looks after what the services hold.
@@ -176,9 +187,9 @@ impl<E: Env> Keeper<E> {
         false
     }
 
-    /// Until the next look.
+    /// Until the next look. A server that ends looks often: it has told how long it waits.
     fn pause_ns(&self) -> u64 {
-        if self.idle_looks > 0 { IDLE_LOOK_NS } else { LOOK_NS }
+        if self.idle_looks > 0 && self.end_looks == 0 { IDLE_LOOK_NS } else { LOOK_NS }
     }
 }
 
@@ -212,5 +223,25 @@ impl Port for Kept {
 
     fn descriptors<'a>(&'a self, to: &mut Vec<BorrowedFd<'a>>) {
         self.port.descriptors(to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use txn::local::{OpenConfig, open};
+
+    #[test]
+    fn a_server_without_calls_looks_seldom_until_it_ends() {
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let config = OpenConfig { server_bytes: 16 << 20, ..OpenConfig::default() };
+        let database = open(&config).expect("little memory");
+        let mut keeper = Keeper::new(Host::new(1), Arc::new(Health::new(&STOP)), database);
+        assert_eq!(keeper.pause_ns(), LOOK_NS);
+        assert!(!run_now(keeper.is_over()));
+        assert_eq!(keeper.pause_ns(), IDLE_LOOK_NS);
+        STOP.store(true, Relaxed);
+        assert!(run_now(keeper.is_over()), "nothing is under way");
+        assert_eq!(keeper.pause_ns(), LOOK_NS);
     }
 }

@@ -90,9 +90,9 @@ impl ComputeServer {
         let addresses =
             Addresses { work: Some(listener.local_addr()?.to_string()), ..Addresses::default() };
         let mut member = Member::compute_server(number, addresses);
-        let calls = Calls::open(&cluster, &settings, &mut member)?;
         let epoch = Arc::<AtomicU64>::default();
         let told = tell::registry(&cluster, &member, &epoch);
+        let calls = Calls::open(&cluster, &settings, &mut member, &told)?;
         let telling = Telling::enter(&told);
         let threads = settings.threads;
         let state = move |told: &mut serde_json::Map<_, _>| {

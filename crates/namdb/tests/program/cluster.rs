@@ -185,9 +185,17 @@ fn compute_servers_run_a_folder() {
 
 /// What a compute server has committed, by its metrics.
 fn commits(address: &str) -> f64 {
+    metric(address, "namdb_commits_total")
+}
+
+/// A number that a server tells at this address.
+pub fn metric(address: &str, sample: &str) -> f64 {
     let page = get(address, "/metrics");
-    let commits = page.lines().find_map(|line| line.strip_prefix("namdb_commits_total "));
-    commits.and_then(|count| count.parse().ok()).expect("it is told")
+    let mut lines = page.lines().filter_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
+    lines
+        .next()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or_else(|| panic!("{sample} in {page}"))
 }
 
 /// A compute server that dies ends the run with a sentence, soon, and the next run goes without it.

@@ -109,4 +109,7 @@ fn partitions_are_made_in_one_process() {
         let path = format!("/memory/after_load/per_table/{table}/parts");
         assert_eq!(number(&report, &path), parts, "{report:#}");
     }
+    let shown = |line: &str| told.lines().any(|told| told.starts_with(line));
+    assert!(shown("  order_line in 3 ") && shown("  item "), "{told}");
+    assert!(told.lines().all(|line| line.len() <= 80), "too long for a terminal:\n{told}");
 }

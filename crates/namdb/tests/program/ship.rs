@@ -1,7 +1,7 @@
 //! Operations that are shipped to compute servers of a real cluster.
 #![allow(clippy::disallowed_methods, reason = "a process is hurt at a moment of the real clock")]
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, metric};
 use crate::support::{temporary, text};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
@@ -59,6 +59,20 @@ fn operations_are_shipped(fabric: &str, by_verbs: &str) {
     assert_eq!(one(by_verbs, "lookup")["service"]["calls"], 0.0);
     let rate = one("shipped", "lookup")["loaded"]["operations_per_s"]["median"].as_f64();
     assert!(rate > Some(100.0), "{rate:?}");
+
+    let status = cluster.report("status");
+    let mut servers = status["servers"].as_array().expect("a list").iter();
+    let server = servers.find(|one| one["role"] == "compute").expect("it runs");
+    let address = server["control"].as_str().expect("it tells");
+    let answered = metric(address, "namdb_call_seconds_count{service=\"shipped\"}");
+    assert!(answered > 100.0, "{answered}");
+    for (sample, expected) in [
+        ("namdb_refused_calls_total{service=\"shipped\"}", 0.0),
+        ("namdb_calls_under_way", 0.0),
+        ("namdb_callers", 0.0),
+    ] {
+        assert_eq!(metric(address, sample), expected, "{sample}");
+    }
 
     for process in cluster.processes("compute") {
         kill_process(process, Signal::KILL).expect("it runs");

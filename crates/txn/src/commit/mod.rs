@@ -74,7 +74,7 @@ impl<E: Env> LaneInner<E> {
     /// none for all others.
     #[inline(always)]
     pub(crate) fn commit_at_once(&mut self) -> Option<Outcome> {
-        if self.serializable || !self.written.is_empty() || self.is_over() {
+        if self.serializable || !self.written.is_empty() || self.over().is_some() {
             return None;
         }
         self.is_unfinished = false;
@@ -89,10 +89,10 @@ impl<E: Env> LaneInner<E> {
     /// completed, instead of a list that the oracle scans.
     #[inline]
     pub(crate) async fn commit(&mut self) -> Outcome {
-        let outcome = match self.written.is_empty() {
-            _ if self.is_over() => Outcome::Aborted(Abort::Unreachable),
-            true => self.commit_read_only().await,
-            false => self.commit_writes().await,
+        let outcome = match self.over() {
+            Some(abort) => Outcome::Aborted(abort),
+            None if self.written.is_empty() => self.commit_read_only().await,
+            None => self.commit_writes().await,
         };
         match outcome {
             Outcome::Committed => {

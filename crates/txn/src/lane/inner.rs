@@ -2,7 +2,7 @@
 
 use super::number::COUNTER_LIMIT;
 use super::open::{LaneIndex, LaneTable};
-use crate::abort::Abort;
+use crate::abort::{Abort, TxnError};
 use crate::access::{Access, AccessMap};
 use crate::catalog::Catalog;
 use crate::collect::{Horizon, Retired};
@@ -56,6 +56,8 @@ pub(crate) struct LaneInner<E: Env> {
     /// Version buffers that wait for a horizon.
     pub displaced: VecDeque<DisplacedBuffer>,
     pub statistics: LaneStatistics,
+    /// Why the transaction cannot go on, if it cannot: see [`Self::begin_statement`].
+    over: Option<Abort>,
     /// The transaction's batch; away while it executes.
     pub batch: Option<Batch>,
     pub accesses: Vec<Access>,
@@ -142,6 +144,7 @@ impl<E: Env> LaneInner<E> {
             retired: VecDeque::new(),
             displaced: VecDeque::new(),
             statistics: LaneStatistics::default(),
+            over: None,
             batch: Some(Batch::new()),
             accesses: Vec::with_capacity(256),
             map: AccessMap::default(),
@@ -214,6 +217,7 @@ impl<E: Env> LaneInner<E> {
 
     #[inline]
     pub(crate) fn reset(&mut self) {
+        self.over = None;
         self.batch().reset();
         self.accesses.clear();
         self.map.clear();
@@ -236,12 +240,48 @@ impl<E: Env> LaneInner<E> {
         self.filling = None;
     }
 
-    /// Whether verbs of the transaction were not answered, or nobody waited for the answer: what it has read was in the batch,
-    /// which is gone with them.
+    /// Why the transaction is over before its commit, if it is.
     #[inline(always)]
-    pub fn is_over(&self) -> bool {
-        // Verbs that are carried out at once bring it back in any case.
-        !E::IMMEDIATE && self.batch.is_none()
+    pub fn over(&self) -> Option<Abort> {
+        self.over
+    }
+
+    /// A statement begins.
+    ///
+    /// # Errors
+    /// If one before has ended with an abort, or nobody has waited for its end: what it had learned by then may be half of
+    /// what its answer would have said, and its verbs may have taken along what the transaction had read.
+    #[inline(always)]
+    pub fn begin_statement(&mut self) -> Result<&mut Self, Abort> {
+        if let Some(abort) = self.over {
+            return Err(abort);
+        }
+        if !E::IMMEDIATE {
+            // Unless it comes to its end.
+            self.over = Some(Abort::Unreachable);
+        }
+        Ok(self)
+    }
+
+    /// The statement that began last has ended.
+    #[inline(always)]
+    pub fn end_statement<T>(&mut self, ended: Result<T, TxnError>) -> Result<T, TxnError> {
+        match &ended {
+            // Where nothing waits, none is left at its half.
+            Ok(_) if E::IMMEDIATE => {}
+            Ok(_) => self.over = None,
+            Err(error) => self.fail_statement(error),
+        }
+        ended
+    }
+
+    #[cold]
+    fn fail_statement(&mut self, error: &TxnError) {
+        self.over = error.abort();
+        if self.over.is_none() {
+            // Only the statement has failed. It may have noted rows that it did not come to look for.
+            self.accesses.iter_mut().for_each(Access::forget_if_unsettled);
+        }
     }
 
     /// The transaction's batch.

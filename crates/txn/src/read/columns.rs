@@ -54,14 +54,15 @@ impl<E: Env> Transaction<'_, E> {
         found: &mut Vec<Option<RowId>>,
     ) -> Result<(), TxnError> {
         found.clear();
-        let lane = self.for_statement()?;
+        let lane = self.lane().begin_statement()?;
         lane.read_count += reads.len() as u32;
         let transaction = lane.transaction;
         let mut visit = |access, state| {
             let is_there = !matches!(state, State::Absent | State::Deleted);
             found.push(is_there.then(|| RowId::new(access, transaction)));
         };
-        lane.locate_many(reads, (columns, false), &mut visit).await
+        let located = lane.locate_many(reads, (columns, false), &mut visit).await;
+        lane.end_statement(located)
     }
 }
 
@@ -79,8 +80,8 @@ impl<E: Env> LaneInner<E> {
         let Access { state, absence, image, table, .. } = self.accesses[access as usize];
         // What is kept says nothing to a read.
         let is_known = state != State::Absent
-            || absence != Absence::Kept
-            || self.env.mutant("read::trust_kept_absence");
+            || !matches!(absence, Absence::Kept | Absence::Unknown)
+            || absence == Absence::Kept && self.env.mutant("read::trust_kept_absence");
         is_known && (state != State::Read || image.words >= words.min(self.info(table).row.words()))
     }
 }

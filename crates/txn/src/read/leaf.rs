@@ -115,22 +115,12 @@ impl<E: Env> LaneInner<E> {
     #[cold]
     pub(crate) async fn find_leaf(&mut self, owner: Owner, key: Span) -> Result<usize, TxnError> {
         let tree = self.tree(owner);
-        // As with verbs, the batch is back once there is an answer: see `LaneInner::is_over`.
-        let mut batch = self.batch.take().unwrap_or_default();
-        let words = Key::from_words(batch.words(key));
+        let words = Key::from_words(self.batch().words(key));
         let own = Batch::new();
         let env = self.env.clone();
         let cache = self.leaf_cache(owner);
-        let found = index::tree::find_leaf(&env, own, &tree, cache, words.words()).await;
-        let (own, read) = match found {
-            Ok(found) => found,
-            Err(error) => {
-                self.batch = if E::IMMEDIATE { Some(batch) } else { None };
-                return Err(error.into());
-            }
-        };
-        let span = batch.put(own.words(read.span));
-        self.batch = Some(batch);
+        let (own, read) = index::tree::find_leaf(&env, own, &tree, cache, words.words()).await?;
+        let span = self.batch().put(own.words(read.span));
         Ok(self.note_leaf(owner, &LeafRead { span, ..read }))
     }
 

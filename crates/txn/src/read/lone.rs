@@ -14,36 +14,42 @@ impl<E: Env> Transaction<'_, E> {
     /// Reads one row: one round trip where rows stand in their buckets and the version is current.
     #[inline]
     pub async fn read(&mut self, table: TableId, key: &Key) -> Result<Option<RowId>, TxnError> {
-        let lane = self.for_statement()?;
-        lane.read_count += 1;
-        lane.batch().clear_verbs();
-        if !lane.is_open(table.0) {
-            Box::pin(lane.open_table(table.0)).await?;
-        }
-        let info = lane.info(table.0);
-        if !key.may_have_bytes(info.schema.key_bytes()) {
-            return Err(info.wrong_key(key).into());
-        }
-        let part = lane.part_of(table.0, key.words());
-        let (access, pending) = lane.post_lone_lookup(part, key)?;
-        if let Some(mut pending) = pending {
-            if !lane.batch().is_empty() {
-                match lane.execute_at_once() {
-                    Some(done) => done?,
-                    None => lane.execute().await?,
-                }
-            }
-            if !lane.is_settled_at_once(&mut pending)? {
-                lane.settle_lone(pending).await?;
-            }
-        }
-        let is_there =
-            !matches!(lane.accesses[access as usize].state, State::Absent | State::Deleted);
-        Ok(is_there.then(|| lane.row_id(access)))
+        let lane = self.lane().begin_statement()?;
+        let found = lane.read_lone(table, key).await;
+        lane.end_statement(found)
     }
 }
 
 impl<E: Env> LaneInner<E> {
+    #[inline(always)]
+    async fn read_lone(&mut self, table: TableId, key: &Key) -> Result<Option<RowId>, TxnError> {
+        self.read_count += 1;
+        self.batch().clear_verbs();
+        if !self.is_open(table.0) {
+            Box::pin(self.open_table(table.0)).await?;
+        }
+        let info = self.info(table.0);
+        if !key.may_have_bytes(info.schema.key_bytes()) {
+            return Err(info.wrong_key(key).into());
+        }
+        let part = self.part_of(table.0, key.words());
+        let (access, pending) = self.post_lone_lookup(part, key)?;
+        if let Some(mut pending) = pending {
+            if !self.batch().is_empty() {
+                match self.execute_at_once() {
+                    Some(done) => done?,
+                    None => self.execute().await?,
+                }
+            }
+            if !self.is_settled_at_once(&mut pending)? {
+                self.settle_lone(pending).await?;
+            }
+        }
+        let is_there =
+            !matches!(self.accesses[access as usize].state, State::Absent | State::Deleted);
+        Ok(is_there.then(|| self.row_id(access)))
+    }
+
     /// Takes in what the first verb brought; answers whether that was all.
     #[inline(always)]
     fn is_settled_at_once(&mut self, pending: &mut Pending) -> Result<bool, TxnError> {

@@ -1,8 +1,9 @@
 //! The memory of dropped tables and indexes goes back and is used again, while sessions run.
 
-use fabric::{LocalEnv, run_now};
+use fabric::{Env, LocalEnv, run_now};
 use layout::{
-    Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PhysicalDesign, Schema, Storage,
+    Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PartRule, PhysicalDesign, Schema,
+    Storage,
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use txn::local::{OpenConfig, open};
@@ -247,6 +248,72 @@ fn what_a_slow_transaction_keeps_goes_back_with_the_next_change() {
     create(&database, Storage::HashInlined, Vec::new());
     run_now(database.drop_table("HashInlined")).expect("is there");
     assert_eq!(used_bytes(&database), before);
+}
+
+/// However many they are, and whichever of them are there.
+#[test]
+fn tables_that_are_dropped_together_wait_once_for_a_slow_transaction() {
+    const TIME_MAX_NS: u64 = 100_000_000;
+    let database = database(TIME_MAX_NS);
+    let before = used_bytes(&database);
+    for storage in [Storage::Tree, Storage::HashInlined, Storage::HashOutside] {
+        create(&database, storage, vec![index("i", IndexKind::Tree)]);
+    }
+    let columns = vec![Column::new("id", ColumnType::Int4), Column::new("value", ColumnType::Int8)];
+    let schema = Schema::new("parts", columns, &[0]).expect("the schema is fine");
+    let spec = TableSpec { schema, design: PhysicalDesign::default(), indexes: Vec::new() };
+    let rule = PartRule::Ranges { smallest: 0, values: 10 };
+    run_now(database.create_in_parts(spec, &[0, 0], rule)).expect("there is room");
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    let start_ns = database.env().now_ns();
+    let names = ["Tree", "HashInlined", "nothing", "HashOutside", "parts.1", "parts", "Tree"];
+    assert_eq!(run_now(database.drop_tables(&names)), Err(CatalogError::Unacknowledged));
+    let lasted_ns = database.env().now_ns() - start_ns;
+    assert!((TIME_MAX_NS..3 * TIME_MAX_NS).contains(&lasted_ns), "{lasted_ns} ns for four tables");
+    assert!(names.iter().all(|name| database.table(name).is_none()));
+    run_now(txn.abort());
+    drop(lane);
+    assert_eq!(run_now(database.drop_tables(&names)), Ok(()), "none is there");
+    create(&database, Storage::Tree, Vec::new());
+    assert_eq!(run_now(database.drop_tables(&names)), Ok(()));
+    assert_eq!(used_bytes(&database), before);
+}
+
+/// Whoever has died in a transaction would hold up each of the changes that follow.
+#[test]
+fn a_transaction_that_does_not_end_is_waited_for_by_one_change_alone() {
+    const TIME_MAX_NS: u64 = 100_000_000;
+    let database = database(TIME_MAX_NS);
+    let timed = |change: &mut dyn FnMut()| {
+        let start_ns = database.env().now_ns();
+        change();
+        database.env().now_ns() - start_ns
+    };
+    let drop_it = |expected| assert_eq!(run_now(database.drop_table("Tree")), expected);
+    let stuck = Err(CatalogError::Unacknowledged);
+    create(&database, Storage::Tree, Vec::new());
+    let mut lane = run_now(database.lane()).expect("a lane");
+    let txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    let first_ns = timed(&mut || drop_it(stuck.clone()));
+    assert!(first_ns > TIME_MAX_NS, "it may still use the table: {first_ns} ns");
+    let others_ns = timed(&mut || {
+        for _ in 0..4 {
+            create(&database, Storage::Tree, Vec::new());
+            drop_it(stuck.clone());
+        }
+    });
+    assert!(others_ns < 4 * TIME_MAX_NS, "eight changes took {others_ns} ns");
+    run_now(txn.abort());
+
+    create(&database, Storage::Tree, Vec::new());
+    let txn = run_now(lane.begin(Isolation::Snapshot)).expect("begins");
+    let next_ns = timed(&mut || drop_it(stuck.clone()));
+    assert!(next_ns > TIME_MAX_NS, "this one has not run for so long: {next_ns} ns");
+    run_now(txn.abort());
+    drop(lane);
+    create(&database, Storage::Tree, Vec::new());
+    drop_it(Ok(()));
 }
 
 #[test]

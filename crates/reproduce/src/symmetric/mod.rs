@@ -218,14 +218,6 @@ pub(crate) fn run<L: Load>(plan: &Plan, load: &L) -> Seen {
     Standing::loaded(plan, load, &|_| ()).look(load).1
 }
 
-/// Loads a cluster as the first of these loads says, and runs one after the other on it: the same tables, of which clients
-/// make another use. Answers of each what was seen of one lane while no other made calls, and then of all.
-pub(crate) fn run_each<L: Load>(plan: &Plan, loads: &[L]) -> Vec<(Seen, Seen)> {
-    let first = loads.first().expect("there is one load at least");
-    let mut standing = Standing::loaded(plan, first, &|_| ());
-    loads.iter().map(|load| standing.look(load)).collect()
-}
-
 /// A cluster that is loaded, and whose clients have practised.
 pub(crate) struct Standing<L: Load> {
     plan: Plan,

@@ -14,7 +14,7 @@ pub(crate) mod study;
 #[cfg(test)]
 mod tests;
 
-use crate::symmetric::{self, Plan, Seen};
+use crate::symmetric::{self, Plan, Seen, Standing};
 use folder::Folder;
 use sim::Network;
 use spade::verify::{Measured, MeasuredProcedure};
@@ -34,7 +34,7 @@ const PRACTICE: u64 = 4;
 /// Virtual time in which the cluster comes to its pace.
 const WARM_NS: u64 = 60_000;
 /// Calls that are measured if the window is not longer than its most.
-pub(crate) const CALLS: u64 = 8_000;
+const CALLS: u64 = 8_000;
 /// Calls of the lane that measures alone.
 const CALLS_ALONE: u64 = 400;
 
@@ -81,26 +81,20 @@ pub enum VerifyError {
 /// # Errors
 /// See [`VerifyError`].
 pub fn measure(stored: &Stored, cluster: &Cluster) -> Result<Measured, VerifyError> {
-    let mut measured = measure_each(std::slice::from_ref(stored), cluster)?;
-    Ok(measured.pop().expect("there is one design"))
+    measure_calls(stored, cluster, CALLS)
 }
 
-/// The same of several designs of a folder that differ in nothing but where procedures are carried out, on the tables of the
-/// first.
-///
-/// # Errors
-/// As [`measure`].
-pub(crate) fn measure_each(
-    designs: &[Stored],
+/// The same, with about so many calls of all lanes.
+pub(crate) fn measure_calls(
+    stored: &Stored,
     cluster: &Cluster,
-) -> Result<Vec<Measured>, VerifyError> {
+    calls: u64,
+) -> Result<Measured, VerifyError> {
     let Cluster { machines, seed, remote_calls, .. } = *cluster;
-    let bytes = designs.iter().map(Stored::memory_bytes).max().unwrap_or(0);
-    let plan = cluster.plan(bytes)?;
-    let folder = |stored: &Stored| Folder::new(stored.clone(), machines, (seed, remote_calls));
-    let folders: Vec<Folder> = designs.iter().map(folder).collect();
-    let seen = symmetric::run_each(&plan, &folders);
-    Ok(designs.iter().zip(&seen).map(|(of, (alone, all))| measured(of, alone, all)).collect())
+    let plan = Plan { calls_wanted: Some(calls), ..cluster.plan(stored.memory_bytes())? };
+    let folder = Folder::new(stored.clone(), machines, (seed, remote_calls));
+    let (alone, all) = Standing::loaded(&plan, &folder, &|_| ()).look(&folder);
+    Ok(measured(stored, &alone, &all))
 }
 
 impl Cluster {

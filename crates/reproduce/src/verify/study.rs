@@ -1,6 +1,6 @@
 //! The tuner's design of a workload beside the many of [`spade::tune::sweep`], each forecast and measured.
 
-use super::{Cluster, VerifyError, measure_each, small};
+use super::{Cluster, VerifyError, measure_calls, small};
 use layout::{IndexKind, Storage};
 use procedure::node::Workload;
 use spade::design::{Access, Design, Partition, Placement, TableDesign};
@@ -12,8 +12,6 @@ use stored::{FolderError, Stored};
 
 /// Designs differ if what was measured of them does by more than this share.
 pub(crate) const DIFFERS: f64 = 0.05;
-/// Designs that are measured by all seeds: the tuner's, and so many that are best by the first.
-const FINALISTS: usize = 3;
 /// The name of the design that the tuner has chosen.
 const TUNED: &str = "tuned";
 /// Differences that a name tells.
@@ -36,8 +34,10 @@ pub(crate) struct Extent {
     pub designs: usize,
     /// The first seed: of data, calls and the simulation.
     pub seed: u64,
-    /// So many seeds for those that are best.
+    /// So many seeds.
     pub seeds: u64,
+    /// Calls that are counted of each, about.
+    pub calls: u64,
 }
 
 /// A design that was forecast and measured.
@@ -49,8 +49,8 @@ pub(crate) struct Point {
     pub forecast_per_s: f64,
     /// The same as measured: the mean over seeds.
     pub measured_per_s: f64,
-    /// How far measurements by different seeds are from each other, as a share of the mean; none if there is one.
-    pub noise: Option<f64>,
+    /// How far measurements by different seeds are from each other, as a share of the mean.
+    pub noise: f64,
     /// Attempts that were made again, in percent.
     pub retries_percent: f64,
     /// The stage that is fullest by the forecast, and the busiest one as measured.
@@ -84,7 +84,7 @@ pub(crate) enum StudyError {
     Verify(#[from] VerifyError),
 }
 
-/// Forecasts and measures the designs of a workload, the tuner's and the best by several seeds, which follow each other.
+/// Forecasts and measures the designs of a workload, each by several seeds, which follow each other.
 pub(crate) fn study(
     name: &'static str,
     setting: &Setting,
@@ -106,33 +106,34 @@ pub(crate) fn study(
     let all: Vec<Design> = sweep(input, &options)?.map(as_built).collect();
     let designs = picked(tuned, all, &stored, extent.designs);
     let lanes = measurements.points().first().map_or(1, |point| point.parameters.world.lanes);
-    let measured = measure_all(&stored, &designs, &cluster(setting, lanes, extent.seed))?;
+    let measure = |stored: &Stored, design: &Design, seed: u64| -> Result<Measured, StudyError> {
+        // Each on tables of its own: what is left in accounts, and of orders, is another thing when others have run before.
+        let stored = stored.with_design(design.clone())?;
+        Ok(measure_calls(&stored, &cluster(setting, lanes, seed), extent.calls)?)
+    };
+    let seeds: Vec<u64> = (extent.seed..extent.seed + extent.seeds).collect();
+    let loads = seeds.iter().map(|seed| Ok(small::read(name, setting.machines, *seed)?.1));
+    let loads: Vec<Stored> = loads.collect::<Result<_, StudyError>>()?;
     let forecaster = Forecaster::new(input, &options)?;
     let mut points = Vec::new();
-    for (design, measured) in designs.iter().zip(measured) {
+    for design in &designs {
+        let measured = loads.iter().zip(&seeds).map(|(load, seed)| measure(load, design, *seed));
+        let measured: Vec<Measured> = measured.collect::<Result<_, StudyError>>()?;
+        let rates: Vec<f64> = measured.iter().map(|of| of.calls_per_s).collect();
+        let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
+        let most = rates.iter().copied().fold(0.0, f64::max);
+        let least = rates.iter().copied().fold(most, f64::min);
+        let retries: Vec<f64> = measured.iter().map(|of| of.retries_percent).collect();
         let forecast = forecaster.forecast(design)?.forecast;
         points.push(Point {
             name: name_of(design, &designs[0]),
             forecast_per_s: forecast.transactions_per_s[1],
-            measured_per_s: measured.calls_per_s,
-            noise: None,
-            retries_percent: measured.retries_percent,
+            measured_per_s: mean(&rates),
+            noise: (most - least) / mean(&rates),
+            retries_percent: mean(&retries),
             bottleneck: forecast.bottleneck,
-            busiest: measured.busiest.map_or_else(String::new, |(stage, _)| stage),
+            busiest: measured[0].busiest.clone().map_or_else(String::new, |(stage, _)| stage),
         });
-    }
-    for at in finalists(&points) {
-        let mut seen = vec![points[at].measured_per_s];
-        for seed in extent.seed + 1..extent.seed + extent.seeds {
-            let (_, stored) = small::read(name, setting.machines, seed)?;
-            let stored = stored.with_design(designs[at].clone())?;
-            seen.push(super::measure(&stored, &cluster(setting, lanes, seed))?.calls_per_s);
-        }
-        let mean = seen.iter().sum::<f64>() / seen.len() as f64;
-        let (least, most) =
-            seen.iter().fold((mean, mean), |(least, most), one| (one.min(least), one.max(most)));
-        points[at].measured_per_s = mean;
-        points[at].noise = (seen.len() > 1).then_some((most - least) / mean);
     }
     Ok(Swept { workload: name, profile: setting.profile, points })
 }
@@ -156,42 +157,6 @@ fn as_built(mut design: Design) -> Design {
     let copied = design.tables.iter_mut().filter(|of| of.partition == Partition::Replicated);
     copied.for_each(|of| of.partition = Partition::RoundRobin);
     design
-}
-
-/// Measures all designs, those on the same tables on one cluster.
-fn measure_all(
-    stored: &Stored,
-    designs: &[Design],
-    cluster: &Cluster,
-) -> Result<Vec<Measured>, StudyError> {
-    let mut families: Vec<Vec<usize>> = Vec::new();
-    for (at, design) in designs.iter().enumerate() {
-        let known = families.iter_mut().find(|of| designs[of[0]].tables == design.tables);
-        match known {
-            Some(family) => family.push(at),
-            None => families.push(vec![at]),
-        }
-    }
-    let mut all: Vec<Option<Measured>> = vec![None; designs.len()];
-    for family in families {
-        let own = family.iter().map(|at| stored.with_design(designs[*at].clone()));
-        let own: Vec<Stored> = own.collect::<Result<_, _>>()?;
-        for (at, measured) in family.into_iter().zip(measure_each(&own, cluster)?) {
-            all[at] = Some(measured);
-        }
-    }
-    Ok(all.into_iter().map(|one| one.expect("each design is in a family")).collect())
-}
-
-/// The tuner's design, and the best others.
-fn finalists(points: &[Point]) -> Vec<usize> {
-    let mut best: Vec<usize> = (1..points.len()).collect();
-    best.sort_by(|one, other| {
-        points[*other].measured_per_s.total_cmp(&points[*one].measured_per_s)
-    });
-    best.truncate(FINALISTS);
-    best.insert(0, 0);
-    best
 }
 
 fn cluster(setting: &Setting, lanes: u32, seed: u64) -> Cluster {
@@ -305,13 +270,11 @@ impl Swept {
         &self.points[0]
     }
 
-    /// The design with the best throughput: of those that all seeds have measured, so that none is best by luck.
+    /// The design with the best throughput.
     pub(crate) fn best(&self) -> &Point {
         let best =
             |one: &&Point, other: &&Point| one.measured_per_s.total_cmp(&other.measured_per_s);
-        let sure = self.points.iter().filter(|point| point.noise.is_some());
-        let all = || self.points.iter().max_by(best).expect("the tuner's design is one");
-        sure.max_by(best).unwrap_or_else(all)
+        self.points.iter().max_by(best).expect("the tuner's design is one")
     }
 
     /// What the tuner's design lacks of the best one, as a share of that.
@@ -319,9 +282,9 @@ impl Swept {
         1.0 - self.tuned().measured_per_s / self.best().measured_per_s
     }
 
-    /// The largest difference between seeds, of the designs that all seeds have measured.
+    /// The largest difference between seeds.
     pub(crate) fn noise(&self) -> f64 {
-        self.points.iter().filter_map(|point| point.noise).fold(0.0, f64::max)
+        self.points.iter().map(|point| point.noise).fold(0.0, f64::max)
     }
 
     /// How far each forecast is off.
@@ -369,7 +332,7 @@ mod tests {
             name: String::new(),
             forecast_per_s,
             measured_per_s,
-            noise: None,
+            noise: 0.01,
             retries_percent: 0.0,
             bottleneck: String::new(),
             busiest: String::new(),
@@ -385,10 +348,8 @@ mod tests {
         assert!((swept.median_error() - 0.2).abs() < 1e-12);
         // 9 against 10 is forecast the wrong way; 5 and 5.1 do not differ.
         assert_eq!(swept.pairs(), (4, 5));
-        assert_eq!(finalists(&swept.points), [0, 1, 3, 2]);
-        // Who was measured once may have been lucky.
-        (swept.points[0].noise, swept.points[2].noise) = (Some(0.02), Some(0.01));
-        assert_eq!((swept.regret(), swept.noise()), (0.0, 0.02));
+        swept.points[2].noise = 0.02;
+        assert_eq!(swept.noise(), 0.02);
     }
 
     #[test]

@@ -147,6 +147,10 @@ impl<'a> Facts<'a> {
             machines,
         };
         self.skew(&places, &mut calls);
+        for ((asked, call), drawn) in self.asked.iter().zip(&mut calls).zip(self.drawn()) {
+            let each = asked.asks.iter().map(|ask| places.local(asked, ask, call, drawn));
+            call.local_on = each.map(Option::unwrap_or_default).collect();
+        }
         let (meetings, crowds) = self.meetings(&places, &calls);
         let kinds = |table: &sql::Table| table.indexes.iter().map(|index| index.kind).collect();
         Model {

@@ -3,7 +3,7 @@
 use super::TuneError;
 use super::candidate::{Choice, IndexChoice, Placing, Shape};
 use super::facts::Facts;
-use super::group::{Grouped, Grouping, Home};
+use super::group::{Grouped, Grouping, Home, leads};
 use super::model::{Plan, TablePlan};
 use crate::design::{Access, Design, IndexDesign, Partition, Placement, TableDesign};
 use crate::tune::asked::Kind;
@@ -252,7 +252,15 @@ impl Reader<'_, '_> {
                             "table {name}, partitioned by {column}, has no such column"
                         ));
                     }
-                    found
+                    let leading = found.filter(|at| leads(table, *at));
+                    if let (Some(_), None, true) = (found, leading, self.facts.chosen.machines > 1)
+                    {
+                        self.warnings.push(format!(
+                            "table {name} is partitioned by {column}, with which its primary key does not begin: its rows are divided by \
+                             the hash of their keys"
+                        ));
+                    }
+                    leading
                 }
                 _ => {
                     self.refuse(format!(

@@ -10,7 +10,7 @@ use super::draws::Drawn;
 use crate::design::Partition;
 use procedure::operations::{Action, Operation, Origin, Path};
 use sql::load::{Draw, Expectation};
-use sql::{Catalog, Load};
+use sql::{Catalog, Load, Table};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A column of a table, both by position.
@@ -65,6 +65,12 @@ pub struct Grouping {
     pub tables: Vec<Grouped>,
     /// All attributes, that with most local rows first.
     pub attributes: Vec<Attribute>,
+}
+
+/// Whether rows can be partitioned by a column of their table: parts are ranges of the first column of the primary key, so that whoever
+/// has a key, and whoever goes through keys in order, knows where its rows are.
+pub fn leads(table: &Table, column: usize) -> bool {
+    table.primary_key.first() == Some(&column)
 }
 
 impl Grouping {
@@ -259,7 +265,7 @@ impl Question<'_> {
         let share = |sum: f64| if all > 0.0 { sum / all } else { 0.0 };
         let values = self.values(&columns);
         let refusal = match values {
-            _ if keys.is_empty() => Some("no primary key has a column of it".to_owned()),
+            _ if keys.is_empty() => Some("no primary key begins with a column of it".to_owned()),
             Some(values) if values < u64::from(self.machines) => {
                 Some(format!("it has {values} values, too few for {} machines", self.machines))
             }
@@ -282,11 +288,9 @@ impl Question<'_> {
         chosen.into_iter().map(|(table, (_, column))| (table, column)).collect()
     }
 
-    /// Whether rows can be partitioned by a column: who looks a row up by its key has to know where it is.
+    /// Whether rows can be partitioned by a column.
     fn is_eligible(&self, (table, column): &Column) -> bool {
-        let mut asks = self.asked.iter().flat_map(|asked| &asked.asks);
-        self.catalog.tables[*table].primary_key.contains(column)
-            || asks.all(|ask| ask.table != *table || ask.kind == Kind::Insert)
+        leads(&self.catalog.tables[*table], *column)
     }
 
     /// Whether rows of any table are found by one of these columns.

@@ -32,8 +32,8 @@ pub struct Meeting {
 /// How calls meet on some machines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
-    /// How many machines that is.
-    pub machines: f64,
+    /// Which machines these are, counted from 0.
+    pub machines: Vec<usize>,
     /// The meetings of each procedure.
     pub meetings: Vec<Vec<Meeting>>,
 }
@@ -110,7 +110,7 @@ pub fn groups(calls: &[Calls<'_>], machines: usize) -> Vec<Group> {
             let meant = met.iter().filter(|(at, _)| calls.places.is_none() || among.contains(at));
             classes(meant.map(|(_, met)| *met))
         });
-        Group { machines: among.len() as f64, meetings: each.collect() }
+        Group { machines: among.to_vec(), meetings: each.collect() }
     };
     if heats.iter().all(|heat| *heat == 0.0) {
         // Nowhere more than anywhere.

@@ -98,7 +98,9 @@ pub struct Call {
     pub home: Home,
     /// Of each operation that is asked: the share of its rows that a call at home finds there.
     pub local: Vec<f64>,
-    /// The same of the entries of the index that it goes by.
+    /// The same of a call on each machine, where that differs; else nothing.
+    pub local_on: Vec<Vec<f64>>,
+    /// The same as `local` of the entries of the index that it goes by.
     pub entries: Vec<f64>,
     /// Whether its rows are copied to all machines.
     pub copied: Vec<bool>,
@@ -154,7 +156,28 @@ impl Call {
         }
         let is_given = matches!(home.source, Some(Source::Given(_)));
         let told = (is_given && all > 0.0).then(|| told / all);
-        Self { home, local, entries, copied, skew, told }
+        let local_on = vec![Vec::new(); asked.asks.len()];
+        Self { home, local, local_on, entries, copied, skew, told }
+    }
+}
+
+impl Call {
+    /// Whether calls find as many of their rows at home whatever machine that is.
+    pub fn is_alike_on_all(&self) -> bool {
+        self.local_on.iter().all(Vec::is_empty)
+    }
+
+    /// The share of an operation's rows, and of the entries that it goes by, that a call at home on one of these machines finds there; on
+    /// any machine if none is named.
+    pub fn near(&self, at: usize, machines: &[usize]) -> (f64, f64) {
+        let (rows, entries) = (self.local[at], self.entries[at]);
+        let on = &self.local_on[at];
+        if on.is_empty() || machines.is_empty() {
+            return (rows, entries);
+        }
+        let there =
+            machines.iter().map(|machine| on[*machine]).sum::<f64>() / machines.len() as f64;
+        (there, if entries == rows { there } else { entries })
     }
 }
 

@@ -8,10 +8,10 @@
 //! ```
 
 use super::asked::{Ask, Kind};
-use super::candidate::{IndexChoice, Placing};
+use super::candidate::{Choice, IndexChoice, Placing};
 use super::cost::{Cost, add, scaled};
 use super::model::{Model, Plan, TablePlan};
-use super::surface::Setting;
+use super::surface::{Setting, USUAL_LOAD, USUAL_SLOTS};
 use crate::design::Access;
 use crate::measurement::{AccessPath, Demand, Operation, Place};
 use layout::leaf::LeafLayout;
@@ -60,8 +60,13 @@ struct Parts {
 impl Model<'_> {
     /// What a procedure costs; none if something like it was not measured.
     pub fn procedure(&self, plan: &Plan, number: usize) -> Option<Costs> {
+        self.procedure_on(plan, number, &[])
+    }
+
+    /// The same where its calls at home are on one of these machines, of which all are meant if none is named.
+    pub fn procedure_on(&self, plan: &Plan, number: usize, machines: &[usize]) -> Option<Costs> {
         let call = &self.calls[number];
-        let at_home = |at: usize| (call.local[at], call.entries[at]);
+        let at_home = |at: usize| call.near(at, machines);
         let home = self.call(plan, number, &at_home)?;
         if self.machines < 2 || call.home.source.is_none() {
             // Rows are anywhere, so that no machine is another than the rows' one.
@@ -225,10 +230,19 @@ impl Model<'_> {
             Kind::Lookup => Parts { each, batch, fixed, ..none },
             Kind::IndexLookup(index) => {
                 let path = path_of(table.indexes[index]);
-                let through = self.indexed(ask, table, Operation::Lookup, path, index, entry)?;
-                let direct = of(Operation::Lookup, AccessPath::Primary, entry, 1.0)?;
-                let entries = through.minus(&direct).at_least_nothing();
-                Parts { each: entries.plus(&each.times(ask.rows)), batch, fixed, ..none }
+                let through = self.indexed(ask, table, Operation::Lookup, path, index, row)?;
+                // An index leads to the row itself, which is one read wherever it lives.
+                let beside = self.batch(Storage::HashInlined, row)?;
+                let (batch, fixed) =
+                    if row == Place::Local { (nothing, beside) } else { (beside, nothing) };
+                let read = through.minus(&self.entry(ask, table, index, row)?).minus(&beside);
+                let read = read.at_least_nothing().times(ask.rows);
+                Parts {
+                    each: self.entry(ask, table, index, entry)?.plus(&read),
+                    batch,
+                    fixed,
+                    ..none
+                }
             }
             Kind::Scan(None) => {
                 let scan = of(Operation::Scan, AccessPath::Primary, row, ask.rows)?;
@@ -330,6 +344,23 @@ impl Model<'_> {
         let only = TablePlan { indexes: vec![table.indexes[index]], ..table.clone() };
         let rows = if operation == Operation::Scan { ask.rows } else { 1.0 };
         self.cost(ask.table, &only, operation, path, place, rows)
+    }
+
+    /// What finding an entry of an index costs, without the row: as measured with rows that are inlined, since those of other storages are
+    /// not found through it as they are without it.
+    fn entry(&self, ask: &Ask, table: &TablePlan, index: usize, place: Place) -> Option<Cost> {
+        let choice = Choice {
+            storage: Storage::HashInlined,
+            slots: USUAL_SLOTS,
+            placing: Placing::Hashed(USUAL_LOAD),
+            node_bytes: 0,
+        };
+        let inlined = TablePlan { choice, ..table.clone() };
+        let path = path_of(table.indexes[index]);
+        let through = self.indexed(ask, &inlined, Operation::Lookup, path, index, place)?;
+        let direct =
+            self.cost(ask.table, &inlined, Operation::Lookup, AccessPath::Primary, place, 1.0)?;
+        Some(through.minus(&direct).at_least_nothing())
     }
 
     /// What a batch of lookups costs beside its rows: a lookup less what a further row in a batch costs.

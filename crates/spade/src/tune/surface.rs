@@ -15,9 +15,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Slots of a bucket of the usual design.
-const USUAL_SLOTS: u32 = 8;
+pub const USUAL_SLOTS: u32 = 8;
 /// Its planned load, in percent.
-const USUAL_LOAD: u32 = 65;
+pub const USUAL_LOAD: u32 = 65;
 /// Its nodes, in bytes.
 const USUAL_NODE: u32 = 512;
 /// Its rows, in bytes.

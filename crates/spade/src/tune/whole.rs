@@ -2,7 +2,7 @@
 
 use super::cost::{Cost, add};
 use super::crowd::Crowd;
-use super::meet::Meeting;
+use super::meet::{Group, Meeting};
 use super::model::{Model, Plan};
 use super::pace::{self, Cluster, Pace, Part, demands};
 use super::price::Costs;
@@ -44,15 +44,18 @@ impl Model<'_> {
 
     fn found(&self, plan: &Plan) -> Option<Load> {
         let called = (0..self.asked.len()).filter(|number| self.asked[*number].share > 0.0);
-        let costs: Option<Vec<(usize, Costs)>> =
-            called.map(|number| Some((number, self.procedure(plan, number)?))).collect();
-        let costs = costs?;
-        let crowds: Vec<Crowd> =
-            costs.iter().map(|(number, _)| self.crowd(plan, *number)).collect();
-        self.load(&|meetings| {
-            let each = costs.iter().zip(&crowds).map(|((number, costs), crowd)| {
+        let called: Vec<(usize, Crowd)> =
+            called.map(|number| (number, self.crowd(plan, number))).collect();
+        let on = |machines: &[usize]| -> Option<Vec<Costs>> {
+            called.iter().map(|(number, _)| self.procedure_on(plan, *number, machines)).collect()
+        };
+        let anywhere = on(&[])?;
+        let are_alike = called.iter().all(|(number, _)| self.calls[*number].is_alike_on_all());
+        self.load(&|group| {
+            let costs = if are_alike { anywhere.clone() } else { on(&group.machines)? };
+            let each = costs.iter().zip(&called).map(|(costs, (number, crowd))| {
                 let of_procedure = self.asked[*number].share;
-                let met = (&*meetings[*number], *crowd);
+                let met = (&*group.meetings[*number], *crowd);
                 self.kinds(costs, plan.access[*number], met, of_procedure)
             });
             Some(each.collect::<Option<Vec<_>>>()?.concat())
@@ -97,8 +100,8 @@ impl Model<'_> {
     /// The same of one procedure, as if nothing else were called.
     pub fn alone(&self, plan: &Plan, costs: &Costs, access: Access, number: usize) -> Option<Load> {
         let crowd = self.crowd(plan, number);
-        self.load(&|meetings| {
-            let met = (&*meetings[number], crowd);
+        self.load(&|group| {
+            let met = (&*group.meetings[number], crowd);
             let mut parts = self.kinds(costs, access, met, 1.0)?;
             parts.iter_mut().for_each(|part| part.has_others = false);
             Some(parts)
@@ -131,10 +134,7 @@ impl Model<'_> {
     }
 
     /// What calls do, on all groups of machines.
-    fn load<'p>(
-        &'p self,
-        parts: &dyn Fn(&'p [Vec<Meeting>]) -> Option<Vec<Part<'p>>>,
-    ) -> Option<Load> {
+    fn load<'p>(&'p self, parts: &dyn Fn(&'p Group) -> Option<Vec<Part<'p>>>) -> Option<Load> {
         let cluster = Cluster {
             machines: f64::from(self.machines.max(1)),
             threads: f64::from(self.threads.max(1)),
@@ -144,10 +144,12 @@ impl Model<'_> {
         let mut load = Load::default();
         let mut paces = Vec::new();
         for group in &self.meetings {
-            let parts = parts(&group.meetings)?;
+            let parts = parts(group)?;
             let sum = |sum: Cost, part: &Part<'_>| sum.plus(&part.cost.times(part.share));
-            load.cost = parts.iter().fold(Cost::default(), sum);
-            paces.push((group.machines, pace::pace(&parts, &cluster)));
+            let machines = group.machines.len() as f64;
+            let cost = parts.iter().fold(Cost::default(), sum);
+            load.cost = load.cost.plus(&cost.times(machines / cluster.machines));
+            paces.push((machines, pace::pace(&parts, &cluster)));
         }
         load.pace = Pace::of_all(&paces);
         Some(load)

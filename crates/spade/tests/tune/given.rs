@@ -138,6 +138,44 @@ fn what_tables_are_stored_as_makes_a_difference() {
     assert!(rest(&one).abs_diff(rest(&eight)) <= 1, "but for rounding");
 }
 
+/// Parts are ranges of the first column of the key: what is partitioned by another one is not together, whatever a design says.
+#[test]
+fn what_cannot_be_built_is_forecast_as_it_is_built() {
+    let changes = Changes::new("tatp");
+    let by = |partition: Partition| {
+        changes.forecast(|design| {
+            design.tables[2].partition = partition.clone();
+            design.procedures.iter_mut().for_each(|of| of.access = Access::OneSided);
+        })
+    };
+    let by_type = Partition::By { columns: vec!["sf_type".to_owned()], group: "types".to_owned() };
+    let (by_type, spread) = (by(by_type), by(Partition::RoundRobin));
+    assert_eq!(rate(&by_type), rate(&spread));
+    let is_told = |of: &DesignForecast| {
+        of.warnings.iter().any(|one| one.contains("with which its primary key does not begin"))
+    };
+    assert!(is_told(&by_type) && !is_told(&spread), "{:?}", by_type.warnings);
+}
+
+/// The entry is on another machine in both designs, and the row is at home.
+#[test]
+fn an_index_is_as_far_wherever_rows_live() {
+    let subject = Subject::shipped("tatp");
+    let (measured, options) = (shipped_measurements(), Options::default());
+    let design = subject.tuned(&measured, &options).design;
+    let home_us = |storage: Storage| {
+        let mut design = design.clone();
+        design.tables[0].storage = storage;
+        (design.tables[0].indexes[0].kind, design.tables[0].indexes[0].node_bytes) =
+            (IndexKind::Tree, 512);
+        let forecast = subject.forecast(&measured, &options, &design).expect("it can be built");
+        let mut each = forecast.procedures.into_iter();
+        each.find(|of| of.procedure == "update_location").expect("it is called").home_latency_us
+    };
+    let (inlined, outside) = (home_us(Storage::HashInlined), home_us(Storage::HashOutside));
+    assert!(outside >= inlined && outside < 1.2 * inlined, "{inlined} {outside}");
+}
+
 #[test]
 fn calls_are_at_home_where_the_argument_says() {
     let changes = Changes::new("smallbank");

@@ -18,7 +18,8 @@ fn less_memory_is_kept_to_and_costs_something() {
             "{percent} %"
         );
         let now = tight.forecast.transactions_per_s[1];
-        assert!(now <= rate * 1.001, "{percent} %: {now} after {rate}");
+        // Designs within half a percent are equally fast to the tuner.
+        assert!(now <= rate * 1.005, "{percent} %: {now} after {rate}");
         (last, rate) = (tight.memory.bytes_each, now);
     }
     let of_tables: u64 = free.tables.iter().map(|table| table.bytes_each).sum();

@@ -45,7 +45,7 @@ fn the_tables_of_a_subscriber_are_together() {
         tuning.attributes.iter().filter(|one| one.verdict == Verdict::Rejected).collect();
     let by_number = rejected.iter().find(|one| one.columns == ["subscriber.sub_nbr"]);
     let by_number = by_number.expect("subscribers are looked up by it");
-    assert_eq!(by_number.reason, "no primary key has a column of it");
+    assert_eq!(by_number.reason, "no primary key begins with a column of it");
     assert!(rejected.iter().all(|one| !one.reason.is_empty()));
 }
 
@@ -66,8 +66,8 @@ fn warehouses_have_all_that_is_theirs_and_items_are_copied() {
     for place in expected {
         assert!(places.iter().any(|one| one == place), "{place} in {places:?}");
     }
-    let history = places.iter().find(|place| place.starts_with("history"));
-    assert!(history.is_some_and(|place| place.ends_with("_w_id")), "{history:?}");
+    // It has no primary key, whose first column could divide it.
+    assert!(places.iter().any(|one| one == "history spread"), "{places:?}");
     assert_eq!(group(&tuning), "warehouse");
 }
 
@@ -103,9 +103,9 @@ fn rows_of_other_warehouses_are_counted_as_they_are_drawn() {
         found.expect("it is there").local
     };
     // A line in a hundred comes from another warehouse, a payment in seven is of a customer of one; of four machines, a quarter
-    // of those is the own one.
+    // of those is the own one. The row that it adds to history, one in eight, is anywhere.
     assert!((0.993..0.9995).contains(&of("new_order")), "{}", of("new_order"));
-    assert!((0.92..0.98).contains(&of("payment")), "{}", of("payment"));
+    assert!((0.84..0.9).contains(&of("payment")), "{}", of("payment"));
     assert_eq!(of("delivery"), 1.0);
 }
 

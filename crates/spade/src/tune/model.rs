@@ -142,7 +142,7 @@ impl Call {
             };
             let is_beside = |index: usize| {
                 let columns = &catalog.tables[ask.table].indexes[index].columns;
-                key(ask.table).is_some_and(|column| columns.contains(&column))
+                key(ask.table).is_some_and(|column| columns.first() == Some(&column))
             };
             let is_apart = by_index.is_some_and(|index| !is_beside(index)) && !is_copied;
             local.push(rows);

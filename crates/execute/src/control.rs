@@ -5,7 +5,7 @@ use crate::error::{Failure, Result, plain};
 use crate::frame::Frame;
 use crate::program::{Ask, Conversion, Into, Over, Program, Raise, Step, Target};
 use crate::rows::Rows;
-use crate::run::{ALL, Run};
+use crate::run::{ALL, Run, add_waiting};
 use crate::scope::{NOTHING, Source, View};
 use fabric::Env;
 use sql::procedure::{Level, Returns};
@@ -59,6 +59,15 @@ pub(crate) struct Machine<'m, 'l, E: Env> {
 impl<E: Env> Machine<'_, '_, E> {
     /// Goes through the procedure.
     pub async fn run(&mut self) -> Result<()> {
+        let ended = self.take_steps().await;
+        if self.frame.later.keys.is_empty() || matches!(ended, Err(Failure::Txn(_))) {
+            return ended;
+        }
+        add_waiting(self.txn, self.tables, self.frame).await?;
+        ended
+    }
+
+    async fn take_steps(&mut self) -> Result<()> {
         let program = self.program;
         let mut loops: Vec<Loop> = Vec::new();
         loops.resize_with(program.loops, || Loop::Idle);

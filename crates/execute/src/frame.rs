@@ -33,6 +33,7 @@ pub(crate) struct Frame {
     pub known: Vec<Option<RowId>>,
     /// Of each statement for which some were, where.
     pub places: Vec<Place>,
+    pub later: Later,
     pub scratch: Scratch,
 }
 
@@ -43,6 +44,27 @@ pub(crate) struct Place {
     /// From one to the next; 0 if it is carried out once.
     pub stride: usize,
     pub end: usize,
+}
+
+/// Rows that wait to be added, see [`crate::run`].
+#[derive(Default, Debug)]
+pub(crate) struct Later {
+    /// Their tables, by position among those that are bound.
+    pub tables: Vec<usize>,
+    pub keys: Vec<(TableId, Key)>,
+    /// Their values, those of one row behind those of another.
+    pub values: Vec<Value>,
+    /// Those that were added.
+    pub rows: Vec<RowId>,
+}
+
+impl Later {
+    pub fn clear(&mut self) {
+        self.tables.clear();
+        self.keys.clear();
+        self.values.clear();
+        self.rows.clear();
+    }
 }
 
 /// Lists that operators fill and empty.
@@ -86,6 +108,7 @@ impl Frame {
         self.processed = 0;
         self.began_us = now_us;
         self.inserted.clear();
+        self.later.clear();
     }
 
     /// The row that was read for a statement, if it was: none if there is no such row.

@@ -1,5 +1,6 @@
 //! Rows that are inserted, changed and deleted.
 
+use super::keyed::write_columns;
 use super::{ALL, Run, Under, evaluate_output};
 use crate::bind::BoundTable;
 use crate::cell::too_long;
@@ -148,7 +149,7 @@ impl<E: Env> Run<'_, '_, E> {
                 return Err(duplicate(table, &index.name, &index.columns, values));
             }
         }
-        self.write_columns(table, id, values)?;
+        write_columns(self.txn, table, id, values)?;
         if table.is_read_whole {
             self.frame.inserted.push((at, key));
         }

@@ -11,7 +11,7 @@ use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer, Source, View};
 use fabric::Env;
 use layout::{Key, KeyBuilder};
-use txn::{RowId, TxnError};
+use txn::{RowId, Transaction, TxnError};
 use value::{Scope, Value};
 
 impl<E: Env> Run<'_, '_, E> {
@@ -204,6 +204,7 @@ impl<E: Env> Run<'_, '_, E> {
     #[inline]
     pub(super) async fn add(&mut self, insert: &Insert, rows: &mut Rows) -> Result<()> {
         let mut values = std::mem::take(&mut self.frame.scratch.values);
+        values.clear();
         let key = self.new_row(insert, &mut values)?;
         let tables = self.tables;
         let table = &tables[insert.table];
@@ -219,14 +220,15 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// The values of a row that is added, and its key.
+    /// Appends the values of a row that is added, and answers its key.
     #[inline]
-    fn new_row(&self, insert: &Insert, values: &mut Vec<Value>) -> Result<Key> {
-        values.clear();
+    pub(super) fn new_row(&self, insert: &Insert, values: &mut Vec<Value>) -> Result<Key> {
+        let begin = values.len();
         let view = self.view([NOTHING; 2], None);
         for output in &insert.values.outputs {
             values.push(evaluate_output(output, &view)?);
         }
+        let values = &values[begin..];
         self.check_row(insert.table, values)?;
         let table = &self.tables[insert.table];
         key_of(table, table.schema.key(), values)
@@ -242,7 +244,7 @@ impl<E: Env> Run<'_, '_, E> {
         rows: &mut Rows,
     ) -> Result<()> {
         let tables = self.tables;
-        self.write_columns(&tables[insert.table], id, values)?;
+        write_columns(self.txn, &tables[insert.table], id, values)?;
         if tables[insert.table].is_read_whole {
             self.frame.inserted.push((insert.table, key));
         }
@@ -259,23 +261,23 @@ impl<E: Env> Run<'_, '_, E> {
         }
         Ok(())
     }
+}
 
-    /// Sets the columns of a new row that are not of its key.
-    #[inline]
-    pub(super) fn write_columns(
-        &mut self,
-        table: &BoundTable,
-        id: RowId,
-        values: &[Value],
-    ) -> Result<()> {
-        let mut record = self.txn.update(id);
-        for (at, (column, value)) in table.columns.iter().zip(values).enumerate() {
-            if !column.is_key {
-                column.write(&mut record, at, value)?;
-            }
+/// Sets the columns of a new row that are not of its key.
+#[inline]
+pub(super) fn write_columns<E: Env>(
+    txn: &mut Transaction<'_, E>,
+    table: &BoundTable,
+    id: RowId,
+    values: &[Value],
+) -> Result<()> {
+    let mut record = txn.update(id);
+    for (at, (column, value)) in table.columns.iter().zip(values).enumerate() {
+        if !column.is_key {
+            column.write(&mut record, at, value)?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// The key that expressions make in a scope; none if no row has it.

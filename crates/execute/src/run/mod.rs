@@ -10,6 +10,7 @@
 //! join     nodes with two; keyed_join where the inner rows are found by their keys
 //! group    aggregates and what is sorted
 //! change   insert, update, delete
+//! later    rows that are added together
 //! check    what every row of a table satisfies
 //! ```
 
@@ -19,12 +20,14 @@ mod group;
 mod join;
 mod keyed;
 mod keyed_join;
+mod later;
 mod scan;
 mod single;
 mod visit;
 
 pub(crate) use change::draw_hidden_key;
 pub(crate) use keyed::{key_in, scan_by_key};
+pub(crate) use later::add_waiting;
 
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result};
@@ -74,6 +77,7 @@ impl<E: Env> Run<'_, '_, E> {
                 }
             }
             (Way::Adds, Operator::Insert(insert)) => return self.add(insert, rows).await,
+            (Way::AddsLater, Operator::Insert(insert)) => return self.add_later(insert).await,
             _ => {}
         }
         self.carry_out(&statement.root, Under { outer: None, wanted }, rows).await?;

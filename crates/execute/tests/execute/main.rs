@@ -4,6 +4,7 @@ mod ahead;
 mod constraints;
 mod control;
 mod database;
+mod later;
 mod naive;
 mod operators;
 mod shipped;

@@ -35,7 +35,7 @@ fn workload(procedures: &str) -> Workload {
 }
 
 /// Gives filters and outputs to the scan below.
-fn collapse(node: &mut Node) {
+pub fn collapse(node: &mut Node) {
     let Operator::Project { condition: None, filter, input: Some(input) } = &mut node.operator
     else {
         return;

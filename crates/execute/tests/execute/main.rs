@@ -5,6 +5,7 @@ mod constraints;
 mod control;
 mod database;
 mod later;
+mod lookups;
 mod naive;
 mod operators;
 mod shipped;

@@ -136,7 +136,8 @@ impl<E: Env> Transaction<'_, E> {
         Ok(row)
     }
 
-    /// Adds independent rows together: one round trip to see that their keys are free.
+    /// Adds independent rows together: one round trip to see that their keys are free. Where one is not, `rows` ends with the row
+    /// that has it, and those before were added.
     #[inline]
     pub async fn insert_many(
         &mut self,

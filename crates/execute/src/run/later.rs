@@ -60,12 +60,10 @@ fn write_added<E: Env>(
     added: std::result::Result<(), TxnError>,
 ) -> Result<()> {
     // The row that was there already is the last that was come to.
-    let refused = match added {
-        Err(TxnError::DuplicateKey { .. }) => later.rows.len().checked_sub(1),
-        added => {
-            added?;
-            None
-        }
+    let refused = match (added, later.rows.len().checked_sub(1)) {
+        (Ok(()), _) => None,
+        (Err(TxnError::DuplicateKey { .. }), Some(last)) => Some(last),
+        (Err(error), _) => return Err(error.into()),
     };
     let mut rest = &later.values[..];
     for (at, (&id, &table)) in later.rows.iter().zip(&later.tables).enumerate() {

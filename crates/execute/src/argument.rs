@@ -20,7 +20,15 @@ pub(crate) fn assign(
     let inputs = program.parameters.iter().filter(|parameter| parameter.mode != ParameterMode::Out);
     for parameter in inputs {
         let sql_type = &program.variables[parameter.variable].sql_type;
-        variables[parameter.variable] = match (given.next(), &parameter.default) {
+        let value = given.next();
+        // Most are numbers of the parameter's type.
+        if let Some(Value::Int(number)) = value
+            && is_of(&Value::Int(*number), sql_type)
+        {
+            variables[parameter.variable].put(Value::Int(*number));
+            continue;
+        }
+        variables[parameter.variable] = match (value, &parameter.default) {
             (Some(value), _) => {
                 convert(value, sql_type).ok_or_else(|| no_function(program, arguments))??
             }

@@ -34,6 +34,8 @@ pub(crate) struct BoundColumn {
     slot: Slot,
     /// Bytes that its value takes in a key, the flag for null left out; 0 if it may be in none.
     pub key_bytes: u32,
+    /// Bits that a word has more than a whole number of the column.
+    spare_bits: u32,
 }
 
 impl BoundColumn {
@@ -54,22 +56,40 @@ impl BoundColumn {
             _ => return None,
         };
         let slot = schema.slot(at);
-        Some(Self { name, sql_type, cell, nullable, is_key, slot, key_bytes })
+        let spare_bits = match &sql_type {
+            SqlType::Int2 => 48,
+            SqlType::Int4 | SqlType::Date => 32,
+            _ => 0,
+        };
+        Some(Self { name, sql_type, cell, nullable, is_key, slot, key_bytes, spare_bits })
     }
 
     /// Appends a whole number to a key, if the value is one that the column has; answers whether it is.
     #[inline]
     pub fn append_int(&self, builder: &mut KeyBuilder, value: &Value) -> bool {
-        match (self.cell, value) {
-            (Cell::Int, Value::Int(value)) if self.holds(*value) => {
-                if self.nullable {
-                    builder.append_unsigned(0, 1);
-                }
-                builder.append_signed(*value, self.key_bytes);
-                true
-            }
+        match value {
+            Value::Int(value) if self.is_int() => self.append_number(builder, *value),
             _ => false,
         }
+    }
+
+    /// Whether it holds whole numbers.
+    #[inline]
+    pub fn is_int(&self) -> bool {
+        self.cell == Cell::Int
+    }
+
+    /// As [`Self::append_int`], of a column that holds whole numbers.
+    #[inline]
+    pub fn append_number(&self, builder: &mut KeyBuilder, number: i64) -> bool {
+        if !self.holds(number) {
+            return false;
+        }
+        if self.nullable {
+            builder.append_unsigned(0, 1);
+        }
+        builder.append_signed(number, self.key_bytes);
+        true
     }
 
     /// Whether the column `at` of a row is null.
@@ -140,7 +160,7 @@ impl BoundColumn {
                 held.clear();
                 held.push_str(text);
             }
-            _ => *place = self.read(record, at),
+            _ => place.put(self.read(record, at)),
         }
     }
 
@@ -196,11 +216,7 @@ impl BoundColumn {
     /// Whether the column's bytes hold so much.
     #[inline]
     pub fn holds(&self, units: i64) -> bool {
-        match self.sql_type {
-            SqlType::Int2 => i16::try_from(units).is_ok(),
-            SqlType::Int4 | SqlType::Date => i32::try_from(units).is_ok(),
-            _ => true,
-        }
+        units << self.spare_bits >> self.spare_bits == units
     }
 }
 

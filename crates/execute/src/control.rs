@@ -5,7 +5,7 @@ use crate::error::{Failure, Result, plain};
 use crate::frame::Frame;
 use crate::program::{Ask, Conversion, Into, Over, Program, Raise, Step, Target};
 use crate::rows::Rows;
-use crate::run::{ALL, Run};
+use crate::run::{ALL, Run, add_waiting};
 use crate::scope::{NOTHING, Source, View};
 use fabric::Env;
 use sql::procedure::{Level, Returns};
@@ -59,6 +59,15 @@ pub(crate) struct Machine<'m, 'l, E: Env> {
 impl<E: Env> Machine<'_, '_, E> {
     /// Goes through the procedure.
     pub async fn run(&mut self) -> Result<()> {
+        let ended = self.take_steps().await;
+        if self.frame.later.keys.is_empty() || matches!(ended, Err(Failure::Txn(_))) {
+            return ended;
+        }
+        add_waiting(self.txn, self.tables, self.frame).await?;
+        ended
+    }
+
+    async fn take_steps(&mut self) -> Result<()> {
         let program = self.program;
         let mut loops: Vec<Loop> = Vec::new();
         loops.resize_with(program.loops, || Loop::Idle);
@@ -84,10 +93,7 @@ impl<E: Env> Machine<'_, '_, E> {
                         Some(value) => self.ask(value).await?,
                         None => Value::Null,
                     };
-                    match program.variables[*variable].is_not_null {
-                        true => self.store_variable(*variable, value)?,
-                        false => self.frame.variables[*variable] = value,
-                    }
+                    self.store_variable(*variable, value)?;
                 }
                 Step::Statement {
                     number,
@@ -110,17 +116,14 @@ impl<E: Env> Machine<'_, '_, E> {
                         at = program.labels[*label];
                     }
                 }
-                Step::Start { place, over } => loops[*place] = Box::pin(self.start(over)).await?,
+                Step::Start { place, over } => loops[*place] = self.start(over).await?,
                 Step::Next { place, into, end } => {
                     if !self.next(&mut loops[*place], into)? {
                         at = program.labels[*end];
                     }
                 }
-                Step::End(place) => {
-                    let ended = std::mem::replace(&mut loops[*place], Loop::Idle);
-                    self.set_found(ended.was_entered());
-                }
-                Step::Return(value) => return Box::pin(self.give_back(value.as_ref())).await,
+                Step::End(place) => self.end(&mut loops[*place]),
+                Step::Return(value) => return self.give_back(value.as_ref()).await,
                 Step::ReturnNext(None) => self.add_outputs(),
                 Step::ReadAhead => self.read_ahead().await?,
                 rare => Box::pin(self.rare_step(rare)).await?,
@@ -253,7 +256,10 @@ impl<E: Env> Machine<'_, '_, E> {
     #[inline]
     fn set_found(&mut self, found: bool) {
         if let Some(variable) = self.program.found {
-            self.frame.variables[variable] = Value::Bool(found);
+            match &mut self.frame.variables[variable] {
+                Value::Bool(known) => *known = found,
+                other => *other = Value::Bool(found),
+            }
         }
     }
 
@@ -270,6 +276,17 @@ impl<E: Env> Machine<'_, '_, E> {
             self.store_now(target, value)?;
         }
         Ok(())
+    }
+
+    /// The same of a row of one column.
+    #[inline]
+    fn store_only(&mut self, into: &Into, value: Value) -> Result<()> {
+        match into.targets[..] {
+            [(Target::Variable(variable), Conversion::Same(_))] => {
+                self.store_variable(variable, value)
+            }
+            _ => self.store_row(into, &mut [value]),
+        }
     }
 
     /// Assigns nulls where there is no row. A record has the columns of the row all the same.
@@ -332,15 +349,10 @@ impl<E: Env> Machine<'_, '_, E> {
 
     #[inline]
     fn store_variable(&mut self, variable: usize, value: Value) -> Result<()> {
-        let known = &self.program.variables[variable];
-        if known.is_not_null && value.is_null() {
-            let message = format!(
-                "null value cannot be assigned to variable \"{}\" declared NOT NULL",
-                known.name
-            );
-            return Err(plain("22004", message));
+        if value.is_null() && self.program.variables[variable].is_not_null {
+            return Err(refused_null(&self.program.variables[variable].name));
         }
-        self.frame.variables[variable] = value;
+        self.frame.variables[variable].put(value);
         Ok(())
     }
 
@@ -359,6 +371,12 @@ impl<E: Env> Machine<'_, '_, E> {
         Ok(())
     }
 
+    async fn start_rows(&mut self, number: usize) -> Result<Loop> {
+        self.carry_out(number, ALL).await?;
+        let others = self.frame.scratch.input(0);
+        Ok(Loop::Rows { rows: std::mem::replace(self.rows, others), at: 0 })
+    }
+
     async fn start(&mut self, over: &Over) -> Result<Loop> {
         match over {
             Over::Range { from, to, by, reverse } => {
@@ -375,10 +393,8 @@ impl<E: Env> Machine<'_, '_, E> {
                 let step = if *reverse { -step } else { step };
                 Ok(Loop::Range { next: Some(from), last, step, entered: false })
             }
-            Over::Rows(number) => {
-                self.carry_out(*number, ALL).await?;
-                Ok(Loop::Rows { rows: std::mem::take(self.rows), at: 0 })
-            }
+            // In memory of its own: other loops begin without waiting for anything, and their futures should be small.
+            Over::Rows(number) => Box::pin(self.start_rows(*number)).await,
             Over::Elements(array) => match self.ask(array).await? {
                 Value::Array(elements) => Ok(Loop::Elements { elements, at: 0 }),
                 _ => Err(plain("22004", "FOREACH expression must not be null")),
@@ -403,7 +419,7 @@ impl<E: Env> Machine<'_, '_, E> {
                 };
                 *next = number.checked_add(*step);
                 *entered = true;
-                self.store_row(into, &mut [Value::Int(number)])?;
+                self.store_only(into, Value::Int(number))?;
             }
             Loop::Rows { rows, at } if *at < rows.len() => {
                 *at += 1;
@@ -412,11 +428,20 @@ impl<E: Env> Machine<'_, '_, E> {
             Loop::Rows { rows, at: 0 } if rows.is_empty() => self.store_nothing(into)?,
             Loop::Elements { elements, at } if *at < elements.len() => {
                 *at += 1;
-                self.store_row(into, &mut [elements[*at - 1].clone()])?;
+                self.store_only(into, elements[*at - 1].clone())?;
             }
             _ => return Ok(false),
         }
         Ok(!matches!(state, Loop::Rows { at: 0, .. }))
+    }
+
+    /// Ends a loop, whose rows' memory others may have.
+    fn end(&mut self, state: &mut Loop) {
+        let ended = std::mem::replace(state, Loop::Idle);
+        self.set_found(ended.was_entered());
+        if let Loop::Rows { rows, .. } = ended {
+            self.frame.scratch.give_back(rows);
+        }
     }
 
     async fn give_back(&mut self, value: Option<&Ask>) -> Result<()> {
@@ -433,10 +458,10 @@ impl<E: Env> Machine<'_, '_, E> {
 
     /// A row of the output parameters.
     fn add_outputs(&mut self) {
-        for &variable in &self.program.outputs {
-            self.answer.push(self.frame.variables[variable].clone());
-        }
-        self.answer.end_row(None);
+        let Self { frame, program, answer, .. } = self;
+        let outputs = program.outputs.iter().map(|&variable| frame.variables[variable].clone());
+        answer.list().extend(outputs);
+        answer.end_row(None);
     }
 
     /// A row, or the only column of one.
@@ -547,6 +572,13 @@ impl<E: Env> Machine<'_, '_, E> {
 
 /// Most elements that an array grows to by an assignment.
 const ELEMENTS_MAX: usize = 1 << 24;
+
+#[cold]
+fn refused_null(variable: &str) -> Failure {
+    let message =
+        format!("null value cannot be assigned to variable \"{variable}\" declared NOT NULL");
+    plain("22004", message)
+}
 
 #[cold]
 fn no_row() -> Failure {

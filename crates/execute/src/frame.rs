@@ -1,9 +1,10 @@
 //! What a call keeps between its statements, and lists that are made once for all calls of a lane.
 
+use crate::plan::Statement;
 use crate::rows::Rows;
 use layout::Key;
 use std::rc::Rc;
-use txn::{RowId, TableId};
+use txn::{IndexId, RowId, TableId};
 use value::Value;
 
 /// The state of a call.
@@ -25,6 +26,9 @@ pub(crate) struct Frame {
     pub clock_us: i64,
     /// Rows that the call has inserted into tables that a statement reads as a whole.
     pub inserted: Vec<(usize, Key)>,
+    /// The last look-up of a key in an index, as long as no statement has changed anything, and what it has found.
+    pub looked_up: Option<(IndexId, Key)>,
+    pub found: Vec<RowId>,
     /// The next key of a table without a primary key.
     pub hidden_key: i64,
     /// Whether the call changes and locks nothing, and is not validated: rows that it reads need not be kept.
@@ -33,6 +37,7 @@ pub(crate) struct Frame {
     pub known: Vec<Option<RowId>>,
     /// Of each statement for which some were, where.
     pub places: Vec<Place>,
+    pub later: Later,
     pub scratch: Scratch,
 }
 
@@ -43,6 +48,27 @@ pub(crate) struct Place {
     /// From one to the next; 0 if it is carried out once.
     pub stride: usize,
     pub end: usize,
+}
+
+/// Rows that wait to be added, see [`crate::run`].
+#[derive(Default, Debug)]
+pub(crate) struct Later {
+    /// Their tables, by position among those that are bound.
+    pub tables: Vec<usize>,
+    pub keys: Vec<(TableId, Key)>,
+    /// Their values, those of one row behind those of another.
+    pub values: Vec<Value>,
+    /// Those that were added.
+    pub rows: Vec<RowId>,
+}
+
+impl Later {
+    pub fn clear(&mut self) {
+        self.tables.clear();
+        self.keys.clear();
+        self.rows.clear();
+        self.values.clear();
+    }
 }
 
 /// Lists that operators fill and empty.
@@ -81,11 +107,13 @@ impl Scratch {
 impl Frame {
     /// Ready for a call of a procedure with so many variables.
     pub fn begin(&mut self, variables: usize, now_us: i64) {
-        self.variables.clear();
         self.variables.resize(variables, Value::Null);
+        self.variables.iter_mut().for_each(|variable| variable.put(Value::Null));
         self.processed = 0;
         self.began_us = now_us;
         self.inserted.clear();
+        self.looked_up = None;
+        self.later.clear();
     }
 
     /// The row that was read for a statement, if it was: none if there is no such row.
@@ -100,11 +128,21 @@ impl Frame {
         Some(row)
     }
 
-    /// Ready for a statement with so many sub plans.
+    /// What was found before a statement that changes rows may be something else behind it.
     #[inline]
-    pub fn begin_statement(&mut self, plans: usize) {
+    pub fn note_changes(&mut self, statement: &Statement) {
+        if statement.writes {
+            self.looked_up = None;
+        }
+    }
+
+    /// Ready for a statement.
+    #[inline]
+    pub fn begin_statement(&mut self, statement: &Statement) {
+        let plans = statement.plans.len();
         self.results.clear();
         self.shared.clear();
+        self.note_changes(statement);
         if plans > 0 {
             self.results.resize(plans, None);
             self.shared.resize(plans, None);

@@ -64,6 +64,8 @@ pub(crate) enum Way {
     Keyed,
     /// It adds one row, without sub plans, and nothing else has to be looked at.
     Adds,
+    /// The same, of a table that nothing else in the procedure looks at: the row may be added later, with others.
+    AddsLater,
     /// As its nodes say.
     General,
 }

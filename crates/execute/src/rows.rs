@@ -22,9 +22,7 @@ impl Rows {
         self.width = width;
         self.count = 0;
         self.ids.clear();
-        if !self.values.is_empty() {
-            self.values.clear();
-        }
+        self.values.clear();
     }
 
     /// How many there are.
@@ -68,6 +66,12 @@ impl Rows {
     #[inline]
     pub(crate) fn push(&mut self, value: Value) {
         self.values.push(value);
+    }
+
+    /// The list that it is added to.
+    #[inline]
+    pub(crate) fn list(&mut self) -> &mut Vec<Value> {
+        &mut self.values
     }
 
     #[inline]

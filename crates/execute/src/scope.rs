@@ -67,6 +67,13 @@ pub(crate) struct View<'v, E: Env> {
 }
 
 impl<E: Env> View<'_, E> {
+    /// A column of a row around those at hand.
+    #[inline]
+    fn outer_column(&self, column: ColumnRef) -> Option<&Value> {
+        let outer = (1..column.level).fold(self.outer, |outer, _| outer.and_then(|row| row.next));
+        outer.and_then(|outer| outer.sources[column.source].get(column.column))
+    }
+
     /// A column of one of the two rows at hand.
     #[inline]
     pub fn source_column(&self, source: usize, column: usize) -> Value {
@@ -85,16 +92,14 @@ impl<E: Env> Scope for View<'_, E> {
         if column.level == 0 {
             return self.sources[column.source].column(column.column);
         }
-        let outer = (1..column.level).fold(self.outer, |outer, _| outer.and_then(|row| row.next));
-        let row = outer.and_then(|outer| outer.sources[column.source].get(column.column));
-        row.cloned().unwrap_or(Value::Null)
+        self.outer_column(column).cloned().unwrap_or(Value::Null)
     }
 
     #[inline]
     fn int_column(&self, column: ColumnRef) -> Option<i64> {
         match column.level {
             0 => self.sources[column.source].int(column.column),
-            _ => self.column(column).as_int(),
+            _ => self.outer_column(column).and_then(Value::as_int),
         }
     }
 
@@ -102,7 +107,7 @@ impl<E: Env> Scope for View<'_, E> {
     fn numeric_column(&self, column: ColumnRef) -> Option<Decimal> {
         match column.level {
             0 => self.sources[column.source].numeric(column.column),
-            _ => self.column(column).as_numeric(),
+            _ => self.outer_column(column).and_then(Value::as_numeric),
         }
     }
 

@@ -3,13 +3,13 @@
 //!
 //! That changes nothing of what a procedure does, because of what is asked of such a loop. Each round finds the rows of tables
 //! that the loop changes by keys that have the number of the round in the same column, so that no round looks at another's
-//! rows. No variable goes from one round to the next, or behind the loop. Rows of the result are given behind the last reading,
-//! in the order of the rounds. And what ends a round early is an error: where one is raised, the call deviates, and the executor
-//! finds out which is the first.
+//! rows. Rows of the result are given behind the last reading, in the order of the rounds, and there alone are variables looked
+//! at and assigned that go from one round to the next, or behind the loop. And what ends a round early is an error: where one is
+//! raised before that, the call deviates, and the executor finds out which is the first.
 
 use crate::ahead::assignments;
 use crate::chain::Chain;
-use crate::flow::wanted;
+use crate::flow::{expressions, wanted};
 use crate::found;
 use crate::function::Function;
 use crate::steps::Next;
@@ -29,7 +29,7 @@ pub struct Rounds<'a> {
     pub loops: BTreeMap<usize, Vec<Reading<'a>>>,
     /// What is printed up to, while one of them is.
     pub next: Option<Next<'a>>,
-    /// Whether one of them is printed.
+    /// Whether one of them is printed, and has not come behind its last reading.
     pub is_inside: bool,
 }
 
@@ -53,32 +53,49 @@ impl Reading<'_> {
     }
 }
 
+/// The one way through a round, as far as it was followed.
+#[derive(Default)]
+struct Way<'a> {
+    readings: Vec<Reading<'a>>,
+    /// Whether rows were given on it.
+    has_given: bool,
+    /// Variables that are looked at or assigned before the rows of the last reading are at hand.
+    early: BTreeSet<usize>,
+    /// The same behind the last reading.
+    late: BTreeSet<usize>,
+}
+
 impl<'a> Function<'a> {
     /// Finds loops of the outermost block whose rounds can go side by side.
     pub fn survey_rounds(&mut self, block: &'a Block) {
         for (at, statement) in block.statements.iter().enumerate() {
             let StatementKind::Loop { label: None, over, body } = &statement.kind else { continue };
             let Some((variable, ..)) = bounds(over) else { continue };
-            if let Some(readings) = self.readings_of(variable, body)
-                && !self.is_asked_for(body, &block.statements[at + 1..])
-            {
+            let behind = &block.statements[at + 1..];
+            if let Some(readings) = self.readings_of(variable, body, behind) {
                 self.rounds.loops.insert(variable, readings);
             }
         }
     }
 
-    /// The readings of a loop whose rounds can go side by side.
-    fn readings_of(&self, variable: usize, body: &'a [Statement]) -> Option<Vec<Reading<'a>>> {
-        let mut readings = Vec::new();
-        let mut has_given = false;
-        let has_way = self.gather(body, &mut readings, &mut has_given);
+    /// The readings of a loop whose rounds can go side by side, with these statements behind it.
+    fn readings_of(
+        &self,
+        variable: usize,
+        body: &'a [Statement],
+        behind: &[Statement],
+    ) -> Option<Vec<Reading<'a>>> {
+        let mut way = Way::default();
+        let has_way = self.gather(body, &mut way);
+        let Way { readings, early, .. } = way;
         let mut assigned = BTreeSet::new();
         assignments(body, &mut assigned);
-        let is_carried =
-            wanted(self.procedure, body).iter().any(|(wanted, _)| assigned.contains(wanted));
+        let carried = self.carried(body).chain(self.asked_for(behind));
+        let is_carried_early =
+            carried.into_iter().any(|of| assigned.contains(&of) && early.contains(&of));
         let is_possible = has_way
             && !readings.is_empty()
-            && !is_carried
+            && !is_carried_early
             && !assigned.contains(&variable)
             && self.found().is_none();
         let round = Round { variable, body };
@@ -92,63 +109,93 @@ impl<'a> Function<'a> {
         are_apart.then_some(readings)
     }
 
-    /// Whether what a loop assigns is asked for behind it.
-    fn is_asked_for(&self, body: &[Statement], behind: &[Statement]) -> bool {
-        let routine = &self.procedure.routine;
-        let mut assigned = BTreeSet::new();
-        assignments(body, &mut assigned);
-        let is_given = !matches!(routine.returns, Returns::Rows(_))
-            && routine
-                .parameters
-                .iter()
-                .any(|p| p.mode != ParameterMode::In && assigned.contains(&p.variable));
-        let mut wanted = wanted(self.procedure, behind).into_iter();
-        is_given || wanted.any(|(variable, _)| assigned.contains(&variable))
+    /// Variables that a round looks at before it assigns them.
+    pub fn carried(&self, body: &[Statement]) -> impl Iterator<Item = usize> {
+        wanted(self.procedure, body).into_iter().map(|(variable, _)| variable)
     }
 
-    /// Follows the one way through a round, and gathers its readings. `has_given` says whether rows were given on it.
-    fn gather(
-        &self,
-        statements: &'a [Statement],
-        readings: &mut Vec<Reading<'a>>,
-        has_given: &mut bool,
-    ) -> bool {
+    /// Variables that are asked for behind a loop, before these statements assign them.
+    fn asked_for(&self, behind: &[Statement]) -> BTreeSet<usize> {
+        let routine = &self.procedure.routine;
+        let mut all: BTreeSet<usize> = self.carried(behind).collect();
+        if !matches!(routine.returns, Returns::Rows(_)) {
+            let outputs = routine.parameters.iter().filter(|p| p.mode != ParameterMode::In);
+            all.extend(outputs.map(|output| output.variable));
+        }
+        all
+    }
+
+    /// The variables that statements look at or assign.
+    fn touched(&self, statements: &[Statement]) -> BTreeSet<usize> {
+        let mut all: BTreeSet<usize> = self.carried(statements).collect();
+        assignments(statements, &mut all);
+        all
+    }
+
+    /// Follows the one way through a round, and gathers its readings.
+    fn gather(&self, statements: &'a [Statement], way: &mut Way<'a>) -> bool {
         let mut at = 0;
         while let Some(statement) = statements.get(at) {
             at += 1;
             let Some(reading) = self.reading(statement) else {
-                if !is_plain(statement) {
+                if !self.goes_through(std::slice::from_ref(statement), way) {
                     return false;
                 }
-                *has_given |= gives(std::slice::from_ref(statement));
                 continue;
             };
-            if *has_given || self.ahead.place(reading.statement).is_some() {
+            if way.has_given || self.ahead.place(reading.statement).is_some() {
                 return false;
             }
-            readings.push(reading);
+            way.early.append(&mut way.late);
+            way.early.extend(self.variables_of(reading.statement));
+            assignments(std::slice::from_ref(statement), &mut way.late);
+            way.readings.push(reading);
             if let StatementKind::Loop { body, .. } = &statement.kind {
-                if !body.iter().all(is_plain) {
+                if !self.goes_through(body, way) {
                     return false;
                 }
-                *has_given |= gives(body);
                 continue;
             }
             let test =
                 statements.get(at).and_then(|next| found::test(&self.procedure.routine, next));
             let Some(test) = test else { continue };
             at += 1;
-            if !test.absent.iter().all(is_plain) || gives(test.absent) {
+            if gives(test.absent) || !self.goes_through(test.absent, way) {
                 return false;
             }
-            if test.present.iter().all(is_plain) {
-                *has_given |= gives(test.present);
+            if self.goes_through(test.present, way) {
                 continue;
             }
             // What is left of the round is in there.
-            return at == statements.len() && self.gather(test.present, readings, has_given);
+            return at == statements.len() && self.gather(test.present, way);
         }
         true
+    }
+
+    /// Follows statements that work with variables alone; answers whether they all do.
+    fn goes_through(&self, statements: &[Statement], way: &mut Way<'a>) -> bool {
+        if !statements.iter().all(is_plain) {
+            return false;
+        }
+        way.has_given |= gives(statements);
+        way.late.append(&mut self.touched(statements));
+        true
+    }
+
+    /// The variables that the plan of a statement looks at.
+    fn variables_of(&self, statement: u32) -> BTreeSet<usize> {
+        let mut all = BTreeSet::new();
+        let Some(planned) = self.procedure.statements.get(statement as usize - 1) else {
+            return all;
+        };
+        let mut note = |part: &Expr| match part.kind {
+            ExprKind::Variable(variable) | ExprKind::Field { variable, .. } => {
+                all.insert(variable);
+            }
+            _ => {}
+        };
+        expressions(planned, &mut |expr| expr.visit(&mut note));
+        all
     }
 
     /// A statement that finds rows of one table by a key or a range.

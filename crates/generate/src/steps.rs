@@ -41,8 +41,12 @@ impl<'a> Function<'a> {
     pub fn go_side_by_side(&mut self, over: &'a Over, body: &'a [Statement]) -> Result<bool> {
         let Some((variable, from, to)) = bounds(over) else { return Ok(false) };
         let Some(readings) = self.rounds.loops.get(&variable).cloned() else { return Ok(false) };
-        let mut variables = BTreeSet::from([variable]);
+        let mut variables = BTreeSet::new();
         assignments(body, &mut variables);
+        // What goes from one round to the next stays where it is.
+        let carried: BTreeSet<usize> = self.carried(body).collect();
+        variables.retain(|assigned| !carried.contains(assigned));
+        variables.insert(variable);
         let name = self.variables.at((variable, None)).name.clone();
         self.line("// No round looks at another's rows: they go side by side, from one reading to the next.");
         self.rounds.is_inside = true;
@@ -66,10 +70,11 @@ impl<'a> Function<'a> {
             rest = reached;
             step = self.read_of_rounds(&next, variable);
         }
+        // Here the rounds come one after the other.
+        self.rounds.is_inside = false;
         self.line(&step.begin);
         self.statements(rest)?;
         self.line(format!("}}\n{}", step.end));
-        self.rounds.is_inside = false;
         Ok(true)
     }
 

@@ -56,6 +56,25 @@ fn rows_that_the_next_statement_wants_are_found_once() {
     }
 }
 
+/// A loop notes what its rounds have found: they may be read together as long as nobody notes anything before.
+#[test]
+fn rounds_that_note_something_behind_their_reading_go_side_by_side() {
+    let (mut workload, load) = workload("tatp");
+    let read_one_by_one = |workload: &Workload| {
+        let text = code(workload, &load, "insert_call_forwarding");
+        assert_ne!(text.contains("txn.read("), text.contains("txn.read_many("), "{text}");
+        text.contains("txn.read(")
+    };
+    assert!(!read_one_by_one(&workload));
+
+    let body = longest_loop(&mut workload, "insert_call_forwarding");
+    let StatementKind::If { branches, .. } = &body[1].kind else { panic!("it asks for FOUND") };
+    let StatementKind::If { branches, .. } = &branches[0].1[0].kind else { panic!("it compares") };
+    let note = branches[0].1[0].clone();
+    body.insert(0, note);
+    assert!(read_one_by_one(&workload));
+}
+
 #[test]
 fn calls_tell_what_they_look_for_first() {
     let (tatp, load) = workload("tatp");

@@ -136,8 +136,8 @@ impl<E: Env> Transaction<'_, E> {
         Ok(row)
     }
 
-    /// Adds independent rows together: one round trip to see that their keys are free. Where one is refused, those before
-    /// it are added.
+    /// Adds independent rows together: one round trip to see that their keys are free. Where one is refused, `rows` ends with that
+    /// row, and those before it were added.
     #[inline]
     pub async fn insert_many(
         &mut self,

@@ -17,7 +17,7 @@ use sql::types::{Numeric, SqlType};
 pub enum Conversion {
     /// The value is one of the other type as it is.
     Nothing,
-    /// A whole number of another width.
+    /// A whole number of a width that is less.
     IntToInt(Width),
     /// A whole number as a decimal.
     IntToNumeric,
@@ -136,6 +136,7 @@ impl Conversion {
             (SqlType::Date, SqlType::Timestamp | SqlType::TimestampTz) => Self::DateToTimestamp,
             (SqlType::Timestamp | SqlType::TimestampTz, SqlType::Date) => Self::TimestampToDate,
             (from, to) => match (width(from), from, width(to)) {
+                (Some(from), _, Some(to)) if from <= to => Self::Nothing,
                 (Some(_), _, Some(width)) => Self::IntToInt(width),
                 (None, SqlType::Numeric(_), Some(width)) => Self::NumericToInt(width),
                 (None, SqlType::Float8, Some(width)) => Self::FloatToInt(width),

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use compact_str::{CompactString, ToCompactString};
 
 /// How wide an integer is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Width {
     /// `smallint`
     Two,

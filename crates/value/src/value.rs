@@ -75,10 +75,39 @@ impl Value {
         matches!(self, Self::Null)
     }
 
+    /// Whether it has no memory of its own, so that nothing has to be done when it goes.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        match self {
+            Self::Text(text) => !text.is_heap_allocated(),
+            Self::Bytes(_) | Self::Array(_) | Self::Row(_) => false,
+            _ => true,
+        }
+    }
+
+    /// Puts another value in its place. Most have no memory of their own: to see that here is faster than to have a function
+    /// drop them.
+    #[inline]
+    pub fn put(&mut self, value: Self) {
+        match self.is_plain() {
+            true => std::mem::forget(std::mem::replace(self, value)),
+            false => *self = value,
+        }
+    }
+
     /// Whether it is true; null is not.
     #[inline]
     pub fn is_true(&self) -> bool {
         matches!(self, Self::Bool(true))
+    }
+
+    /// The truth value, if it is one.
+    #[inline]
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(truth) => Some(*truth),
+            _ => None,
+        }
     }
 
     /// The integer, if it is one.

@@ -404,6 +404,24 @@ fn floats_between_two_texts_have_an_even_last_digit() {
 }
 
 #[test]
+fn wider_integers_are_the_same_numbers() {
+    let between = |from, to| Conversion::between(&from, &to, CastKind::Implicit);
+    assert!(matches!(between(SqlType::Int2, SqlType::Int8), Conversion::Nothing));
+    assert!(matches!(between(SqlType::Int4, SqlType::Int8), Conversion::Nothing));
+    assert!(matches!(between(SqlType::Int8, SqlType::Int4), Conversion::IntToInt(_)));
+}
+
+#[test]
+fn values_take_the_places_of_others() {
+    let long = Value::text(&"x".repeat(40));
+    let mut place = Value::Int(1);
+    for value in [long.clone(), Value::Null, Value::text("a"), long.clone(), long, true.into()] {
+        place.put(value.clone());
+        assert_eq!(place, value);
+    }
+}
+
+#[test]
 fn conversions_through_text_print_and_read() {
     let convert = |from: SqlType, to: SqlType, value: Value| {
         Conversion::between(&from, &to, CastKind::ThroughText).apply(value)

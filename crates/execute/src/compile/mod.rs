@@ -4,6 +4,7 @@
 //! node     plans
 //! columns  which columns of a node somebody looks at
 //! way      which statements are about one row by its key
+//! later    which rows are added together
 //! body     PL/pgSQL as a list of steps
 //! ahead    which rows are known early
 //! ```
@@ -11,6 +12,7 @@
 mod ahead;
 mod body;
 mod columns;
+mod later;
 mod node;
 mod way;
 
@@ -33,5 +35,6 @@ pub(crate) fn compile(
             reason,
         })?);
     }
+    later::note(&procedure.statements, &mut statements, tables);
     Ok(body::compile(&procedure.routine, statements))
 }

@@ -1,6 +1,7 @@
 //! Rows that are inserted, changed and deleted.
 
-use super::{ALL, Run, Under, evaluate_output};
+use super::keyed::write_columns;
+use super::{ALL, Run, Under, append_all};
 use crate::bind::BoundTable;
 use crate::cell::too_long;
 use crate::error::{Result, plain};
@@ -91,11 +92,7 @@ impl<E: Env> Run<'_, '_, E> {
             *values = Box::pin(self.list_values(list, sources, outer)).await?;
             return Ok(());
         }
-        let view = self.view(sources.map(Source::Values), outer);
-        for output in &list.outputs {
-            values.push(evaluate_output(output, &view)?);
-        }
-        Ok(())
+        append_all(list, &self.view(sources.map(Source::Values), outer), values)
     }
 
     /// The primary key of a row that is to be inserted.
@@ -148,7 +145,7 @@ impl<E: Env> Run<'_, '_, E> {
                 return Err(duplicate(table, &index.name, &index.columns, values));
             }
         }
-        self.write_columns(table, id, values)?;
+        write_columns(self.txn, table, id, values)?;
         if table.is_read_whole {
             self.frame.inserted.push((at, key));
         }

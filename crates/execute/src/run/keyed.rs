@@ -2,7 +2,7 @@
 //! nothing is kept between two steps that does not have to be.
 
 use super::change::{duplicate, key_of};
-use super::{Run, evaluate_output, is_true, push_all};
+use super::{Run, append_all, evaluate_output, is_true, push_all};
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result};
 use crate::key::{self, Fit};
@@ -11,7 +11,7 @@ use crate::rows::Rows;
 use crate::scope::{NOTHING, Outer, Source, View};
 use fabric::Env;
 use layout::{Key, KeyBuilder};
-use txn::{RowId, TxnError};
+use txn::{RowId, Transaction, TxnError};
 use value::{Scope, Value};
 
 impl<E: Env> Run<'_, '_, E> {
@@ -23,7 +23,11 @@ impl<E: Env> Run<'_, '_, E> {
         wanted: usize,
         rows: &mut Rows,
     ) -> Result<()> {
-        let Some(id) = self.keyed_row(scan, key).await? else { return Ok(()) };
+        let found = match self.known_row() {
+            Some(found) => found,
+            None => self.row_by_key(scan, key).await?,
+        };
+        let Some(id) = self.keyed_row(scan, found)? else { return Ok(()) };
         if wanted > 0 && self.statement.root.width > 0 {
             let record = self.txn.row(id);
             let record = Source::Record(&record, &self.tables[scan.table].columns);
@@ -42,11 +46,41 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// The same of a statement whose row goes into variables; answers whether there is one. They are null otherwise.
+    /// The row that was read ahead for the statement, if it was.
+    #[inline]
+    fn known_row(&mut self) -> Option<Option<RowId>> {
+        self.statement.ahead.and_then(|place| self.frame.known_row(place))
+    }
+
+    /// Finds the row with a key.
+    #[inline]
+    async fn row_by_key(&mut self, scan: &Scan, key: &[Term]) -> Result<Option<RowId>> {
+        match self.single_key(scan.table, key, None)? {
+            Some(key) => Ok(self.txn.read(self.tables[scan.table].id, &key).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// Carries out a statement whose row goes into variables; answers whether there is one. They are null otherwise.
     #[inline]
     pub async fn keyed_into(&mut self, targets: &[(usize, usize)]) -> Result<bool> {
+        self.frame.note_changes(self.statement);
         let Some((scan, key)) = scan_by_key(&self.statement.root) else { return Ok(false) };
-        let Some(id) = self.keyed_row(scan, key).await? else {
+        let found = match self.known_row() {
+            Some(found) => found,
+            None => self.row_by_key(scan, key).await?,
+        };
+        self.row_into(scan, found, targets)
+    }
+
+    #[inline]
+    fn row_into(
+        &mut self,
+        scan: &Scan,
+        found: Option<RowId>,
+        targets: &[(usize, usize)],
+    ) -> Result<bool> {
+        let Some(id) = self.keyed_row(scan, found)? else {
             for (variable, _) in targets {
                 self.frame.variables[*variable] = Value::Null;
             }
@@ -62,23 +96,15 @@ impl<E: Env> Run<'_, '_, E> {
             }
             let sources = [Source::Record(&record, columns), NOTHING];
             let value = evaluate_output(&list.outputs[column], &self.view(sources, None))?;
-            self.frame.variables[variable] = value;
+            self.frame.variables[variable].put(value);
         }
         Ok(true)
     }
 
     /// Does with the row of a key what the statement does; none if there is no such row.
     #[inline]
-    async fn keyed_row(&mut self, scan: &Scan, key: &[Term]) -> Result<Option<RowId>> {
+    fn keyed_row(&mut self, scan: &Scan, found: Option<RowId>) -> Result<Option<RowId>> {
         self.frame.processed = 0;
-        let known = self.statement.ahead.and_then(|place| self.frame.known_row(place));
-        let found = match known {
-            Some(found) => found,
-            None => {
-                let Some(key) = self.single_key(scan.table, key, None)? else { return Ok(None) };
-                self.txn.read(self.tables[scan.table].id, &key).await?
-            }
-        };
         let Some(id) = found else { return Ok(None) };
         if !self.passes(scan, id)? {
             return Ok(None);
@@ -167,9 +193,7 @@ impl<E: Env> Run<'_, '_, E> {
         let record = self.txn.row(id);
         let record = Source::Record(&record, &table.columns);
         let view = self.view([record, Source::Values(row)], outer);
-        for output in &update.values.outputs {
-            values.push(evaluate_output(output, &view)?);
-        }
+        append_all(&update.values, &view, &mut values)?;
         let is_refused =
             |(&at, value): (&usize, &Value)| value.is_null() && !table.columns[at].nullable;
         if update.columns.iter().zip(&values).any(is_refused) {
@@ -204,6 +228,7 @@ impl<E: Env> Run<'_, '_, E> {
     #[inline]
     pub(super) async fn add(&mut self, insert: &Insert, rows: &mut Rows) -> Result<()> {
         let mut values = std::mem::take(&mut self.frame.scratch.values);
+        values.clear();
         let key = self.new_row(insert, &mut values)?;
         let tables = self.tables;
         let table = &tables[insert.table];
@@ -219,14 +244,13 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// The values of a row that is added, and its key.
+    /// Appends the values of a row that is added, and answers its key.
     #[inline]
-    fn new_row(&self, insert: &Insert, values: &mut Vec<Value>) -> Result<Key> {
-        values.clear();
+    pub(super) fn new_row(&self, insert: &Insert, values: &mut Vec<Value>) -> Result<Key> {
+        let begin = values.len();
         let view = self.view([NOTHING; 2], None);
-        for output in &insert.values.outputs {
-            values.push(evaluate_output(output, &view)?);
-        }
+        append_all(&insert.values, &view, values)?;
+        let values = &values[begin..];
         self.check_row(insert.table, values)?;
         let table = &self.tables[insert.table];
         key_of(table, table.schema.key(), values)
@@ -242,7 +266,7 @@ impl<E: Env> Run<'_, '_, E> {
         rows: &mut Rows,
     ) -> Result<()> {
         let tables = self.tables;
-        self.write_columns(&tables[insert.table], id, values)?;
+        write_columns(self.txn, &tables[insert.table], id, values)?;
         if tables[insert.table].is_read_whole {
             self.frame.inserted.push((insert.table, key));
         }
@@ -259,23 +283,23 @@ impl<E: Env> Run<'_, '_, E> {
         }
         Ok(())
     }
+}
 
-    /// Sets the columns of a new row that are not of its key.
-    #[inline]
-    pub(super) fn write_columns(
-        &mut self,
-        table: &BoundTable,
-        id: RowId,
-        values: &[Value],
-    ) -> Result<()> {
-        let mut record = self.txn.update(id);
-        for (at, (column, value)) in table.columns.iter().zip(values).enumerate() {
-            if !column.is_key {
-                column.write(&mut record, at, value)?;
-            }
+/// Sets the columns of a new row that are not of its key.
+#[inline]
+pub(super) fn write_columns<E: Env>(
+    txn: &mut Transaction<'_, E>,
+    table: &BoundTable,
+    id: RowId,
+    values: &[Value],
+) -> Result<()> {
+    let mut record = txn.update(id);
+    for (at, (column, value)) in table.columns.iter().zip(values).enumerate() {
+        if !column.is_key {
+            column.write(&mut record, at, value)?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// The key that expressions make in a scope; none if no row has it.
@@ -288,10 +312,14 @@ pub(crate) fn key_in(
     let mut builder = KeyBuilder::new();
     for (term, &at) in terms.iter().zip(table.schema.key()) {
         let column = &table.columns[at];
-        let value = term.formula.look(scope).map_err(super::stopped)?;
-        if column.append_int(&mut builder, &value) {
+        // Most keys are whole numbers, which come as themselves; what does not may be null, or of another kind.
+        if column.is_int()
+            && let Some(number) = term.formula.int(scope).map_err(super::stopped)?
+            && column.append_number(&mut builder, number)
+        {
             continue;
         }
+        let value = term.formula.look(scope).map_err(super::stopped)?;
         if value.is_null() {
             return Ok(None);
         }

@@ -10,6 +10,7 @@
 //! join     nodes with two; keyed_join where the inner rows are found by their keys
 //! group    aggregates and what is sorted
 //! change   insert, update, delete
+//! later    rows that are added together
 //! check    what every row of a table satisfies
 //! ```
 
@@ -19,12 +20,14 @@ mod group;
 mod join;
 mod keyed;
 mod keyed_join;
+mod later;
 mod scan;
 mod single;
 mod visit;
 
 pub(crate) use change::draw_hidden_key;
 pub(crate) use keyed::{key_in, scan_by_key};
+pub(crate) use later::add_waiting;
 
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result};
@@ -65,7 +68,7 @@ impl<E: Env> Run<'_, '_, E> {
     #[inline]
     pub async fn statement(&mut self, wanted: usize, rows: &mut Rows) -> Result<()> {
         let statement = self.statement;
-        self.frame.begin_statement(statement.plans.len());
+        self.frame.begin_statement(statement);
         rows.reset(statement.root.width);
         match (statement.way, &statement.root.operator) {
             (Way::Keyed, _) => {
@@ -74,6 +77,7 @@ impl<E: Env> Run<'_, '_, E> {
                 }
             }
             (Way::Adds, Operator::Insert(insert)) => return self.add(insert, rows).await,
+            (Way::AddsLater, Operator::Insert(insert)) => return self.add_later(insert).await,
             _ => {}
         }
         self.carry_out(&statement.root, Under { outer: None, wanted }, rows).await?;
@@ -308,8 +312,24 @@ pub(crate) fn evaluate_output<E: Env>(output: &Output, view: &View<'_, E>) -> Re
 /// Adds the values of a list that asks for no sub plans.
 #[inline]
 pub(crate) fn push_all<E: Env>(list: &List, view: &View<'_, E>, rows: &mut Rows) -> Result<()> {
+    append_all(list, view, rows.list())
+}
+
+/// The same, to a list of values.
+#[inline]
+pub(crate) fn append_all<E: Env>(
+    list: &List,
+    view: &View<'_, E>,
+    values: &mut Vec<Value>,
+) -> Result<()> {
+    values.reserve(list.outputs.len());
     for output in &list.outputs {
-        rows.push(evaluate_output(output, view)?);
+        match output {
+            Output::Column(column) => values.push(view.source_column(0, *column)),
+            Output::Inner(column) => values.push(view.source_column(1, *column)),
+            Output::Unused => values.push(Value::Null),
+            Output::Term(term) => term.formula.append(view, values).map_err(stopped)?,
+        }
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use layout::{Key, KeyBuilder, LongValues};
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
-use txn::{RowId, ScanSource};
+use txn::{IndexId, RowId, ScanSource};
 use value::Value;
 
 /// Fewest rows that a scan of which not all are wanted reads at a time, where a filter may leave some out.
@@ -221,10 +221,7 @@ impl<E: Env> Run<'_, '_, E> {
                     let Some(key) = self.key_of(table, columns, key, around).await? else {
                         return Ok(());
                     };
-                    let mut found = Vec::new();
-                    self.txn.lookup(*index, &key.key(), &mut found).await?;
-                    ids.append(&mut found);
-                    Ok(())
+                    self.look_up(*index, key.key(), ids).await
                 }
                 Access::Range(range) => {
                     let Some((low, high)) = self.bounds(table, range, around).await? else {
@@ -257,6 +254,20 @@ impl<E: Env> Run<'_, '_, E> {
                 Access::All => self.find_all(table, ids).await,
             }
         })
+    }
+
+    /// The rows with a key of an index. A procedure that looks twice, say to count rows and to take one of them, finds the
+    /// same: it sees one snapshot, and its own changes are none in between.
+    async fn look_up(&mut self, index: IndexId, key: Key, ids: &mut Vec<RowId>) -> Result<()> {
+        let frame = &mut *self.frame;
+        if frame.looked_up != Some((index, key)) {
+            frame.looked_up = None;
+            self.txn.lookup(index, &key, &mut frame.found).await?;
+            // A statement that changes rows does so behind its look-up.
+            frame.looked_up = (!self.statement.writes).then_some((index, key));
+        }
+        ids.extend_from_slice(&frame.found);
+        Ok(())
     }
 
     /// The keys between which a range lies; none if nothing is in it.

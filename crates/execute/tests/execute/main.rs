@@ -4,6 +4,8 @@ mod ahead;
 mod constraints;
 mod control;
 mod database;
+mod later;
+mod lookups;
 mod naive;
 mod operators;
 mod shipped;

@@ -68,18 +68,23 @@ pub async fn insert_call_forwarding<E: Env>(
     };
     let subscriber = call.txn.row(subscriber_row);
     subscriber_id = subscriber.int_in(subscriber::S_ID);
+    // No round looks at another's rows: they go side by side, from one reading to the next.
+    let mut rounds = [None; 4];
+    call.scratch.reads.clear();
     for kind in 1..=4 {
-        if let Some(special_facility_row) = call
-            .txn
-            .read(
-                tables.special_facility,
-                &KeyBuilder::new()
-                    .int4(subscriber_id as i32)
-                    .int2(number::int2(kind)? as i16)
-                    .key(),
-            )
-            .await?
-        {
+        rounds[call.scratch.reads.len()] = Some((kind,));
+        call.scratch.reads.push((
+            tables.special_facility,
+            KeyBuilder::new().int4(subscriber_id as i32).int2(number::int2(kind)? as i16).key(),
+        ));
+    }
+
+    let mut special_facility_found = call.scratch.take_found();
+    call.txn.read_many(&call.scratch.reads, &mut special_facility_found).await?;
+    for (at, round) in rounds.into_iter().flatten().enumerate() {
+        let kind;
+        (kind,) = round;
+        if let Some(special_facility_row) = special_facility_found[at] {
             let special_facility = call.txn.row(special_facility_row);
             found_type = special_facility.int_in(special_facility::SF_TYPE);
             if found_type == facility_type {
@@ -88,6 +93,7 @@ pub async fn insert_call_forwarding<E: Env>(
         } else {
         }
     }
+    call.scratch.give_found(special_facility_found);
     if !has_facility {
         return Err(Stop::raised("P0001", "The subscriber has no special facility of this type"));
     }

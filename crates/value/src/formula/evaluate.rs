@@ -41,7 +41,9 @@ impl Node {
             Self::Element => scope.element().clone(),
             Self::Aggregate(aggregate) => scope.aggregate(*aggregate).clone(),
             Self::Moment(moment) => moment_in(scope, *moment),
-            Self::Integer { .. } | Self::Numeric { .. } => return self.evaluate(scope),
+            Self::Integer { .. } | Self::Numeric { .. } | Self::Case { .. } => {
+                return self.evaluate(scope);
+            }
             Self::Unary { apply, operand } => {
                 let operand = operand.look(scope)?;
                 if operand.is_null() { Value::Null } else { apply(&operand)? }
@@ -55,14 +57,6 @@ impl Node {
                 if values.iter().any(Value::is_null) { Value::Null } else { apply(&values)? }
             }
             Self::Lenient { apply, arguments } => apply(&all(arguments, scope)?)?,
-            Self::Case { branches, otherwise } => {
-                for (condition, value) in branches {
-                    if condition.truth(scope)? == Some(true) {
-                        return value.evaluate(scope);
-                    }
-                }
-                otherwise.evaluate(scope)?
-            }
             Self::Coalesce(nodes) => first_value(nodes, scope)?,
             Self::Extreme { operands, greatest } => extreme(all(operands, scope)?, *greatest),
             Self::NullIf(operands) => null_if(operands, scope)?,
@@ -104,9 +98,11 @@ impl Node {
                 let (left, right) = both(operands, scope)?;
                 Some(order(&left, &right).is_ne() != *negated)
             }
-            Self::CompareIntegers { .. } | Self::CompareNumerics { .. } | Self::And(_) => {
-                return self.truth(scope);
-            }
+            Self::CompareIntegers { .. }
+            | Self::CompareNumerics { .. }
+            | Self::And(_)
+            | Self::Not(_)
+            | Self::Variable(_) => return self.truth(scope),
             Self::Or(operands) => match operands[0].truth(scope)? {
                 Some(true) => Some(true),
                 left => match operands[1].truth(scope)? {
@@ -115,7 +111,6 @@ impl Node {
                     None => None,
                 },
             },
-            Self::Not(operand) => operand.truth(scope)?.map(|truth| !truth),
             Self::Is { test, negated, of_row, operand } => {
                 let value = operand.look(scope)?;
                 Some(is(&value, *test, *negated, *of_row))
@@ -137,10 +132,7 @@ impl Node {
                 matched.map(|matched| matched != *negated)
             }
             // What is left has its value from `evaluate`, which has all that is matched here from this function.
-            other => match &*other.look(scope)? {
-                Value::Bool(truth) => Some(*truth),
-                _ => None,
-            },
+            other => other.look(scope)?.as_bool(),
         })
     }
 }

@@ -36,6 +36,9 @@ impl Node {
             Self::CompareIntegers { .. } | Self::CompareNumerics { .. } | Self::And(_) => {
                 Ok(self.truth(scope)?.into())
             }
+            Self::Case { branches, otherwise } => {
+                chosen(branches, otherwise, scope)?.evaluate(scope)
+            }
             _ => self.evaluate_any(scope),
         }
     }
@@ -87,6 +90,7 @@ impl Node {
                 }
                 _ => Ok(self.evaluate_any(scope)?.as_int()),
             },
+            Self::Case { branches, otherwise } => chosen(branches, otherwise, scope)?.int(scope),
             _ => Ok(self.evaluate_any(scope)?.as_int()),
         }
     }
@@ -122,6 +126,9 @@ impl Node {
             Self::Convert { conversion: Conversion::IntToNumeric, operand } => {
                 Ok(operand.int(scope)?.map(Decimal::from_int))
             }
+            Self::Case { branches, otherwise } => {
+                chosen(branches, otherwise, scope)?.numeric(scope)
+            }
             _ => Ok(self.evaluate_any(scope)?.as_numeric()),
         }
     }
@@ -156,7 +163,24 @@ impl Node {
                     right => right,
                 })
             }
+            Self::Variable(variable) => Ok(scope.variable(*variable).as_bool()),
+            Self::Not(operand) => Ok(operand.truth(scope)?.map(|truth| !truth)),
             _ => self.truth_any(scope),
         }
     }
+}
+
+/// What the first branch of a `CASE` gives whose condition holds.
+#[inline]
+fn chosen<'n, S: Scope + ?Sized>(
+    branches: &'n [(Node, Node)],
+    otherwise: &'n Node,
+    scope: &S,
+) -> Outcome<&'n Node> {
+    for (condition, value) in branches {
+        if condition.truth(scope)? == Some(true) {
+            return Ok(value);
+        }
+    }
+    Ok(otherwise)
 }

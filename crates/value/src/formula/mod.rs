@@ -61,6 +61,24 @@ impl Formula {
         self.node.evaluate(scope).map_err(|stop| *stop)
     }
 
+    /// Appends the value to a list: where it belongs at once, since those that are moved are copied.
+    ///
+    /// # Errors
+    /// As [`Formula::evaluate`].
+    #[inline]
+    pub fn append<S: Scope + ?Sized>(
+        &self,
+        scope: &S,
+        list: &mut Vec<Value>,
+    ) -> std::result::Result<(), Stop> {
+        match &self.node {
+            Node::Variable(variable) => list.push(scope.variable(*variable).clone()),
+            Node::Constant(value) => list.push(value.clone()),
+            node => list.push(node.evaluate(scope).map_err(|stop| *stop)?),
+        }
+        Ok(())
+    }
+
     /// The same, where it is if it is a constant, a variable or an element of one: nothing is copied then.
     ///
     /// # Errors

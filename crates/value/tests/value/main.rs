@@ -7,3 +7,4 @@ mod random;
 #[path = "../../../sql/tests/sql/server.rs"]
 mod server;
 mod subject;
+mod variables;

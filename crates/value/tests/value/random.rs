@@ -1,9 +1,10 @@
 //! Expressions made at random, over variables with values that are likely to be trouble.
 
-use crate::grammar::{Random, TYPES, VARIABLES, expression, values};
+use crate::grammar::{Random, TYPES, expression};
 use crate::judge;
 use crate::server::Server;
 use crate::subject::{Row, Subject, types};
+use crate::variables::{VARIABLES, values};
 use sql::expression::CastKind;
 use value::{Conversion, Value};
 
@@ -55,7 +56,7 @@ fn known_difference(ours: &str, theirs: &str) -> Option<&'static str> {
 }
 
 fn rows(random: &mut Random) -> Vec<Vec<String>> {
-    let variables = || TYPES.iter().flat_map(|(letter, ..)| (1..=3).map(|n| values(*letter, n)));
+    let variables = || TYPES.iter().flat_map(|(letter, _)| (1..=3).map(|n| values(*letter, n)));
     let row = |_| variables().map(|values| random.one_of(values).to_owned()).collect();
     (0..ROWS).map(row).collect()
 }
@@ -89,7 +90,7 @@ fn random_expressions_have_postgresqls_results() {
         before.push_str(&format!("INSERT INTO p VALUES ({at}, {});\n", row.join(", ")));
     }
     let (mut asked, mut ours, mut refused) = (Vec::new(), Vec::new(), Vec::new());
-    for (letter, ..) in TYPES {
+    for (letter, _) in TYPES {
         for _ in 0..EXPRESSIONS {
             let text = expression(*letter, 3, &mut random);
             match Subject::read(VARIABLES, &text) {
@@ -136,7 +137,7 @@ fn judge_all(rows: &[Vec<String>], asked: &[(String, String)], ours: &[String], 
 
 /// The variables that an expression names, with their values.
 fn variables_in(expression: &str, row: &[String]) -> String {
-    let names = TYPES.iter().flat_map(|(letter, ..)| (1..=3).map(move |n| format!("{letter}{n}")));
+    let names = TYPES.iter().flat_map(|(letter, _)| (1..=3).map(move |n| format!("{letter}{n}")));
     let used = names.zip(row).filter(|(name, _)| expression.contains(name.as_str()));
     used.map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }

@@ -1,0 +1,53 @@
+//! Which rows are added later, see [`crate::run`].
+
+use crate::bind::BoundTable;
+use crate::plan::{Operator, Statement, Way};
+use procedure::node::{Node, Operator as Planned};
+use std::collections::BTreeSet;
+
+/// Notes which of a procedure's statements add rows of tables that it looks at nowhere else. `statements` are made of `planned`.
+pub(super) fn note(
+    planned: &[procedure::Statement],
+    statements: &mut [Statement],
+    tables: &[BoundTable],
+) {
+    let mut looked_at = BTreeSet::new();
+    for (planned, statement) in planned.iter().zip(&*statements) {
+        if added(statement).is_none() {
+            let mut note = |node: &Node| looked_at.extend(table_of(node));
+            planned.root.walk(&mut note);
+            planned.sub_plans.iter().for_each(|plan| plan.root.walk(&mut note));
+        }
+    }
+    for statement in statements {
+        // Rows that refer to others look for those.
+        if let Some(table) = added(statement)
+            && !looked_at.contains(&table)
+            && tables[table].referrers.is_empty()
+        {
+            statement.way = Way::AddsLater;
+        }
+    }
+}
+
+/// The table that a statement adds a row to, if it does nothing else.
+fn added(statement: &Statement) -> Option<usize> {
+    match &statement.root.operator {
+        Operator::Insert(insert) if statement.way == Way::Adds && statement.root.width == 0 => {
+            Some(insert.table)
+        }
+        _ => None,
+    }
+}
+
+/// The table that a node looks at or changes.
+fn table_of(node: &Node) -> Option<usize> {
+    match &node.operator {
+        Planned::Scan(scan) => Some(scan.table),
+        Planned::Lock { table, .. } => Some(*table),
+        Planned::Insert(insert) => Some(insert.table),
+        Planned::Update(update) => Some(update.table),
+        Planned::Delete(delete) => Some(delete.table),
+        _ => None,
+    }
+}

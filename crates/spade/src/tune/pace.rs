@@ -18,9 +18,9 @@ use super::meet::Meeting;
 use super::surface::Clock;
 use crate::measurement::Demand;
 
-/// Steps in which the throughput is found, at most, and how exactly.
+/// Steps in which the throughput is found, at most, and how exactly: to more digits than are told.
 const STEPS_MAX: u32 = 60;
-const PRECISION: f64 = 1e-10;
+const PRECISION: f64 = 1e-9;
 /// Rounds in which waits, repetitions and what both take of the stages are found from each other.
 const ROUNDS: u32 = 2;
 /// Commits in a nanosecond that are none.
@@ -129,6 +129,10 @@ pub fn pace(parts: &[Part<'_>], cluster: &Cluster) -> Pace {
             false => (low + high) / 2.0,
         };
         let at = busy(middle);
+        if at.abs() <= PRECISION * cluster.lanes {
+            low = middle;
+            break;
+        }
         // An end that stays counts half the next time.
         match (at <= 0.0, was_low) {
             (true, Some(true)) => above /= 2.0,

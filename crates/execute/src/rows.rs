@@ -65,7 +65,7 @@ impl Rows {
     /// The next value of the row that is being added; [`Rows::end_row`] ends it.
     #[inline]
     pub(crate) fn push(&mut self, value: Value) {
-        self.values.push(value);
+        value.append_to(&mut self.values);
     }
 
     /// The list that it is added to.

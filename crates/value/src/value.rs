@@ -89,9 +89,28 @@ impl Value {
     /// drop them.
     #[inline]
     pub fn put(&mut self, value: Self) {
-        match self.is_plain() {
-            true => std::mem::forget(std::mem::replace(self, value)),
-            false => *self = value,
+        if !self.is_plain() {
+            *self = value;
+            return;
+        }
+        // Numbers piece by piece, as they were made: one that is moved as a whole is waited for.
+        let old = match value {
+            Self::Int(number) => std::mem::replace(self, Self::Int(number)),
+            Self::Numeric(number) => std::mem::replace(self, Self::Numeric(number)),
+            value => std::mem::replace(self, value),
+        };
+        std::mem::forget(old);
+    }
+
+    /// Appends it to a list, as [`Value::put`] puts it in a place.
+    #[inline]
+    pub fn append_to(self, list: &mut Vec<Self>) {
+        match self {
+            Self::Int(number) => list.push(Self::Int(number)),
+            Self::Numeric(number) => list.push(Self::Numeric(number)),
+            Self::Timestamp(time) => list.push(Self::Timestamp(time)),
+            Self::Null => list.push(Self::Null),
+            value => list.push(value),
         }
     }
 

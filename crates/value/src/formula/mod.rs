@@ -61,7 +61,7 @@ impl Formula {
         self.node.evaluate(scope).map_err(|stop| *stop)
     }
 
-    /// Appends the value to a list: where it belongs at once, since those that are moved are copied.
+    /// Appends the value to a list.
     ///
     /// # Errors
     /// As [`Formula::evaluate`].
@@ -74,7 +74,7 @@ impl Formula {
         match &self.node {
             Node::Variable(variable) => list.push(scope.variable(*variable).clone()),
             Node::Constant(value) => list.push(value.clone()),
-            node => list.push(node.evaluate(scope).map_err(|stop| *stop)?),
+            node => node.evaluate(scope).map_err(|stop| *stop)?.append_to(list),
         }
         Ok(())
     }

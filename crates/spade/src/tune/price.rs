@@ -228,22 +228,7 @@ impl Model<'_> {
         };
         Some(match ask.kind {
             Kind::Lookup => Parts { each, batch, fixed, ..none },
-            Kind::IndexLookup(index) => {
-                let path = path_of(table.indexes[index]);
-                let through = self.indexed(ask, table, Operation::Lookup, path, index, row)?;
-                // An index leads to the row itself, which is one read wherever it lives.
-                let beside = self.batch(Storage::HashInlined, row)?;
-                let (batch, fixed) =
-                    if row == Place::Local { (nothing, beside) } else { (beside, nothing) };
-                let read = through.minus(&self.entry(ask, table, index, row)?).minus(&beside);
-                let read = read.at_least_nothing().times(ask.rows);
-                Parts {
-                    each: self.entry(ask, table, index, entry)?.plus(&read),
-                    batch,
-                    fixed,
-                    ..none
-                }
-            }
+            Kind::IndexLookup(index) => self.through_index(ask, table, index, (row, entry))?,
             Kind::Scan(None) => {
                 let scan = of(Operation::Scan, AccessPath::Primary, row, ask.rows)?;
                 Parts { each: scan.minus(&fixed).at_least_nothing(), fixed, ..none }
@@ -344,6 +329,28 @@ impl Model<'_> {
         let only = TablePlan { indexes: vec![table.indexes[index]], ..table.clone() };
         let rows = if operation == Operation::Scan { ask.rows } else { 1.0 };
         self.cost(ask.table, &only, operation, path, place, rows)
+    }
+
+    /// A look-up through an index whose entry and row are at these places: the row's one first.
+    fn through_index(
+        &self,
+        ask: &Ask,
+        table: &TablePlan,
+        index: usize,
+        (row, entry): (Place, Place),
+    ) -> Option<Parts> {
+        let path = path_of(table.indexes[index]);
+        let through = self.indexed(ask, table, Operation::Lookup, path, index, row)?;
+        // An index leads to the row itself, which is one read wherever it lives.
+        let beside = self.batch(Storage::HashInlined, row)?;
+        let read = through.minus(&self.entry(ask, table, index, row)?).minus(&beside);
+        let read = read.at_least_nothing().times(ask.rows);
+        let each = self.entry(ask, table, index, entry)?.plus(&read);
+        let none = Parts { each, ..Parts::default() };
+        Some(match row {
+            Place::Local => Parts { fixed: beside, ..none },
+            _ => Parts { batch: beside, ..none },
+        })
     }
 
     /// What finding an entry of an index costs, without the row: as measured with rows that are inlined, since those of other storages are

@@ -14,6 +14,8 @@ const _: () = assert!(RETRIES_MAX < u8::MAX as u32);
 /// [`Abort::Contended`], some tenths of a second where links are slow, and so many retries of that would take
 /// minutes.
 pub const RETRIES_NS_MAX: u64 = 1_000_000_000;
+/// No further attempt is made at what a load or a check cannot do without, so long after its first has begun.
+const INSIST_NS_MAX: u64 = 20_000_000_000;
 /// So many retries follow at once: under first-committer-wins the winner has usually just finished.
 const RETRIES_AT_ONCE: u32 = 3;
 /// The first wait, doubled with every further retry.
@@ -123,14 +125,23 @@ pub async fn run<E: Env>(
 }
 
 /// Runs a transaction that a load or a check cannot do without: an abort that deserves no further attempt is
-/// an error.
+/// an error. Conflicts are waited for longer than those of a transaction whose user may ask for it again: lanes that load a small table
+/// together meet in most of its buckets, and on a crowded machine each has to wait for all others.
 pub async fn insist<E: Env>(
     lane: &mut Lane<E>,
-    attempt: impl AsyncFnMut(&mut Lane<E>) -> Result<TransactionResult, WorkloadError>,
+    mut attempt: impl AsyncFnMut(&mut Lane<E>) -> Result<TransactionResult, WorkloadError>,
 ) -> Result<TransactionResult, WorkloadError> {
-    match Attempts::new().repeat(lane, attempt).await? {
-        TransactionResult::Aborted(reason) => Err(reason.into()),
-        result => Ok(result),
+    let deadline_ns = lane.env().now_ns().saturating_add(INSIST_NS_MAX);
+    loop {
+        match Attempts::new().repeat(lane, &mut attempt).await? {
+            TransactionResult::Aborted(reason)
+                if !reason.is_retryable() || lane.env().now_ns() >= deadline_ns =>
+            {
+                return Err(reason.into());
+            }
+            TransactionResult::Aborted(_) => {}
+            result => return Ok(result),
+        }
     }
 }
 
@@ -183,5 +194,29 @@ mod tests {
         assert_eq!(finished.result, TransactionResult::Aborted(Abort::Contended));
         assert_eq!(finished.retries, RETRIES_AT_ONCE + 2);
         assert!(passed_ns < RETRIES_NS_MAX + 5 * attempt_ns, "{passed_ns}");
+    }
+
+    /// Lanes that load a table together may be in each other's way for longer than a transaction is worth.
+    #[test]
+    fn what_a_load_cannot_do_without_is_waited_for() {
+        let world = World::new(SimConfig::new(1).with_servers(&[1 << 20]));
+        let (admin, database) = simulated::open(&world);
+        let insisted = |free_ns: u64| {
+            world.block_on(&admin, async {
+                let mut lane = database.lane().await.expect("lanes are free");
+                let free_ns = admin.now_ns() + free_ns;
+                let attempt = async |lane: &mut Lane<sim::Endpoint>| {
+                    lane.env().sleep_ns(10_000_000).await;
+                    match lane.env().now_ns() < free_ns {
+                        true => Err(Abort::InsertConflict.into()),
+                        false => Ok(TransactionResult::Committed),
+                    }
+                };
+                insist(&mut lane, attempt).await.map_err(|error| error.to_string())
+            })
+        };
+        assert_eq!(insisted(3 * RETRIES_NS_MAX), Ok(TransactionResult::Committed));
+        let given_up = insisted(2 * INSIST_NS_MAX).expect_err("nobody waits for ever");
+        assert!(given_up.contains("insert_conflict"), "{given_up}");
     }
 }

@@ -14,6 +14,7 @@
 //! meet            how often calls meet in the rows that they change
 //! crowd           how often they meet where they add rows: at leaves and buckets
 //! skew            which machine has more of the rows than others
+//! order           how commits of a machine follow each other
 //! pace            how fast it goes when all lanes are busy
 //! average         the paper's weighted averages, to compare with [SPADE 4.1]
 //! choose          the search
@@ -51,6 +52,7 @@ mod limit;
 mod made;
 mod meet;
 mod model;
+mod order;
 mod pace;
 mod price;
 mod report;
@@ -73,6 +75,7 @@ use sql::WorkloadFolder;
 
 pub use beside::{Named, beside};
 pub use foretell::{DesignForecast, ProcedureForecast, StageDemand, TableForecast};
+pub use group::leads;
 pub use report::{
     AccessReport, Alternative, AttributeReport, Brief, Driver, Forecast, IndexReport, Memory,
     ProcedureReport, TableReport, Tuning, Verdict, WriteCost,

@@ -49,10 +49,10 @@ impl Model<'_> {
         let on = |machines: &[usize]| -> Option<Vec<Costs>> {
             called.iter().map(|(number, _)| self.procedure_on(plan, *number, machines)).collect()
         };
-        let anywhere = on(&[])?;
         let are_alike = called.iter().all(|(number, _)| self.calls[*number].is_alike_on_all());
+        let anywhere = if are_alike { Some(on(&[])?) } else { None };
         self.load(&|group| {
-            let costs = if are_alike { anywhere.clone() } else { on(&group.machines)? };
+            let costs = anywhere.clone().or_else(|| on(&group.machines))?;
             let each = costs.iter().zip(&called).map(|(costs, (number, crowd))| {
                 let of_procedure = self.asked[*number].share;
                 let met = (&*group.meetings[*number], *crowd);

@@ -3,6 +3,7 @@
 use super::Subject;
 use layout::{IndexKind, PartRule, Storage};
 use spade::design::{Design, Partition, Placement, TableDesign};
+use spade::tune::leads;
 
 /// How a table is divided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,8 +76,8 @@ pub(crate) fn is_spread(design: &Design, subject: &Subject<'_>, at: usize, serve
 pub(crate) fn is_led(of: &TableDesign, subject: &Subject<'_>, at: usize) -> bool {
     let Partition::By { columns, .. } = &of.partition else { return false };
     let table = &subject.workload.catalog.tables[at];
-    let first = table.primary_key.first().map(|&column| &table.columns[column].name);
-    columns.len() == 1 && columns.first() == first
+    let [column] = &columns[..] else { return false };
+    table.column(column).is_some_and(|column| leads(table, column))
 }
 
 /// The range of the first column of a table's key, if it is known.

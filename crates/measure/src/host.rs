@@ -1,19 +1,16 @@
 //! The owner of rows in a real cluster: a compute server that carries out what others ship to it ([`crate::ship`]).
 //!
 //! Whoever measures has it own a table by name ([`OWN`]), ships operations on it ([`SHIPPED`]), and has it own the next one.
-//! All handlers run on one thread, which has the database and lanes in [`crate::seats`]. Lanes that nobody ships
-//! anything to are given up soon, since others wait for lanes: who drops a table, and who collects garbage.
+//! All handlers run on one thread, which has the database and the [`Lanes`].
 
-use crate::seats::{self, Ownership};
 use crate::ship::{self, FOR, SHIPPED, decode};
 use crate::subject::Table;
 use fabric::{CallError, Env, Reply, Service, ServiceId};
 use layout::NodeId;
+use owner::{Lanes, database};
 use spade::measurement::Operation;
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use txn::{Database, Lane, ScanSource};
+use txn::ScanSource;
 use workload::TransactionResult;
 
 /// Has a compute server own a table: the request is its name, and the answer is empty.
@@ -22,75 +19,24 @@ pub const OWN: ServiceId = ServiceId(221);
 /// The services of a host, with their names.
 pub const SERVICES: [(ServiceId, &str); 2] = [(OWN, "own"), (SHIPPED, "shipped")];
 
-/// Seats with the database.
-const DATABASE: u64 = u64::MAX - 1;
-/// Nanoseconds that a call waits for a lane: shorter than its caller waits for the answer.
-const LANE_WAIT_NS_MAX: u64 = 2_000_000_000;
-
-/// Seats with lanes.
-const LANES: u64 = u64::MAX - 2;
-
 /// What a compute server does for those who ship operations.
 #[derive(Debug)]
 pub struct Host {
-    lanes_max: u32,
+    lanes: Arc<Lanes>,
     /// What is owned.
     table: Mutex<Option<Table>>,
-    /// Lanes that there are, at work or free.
-    lanes: AtomicU32,
-    /// Calls so far, and when it was last looked whether there are new ones.
-    calls: AtomicU64,
-    seen: AtomicU64,
-    is_ending: AtomicBool,
 }
 
 impl Host {
-    /// A host that has at most so many operations under way.
-    pub fn new(lanes_max: u32) -> Arc<Self> {
-        Arc::new(Self {
-            lanes_max,
-            table: Mutex::default(),
-            lanes: AtomicU32::new(0),
-            calls: AtomicU64::new(0),
-            seen: AtomicU64::new(0),
-            is_ending: AtomicBool::new(false),
-        })
+    /// A host that works with these lanes.
+    pub fn new(lanes: Arc<Lanes>) -> Arc<Self> {
+        Arc::new(Self { lanes, table: Mutex::default() })
     }
 
-    /// Its services, to be offered by this thread, with this database; they end with what is returned beside them.
-    pub fn services<E: Env>(
-        self: &Arc<Self>,
-        database: Database<E>,
-    ) -> (BTreeMap<ServiceId, Arc<dyn Service<E>>>, Ownership) {
-        seats::give(DATABASE, database);
+    /// Its services, to be offered by a thread that has database and lanes.
+    pub fn services<E: Env>(self: &Arc<Self>) -> [(ServiceId, Arc<dyn Service<E>>); 2] {
         let (own, shipped) = (Own(self.clone()), Shipped(self.clone()));
-        let services: [(ServiceId, Arc<dyn Service<E>>); 2] =
-            [(OWN, Arc::new(own)), (SHIPPED, Arc::new(shipped))];
-        (services.into(), Ownership::of([LANES, DATABASE]))
-    }
-
-    /// Takes no further operation.
-    pub fn end(&self) {
-        self.is_ending.store(true, Relaxed);
-    }
-
-    /// Gives up the lanes of this thread that are free, if there was no call since this was asked last; how many are left.
-    pub fn rest<E: Env>(&self) -> u32 {
-        let calls = self.calls.load(Relaxed);
-        if self.seen.swap(calls, Relaxed) == calls {
-            while let Some(lane) = seats::take::<Lane<E>>(LANES) {
-                drop(lane);
-                self.lanes.fetch_sub(1, Relaxed);
-            }
-        }
-        self.lanes.load(Relaxed)
-    }
-
-    fn ensure_open(&self) -> Result<(), CallError> {
-        match self.is_ending.load(Relaxed) {
-            true => Err(CallError::Refused("the compute server ends".to_owned())),
-            false => Ok(()),
-        }
+        [(OWN, Arc::new(own)), (SHIPPED, Arc::new(shipped))]
     }
 
     async fn own<E: Env>(&self, request: &[u8]) -> Result<Vec<u8>, CallError> {
@@ -105,8 +51,7 @@ impl Host {
     }
 
     async fn carry_out<E: Env>(&self, env: &E, request: &[u8]) -> Result<Vec<u8>, CallError> {
-        self.ensure_open()?;
-        self.calls.fetch_add(1, Relaxed);
+        self.lanes.enter()?;
         let task = decode(request).ok_or(CallError::Malformed(FOR))?;
         let table = *self.table.lock().expect("no holder panics");
         let table = table.ok_or_else(|| CallError::Refused("it owns no table yet".to_owned()))?;
@@ -119,50 +64,17 @@ impl Host {
         if is_scan && database.is_ordered(source) != Some(true) {
             return Err(CallError::Refused("only trees are scanned".to_owned()));
         }
-        let mut lane = self.lane(env, &database).await?;
+        let mut lane = self.lanes.take(env, &database).await?;
         let done = ship::carry_out(&mut lane, table, &task).await;
         match &done {
-            Ok(done) if done.result != TransactionResult::Unknown => seats::give(LANES, lane),
-            // The lane may take no further transaction: the next call asks for one that does.
-            _ => {
-                drop(lane);
-                self.lanes.fetch_sub(1, Relaxed);
+            Ok(done) if done.result != TransactionResult::Unknown => {
+                self.lanes.give_back(lane);
             }
+            // The lane may take no further transaction.
+            _ => self.lanes.lose(lane),
         }
         Ok(done?.answer)
     }
-
-    /// A free lane, or a new one.
-    async fn lane<E: Env>(&self, env: &E, database: &Database<E>) -> Result<Lane<E>, CallError> {
-        let deadline_ns = env.now_ns().saturating_add(LANE_WAIT_NS_MAX);
-        while env.now_ns() < deadline_ns {
-            self.ensure_open()?;
-            if let Some(lane) = seats::take(LANES) {
-                return Ok(lane);
-            }
-            if self.lanes.load(Relaxed) < self.lanes_max {
-                self.lanes.fetch_add(1, Relaxed);
-                return database.lane().await.map_err(|error| {
-                    self.lanes.fetch_sub(1, Relaxed);
-                    CallError::Refused(error.to_string())
-                });
-            }
-            env.yield_now().await;
-        }
-        let (lanes, wait_s) = (self.lanes_max, LANE_WAIT_NS_MAX / 1_000_000_000);
-        Err(CallError::Refused(format!(
-            "none of the compute server's {lanes} lanes became free within {wait_s} s; give it more (`lanes`), or ship less \
-             at a time"
-        )))
-    }
-}
-
-/// This thread's database.
-fn database<E: Env>() -> Result<Database<E>, CallError> {
-    let database: Database<E> = seats::take(DATABASE)
-        .ok_or_else(|| CallError::Refused("the compute server ends".to_owned()))?;
-    seats::give(DATABASE, database.clone());
-    Ok(database)
 }
 
 /// [`OWN`].
@@ -207,7 +119,9 @@ mod tests {
     use crate::subject::Subject;
     use fabric::{Fabric, LocalEnv, run_now};
     use layout::Storage;
+    use owner::Ownership;
     use spade::measurement::{AccessPath, Effort, Parameters, Place, World};
+    use txn::Database;
     use txn::local::OpenConfig;
 
     /// A node that no memory server has.
@@ -243,16 +157,15 @@ mod tests {
         database
     }
 
-    /// A host with a handle of its own to the database, as compute servers have. It serves in the database's world.
-    fn hosted(database: &Database<LocalEnv>, lanes: u32) -> (Arc<Host>, Ownership) {
-        let (host, env) = (Host::new(lanes), database.env());
+    /// Lanes of a host with a handle of its own to the database, as compute servers have. It serves in the database's world.
+    fn hosted(database: &Database<LocalEnv>, lanes: u32) -> (Arc<Lanes>, Ownership) {
+        let (lanes, env) = (Lanes::new(lanes), database.env());
         let own = Database::open(env.world().endpoint(), &database.root());
         run_now(own.refresh()).expect("the catalog is there");
-        let (services, ownership) = host.services(own);
-        for (id, service) in services {
+        for (id, service) in Host::new(lanes.clone()).services() {
             env.world().register(NODE, id, service);
         }
-        (host, ownership)
+        (lanes, Lanes::offer(own))
     }
 
     fn refusal(answer: Result<Vec<u8>, CallError>) -> String {
@@ -267,7 +180,7 @@ mod tests {
     #[test]
     fn operations_are_carried_out_on_the_table_that_is_owned() {
         let database = measured(Storage::HashInlined);
-        let (host, ownership) = hosted(&database, 2);
+        let (lanes, ownership) = hosted(&database, 2);
         let env = database.env();
         let ship = |request: Vec<u8>| run_now(env.call(NODE, SHIPPED, request));
         assert_eq!(refusal(ship(lookup(&[3]))), "it owns no table yet");
@@ -283,10 +196,10 @@ mod tests {
         assert_eq!(refusal(ship(encode(&scan))), "only trees are scanned");
 
         ship(lookup(&[3])).expect("it is there");
-        assert_eq!(host.rest::<LocalEnv>(), 1, "it was at work since");
-        assert_eq!(host.rest::<LocalEnv>(), 0);
+        assert_eq!(lanes.rest::<LocalEnv>(), 1, "it was at work since");
+        assert_eq!(lanes.rest::<LocalEnv>(), 0);
         ship(lookup(&[3])).expect("there is a lane again");
-        host.end();
+        lanes.end();
         assert_eq!(refusal(ship(lookup(&[3]))), "the compute server ends");
         drop(ownership);
         assert_eq!(
@@ -299,7 +212,7 @@ mod tests {
     #[test]
     fn operations_on_a_table_that_is_gone_are_refused() {
         let database = measured(Storage::Tree);
-        let (_host, _ownership) = hosted(&database, 2);
+        let (_lanes, _ownership) = hosted(&database, 2);
         let env = database.env();
         run_now(own(env, &[NODE], "measured")).expect("it is there");
         run_now(database.drop_table("measured")).expect("it is there");
@@ -313,7 +226,7 @@ mod tests {
     #[test]
     fn an_operation_that_cannot_succeed_is_refused_with_the_reason() {
         let database = measured(Storage::HashOutside);
-        let (host, _ownership) = hosted(&database, 2);
+        let (lanes, _ownership) = hosted(&database, 2);
         let env = database.env();
         run_now(own(env, &[NODE], "measured")).expect("it is there");
         let rows = |part: i64| (10 + 1000 * part..10 + 1000 * (part + 1)).collect();
@@ -324,22 +237,22 @@ mod tests {
             if let Err(refused) = run_now(env.call(NODE, SHIPPED, encode(&insert))) {
                 break refused.to_string();
             }
-            assert_eq!(host.lanes.load(Relaxed), 1);
+            assert_eq!(lanes.count(), 1);
         };
         assert!(refused.contains("memory servers are full"), "{refused}");
-        assert_eq!(host.lanes.load(Relaxed), 0);
+        assert_eq!(lanes.count(), 0);
     }
 
     #[test]
     fn calls_wait_for_a_lane_no_longer_than_their_callers_for_an_answer() {
         let database = measured(Storage::HashInlined);
-        let (_host, _ownership) = hosted(&database, 0);
+        let (_lanes, _ownership) = hosted(&database, 0);
         let env = database.env();
         run_now(own(env, &[NODE], "measured")).expect("it is there");
         let start_ns = env.now_ns();
         let refused = refusal(run_now(env.call(NODE, SHIPPED, lookup(&[3]))));
         assert!(refused.contains("0 lanes became free within 2 s"), "{refused}");
         let waited_ns = env.now_ns() - start_ns;
-        assert!((LANE_WAIT_NS_MAX..2 * LANE_WAIT_NS_MAX).contains(&waited_ns), "{waited_ns} ns");
+        assert!((2_000_000_000..4_000_000_000).contains(&waited_ns), "{waited_ns} ns");
     }
 }

@@ -7,7 +7,7 @@
 //! time. Which points are measured is decided by [`experiment`]; what comes out are the nouns of
 //! [`spade::measurement`], which [`record`] keeps in a file, point by point.
 //!
-//! To read it: [`subject`], [`operation`], [`hand`], [`seats`], [`ship`], [`host`], [`micro`]; [`experiment`],
+//! To read it: [`subject`], [`operation`], [`hand`], [`ship`], [`host`], [`micro`]; [`experiment`],
 //! [`record`]; then [`simulated`] with its `ground`, on which others build clusters, too, and `metered`, which counts what cards are asked
 //! for and models replicas.
 #![forbid(unsafe_code)]
@@ -18,7 +18,6 @@ pub mod host;
 pub mod micro;
 pub mod operation;
 pub mod record;
-pub mod seats;
 pub mod ship;
 pub mod simulated;
 pub mod subject;

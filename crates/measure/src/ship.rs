@@ -2,12 +2,12 @@
 //! answers with what was read [SPADE 4.2].
 //!
 //! Handlers run where calls are served: on the calling thread where all is one process, on the simulator's in a
-//! simulated cluster. They work with lanes of their thread ([`crate::seats`]).
+//! simulated cluster. They work with lanes of their thread ([`owner::seats`]).
 
 use crate::operation::{Task, attempt};
-use crate::seats;
 use crate::subject::Table;
 use fabric::{CallError, Env, Reply, Service, ServiceId};
+use owner::seats;
 use spade::measurement::Operation;
 use std::sync::Arc;
 use txn::{Database, Lane};

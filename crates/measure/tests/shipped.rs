@@ -14,6 +14,7 @@ use measure::host::{Host, own};
 use measure::operation::Task;
 use measure::ship::{SHIPPED, encode, outcome};
 use measure::subject::{Subject, Table};
+use owner::Lanes;
 use spade::measurement::{Effort, Operation, Place, World};
 use std::cell::Cell;
 use std::net::{SocketAddr, TcpListener};
@@ -109,16 +110,17 @@ fn owner(memory: SocketAddr, root: Root) -> (SocketAddr, Thread) {
     let address = listener.local_addr().expect("it listens");
     let thread = Thread::start(move |stop| {
         let engine = engine(memory, 3, Vec::new());
-        let (host, env) = (Host::new(LANES), engine.endpoint());
-        let (services, ownership) = host.services(Database::open(env.clone(), &root));
+        let (lanes, env) = (Lanes::new(LANES), engine.endpoint());
+        let ownership = Lanes::offer(Database::open(env.clone(), &root));
+        let services = Host::new(lanes.clone()).services().into();
         let port = TcpPort::of_calls(listener, admission(OWNER, 0), None, env.clone(), services);
         engine.attach(port.expect("a descriptor"));
         engine.block_on(async {
             while !stop.load(Relaxed) {
                 env.sleep_ns(1_000_000).await;
             }
-            host.end();
-            while host.rest::<RemoteEnv<TcpTransport>>() > 0 {
+            lanes.end();
+            while lanes.rest::<RemoteEnv<TcpTransport>>() > 0 {
                 env.sleep_ns(1_000_000).await;
             }
         });

@@ -1,10 +1,11 @@
 //! The cluster as it is at an epoch.
 
-use crate::cluster_file::ClusterId;
+use crate::cluster_file::{ClusterId, FabricKind};
 use crate::error::RegistryError;
 use crate::member::Member;
 use crate::root::DatabaseRoot;
 use layout::NodeId;
+use std::collections::BTreeMap;
 
 /// Who is in the cluster at an epoch. Two maps of one epoch have the same members.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,6 +31,24 @@ impl ClusterMap {
     /// The compute servers, by number.
     pub fn compute_servers(&self) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(|member| !member.is_memory_server())
+    }
+
+    /// Of each memory server, the compute server that carries out what is shipped to the owner of its rows: one on its
+    /// host, by turns, or any one where its host has none. None where no compute server takes calls over `fabric`.
+    pub fn owners(&self, fabric: FabricKind) -> Vec<Option<&Member>> {
+        let all: Vec<&Member> =
+            self.compute_servers().filter(|member| member.takes_calls(fabric)).collect();
+        let mut turns: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut owners = Vec::new();
+        for server in self.memory_servers() {
+            let near = |member: &&Member| member.host == server.host;
+            let near: Vec<&Member> = all.iter().copied().filter(near).collect();
+            let those = if near.is_empty() { &all } else { &near };
+            let turn = turns.entry(&server.host).or_default();
+            owners.push(turn.checked_rem(those.len()).map(|place| those[place]));
+            *turn += 1;
+        }
+        owners
     }
 
     /// The memory server of a node.
@@ -69,5 +88,41 @@ impl ClusterMap {
             true => Ok(()),
             false => Err(RegistryError::DatabaseLost { lost: lost.join(", ") }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::member::Addresses;
+
+    fn map(memory: &[&str], compute: &[(&str, bool)]) -> ClusterMap {
+        let at = |host: &str, member: Member| Member { host: host.to_owned(), ..member };
+        let memory = (0_u16..).zip(memory).map(|(number, host)| {
+            at(host, Member::memory_server(NodeId(number), 1 << 20, Addresses::default()))
+        });
+        let compute = (0_u16..).zip(compute).map(|(number, (host, takes_calls))| {
+            let tcp = takes_calls.then(|| "127.0.0.1:1".to_owned());
+            at(host, Member::compute_server(number, Addresses { tcp, ..Addresses::default() }))
+        });
+        let members = memory.chain(compute).collect();
+        ClusterMap { cluster: ClusterId(1), epoch: 1, members, left: Vec::new(), root: None }
+    }
+
+    fn owners(memory: &[&str], compute: &[(&str, bool)]) -> Vec<Option<u16>> {
+        let map = map(memory, compute);
+        map.owners(FabricKind::Tcp).iter().map(|owner| owner.map(|one| one.number)).collect()
+    }
+
+    #[test]
+    fn memory_servers_are_owned_by_compute_servers_of_their_hosts_by_turns() {
+        let of_two = [("a", true), ("a", false), ("b", true), ("a", true), ("b", true)];
+        let owned = owners(&["a", "b", "a", "b", "a"], &of_two);
+        assert_eq!(owned, [Some(0), Some(2), Some(3), Some(4), Some(0)]);
+        // None is near: any will do.
+        assert_eq!(owners(&["c", "c", "d"], &of_two), [Some(0), Some(2), Some(0)]);
+        assert_eq!(owners(&["a", "b"], &[("a", false)]), [None, None]);
+        let by_verbs = map(&["a"], &of_two);
+        assert_eq!(by_verbs.owners(FabricKind::Verbs), [None]);
     }
 }

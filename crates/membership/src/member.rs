@@ -1,5 +1,6 @@
 //! Who is in a cluster, and how each is reached.
 
+use crate::cluster_file::FabricKind;
 use crate::random;
 use layout::NodeId;
 use serde::{Deserialize, Serialize};
@@ -127,6 +128,15 @@ impl Member {
     /// Whether it keeps a region.
     pub fn is_memory_server(&self) -> bool {
         matches!(self.role, Role::Memory { .. })
+    }
+
+    /// Whether it is called over this fabric.
+    pub fn takes_calls(&self, fabric: FabricKind) -> bool {
+        match fabric {
+            FabricKind::Shm => self.addresses.shm.is_some(),
+            FabricKind::Tcp => self.addresses.tcp.is_some(),
+            FabricKind::Verbs => self.addresses.verbs.is_some(),
+        }
     }
 
     /// The name of its entry in the registry, which two of one role and number would share.

@@ -63,6 +63,13 @@ pub fn unix_time_s() -> f64 {
     time.unwrap_or_default().as_secs_f64()
 }
 
+/// Microseconds since 2000-01-01 UTC by the host's clock, as SQL's times count.
+pub fn sql_time_us() -> i64 {
+    /// Seconds from 1970 to 2000.
+    const BEGIN_UNIX_S: f64 = 946_684_800.0;
+    ((unix_time_s() - BEGIN_UNIX_S) * 1e6) as i64
+}
+
 /// Processor time that all threads of this process have used, in seconds.
 pub fn process_cpu_s() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);

@@ -3,6 +3,7 @@
 use crate::prepared::Prepared;
 use execute::{CallError, Procedures, Settings};
 use fabric::Env;
+use layout::NodeId;
 use procedure::node::Workload;
 use runtime::{Caller, Generated, OpenError};
 use txn::{Abort, Database, Lane};
@@ -48,6 +49,8 @@ pub struct Ready {
     pub prepared: Prepared,
     /// Whether generated code takes it.
     is_prepared: bool,
+    /// Who carries it out, if that is not whoever calls.
+    pub(crate) owner: Option<NodeId>,
 }
 
 /// The procedures of a workload, in the hands of one thread.

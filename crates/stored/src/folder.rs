@@ -3,9 +3,11 @@
 use crate::check::Checks;
 use crate::code::{Code, Crew, Shipped};
 use crate::design::{self, Division, Home, Subject, Uses};
+use crate::shipping::{Opening, Owners, Shipper};
 use crate::terminal::{Callee, Terminal};
 use execute::{Settings, TableDesign};
 use fabric::Env;
+use layout::NodeId;
 use population::{LoadError, Population, PopulationError, Scale, check_references, load_part};
 use procedure::node::Workload as Ready;
 use spade::design::{Design, DesignError};
@@ -106,6 +108,10 @@ pub struct Stored {
     code: Code,
     settings: Settings,
     checks: Arc<Checks>,
+    /// Where it was read, as a whole path.
+    folder: PathBuf,
+    /// Who carries out calls that are shipped; none if nobody does.
+    owners: Option<Arc<Owners>>,
 }
 
 impl Stored {
@@ -197,6 +203,8 @@ impl Stored {
             code,
             settings: Settings { isolation: options.isolation, ..Settings::default() },
             checks: Arc::new(checks),
+            folder: folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf()),
+            owners: None,
         })
     }
 
@@ -267,6 +275,31 @@ impl Stored {
     /// if that is anywhere.
     pub fn homes(&self, servers: usize) -> Vec<Option<Home>> {
         design::homes(&self.design, &self.subject(), &self.load, servers)
+    }
+
+    /// Whether calls are carried out by the owners of their rows where there are so many memory servers, if these have owners.
+    pub fn is_shipped(&self, servers: usize) -> bool {
+        // On one memory server no call is nearer to its rows than another.
+        servers > 1 && self.homes(servers).iter().flatten().any(|home| home.is_shipped)
+    }
+
+    /// Where calls are sent if the memory servers have these owners, which have to find the folder where it was read.
+    /// `plans_only` and `is_dated` as in [`Opening`].
+    pub fn owners(
+        &self,
+        servers: Vec<Option<NodeId>>,
+        plans_only: bool,
+        is_dated: bool,
+    ) -> Arc<Owners> {
+        let opening = Opening {
+            folder: self.folder.display().to_string(),
+            name: self.name.to_owned(),
+            fingerprint: self.ready.fingerprint(),
+            plans_only,
+            is_dated,
+            is_serializable: self.isolation() == Isolation::Serializable,
+        };
+        Owners::new(self.homes(servers.len()), servers, &opening)
     }
 
     /// Who carries out calls in the hands of one thread.
@@ -530,7 +563,8 @@ impl<E: Env> Workload<E> for Stored {
         _seed: u64,
     ) -> Result<Terminal, WorkloadError> {
         let client = (u64::from(thread), u64::from(threads));
-        Ok(Terminal::new(self.population.clone(), self.callee(database)?, client))
+        let shipper = self.owners.clone().map(Shipper::new);
+        Ok(Terminal::new(self.population.clone(), self.callee(database)?, client, shipper))
     }
 
     async fn run_one(
@@ -539,6 +573,18 @@ impl<E: Env> Workload<E> for Stored {
         terminal: &mut Terminal,
     ) -> Result<Finished, WorkloadError> {
         terminal.run_one(lane).await
+    }
+
+    fn is_shipping(&self, servers: usize) -> bool {
+        self.is_shipped(servers)
+    }
+
+    fn ship_to(&mut self, owners: Vec<Option<NodeId>>) {
+        self.owners = Some(Self::owners(self, owners, self.code == Code::Plans, false));
+    }
+
+    fn outlives_owners(&self) -> bool {
+        true
     }
 
     fn counts_from_load(&self) -> bool {

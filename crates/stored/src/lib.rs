@@ -9,6 +9,7 @@
 //! callers    procedures by name, for programs that bind arguments themselves
 //! check      what holds when nobody calls
 //! prepared   arguments as generated code takes them
+//! shipping   calls that the owner of their rows carries out
 //! ```
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ mod code;
 mod design;
 mod folder;
 mod prepared;
+pub mod shipping;
 mod terminal;
 
 pub use callers::Callers;

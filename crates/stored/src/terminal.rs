@@ -1,12 +1,15 @@
 //! The calls of one thread.
 
 use crate::code::{Crew, Ready};
-use execute::CallError;
+use crate::shipping::{Shipped, Shipper};
+use execute::{CallError, Retries};
 use fabric::Env;
+use layout::NodeId;
 use population::{Arguments, Call, Calls, Mix, Population};
+use runtime::Results;
 use sql::SqlType;
 use std::sync::Arc;
-use txn::Lane;
+use txn::{Abort, Lane};
 use value::Value;
 use workload::{AbortCounts, Finished, TransactionResult, WorkloadError};
 
@@ -38,6 +41,15 @@ pub struct Terminal {
     drawn: u64,
     /// How many were begun.
     begun: u64,
+    /// Who sends calls to the owners of their rows, if anybody does.
+    shipping: Option<Box<Shipping>>,
+}
+
+/// Calls of a thread to owners of rows.
+struct Shipping {
+    shipper: Shipper,
+    /// The rows of the last of them.
+    results: Results,
 }
 
 /// Who carries out calls.
@@ -50,9 +62,16 @@ pub struct Callee {
 }
 
 impl Terminal {
-    pub(crate) fn new(population: Arc<Population>, callee: Callee, client: (u64, u64)) -> Self {
+    pub(crate) fn new(
+        population: Arc<Population>,
+        callee: Callee,
+        client: (u64, u64),
+        shipper: Option<Shipper>,
+    ) -> Self {
         let calls = Calls::new(population, client.0, client.1, Mix::Deck);
-        Self { calls, callee, queue: Default::default(), drawn: 0, begun: 0 }
+        let shipping =
+            shipper.map(|shipper| Box::new(Shipping { shipper, results: Default::default() }));
+        Self { calls, callee, queue: Default::default(), drawn: 0, begun: 0, shipping }
     }
 
     /// Makes the next call. Calls that give no rows where they could are counted as skipped parts.
@@ -65,8 +84,16 @@ impl Terminal {
         if self.drawn <= self.begun {
             self.draw(lane);
         }
-        let Self { callee, queue, .. } = self;
-        Ok(callee.carry_out(lane, &queue[place]).await?.0)
+        let Self { callee, queue, shipping, .. } = self;
+        let ready = &queue[place];
+        if let (Some(owner), Some(shipping)) = (ready.owner, shipping) {
+            // Boxed: other calls do not carry its state along.
+            let shipped = Box::pin(callee.ship(lane.env(), shipping, owner, ready));
+            if let Some(finished) = shipped.await? {
+                return Ok(finished);
+            }
+        }
+        Ok(callee.carry_out(lane, ready).await?.0)
     }
 
     /// Draws calls behind those that were drawn; the one under way, which is the last of them, stays where it is. The rows
@@ -77,11 +104,25 @@ impl Terminal {
             let call = &mut self.queue[(place % PLACES) as usize];
             call.procedure = self.calls.next_into(0, call.prepared.drawn());
             self.callee.crew.make_ready(call);
+            if let Some(shipping) = &self.shipping {
+                shipping.make_ready(call);
+            }
         }
         for place in places {
             self.callee.crew.prefetch(lane, &self.queue[(place % PLACES) as usize]);
         }
         self.drawn += CALLS_AHEAD;
+    }
+}
+
+impl Shipping {
+    /// Notes who carries out a call that was drawn.
+    fn make_ready(&self, call: &mut Ready) {
+        call.owner = None;
+        if self.shipper.ships(call.procedure) && call.prepared.prepare() {
+            let texts = call.prepared.texts();
+            call.owner = self.shipper.owner(call.procedure, &call.prepared.arguments(&texts));
+        }
     }
 }
 
@@ -132,6 +173,33 @@ impl Callee {
     ) -> Result<(Finished, usize), WorkloadError> {
         let ended = self.crew.call(lane, ready).await;
         let count = *ended.as_ref().unwrap_or(&0);
+        Ok((self.finished(ready, ended, self.crew.aborts())?, count))
+    }
+
+    /// Has the owner of its rows carry out a call; none if it does not.
+    async fn ship<E: Env>(
+        &self,
+        env: &E,
+        Shipping { shipper, results }: &mut Shipping,
+        owner: NodeId,
+        ready: &Ready,
+    ) -> Result<Option<Finished>, WorkloadError> {
+        let texts = ready.prepared.texts();
+        let (what, arguments) =
+            ((ready.procedure, Retries::default()), ready.prepared.arguments(&texts));
+        let shipped = shipper.ship(env, owner, what, &arguments, results).await;
+        let Some(Shipped { failure, aborts }) = shipped else { return Ok(None) };
+        let ended = failure.map_or(Ok(results.rows()), Err);
+        self.finished(ready, ended, &aborts).map(Some)
+    }
+
+    /// What is counted of a call that has ended so, or given so many rows.
+    fn finished(
+        &self,
+        ready: &Ready,
+        ended: Result<usize, CallError>,
+        reasons: &[Abort],
+    ) -> Result<Finished, WorkloadError> {
         let kind = ready.procedure;
         let (result, skipped) = match ended {
             Ok(rows) => {
@@ -148,10 +216,10 @@ impl Callee {
             Err(CallError::Engine(error)) => return Err(WorkloadError::Statement(error)),
             Err(other) => return Err(WorkloadError::Inconsistent(other.to_string())),
         };
-        let (mut aborts, reasons) = (AbortCounts::default(), self.crew.aborts());
+        let mut aborts = AbortCounts::default();
         reasons.iter().for_each(|&reason| aborts.add(reason));
         let is_given_up = matches!(result, TransactionResult::Aborted(_));
         let retries = reasons.len() as u32 - u32::from(is_given_up);
-        Ok((Finished { kind, result, retries, skipped, aborts }, count))
+        Ok(Finished { kind, result, retries, skipped, aborts })
     }
 }

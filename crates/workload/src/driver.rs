@@ -13,6 +13,7 @@
 
 use crate::error::WorkloadError;
 use fabric::Env;
+use layout::NodeId;
 use serde::{Deserialize, Serialize};
 use std::future::Future;
 use txn::{Abort, Database, Lane};
@@ -89,6 +90,21 @@ pub trait Workload<E: Env>: Sized {
         threads: u32,
         seed: u64,
     ) -> Result<Self::Terminal, WorkloadError>;
+
+    /// Whether transactions are carried out by the owners of their rows where there are so many memory servers, and compute
+    /// servers that own what is there.
+    fn is_shipping(&self, _servers: usize) -> bool {
+        false
+    }
+
+    /// Has them carried out there. `owners` has for each memory server the compute server that owns what is there; none
+    /// where that is whoever calls, or nobody.
+    fn ship_to(&mut self, _owners: Vec<Option<NodeId>>) {}
+
+    /// Whether transactions go on by themselves when an owner is lost, of whose last transaction nobody knows the outcome.
+    fn outlives_owners(&self) -> bool {
+        false
+    }
 
     /// This process runs part `part` of a run that `parts` processes share: what it numbers is not numbered by
     /// the others. Before any terminal.

@@ -25,6 +25,8 @@ pub struct TcpConfig {
     pub caller: Caller,
     /// Compute servers that are called.
     pub peers: Vec<ServerAddress>,
+    /// Whether those have to be there. If not, calls of one that is not are answered as unreachable.
+    pub needs_peers: bool,
     /// Nanoseconds in which a server answers; else the connection to it is lost.
     pub answer_time_max_ns: u64,
     /// Nanoseconds that one attempt to connect takes at most.
@@ -40,6 +42,7 @@ impl TcpConfig {
         Self {
             caller,
             peers: Vec::new(),
+            needs_peers: true,
             answer_time_max_ns: Self::ANSWER_TIME_MAX_NS,
             connect_time_max_ns: Self::CONNECT_TIME_MAX_NS,
             attempts_max: Self::ATTEMPTS_MAX,
@@ -135,15 +138,17 @@ impl TcpTransport {
         loop {
             let now_ns = clock::now_ns();
             self.progress(now_ns, &mut |_, _| unreachable!("nothing was posted"));
-            if let Some(link) = self.all().find(|link| link.is_lost()) {
+            let is_needed =
+                |link: &Link| self.config.needs_peers || link.node().compute_server().is_none();
+            if let Some(link) = self.all().find(|link| link.is_lost() && is_needed(link)) {
                 let (node, address) = (link.node(), link.server().address);
                 return Err(ConnectError { node, address, reason: link.reason().to_owned() });
             }
-            if self.all().all(Link::is_open) {
+            if self.all().all(|link| link.is_open() || link.is_lost()) {
                 return Ok(());
             }
             let mut waited = Vec::new();
-            self.descriptors_of(&mut waited, |link| !link.is_open());
+            self.descriptors_of(&mut waited, |link| !link.is_open() && !link.is_lost());
             let next_ns = self.next_deadline_ns().unwrap_or(u64::MAX);
             wait_ready(&mut waited, next_ns.saturating_sub(now_ns));
         }

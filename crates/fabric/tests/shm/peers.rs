@@ -46,6 +46,11 @@ fn who_is_not_meant_is_refused_with_the_reason() {
     let _server = Player::start("server", &folder);
     let absent = connect_to(&folder, peer_hello()).err().expect("nobody is there").to_string();
     assert!(absent.starts_with("compute server 4 is not reached at"), "{absent}");
+    // Who can do without it is let in, and learns of it when it calls.
+    let (peers, config) = (vec![peer_hello()], ConnectConfig::new(&folder.0, vec![hello(1)]));
+    let world = connect(&ConnectConfig { peers, needs_peers: false, ..config });
+    let env = world.expect("the memory server is there").endpoint();
+    assert!(count(&env).is_err());
     let _peer = Player::start("peer", &folder);
     let other = Hello { server: 1, ..peer_hello() };
     let refused = connect_to(&folder, other).err().expect("it does not fit").to_string();

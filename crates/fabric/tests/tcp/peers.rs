@@ -319,6 +319,14 @@ fn who_is_not_meant_or_sends_verbs_is_refused_with_the_reason() {
     let other = refused(&|address| address.node = NodeId::of_compute_server(5));
     assert!(other.contains("wants compute server 5, this is compute server 4"), "{other}");
 
+    // Who can do without it is let in, and learns of it when it calls.
+    let mut address = peer.server_address();
+    address.identity += 1;
+    let mut config = TcpConfig { attempts_max: 1, ..config(&[&memory]) };
+    (config.peers, config.needs_peers) = (vec![address], false);
+    let lenient = engine(config);
+    assert_eq!(call(&lenient, ADD, 1), Err(CallError::Unreachable(PEER)));
+
     let mut stream = TcpStream::connect(peer.address).expect("it listens");
     let hello = Hello {
         node: PEER,

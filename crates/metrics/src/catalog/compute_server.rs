@@ -149,7 +149,8 @@ pub const BUCKETS_SPLIT: Metric = Metric::counter(
 
 const SERVICE: Label = Label::new(
     "service",
-    "`shipped`, an operation on rows that the server owns, or `own`, which says what it owns",
+    "`call`, of a procedure whose rows the server owns, and `open`, which says of which folder; `shipped`, an operation on rows \
+     that it owns, and `own`, which says which",
 );
 
 /// Calls by latency.

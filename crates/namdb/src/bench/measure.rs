@@ -48,6 +48,8 @@ pub struct Reading {
     counts: Counts,
     upkeep: Counts,
     snapshot_round_trips: u64,
+    /// Transactions of the lane whose outcome nobody knows.
+    pub unknown: u64,
 }
 
 /// What a lane has done. Workers wait for their commits, so that no lane goes on without them.
@@ -73,7 +75,8 @@ impl Reading {
             calls: statistics.upkeep_calls,
             messages: statistics.upkeep_messages,
         };
-        Self { counts, upkeep, snapshot_round_trips: statistics.snapshot_round_trips }
+        let LaneStatistics { snapshot_round_trips, unknown, .. } = *statistics;
+        Self { counts, upkeep, snapshot_round_trips, unknown }
     }
 }
 

@@ -71,6 +71,8 @@ pub struct Report {
     pub found_nothing: Option<u64>,
     /// Transactions per second that committed and have found something.
     pub succeeded_per_s: f64,
+    /// Of 100 transactions, those that owners of their rows have carried out, where the design ships any.
+    pub shipped_percent: Option<f64>,
     /// Attempts beyond the first.
     pub retries: u64,
     /// Transactions given up after many attempts.
@@ -146,6 +148,8 @@ pub struct TypeReport {
     pub round_trips: f64,
     /// Round trips per transaction for snapshots.
     pub snapshot_round_trips: f64,
+    /// Calls per transaction, such as that by which the owner of its rows is asked to carry it out.
+    pub calls: f64,
 }
 
 /// What one of several processes did.
@@ -334,6 +338,7 @@ impl Report {
             rolled_back: totals(|kind| kind.rolled_back),
             found_nothing,
             succeeded_per_s: per_s(window.totals.committed() - found_nothing.unwrap_or(0)),
+            shipped_percent: workload.is_shipping(facts.servers.into()).then(|| shipped(window)),
             retries: totals(|kind| kind.retries),
             given_up: totals(|kind| kind.aborted),
             unknown: totals(|kind| kind.unknown),
@@ -395,6 +400,13 @@ fn ended(totals: &KindTotals) -> u64 {
     totals.committed + totals.rolled_back + totals.aborted + totals.unknown
 }
 
+/// Of 100 transactions, those that owners of rows have carried out, each asked by a call.
+fn shipped(window: &Window) -> f64 {
+    let of_all = (0..window.kinds.len()).map(|kind| ended(&window.totals.kind(kind)));
+    let calls: u64 = window.kinds.iter().map(|kind| kind.counts.calls).sum();
+    100.0 * calls as f64 / of_all.sum::<u64>().max(1) as f64
+}
+
 fn type_report(window: &Window, kind: usize, seconds: f64) -> TypeReport {
     let totals = window.totals.kind(kind);
     let KindWindow { latency_ns, counts, snapshot_round_trips } = &window.kinds[kind];
@@ -417,6 +429,7 @@ fn type_report(window: &Window, kind: usize, seconds: f64) -> TypeReport {
         messages: average(counts.messages),
         round_trips: average(counts.round_trips - snapshot_round_trips),
         snapshot_round_trips: average(*snapshot_round_trips),
+        calls: average(counts.calls),
     }
 }
 

@@ -126,6 +126,10 @@ fn throughput(text: &mut String, report: &Report) {
         let threads = counted(u64::from(report.threads), "thread");
         line!(text, "{:16}the machine was busy with other things: {threads} ran", "");
     }
+    if let Some(percent) = report.shipped_percent {
+        let percent = format!("{percent:.1} %");
+        line!(text, "  {percent:>12}  carried out by compute servers that own their rows");
+    }
     if let Some(nothing) = report.found_nothing.filter(|nothing| *nothing > 0) {
         let (nothing, succeeded) = (grouped(nothing), rate(report.succeeded_per_s));
         line!(text, "  {nothing:>12}  of the committed failed: they found nothing");

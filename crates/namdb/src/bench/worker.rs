@@ -45,7 +45,8 @@ fn begin<'a, E: Env, W: workload::Workload<E>>(
     let workers = plan.part.workers(control.finished.len() as u32);
     let place = plan.part.workers_before + number;
     let terminal = workload.terminal(database, place, workers, plan.seed)?;
-    Ok((terminal, Worker::new(plan, control, number, workload.transaction_types(), lane)))
+    let kinds = (workload.transaction_types(), workload.outlives_owners());
+    Ok((terminal, Worker::new(plan, control, number, kinds, lane)))
 }
 
 /// One lane whose verbs do not wait: as a loop without a future around it, since a future of this size would
@@ -119,6 +120,8 @@ struct Worker<'a> {
     time: Moment,
     pace: Option<Pace>,
     finished_count: u64,
+    /// Whether it goes on when another has left it in the dark about a transaction.
+    outlives_owners: bool,
     told: Option<Told>,
 }
 
@@ -127,7 +130,7 @@ impl<'a> Worker<'a> {
         plan: &RunPlan<'_>,
         control: &'a Control,
         worker: u32,
-        types: &[&str],
+        (types, outlives_owners): (&[&str], bool),
         lane: &Lane<E>,
     ) -> Self {
         let workers = plan.part.workers(control.finished.len() as u32);
@@ -141,6 +144,7 @@ impl<'a> Worker<'a> {
             time: Moment::now(),
             pace: plan.rate.map(|rate| Pace::new(rate / f64::from(workers))),
             finished_count: 0,
+            outlives_owners,
             told: plan.telling.map(|telling| telling.worker(types)),
         }
     }
@@ -171,7 +175,7 @@ impl<'a> Worker<'a> {
             if let Some(told) = &mut self.told {
                 told.record(finished.kind, latency_ns, now);
             }
-            is_over = self.ends_run(finished.result);
+            is_over = self.ends_run(finished.result, self.before.unknown < after.unknown);
         } else {
             self.control.is_out_of_memory.store(true, Relaxed);
         }
@@ -186,10 +190,12 @@ impl<'a> Worker<'a> {
         Ok(ahead_s.filter(|_| !is_over))
     }
 
-    /// Whether there is no sense in going on after a transaction that ended like this.
+    /// Whether there is no sense in going on after a transaction that ended like this, by the lane of this worker or by
+    /// another's.
     #[inline]
-    fn ends_run(&self, result: TransactionResult) -> bool {
+    fn ends_run(&self, result: TransactionResult, is_own: bool) -> bool {
         let flag = match result {
+            TransactionResult::Unknown if !is_own && self.outlives_owners => return false,
             TransactionResult::Aborted(Abort::OutOfMemory) => &self.control.is_out_of_memory,
             TransactionResult::Aborted(Abort::Unreachable) | TransactionResult::Unknown => {
                 &self.control.is_unreachable

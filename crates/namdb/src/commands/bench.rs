@@ -34,6 +34,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use txn::{CatalogError, SlotSupply};
 
+/// The option that names a design.
+const DESIGN: &str = "--design";
 /// Lanes of a thread of this process where verbs take time.
 const LANES: u32 = 8;
 
@@ -211,13 +213,25 @@ struct Deliver<'a> {
 impl Job for Deliver<'_> {
     type Output = Result<Verdict>;
 
-    fn run<W: AnyWorkload>(self, workload: W, parameters: Parameters) -> Result<Result<Verdict>> {
+    fn run<W: AnyWorkload>(
+        self,
+        mut workload: W,
+        parameters: Parameters,
+    ) -> Result<Result<Verdict>> {
         let Some(Abroad { arguments, place, crew, threads }) = self.abroad else {
             return Ok(deliver(&self.measure.run(workload, parameters)?, self.json));
         };
         let (measure, lanes) = (&self.measure, arguments.lanes.unwrap_or(LANES));
-        let run = RunAbroad { measure, arguments, crew, threads, parameters };
-        let report = abroad::run(&place, lanes, &workload, run);
+        let owned_lanes = match abroad::is_shipping(&place, &workload) {
+            true => place.cluster.compute.iter().map(|server| server.lanes).sum(),
+            false => 0,
+        };
+        let is_here = crew.is_none();
+        let run = RunAbroad { measure, arguments, crew, threads, owned_lanes, parameters };
+        let report = match is_here {
+            true => abroad::run_shipping(&place, lanes, &mut workload, run),
+            false => abroad::run(&place, lanes, &workload, run),
+        };
         let delivered = report.map(|report| deliver(&report, self.json));
         // The report is told by now, or will not be for a better reason.
         if let Err(error) = place.leave() {
@@ -239,6 +253,8 @@ struct RunAbroad<'a> {
     arguments: &'a AbroadArguments,
     crew: Option<Crew>,
     threads: u32,
+    /// Lanes of compute servers for what is shipped to them, at most.
+    owned_lanes: u32,
     parameters: Parameters,
 }
 
@@ -288,6 +304,7 @@ impl RunAbroad<'_> {
                 if facts.fabric == "shm" { loaders + lanes } else { loaders.max(lanes) }
             }
         };
+        let wanted = wanted + self.owned_lanes;
         let seat = site.seat()?;
         let SlotSupply { free, all } = seat.wait(seat.handle().slots())?;
         ensure!(
@@ -299,18 +316,33 @@ impl RunAbroad<'_> {
     }
 }
 
-/// What this process was called with, as compute servers get it: a folder has its whole path, since they may run elsewhere.
+/// What this process was called with, as compute servers get it: a folder and its design have their whole paths, since they may
+/// run elsewhere.
 fn ordered_arguments() -> Vec<String> {
     let given = named::with_folder(std::env::args_os().collect());
-    let mut words: Vec<String> =
-        given.into_iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
-    if let [folder, path, ..] = &mut words[..]
-        && folder == named::FOLDER
-        && let Ok(whole) = Path::new(&*path).canonicalize()
-    {
-        *path = whole.display().to_string();
+    with_whole_paths(given.into_iter().skip(2).map(|word| word.to_string_lossy().into_owned()))
+}
+
+fn with_whole_paths(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut words: Vec<String> = words.collect();
+    if !words.first().is_some_and(|folder| folder == named::FOLDER) {
+        return words;
+    }
+    let mut is_path = true;
+    for word in &mut words[1..] {
+        if std::mem::replace(&mut is_path, word == DESIGN) {
+            *word = whole_path(word);
+        } else if let Some(file) = word.strip_prefix(DESIGN).and_then(|rest| rest.strip_prefix('='))
+        {
+            *word = format!("{DESIGN}={}", whole_path(file));
+        }
     }
     words
+}
+
+fn whole_path(path: &str) -> String {
+    let whole = Path::new(path).canonicalize();
+    whole.map_or_else(|_| path.to_owned(), |whole| whole.display().to_string())
 }
 
 /// What a compute server is ordered to run.
@@ -359,8 +391,8 @@ struct RunPart<'a> {
 impl Job for RunPart<'_> {
     type Output = Done;
 
-    fn run<W: AnyWorkload>(self, workload: W, _parameters: Parameters) -> Result<Done> {
-        abroad::run(self.place, self.lanes, &workload, self)
+    fn run<W: AnyWorkload>(self, mut workload: W, _parameters: Parameters) -> Result<Done> {
+        abroad::run_shipping(self.place, self.lanes, &mut workload, self)
     }
 }
 
@@ -527,4 +559,23 @@ impl Watcher for Bar<'_> {
     }
 
     fn span(&mut self, _span: &Span) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compute_servers_get_whole_paths_of_folder_and_design() {
+        let here = std::env::current_dir().expect("there is one").display().to_string();
+        let given = |words: &str| with_whole_paths(words.split(' ').map(str::to_owned)).join(" ");
+        let apart = "folder src --design Cargo.toml --code plans";
+        let expected = format!("folder {here}/src --design {here}/Cargo.toml --code plans");
+        assert_eq!(given(apart), expected);
+        let together = "folder src --threads 1 --design=Cargo.toml src";
+        let expected = format!("folder {here}/src --threads 1 --design={here}/Cargo.toml src");
+        assert_eq!(given(together), expected);
+        assert_eq!(given("tpcc src --design Cargo.toml"), "tpcc src --design Cargo.toml");
+        assert_eq!(given("folder nowhere"), "folder nowhere");
+    }
 }

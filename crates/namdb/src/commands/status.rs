@@ -5,6 +5,7 @@ use crate::Verdict;
 use crate::bench::json;
 use crate::bench::site::{Seat, Site};
 use crate::bench::text::{bytes, counted, rate};
+use crate::servers::abroad::Peers;
 use crate::servers::place::Place;
 use crate::servers::shm::ShmSite;
 use crate::servers::{tcp, verbs};
@@ -216,8 +217,8 @@ fn tables(cluster: &ClusterFile) -> Result<Vec<TableStatus>> {
 
 fn tables_of(place: &Place) -> Result<Vec<TableStatus>> {
     match place.cluster.fabric {
-        FabricKind::Shm => tables_at(&ShmSite::open(place, &[])?),
-        FabricKind::Tcp => tables_at(&tcp::site(place, 1, &[])?),
+        FabricKind::Shm => tables_at(&ShmSite::open(place, &Peers::default())?),
+        FabricKind::Tcp => tables_at(&tcp::site(place, 1, &Peers::default())?),
         FabricKind::Verbs => tables_at(&verbs::site(place, 1)?),
     }
 }

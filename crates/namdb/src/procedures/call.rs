@@ -3,10 +3,10 @@
 use super::argument::Argument;
 use super::error::{CallFailure, Misuse};
 use super::rows::{At, Rows};
-use super::session::Session;
+use super::session::{Procedure, Session};
 use super::signature::{Parameter, Signature};
 use execute::Retries;
-use runtime::{ProcedureId, Results};
+use runtime::Results;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 pub struct Call {
     session: Session,
     signature: Arc<Signature>,
-    procedure: ProcedureId,
+    procedure: Procedure,
     arguments: Vec<Option<Argument>>,
     retries: Retries,
     results: Results,
@@ -23,7 +23,7 @@ pub struct Call {
 }
 
 impl Call {
-    pub(super) fn new(session: Session, signature: Arc<Signature>, procedure: ProcedureId) -> Self {
+    pub(super) fn new(session: Session, signature: Arc<Signature>, procedure: Procedure) -> Self {
         Self {
             session,
             arguments: vec![None; signature.parameters.len()],

@@ -18,12 +18,14 @@ use membership::{
     Addresses, ClusterFile, ClusterMap, DatabaseRoot, FabricKind, Follower, Lease, LeaseClock,
     Member, Registry, Role,
 };
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::ToSocketAddrs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use stored::Stored;
 use txn::{Database, DatabaseConfig, Lane, Root};
 
 /// How long to wait for the memory servers and the database.
@@ -52,9 +54,9 @@ pub(super) enum Joined {
 }
 
 impl Joined {
-    /// Joins the cluster of a file.
-    pub fn open(file: &Path) -> Result<Self, Fault> {
-        let place = Place::join(ClusterFile::load(file, &[])?)?;
+    /// Joins the cluster of a file, to call the procedures of a folder.
+    pub fn open(file: &Path, stored: &Stored) -> Result<Self, Fault> {
+        let place = Place::join(ClusterFile::load(file, &[])?, stored)?;
         let network = match place.cluster.fabric {
             FabricKind::Shm => return Ok(Self::Mapped(Box::new(Mapped::open(place)?))),
             FabricKind::Tcp => Network::by_messages(&place)?,
@@ -68,6 +70,8 @@ impl Joined {
 struct Place {
     cluster: ClusterFile,
     map: ClusterMap,
+    /// Of each memory server, the compute server that carries out what is shipped to it, if anything is.
+    owners: Vec<Option<Member>>,
     root: Root,
     epoch: Arc<AtomicU64>,
     identity: u64,
@@ -79,7 +83,7 @@ struct Place {
 impl Place {
     /// Waits for memory servers and database, and joins. The process ends if its lease is lost: whatever it did from then on could be taken
     /// for the work of a member that it no longer is.
-    fn join(cluster: ClusterFile) -> Result<Self, Fault> {
+    fn join(cluster: ClusterFile, stored: &Stored) -> Result<Self, Fault> {
         let registry = Registry::open(&cluster)?;
         wait_for_database(&registry, cluster.memory.len())?;
         let lease = registry.join(Member::client(), Duration::ZERO)?;
@@ -98,40 +102,44 @@ impl Place {
         let has_left = Arc::new(AtomicBool::new(false));
         end_with_lease(clock, has_left.clone(), cluster.lease_seconds)?;
         let (root, lease) = (opened(&root), Mutex::new(Some(lease)));
-        Ok(Self { cluster, map, root, epoch, identity, lease, has_left, _follower })
+        let owners = match stored.is_shipped(root.servers.len()) {
+            true => map.owners(cluster.fabric).into_iter().map(Option::<&Member>::cloned).collect(),
+            false => Vec::new(),
+        };
+        Ok(Self { cluster, map, owners, root, epoch, identity, lease, has_left, _follower })
     }
 
-    /// What each memory server is told first.
-    fn hellos(&self) -> Vec<Hello> {
+    /// Those of [`Place::owners`], each once.
+    fn peers(&self) -> impl Iterator<Item = &Member> {
+        let owners = self.owners.iter().flatten().map(|owner| (owner.number, owner));
+        owners.collect::<BTreeMap<u16, &Member>>().into_values()
+    }
+
+    /// By what these servers are reached, as [`Place::owners`] has them.
+    fn owner_nodes(&self) -> Vec<Option<NodeId>> {
+        self.owners.iter().map(|owner| owner.as_ref().map(node_of)).collect()
+    }
+
+    /// What each of these servers is told first.
+    fn hellos<'a>(&self, servers: impl Iterator<Item = &'a Member>) -> Vec<Hello> {
         let hello = |member: &Member| Hello {
-            node: NodeId(member.number),
+            node: node_of(member),
             cluster: self.cluster.id.0,
             epoch: self.epoch.load(Ordering::Acquire),
             server: member.identity,
-            key: region_key(member),
+            key: key_of(member),
             caller: self.identity,
             endpoint: 0,
             process: std::process::id(),
             program: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        self.map.memory_servers().map(hello).collect()
+        servers.map(hello).collect()
     }
 
     /// Who connects, and where to.
-    fn caller(&self, choose: fn(&Addresses) -> Option<&String>) -> Result<Caller, Fault> {
-        let address = |member: &Member| -> Result<ServerAddress, Fault> {
-            let number = member.number;
-            let text = choose(&member.addresses)
-                .ok_or_else(|| format!("memory server {number} serves another fabric"))?;
-            let address = text.to_socket_addrs().ok().and_then(|mut found| found.next());
-            let address = address.ok_or_else(|| {
-                format!("memory server {number} is said to be at {text}, which is no address")
-            })?;
-            let (identity, key) = (member.identity, region_key(member));
-            Ok(ServerAddress { node: NodeId(number), address, identity, key, region_bytes: 0 })
-        };
+    fn caller(&self, choose: Choose) -> Result<Caller, Fault> {
         Ok(Caller {
-            servers: self.map.memory_servers().map(address).collect::<Result<_, _>>()?,
+            servers: addresses(self.map.memory_servers(), choose)?,
             cluster: self.cluster.id.0,
             epoch: self.epoch.clone(),
             identity: self.identity,
@@ -201,10 +209,39 @@ fn opened(root: &DatabaseRoot) -> Root {
     }
 }
 
-fn region_key(member: &Member) -> u64 {
+/// Which of a member's addresses one fabric has.
+type Choose = fn(&Addresses) -> Option<&String>;
+
+/// Where servers are.
+fn addresses<'a>(
+    members: impl Iterator<Item = &'a Member>,
+    choose: Choose,
+) -> Result<Vec<ServerAddress>, Fault> {
+    let address = |member: &Member| -> Result<ServerAddress, Fault> {
+        let text = choose(&member.addresses)
+            .ok_or_else(|| format!("{member} is not reached by this fabric"))?;
+        let address = text.to_socket_addrs().ok().and_then(|mut found| found.next());
+        let address = address
+            .ok_or_else(|| format!("{member} is said to be at {text}, which is no address"))?;
+        let (node, identity, key) = (node_of(member), member.identity, key_of(member));
+        Ok(ServerAddress { node, address, identity, key, region_bytes: 0 })
+    };
+    members.map(address).collect()
+}
+
+/// The node by which a member is reached.
+fn node_of(member: &Member) -> NodeId {
+    match member.role {
+        Role::Memory { .. } => NodeId(member.number),
+        Role::Compute => NodeId::of_compute_server(member.number),
+    }
+}
+
+/// What whoever connects to a member has to know: the key of its region; without a region its identity.
+fn key_of(member: &Member) -> u64 {
     match member.role {
         Role::Memory { region_key, .. } => region_key,
-        Role::Compute => unreachable!("asked of memory servers only"),
+        Role::Compute => member.identity,
     }
 }
 
@@ -212,15 +249,23 @@ fn region_key(member: &Member) -> u64 {
 pub(super) struct Mapped {
     /// The database, as if it were of this process.
     pub db: Db,
-    _place: Place,
+    place: Place,
 }
 
 impl Mapped {
     fn open(place: Place) -> Result<Self, Fault> {
-        let world = connect(&ConnectConfig::new(&place.cluster.directory, place.hellos()))?;
+        let hellos = place.hellos(place.map.memory_servers());
+        let config = ConnectConfig::new(&place.cluster.directory, hellos);
+        let peers = place.hellos(place.peers());
+        let world = connect(&ConnectConfig { peers, needs_peers: false, ..config })?;
         let database = Database::open(world.endpoint(), &place.root);
         run_now(database.refresh())?;
-        Ok(Self { db: Db::of(database), _place: place })
+        Ok(Self { db: Db::of(database), place })
+    }
+
+    /// Of each memory server, by what the owner of what is there is called.
+    pub fn owners(&self) -> Vec<Option<NodeId>> {
+        self.place.owner_nodes()
     }
 }
 
@@ -238,6 +283,13 @@ pub(super) struct Remote {
     place: Place,
 }
 
+impl Remote {
+    /// Of each memory server, by what the owner of what is there is called.
+    pub fn owners(&self) -> Vec<Option<NodeId>> {
+        self.place.owner_nodes()
+    }
+}
+
 enum Network {
     Messages(TcpConfig, Option<TlsKeys>),
     Card(VerbsShare),
@@ -245,7 +297,10 @@ enum Network {
 
 impl Network {
     fn by_messages(place: &Place) -> Result<Self, Fault> {
-        let config = TcpConfig::new(place.caller(|addresses| addresses.tcp.as_ref())?);
+        let choose: Choose = |addresses| addresses.tcp.as_ref();
+        let peers = addresses(place.peers(), choose)?;
+        let config =
+            TcpConfig { peers, needs_peers: false, ..TcpConfig::new(place.caller(choose)?) };
         let keys = place.cluster.tls.as_ref().map(|tls| -> Result<TlsKeys, Fault> {
             let read = |path: &Path| {
                 std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))

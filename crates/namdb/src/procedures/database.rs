@@ -9,10 +9,9 @@ use execute::Settings;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stored::Stored;
+use stored::shipping::Owners;
 use txn::Isolation;
 
-/// Seconds from 1970 to 2000.
-const EPOCH_UNIX_S: f64 = 946_684_800.0;
 /// Sessions that may run transactions at the same time, unless somebody says otherwise.
 const SESSIONS: u32 = 16;
 
@@ -75,6 +74,8 @@ pub(super) struct Shared {
     pub world: World,
     pub signatures: Vec<Arc<Signature>>,
     pub plans_only: bool,
+    /// Who carries out calls that are shipped, if any are.
+    pub owners: Option<Arc<Owners>>,
 }
 
 impl Database {
@@ -101,8 +102,11 @@ impl Database {
         let procedures = stored.ready().procedures.iter();
         let signatures = procedures.map(|of| Arc::new(Signature::of(&of.routine))).collect();
         let world = open(&stored, options)?;
-        let plans_only = options.plans_only;
-        Ok(Self { shared: Arc::new(Shared { stored, world, signatures, plans_only }) })
+        let (plans_only, owners) = (options.plans_only, world.owners());
+        let ships = owners.iter().any(Option::is_some);
+        let owners = ships.then(|| stored.owners(owners, plans_only, true));
+        let shared = Shared { stored, world, signatures, plans_only, owners };
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// A session, which stays with the thread that calls this.
@@ -118,9 +122,11 @@ impl Database {
         self.shared.signatures.iter().map(|signature| &**signature)
     }
 
-    pub(super) fn find(&self, name: &str) -> Result<Arc<Signature>, Misuse> {
-        let found = self.shared.signatures.iter().find(|signature| signature.name == name);
-        found.cloned().ok_or_else(|| Misuse::NoProcedure {
+    /// The procedure of this name, and its position among those of the folder.
+    pub(super) fn find(&self, name: &str) -> Result<(usize, Arc<Signature>), Misuse> {
+        let mut all = self.shared.signatures.iter().cloned().enumerate();
+        let found = all.find(|(_, signature)| signature.name == name);
+        found.ok_or_else(|| Misuse::NoProcedure {
             name: name.to_owned(),
             known: listed(self.procedures().map(|signature| signature.name.as_str())),
         })
@@ -128,8 +134,7 @@ impl Database {
 
     /// How calls are carried out where the world's clock shows `now_ns`.
     pub(super) fn settings(&self, now_ns: u64) -> Settings {
-        let since_2000_us = (host::unix_time_s() - EPOCH_UNIX_S) * 1e6;
-        let epoch_us = (now_ns / 1_000) as i64 - since_2000_us as i64;
+        let epoch_us = (now_ns / 1_000) as i64 - host::sql_time_us();
         Settings { isolation: self.shared.stored.isolation(), epoch_us }
     }
 }

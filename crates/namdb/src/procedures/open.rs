@@ -7,6 +7,7 @@ use crate::config::{Config, SERVER_BYTES_MIN};
 use crate::database::Db;
 use crate::host;
 use fabric::{Env, run_now};
+use layout::NodeId;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -31,6 +32,17 @@ pub(super) enum World {
     Remote(Arc<Remote>),
 }
 
+impl World {
+    /// Of each memory server, by what the owner of what is there is called; nothing where nobody is called.
+    pub fn owners(&self) -> Vec<Option<NodeId>> {
+        match self {
+            Self::Local(_) => Vec::new(),
+            Self::Mapped(mapped) => mapped.owners(),
+            Self::Remote(remote) => remote.owners(),
+        }
+    }
+}
+
 /// Opens the world, with the tables in it.
 pub(super) fn open(stored: &Stored, options: &Options) -> Result<World, OpenFailure> {
     if let Some(file) = &options.cluster {
@@ -43,7 +55,7 @@ pub(super) fn open(stored: &Stored, options: &Options) -> Result<World, OpenFail
 }
 
 fn abroad(file: &Path, stored: &Stored, options: &Options) -> Result<World, Fault> {
-    match Joined::open(file)? {
+    match Joined::open(file, stored)? {
         Joined::Mapped(mapped) => {
             make(&mapped.db, stored, options)?;
             Ok(World::Mapped(mapped))

@@ -8,11 +8,12 @@ use super::open::World;
 use crate::database::Db;
 use execute::{CallError, Retries};
 use fabric::{Env, run_now};
-use runtime::{Argument, Results};
+use runtime::{Argument, ProcedureId, Results};
 use std::cell::RefCell;
 use std::rc::Rc;
+use stored::shipping::{Shipped, Shipper};
 use stored::{Callers, Stored};
-use txn::Lane;
+use txn::{Abort, Lane};
 use workload::Workload;
 
 /// Makes calls one after another. It stays with its thread; another thread takes a session of its own.
@@ -25,7 +26,17 @@ pub struct Session {
 /// What its calls share.
 pub(super) struct Inner {
     callers: Callers,
+    /// Who sends calls to the owners of their rows, if anybody does.
+    shipper: Option<Shipper>,
     home: Home,
+}
+
+/// A procedure, as calls name it.
+#[derive(Clone, Copy)]
+pub(super) struct Procedure {
+    /// Its position in the folder.
+    at: usize,
+    id: ProcedureId,
 }
 
 /// Where transactions run.
@@ -57,7 +68,8 @@ impl Session {
             Home::Local(db) => callers(&database, &db.handle())?,
             Home::Remote(seat) => callers(&database, &seat.database)?,
         };
-        let inner = Inner { callers, home };
+        let shipper = database.shared.owners.clone().map(Shipper::new);
+        let inner = Inner { callers, shipper, home };
         Ok(Self { database, inner: Rc::new(RefCell::new(inner)) })
     }
 
@@ -76,10 +88,10 @@ impl Session {
     /// # Errors
     /// If there is none of this name.
     pub fn call(&self, procedure: &str) -> Result<Call, Misuse> {
-        let signature = self.database.find(procedure)?;
+        let (at, signature) = self.database.find(procedure)?;
         let id = self.inner.borrow().callers.find(procedure);
         let id = id.expect("the callers have all procedures of the folder");
-        Ok(Call::new(self.clone(), signature, id))
+        Ok(Call::new(self.clone(), signature, Procedure { at, id }))
     }
 }
 
@@ -99,12 +111,31 @@ impl Inner {
     /// Makes a call, and copies what it gives.
     pub fn call(
         &mut self,
-        procedure: runtime::ProcedureId,
+        procedure: Procedure,
         arguments: &[Argument<'_>],
         retries: Retries,
         results: &mut Results,
     ) -> Ended {
-        let Self { callers, home } = self;
+        let Self { callers, shipper, home } = self;
+        if let Some(shipper) = shipper
+            && let Some(owner) = shipper.owner(procedure.at, arguments)
+        {
+            let what = (procedure.at, retries);
+            let shipped = match home {
+                Home::Local(db) => {
+                    let env = db.handle();
+                    run_now(shipper.ship(env.env(), owner, what, arguments, results))
+                }
+                Home::Remote(seat) => {
+                    let env = seat.engine.endpoint();
+                    seat.engine.block_on(shipper.ship(&env, owner, what, arguments, results))
+                }
+            };
+            if let Some(Shipped { failure, aborts }) = shipped {
+                return ended(failure, &aborts, results);
+            }
+        }
+        let procedure = procedure.id;
         callers.set_retries(retries);
         match home {
             Home::Local(db) => {
@@ -148,7 +179,7 @@ fn no_lane(error: &dyn std::error::Error) -> Ended {
 async fn call_on<E: Env>(
     callers: &mut Callers,
     lane: &mut Lane<E>,
-    procedure: runtime::ProcedureId,
+    procedure: ProcedureId,
     arguments: &[Argument<'_>],
     results: &mut Results,
 ) -> Ended {
@@ -157,12 +188,17 @@ async fn call_on<E: Env>(
             results.clone_from(given);
             None
         }
-        Err(error) => {
-            results.clear();
-            Some(error)
-        }
+        Err(error) => Some(error),
     };
-    let aborted = callers.aborts().len() as u32;
+    ended(failure, callers.aborts(), results)
+}
+
+/// What came of a call after attempts that were aborted; its results stay if it committed.
+fn ended(failure: Option<CallError>, aborts: &[Abort], results: &mut Results) -> Ended {
+    if failure.is_some() {
+        results.clear();
+    }
+    let aborted = aborts.len() as u32;
     let is_given_up = matches!(failure, Some(CallError::Aborted(_)));
     let retries = aborted.saturating_sub(u32::from(is_given_up));
     Ended { retries, failure: failure.map(|error| failed(error, retries)) }

@@ -1,12 +1,24 @@
 //! Work at a place, over whatever fabric its cluster has.
 
-use super::place::Place;
+use super::place::{Place, node_of};
 use super::shm::ShmSite;
 use super::{tcp, verbs};
 use crate::bench::AnyWorkload;
 use crate::bench::site::{Site, SiteWorkload};
 use anyhow::Result;
+use fabric::LocalEnv;
 use membership::{FabricKind, Member};
+use std::collections::BTreeMap;
+use workload::Workload;
+
+/// Compute servers that are called.
+#[derive(Clone, Copy, Default)]
+pub struct Peers<'a> {
+    /// Which.
+    pub members: &'a [&'a Member],
+    /// Whether they have to be there.
+    pub are_needed: bool,
+}
 
 /// Something to do with a workload at a site.
 pub trait Errand<W> {
@@ -27,14 +39,46 @@ pub fn run<W: AnyWorkload, J: Errand<W>>(
     workload: &W,
     errand: J,
 ) -> Result<J::Output> {
-    run_calling(place, lanes, &[], workload, errand)
+    run_calling(place, lanes, &Peers::default(), workload, errand)
+}
+
+/// As [`run`], where the owners of rows carry out what the workload ships to them.
+pub fn run_shipping<W: AnyWorkload, J: Errand<W>>(
+    place: &Place,
+    lanes: u32,
+    workload: &mut W,
+    errand: J,
+) -> Result<J::Output> {
+    if !is_shipping(place, workload) {
+        return run(place, lanes, workload, errand);
+    }
+    // Who has joined since this process owns rows, too.
+    let map = place.current_map()?;
+    let mut owners = map.owners(place.cluster.fabric);
+    for owner in &mut owners {
+        owner.take_if(|owner| owner.identity == place.identity());
+    }
+    Workload::<LocalEnv>::ship_to(
+        workload,
+        owners.iter().map(|owner| owner.map(node_of)).collect(),
+    );
+    let peers: BTreeMap<u16, &Member> =
+        owners.into_iter().flatten().map(|owner| (owner.number, owner)).collect();
+    let peers: Vec<&Member> = peers.into_values().collect();
+    let peers = Peers { members: &peers, are_needed: false };
+    run_calling(place, lanes, &peers, workload, errand)
+}
+
+/// Whether owners of rows carry out what the workload does at a place.
+pub fn is_shipping<W: AnyWorkload>(place: &Place, workload: &W) -> bool {
+    Workload::<LocalEnv>::is_shipping(workload, place.root.servers.len())
 }
 
 /// As [`run`], where threads can call `peers`, too: compute servers. Over `verbs` there are none to call.
 pub fn run_calling<W: AnyWorkload, J: Errand<W>>(
     place: &Place,
     lanes: u32,
-    peers: &[&Member],
+    peers: &Peers<'_>,
     workload: &W,
     errand: J,
 ) -> Result<J::Output> {

@@ -1,5 +1,6 @@
 //! Calls that a compute server takes from others of its cluster: operations that are shipped to it.
 
+use super::abroad::Peers;
 use super::health::Health;
 use super::keys::keys;
 use super::place::{Place, key_of, node_of};
@@ -11,15 +12,18 @@ use fabric::identity::Admission;
 use fabric::patience::Patience;
 use fabric::port::{Port, ServeCounters, serve};
 use fabric::shm::ShmPort;
-use fabric::{Env, LocalEnv, LocalWorld, TcpPort, WorldConfig, run_now};
-use measure::host::{Host, SERVICES};
+use fabric::{Env, LocalEnv, LocalWorld, Service, ServiceId, TcpPort, WorldConfig, run_now};
+use measure::host::Host;
 use membership::{ClusterFile, ComputeSettings, FabricKind, Member};
 use metrics::{Registry, catalog, sources};
-use namdb::host::Moment;
+use namdb::host::{Moment, sql_time_us};
+use owner::{Lanes, Ownership};
+use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use stored::shipping;
 use txn::Database;
 
 /// Between two looks whether lanes are of use, and whether the server is to end.
@@ -85,7 +89,8 @@ impl Calls {
                 Way::Shared(Box::new(port), world)
             }
         };
-        let counts = sources::Calls::enter(told, &SERVICES);
+        let counted = [measure::host::SERVICES, shipping::SERVICES].concat();
+        let counts = sources::Calls::enter(told, &counted);
         Ok(Some(Self { way, admission, lanes: settings.lanes, counts, told: told.clone() }))
     }
 
@@ -93,7 +98,7 @@ impl Calls {
     pub fn serve(self, place: &Place, health: &Arc<Health>) -> Result<()> {
         let Self { way, admission, lanes, counts, told } = self;
         let answering =
-            Answering { place, health, host: Host::new(lanes), lanes, admission, counts, told };
+            Answering { place, health, host: Hosting::new(lanes), admission, counts, told };
         match way {
             Way::Messages(listener) => answering.by_messages(listener),
             Way::Shared(port, world) => answering.by_shared_memory(*port, &world),
@@ -101,12 +106,14 @@ impl Calls {
     }
 }
 
+/// Services by their numbers.
+type Services<E> = BTreeMap<ServiceId, Arc<dyn Service<E>>>;
+
 /// What calls are answered by.
 struct Answering<'a> {
     place: &'a Place,
     health: &'a Arc<Health>,
-    host: Arc<Host>,
-    lanes: u32,
+    host: Hosting,
     admission: Arc<Admission>,
     counts: sources::Calls,
     told: Registry,
@@ -115,8 +122,8 @@ struct Answering<'a> {
 impl Answering<'_> {
     /// Handlers are tasks of this thread's engine, which serves the port.
     fn by_messages(self, listener: TcpListener) -> Result<()> {
-        let Self { place, health, host, lanes, admission, counts, told } = self;
-        let seat = tcp::site(place, lanes, &[])?.seat()?;
+        let Self { place, health, host, admission, counts, told } = self;
+        let seat = tcp::site(place, host.max, &Peers::default())?.seat()?;
         let database = seat.handle();
         let env = database.env().clone();
         let (services, ownership) = host.services(database.clone());
@@ -124,7 +131,7 @@ impl Answering<'_> {
         let port = TcpPort::of_calls(listener, admission, keys, env.clone(), services)?;
         told.add_cell(&catalog::CALLERS, &[], port.connections());
         seat.engine().attach(port);
-        let mut keeper = Keeper::new(host, health.clone(), database);
+        let mut keeper = Keeper::new(host.lanes, health.clone(), database);
         seat.wait(async {
             while !keeper.is_over().await {
                 env.sleep_ns(keeper.pause_ns()).await;
@@ -136,8 +143,8 @@ impl Answering<'_> {
 
     /// Handlers run where the port is served, one after another: nothing waits there.
     fn by_shared_memory(self, port: ShmPort, world: &LocalWorld) -> Result<()> {
-        let Self { place, health, host, admission, counts, told, .. } = self;
-        let site = ShmSite::open(place, &[])?;
+        let Self { place, health, host, admission, counts, told } = self;
+        let site = ShmSite::open(place, &Peers::default())?;
         let database = site.seat()?.handle();
         let (services, ownership) = host.services(database.clone());
         for (id, service) in counts.counted(services) {
@@ -146,7 +153,7 @@ impl Answering<'_> {
         let callers = port.callers().clone();
         told.add(&catalog::CALLERS, &[], move || callers.connection_count());
         let is_over = Arc::<AtomicBool>::default();
-        let keeper = Keeper::new(host, health.clone(), database);
+        let keeper = Keeper::new(host.lanes, health.clone(), database);
         let kept = Kept { port, keeper, looked: Moment::now(), is_over: is_over.clone() };
         let mut ports: [Box<dyn Port>; 1] = [Box::new(kept)];
         serve(&mut ports, &is_over, Patience::default(), &ServeCounters::default());
@@ -155,9 +162,33 @@ impl Answering<'_> {
     }
 }
 
+/// What carries out what is shipped: single operations, and procedures of folders.
+struct Hosting {
+    max: u32,
+    lanes: Arc<Lanes>,
+    operations: Arc<Host>,
+    procedures: Arc<shipping::Host>,
+}
+
+impl Hosting {
+    fn new(max: u32) -> Self {
+        let lanes = Lanes::new(max);
+        let operations = Host::new(lanes.clone());
+        let procedures = shipping::Host::new(lanes.clone(), sql_time_us);
+        Self { max, lanes, operations, procedures }
+    }
+
+    /// The services, to be offered by this thread, with this database; they end with what is returned beside them.
+    fn services<E: Env>(&self, database: Database<E>) -> (Services<E>, [Ownership; 2]) {
+        let (operations, procedures) = (self.operations.services(), self.procedures.services());
+        let services = operations.into_iter().chain(procedures).collect();
+        (services, [self.procedures.ownership(), Lanes::offer(database)])
+    }
+}
+
 /// Looks after what the services hold.
 struct Keeper<E: Env> {
-    host: Arc<Host>,
+    lanes: Arc<Lanes>,
     health: Arc<Health>,
     database: Database<E>,
     /// Looks at which there were no lanes, one after another.
@@ -167,15 +198,15 @@ struct Keeper<E: Env> {
 }
 
 impl<E: Env> Keeper<E> {
-    fn new(host: Arc<Host>, health: Arc<Health>, database: Database<E>) -> Self {
-        Self { host, health, database, idle_looks: 0, end_looks: 0 }
+    fn new(lanes: Arc<Lanes>, health: Arc<Health>, database: Database<E>) -> Self {
+        Self { lanes, health, database, idle_looks: 0, end_looks: 0 }
     }
 
     /// Gives up what is not of use at the moment; whether the server ends and nothing is under way any more.
     async fn is_over(&mut self) -> bool {
-        let lanes = self.host.rest::<E>();
+        let lanes = self.lanes.rest::<E>();
         if self.health.is_over() {
-            self.host.end();
+            self.lanes.end();
             self.end_looks += 1;
             return lanes == 0 || self.end_looks == END_LOOKS;
         }
@@ -236,7 +267,7 @@ mod tests {
         static STOP: AtomicBool = AtomicBool::new(false);
         let config = OpenConfig { server_bytes: 16 << 20, ..OpenConfig::default() };
         let database = open(&config).expect("little memory");
-        let mut keeper = Keeper::new(Host::new(1), Arc::new(Health::new(&STOP)), database);
+        let mut keeper = Keeper::new(Lanes::new(1), Arc::new(Health::new(&STOP)), database);
         assert_eq!(keeper.pause_ns(), LOOK_NS);
         assert!(!run_now(keeper.is_over()));
         assert_eq!(keeper.pause_ns(), IDLE_LOOK_NS);

@@ -150,9 +150,14 @@ impl Place {
         self.identity
     }
 
+    /// The cluster as it is now.
+    pub fn current_map(&self) -> Result<ClusterMap> {
+        Ok(self.registry.map()?)
+    }
+
     /// Whether members have come or gone since this place was taken.
     pub fn is_outdated(&self) -> Result<bool> {
-        Ok(self.registry.map()?.epoch != self.map.epoch)
+        Ok(self.current_map()?.epoch != self.map.epoch)
     }
 
     /// How long the membership lasts; none of a visitor.

@@ -1,12 +1,12 @@
 //! Transactions of this process on memory servers of the same host, whose regions it maps, and calls to compute servers.
 
 use super::LEAVE_NS;
+use super::abroad::Peers;
 use super::place::Place;
 use crate::bench::site::{Facts, LocalSeat, Site};
 use anyhow::Result;
 use fabric::shm::{ConnectConfig, connect};
 use fabric::{LocalEnv, run_now};
-use membership::Member;
 use namdb::Db;
 use std::sync::atomic::Ordering::Relaxed;
 use txn::Database;
@@ -19,12 +19,13 @@ pub struct ShmSite {
 
 impl ShmSite {
     /// Maps all regions, and connects to `peers`, to call them.
-    pub fn open(place: &Place, peers: &[&Member]) -> Result<Self> {
+    pub fn open(place: &Place, peers: &Peers<'_>) -> Result<Self> {
         let endpoint = place.endpoints.fetch_add(1, Relaxed);
-        let peers = place.hellos(peers.iter().copied(), endpoint);
+        let needs_peers = peers.are_needed;
+        let peers = place.hellos(peers.members.iter().copied(), endpoint);
         let hellos = place.hellos(place.map.memory_servers(), endpoint);
         let config = ConnectConfig::new(&place.cluster.directory, hellos);
-        let world = connect(&ConnectConfig { peers, ..config })?;
+        let world = connect(&ConnectConfig { peers, needs_peers, ..config })?;
         let database = Database::open(world.endpoint(), &place.root);
         run_now(database.refresh())?;
         let facts = Facts {

@@ -1,13 +1,14 @@
 //! Memory servers that are reached by messages, and compute servers that are called.
 
 use super::PROGRAM;
+use super::abroad::Peers;
 use super::keys::keys;
 use super::place::Place;
 use super::remote::{Connect, RemoteSite, server_addresses};
 use anyhow::Result;
 use fabric::tcp::{TcpConfig, TcpTransport, TlsKeys};
 use fabric::{AnyTransport, Caller};
-use membership::{Addresses, Member};
+use membership::Addresses;
 
 /// How the memory servers of a cluster are reached by messages.
 struct ByMessages {
@@ -17,7 +18,7 @@ struct ByMessages {
 }
 
 /// Where threads of this process run transactions with `lanes` lanes each, and call `peers`.
-pub fn site(place: &Place, lanes: u32, peers: &[&Member]) -> Result<RemoteSite> {
+pub fn site(place: &Place, lanes: u32, peers: &Peers<'_>) -> Result<RemoteSite> {
     let mut config = TcpConfig::new(Caller {
         servers: server_addresses(place.map.memory_servers(), by_messages)?,
         cluster: place.cluster.id.0,
@@ -26,7 +27,8 @@ pub fn site(place: &Place, lanes: u32, peers: &[&Member]) -> Result<RemoteSite> 
         endpoint: 0,
         program: PROGRAM.to_owned(),
     });
-    config.peers = server_addresses(peers.iter().copied(), by_messages)?;
+    config.peers = server_addresses(peers.members.iter().copied(), by_messages)?;
+    config.needs_peers = peers.are_needed;
     let nodes = config.peers.iter().map(|peer| peer.node).collect();
     let keys = keys(&place.cluster)?;
     Ok(RemoteSite::new(ByMessages { config, keys }, place, lanes).with_peers(nodes))

@@ -12,6 +12,7 @@ mod health;
 mod logs;
 mod measure;
 mod own_folder;
+mod owners;
 mod parts;
 mod postgres;
 mod procedures;

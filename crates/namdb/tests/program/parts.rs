@@ -45,7 +45,7 @@ fn parts(tables: &Value) -> Vec<(&str, u64)> {
     named.map(|(name, table)| (name.as_str().expect("a name"), of(table, "parts"))).collect()
 }
 
-fn assert_sound(report: &Value) {
+pub fn assert_sound(report: &Value) {
     assert!(number(report, "/txn_per_s") > 0.0, "{report:#}");
     let checks = report["checks"].as_array().expect("a list");
     let damaged = checks.iter().find(|check| check["ok"] != true && check["is_rate"] != true);

@@ -5,6 +5,7 @@ use super::{Subject, divide};
 use layout::PartRule;
 use population::Call;
 use procedure::operations::{Action, Operation, Origin};
+use runtime::Argument;
 use spade::design::{Access, Design, Partition};
 use sql::Load;
 use sql::load::Draw;
@@ -31,6 +32,16 @@ impl Home {
         let value = match call.arguments.get(self.argument)? {
             Value::Int(number) => *number,
             Value::Text(digits) => digits.trim_end().parse().ok()?,
+            _ => return None,
+        };
+        self.rule.part_of(value, self.servers)
+    }
+
+    /// The same of a call with these arguments.
+    pub fn server_of(&self, arguments: &[Argument<'_>]) -> Option<u16> {
+        let value = match arguments.get(self.argument)? {
+            Argument::Int(number) => *number,
+            Argument::Text(digits) => std::str::from_utf8(digits).ok()?.trim_end().parse().ok()?,
             _ => return None,
         };
         self.rule.part_of(value, self.servers)

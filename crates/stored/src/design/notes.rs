@@ -3,17 +3,10 @@
 use super::divide::{Division, is_led};
 use super::{Subject, divide, is_spread};
 use layout::PartRule;
-use spade::design::{Access, Design, Partition, TableDesign};
+use spade::design::{Design, Partition, TableDesign};
 
 /// Sentences for whoever made the design. On one memory server all rows are together.
 pub(crate) fn notes(design: &Design, subject: &Subject<'_>, servers: usize) -> Vec<String> {
-    let shipped = design.procedures.iter().filter(|of| of.access == Access::Shipped);
-    let shipped = shipped.map(|of| {
-        format!(
-            "procedure {} is carried out where it is called, by verbs: procedures are not shipped yet",
-            of.procedure
-        )
-    });
     let divisions = divide(design, subject, servers).into_iter().enumerate();
     let tables = divisions.filter(|_| servers > 1).filter_map(|(at, division)| {
         let name = &subject.workload.catalog.tables[at].name;
@@ -21,7 +14,7 @@ pub(crate) fn notes(design: &Design, subject: &Subject<'_>, servers: usize) -> V
         let spread = is_spread(design, subject, at, servers);
         table_note(table, subject, at, (!spread).then_some(division))
     });
-    tables.chain(shipped).collect()
+    tables.collect()
 }
 
 /// What is otherwise with a table, whose buckets are spread if it has no division.

@@ -7,7 +7,7 @@ use crate::bench::progress::Progress;
 use crate::bench::site::{Facts, LOCAL, Seat, Site, SiteWorkload};
 use crate::bench::world::{self, WorldPlan};
 use crate::commands::interruption;
-use crate::servers::abroad::{self, Errand};
+use crate::servers::abroad::{self, Errand, Peers};
 use crate::servers::health::Health;
 use crate::servers::place::{Place as ClusterPlace, node_of};
 use ::measure::experiment::Choice;
@@ -90,7 +90,8 @@ pub fn run(
     // Which point it is does not matter to the site.
     let first = choice.groups().first().and_then(|group| group.first().cloned());
     let any = Micro::new(&first.context("there is nothing to measure")?, 1, ROWS);
-    let measured = abroad::run_calling(&place, lanes, &owners, &any, errand);
+    let peers = Peers { members: &owners, are_needed: true };
+    let measured = abroad::run_calling(&place, lanes, &peers, &any, errand);
     let left = place.leave();
     measured.and(left)?;
     Ok(vec![choice])
@@ -100,12 +101,9 @@ pub fn run(
 /// none, all others that do.
 fn owners(place: &ClusterPlace) -> Vec<&Member> {
     let map = &place.map;
-    let takes_calls = |member: &&Member| match place.cluster.fabric {
-        FabricKind::Shm => member.addresses.shm.is_some(),
-        FabricKind::Tcp => member.addresses.tcp.is_some(),
-        FabricKind::Verbs => false,
-    };
-    let all: Vec<&Member> = map.compute_servers().filter(takes_calls).collect();
+    let fabric = place.cluster.fabric;
+    let all: Vec<&Member> =
+        map.compute_servers().filter(|member| member.takes_calls(fabric)).collect();
     let has_memory = |host: &str| map.memory_servers().any(|server| server.host == host);
     let near: Vec<&Member> = all.iter().copied().filter(|one| has_memory(&one.host)).collect();
     if near.is_empty() { all } else { near }

@@ -164,8 +164,8 @@ impl Scope for Given<'_> {
         place.map_or(&Value::Null, |(_, value)| value)
     }
 
-    fn column(&self, _column: ColumnRef) -> Value {
-        Value::Null
+    fn column(&self, _column: ColumnRef) -> value::Result<Value> {
+        Ok(Value::Null)
     }
 
     fn element(&self) -> &Value {

@@ -123,45 +123,61 @@ impl BoundColumn {
     }
 
     /// The value that column `at` of a row has.
+    ///
+    /// # Errors
+    ///
+    /// What stands there is no text, see [`Self::text`].
     #[inline]
-    pub fn read(&self, record: RecordRef<'_>, at: usize) -> Value {
+    pub fn read(&self, record: RecordRef<'_>, at: usize) -> value::Result<Value> {
         if self.is_null(record, at) {
-            return Value::Null;
+            return Ok(Value::Null);
         }
         let slot = self.slot;
-        match self.cell {
+        Ok(match self.cell {
             Cell::Int => Value::Int(record.int_in(slot)),
             Cell::Text(_) => {
-                let text = std::str::from_utf8(record.bytes_in(slot)).unwrap_or_default();
-                Value::Text(CompactString::new(text))
+                Value::Text(CompactString::new(self.text(record, record.bytes_in(slot))?))
             }
             Cell::Decimal(scale) => {
                 Value::Numeric(Decimal { units: i128::from(record.int_in(slot)), scale })
             }
             Cell::Bool => Value::Bool(record.int_in(slot) != 0),
             Cell::Float => Value::Float(record.float(at)),
-            Cell::KeyText(_) => match record.value(at) {
-                layout::Value::Text(text) => Value::Text(text.into()),
-                _ => Value::Null,
-            },
+            Cell::KeyText(_) => {
+                Value::Text(CompactString::new(self.text(record, &record.key_text(at))?))
+            }
             Cell::Date => Value::Date(record.int_in(slot) as i32),
             Cell::Timestamp => Value::Timestamp(record.int_in(slot)),
-        }
+        })
     }
 
     /// The same, in the memory of a text that was there before.
     #[inline]
-    pub fn read_into(&self, record: RecordRef<'_>, at: usize, place: &mut Value) {
+    pub fn read_into(
+        &self,
+        record: RecordRef<'_>,
+        at: usize,
+        place: &mut Value,
+    ) -> value::Result<()> {
         match (self.cell, &mut *place) {
             (Cell::Text(_), Value::Text(held))
                 if held.is_heap_allocated() && !self.is_null(record, at) =>
             {
-                let text = std::str::from_utf8(record.bytes_in(self.slot)).unwrap_or_default();
+                let text = self.text(record, record.bytes_in(self.slot))?;
                 held.clear();
                 held.push_str(text);
             }
-            _ => place.put(self.read(record, at)),
+            _ => place.put(self.read(record, at)?),
         }
+        Ok(())
+    }
+
+    /// The text that bytes are. SQL stores nothing else, but a program may build a key of any bytes, and memory may be damaged.
+    #[inline]
+    fn text<'b>(&self, record: RecordRef<'_>, bytes: &'b [u8]) -> value::Result<&'b str> {
+        std::str::from_utf8(bytes).map_err(|error| {
+            no_text(&bytes[error.valid_up_to()..], &self.name, record.schema().name())
+        })
     }
 
     /// Sets column `at`, which is not of the key, to a value of its type.
@@ -234,6 +250,21 @@ pub(crate) fn rescaled(decimal: Decimal, scale: u8) -> Option<(i128, bool)> {
 /// A text that has no place in its column.
 pub(crate) fn too_long(sql_type: &SqlType) -> Box<Error> {
     Error::new("22001", format!("value too long for type {sql_type}"))
+}
+
+/// Bytes that are no character, and where they stand. As in PostgreSQL, as many are shown as the first says that there are.
+#[cold]
+fn no_text(bytes: &[u8], column: &str, table: &str) -> Box<Error> {
+    let count = match bytes.first() {
+        Some(0xc0..=0xdf) => 2,
+        Some(0xe0..=0xef) => 3,
+        Some(0xf0..=0xf7) => 4,
+        _ => 1,
+    };
+    let shown: Vec<String> = bytes.iter().take(count).map(|byte| format!("0x{byte:02x}")).collect();
+    let message = format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" "));
+    Error::new("22021", message)
+        .detail(format!("It stands in column \"{column}\" of relation \"{table}\"."))
 }
 
 fn out_of_range(sql_type: &SqlType) -> Box<Error> {

@@ -41,9 +41,9 @@ impl Source<'_> {
     }
 
     #[inline]
-    fn column(&self, at: usize) -> Value {
+    fn column(&self, at: usize) -> value::Result<Value> {
         match self {
-            Self::Values(values) => values[at].clone(),
+            Self::Values(values) => Ok(values[at].clone()),
             Self::Record(record, columns) => columns[at].read(**record, at),
             Self::Mapped(record, columns, map) => columns[map[at]].read(**record, map[at]),
         }
@@ -76,7 +76,7 @@ impl<E: Env> View<'_, E> {
 
     /// A column of one of the two rows at hand.
     #[inline]
-    pub fn source_column(&self, source: usize, column: usize) -> Value {
+    pub fn source_column(&self, source: usize, column: usize) -> value::Result<Value> {
         self.sources[source].column(column)
     }
 }
@@ -88,11 +88,11 @@ impl<E: Env> Scope for View<'_, E> {
     }
 
     #[inline]
-    fn column(&self, column: ColumnRef) -> Value {
+    fn column(&self, column: ColumnRef) -> value::Result<Value> {
         if column.level == 0 {
             return self.sources[column.source].column(column.column);
         }
-        self.outer_column(column).cloned().unwrap_or(Value::Null)
+        Ok(self.outer_column(column).cloned().unwrap_or(Value::Null))
     }
 
     #[inline]

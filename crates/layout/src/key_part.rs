@@ -103,9 +103,7 @@ impl Schema {
                 Value::Float(f64::from_bits(bits))
             }
             ColumnType::Char(length) | ColumnType::Varchar(length) => {
-                let bytes = read_bytes(words, at, length);
-                let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-                Value::Text(String::from_utf8_lossy(&bytes[..end]).into_owned())
+                Value::Text(String::from_utf8_lossy(&read_text(words, at, length)).into_owned())
             }
             ColumnType::Bytes(length) => {
                 let mut bytes = read_bytes(words, at, length);
@@ -127,6 +125,13 @@ pub(crate) fn key_width(column: &Column) -> u32 {
         other => other.fixed_bytes().unwrap_or(other.length_max()),
     };
     width + u32::from(column.nullable)
+}
+
+/// The bytes of a text, which are no UTF-8 if whoever built the key has put others there.
+pub(crate) fn read_text(words: &[u64], at: u32, length: u32) -> Vec<u8> {
+    let mut bytes = read_bytes(words, at, length);
+    bytes.truncate(bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len()));
+    bytes
 }
 
 fn read_bytes(words: &[u64], at: u32, length: u32) -> Vec<u8> {

@@ -2,6 +2,7 @@
 
 use crate::column::{ColumnType, Value, int_fits};
 use crate::key::{Key, KeyBuilder, read_signed, read_unsigned};
+use crate::key_part::read_text;
 use crate::place::{Place, Slot, SlotKind};
 use crate::schema::Schema;
 use crate::schema_error::SchemaError;
@@ -147,6 +148,20 @@ impl<'a> RecordRef<'a> {
     #[inline]
     pub fn text(&self, column: usize) -> &'a str {
         std::str::from_utf8(self.bytes(column)).unwrap_or("")
+    }
+
+    /// The bytes of a text column of the key, meaningless where it is null. A program may have built the key of any bytes:
+    /// unlike those of other columns they may be no UTF-8.
+    ///
+    /// # Panics
+    /// If the column is none of the key.
+    pub fn key_text(&self, column: usize) -> Vec<u8> {
+        let Place::Key { at } = self.schema.place(column) else {
+            panic!("the column is none of the key");
+        };
+        let described = &self.schema.columns()[column];
+        let (null, length) = (u32::from(described.nullable), described.column_type.length_max());
+        read_text(self.key, at + null, length)
     }
 
     /// Where the value of a column kept out of line stands; none for other columns.

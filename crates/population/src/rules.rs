@@ -107,8 +107,8 @@ impl Scope for OneRow<'_> {
         self.nothing.variable(variable)
     }
 
-    fn column(&self, column: ColumnRef) -> Value {
-        self.values.get(column.column).cloned().unwrap_or(Value::Null)
+    fn column(&self, column: ColumnRef) -> value::Result<Value> {
+        Ok(self.values.get(column.column).cloned().unwrap_or(Value::Null))
     }
 
     fn element(&self) -> &Value {

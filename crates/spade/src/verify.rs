@@ -1,6 +1,6 @@
 //! A design's forecast beside what was measured of it.
 
-use crate::tune::{DesignForecast, ProcedureForecast};
+use crate::tune::{DesignForecast, ProcedureForecast, Target};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -91,8 +91,9 @@ impl Verification {
     }
 
     fn head(&self, text: &mut String) {
-        let DesignForecast { workload, units, unit, machines, lanes, world, .. } = &self.forecast;
-        let _ = writeln!(text, "{workload}, {units} x {unit}");
+        let target = &self.forecast.target;
+        let Target { workload, machines, lanes, world, .. } = target;
+        let _ = writeln!(text, "{workload}, {}", target.scale());
         let _ = writeln!(
             text,
             "on {machines} machines of {} ({}; operations were measured with {}), {lanes} lanes each",

@@ -96,13 +96,16 @@ fn judge_share(
     if calls == 0 {
         return None;
     }
-    let share = successes as f64 / calls as f64;
+    let (count, share) = (calls as f64, successes as f64 / calls as f64);
     // One call counts for something even where none or all succeed.
-    let slack = |of: f64| DEVIATIONS * (of * (1.0 - of) / calls as f64).sqrt() + 1.0 / calls as f64;
+    let slack = |of: f64| DEVIATIONS * (of * (1.0 - of) * count).sqrt() + 1.0;
+    let least = (low * count - slack(low)).ceil().max(0.0) as u64;
+    let most = (high * count + slack(high)).floor().min(count) as u64;
     let expected = if low == high { format!("{low}") } else { format!("{low} to {high}") };
-    let detail =
-        format!("{successes} of {calls} calls, a share of {share:.4}; {expected} expected");
-    let holds = share >= low - slack(low) && share <= high + slack(high);
+    let detail = format!(
+        "{successes} of {calls} calls, a share of {share:.4}; {expected} expected, {least} to {most} successes are allowed of so many"
+    );
+    let holds = (least..=most).contains(&successes);
     let judged =
         if holds { CheckResult::holds(name, detail) } else { CheckResult::fails(name, detail) };
     Some(judged.of_rates())
@@ -134,5 +137,31 @@ mod tests {
         assert_eq!(judge((0.1, 0.2), 2_300, 7_700), Some(false));
         assert_eq!(judge((1.0, 1.0), 1_000, 0), Some(true));
         assert_eq!(judge((1.0, 1.0), 1_000, 3), Some(false));
+    }
+
+    #[test]
+    fn shares_are_judged_by_the_bounds_that_are_told() {
+        let told = |bounds, successes, calls| {
+            let result = judge_share("rate", bounds, successes, calls - successes);
+            let result = result.expect("there were calls");
+            let allowed = result.detail.split_once("expected, ").map(|(_, allowed)| allowed);
+            let words: Vec<&str> = allowed.expect("it is told").split(' ').collect();
+            let bound = |at: usize| words[at].parse::<u64>().expect("a number of successes");
+            ((bound(0), bound(2)), result.ok)
+        };
+        // Few calls prove little: the share is outside of what is expected.
+        assert_eq!(told((0.59, 0.66), 161, 237), ((101, 193), true));
+        for bounds in [(0.59, 0.66), (0.5, 0.5), (0.0, 0.1), (1.0, 1.0), (0.0, 0.0)] {
+            for calls in [1, 2, 7, 60, 237, 4_000] {
+                let judged = |successes| {
+                    let ((least, most), holds) = told(bounds, successes, calls);
+                    assert_eq!(holds, (least..=most).contains(&successes));
+                    assert!(most <= calls && least <= most);
+                    holds
+                };
+                let holding = (0..=calls).filter(|successes| judged(*successes)).count();
+                assert!(holding > 0, "{bounds:?} of {calls}");
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What an expression is evaluated over.
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::value::{Decimal, Value};
 use sql::expression::ColumnRef;
 
@@ -10,18 +10,22 @@ pub trait Scope {
     fn variable(&self, variable: usize) -> &Value;
 
     /// A column of a row; see [`ColumnRef`] and the plan at hand for which.
-    fn column(&self, column: ColumnRef) -> Value;
+    ///
+    /// # Errors
+    ///
+    /// What stands there is no value of the column's type.
+    fn column(&self, column: ColumnRef) -> Result<Value>;
 
     /// A column of an integer type, none if it is null. Reading it from the row directly is faster.
     #[inline]
     fn int_column(&self, column: ColumnRef) -> Option<i64> {
-        self.column(column).as_int()
+        self.column(column).ok()?.as_int()
     }
 
     /// A decimal column, none if it is null. Reading it from the row directly is faster.
     #[inline]
     fn numeric_column(&self, column: ColumnRef) -> Option<Decimal> {
-        self.column(column).as_numeric()
+        self.column(column).ok()?.as_numeric()
     }
 
     /// The element at hand of an array that a plan goes through.
@@ -79,8 +83,8 @@ impl Scope for Nothing {
         &Value::Null
     }
 
-    fn column(&self, _column: ColumnRef) -> Value {
-        Value::Null
+    fn column(&self, _column: ColumnRef) -> Result<Value> {
+        Ok(Value::Null)
     }
 
     fn element(&self) -> &Value {

@@ -38,8 +38,8 @@ impl Scope for Rows {
         &Value::Null
     }
 
-    fn column(&self, column: ColumnRef) -> Value {
-        self.columns[column.column].clone()
+    fn column(&self, column: ColumnRef) -> value::Result<Value> {
+        Ok(self.columns[column.column].clone())
     }
 
     fn element(&self) -> &Value {

@@ -146,15 +146,18 @@ impl<E: Env> Run<'_, '_, E> {
             Way::Whole => {
                 let mut found = Vec::new();
                 self.find_all(reference.table, &mut found).await?;
-                Ok(found.iter().any(|&id| {
+                for id in found {
                     let record = self.txn.row(id);
-                    let values = reference.other.iter().zip(wanted);
-                    let mut same = values.map(|(&at, wanted)| {
-                        value::order::equal(&table.columns[at].read(record, at), wanted)
-                            == Some(true)
-                    });
-                    same.all(|same| same)
-                }))
+                    let (mut values, mut is_equal) = (reference.other.iter().zip(wanted), true);
+                    while is_equal && let Some((&at, wanted)) = values.next() {
+                        let value = table.columns[at].read(record, at)?;
+                        is_equal = value::order::equal(&value, wanted) == Some(true);
+                    }
+                    if is_equal {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
             }
         }
     }

@@ -35,8 +35,9 @@ impl<E: Env> Run<'_, '_, E> {
             match &self.statement.root.outputs {
                 Outputs::List(list) => push_all(list, &view, rows)?,
                 Outputs::Same => {
-                    (0..self.statement.root.width)
-                        .for_each(|at| rows.push(view.source_column(0, at)));
+                    for at in 0..self.statement.root.width {
+                        rows.push(view.source_column(0, at)?);
+                    }
                 }
             }
         }
@@ -91,7 +92,7 @@ impl<E: Env> Run<'_, '_, E> {
         let columns = &self.tables[scan.table].columns;
         for &(variable, column) in targets {
             if let Output::Column(at) = list.outputs[column] {
-                columns[at].read_into(record, at, &mut self.frame.variables[variable]);
+                columns[at].read_into(record, at, &mut self.frame.variables[variable])?;
                 continue;
             }
             let sources = [Source::Record(&record, columns), NOTHING];
@@ -214,7 +215,12 @@ impl<E: Env> Run<'_, '_, E> {
         let table = &self.tables[update.table];
         let record = self.txn.row(id);
         let columns = table.columns.iter().enumerate();
-        let mut whole: Vec<Value> = columns.map(|(at, column)| column.read(record, at)).collect();
+        let whole: value::Result<Vec<Value>> =
+            columns.map(|(at, column)| column.read(record, at)).collect();
+        let mut whole = match whole {
+            Ok(whole) => whole,
+            Err(error) => return error.into(),
+        };
         for (&at, value) in update.columns.iter().zip(values) {
             whole[at] = value;
         }
@@ -364,7 +370,11 @@ pub(super) fn deliver_view<E: Env>(
     }
     match &node.outputs {
         Outputs::List(list) => push_all(list, view, rows)?,
-        Outputs::Same => (0..node.width).for_each(|at| rows.push(view.source_column(0, at))),
+        Outputs::Same => {
+            for at in 0..node.width {
+                rows.push(view.source_column(0, at)?);
+            }
+        }
     }
     rows.end_row(changed);
     Ok(())

@@ -302,8 +302,8 @@ fn stopped(stop: Stop) -> Failure {
 #[inline]
 pub(crate) fn evaluate_output<E: Env>(output: &Output, view: &View<'_, E>) -> Result<Value> {
     match output {
-        Output::Column(column) => Ok(view.source_column(0, *column)),
-        Output::Inner(column) => Ok(view.source_column(1, *column)),
+        Output::Column(column) => Ok(view.source_column(0, *column)?),
+        Output::Inner(column) => Ok(view.source_column(1, *column)?),
         Output::Unused => Ok(Value::Null),
         Output::Term(term) => evaluate(term, view),
     }
@@ -325,8 +325,8 @@ pub(crate) fn append_all<E: Env>(
     values.reserve(list.outputs.len());
     for output in &list.outputs {
         match output {
-            Output::Column(column) => view.source_column(0, *column).append_to(values),
-            Output::Inner(column) => view.source_column(1, *column).append_to(values),
+            Output::Column(column) => view.source_column(0, *column)?.append_to(values),
+            Output::Inner(column) => view.source_column(1, *column)?.append_to(values),
             Output::Unused => values.push(Value::Null),
             Output::Term(term) => term.formula.append(view, values).map_err(stopped)?,
         }

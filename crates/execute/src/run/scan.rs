@@ -115,7 +115,9 @@ impl<E: Env> Run<'_, '_, E> {
         }
         let record = self.txn.row(id).with_long(&long);
         let columns = table.columns.iter().enumerate();
-        Ok(columns.map(|(at, column)| column.read(record, at)).collect())
+        let values: value::Result<Vec<Value>> =
+            columns.map(|(at, column)| column.read(record, at)).collect();
+        Ok(values?)
     }
 
     /// The row with a key, if there is one.

@@ -4,8 +4,8 @@ use crate::naive;
 use execute::{CallError, Notice, Procedures, Settings, create, default_design};
 use fabric::{LocalEnv, run_now};
 use procedure::node::Workload;
-use txn::Lane;
 use txn::local::{OpenConfig, open};
+use txn::{Database, Lane};
 use value::Value;
 
 /// What a call gave back: rows and notices, or code, message and detail.
@@ -13,6 +13,7 @@ pub type Answer = Result<Vec<Vec<Value>>, (String, String, Option<String>)>;
 
 /// Procedures on a local database.
 pub struct Calls {
+    pub database: Database<LocalEnv>,
     pub lane: Lane<LocalEnv>,
     pub procedures: Procedures,
     pub notices: Vec<Notice>,
@@ -32,7 +33,7 @@ impl Calls {
         let procedures = Procedures::open(&database, workload, Settings::default());
         let procedures = procedures.unwrap_or_else(|error| panic!("{error}"));
         let lane = run_now(database.lane()).expect("lanes are free");
-        Self { lane, procedures, notices: Vec::new() }
+        Self { database, lane, procedures, notices: Vec::new() }
     }
 
     pub fn call(&mut self, name: &str, arguments: &[Value]) -> Answer {

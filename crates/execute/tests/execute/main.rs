@@ -3,6 +3,7 @@
 mod ahead;
 mod constraints;
 mod control;
+mod damaged;
 mod database;
 mod later;
 mod lookups;

@@ -11,6 +11,7 @@ use crate::shm::socket::send;
 use crate::tell;
 use layout::{NodeId, RegionId};
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -49,7 +50,7 @@ pub struct ShmPort {
     /// One descriptor for all others.
     ears: OwnedFd,
     listener: OwnedFd,
-    /// No connection is accepted for lack of descriptors.
+    /// The system has refused a connection: none is accepted until the next look.
     is_deaf: bool,
     last_id: u64,
     rounds: u32,
@@ -223,14 +224,15 @@ impl ShmPort {
         loop {
             let socket = match accept_with(&self.listener, flags) {
                 Ok(socket) => socket,
-                Err(rustix::io::Errno::AGAIN) => return,
-                Err(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
-                    // The listener stays readable; whoever waits on it would not sleep.
+                Err(Errno::AGAIN) => return,
+                // A connection that was given up meanwhile.
+                Err(Errno::CONNABORTED | Errno::INTR) => continue,
+                Err(_) => {
+                    // For lack of descriptors or memory, which may last: the next attempt would end alike. The listener
+                    // stays readable, and whoever waits on it would not sleep.
                     self.is_deaf = epoll::delete(&self.ears, &self.listener).is_ok();
                     return;
                 }
-                // A connection that was given up meanwhile.
-                Err(_) => continue,
             };
             let id = self.new_id();
             if self.listen_to(&socket, id * 2).is_err() {
@@ -338,4 +340,61 @@ fn handle(env: &LocalEnv, node: NodeId, service: ServiceId, request: &[u8]) -> A
 fn now() -> Instant {
     #[allow(clippy::disallowed_methods, reason = "waiting for a peer is not part of a run")]
     Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local::{ServerConfig, Sharing};
+    use crate::port::wait_ready;
+    use rustix::event::{PollFd, PollFlags};
+    use rustix::net::{AddressFamily, SocketType, socket_with};
+    use std::sync::mpsc;
+
+    fn port(directory: &Path) -> ShmPort {
+        let (node, bytes) = (NodeId(0), 1 << 20);
+        let config = ServerConfig { node, server_count: 1, bytes, sharing: Sharing::File, seed: 1 };
+        let (world, _) = LocalWorld::memory_server(&config).expect("a little memory");
+        let admission = Admission {
+            node,
+            cluster: 1,
+            server: 2,
+            key: 3,
+            region_bytes: bytes,
+            program: "0.1.0".to_owned(),
+            epoch: 1.into(),
+            members: Default::default(),
+        };
+        ShmPort::new(directory, Arc::new(admission), &world).expect("the place is free")
+    }
+
+    #[test]
+    fn a_listener_that_fails_is_left_alone_until_the_next_look() {
+        let directory = format!("namdb-shm-port-{}", std::process::id());
+        let directory = std::env::temp_dir().join(directory);
+        let own = directory.clone();
+        let (done, ended) = mpsc::channel();
+        // A port that tries again at once never comes back.
+        let serve = move || {
+            let mut port = port(&own);
+            // A socket that does not listen: it has an event, and accepting fails for good.
+            epoll::delete(&port.ears, &port.listener).expect("it was listened to");
+            let kind = (AddressFamily::UNIX, SocketType::SEQPACKET);
+            let socket = socket_with(kind.0, kind.1, SocketFlags::NONBLOCK, None);
+            port.listener = socket.expect("a socket");
+            port.listen_to(&port.listener, LISTENER).expect("a descriptor");
+            for _ in 0..3 * LOOK_ROUNDS {
+                assert_eq!(port.serve(), 0);
+                assert!(port.is_deaf, "it was refused");
+            }
+            let mut waited = [PollFd::new(&port.ears, PollFlags::IN)];
+            assert!(!wait_ready(&mut waited, 1_000_000), "it can sleep");
+            drop(port);
+            done.send(()).expect("somebody waits");
+        };
+        std::thread::Builder::new().spawn(serve).expect("a thread");
+        let ended = ended.recv_timeout(Duration::from_secs(20));
+        let _ = std::fs::remove_dir_all(&directory);
+        ended.expect("it has served");
+    }
 }

@@ -33,8 +33,8 @@ pub(super) struct Link {
     /// order, compute servers as calls end.
     pending: VecDeque<Option<What>>,
     sequence: u64,
-    /// Since when the server owes the answer to the first of them.
-    waits_since_ns: Option<u64>,
+    /// Since when the server owes them their answers.
+    owed: VecDeque<Owed>,
     /// Attempts to connect since the last answer.
     attempts: u32,
     /// Why there is no connection, or was none.
@@ -48,6 +48,14 @@ enum State {
     Waiting(u64),
     /// No further attempt is made.
     Lost,
+}
+
+/// Requests that were sent together.
+struct Owed {
+    /// The number of the last of them.
+    last: u64,
+    /// When that was.
+    since_ns: u64,
 }
 
 /// A request that was not answered.
@@ -74,7 +82,7 @@ impl Link {
             outbox: Outbox::default(),
             pending: VecDeque::new(),
             sequence: 0,
-            waits_since_ns: None,
+            owed: VecDeque::new(),
             attempts: 0,
             reason: String::new(),
         }
@@ -162,17 +170,39 @@ impl Link {
         if self.pending.is_empty() && !must_look {
             return;
         }
+        if self.owed.back().is_none_or(|owed| owed.last < self.sequence) {
+            self.owed.push_back(Owed { last: self.sequence, since_ns: now_ns });
+        }
         match self.exchange(sink) {
-            Err(reason) => self.lose(&reason, now_ns, sink),
-            _ if self.pending.is_empty() => self.waits_since_ns = None,
-            Ok(true) => self.waits_since_ns = Some(now_ns),
-            Ok(false) => {
-                let since_ns = *self.waits_since_ns.get_or_insert(now_ns);
-                if now_ns - since_ns > config.answer_time_max_ns {
+            Ok(is_first_answered) => {
+                if self.is_overdue(is_first_answered, config, now_ns) {
                     self.lose("the server has not answered in time", now_ns, sink);
                 }
             }
+            Err(reason) => self.lose(&reason, now_ns, sink),
         }
+    }
+
+    /// Whether the request that waits longest has waited for too long.
+    ///
+    /// A memory server carries out one request after the other: whatever it answers, those that wait are nearer to their turn, so
+    /// that it is lost only if it answers nothing for so long. Handlers of a compute server go on beside each other, and answers to
+    /// others, earlier ones too, tell nothing of one that does not end: there each request has its time from when it was sent.
+    ///
+    /// Requests that were sent later end with it, although their time is not over. To give up one alone would leave its
+    /// handler with one of the places that the server has for calls of this connection, until the last of them is
+    /// taken by one that hangs; a connection that is closed gives all of them back.
+    #[inline]
+    fn is_overdue(&mut self, is_first_answered: bool, config: &TcpConfig, now_ns: u64) -> bool {
+        let first = first(self.sequence, &self.pending);
+        while self.owed.front().is_some_and(|owed| owed.last < first) {
+            self.owed.pop_front();
+        }
+        let Some(owed) = self.owed.front_mut() else { return false };
+        if is_first_answered && self.server.node.compute_server().is_none() {
+            owed.since_ns = now_ns;
+        }
+        now_ns - owed.since_ns > config.answer_time_max_ns
     }
 
     /// Sends and receives as much as goes without waiting; whether what had waited longest was answered.
@@ -204,7 +234,7 @@ impl Link {
                 if kind == kind::REFUSED {
                     return Err(refusal(body));
                 }
-                let first = self.sequence + 1 - self.pending.len() as u64;
+                let first = first(self.sequence, &self.pending);
                 let what = take(&mut self.pending, sequence, first).ok_or_else(garbage)?;
                 accept(what, (kind, body), self.server.node, sink)?;
                 self.inbox.consume(range.len());
@@ -233,7 +263,7 @@ impl Link {
         self.outbox.clear();
         self.inbox.clear();
         self.sequence = 0;
-        self.waits_since_ns = None;
+        self.owed.clear();
         for what in std::mem::take(&mut self.pending).into_iter().flatten() {
             fail(what, FabricError::Unreachable(self.server.node), sink);
         }
@@ -292,7 +322,7 @@ impl Link {
     pub fn deadline_ns(&self, config: &TcpConfig) -> Option<u64> {
         match &self.state {
             State::Open(_) => {
-                self.waits_since_ns.map(|since_ns| since_ns + config.answer_time_max_ns)
+                self.owed.front().map(|owed| owed.since_ns + config.answer_time_max_ns)
             }
             State::Joining(joining) => Some(joining.deadline_ns),
             State::Waiting(next_ns) => Some(*next_ns),
@@ -311,6 +341,12 @@ impl Link {
             State::Waiting(_) | State::Lost => None,
         }
     }
+}
+
+/// The number of the first request that was not answered, of so many; that of the next one if all were.
+#[inline]
+fn first(sequence: u64, pending: &VecDeque<Option<What>>) -> u64 {
+    sequence + 1 - pending.len() as u64
 }
 
 /// Takes the request with this number out of those that wait, the first of which has the number `first`.

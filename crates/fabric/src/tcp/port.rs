@@ -12,7 +12,7 @@ use crate::tcp::tls::{Session, TlsKeys};
 use crate::tell;
 use layout::RegionId;
 use rustix::event::{Timespec, epoll};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -44,6 +44,8 @@ pub struct TcpPort<C = Carrier> {
     /// Where connections are encrypted.
     keys: Option<TlsKeys>,
     epoll: OwnedFd,
+    /// The system has refused a connection: none is accepted until the next look.
+    is_deaf: bool,
     carrier: C,
     places: Vec<Option<Place>>,
     /// Connections that there were.
@@ -91,7 +93,7 @@ impl TcpPort<Carrier> {
         if world.region_file(RegionId(admission.node.0)).is_some() {
             // Callers are promised that nobody else writes there.
             return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
+                ErrorKind::InvalidInput,
                 "memory that other processes can map is not served by messages; serve private memory",
             ));
         }
@@ -122,11 +124,12 @@ impl<C: Carry> TcpPort<C> {
     fn of(listener: TcpListener, carrier: C, keys: Option<TlsKeys>) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(&epoll, &listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
+        listen(&epoll, &listener)?;
         Ok(Self {
             listener,
             keys,
             epoll,
+            is_deaf: false,
             carrier,
             places: Vec::new(),
             entered: 0,
@@ -149,6 +152,9 @@ impl<C: Carry> TcpPort<C> {
     /// Asks the system who has something, and accepts who connects.
     fn look_around(&mut self) {
         self.ready.clear();
+        if self.is_deaf {
+            self.is_deaf = listen(&self.epoll, &self.listener).is_err();
+        }
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut events = [const { MaybeUninit::uninit() }; EVENTS_AT_ONCE];
         let Ok((events, _)) = epoll::wait(&self.epoll, &mut events[..], Some(&now)) else { return };
@@ -167,7 +173,19 @@ impl<C: Carry> TcpPort<C> {
 
     #[cold]
     fn accept(&mut self) {
-        while let Ok((stream, peer)) = self.listener.accept() {
+        loop {
+            let (stream, peer) = match self.listener.accept() {
+                Ok(accepted) => accepted,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                // A connection that was given up meanwhile.
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
+                Err(_) => {
+                    // For lack of descriptors or memory, which may last: the next attempt would end alike. The listener
+                    // stays readable, and whoever waits on it would not sleep.
+                    self.is_deaf = epoll::delete(&self.epoll, &self.listener).is_ok();
+                    return;
+                }
+            };
             // A connection that cannot be prepared is closed: its caller sees that.
             let session = self.keys.as_ref().map(Session::accept).transpose();
             let channel = session.and_then(|session| Channel::new(stream, session));
@@ -324,6 +342,11 @@ impl<C: Carry> Port for TcpPort<C> {
     fn descriptors<'a>(&'a self, to: &mut Vec<BorrowedFd<'a>>) {
         to.push(self.epoll.as_fd());
     }
+}
+
+/// Has the system tell who connects.
+fn listen(epoll: &OwnedFd, listener: &TcpListener) -> rustix::io::Result<()> {
+    epoll::add(epoll, listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)
 }
 
 fn now() -> Instant {

@@ -98,6 +98,39 @@ fn a_server_that_does_not_answer_is_lost_in_time() {
     thread.join().expect("it has ended");
 }
 
+/// It answers one after the other, and the last has waited for three times as long as it may answer nothing.
+#[test]
+fn a_server_that_goes_on_answering_is_not_lost() {
+    const READS: u64 = 4;
+    let (address, thread) = impostor(1, |_, mut stream| {
+        for number in 1..=READS {
+            stream.read_exact(&mut [0; 48]).expect("a read");
+            std::thread::sleep(Duration::from_millis(300));
+            let done = [0x6e61 | 3 << 16 | 3 << 32, number, 10 + number];
+            stream.write_all(&crate::support::bytes(&done)).expect("somebody reads");
+        }
+        let _ = std::io::copy(&mut &stream, &mut std::io::sink());
+    });
+    let engine = engine(TcpConfig { answer_time_max_ns: 400_000_000, ..impostor_config(address) });
+    let (main, seen) = (engine.endpoint(), Rc::new(Cell::new(0)));
+    engine.block_on(async {
+        for _ in 0..READS {
+            let (env, seen) = (engine.endpoint(), seen.clone());
+            main.spawn(async move {
+                let mut batch = Batch::new();
+                let read = batch.read(at(0, 0), 1);
+                let batch = env.execute(batch).await.expect("it is answered");
+                seen.set(seen.get() + batch.words(read)[0]);
+            });
+        }
+        while seen.get() < 11 + 12 + 13 + 14 {
+            main.sleep_ns(1_000_000).await;
+        }
+    });
+    drop((engine, main));
+    thread.join().expect("it has ended");
+}
+
 #[test]
 fn an_engine_that_was_busy_with_other_things_loses_no_server() {
     let server = Server::start(0, 1);

@@ -271,6 +271,33 @@ fn a_call_that_is_not_answered_in_time_ends_with_its_connection() {
     assert_eq!(again.map(|answer| answer.len()), Ok(8), "it is connected to anew");
 }
 
+/// Its time counts from when it was sent, and not from the answer to the one before it.
+#[test]
+fn a_call_does_not_get_more_time_from_answers_to_earlier_ones() {
+    let memory = Server::start(0, 1);
+    let peer = Peer::start(&memory);
+    let engine = caller(&memory, &peer, 1000);
+    let (main, ended) = (engine.endpoint(), Rc::new(RefCell::new(Vec::new())));
+    let start_ns = main.now_ns();
+    engine.block_on(async {
+        for sleep_ms in [800, FOREVER] {
+            let (env, ended) = (engine.endpoint(), ended.clone());
+            main.spawn(async move {
+                let answer = env.call(PEER, SLEEP, sleep_ms.to_le_bytes().to_vec()).await;
+                ended.borrow_mut().push((answer, env.now_ns()));
+            });
+        }
+        while ended.borrow().len() < 2 {
+            main.sleep_ns(1_000_000).await;
+        }
+    });
+    let [(first, _), (second, end_ns)] = &ended.borrow()[..] else { panic!("there were two") };
+    assert_eq!(*first, Ok(Vec::new()));
+    assert_eq!(*second, Err(CallError::Unreachable(PEER)));
+    let lasted_ms = (end_ns - start_ns) / 1_000_000;
+    assert!((990..1600).contains(&lasted_ms), "{lasted_ms} ms");
+}
+
 #[test]
 fn a_compute_server_that_is_gone_ends_what_is_under_way_and_memory_servers_stay() {
     let memory = Server::start(0, 1);

@@ -1,9 +1,13 @@
 //! Memory server and caller in processes of their own.
 
 use crate::support::{CLUSTER, EPOCH, PROGRAM, Server, at, config, engine};
-use fabric::{Batch, Env, Fabric, FabricError, ServerAddress, TcpConfig};
+use fabric::{Batch, Engine, Env, Fabric, FabricError, ServerAddress, TcpConfig, TcpTransport};
 use layout::NodeId;
-use std::io::{BufRead, BufReader, Read};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+use std::collections::BTreeSet;
+use std::fs::DirEntry;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 /// Set in a process that is to be a memory server.
@@ -51,6 +55,24 @@ impl Process {
         let fields: Vec<&str> =
             stat.rsplit(')').next().expect("a name").split_whitespace().collect();
         [11, 12].map(|field| fields[field].parse::<u64>().expect("a number")).iter().sum()
+    }
+
+    /// Lets it have descriptors below this number only; what the bound was before.
+    fn bound_descriptors(&self, current: Option<u64>) -> Option<u64> {
+        let process = Pid::from_raw(self.child.id() as i32);
+        let maximum = getrlimit(Resource::Nofile).maximum;
+        let before = prlimit(process, Resource::Nofile, Rlimit { current, maximum });
+        before.expect("it is our child").current
+    }
+
+    /// The number of the next descriptor that it opens.
+    fn next_descriptor(&self) -> u64 {
+        let open = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("it runs");
+        let number = |entry: std::io::Result<DirEntry>| {
+            entry.ok()?.file_name().to_str()?.parse::<u64>().ok()
+        };
+        let open: BTreeSet<u64> = open.filter_map(number).collect();
+        (0..).find(|number| !open.contains(number)).expect("there are more numbers than files")
     }
 }
 
@@ -107,6 +129,36 @@ fn an_idle_memory_server_uses_no_processor() {
     let used = process.processor_ticks() - before;
     assert!(used <= 2, "{used} hundredths of a second in a second");
     read();
+}
+
+/// It cannot accept who connects, who stays where he is: nothing changes until descriptors become free.
+#[test]
+fn a_memory_server_without_descriptors_uses_no_processor_and_accepts_later() {
+    let process = Process::start();
+    let first = engine(process.config());
+    let env = first.endpoint();
+    let read = |engine: &Engine<TcpTransport>| {
+        let mut batch = Batch::new();
+        batch.read(at(0, 0), 1);
+        engine.block_on(engine.endpoint().execute(batch)).expect("it is there");
+    };
+    read(&first);
+    let before = process.bound_descriptors(Some(process.next_descriptor()));
+    let waiting = TcpStream::connect(process.address.address).expect("it listens");
+    first.block_on(env.sleep_ns(50_000_000));
+    let ticks = process.processor_ticks();
+    first.block_on(env.sleep_ns(1_000_000_000));
+    let used = process.processor_ticks() - ticks;
+    assert!(used <= 5, "{used} hundredths of a second in a second");
+    waiting.set_nonblocking(true).expect("a flag of a socket");
+    let silence = (&waiting).read(&mut [0]).expect_err("nobody has heard it");
+    assert_eq!(silence.kind(), ErrorKind::WouldBlock);
+    read(&first);
+    process.bound_descriptors(before);
+    // It looks again whenever it wakes.
+    first.block_on(env.sleep_ns(50_000_000));
+    read(&first);
+    read(&engine(process.config()));
 }
 
 #[test]

@@ -129,6 +129,14 @@ pub enum Misuse {
         /// What was asked for.
         wanted: &'static str,
     },
+    /// A text is none.
+    #[error(
+        "column {column} has bytes that are no UTF-8, which no procedure stores: the row was damaged, or written by other means"
+    )]
+    NoText {
+        /// The column.
+        column: String,
+    },
 }
 
 /// Why a database cannot be opened.

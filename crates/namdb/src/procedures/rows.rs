@@ -116,19 +116,23 @@ impl<'c> Rows<'c> {
     /// Any value, as PostgreSQL prints it.
     ///
     /// # Errors
-    /// If there is no such value.
+    /// If there is no such value, or it is a text that is no UTF-8. The executor of plans ends a call that reads such bytes with
+    /// SQLSTATE 22021; generated code hands texts on as they are, and they are looked at here.
     pub fn text<'n>(
         &self,
         row: usize,
         column: impl Into<At<'n>>,
     ) -> Result<Option<Cow<'c, str>>, Misuse> {
         let (cell, of) = self.cell(row, column.into())?;
+        let utf8 = |text: &'c [u8]| {
+            std::str::from_utf8(text).map_err(|_| Misuse::NoText { column: of.name.clone() })
+        };
         let value = match cell {
             Cell::Null => return Ok(None),
             Cell::Text(text) if !matches!(of.sql_type, SqlType::Char(Some(_))) => {
-                return Ok(Some(String::from_utf8_lossy(text)));
+                return Ok(Some(Cow::Borrowed(utf8(text)?)));
             }
-            Cell::Text(text) => Value::text(&String::from_utf8_lossy(text)),
+            Cell::Text(text) => Value::text(utf8(text)?),
             Cell::Float(number) => Value::Float(number),
             Cell::Decimal(units, scale) => {
                 Value::Numeric(value::Decimal { units: units.into(), scale })
@@ -165,4 +169,33 @@ impl<'c> Rows<'c> {
 
 fn wrong(of: &sql::Field, wanted: &'static str) -> Misuse {
     Misuse::WrongColumn { column: of.name.clone(), sql_type: of.sql_type.name(), wanted }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sql::Field;
+
+    #[test]
+    fn bytes_that_are_no_text_are_told_and_not_replaced() {
+        let types = [("name", SqlType::Varchar(Some(8))), ("code", SqlType::Char(Some(4)))];
+        let column = |(name, sql_type): (&str, SqlType)| Field { name: name.to_owned(), sql_type };
+        let columns = types.map(column).to_vec();
+        let signature = Signature { name: "of".to_owned(), parameters: Vec::new(), columns };
+        let mut results = Results::default();
+        for [name, code] in [[&b"Gr\xc3\xbcn"[..], b"ab"], [b"Gr\xfcn", b"\xff"]] {
+            results.row();
+            results.text(name);
+            results.text(code);
+        }
+        let mut places = Vec::new();
+        results.places(&mut places);
+        let rows = Rows { signature: &signature, results: &results, places: &places };
+        assert_eq!(rows.text(0, 0), Ok(Some("Gr\u{fc}n".into())));
+        assert_eq!(rows.text(0, 1), Ok(Some("ab  ".into())));
+        for (at, name) in ["name", "code"].into_iter().enumerate() {
+            let column = name.to_owned();
+            assert_eq!(rows.text(1, at), Err(Misuse::NoText { column }));
+        }
+    }
 }

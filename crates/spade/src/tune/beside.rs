@@ -35,21 +35,10 @@ pub fn beside(all: &[Named<'_>]) -> String {
 }
 
 fn head(text: &mut String, of: &DesignForecast) {
-    let world = &of.world;
-    put(text, &format!("{}, {} x {}", of.workload, of.units, of.unit));
-    put(
-        text,
-        &format!(
-            "on {} machines of {} ({}; measured with {}), {} threads and {} lanes each, {:.0} of 100 calls elsewhere",
-            of.machines,
-            world.hardware,
-            world.fabric,
-            world.machines,
-            of.threads,
-            of.lanes,
-            100.0 * of.remote_calls
-        ),
-    );
+    let target = &of.target;
+    put(text, &format!("{}, {}", target.workload, target.scale()));
+    let elsewhere = 100.0 * of.remote_calls;
+    put(text, &format!("{}, {elsewhere:.0} of 100 calls elsewhere", target.cluster()));
     text.push('\n');
 }
 

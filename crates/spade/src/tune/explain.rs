@@ -32,24 +32,18 @@ struct Explainer<'j, 'm, 'a> {
 /// The report of a plan.
 pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning {
     let model = judge.model;
-    let (chosen, catalog, load) = (&facts.chosen, facts.catalog(), facts.load());
+    let catalog = facts.catalog();
     let explainer = Explainer { judge, model, plan, catalog };
     let tables = 0..catalog.tables.len();
     let procedures = 0..model.asked.len();
     Tuning {
         format: FORMAT,
-        workload: load.name.clone(),
-        world: chosen.world.clone(),
-        machines: chosen.machines,
-        threads: chosen.threads,
-        lanes: chosen.lanes,
-        units: facts.units,
-        unit: load.unit.clone(),
+        target: facts.target(),
         objective: judge.objective,
         model: judge.goal,
         remote_calls: model.remote_calls,
         replicas: model.replicas,
-        memory: Memory { bytes_each: model.bytes_each(plan), budget: chosen.budget },
+        memory: Memory { bytes_each: model.bytes_each(plan), budget: facts.chosen.budget },
         forecast: foretell::of_workload(model, plan),
         baseline: explainer.baseline(facts),
         tables: tables.clone().map(|table| explainer.table(table)).collect(),

@@ -7,6 +7,7 @@ use super::draws::{Drawn, Draws};
 use super::group::{self, Grouping, Question, Source};
 use super::meet::{self, Group};
 use super::model::{Call, Model};
+use super::report::Target;
 use super::skew::Places;
 use super::surface::Surface;
 use super::world::{self, Chosen};
@@ -93,6 +94,19 @@ impl<'a> Facts<'a> {
     /// The load.
     pub fn load(&self) -> &'a Load {
         &self.input.folder.load
+    }
+
+    /// What designs are for.
+    pub fn target(&self) -> Target {
+        Target {
+            workload: self.load().name.clone(),
+            world: self.chosen.world.clone(),
+            machines: self.chosen.machines,
+            threads: self.chosen.threads,
+            lanes: self.chosen.lanes,
+            units: self.units,
+            unit: self.load().unit.clone(),
+        }
     }
 
     /// The calls of each procedure.

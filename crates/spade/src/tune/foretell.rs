@@ -6,11 +6,11 @@ use super::given::Given;
 use super::interval::intervals;
 use super::model::{Model, Plan};
 use super::price::Costs;
-use super::report::{Forecast, Memory};
+use super::report::{Forecast, Memory, Target};
 use super::whole::{Load, STAGES};
 use super::{TuneError, caveats};
 use crate::design::{Access, Partition};
-use crate::measurement::{World, rounded};
+use crate::measurement::rounded;
 use serde::Serialize;
 
 /// Version of the schema of forecasts.
@@ -21,20 +21,9 @@ const FORMAT: u32 = 1;
 pub struct DesignForecast {
     /// Version of this schema.
     pub format: u32,
-    /// The workload.
-    pub workload: String,
-    /// What was measured.
-    pub world: World,
-    /// Machines that it is forecast for.
-    pub machines: u32,
-    /// Threads of each.
-    pub threads: u32,
-    /// Lanes of each: calls that are under way when all are busy.
-    pub lanes: u32,
-    /// Units of scale.
-    pub units: u64,
-    /// What one unit is.
-    pub unit: String,
+    /// What it is forecast for.
+    #[serde(flatten)]
+    pub target: Target,
     /// The share of calls that come to another machine than that of their rows.
     pub remote_calls: f64,
     /// Copies of each row.
@@ -159,20 +148,14 @@ pub fn foretell(
     if !unmeasured.is_empty() {
         return Err(TuneError::NotMeasured { operations: unmeasured });
     }
-    let (chosen, load) = (&facts.chosen, facts.load());
+    let chosen = &facts.chosen;
     let forecast = of_workload(model, plan);
     let attempts = model.workload(plan).unwrap_or_default().pace.attempts;
     let lanes = f64::from(chosen.lanes) * f64::from(chosen.machines);
     let warnings = caveats::warnings(facts, model).into_iter().chain(given.warnings.clone());
     Ok(DesignForecast {
         format: FORMAT,
-        workload: load.name.clone(),
-        world: chosen.world.clone(),
-        machines: chosen.machines,
-        threads: chosen.threads,
-        lanes: chosen.lanes,
-        units: facts.units,
-        unit: load.unit.clone(),
+        target: facts.target(),
         remote_calls: model.remote_calls,
         replicas: model.replicas,
         memory: Memory { bytes_each: model.bytes_each(plan), budget: chosen.budget },

@@ -40,7 +40,7 @@ impl Tuning {
     /// The report as a page.
     pub fn html(&self) -> String {
         let mut page = String::new();
-        let title = escaped(&format!("{}: a tuned design", self.workload));
+        let title = escaped(&format!("{}: a tuned design", self.target.workload));
         let _ = write!(
             page,
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title><style>{STYLE}</style></head><body>\n\
@@ -65,19 +65,12 @@ impl Tuning {
     }
 
     fn summary(&self, page: &mut String) {
-        let world = &self.world;
         paragraph(
             page,
             &format!(
-                "{} x {}, on {} machines of {} ({}; measured with {}), {} threads and {} lanes each. {} of memory on each machine.",
-                self.units,
-                self.unit,
-                self.machines,
-                world.hardware,
-                world.fabric,
-                world.machines,
-                self.threads,
-                self.lanes,
+                "{}, {}. {} of memory on each machine.",
+                self.target.scale(),
+                self.target.cluster(),
                 bytes(self.memory.bytes_each)
             ),
         );

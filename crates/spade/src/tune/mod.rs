@@ -78,7 +78,7 @@ pub use foretell::{DesignForecast, ProcedureForecast, StageDemand, TableForecast
 pub use group::leads;
 pub use report::{
     AccessReport, Alternative, AttributeReport, Brief, Driver, Forecast, IndexReport, Memory,
-    ProcedureReport, TableReport, Tuning, Verdict, WriteCost,
+    ProcedureReport, TableReport, Target, Tuning, Verdict, WriteCost,
 };
 
 /// The share of calls that come to another machine than that of their rows, if nobody says otherwise: what the paper has set for TATP

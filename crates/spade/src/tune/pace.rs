@@ -217,7 +217,7 @@ fn slowed(parts: &[Part<'_>], all: &Demand, queued: &Queued) -> Vec<f64> {
 
 /// How long calls wait at the stages of all machines together, and at the oracle's.
 fn queued_ns(pace: &Pace, cluster: &Cluster, rate: f64) -> Queued {
-    let Cluster { machines, threads, lanes, .. } = *cluster;
+    let Cluster { machines, lanes, .. } = *cluster;
     let (mean, hot) = (demands(&pace.machines), demands(&pace.hot));
     let customers = machines * lanes;
     let mut stages = [0.0; 7];
@@ -228,17 +228,26 @@ fn queued_ns(pace: &Pace, cluster: &Cluster, rate: f64) -> Queued {
         stages[stage] = (hottest + (machines - 1.0) * other) / machines;
     }
     let oracle_ns = wait_ns(pace.oracle_ns * machines, rate, customers);
-    if lanes > threads {
-        // Of several cores one is free more often [Sakasegawa 1977].
-        let core_ns = mean[0] / threads;
-        let used = core_ns * rate;
-        let power = libm::pow(used.min(1.0), libm::sqrt(2.0 * (threads + 1.0)) - 1.0);
-        stages[0] = match free(used, lanes) {
-            Some(free) => core_ns * power / (2.0 * free),
-            None => f64::INFINITY,
-        };
-    }
+    stages[0] = cores_ns(pace, cluster, rate);
     Queued { stages, oracle_ns }
+}
+
+/// How long a call waits for cores.
+fn cores_ns(pace: &Pace, cluster: &Cluster, rate: f64) -> f64 {
+    let Cluster { threads, lanes, .. } = *cluster;
+    let core_ns = pace.machines.core_ns / threads;
+    if lanes <= threads {
+        // Nobody waits for another one's core. But all cores have some of memory and of the processor together, so that under load a
+        // call takes more of them than it lasts alone: it lasts for as long, then.
+        return (core_ns * lanes - pace.lane_ns).max(0.0);
+    }
+    // Of several cores one is free more often [Sakasegawa 1977].
+    let used = core_ns * rate;
+    let power = libm::pow(used.min(1.0), libm::sqrt(2.0 * (threads + 1.0)) - 1.0);
+    match free(used, lanes) {
+        Some(free) => core_ns * power / (2.0 * free),
+        None => f64::INFINITY,
+    }
 }
 
 /// How long a call waits at a stage that takes so long for it.
@@ -447,6 +456,25 @@ mod tests {
         assert!((100.0..101.0).contains(&full), "{full}");
         let pace = pace(&reads, &cluster(50.0, None)).between_ns;
         assert!((105.0..130.0).contains(&pace), "near what there is, but not there: {pace}");
+    }
+
+    #[test]
+    fn cores_that_are_slower_together_than_alone_are_full_and_no_more() {
+        let mut calls = [part(1_000.0, 0.0, 0.0)];
+        calls[0].cost.machines.core_ns = 1_360.0;
+        let used = |lanes: f64| {
+            let cluster = Cluster { machines: 1.0, ..cluster(lanes, None) };
+            let found = pace(&calls, &cluster);
+            found.machines.core_ns / cluster.threads / found.between_ns
+        };
+        assert!((used(16.0) - 1.0).abs() < 1e-6, "{}", used(16.0));
+        assert!((0.98..1.0).contains(&used(400.0)), "{}", used(400.0));
+        // Half of them have enough left, and a lane is no faster than alone.
+        assert!((used(8.0) - 0.68).abs() < 1e-6, "{}", used(8.0));
+        // Cores that take no more than a call lasts are waited for by nobody.
+        calls[0].cost.machines.core_ns = 900.0;
+        let cycle = cycle_ns(&calls, &cluster(16.0, None));
+        assert!((cycle - 1_000.0).abs() < 1e-3, "{cycle}");
     }
 
     #[test]

@@ -13,20 +13,9 @@ pub const FORMAT: u32 = 1;
 pub struct Tuning {
     /// Version of this schema.
     pub format: u32,
-    /// The workload.
-    pub workload: String,
-    /// What was measured.
-    pub world: World,
-    /// Machines that the design is for.
-    pub machines: u32,
-    /// Threads of each.
-    pub threads: u32,
-    /// Lanes of each: calls that are under way when all are busy.
-    pub lanes: u32,
-    /// Units of scale.
-    pub units: u64,
-    /// What one unit is.
-    pub unit: String,
+    /// What the design is for.
+    #[serde(flatten)]
+    pub target: Target,
     /// What was wanted.
     pub objective: Objective,
     /// By what designs were compared.
@@ -53,6 +42,41 @@ pub struct Tuning {
     pub warnings: Vec<String>,
     /// The design.
     pub design: Design,
+}
+
+/// What a design is for.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Target {
+    /// The workload.
+    pub workload: String,
+    /// What was measured.
+    pub world: World,
+    /// Machines that the design is for.
+    pub machines: u32,
+    /// Threads of each.
+    pub threads: u32,
+    /// Lanes of each: calls that are under way when all are busy.
+    pub lanes: u32,
+    /// Units of scale.
+    pub units: u64,
+    /// What one unit is.
+    pub unit: String,
+}
+
+impl Target {
+    /// How large the workload is, in words.
+    pub fn scale(&self) -> String {
+        format!("{} x {}", self.units, self.unit)
+    }
+
+    /// The cluster in words.
+    pub fn cluster(&self) -> String {
+        let Self { machines, threads, lanes, world, .. } = self;
+        format!(
+            "on {machines} machines of {} ({}; measured with {}), {threads} threads and {lanes} lanes each",
+            world.hardware, world.fabric, world.machines
+        )
+    }
 }
 
 /// Bytes.

@@ -36,8 +36,7 @@ impl Tuning {
     }
 
     fn head(&self, text: &mut String) {
-        let world = &self.world;
-        put(text, &format!("{}, {} x {}", self.workload, self.units, self.unit));
+        put(text, &format!("{}, {}", self.target.workload, self.target.scale()));
         let wanted = match self.objective {
             Objective::Throughput => "throughput",
             Objective::Latency => "latency",
@@ -46,18 +45,7 @@ impl Tuning {
             Goal::ServiceTimes => "service times",
             Goal::WeightedAverages => "weighted averages",
         };
-        put(
-            text,
-            &format!(
-                "for {wanted}, by {model}, on {} machines of {} ({}; measured with {}), {} threads and {} lanes each",
-                self.machines,
-                world.hardware,
-                world.fabric,
-                world.machines,
-                self.threads,
-                self.lanes
-            ),
-        );
+        put(text, &format!("for {wanted}, by {model}, {}", self.target.cluster()));
         text.push('\n');
         draw_forecast(text, "tuned", &self.forecast);
         draw_forecast(text, "untuned", &self.baseline);

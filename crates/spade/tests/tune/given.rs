@@ -241,7 +241,7 @@ fn more_lanes_make_more_of_what_waits_and_more_threads_of_what_computes() {
         found.unwrap_or_else(|error| panic!("{error}"))
     };
     let (usual, few, many) = (with(None, None), with(None, Some(2)), with(None, Some(64)));
-    assert_eq!((usual.threads, usual.lanes), (16, 32));
+    assert_eq!((usual.target.threads, usual.target.lanes), (16, 32));
     assert_eq!(few.forecast.bottleneck, "lanes");
     assert!(rate(&few) < 0.5 * rate(&usual) && rate(&many) >= rate(&usual));
     assert_eq!(few.forecast.latency_us, usual.forecast.latency_us, "alone it is the same");

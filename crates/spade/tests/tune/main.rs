@@ -4,6 +4,7 @@
 mod access;
 mod counts;
 mod given;
+mod local;
 mod memory;
 mod nearness;
 mod partitions;

@@ -52,7 +52,7 @@ fn one_machine_knows_nothing_of_several() {
     let told = refused(&subject, &local, &options());
     assert!(told.starts_with("sim (hand-made) was measured on one machine"), "{told}");
     let alone = subject.tuned(&local, &Options { machines: None, ..options() });
-    assert_eq!(alone.machines, 1, "as many as were measured, whatever the load says");
+    assert_eq!(alone.target.machines, 1, "as many as were measured, whatever the load says");
     for told in ["workload.toml says 8 machines", "workload.toml says 16 threads"] {
         assert!(alone.warnings.iter().any(|what| what.starts_with(told)), "{:?}", alone.warnings);
     }

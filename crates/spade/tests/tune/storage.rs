@@ -33,6 +33,25 @@ fn slots(prices: &Prices) -> u32 {
     }
 }
 
+/// Programs find what a design is for where it always stood.
+#[test]
+fn reports_and_forecasts_begin_with_what_they_are_for() {
+    let (subject, measured) = (Subject::shipped("smallbank"), PRICES.measured());
+    let tuning = subject.tuned(&measured, &options());
+    let forecast = subject.forecast(&measured, &options(), &tuning.design);
+    let forecast = forecast.unwrap_or_else(|error| panic!("{error}"));
+    let own = serde_json::to_string_pretty(&tuning).expect("it can be written");
+    let given = serde_json::to_string_pretty(&forecast).expect("it can be written");
+    let of_both = "{\n  \"format\": 1,\n  \"workload\": \"smallbank\",\n  \"world\": {\n    \"fabric\": \"sim\",\n    \
+                   \"hardware\": \"hand-made\",\n    \"machines\": 4,\n    \"threads\": 8,\n    \"lanes\": 64\n  },\n  \
+                   \"machines\": 4,\n  \"threads\": 8,\n  \"lanes\": 64,\n  \"units\": ";
+    for text in [&own, &given] {
+        assert!(text.starts_with(of_both), "{text}");
+    }
+    assert!(own.contains(",\n  \"objective\": \"throughput\",\n"));
+    assert!(given.contains(",\n  \"remote_calls\": 0.1,\n"));
+}
+
 #[test]
 fn the_dearer_bytes_are_the_smaller_is_the_neighbourhood() {
     let of = [0.0, 0.1, 0.5, 1.0, 4.0, 20.0].map(|byte| slots(&Prices { byte, ..PRICES }));

@@ -37,7 +37,7 @@ impl Node {
             Self::Fail(error) => return Err(error.clone().into()),
             Self::Variable(variable) => scope.variable(*variable).clone(),
             Self::Field { variable, field } => field_of(scope.variable(*variable), *field).clone(),
-            Self::Column(column) => scope.column(*column),
+            Self::Column(column) => scope.column(*column)?,
             Self::Element => scope.element().clone(),
             Self::Aggregate(aggregate) => scope.aggregate(*aggregate).clone(),
             Self::Moment(moment) => moment_in(scope, *moment),
@@ -78,7 +78,7 @@ impl Node {
             Self::Field { variable, field } => {
                 Cow::Borrowed(field_of(scope.variable(*variable), *field))
             }
-            Self::Column(column) => Cow::Owned(scope.column(*column)),
+            Self::Column(column) => Cow::Owned(scope.column(*column)?),
             Self::Element => Cow::Borrowed(scope.element()),
             Self::Aggregate(aggregate) => Cow::Borrowed(scope.aggregate(*aggregate)),
             Self::Subscript(operands) => return element(operands, scope),

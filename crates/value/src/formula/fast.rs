@@ -16,7 +16,7 @@ impl Node {
     #[inline]
     pub(super) fn evaluate<S: Scope + ?Sized>(&self, scope: &S) -> Outcome<Value> {
         match self {
-            Self::Column(column) => Ok(scope.column(*column)),
+            Self::Column(column) => Ok(scope.column(*column)?),
             Self::Variable(variable) => Ok(scope.variable(*variable).clone()),
             Self::Constant(value) => Ok(value.clone()),
             Self::Integer { .. } | Self::Convert { conversion: Conversion::IntToInt(_), .. } => {

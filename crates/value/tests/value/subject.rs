@@ -71,8 +71,8 @@ impl Scope for Row {
         &self.0[variable]
     }
 
-    fn column(&self, _column: ColumnRef) -> Value {
-        Value::Null
+    fn column(&self, _column: ColumnRef) -> value::Result<Value> {
+        Ok(Value::Null)
     }
 
     fn element(&self) -> &Value {

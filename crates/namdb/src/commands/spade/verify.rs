@@ -79,7 +79,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<Verdict> {
     let forecast = forecast(read.input(), &options, stored.design())
         .with_context(|| format!("{} cannot be forecast", folder.display()))?;
     let start = Moment::now();
-    let measured = match &*forecast.world.fabric {
+    let measured = match &*forecast.target.world.fabric {
         "sim" => simulated(&options, arguments.seed, &stored, &forecast)?,
         "local" => here(arguments, stored, &forecast)?,
         other => bail!(
@@ -100,11 +100,11 @@ fn simulated(
     stored: &Stored,
     forecast: &DesignForecast,
 ) -> Result<Measured> {
-    let machines = u16::try_from(forecast.machines).unwrap_or(u16::MAX);
+    let machines = u16::try_from(forecast.target.machines).unwrap_or(u16::MAX);
     let cluster = Cluster {
-        profile: forecast.world.hardware.clone(),
+        profile: forecast.target.world.hardware.clone(),
         machines,
-        lanes: forecast.lanes,
+        lanes: forecast.target.lanes,
         replicas: options.replicas,
         remote_calls: options.remote_calls,
         seed,
@@ -119,7 +119,7 @@ fn here(
     forecast: &DesignForecast,
 ) -> Result<Measured> {
     catch_interrupts()?;
-    let world = WorldArguments::of_this_process(forecast.threads, arguments.seed);
+    let world = WorldArguments::of_this_process(forecast.target.threads, arguments.seed);
     let (warm_up_s, rate, telling) = (WARM_UP_S, None, None);
     let seconds = arguments.seconds;
     let measure = Measure { world: &world, seconds, warm_up_s, rate, telling, is_loaded: false };

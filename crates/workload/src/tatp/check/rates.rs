@@ -44,9 +44,12 @@ pub fn check(config: &TatpConfig, totals: &RunTotals) -> CheckResult {
         let percent = format!("{} {:.2} %", kind.name(), 100.0 * rate);
         let (low, high) = expected(kind);
         let tolerated = |rate: f64| deviation(rate, ended, agreement) * DEVIATIONS;
-        if rate < low - tolerated(low) || rate > high + tolerated(high) {
-            let (low, high) = (100.0 * low, 100.0 * high);
-            wrong.get_or_insert(format!("{percent} of {ended}, expected {low:.2} to {high:.2}"));
+        let (least, most) = (low - tolerated(low), high + tolerated(high));
+        if rate < least || rate > most {
+            let [low, high, least, most] = [low, high, least, most].map(|share| 100.0 * share);
+            wrong.get_or_insert(format!(
+                "{percent} of {ended}, expected {low:.2} to {high:.2}, {least:.2} to {most:.2} are allowed of so many"
+            ));
         }
         told.push(percent);
     }
@@ -125,5 +128,18 @@ mod tests {
         assert!(!holds(Kind::UpdateLocation, 9999, 1));
         assert!(!holds(Kind::InsertCallForwarding, 10_000, 0));
         assert!(holds(Kind::DeleteCallForwarding, 0, 0));
+    }
+
+    #[test]
+    fn the_rate_that_is_wrong_is_told_with_the_bounds_that_it_was_judged_by() {
+        let config = TatpConfig::new(1_000_000);
+        let detail = |committed| {
+            let totals = totals(Kind::GetAccessData, committed, 10_000 - committed);
+            check(&config, &totals).detail
+        };
+        let wrong = "get_access_data 60.00 % of 10000, expected 62.50 to 62.50, 60.";
+        assert!(detail(6000).starts_with(wrong), "{}", detail(6000));
+        assert!(detail(6000).ends_with(" are allowed of so many"), "{}", detail(6000));
+        assert_eq!(detail(6250), "get_access_data 62.50 %");
     }
 }

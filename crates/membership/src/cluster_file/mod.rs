@@ -188,8 +188,8 @@ pub struct ComputeSettings {
     pub lanes: u32,
     /// Where it takes work, such as that of `namdb bench`; as for memory servers.
     pub listen: String,
-    /// Where it takes calls of others over `tcp`, such as operations that are shipped to it; as for memory servers.
-    /// Default: the host of `listen`, and any port that is free. Of no effect for other fabrics.
+    /// Where it takes calls of others over `tcp` or `verbs`, such as operations that are shipped to it; as for memory
+    /// servers. Default: the host of `listen`, and any port that is free. Of no effect for `shm`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<String>,
     /// As for memory servers.

@@ -30,7 +30,7 @@ pub fn run<W: AnyWorkload, J: Errand<W>>(
     run_calling(place, lanes, &[], workload, errand)
 }
 
-/// As [`run`], where threads can call `peers`, too: compute servers. Over `verbs` there are none to call.
+/// As [`run`], where threads can call `peers`, too: compute servers.
 pub fn run_calling<W: AnyWorkload, J: Errand<W>>(
     place: &Place,
     lanes: u32,
@@ -47,6 +47,6 @@ pub fn run_calling<W: AnyWorkload, J: Errand<W>>(
             output.and_then(|output| left.map(|()| output))
         }
         FabricKind::Tcp => errand.run(&tcp::site(place, lanes, peers)?, workload),
-        FabricKind::Verbs => errand.run(&verbs::site(place, lanes)?, workload),
+        FabricKind::Verbs => errand.run(&verbs::site(place, lanes, peers)?, workload),
     }
 }

@@ -4,7 +4,7 @@ use super::health::Health;
 use super::keys::keys;
 use super::place::{Place, key_of, node_of};
 use super::shm::ShmSite;
-use super::{LEAVE_NS, PROGRAM, tcp};
+use super::{LEAVE_NS, PROGRAM, tcp, verbs};
 use crate::bench::site::{Seat, Site};
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
@@ -44,20 +44,21 @@ pub struct Calls {
 
 /// How calls come.
 enum Way {
+    /// Over TCP; or over RDMA, where both sides tell each other here where their ends of a connection are.
     Messages(TcpListener),
     /// Services are registered in a world of their own: their handlers have another, with all regions.
     Shared(Box<ShmPort>, Arc<LocalWorld>),
 }
 
 impl Calls {
-    /// Listens for calls of others, and tells `member`'s address; nothing where the fabric has no calls between compute
-    /// servers. Whoever connects waits until [`Calls::serve`]. Calls are counted in the registry.
+    /// Listens for calls of others, and tells `member`'s address. Whoever connects waits until [`Calls::serve`]. Calls are
+    /// counted in the registry.
     pub fn open(
         cluster: &ClusterFile,
         settings: &ComputeSettings,
         member: &mut Member,
         told: &Registry,
-    ) -> Result<Option<Self>> {
+    ) -> Result<Self> {
         let admission = Arc::new(Admission {
             node: node_of(member),
             cluster: cluster.id.0,
@@ -69,13 +70,16 @@ impl Calls {
             members: Default::default(),
         });
         let way = match cluster.fabric {
-            FabricKind::Verbs => return Ok(None),
-            FabricKind::Tcp => {
+            FabricKind::Tcp | FabricKind::Verbs => {
                 let (number, address) = (member.number, settings.calls());
                 let listener = TcpListener::bind(&address).with_context(|| {
                     format!("compute server {number} cannot take calls at {address}; is the port in use?")
                 })?;
-                member.addresses.tcp = Some(listener.local_addr()?.to_string());
+                let known = match cluster.fabric {
+                    FabricKind::Verbs => &mut member.addresses.verbs,
+                    _ => &mut member.addresses.tcp,
+                };
+                *known = Some(listener.local_addr()?.to_string());
                 Way::Messages(listener)
             }
             FabricKind::Shm => {
@@ -86,7 +90,7 @@ impl Calls {
             }
         };
         let counts = sources::Calls::enter(told, &SERVICES);
-        Ok(Some(Self { way, admission, lanes: settings.lanes, counts, told: told.clone() }))
+        Ok(Self { way, admission, lanes: settings.lanes, counts, told: told.clone() })
     }
 
     /// Answers calls on this thread until the server ends.
@@ -95,7 +99,7 @@ impl Calls {
         let answering =
             Answering { place, health, host: Host::new(lanes), lanes, admission, counts, told };
         match way {
-            Way::Messages(listener) => answering.by_messages(listener),
+            Way::Messages(listener) => answering.by_engine(listener),
             Way::Shared(port, world) => answering.by_shared_memory(*port, &world),
         }
     }
@@ -114,16 +118,26 @@ struct Answering<'a> {
 
 impl Answering<'_> {
     /// Handlers are tasks of this thread's engine, which serves the port.
-    fn by_messages(self, listener: TcpListener) -> Result<()> {
+    fn by_engine(self, listener: TcpListener) -> Result<()> {
         let Self { place, health, host, lanes, admission, counts, told } = self;
-        let seat = tcp::site(place, lanes, &[])?.seat()?;
+        let is_verbs = place.cluster.fabric == FabricKind::Verbs;
+        let open = if is_verbs { verbs::site } else { tcp::site };
+        let seat = open(place, lanes, &[])?.seat()?;
         let database = seat.handle();
         let env = database.env().clone();
         let (services, ownership) = host.services(database.clone());
-        let (keys, services) = (keys(&place.cluster)?, counts.counted(services));
-        let port = TcpPort::of_calls(listener, admission, keys, env.clone(), services)?;
-        told.add_cell(&catalog::CALLERS, &[], port.connections());
-        seat.engine().attach(port);
+        let services = counts.counted(services);
+        if is_verbs {
+            let port = verbs::calls(&place.cluster, listener, admission, env.clone(), services)?;
+            let callers = port.callers().clone();
+            told.add(&catalog::CALLERS, &[], move || callers.connection_count());
+            seat.engine().attach(port);
+        } else {
+            let keys = keys(&place.cluster)?;
+            let port = TcpPort::of_calls(listener, admission, keys, env.clone(), services)?;
+            told.add_cell(&catalog::CALLERS, &[], port.connections());
+            seat.engine().attach(port);
+        }
         let mut keeper = Keeper::new(host, health.clone(), database);
         seat.wait(async {
             while !keeper.is_over().await {

@@ -44,7 +44,7 @@ pub fn read(cluster: &ClusterFile, map: Option<&ClusterMap>) -> Vec<Wanted> {
         add(format!("`control` of memory server {number}"), &server.control);
     }
     for (number, server) in cluster.compute.iter().enumerate() {
-        if cluster.fabric == FabricKind::Tcp {
+        if cluster.fabric != FabricKind::Shm {
             add(format!("`calls` of compute server {number}"), &server.calls());
         }
         add(format!("`control` of compute server {number}"), &server.control);

@@ -103,7 +103,7 @@ fn owners(place: &ClusterPlace) -> Vec<&Member> {
     let takes_calls = |member: &&Member| match place.cluster.fabric {
         FabricKind::Shm => member.addresses.shm.is_some(),
         FabricKind::Tcp => member.addresses.tcp.is_some(),
-        FabricKind::Verbs => false,
+        FabricKind::Verbs => member.addresses.verbs.is_some(),
     };
     let all: Vec<&Member> = map.compute_servers().filter(takes_calls).collect();
     let has_memory = |host: &str| map.memory_servers().any(|server| server.host == host);

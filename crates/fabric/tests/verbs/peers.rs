@@ -318,6 +318,35 @@ fn verbs_of_a_caller_are_refused_and_others_are_served() {
     });
 }
 
+#[test]
+fn callers_are_bounded_and_there_is_room_again_when_they_leave() {
+    const CALLERS_MAX: u64 = 100;
+    with_peer(|scene, peer| {
+        // Of the compute server alone.
+        let connect = |caller| {
+            let mut config = peer.config(scene, caller);
+            config.caller.servers.clear();
+            VerbsTransport::connect(&config).map_err(|error| error.to_string())
+        };
+        let all: Vec<_> = (0..CALLERS_MAX).map(|caller| connect(caller).expect("room")).collect();
+        assert_eq!(peer.callers.connection_count(), CALLERS_MAX);
+        let refusal = connect(CALLERS_MAX).err().expect("there is no room");
+        let limit = "compute server 4 has 100 callers, which is its limit; use fewer threads";
+        assert!(refusal.ends_with(limit), "{refusal}");
+        drop(all);
+        let mut again = connect(CALLERS_MAX);
+        for _ in 0..100 {
+            if again.is_ok() {
+                break;
+            }
+            std::thread::yield_now();
+            again = connect(CALLERS_MAX);
+        }
+        let engine = engine(again.expect("the others have left"));
+        assert_eq!(call(&engine, SPEAK, 3), Ok(vec![7; 3]));
+    });
+}
+
 /// It would have no place among the regions.
 #[test]
 fn a_memory_server_is_no_peer() {

@@ -362,6 +362,20 @@ fn threads_beyond_the_limit_share_queue_pairs() {
     });
 }
 
+/// A process may work and answer calls, each with connections of its own.
+#[test]
+fn shares_of_a_process_replace_nothing_of_each_other() {
+    with_server(|scene| {
+        let shares = [0, 2].map(|first| VerbsShare::new(scene.config(4, first), 2));
+        let connect = |share: &VerbsShare| engine(share.connect().expect("a server"));
+        let engines = [0, 1, 0, 1].map(|share: usize| connect(&shares[share]));
+        assert_eq!(scene.callers.connection_count(), 4);
+        for (number, engine) in engines.iter().enumerate() {
+            assert_eq!(engine.block_on(add(&engine.endpoint())), Ok(number as u64));
+        }
+    });
+}
+
 #[test]
 fn connections_that_lost_a_server_are_not_given_to_others() {
     with_server(|scene| {

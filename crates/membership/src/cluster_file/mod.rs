@@ -156,8 +156,8 @@ pub struct VerbsSettings {
     /// Place of the port's address among its addresses, from 0. Default: one of RoCE v2 for IPv4, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gid_index: Option<u8>,
-    /// Queue pairs that a process has with each memory server at most, 1 to 100; threads beyond that share them.
-    /// Default 16: a memory server takes 100 in all.
+    /// Queue pairs that a process has with each memory server at most, and with each compute server that it calls, 1 to 100;
+    /// threads beyond that share them. Default 16: a server takes 100 in all.
     pub queue_pairs_max: u32,
 }
 

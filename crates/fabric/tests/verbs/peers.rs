@@ -19,6 +19,7 @@ use std::sync::mpsc::{Sender, channel};
 const ADD: ServiceId = ServiceId(1);
 const SLEEP: ServiceId = ServiceId(2);
 const SPEAK: ServiceId = ServiceId(3);
+const WAKE: ServiceId = ServiceId(4);
 /// The compute server of these tests.
 const PEER: NodeId = NodeId::of_compute_server(4);
 /// Its identity, which is its key, too.
@@ -38,7 +39,7 @@ fn number(request: &[u8]) -> Result<u64, CallError> {
     Ok(u64::from_le_bytes(*bytes))
 }
 
-/// Calls that are carried out at the moment, and the most there were.
+/// Sleeps at the moment, and the most there were.
 #[derive(Default)]
 struct Busy {
     now: AtomicU64,
@@ -46,21 +47,18 @@ struct Busy {
 }
 
 /// Writes what it is asked to beside a word of the memory server, adds to that word, and answers with what stood there.
-struct Add(Arc<Busy>);
+struct Add;
 
 impl Service<World> for Add {
     fn handle<'a>(&'a self, env: &'a World, request: &'a [u8]) -> Reply<'a> {
         Box::pin(async move {
             let added = number(request)?;
-            let now = self.0.now.fetch_add(1, Relaxed) + 1;
-            self.0.most.fetch_max(now, Relaxed);
             let mut batch = Batch::new();
             let before = batch.fetch_and_add(word(0), added);
             batch.write_word(word(1), added);
             batch.fence();
             let written = batch.read(word(1), 1);
             let batch = env.execute(batch).await;
-            self.0.now.fetch_sub(1, Relaxed);
             let batch = batch.map_err(|error| CallError::Refused(error.to_string()))?;
             assert_eq!(batch.words(written), [added]);
             Ok(batch.found(before).to_le_bytes().to_vec())
@@ -69,12 +67,30 @@ impl Service<World> for Add {
 }
 
 /// Answers after so many milliseconds.
-struct Sleep;
+struct Sleep(Arc<Busy>);
 
 impl Service<World> for Sleep {
     fn handle<'a>(&'a self, env: &'a World, request: &'a [u8]) -> Reply<'a> {
         Box::pin(async move {
+            let now = self.0.now.fetch_add(1, Relaxed) + 1;
+            self.0.most.fetch_max(now, Relaxed);
             env.sleep_ns(number(request)?.saturating_mul(1_000_000)).await;
+            self.0.now.fetch_sub(1, Relaxed);
+            Ok(Vec::new())
+        })
+    }
+}
+
+/// Keeps its thread awake for so many milliseconds.
+struct Wake;
+
+impl Service<World> for Wake {
+    fn handle<'a>(&'a self, env: &'a World, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(async move {
+            let end_ns = env.now_ns() + number(request)? * 1_000_000;
+            while env.now_ns() < end_ns {
+                env.yield_now().await;
+            }
             Ok(Vec::new())
         })
     }
@@ -136,8 +152,12 @@ fn serve(scene: &Scene, told: Sender<Peer>) {
     });
     let (busy, stop) = (Arc::<Busy>::default(), Arc::<AtomicBool>::default());
     let engine = scene.connect_as(IDENTITY, 0).expect("a memory server");
-    let services: [(ServiceId, Arc<dyn Service<World>>); 3] =
-        [(ADD, Arc::new(Add(busy.clone()))), (SLEEP, Arc::new(Sleep)), (SPEAK, Arc::new(Speak))];
+    let services: [(ServiceId, Arc<dyn Service<World>>); 4] = [
+        (ADD, Arc::new(Add)),
+        (SLEEP, Arc::new(Sleep(busy.clone()))),
+        (SPEAK, Arc::new(Speak)),
+        (WAKE, Arc::new(Wake)),
+    ];
     let (main, own, place) = (engine.endpoint(), admission.clone(), scene.place.clone());
     let services = Services::from(services);
     let port = VerbsPort::of_calls(place, listener, own, main.clone(), services).expect("a port");
@@ -170,29 +190,48 @@ fn call(
     engine.block_on(engine.endpoint().call(PEER, service, number.to_le_bytes().to_vec()))
 }
 
-/// Far more calls at once than are carried out at a time, each of which waits for verbs.
+/// So many equal calls at once, and all answers.
+fn call_often(
+    engine: &Engine<VerbsTransport>,
+    count: u64,
+    (service, number): (ServiceId, u64),
+) -> Vec<Vec<u8>> {
+    let (main, seen) = (engine.endpoint(), Rc::new(RefCell::new(Vec::new())));
+    engine.block_on(async {
+        for _ in 0..count {
+            let (env, seen) = (engine.endpoint(), seen.clone());
+            main.spawn(async move {
+                let answer = env.call(PEER, service, number.to_le_bytes().to_vec()).await;
+                seen.borrow_mut().push(answer.expect("it is answered"));
+            });
+        }
+        while (seen.borrow().len() as u64) < count {
+            main.yield_now().await;
+        }
+    });
+    seen.take()
+}
+
 #[test]
 fn handlers_use_verbs_and_every_call_is_answered_once() {
     const CALLS: u64 = 300;
     with_peer(|scene, peer| {
         let engine = peer.connect(scene, CALLER).expect("both servers");
-        let (main, seen) = (engine.endpoint(), Rc::new(RefCell::new(Vec::new())));
-        engine.block_on(async {
-            for _ in 0..CALLS {
-                let (env, seen) = (engine.endpoint(), seen.clone());
-                main.spawn(async move {
-                    let answer = env.call(PEER, ADD, 1_u64.to_le_bytes().to_vec()).await;
-                    seen.borrow_mut().push(number(&answer.expect("it is answered")).expect("8"));
-                });
-            }
-            while (seen.borrow().len() as u64) < CALLS {
-                main.yield_now().await;
-            }
-        });
-        let mut seen = seen.take();
+        let answers = call_often(&engine, CALLS, (ADD, 1));
+        let mut seen: Vec<u64> = answers.iter().map(|bytes| number(bytes).expect("8")).collect();
         seen.sort_unstable();
         assert_eq!(seen, (0..CALLS).collect::<Vec<_>>());
-        assert_eq!(engine.block_on(add(&main)), Ok(CALLS), "it is the memory server's word");
+        let next = engine.block_on(add(&engine.endpoint()));
+        assert_eq!(next, Ok(CALLS), "it is the memory server's word");
+    });
+}
+
+#[test]
+fn a_caller_has_no_more_than_so_many_calls_carried_out_at_a_time() {
+    with_peer(|scene, peer| {
+        let engine = peer.connect(scene, CALLER).expect("both servers");
+        let answers = call_often(&engine, 4 * BEGUN_MAX, (SLEEP, 300));
+        assert!(answers.iter().all(Vec::is_empty));
         let most = peer.busy.most.load(Relaxed);
         assert!((2..=BEGUN_MAX).contains(&most), "{most} calls were carried out at a time");
     });
@@ -245,6 +284,13 @@ fn who_is_no_member_any_more_is_not_served() {
         let gone = peer.connect(scene, GONE).expect("both servers");
         assert_eq!(call(&gone, ADD, 1), Ok(0_u64.to_le_bytes().to_vec()));
         assert_eq!(peer.callers.connection_count(), 2);
+        let (main, calling) = (member.endpoint(), member.endpoint());
+        member.block_on(async {
+            // Asleep it would look who is a member before it takes a call.
+            let request = 200_u64.to_le_bytes().to_vec();
+            main.spawn(async move { drop(calling.call(PEER, WAKE, request).await) });
+            main.sleep_ns(20_000_000).await;
+        });
         peer.admission.advance(2, BTreeSet::from([CALLER]));
         assert_eq!(call(&gone, ADD, 1), Err(CallError::Unreachable(PEER)));
         // It has not heard of the epoch yet.

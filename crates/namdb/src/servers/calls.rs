@@ -243,7 +243,26 @@ impl Port for Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::servers::tell;
+    use membership::Addresses;
     use txn::local::{OpenConfig, open};
+
+    #[test]
+    fn others_learn_where_calls_come_over_each_network() {
+        for fabric in [FabricKind::Tcp, FabricKind::Verbs] {
+            let cluster = ClusterFile::development("calls", fabric, &[1 << 24], 1);
+            let mut member = Member::compute_server(0, Addresses::default());
+            let told = tell::registry(&cluster, &member, &Arc::default());
+            let calls = Calls::open(&cluster, &cluster.compute[0], &mut member, &told);
+            let Way::Messages(listener) = calls.expect("a free port").way else {
+                panic!("a network has an address")
+            };
+            let address = Some(listener.local_addr().expect("it listens").to_string());
+            let is_tcp = fabric == FabricKind::Tcp;
+            let Addresses { tcp, verbs, .. } = member.addresses;
+            assert_eq!(if is_tcp { (tcp, verbs) } else { (verbs, tcp) }, (address, None));
+        }
+    }
 
     #[test]
     fn a_server_without_calls_looks_seldom_until_it_ends() {

@@ -161,6 +161,16 @@ mod tests {
     }
 
     #[test]
+    fn ports_for_calls_are_looked_at_where_calls_come_over_a_network() {
+        let fabrics = [FabricKind::Shm, FabricKind::Tcp, FabricKind::Verbs];
+        let is_wanted = fabrics.map(|fabric| {
+            let cluster = ClusterFile::development("dev", fabric, &[1 << 30], 1);
+            read(&cluster, None).iter().any(|port| port.what == "`calls` of compute server 0")
+        });
+        assert_eq!(is_wanted, [false, true, true]);
+    }
+
+    #[test]
     fn what_is_ours_is_good_and_what_is_forbidden_is_not() {
         let wanted =
             |state| Wanted { what: "memory server 0".into(), address: "h:80".into(), state };

@@ -375,7 +375,6 @@ fn callers_are_bounded_and_there_is_room_again_when_they_leave() {
             VerbsTransport::connect(&config).map_err(|error| error.to_string())
         };
         let all: Vec<_> = (0..CALLERS_MAX).map(|caller| connect(caller).expect("room")).collect();
-        assert_eq!(peer.callers.connection_count(), CALLERS_MAX);
         let refusal = connect(CALLERS_MAX).err().expect("there is no room");
         let limit = "compute server 4 has 100 callers, which is its limit; use fewer threads";
         assert!(refusal.ends_with(limit), "{refusal}");

@@ -369,10 +369,10 @@ fn shares_of_a_process_replace_nothing_of_each_other() {
         let shares = [0, 2].map(|first| VerbsShare::new(scene.config(4, first), 2));
         let connect = |share: &VerbsShare| engine(share.connect().expect("a server"));
         let engines = [0, 1, 0, 1].map(|share: usize| connect(&shares[share]));
-        assert_eq!(scene.callers.connection_count(), 4);
         for (number, engine) in engines.iter().enumerate() {
             assert_eq!(engine.block_on(add(&engine.endpoint())), Ok(number as u64));
         }
+        assert_eq!(scene.callers.connection_count(), 4);
     });
 }
 

@@ -47,6 +47,6 @@ pub use local::{LocalEnv, LocalWorld, Pages, ServerConfig, Sharing, WorldConfig,
 pub use patience::Patience;
 pub use port::{Port, ServeCounters};
 pub use remote::{AnyTransport, Caller, Engine, RemoteEnv, ServerAddress, Transport};
-pub use service::{CallId, Reply, Service, ServiceId};
+pub use service::{CallId, Reply, Service, ServiceId, Services};
 pub use tcp::{TcpConfig, TcpPort, TcpTransport};
 pub use verb::{ALWAYS_WRITTEN_END, SlotGeometry, SlotRead, Verb};

@@ -5,6 +5,7 @@ use crate::error::CallError;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 /// Names a service on every node that offers it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -28,6 +29,9 @@ pub trait Service<E: Env>: Send + Sync {
     /// Answers one request.
     fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a>;
 }
+
+/// What a node offers, by name.
+pub type Services<E> = BTreeMap<ServiceId, Arc<dyn Service<E>>>;
 
 /// Most sessions whose latest answer a node keeps.
 pub const RECORDED_SESSIONS_MAX: usize = 16 * 1024;

@@ -52,7 +52,7 @@ pub struct Addresses {
     /// Host and port for messages; of a compute server, for calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<String>,
-    /// Host and port at which queue pairs are exchanged.
+    /// Host and port at which queue pairs are exchanged; of a compute server, those for calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verbs: Option<String>,
     /// Host and port for status and metrics.

@@ -28,12 +28,14 @@ const COMPUTE: &str = include_str!("compute.sh");
 
 /// Builds the programs. Guests meet in the folder `exchange`.
 pub fn build(root: &Path, exchange: &Path) -> Result<Scripts> {
-    let [fabric, suite, namdb] = built(root)?;
+    let [fabric, shipping, suite, namdb] = built(root)?;
     let exchange = quoted(&exchange.display().to_string());
     let common = format!("NAMDB={} EXCHANGE={exchange}\n{BENCH}", quoted(&namdb));
     let alone = [
         remark("the fabric's tests"),
         format!("{} --color=never --test-threads=1", quoted(&fabric)),
+        remark("what is shipped to a compute server"),
+        format!("{} --color=never verbs::", quoted(&shipping)),
         remark("the suite"),
         format!("{} --fabric verbs", quoted(&suite)),
         remark("the program"),
@@ -68,24 +70,26 @@ fn quoted(word: &str) -> String {
 
 /// What is built. Of the whole workspace, so that libraries have the features that `cargo test --workspace` builds
 /// them with: built for one package alone, most of the workspace would be compiled a second time.
-const BUILD: [&str; 10] = [
+const BUILD: [&str; 12] = [
     "build",
     "--release",
     "--message-format=json",
     "--workspace",
     "--test",
     "verbs",
+    "--test",
+    "shipping",
     "--bin",
     "suite",
     "--bin",
     "namdb",
 ];
 
-/// Builds the fabric's tests, the suite and the program, and tells where they are.
-fn built(root: &Path) -> Result<[String; 3]> {
+/// Builds the fabric's tests, those of shipping, the suite and the program, and tells where they are.
+fn built(root: &Path) -> Result<[String; 4]> {
     let output = process::capture(&mut process::cargo(root, &BUILD))?;
     let find = |name: &str| program_of(&output, name);
-    Ok([find("verbs")?, find("suite")?, find("namdb")?])
+    Ok([find("verbs")?, find("shipping")?, find("suite")?, find("namdb")?])
 }
 
 /// Where the program of the target `name` is, by what cargo tells in `output`.

@@ -6,7 +6,7 @@
 use crate::env::Env;
 use crate::error::CallError;
 use crate::identity::{Admission, Refusal, named};
-use crate::service::{Answer, AnswerRecord, CallId, Service, ServiceId};
+use crate::service::{Answer, AnswerRecord, CallId, Services};
 use crate::tcp::carry::{
     Carried, Carry, Opened, Origin, answered_before, fitting, no_request, open,
 };
@@ -14,12 +14,9 @@ use crate::tcp::frame::{self, kind};
 use crate::tcp::message::{self, Request};
 use crate::tcp::request::Malformed;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// A compute server's services, by name.
-pub type Services<E> = BTreeMap<ServiceId, Arc<dyn Service<E>>>;
 
 /// Takes calls, and has handlers answer them as tasks of `E`.
 pub struct Desk<E: Env> {

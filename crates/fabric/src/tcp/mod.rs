@@ -26,7 +26,6 @@ mod tls;
 mod tls_stream;
 mod transport;
 
-pub use desk::Services;
 pub use frame::{CALL_BYTES_MAX, FRAME_WORDS_MAX};
 pub use port::{CONNECTIONS_MAX, TcpPort};
 pub use tls::{TlsError, TlsKeys};

@@ -1,4 +1,5 @@
-//! The connections of an engine thread, or of several that share them, to all memory servers.
+//! The connections of an engine thread, or of several that share them, to all memory servers, and to compute servers that
+//! they call.
 
 use super::flight::{Flight, Progress, Region, Ways};
 use super::handshake::{Offer, introduce, is_closed};
@@ -11,7 +12,7 @@ use super::{Action, Completion, CompletionQueue, Piece, Place, Registered, Verbs
 use crate::address_map::AddressMap;
 use crate::batch::Batch;
 use crate::error::{CallError, FabricError};
-use crate::remote::{Call, Caller, Outcome};
+use crate::remote::{Call, Caller, Outcome, ServerAddress};
 use layout::NodeId;
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
@@ -22,13 +23,17 @@ const LOOK_EVERY_NS: u64 = 20_000_000;
 /// In a token: it is of a message, not of a batch.
 const MESSAGE: u32 = 1 << 30;
 
-/// What connections to memory servers are made of.
+/// What connections to servers are made of.
 #[derive(Clone)]
 pub struct VerbsConfig {
     /// This side's port.
     pub place: Place,
     /// Who connects.
     pub caller: Caller,
+    /// Compute servers that are called.
+    pub peers: Vec<ServerAddress>,
+    /// Whether those have to be there. If not, calls of one that is not are answered as unreachable.
+    pub needs_peers: bool,
     /// Nanoseconds in which a server answers; else the connection to it is lost.
     pub answer_time_max_ns: u64,
 }
@@ -37,9 +42,10 @@ impl VerbsConfig {
     /// Nanoseconds in which servers answer, if nobody says otherwise.
     pub const ANSWER_TIME_MAX_NS: u64 = 10_000_000_000;
 
-    /// With the time that holds if nobody says otherwise.
+    /// With the time that holds if nobody says otherwise, to memory servers alone.
     pub fn new(place: Place, caller: Caller) -> Self {
-        Self { place, caller, answer_time_max_ns: Self::ANSWER_TIME_MAX_NS }
+        let answer_time_max_ns = Self::ANSWER_TIME_MAX_NS;
+        Self { place, caller, peers: Vec::new(), needs_peers: true, answer_time_max_ns }
     }
 }
 
@@ -57,14 +63,18 @@ struct Sending {
     node: NodeId,
 }
 
-/// One connection to each memory server. One that is lost stays lost: whoever wants it again connects anew.
+/// One connection to each memory server, and to each compute server that is called. One that is lost stays lost: whoever
+/// wants it again connects anew.
+///
+/// What is kept of each connection stands at the server's place: memory servers by number, then those that are called.
 pub(super) struct Connections {
     queue: Arc<CompletionQueue>,
     staging: Staging,
     ways: Ways,
+    nodes: Vec<NodeId>,
     /// The far ends of connections with this process itself.
     far_ends: Vec<Line>,
-    /// By node; none for this process itself, and none to servers that are lost.
+    /// None for this process itself, and none to servers that are lost.
     controls: Vec<Option<Arc<TcpStream>>>,
     flights: Slab<Flight>,
     sendings: Slab<Sending>,
@@ -73,7 +83,7 @@ pub(super) struct Connections {
     pub(super) members: Members,
     completions: Vec<Completion>,
     words: Vec<u64>,
-    /// Why connections were lost, by node.
+    /// Why connections were lost.
     reasons: Vec<Option<String>>,
     answer_time_max_ns: u64,
     next_look_ns: u64,
@@ -81,21 +91,46 @@ pub(super) struct Connections {
 
 impl Connections {
     /// Connects to all servers.
+    ///
+    /// # Panics
+    /// If a peer is none of the compute servers.
     pub(super) fn connect(config: &VerbsConfig) -> Result<Self, VerbsError> {
-        let mut connections = Self::without_ways(&config.place, config.caller.servers.len())?;
+        let servers = config.caller.servers.len() as u16;
+        for peer in &config.peers {
+            assert!(peer.node.compute_server().is_some(), "peers are compute servers");
+        }
+        let peers = config.peers.iter().map(|peer| peer.node).collect();
+        let mut connections = Self::without_ways(&config.place, servers, peers)?;
         connections.answer_time_max_ns = config.answer_time_max_ns;
-        for (number, server) in config.caller.servers.iter().enumerate() {
-            let mut line = Line::new(&config.place, &connections.queue, number as u32 + 1, false)?;
-            let offer = Offer { endpoint: line.endpoint(), region: Region::default() };
-            let time_max = Duration::from_nanos(config.answer_time_max_ns);
-            let (control, theirs) =
-                introduce(server.address, &config.caller.hello(server), &offer, time_max)?;
-            line.connect(&theirs.endpoint)?;
-            connections.ways.lines[number] = Some(line);
-            connections.ways.regions[number] = theirs.region;
-            connections.controls[number] = Some(Arc::new(control));
+        for (number, server) in config.caller.servers.iter().chain(&config.peers).enumerate() {
+            let is_needed = config.needs_peers || server.node.compute_server().is_none();
+            match connections.open(config, number, server) {
+                Err(error) if !is_needed => connections.reasons[number] = Some(error.to_string()),
+                opened => opened?,
+            }
         }
         Ok(connections)
+    }
+
+    /// Connects to the server at a place.
+    fn open(
+        &mut self,
+        config: &VerbsConfig,
+        number: usize,
+        server: &ServerAddress,
+    ) -> Result<(), VerbsError> {
+        let mut line = Line::new(&config.place, &self.queue, number as u32 + 1, false)?;
+        let offer = Offer { endpoint: line.endpoint(), region: Region::default() };
+        let time_max = Duration::from_nanos(config.answer_time_max_ns);
+        let (control, theirs) =
+            introduce(server.address, &config.caller.hello(server), &offer, time_max)?;
+        line.connect(&theirs.endpoint)?;
+        self.ways.lines[number] = Some(line);
+        if let Some(region) = self.ways.regions.get_mut(number) {
+            *region = theirs.region;
+        }
+        self.controls[number] = Some(Arc::new(control));
+        Ok(())
     }
 
     /// As [`super::VerbsTransport::within`].
@@ -105,7 +140,7 @@ impl Connections {
         server_count: u16,
         region: &Arc<Registered>,
     ) -> Result<Self, VerbsError> {
-        let mut connections = Self::without_ways(place, usize::from(server_count))?;
+        let mut connections = Self::without_ways(place, server_count, Vec::new())?;
         let mut near = Line::new(place, &connections.queue, 1, false)?;
         let mut far = Line::new(place, &connections.queue, 2, true)?;
         near.connect(&far.endpoint())?;
@@ -117,7 +152,14 @@ impl Connections {
         Ok(connections)
     }
 
-    fn without_ways(place: &Place, count: usize) -> Result<Self, VerbsError> {
+    /// Room for the ways to so many memory servers, and to `peers`.
+    fn without_ways(
+        place: &Place,
+        server_count: u16,
+        peers: Vec<NodeId>,
+    ) -> Result<Self, VerbsError> {
+        let nodes: Vec<NodeId> = (0..server_count).map(NodeId).chain(peers).collect();
+        let count = nodes.len();
         // Two: within a server, both ends tell this queue.
         let completions = count.max(2) as u32 * COMPLETIONS_OF_LINE;
         let queue = CompletionQueue::new(&place.device, completions.min(place.limits.completions))?;
@@ -125,10 +167,11 @@ impl Connections {
             queue,
             staging: Staging::new(&place.device),
             ways: Ways {
-                addresses: AddressMap::one_region_per_server(count as u16),
+                addresses: AddressMap::one_region_per_server(server_count),
                 lines: (0..count).map(|_| None).collect(),
-                regions: vec![Region::default(); count],
+                regions: vec![Region::default(); usize::from(server_count)],
             },
+            nodes,
             far_ends: Vec::new(),
             controls: (0..count).map(|_| None).collect(),
             flights: Slab::default(),
@@ -156,9 +199,14 @@ impl Connections {
         self.controls.iter().flatten()
     }
 
+    /// The place of a server.
+    fn place_of(&self, node: NodeId) -> Option<usize> {
+        self.nodes.iter().position(|&other| other == node)
+    }
+
     /// Why the connection to `node` was lost, if it was.
     pub(super) fn lost(&self, node: NodeId) -> Option<&str> {
-        self.reasons.get(usize::from(node.0))?.as_deref()
+        self.reasons[self.place_of(node)?].as_deref()
     }
 
     /// Whether any connection was lost.
@@ -186,13 +234,14 @@ impl Connections {
         }
     }
 
-    /// Everything under way on the connection to `node` ends, and so does everything later.
-    fn lose(&mut self, node: NodeId, reason: impl FnOnce() -> String) {
+    /// Everything under way on the connection to the server at `place` ends, and so does everything later.
+    fn lose(&mut self, place: usize, reason: impl FnOnce() -> String) {
         // With the queue pair the card's access to this side's memory ends.
-        let Some(line) = self.ways.lines[usize::from(node.0)].take() else { return };
+        let Some(line) = self.ways.lines[place].take() else { return };
         drop(line);
-        self.reasons[usize::from(node.0)] = Some(reason());
-        if let Some(control) = self.controls[usize::from(node.0)].take() {
+        let node = self.nodes[place];
+        self.reasons[place] = Some(reason());
+        if let Some(control) = self.controls[place].take() {
             // Threads that sleep hold it, too, and the server is to learn at once that its end is of no use any more.
             let _closed_is_fine = control.shutdown(Shutdown::Both);
         }
@@ -220,10 +269,10 @@ impl Connections {
 
     /// Posts what waits, on all connections; those that refuse are lost.
     fn flush(&mut self) {
-        for number in 0..self.ways.lines.len() {
-            let Some(line) = &mut self.ways.lines[number] else { continue };
+        for place in 0..self.ways.lines.len() {
+            let Some(line) = &mut self.ways.lines[place] else { continue };
             if let Err(error) = line.flush() {
-                self.lose(NodeId(number as u16), || error.to_string());
+                self.lose(place, || error.to_string());
             }
         }
     }
@@ -237,13 +286,13 @@ impl Connections {
         let serial = serial_of(completion.id);
         let is_its =
             |line: &Option<Line>| line.as_ref().is_some_and(|line| line.serial() == serial);
-        let Some(number) = self.ways.lines.iter().position(is_its) else { return };
-        let node = NodeId(number as u16);
+        let Some(place) = self.ways.lines.iter().position(is_its) else { return };
         if !completion.is_success {
             let status = completion.status;
-            return self.lose(node, || format!("the device ended the connection, status {status}"));
+            return self
+                .lose(place, || format!("the device ended the connection, status {status}"));
         }
-        let line = self.ways.lines[number].as_mut().expect("it was found above");
+        let line = self.ways.lines[place].as_mut().expect("it was found above");
         match line.told(completion.id) {
             Told::Nothing => {}
             Told::Sent(token) if token & MESSAGE != 0 => {
@@ -251,30 +300,30 @@ impl Connections {
                     self.staging.give_back(sending.range);
                 }
             }
-            Told::Sent(token) => self.wave_told(token, node, None),
+            Told::Sent(token) => self.wave_told(token, self.nodes[place], None),
             Told::Arrived(slot) => match line.arrived(slot, completion.bytes) {
                 Ok(None) => {}
                 Ok(Some(Message::Answer { id, answer })) => {
                     // Nobody waits for an answer that comes twice.
-                    let place = self.calls.iter().position(|call| call.call == id);
-                    if let Some(place) = place {
-                        let call = self.calls.swap_remove(place);
+                    let index = self.calls.iter().position(|call| call.call == id);
+                    if let Some(index) = index {
+                        let call = self.calls.swap_remove(index);
                         self.members.end(call.owner, Outcome::Call(answer));
                     }
                 }
                 Ok(Some(Message::Call { .. })) => {
-                    self.lose(node, || "it calls its caller".to_owned())
+                    self.lose(place, || "it calls its caller".to_owned())
                 }
-                Err(error) => self.lose(node, || error.to_string()),
+                Err(error) => self.lose(place, || error.to_string()),
             },
         }
     }
 
     /// Gives up servers that have closed their control connection, or do not answer in time.
     fn look(&mut self, now_ns: u64) {
-        for number in 0..self.controls.len() {
-            if self.controls[number].as_ref().is_some_and(|control| is_closed(control)) {
-                self.lose(NodeId(number as u16), || "it closed the connection".to_owned());
+        for place in 0..self.controls.len() {
+            if self.controls[place].as_ref().is_some_and(|control| is_closed(control)) {
+                self.lose(place, || "it closed the connection".to_owned());
             }
         }
         let overdue_ns = now_ns.saturating_sub(self.answer_time_max_ns);
@@ -284,7 +333,8 @@ impl Connections {
         late.extend(late_flights.flat_map(|(_, flight)| flight.waits_for.iter().copied()));
         for node in late {
             let milliseconds = self.answer_time_max_ns / 1_000_000;
-            self.lose(node, || format!("it has not answered for {milliseconds} ms"));
+            let place = self.place_of(node).expect("something was posted to it");
+            self.lose(place, || format!("it has not answered for {milliseconds} ms"));
         }
     }
 
@@ -303,15 +353,10 @@ impl Connections {
     pub(super) fn call(&mut self, owner: Owner, call: Call, now_ns: u64) {
         let node = call.node;
         let unreachable = Outcome::Call(Err(CallError::Unreachable(node)));
-        let Some(Some(line)) = self.ways.lines.get_mut(usize::from(node.0)) else {
-            return self.members.end(owner, unreachable);
-        };
+        let line = self.place_of(node).and_then(|place| self.ways.lines[place].as_mut());
+        let Some(line) = line else { return self.members.end(owner, unreachable) };
         if call.request.len() as u64 > message::BODY_BYTES_MAX {
-            let refusal = CallError::Refused(format!(
-                "a request of {} bytes is longer than {}",
-                call.request.len(),
-                message::BODY_BYTES_MAX
-            ));
+            let refusal = CallError::Refused(message::too_long("a request", call.request.len()));
             return self.members.end(owner, Outcome::Call(Err(refusal)));
         }
         message::call(call.id, call.service, &call.request, &mut self.words);

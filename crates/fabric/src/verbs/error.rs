@@ -1,5 +1,7 @@
 //! What can go wrong with RDMA devices.
 
+use crate::identity::named;
+use layout::NodeId;
 use std::io::Error;
 
 /// An RDMA device, or the way to it, that does not work.
@@ -27,9 +29,11 @@ pub enum VerbsError {
         /// What the system said.
         source: Error,
     },
-    /// A memory server that cannot be reached, or refuses.
-    #[error("the memory server at {address} cannot be reached: {reason}")]
+    /// A server that cannot be reached, or refuses.
+    #[error("{} at {address} cannot be reached: {reason}", named(*node))]
     Peer {
+        /// Which one.
+        node: NodeId,
         /// Where it should be.
         address: std::net::SocketAddr,
         /// What it, or the system, has said.

@@ -27,10 +27,11 @@ pub(super) struct Region {
     pub(super) bytes: u64,
 }
 
-/// The ways to all memory servers, by the number of node and region.
+/// The ways to all servers: first memory servers, by the number of node and region, then those that are only called.
 pub(super) struct Ways {
     pub(super) addresses: AddressMap,
     pub(super) lines: Vec<Option<Line>>,
+    /// Of memory servers.
     pub(super) regions: Vec<Region>,
 }
 

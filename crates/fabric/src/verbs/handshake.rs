@@ -24,7 +24,7 @@ pub(super) const OFFER_BYTES: usize = 64;
 ///   32 | local identifier |     2 | the port's number in an InfiniBand network
 ///   34 | transfer unit    |     1 | largest packet, as the library counts
 ///   35 | reads served     |     1 | reads and atomics carried out at a time
-///   36 | key              |     4 | key of the region; 0 from callers, who offer none
+///   36 | key              |     4 | key of the region; 0 from callers and compute servers, who offer none
 ///   40 | address          |     8 | where the region begins
 ///   48 | region bytes     |     8 | size of the region
 ///   56 | reserved         |     8 | 0
@@ -73,14 +73,15 @@ impl Offer {
     }
 }
 
-/// Connects to a memory server and exchanges offers with it. Waits at most `time_max` for each step.
+/// Connects to a server and exchanges offers with it. Waits at most `time_max` for each step.
 pub(super) fn introduce(
     address: SocketAddr,
     hello: &Hello,
     offer: &Offer,
     time_max: Duration,
 ) -> Result<(TcpStream, Offer), VerbsError> {
-    let refused = |source| VerbsError::Peer { address, reason: format!("{source}") };
+    let node = hello.node;
+    let refused = |source| VerbsError::Peer { node, address, reason: format!("{source}") };
     let connect = || -> std::io::Result<(TcpStream, [u8; ANSWER_BYTES])> {
         let mut stream = TcpStream::connect_timeout(&address, time_max)?;
         stream.set_nodelay(true)?;
@@ -94,7 +95,7 @@ pub(super) fn introduce(
         Ok((stream, answer))
     };
     let (mut stream, answer) = connect().map_err(refused)?;
-    let name = |refusal: Refusal| VerbsError::Peer { address, reason: refusal.to_string() };
+    let name = |refusal: Refusal| VerbsError::Peer { node, address, reason: refusal.to_string() };
     Welcome::decode(&answer).map_err(name)?;
     let mut offer = [0; OFFER_BYTES];
     stream.read_exact(&mut offer).map_err(refused)?;

@@ -65,6 +65,10 @@ pub(super) struct Line {
     /// How many requests each completion to come tells of.
     groups: VecDeque<u32>,
     assembly: Assembly,
+    /// What has arrived leaves its place taken.
+    is_held: bool,
+    /// Places that were left taken.
+    held: Vec<u32>,
 }
 
 impl Line {
@@ -94,6 +98,8 @@ impl Line {
             quiet: 0,
             groups: VecDeque::new(),
             assembly: Assembly::default(),
+            is_held: false,
+            held: Vec::new(),
         };
         line.pair.initialize(&line.settings(allows_verbs, place.state.transfer_unit))?;
         for slot in 0..RECEIVES {
@@ -164,8 +170,28 @@ impl Line {
         last.is_signaled = true;
     }
 
+    /// Takes no more messages than places wait for at the moment, until [`Line::release`]. The card holds up whoever
+    /// sends more.
+    pub(super) fn hold(&mut self) {
+        self.is_held = true;
+    }
+
+    /// Takes messages again, from the next [`Line::flush`] on.
+    pub(super) fn release(&mut self) {
+        self.is_held = false;
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.is_held
+    }
+
     /// Posts as many of the waiting requests as there is room for, all with one ring of the bell.
     pub(super) fn flush(&mut self) -> Result<(), VerbsError> {
+        if !self.is_held {
+            while let Some(slot) = self.held.pop() {
+                self.receive(slot)?;
+            }
+        }
         self.batch.clear();
         while self.posted < SENDS_MAX
             && let Some(mut request) = self.waiting.pop_front()
@@ -192,8 +218,8 @@ impl Line {
         if number == NOBODY { Told::Nothing } else { Told::Sent(number as u32) }
     }
 
-    /// Takes a message of `bytes` bytes out of its place, which waits for the next one from here on. Returns
-    /// what has become whole by it.
+    /// Takes a message of `bytes` bytes out of its place, which waits for the next one from here on unless the
+    /// connection is held. Returns what has become whole by it.
     pub(super) fn arrived(
         &mut self,
         slot: u32,
@@ -203,7 +229,11 @@ impl Line {
         let inbox = &self.pair.memories()[INBOX as usize];
         let from = inbox.words(u64::from(slot * MESSAGE_BYTES), words);
         let whole = self.assembly.add(from.expect("places lie in the inbox"));
-        self.receive(slot)?;
+        if self.is_held {
+            self.held.push(slot);
+        } else {
+            self.receive(slot)?;
+        }
         whole
     }
 

@@ -43,9 +43,12 @@ pub(super) fn call(id: CallId, service: ServiceId, request: &[u8], into: &mut Ve
     encode(CALL, service.0, id, request, into);
 }
 
-/// The words of an answer. What is malformed here is a refusal there, in the same words.
+/// The words of an answer. What is malformed here is a refusal there, in the same words, and so is what is too long.
 pub(super) fn answer(id: CallId, answer: &Answer, into: &mut Vec<u64>) {
     match answer {
+        Ok(bytes) if bytes.len() as u64 > BODY_BYTES_MAX => {
+            encode(REFUSED, 0, id, too_long("an answer", bytes.len()).as_bytes(), into);
+        }
         Ok(bytes) => encode(ANSWERED, 0, id, bytes, into),
         Err(CallError::NoSuchService(node, service)) => {
             encode(NO_SUCH_SERVICE, node.0, id, &service.0.to_le_bytes(), into);
@@ -54,6 +57,11 @@ pub(super) fn answer(id: CallId, answer: &Answer, into: &mut Vec<u64>) {
         Err(CallError::Refused(why)) => encode(REFUSED, 0, id, why.as_bytes(), into),
         Err(error) => encode(REFUSED, 0, id, error.to_string().as_bytes(), into),
     }
+}
+
+/// Why a body of so many bytes is not sent.
+pub(super) fn too_long(what: &str, bytes: usize) -> String {
+    format!("{what} of {bytes} bytes is longer than {BODY_BYTES_MAX}")
 }
 
 fn encode(kind: u8, number: u16, id: CallId, body: &[u8], into: &mut Vec<u64>) {
@@ -156,6 +164,17 @@ mod tests {
             answer(id, &expected, &mut words);
             assert_eq!(pass(&words), Ok(Some(Message::Answer { id, answer: expected })));
         }
+    }
+
+    /// Its caller would take it for a broken connection.
+    #[test]
+    fn an_answer_that_is_too_long_is_a_refusal() {
+        let id = CallId { session: 3, sequence: 9 };
+        let mut words = Vec::new();
+        answer(id, &Ok(vec![0; BODY_BYTES_MAX as usize + 1]), &mut words);
+        let refused =
+            CallError::Refused("an answer of 67108865 bytes is longer than 67108864".into());
+        assert_eq!(pass(&words), Ok(Some(Message::Answer { id, answer: Err(refused) })));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Back end `verbs`: memory servers reached by RDMA, through reliable connections.
+//! Back end `verbs`: memory servers reached by RDMA, through reliable connections, and compute servers that take calls.
 //!
 //! Batches become requests to the card, which copies words and swaps them without either side's processor;
 //! calls are messages. A server's own services reach their region through its card as well, since nothing
@@ -6,6 +6,7 @@
 
 mod callers;
 mod connections;
+mod desk;
 mod error;
 mod flaw;
 mod flight;

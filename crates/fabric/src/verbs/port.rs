@@ -1,31 +1,28 @@
-//! A memory server's side: lets callers in, and carries out their calls. Verbs pass it by.
+//! A server's side: lets callers in, and has their calls carried out. Verbs pass it by: a memory server's card serves
+//! them, a compute server's refuses them.
 
 use super::callers::{Living, VerbsCallers};
 use super::connections::send;
+use super::desk::Desk;
 use super::flight::Region;
 use super::handshake::{OFFER_BYTES, Offer, is_closed};
 use super::line::{Line, Told, serial_of};
 use super::message::{self, Message};
-use super::running::Running;
 use super::slab::Slab;
 use super::staging::{Range, Staging};
 use super::transport::VerbsTransport;
 use super::{Completion, CompletionQueue, Place, Registered, VerbsError};
 use crate::env::Env;
-use crate::error::CallError;
-use crate::identity::{Admission, HELLO_BYTES, Hello, Refusal};
+use crate::identity::{Admission, HELLO_BYTES, Hello, Refusal, named};
 use crate::patience::Patience;
 use crate::port::Port;
 use crate::remote::{Engine, RemoteEnv};
-use crate::service::{Answer, AnswerRecord, Arrival, CallId, Service, ServiceId};
+use crate::service::{Answer, CallId, ServiceId, Services};
 use crate::tell;
 use layout::RegionId;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -34,6 +31,8 @@ use std::time::{Duration, Instant};
 const COMPLETIONS: u32 = 16_384;
 /// Callers there may be at a time: each has up to as many completions as its places for messages and answers.
 const CALLERS_MAX: usize = 100;
+/// Calls of a connection that are under way or not yet answered, beyond which no more are taken in than have arrived.
+const BEGUN_MAX: usize = 64;
 /// Callers that are being let in at a time; others wait with the system.
 const GREETINGS_MAX: usize = 16;
 /// How long a caller may take to say who it is.
@@ -56,7 +55,7 @@ pub struct VerbsServer {
     /// Memory servers there are in all.
     pub server_count: u16,
     /// What it offers.
-    pub services: BTreeMap<ServiceId, Arc<dyn Service<VerbsEnv>>>,
+    pub services: Services<VerbsEnv>,
 }
 
 impl VerbsServer {
@@ -87,21 +86,21 @@ struct Caller {
     line: Line,
 }
 
-/// Where a memory server is reached by RDMA.
-pub struct VerbsPort {
-    server: VerbsServer,
+/// Where a server is reached by RDMA: a memory server, or a compute server whose handlers are tasks of `E`.
+pub struct VerbsPort<E: Env = VerbsEnv> {
+    place: Place,
+    admission: Arc<Admission>,
+    /// What callers read and write; none where they only call.
+    region: Option<Arc<Registered>>,
     listener: TcpListener,
     queue: Arc<CompletionQueue>,
     staging: Staging,
     greetings: Vec<Greeting>,
     callers: Vec<Caller>,
     serials: u32,
-    engine: Engine<VerbsTransport>,
-    env: VerbsEnv,
-    record: AnswerRecord,
-    running: Running,
-    /// What handlers have answered.
-    answers: Rc<RefCell<Vec<(CallId, Answer)>>>,
+    desk: Desk<E>,
+    /// Runs the handlers of a memory server.
+    own: Option<(Engine<VerbsTransport>, VerbsEnv)>,
     /// Answers under way: where they stand, and whose they are.
     sendings: Slab<(Range, u32)>,
     completions: Vec<Completion>,
@@ -121,11 +120,28 @@ impl VerbsPort {
     pub fn bind(server: VerbsServer, address: SocketAddr) -> Result<Self, VerbsError> {
         let failed = |error| VerbsError::system("listen for callers", error);
         let listener = TcpListener::bind(address).map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
-        let (place, node) = (&server.place, server.admission.node);
-        let within = VerbsTransport::within(place, node, server.server_count, &server.region)?;
+        let VerbsServer { place, region, admission, server_count, services } = server;
+        let within = VerbsTransport::within(&place, admission.node, server_count, &region)?;
         let engine = Engine::new(within, Patience::default())
             .map_err(|error| VerbsError::system("start the engine of a memory server", error))?;
+        let env = engine.endpoint();
+        let port = Self::of_calls(place, listener, admission, env.clone(), services)?;
+        Ok(Self { region: Some(region), own: Some((engine, env)), ..port })
+    }
+}
+
+impl<E: Env> VerbsPort<E> {
+    /// Takes calls at `listener` of callers that `admission` admits, over connections through `place`. Their handlers are
+    /// tasks of `env`, whose engine serves this port ([`Engine::attach`]). There is no region: the card refuses verbs.
+    pub fn of_calls(
+        place: Place,
+        listener: TcpListener,
+        admission: Arc<Admission>,
+        env: E,
+        services: Services<E>,
+    ) -> Result<Self, VerbsError> {
+        let failed = |error| VerbsError::system("listen for callers", error);
+        listener.set_nonblocking(true).map_err(failed)?;
         let queue = CompletionQueue::new(&place.device, COMPLETIONS.min(place.limits.completions))?;
         Ok(Self {
             listener,
@@ -134,20 +150,19 @@ impl VerbsPort {
             greetings: Vec::new(),
             callers: Vec::new(),
             serials: 0,
-            env: engine.endpoint(),
-            engine,
-            record: AnswerRecord::default(),
-            running: Running::default(),
-            answers: Rc::default(),
+            desk: Desk::new(admission.node, env, services),
+            own: None,
             sendings: Slab::default(),
             completions: Vec::new(),
             words: Vec::new(),
             next_look: None,
-            epoch: server.admission.epoch.load(Ordering::Acquire),
+            epoch: admission.epoch.load(Ordering::Acquire),
             living: Living::default(),
             closing: None,
             shared: Arc::default(),
-            server,
+            region: None,
+            admission,
+            place,
         })
     }
 
@@ -222,10 +237,11 @@ impl VerbsPort {
             self.keep(|caller| caller.hello.epoch >= epoch);
             self.closing = Some(epoch);
         }
-        let epoch = self.server.admission.epoch.load(Ordering::Acquire);
+        let epoch = self.admission.epoch.load(Ordering::Acquire);
         if epoch != self.epoch {
             self.epoch = epoch;
-            self.keep(|caller| caller.hello.epoch >= epoch);
+            let admission = self.admission.clone();
+            self.keep(|caller| is_served(&admission, &caller.hello));
         }
     }
 
@@ -233,7 +249,7 @@ impl VerbsPort {
     fn close(&mut self) {
         let callers = &self.callers;
         let is_connected = |serial| callers.iter().any(|caller| caller.line.serial() == serial);
-        if self.closing.is_some() && self.running.are_all_of(is_connected) {
+        if self.closing.is_some() && self.desk.running().are_all_of(is_connected) {
             self.closing.take().into_iter().for_each(|epoch| self.shared.closed(epoch));
         }
     }
@@ -275,7 +291,7 @@ impl VerbsPort {
         hello: &[u8; HELLO_BYTES],
         offer: &[u8; OFFER_BYTES],
     ) -> Result<((Line, Hello), [u8; crate::identity::ANSWER_BYTES], Offer), Refusal> {
-        let (mut hello, welcome) = self.server.admission.admit(hello)?;
+        let (mut hello, welcome) = self.admission.admit(hello)?;
         let theirs = Offer::decode(offer)?;
         let fence = self.living.epoch;
         if hello.epoch < fence {
@@ -292,15 +308,17 @@ impl VerbsPort {
         self.keep(|other| (other.hello.caller, other.hello.endpoint) != name);
         if self.callers.len() == CALLERS_MAX {
             return Err(Refusal::new(format!(
-                "memory server {} has {CALLERS_MAX} callers, which is its limit; use fewer threads",
-                self.server.admission.node.0
+                "{} has {CALLERS_MAX} callers, which is its limit; use fewer threads",
+                named(self.admission.node)
             )));
         }
         self.serials += 1;
         let refuse = |error: VerbsError| Refusal::new(error);
+        let allows_verbs = self.region.is_some();
         let mut line =
-            Line::new(&self.server.place, &self.queue, self.serials, true).map_err(refuse)?;
-        let ours = Offer { endpoint: line.endpoint(), region: Region::of(&self.server.region) };
+            Line::new(&self.place, &self.queue, self.serials, allows_verbs).map_err(refuse)?;
+        let region = self.region.as_deref().map(Region::of).unwrap_or_default();
+        let ours = Offer { endpoint: line.endpoint(), region };
         line.connect(&theirs.endpoint).map_err(refuse)?;
         Ok(((line, hello), welcome.encode(), ours))
     }
@@ -314,7 +332,7 @@ impl VerbsPort {
         if !completion.is_success {
             return self.keep(|caller| caller.line.serial() != serial);
         }
-        let line = &mut self.callers[index].line;
+        let Caller { line, hello, .. } = &mut self.callers[index];
         match line.told(completion.id) {
             Told::Nothing => {}
             Told::Sent(token) => {
@@ -324,11 +342,13 @@ impl VerbsPort {
             }
             Told::Arrived(slot) => match line.arrived(slot, completion.bytes) {
                 Ok(None) => {}
-                Ok(Some(Message::Call { id, service, request })) => {
+                Ok(Some(Message::Call { id, service, request }))
+                    if is_served(&self.admission, hello) =>
+                {
                     self.call(serial, id, service, request);
                 }
-                // Whoever sends what is no call is no caller of ours.
-                Ok(Some(Message::Answer { .. })) | Err(_) => {
+                // Whoever sends what is no call, or is no member any more, is no caller of ours.
+                Ok(Some(_)) | Err(_) => {
                     self.keep(|caller| caller.line.serial() != serial);
                 }
             },
@@ -336,39 +356,36 @@ impl VerbsPort {
     }
 
     fn call(&mut self, serial: u32, id: CallId, service: ServiceId, request: Vec<u8>) {
-        match self.record.arrive(id) {
-            Arrival::Repeat(answer) => self.send_answer(serial, id, &answer),
-            Arrival::Stale => {}
-            Arrival::Handle if !self.running.begin(id, serial) => {}
-            Arrival::Handle => {
-                let node = self.server.admission.node;
-                let (env, answers) = (self.env.clone(), self.answers.clone());
-                let handler = self.server.services.get(&service).cloned();
-                self.env.spawn(async move {
-                    let answer = match &handler {
-                        Some(handler) => handler.handle(&env, &request).await,
-                        None => Err(CallError::NoSuchService(node, service)),
-                    };
-                    answers.borrow_mut().push((id, answer));
-                });
-            }
+        if let Some(answer) = self.desk.begin(serial, id, service, request) {
+            self.send_answer(serial, id, &answer);
+        }
+        let is_full = begun(&self.desk, &self.sendings, serial) >= BEGUN_MAX;
+        if is_full && let Some(caller) = caller_of(&mut self.callers, serial) {
+            caller.line.hold();
         }
     }
 
     fn send_answers(&mut self) {
-        let answers = std::mem::take(&mut *self.answers.borrow_mut());
-        for (id, answer) in answers {
-            let serial = self.running.end(id);
+        for (serial, id, answer) in self.desk.take_ended() {
             self.send_answer(serial, id, &answer);
-            self.record.record(id, answer);
+            self.desk.record(id, answer);
+        }
+        for caller in self.callers.iter_mut().filter(|caller| caller.line.is_held()) {
+            if begun(&self.desk, &self.sendings, caller.line.serial()) < BEGUN_MAX {
+                caller.line.release();
+            }
         }
         self.keep(|caller| caller.line.flush().is_ok());
     }
 
+    /// Handlers under way that nobody else runs.
+    fn own_tasks(&self) -> usize {
+        self.own.as_ref().map_or(0, |(engine, _)| engine.task_count())
+    }
+
     /// A caller that is gone, or for which there is no memory, hears nothing, and gives up in its time.
     fn send_answer(&mut self, serial: u32, id: CallId, answer: &Answer) {
-        let caller = self.callers.iter_mut().find(|caller| caller.line.serial() == serial);
-        let Some(caller) = caller else { return };
+        let Some(caller) = caller_of(&mut self.callers, serial) else { return };
         message::answer(id, answer, &mut self.words);
         let token = self.sendings.add((Range::default(), serial));
         match send(&self.words, token, &mut caller.line, &mut self.staging) {
@@ -382,7 +399,7 @@ impl VerbsPort {
     }
 }
 
-impl Port for VerbsPort {
+impl<E: Env> Port for VerbsPort<E> {
     fn serve(&mut self) -> usize {
         let moment = now();
         if self.next_look.is_none_or(|next| moment >= next) {
@@ -395,19 +412,19 @@ impl Port for VerbsPort {
         let count = completions.len();
         self.completions = completions;
         self.completions.clear();
-        if self.engine.task_count() > 0 {
-            self.engine.block_on(self.env.yield_now());
+        if let Some((engine, env)) = self.own.as_ref().filter(|(own, _)| own.task_count() > 0) {
+            engine.block_on(env.yield_now());
         }
         self.send_answers();
         self.close();
         // Handlers that wait for the card are something to do, too.
-        count + self.engine.task_count()
+        count + self.own_tasks()
     }
 
     fn arm(&mut self) -> bool {
         let is_armed = self.queue.arm().is_ok();
         while matches!(self.queue.poll(&mut self.completions), Ok(1..)) {}
-        !is_armed || !self.completions.is_empty() || self.engine.task_count() > 0
+        !is_armed || !self.completions.is_empty() || self.own_tasks() > 0
     }
 
     fn disarm(&mut self) {
@@ -446,6 +463,21 @@ impl Greeting {
             Err(_) => Heard::Gone,
         }
     }
+}
+
+/// Whether calls over a connection that began with `hello` are carried out.
+fn is_served(admission: &Admission, hello: &Hello) -> bool {
+    admission.is_current(hello.epoch, hello.key, hello.caller)
+}
+
+/// Calls of a connection that are under way, or whose answers are.
+fn begun<E: Env>(desk: &Desk<E>, sendings: &Slab<(Range, u32)>, serial: u32) -> usize {
+    let answered = sendings.iter().filter(|(_, (_, to))| *to == serial);
+    desk.running().count_of(serial) + answered.count()
+}
+
+fn caller_of(callers: &mut [Caller], serial: u32) -> Option<&mut Caller> {
+    callers.iter_mut().find(|caller| caller.line.serial() == serial)
 }
 
 fn now() -> Instant {

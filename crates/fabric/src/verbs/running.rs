@@ -22,6 +22,11 @@ impl Running {
         self.0.remove(&id).expect("only calls that have begun are answered")
     }
 
+    /// Calls under way whose answers go to `serial`.
+    pub(super) fn count_of(&self, serial: u32) -> usize {
+        self.0.values().filter(|&&other| other == serial).count()
+    }
+
     /// Whether every call under way is of somebody who is connected.
     pub(super) fn are_all_of(&self, is_connected: impl Fn(u32) -> bool) -> bool {
         self.0.values().all(|&serial| is_connected(serial))
@@ -39,6 +44,7 @@ mod tests {
         assert!(running.begin(id, 1));
         assert!(!running.begin(id, 2));
         assert!(running.begin(CallId { sequence: 8, ..id }, 1));
+        assert_eq!([1, 2, 3].map(|serial| running.count_of(serial)), [1, 1, 0]);
         assert!(!running.are_all_of(|serial| serial == 2));
         assert_eq!(running.end(CallId { sequence: 8, ..id }), 1);
         assert!(running.are_all_of(|serial| serial == 2));

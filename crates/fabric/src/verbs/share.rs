@@ -17,8 +17,8 @@ pub struct VerbsShare {
 }
 
 impl VerbsShare {
-    /// At most `queue_pairs_max` queue pairs to each memory server, made by `config` but for the
-    /// endpoint's number.
+    /// At most `queue_pairs_max` queue pairs to each server, made by `config`. Its endpoint is the first of as many
+    /// numbers, which nothing else of the process uses.
     ///
     /// # Panics
     /// If that is none.
@@ -43,7 +43,7 @@ impl VerbsShare {
             Choice::Share(connections) => VerbsTransport::of(connections),
             Choice::Make(claim) => {
                 let mut config = self.config.clone();
-                config.caller.endpoint = claim.number();
+                config.caller.endpoint += claim.number();
                 let connections = Arc::new(Mutex::new(Connections::connect(&config)?));
                 claim.settle(&connections);
                 VerbsTransport::of(connections)

@@ -1,4 +1,4 @@
-//! An engine thread's part in connections to all memory servers.
+//! An engine thread's part in connections to all memory servers, and to compute servers that it calls.
 
 use super::connections::Connections;
 use super::members::Owner;
@@ -13,7 +13,7 @@ use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// One connection to each memory server, of this thread alone or of several.
+/// One connection to each memory server, and to each compute server that is called, of this thread alone or of several.
 pub struct VerbsTransport {
     connections: Arc<Mutex<Connections>>,
     /// This thread's place among those that share them.
@@ -31,6 +31,9 @@ impl VerbsTransport {
     ///
     /// # Errors
     /// The first server that cannot be reached, or what this side's device refuses.
+    ///
+    /// # Panics
+    /// If a peer is none of the compute servers.
     pub fn connect(config: &VerbsConfig) -> Result<Self, VerbsError> {
         Self::of(Arc::new(Mutex::new(Connections::connect(config)?)))
     }

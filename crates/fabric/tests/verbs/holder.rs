@@ -1,11 +1,11 @@
 //! A caller that keeps to nothing: it has been let in, and goes on with the region's key whatever it is told.
 
 use super::device::connect;
-use super::world::{NODE, Scene, add, with_server, word};
-use fabric::Hello;
+use super::world::{add, with_server, word};
 use fabric::verbs::{
-    Action, CompletionQueue, Endpoint, Piece, QueuePair, QueueSizes, Registered, Request,
+    Action, CompletionQueue, Endpoint, Piece, Place, QueuePair, QueueSizes, Registered, Request,
 };
+use fabric::{Hello, ServerAddress};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -20,24 +20,24 @@ const OFFER_BYTES: usize = 64;
 const ANSWER_BYTES: usize = 256;
 
 /// Its end of the connection, and what it knows of the region.
-struct Holder {
+pub struct Holder {
     pair: QueuePair,
     control: TcpStream,
-    address: u64,
-    key: u32,
+    pub address: u64,
+    pub key: u32,
     /// Number of the server's first packet.
     sequence: u32,
 }
 
 impl Holder {
-    fn connect(scene: &Scene) -> Self {
-        let place = &scene.place;
+    /// Connects to `server`, which has an identity and a key.
+    pub fn connect(place: &Place, server: &ServerAddress) -> Self {
         let queue = CompletionQueue::new(&place.device, 64).expect("a completion queue");
         let memory = Registered::map("test", 4096, &place.device, false).expect("a page");
         let sizes = QueueSizes { sends: 32, receives: 8, inline_bytes: 64 };
         let pair = QueuePair::new(Arc::new(memory), queue, sizes).expect("a queue pair");
         let connect = connect(place, false);
-        let (control, offer) = introduce(scene, pair.number());
+        let (control, offer) = introduce(place, server, pair.number());
         let int = |at: usize| u32::from_le_bytes(offer[at..at + 4].try_into().expect("4 bytes"));
         let peer = Endpoint {
             number: int(24),
@@ -55,7 +55,7 @@ impl Holder {
     }
 
     /// Writes `value` to word 0 of the region. Whether the card says that it was written.
-    fn write(&mut self, value: u64) -> bool {
+    pub fn write(&mut self, value: u64) -> bool {
         self.pair.memories()[0].words(0, 1).expect("a word")[0].store(value, Release);
         let remote = self.address + word(0).offset();
         let request = Request {
@@ -74,13 +74,13 @@ impl Holder {
 }
 
 /// Says who it is and where its end is, as callers do, and returns what the server says of its own end.
-fn introduce(scene: &Scene, number: u32) -> (TcpStream, [u8; OFFER_BYTES]) {
+fn introduce(place: &Place, server: &ServerAddress, number: u32) -> (TcpStream, [u8; OFFER_BYTES]) {
     let hello = Hello {
-        node: NODE,
+        node: server.node,
         cluster: 1,
         epoch: 1,
-        server: 2,
-        key: 3,
+        server: server.identity,
+        key: server.key,
         caller: HOLDER,
         endpoint: 0,
         process: 0,
@@ -88,11 +88,11 @@ fn introduce(scene: &Scene, number: u32) -> (TcpStream, [u8; OFFER_BYTES]) {
     };
     let mut offer = [0; OFFER_BYTES];
     offer[..8].copy_from_slice(b"namdbRDM");
-    offer[8..24].copy_from_slice(&scene.place.gid);
+    offer[8..24].copy_from_slice(&place.gid);
     offer[24..28].copy_from_slice(&number.to_le_bytes());
     offer[28..32].copy_from_slice(&17_u32.to_le_bytes());
-    offer[34..36].copy_from_slice(&[scene.place.state.transfer_unit, 4]);
-    let mut control = TcpStream::connect(scene.address).expect("it listens");
+    offer[34..36].copy_from_slice(&[place.state.transfer_unit, 4]);
+    let mut control = TcpStream::connect(server.address).expect("it listens");
     control.write_all(&[&hello.encode()[..], &offer].concat()).expect("it listens");
     let (mut answer, mut theirs) = ([0; ANSWER_BYTES], [0; OFFER_BYTES]);
     control.read_exact(&mut answer).expect("an answer");
@@ -104,7 +104,7 @@ fn introduce(scene: &Scene, number: u32) -> (TcpStream, [u8; OFFER_BYTES]) {
 fn who_was_fenced_reaches_nothing_with_the_key_it_holds() {
     with_server(|scene| {
         let living = scene.connect_as(LIVING, 0).expect("a server");
-        let mut holder = Holder::connect(scene);
+        let mut holder = Holder::connect(&scene.place, &scene.server());
         assert!(holder.write(70), "it is a caller like any other");
         assert_eq!(living.block_on(add(&living.endpoint())), Ok(70));
         let fenced = scene.callers.fence(2, BTreeSet::from([LIVING]), Duration::from_secs(20));
@@ -119,7 +119,10 @@ fn who_was_fenced_reaches_nothing_with_the_key_it_holds() {
 fn nobody_foresees_the_numbers_of_packets() {
     let mut sequences = Vec::new();
     for _ in 0..2 {
-        with_server(|scene| sequences.push(Holder::connect(scene).sequence));
+        with_server(|scene| {
+            let holder = Holder::connect(&scene.place, &scene.server());
+            sequences.push(holder.sequence);
+        });
     }
     // Nothing where there is no device.
     sequences.dedup();

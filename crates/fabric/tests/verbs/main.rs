@@ -3,6 +3,7 @@
 
 mod device;
 mod holder;
+mod peers;
 mod world;
 
 use fabric::verbs::{Choice, Place};

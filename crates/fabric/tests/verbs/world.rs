@@ -22,7 +22,7 @@ const COUNT: ServiceId = ServiceId(3);
 const HOLD: ServiceId = ServiceId(4);
 pub const NODE: NodeId = NodeId(0);
 
-type World = RemoteEnv<VerbsTransport>;
+pub type World = RemoteEnv<VerbsTransport>;
 
 pub fn word(index: u64) -> GlobalPtr {
     GlobalPtr::new(RegionId(0), 4096 + 8 * index)
@@ -108,7 +108,7 @@ fn serve(
 /// What a test has of the memory server beside it.
 pub struct Scene {
     pub place: Place,
-    pub address: SocketAddr,
+    address: SocketAddr,
     admission: Arc<Admission>,
     pub callers: Arc<VerbsCallers>,
     hold: Arc<Hold>,
@@ -116,11 +116,15 @@ pub struct Scene {
 }
 
 impl Scene {
-    fn config(&self, caller: u64, endpoint: u64) -> VerbsConfig {
+    /// The memory server.
+    pub fn server(&self) -> ServerAddress {
         let address = self.address;
-        let server = ServerAddress { node: NODE, address, identity: 2, key: 3, region_bytes: 0 };
+        ServerAddress { node: NODE, address, identity: 2, key: 3, region_bytes: 0 }
+    }
+
+    pub fn config(&self, caller: u64, endpoint: u64) -> VerbsConfig {
         let caller = Caller {
-            servers: vec![server],
+            servers: vec![self.server()],
             cluster: 1,
             epoch: Arc::new(1.into()),
             identity: caller,
@@ -140,7 +144,7 @@ impl Scene {
     }
 }
 
-fn engine(transport: VerbsTransport) -> Engine<VerbsTransport> {
+pub fn engine(transport: VerbsTransport) -> Engine<VerbsTransport> {
     Engine::new(transport, Patience::default()).expect("an engine")
 }
 
@@ -355,6 +359,20 @@ fn threads_beyond_the_limit_share_queue_pairs() {
         });
         let engine = scene.connect(9).expect("a server");
         assert_eq!(engine.block_on(add(&engine.endpoint())), Ok(2 * THREADS * ROUNDS));
+    });
+}
+
+/// A process may work and answer calls, each with connections of its own.
+#[test]
+fn shares_of_a_process_replace_nothing_of_each_other() {
+    with_server(|scene| {
+        let shares = [0, 2].map(|first| VerbsShare::new(scene.config(4, first), 2));
+        let connect = |share: &VerbsShare| engine(share.connect().expect("a server"));
+        let engines = [0, 1, 0, 1].map(|share: usize| connect(&shares[share]));
+        for (number, engine) in engines.iter().enumerate() {
+            assert_eq!(engine.block_on(add(&engine.endpoint())), Ok(number as u64));
+        }
+        assert_eq!(scene.callers.connection_count(), 4);
     });
 }
 

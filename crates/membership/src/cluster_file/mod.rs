@@ -156,8 +156,8 @@ pub struct VerbsSettings {
     /// Place of the port's address among its addresses, from 0. Default: one of RoCE v2 for IPv4, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gid_index: Option<u8>,
-    /// Queue pairs that a process has with each memory server at most, 1 to 100; threads beyond that share them.
-    /// Default 16: a memory server takes 100 in all.
+    /// Queue pairs that a process has with each memory server at most, and with each compute server that it calls, 1 to 100;
+    /// threads beyond that share them. Default 16: a server takes 100 in all.
     pub queue_pairs_max: u32,
 }
 
@@ -188,8 +188,8 @@ pub struct ComputeSettings {
     pub lanes: u32,
     /// Where it takes work, such as that of `namdb bench`; as for memory servers.
     pub listen: String,
-    /// Where it takes calls of others over `tcp`, such as operations that are shipped to it; as for memory servers.
-    /// Default: the host of `listen`, and any port that is free. Of no effect for other fabrics.
+    /// Where it takes calls of others over `tcp` or `verbs`, such as operations that are shipped to it; as for memory
+    /// servers. Default: the host of `listen`, and any port that is free. Of no effect for `shm`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<String>,
     /// As for memory servers.

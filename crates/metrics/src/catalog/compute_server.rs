@@ -179,12 +179,12 @@ pub const CALLERS: Metric = Metric::gauge(
     "namdb_callers",
     Unit::None,
     &[],
-    "Who is connected to call this server: processes on shm, connections on tcp.",
+    "Who is connected to call this server: processes on shm, connections on tcp, queue pairs on verbs.",
 );
 
 pub(super) const COMPUTE_SERVERS: Chapter = Chapter {
     title: "Compute servers",
-    introduction: "What its lanes did and how they fared, and the calls that it takes, over shm and tcp. Workers hand over \
+    introduction: "What its lanes did and how they fared, and the calls that it takes. Workers hand over \
                    what their lanes counted about once a second, so numbers may be as old.",
     metrics: &[
         &COMMITS,

@@ -219,7 +219,7 @@ fn tables_of(place: &Place) -> Result<Vec<TableStatus>> {
     match place.cluster.fabric {
         FabricKind::Shm => tables_at(&ShmSite::open(place, &Peers::default())?),
         FabricKind::Tcp => tables_at(&tcp::site(place, 1, &Peers::default())?),
-        FabricKind::Verbs => tables_at(&verbs::site(place, 1)?),
+        FabricKind::Verbs => tables_at(&verbs::site(place, 1, &Peers::default())?),
     }
 }
 

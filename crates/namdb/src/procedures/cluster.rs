@@ -315,8 +315,10 @@ impl Network {
         let settings = &place.cluster.verbs;
         let (device, port) = (settings.device.clone(), settings.port);
         let choice = verbs::Choice { device, port, gid_index: settings.gid_index };
-        let caller = place.caller(|addresses| addresses.verbs.as_ref())?;
+        let choose: Choose = |addresses| addresses.verbs.as_ref();
+        let (caller, peers) = (place.caller(choose)?, addresses(place.peers(), choose)?);
         let config = VerbsConfig::new(verbs::Place::open(&choice)?, caller);
+        let config = VerbsConfig { peers, needs_peers: false, ..config };
         Ok(Self::Card(VerbsShare::new(config, settings.queue_pairs_max)))
     }
 

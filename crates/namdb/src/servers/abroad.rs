@@ -74,7 +74,7 @@ pub fn is_shipping<W: AnyWorkload>(place: &Place, workload: &W) -> bool {
     Workload::<LocalEnv>::is_shipping(workload, place.root.servers.len())
 }
 
-/// As [`run`], where threads can call `peers`, too: compute servers. Over `verbs` there are none to call.
+/// As [`run`], where threads can call `peers`, too: compute servers.
 pub fn run_calling<W: AnyWorkload, J: Errand<W>>(
     place: &Place,
     lanes: u32,
@@ -91,6 +91,6 @@ pub fn run_calling<W: AnyWorkload, J: Errand<W>>(
             output.and_then(|output| left.map(|()| output))
         }
         FabricKind::Tcp => errand.run(&tcp::site(place, lanes, peers)?, workload),
-        FabricKind::Verbs => errand.run(&verbs::site(place, lanes)?, workload),
+        FabricKind::Verbs => errand.run(&verbs::site(place, lanes, peers)?, workload),
     }
 }

@@ -5,7 +5,7 @@ use super::health::Health;
 use super::keys::keys;
 use super::place::{Place, key_of, node_of};
 use super::shm::ShmSite;
-use super::{LEAVE_NS, PROGRAM, tcp};
+use super::{LEAVE_NS, PROGRAM, tcp, verbs};
 use crate::bench::site::{Seat, Site};
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
@@ -48,20 +48,21 @@ pub struct Calls {
 
 /// How calls come.
 enum Way {
+    /// Over TCP; or over RDMA, where both sides tell each other here where their ends of a connection are.
     Messages(TcpListener),
     /// Services are registered in a world of their own: their handlers have another, with all regions.
     Shared(Box<ShmPort>, Arc<LocalWorld>),
 }
 
 impl Calls {
-    /// Listens for calls of others, and tells `member`'s address; nothing where the fabric has no calls between compute
-    /// servers. Whoever connects waits until [`Calls::serve`]. Calls are counted in the registry.
+    /// Listens for calls of others, and tells `member`'s address. Whoever connects waits until [`Calls::serve`]. Calls are
+    /// counted in the registry.
     pub fn open(
         cluster: &ClusterFile,
         settings: &ComputeSettings,
         member: &mut Member,
         told: &Registry,
-    ) -> Result<Option<Self>> {
+    ) -> Result<Self> {
         let admission = Arc::new(Admission {
             node: node_of(member),
             cluster: cluster.id.0,
@@ -73,13 +74,16 @@ impl Calls {
             members: Default::default(),
         });
         let way = match cluster.fabric {
-            FabricKind::Verbs => return Ok(None),
-            FabricKind::Tcp => {
+            FabricKind::Tcp | FabricKind::Verbs => {
                 let (number, address) = (member.number, settings.calls());
                 let listener = TcpListener::bind(&address).with_context(|| {
                     format!("compute server {number} cannot take calls at {address}; is the port in use?")
                 })?;
-                member.addresses.tcp = Some(listener.local_addr()?.to_string());
+                let known = match cluster.fabric {
+                    FabricKind::Verbs => &mut member.addresses.verbs,
+                    _ => &mut member.addresses.tcp,
+                };
+                *known = Some(listener.local_addr()?.to_string());
                 Way::Messages(listener)
             }
             FabricKind::Shm => {
@@ -91,7 +95,7 @@ impl Calls {
         };
         let counted = [measure::host::SERVICES, shipping::SERVICES].concat();
         let counts = sources::Calls::enter(told, &counted);
-        Ok(Some(Self { way, admission, lanes: settings.lanes, counts, told: told.clone() }))
+        Ok(Self { way, admission, lanes: settings.lanes, counts, told: told.clone() })
     }
 
     /// Answers calls on this thread until the server ends.
@@ -100,7 +104,7 @@ impl Calls {
         let answering =
             Answering { place, health, host: Hosting::new(lanes), admission, counts, told };
         match way {
-            Way::Messages(listener) => answering.by_messages(listener),
+            Way::Messages(listener) => answering.by_engine(listener),
             Way::Shared(port, world) => answering.by_shared_memory(*port, &world),
         }
     }
@@ -121,16 +125,26 @@ struct Answering<'a> {
 
 impl Answering<'_> {
     /// Handlers are tasks of this thread's engine, which serves the port.
-    fn by_messages(self, listener: TcpListener) -> Result<()> {
+    fn by_engine(self, listener: TcpListener) -> Result<()> {
         let Self { place, health, host, admission, counts, told } = self;
-        let seat = tcp::site(place, host.max, &Peers::default())?.seat()?;
+        let is_verbs = place.cluster.fabric == FabricKind::Verbs;
+        let open = if is_verbs { verbs::site } else { tcp::site };
+        let seat = open(place, host.max, &Peers::default())?.seat()?;
         let database = seat.handle();
         let env = database.env().clone();
         let (services, ownership) = host.services(database.clone());
-        let (keys, services) = (keys(&place.cluster)?, counts.counted(services));
-        let port = TcpPort::of_calls(listener, admission, keys, env.clone(), services)?;
-        told.add_cell(&catalog::CALLERS, &[], port.connections());
-        seat.engine().attach(port);
+        let services = counts.counted(services);
+        if is_verbs {
+            let port = verbs::calls(&place.cluster, listener, admission, env.clone(), services)?;
+            let callers = port.callers().clone();
+            told.add(&catalog::CALLERS, &[], move || callers.connection_count());
+            seat.engine().attach(port);
+        } else {
+            let keys = keys(&place.cluster)?;
+            let port = TcpPort::of_calls(listener, admission, keys, env.clone(), services)?;
+            told.add_cell(&catalog::CALLERS, &[], port.connections());
+            seat.engine().attach(port);
+        }
         let mut keeper = Keeper::new(host.lanes, health.clone(), database);
         seat.wait(async {
             while !keeper.is_over().await {
@@ -260,7 +274,26 @@ impl Port for Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::servers::tell;
+    use membership::Addresses;
     use txn::local::{OpenConfig, open};
+
+    #[test]
+    fn others_learn_where_calls_come_over_each_network() {
+        for fabric in [FabricKind::Tcp, FabricKind::Verbs] {
+            let cluster = ClusterFile::development("calls", fabric, &[1 << 24], 1);
+            let mut member = Member::compute_server(0, Addresses::default());
+            let told = tell::registry(&cluster, &member, &Arc::default());
+            let calls = Calls::open(&cluster, &cluster.compute[0], &mut member, &told);
+            let Way::Messages(listener) = calls.expect("a free port").way else {
+                panic!("a network has an address")
+            };
+            let address = Some(listener.local_addr().expect("it listens").to_string());
+            let is_tcp = fabric == FabricKind::Tcp;
+            let Addresses { tcp, verbs, .. } = member.addresses;
+            assert_eq!(if is_tcp { (tcp, verbs) } else { (verbs, tcp) }, (address, None));
+        }
+    }
 
     #[test]
     fn a_server_without_calls_looks_seldom_until_it_ends() {

@@ -49,8 +49,7 @@ pub struct Surroundings {
 pub struct ComputeServer {
     shared: Arc<Shared>,
     listener: TcpListener,
-    /// Where the fabric has calls between compute servers.
-    calls: Option<Calls>,
+    calls: Calls,
     _control: Endpoint,
 }
 
@@ -102,7 +101,7 @@ impl ComputeServer {
         let control = tell::tell(&settings.control, &told, &member, (&epoch, &health), state)?;
         member.addresses.control = Some(control.address().to_string());
         events::takes_work(&cluster, &member.addresses);
-        let admission = calls.as_ref().map(|calls| calls.admission.clone());
+        let admission = Some(calls.admission.clone());
         let place = Place::join_and_admit(cluster, member, &epoch, &health, admission)?;
         if let Some(clock) = place.lease_clock() {
             tell::enter_lease(&told, clock);
@@ -120,7 +119,7 @@ impl ComputeServer {
         let Self { shared, listener, calls, _control } = self;
         let (taker, health) = (shared.clone(), shared.health.clone());
         spawn("work", move || taker.take_work(&listener)).context("no thread can be started")?;
-        let callee = calls.map(|calls| shared.clone().take_calls(calls)).transpose()?;
+        let callee = shared.clone().take_calls(calls)?;
         while !health.is_over() {
             sleep_ms(LOOK_MS);
         }
@@ -131,9 +130,7 @@ impl ComputeServer {
         }
         // A run that is under way notices, too, and is waited for; none begins any more.
         let _busy = shared.finish_work()?;
-        if let Some(thread) = callee {
-            thread.join().expect("a panic ends the server");
-        }
+        callee.join().expect("a panic ends the server");
         let place = &shared.surroundings.place;
         place.leave()?;
         tracing::info!("left the cluster");

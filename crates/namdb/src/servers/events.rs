@@ -42,7 +42,8 @@ pub fn opened(cluster: &ClusterFile, addresses: &Addresses) {
 pub fn takes_work(cluster: &ClusterFile, addresses: &Addresses) {
     let address = addresses.work.as_deref().unwrap_or_default();
     let control = addresses.control.as_deref().unwrap_or_default();
-    let (fabric, calls) = (cluster.fabric.name(), addresses.tcp.as_deref());
+    let fabric = cluster.fabric.name();
+    let calls = addresses.tcp.as_deref().or(addresses.verbs.as_deref());
     tracing::info!(version = PROGRAM, fabric, address, calls, control, "started");
 }
 

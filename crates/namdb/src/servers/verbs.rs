@@ -1,5 +1,6 @@
-//! Memory servers that are reached by RDMA.
+//! Memory servers that are reached by RDMA, and compute servers that are called.
 
+use super::abroad::Peers;
 use super::remote::{Connect, RemoteSite, server_addresses};
 use super::{PROGRAM, all_servers, place, settings};
 use anyhow::{Context, Result};
@@ -9,21 +10,45 @@ use fabric::remote::{AnyTransport, Engine, RemoteEnv};
 use fabric::verbs::{
     Choice, Place, VerbsConfig, VerbsPort, VerbsServer, VerbsShare, VerbsTransport,
 };
-use fabric::{Caller, Pages};
+use fabric::{Caller, Env, Pages, Services};
 use layout::RegionId;
-use membership::{ClusterFile, ClusterMap};
-use std::net::ToSocketAddrs;
+use membership::{Addresses, ClusterFile, ClusterMap};
+use std::net::{TcpListener, ToSocketAddrs};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use txn::server::{ServiceCounts, counted_services};
 use txn::{Database, Root};
 
-/// Where threads of this process run transactions with `lanes` lanes each.
-pub fn site(place: &place::Place, lanes: u32) -> Result<RemoteSite> {
+/// Where threads of this process run transactions with `lanes` lanes each, and call `peers`.
+pub fn site(place: &place::Place, lanes: u32, peers: &Peers<'_>) -> Result<RemoteSite> {
     let device = device(&place.cluster)?;
-    let config = config(device, &place.cluster, &place.map, place.epoch.clone(), place.identity())?;
-    let share = VerbsShare::new(config, place.cluster.verbs.queue_pairs_max);
-    Ok(RemoteSite::new(share, place, lanes))
+    let mut config =
+        config(device, &place.cluster, &place.map, place.epoch.clone(), place.identity())?;
+    config.peers = server_addresses(peers.members.iter().copied(), by_rdma)?;
+    config.needs_peers = peers.are_needed;
+    let nodes = config.peers.iter().map(|peer| peer.node).collect();
+    let queue_pairs_max = place.cluster.verbs.queue_pairs_max;
+    // Sites of a process are there beside each other: where it works, and where it answers calls.
+    let taken = u64::from(queue_pairs_max);
+    config.caller.endpoint = place.endpoints.fetch_add(taken, Ordering::Relaxed);
+    let share = VerbsShare::new(config, queue_pairs_max);
+    Ok(RemoteSite::new(share, place, lanes).with_peers(nodes))
+}
+
+/// Takes calls at `listener`, which are answered by tasks of `env`.
+pub fn calls<E: Env>(
+    cluster: &ClusterFile,
+    listener: TcpListener,
+    admission: Arc<Admission>,
+    env: E,
+    services: Services<E>,
+) -> Result<VerbsPort<E>> {
+    let place = device(cluster)?;
+    Ok(VerbsPort::of_calls(place, listener, admission, env, services)?)
+}
+
+fn by_rdma(addresses: &Addresses) -> Option<&String> {
+    addresses.verbs.as_ref()
 }
 
 fn config(
@@ -34,7 +59,7 @@ fn config(
     identity: u64,
 ) -> Result<VerbsConfig> {
     let caller = Caller {
-        servers: server_addresses(map.memory_servers(), |addresses| addresses.verbs.as_ref())?,
+        servers: server_addresses(map.memory_servers(), by_rdma)?,
         cluster: cluster.id.0,
         epoch,
         identity,

@@ -44,7 +44,7 @@ pub fn read(cluster: &ClusterFile, map: Option<&ClusterMap>) -> Vec<Wanted> {
         add(format!("`control` of memory server {number}"), &server.control);
     }
     for (number, server) in cluster.compute.iter().enumerate() {
-        if cluster.fabric == FabricKind::Tcp {
+        if cluster.fabric != FabricKind::Shm {
             add(format!("`calls` of compute server {number}"), &server.calls());
         }
         add(format!("`control` of compute server {number}"), &server.control);
@@ -158,6 +158,16 @@ mod tests {
         assert!(finding.found.contains(&ours), "{finding:?}");
         drop(listener);
         assert_eq!(check(&Host, &read(&cluster, None)).grade, Grade::Ok);
+    }
+
+    #[test]
+    fn ports_for_calls_are_looked_at_where_calls_come_over_a_network() {
+        let fabrics = [FabricKind::Shm, FabricKind::Tcp, FabricKind::Verbs];
+        let is_wanted = fabrics.map(|fabric| {
+            let cluster = ClusterFile::development("dev", fabric, &[1 << 30], 1);
+            read(&cluster, None).iter().any(|port| port.what == "`calls` of compute server 0")
+        });
+        assert_eq!(is_wanted, [false, true, true]);
     }
 
     #[test]

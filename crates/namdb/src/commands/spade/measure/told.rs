@@ -2,7 +2,6 @@
 
 use crate::bench::text::{duration_us, rate};
 use ::measure::experiment::Choice;
-use membership::FabricKind;
 use spade::measurement::{
     AccessPath, Measurements, Operation, Parameters, Place, Point, storage_name,
 };
@@ -90,9 +89,7 @@ fn draw(text: &mut String, all: &Measurements, choice: &Choice) {
         text.push('\n');
     }
     text.push('\n');
-    if world.fabric == FabricKind::Verbs.name() {
-        text.push_str("Nothing was shipped: compute servers take no calls over `verbs`.\n\n");
-    } else if !is_shipped {
+    if !is_shipped {
         text.push_str(
             "Nothing was shipped: no compute server takes calls there; `namdb compute-server` starts one.\n\n",
         );

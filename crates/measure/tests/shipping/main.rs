@@ -1,12 +1,13 @@
-//! Operations that are shipped to a compute server over TCP: memory server, owner and caller on threads of their own.
+//! Operations that are shipped to a compute server: memory server, owner and caller on threads of their own.
 #![allow(clippy::disallowed_methods, reason = "servers are threads of this test")]
 
+mod tcp;
+mod verbs;
+
 use fabric::identity::Admission;
-use fabric::local::{ServerConfig, Sharing};
 use fabric::port::{Port, ServeCounters, serve};
 use fabric::{
-    CallError, Caller, Engine, Env, Fabric, LocalWorld, Patience, RemoteEnv, ServerAddress,
-    TcpConfig, TcpPort, TcpTransport,
+    CallError, Caller, Engine, Env, Fabric, Patience, RemoteEnv, ServerAddress, Services, Transport,
 };
 use layout::NodeId;
 use measure::experiment::Choice;
@@ -21,9 +22,9 @@ use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
-use txn::server::services;
-use txn::{Database, DatabaseConfig, Root};
+use txn::{Database, DatabaseConfig, Oracle, Root};
 use workload::TransactionResult;
 
 /// Sleeps early, so that threads share few processors, and is soon at its end.
@@ -51,6 +52,26 @@ fn address_of(node: NodeId, address: SocketAddr) -> ServerAddress {
     ServerAddress { node, address, identity: 10, key: 10, region_bytes: 0 }
 }
 
+/// A fabric that servers are reached by.
+trait Network: 'static {
+    type Transport: Transport;
+    const NAME: &'static str;
+    const ORACLE: Oracle;
+    /// Operations that are shipped at a time.
+    const CALLS: i64;
+
+    /// The memory server's port, made on the thread that serves it, and its address.
+    fn open_memory_server() -> (Box<dyn Port>, SocketAddr);
+
+    fn connect(caller: Caller, peers: Vec<ServerAddress>) -> Self::Transport;
+
+    /// Has the engine take the owner's calls.
+    fn take_calls(engine: &Engine<Self::Transport>, listener: TcpListener, services: Offered<Self>);
+}
+
+/// Services by handlers that use a network.
+type Offered<N> = Services<RemoteEnv<<N as Network>::Transport>>;
+
 /// A thread that serves until it is dropped.
 struct Thread(Arc<AtomicBool>, Option<JoinHandle<()>>);
 
@@ -71,26 +92,22 @@ impl Drop for Thread {
     }
 }
 
-fn memory_server() -> (SocketAddr, Thread) {
-    let sharing = Sharing::Private;
-    let config =
-        ServerConfig { node: MEMORY, server_count: 1, bytes: REGION_BYTES, sharing, seed: 1 };
-    let (world, _) = LocalWorld::memory_server(&config).expect("little memory");
-    for (id, service) in services(layout::RegionId(MEMORY.0), REGION_BYTES) {
-        world.register(MEMORY, id, service);
-    }
-    let port = TcpPort::bind("127.0.0.1:0", world, admission(MEMORY, REGION_BYTES));
-    let port = port.expect("a free port");
-    let address = port.address().expect("it listens");
+fn memory_server<N: Network>() -> (SocketAddr, Thread) {
+    let (sender, receiver) = channel();
     let thread = Thread::start(move |stop| {
-        let mut ports: [Box<dyn Port>; 1] = [Box::new(port)];
-        serve(&mut ports, stop, PATIENCE, &ServeCounters::default());
+        let (port, address) = N::open_memory_server();
+        sender.send(address).expect("somebody waits");
+        serve(&mut [port], stop, PATIENCE, &ServeCounters::default());
     });
-    (address, thread)
+    (receiver.recv().expect("it starts"), thread)
 }
 
 /// An engine of process `identity`, which calls `peers`.
-fn engine(memory: SocketAddr, identity: u64, peers: Vec<ServerAddress>) -> Engine<TcpTransport> {
+fn engine<N: Network>(
+    memory: SocketAddr,
+    identity: u64,
+    peers: Vec<ServerAddress>,
+) -> Engine<N::Transport> {
     let caller = Caller {
         servers: vec![address_of(MEMORY, memory)],
         cluster: 1,
@@ -99,28 +116,24 @@ fn engine(memory: SocketAddr, identity: u64, peers: Vec<ServerAddress>) -> Engin
         endpoint: 1,
         program: "tests".to_owned(),
     };
-    let config = TcpConfig { peers, ..TcpConfig::new(caller) };
-    let transport = TcpTransport::connect(config).expect("the servers listen");
-    Engine::new(transport, PATIENCE).expect("an engine needs one descriptor")
+    Engine::new(N::connect(caller, peers), PATIENCE).expect("an engine needs one descriptor")
 }
 
 /// The compute server that owns rows. It ends with no lane left.
-fn owner(memory: SocketAddr, root: Root) -> (SocketAddr, Thread) {
+fn owner<N: Network>(memory: SocketAddr, root: Root) -> (SocketAddr, Thread) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it listens");
     let thread = Thread::start(move |stop| {
-        let engine = engine(memory, 3, Vec::new());
+        let engine = engine::<N>(memory, 3, Vec::new());
         let (lanes, env) = (Lanes::new(LANES), engine.endpoint());
         let ownership = Lanes::offer(Database::open(env.clone(), &root));
-        let services = Host::new(lanes.clone()).services().into();
-        let port = TcpPort::of_calls(listener, admission(OWNER, 0), None, env.clone(), services);
-        engine.attach(port.expect("a descriptor"));
+        N::take_calls(&engine, listener, Host::new(lanes.clone()).services().into());
         engine.block_on(async {
             while !stop.load(Relaxed) {
                 env.sleep_ns(1_000_000).await;
             }
             lanes.end();
-            while lanes.rest::<RemoteEnv<TcpTransport>>() > 0 {
+            while lanes.rest::<RemoteEnv<N::Transport>>() > 0 {
                 env.sleep_ns(1_000_000).await;
             }
         });
@@ -130,9 +143,9 @@ fn owner(memory: SocketAddr, root: Root) -> (SocketAddr, Thread) {
 }
 
 /// A tiny table of the first design that is measured.
-fn subject() -> Subject {
+fn subject(fabric: &str) -> Subject {
     let world = World {
-        fabric: "tcp".to_owned(),
+        fabric: fabric.to_owned(),
         hardware: "this".to_owned(),
         machines: 1,
         threads: 1,
@@ -148,14 +161,13 @@ fn task(operation: Operation, key: i64) -> Vec<u8> {
 }
 
 /// Many calls at a time on few rows: each takes effect once, however often the owner's lanes meet.
-#[test]
-fn every_shipped_operation_takes_effect_once() {
-    const CALLS: i64 = 200;
-    let (memory, _server) = memory_server();
-    let maker = engine(memory, 2, Vec::new());
-    let made = Database::create(maker.endpoint(), vec![MEMORY], DatabaseConfig::default());
+fn every_shipped_operation_takes_effect_once<N: Network>() {
+    let (memory, _server) = memory_server::<N>();
+    let maker = engine::<N>(memory, 2, Vec::new());
+    let config = DatabaseConfig { oracle: N::ORACLE, ..DatabaseConfig::default() };
+    let made = Database::create(maker.endpoint(), vec![MEMORY], config);
     let database = maker.block_on(made).expect("an empty server");
-    let subject = subject();
+    let subject = subject(N::NAME);
     maker.block_on(async {
         let spec = subject.spec("rows", None).expect("a row");
         database.create_table(spec).await.expect("there is room");
@@ -163,15 +175,15 @@ fn every_shipped_operation_takes_effect_once() {
         let mut lane = database.lane().await.expect("there are slots");
         subject.load(&mut lane, table, 0..1, false).await.expect("there is room");
     });
-    let (address, _owner) = owner(memory, database.root());
-    let engine = engine(memory, 4, vec![address_of(OWNER, address)]);
+    let (address, _owner) = owner::<N>(memory, database.root());
+    let engine = engine::<N>(memory, 4, vec![address_of(OWNER, address)]);
     let (main, committed) = (engine.endpoint(), Rc::new(Cell::new(0)));
     let early = engine.block_on(main.call(OWNER, SHIPPED, task(Operation::Lookup, 3)));
     assert!(matches!(early, Err(CallError::Refused(why)) if why.contains("owns no table")));
     engine.block_on(async {
         own(&main, &[OWNER], "rows").await.expect("it is there");
         let ended = Rc::new(Cell::new(0));
-        for call in 0..CALLS {
+        for call in 0..N::CALLS {
             let (env, committed, ended) = (engine.endpoint(), committed.clone(), ended.clone());
             main.spawn(async move {
                 let answer = env.call(OWNER, SHIPPED, task(Operation::Update, call % 2)).await;
@@ -180,11 +192,11 @@ fn every_shipped_operation_takes_effect_once() {
                 ended.set(ended.get() + 1);
             });
         }
-        while ended.get() < CALLS {
+        while ended.get() < N::CALLS {
             main.yield_now().await;
         }
     });
-    assert!(committed.get() > CALLS / 2, "{} have committed", committed.get());
+    assert!(committed.get() > N::CALLS / 2, "{} have committed", committed.get());
     let field = |key: i64| {
         let answer = engine.block_on(main.call(OWNER, SHIPPED, task(Operation::Lookup, key)));
         let answer = answer.expect("it is answered");

@@ -9,6 +9,7 @@
 //! callers    procedures by name, for programs that bind arguments themselves
 //! check      what holds when nobody calls
 //! prepared   arguments as generated code takes them
+//! rules      by which errors calls end as their procedures say
 //! ```
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ mod code;
 mod design;
 mod folder;
 mod prepared;
+mod rules;
 mod terminal;
 
 pub use callers::Callers;
@@ -25,4 +27,5 @@ pub use code::{Code, Ready};
 pub use design::{Division, Home};
 pub use folder::{DesignOrigin, FolderError, Options, Stored, default_design};
 pub use prepared::{Arguments, Prepared};
-pub use terminal::{Callee, Terminal, is_by_rule};
+pub use rules::Rules;
+pub use terminal::{Callee, Terminal};

@@ -2,7 +2,7 @@
 
 use super::explain::bytes;
 use super::foretell::{DesignForecast, ProcedureForecast, TableForecast};
-use super::show::{access, count, partition, put};
+use super::show::{access, count, many, partition, put};
 use std::fmt::Write;
 
 /// The width of names, and of a design's column.
@@ -40,13 +40,13 @@ fn head(text: &mut String, of: &DesignForecast) {
     put(
         text,
         &format!(
-            "on {} machines of {} ({}; measured with {}), {} threads and {} lanes each, {:.0} of 100 calls elsewhere",
-            of.machines,
+            "on {} of {} ({}; measured with {}), {} and {} each, {:.0} of 100 calls elsewhere",
+            many(of.machines, "machine"),
             world.hardware,
             world.fabric,
             world.machines,
-            of.threads,
-            of.lanes,
+            many(of.threads, "thread"),
+            many(of.lanes, "lane"),
             100.0 * of.remote_calls
         ),
     );
@@ -112,7 +112,7 @@ fn tables(text: &mut String, all: &[Named<'_>]) {
 
 /// How a table is stored, and each of its indexes, in a line.
 fn stored(of: &TableForecast) -> Vec<String> {
-    let place = partition(&of.partition);
+    let place = partition(&of.partition, &of.table);
     let rows = format!("{}; {place}; {} on each machine", of.stored, bytes(of.bytes_each));
     let indexes = of.indexes.iter().map(|(index, stored)| format!("index {index}: {stored}"));
     std::iter::once(rows).chain(indexes).collect()

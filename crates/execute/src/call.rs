@@ -12,7 +12,7 @@ use crate::rows::Rows;
 use crate::run::draw_hidden_key;
 use crate::scope::microseconds;
 use fabric::Env;
-use procedure::node::Workload;
+use procedure::node::{Operator, Workload};
 use sql::procedure::{ParameterMode, Returns};
 use sql::{Field, SqlType};
 use std::collections::BTreeMap;
@@ -22,7 +22,8 @@ use value::{Error, Value};
 /// How procedures are carried out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// How calls are kept apart. Procedures that change tables with foreign keys are serializable whatever is said here.
+    /// How calls are kept apart. Procedures that change tables which refer to others, or are referred to,
+    /// are serializable whatever is said here.
     pub isolation: Isolation,
     /// What the world's clock was at 2000-01-01 UTC, in microseconds, so that `now()` says what time it is.
     pub epoch_us: i64,
@@ -79,9 +80,8 @@ impl Procedures {
         for procedure in &workload.procedures {
             programs.push(compile(procedure, &mut tables)?);
         }
-        let refers = tables.iter().any(|table| !table.references.is_empty());
-        for program in &mut programs {
-            program.is_guarded = refers && program.writes;
+        for (program, procedure) in programs.iter_mut().zip(&workload.procedures) {
+            program.is_guarded = changes_references(procedure, &tables);
         }
         let names = programs.iter().enumerate();
         let names = names.map(|(at, program)| (program.name.clone(), ProcedureId(at))).collect();
@@ -128,6 +128,12 @@ impl Procedures {
     /// How calls are carried out.
     pub fn settings(&self) -> Settings {
         self.settings
+    }
+
+    /// How calls of a procedure are kept apart: as the settings say, and serializable if it changes a table that refers to another
+    /// or is referred to.
+    pub fn isolation(&self, procedure: ProcedureId) -> Isolation {
+        isolation(&self.programs[procedure.0], self.settings)
     }
 
     /// How often and how long calls are tried again.
@@ -207,8 +213,7 @@ impl Procedures {
             }
             return Ok(txn::Outcome::Committed);
         }
-        let isolation =
-            if program.is_guarded { Isolation::Serializable } else { settings.isolation };
+        let isolation = isolation(program, *settings);
         frame.only_looks = !program.writes && isolation == Isolation::Snapshot;
         let begun = lane.begin(isolation).await;
         let mut txn = begun.map_err(|abort| Failure::from(txn::TxnError::from(abort)))?;
@@ -222,6 +227,31 @@ impl Procedures {
             }
         }
     }
+}
+
+/// How calls of a procedure are kept apart.
+fn isolation(program: &Program, settings: Settings) -> Isolation {
+    if program.is_guarded { Isolation::Serializable } else { settings.isolation }
+}
+
+/// Whether a procedure changes a table whose rows refer to others, or are referred to.
+fn changes_references(procedure: &procedure::Procedure, tables: &[BoundTable]) -> bool {
+    let mut found = false;
+    for statement in &procedure.statements {
+        let plans = statement.sub_plans.iter().map(|plan| &plan.root);
+        for root in plans.chain([&statement.root]) {
+            root.walk(&mut |node| {
+                let changed = match &node.operator {
+                    Operator::Insert(insert) => &tables[insert.table],
+                    Operator::Update(update) => &tables[update.table],
+                    Operator::Delete(delete) => &tables[delete.table],
+                    _ => return,
+                };
+                found |= !changed.references.is_empty() || !changed.referrers.is_empty();
+            });
+        }
+    }
+    found
 }
 
 /// What is said of a call that was given up.

@@ -31,7 +31,7 @@ pub(crate) struct Program {
     pub ahead: Ahead,
     /// Whether a statement changes or locks rows.
     pub writes: bool,
-    /// Whether somebody has to see to it that what was read stays so: rows refer to each other.
+    /// Whether somebody has to see to it that what was read stays so: it changes rows that refer to others, or others to them.
     pub is_guarded: bool,
 }
 

@@ -105,10 +105,12 @@ impl Choice {
         let inlined = Setting::usual(Storage::HashInlined);
         let [primary, by_hash, by_tree] =
             AccessPath::ALL.map(|path| STORAGES.map(|of| Setting { path, ..Setting::usual(of) }));
+        // What the tuner cannot do without: it takes an index over rows of other storages for one over inlined rows.
+        let mut all = [&primary[..], &by_hash[..1], &by_tree[..1]].concat();
         if self.effort == Effort::Quick {
-            return [&primary[..], &by_hash[..1], &by_tree[..1]].concat();
+            return all;
         }
-        let mut all = [primary, by_hash, by_tree].concat();
+        all.extend([by_hash, by_tree].concat());
         for row_bytes in ROW_BYTES {
             all.extend(STORAGES.map(|of| Setting { row_bytes, ..Setting::usual(of) }));
         }
@@ -256,6 +258,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_run_that_is_ended_early_has_what_the_tuner_cannot_do_without() {
+        let tables = |effort: Effort| -> Vec<(AccessPath, Storage)> {
+            let groups = choice(effort).groups();
+            groups.iter().map(|group| (group[0].path, group[0].storage)).collect()
+        };
+        let quick = tables(Effort::Quick);
+        let primary = STORAGES.map(|storage| (AccessPath::Primary, storage));
+        let indexes = [AccessPath::SecondaryHash, AccessPath::SecondaryTree];
+        let indexes = indexes.map(|path| (path, Storage::HashInlined));
+        assert_eq!(quick, [&primary[..], &indexes[..]].concat());
+        assert_eq!(tables(Effort::Full)[..quick.len()], quick);
     }
 
     #[test]

@@ -15,8 +15,6 @@ use std::path::{Path, PathBuf};
 
 /// The folder of plans in a workload's folder.
 pub const FOLDER: &str = "plans";
-/// What makes plans, for messages.
-const REMEDY: &str = "make the plans with `namdb spade plan`";
 
 /// Why there are no plans to work with.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -29,8 +27,12 @@ pub enum FolderError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A plan that is not there.
-    #[error("{file}: there is no plan of {statement}; {REMEDY}")]
+    #[error(
+        "{file}: there is no plan of {statement}; make the plans with `namdb spade plan {folder}`"
+    )]
     Missing {
+        /// The workload's folder.
+        folder: String,
         /// Where it should be.
         file: String,
         /// Of which statement.
@@ -38,9 +40,12 @@ pub enum FolderError {
     },
     /// A plan of something else.
     #[error(
-        "{file}: this is the plan of another statement than {statement} in line {line} of its file; {REMEDY}"
+        "{file}: this is the plan of another statement than {statement} in line {line} of its file; make the plans with \
+         `namdb spade plan {folder}`"
     )]
     Stale {
+        /// The workload's folder.
+        folder: String,
         /// The file.
         file: String,
         /// The statement that it should be of.
@@ -188,8 +193,8 @@ pub fn open(folder: &Path, statements: &[&EmbeddedStatement]) -> Result<Vec<Plan
             let text = match std::fs::read_to_string(&origin.file) {
                 Ok(text) => text,
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    let (file, statement) = (origin.file, origin.statement);
-                    return Err(FolderError::Missing { file, statement });
+                    let (folder, file, statement) = (shown(folder), origin.file, origin.statement);
+                    return Err(FolderError::Missing { folder, file, statement });
                 }
                 Err(error) => return Err(failed(Path::new(&origin.file), &error)),
             };
@@ -197,12 +202,17 @@ pub fn open(folder: &Path, statements: &[&EmbeddedStatement]) -> Result<Vec<Plan
             let wanted = comment(statement, "");
             let wanted = wanted.split_once('\n').map_or("", |(_, rest)| rest);
             if !text.split_once('\n').is_some_and(|(_, rest)| rest.starts_with(wanted)) {
-                let (file, statement_name, line) = (origin.file, origin.statement, statement.line);
-                return Err(FolderError::Stale { file, statement: statement_name, line });
+                let (folder, line) = (shown(folder), statement.line);
+                let (file, statement) = (origin.file, origin.statement);
+                return Err(FolderError::Stale { folder, file, statement, line });
             }
             Ok(read(&text, &origin)?)
         })
         .collect()
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
 }
 
 /// What a statement is called: `new_order.3`.

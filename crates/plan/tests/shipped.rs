@@ -139,16 +139,18 @@ fn plans_of_other_statements_are_refused() {
     let statements = statements(&workload);
     let mut other = statements[0].clone();
     other.text.push_str(" AND 1 = 1");
+    let told = format!("make the plans with `namdb spade plan {}`", path("smallbank").display());
     match folder::open(&path("smallbank"), &[&other]) {
         Err(error @ FolderError::Stale { .. }) => {
             assert!(error.to_string().contains("amalgamate.1.xml"), "{error}");
+            assert!(error.to_string().ends_with(&told), "{error}");
         }
         found => panic!("{found:?}"),
     }
     let unknown = EmbeddedStatement { number: 99, ..statements[0].clone() };
     match folder::open(&path("smallbank"), &[&unknown]) {
         Err(error @ FolderError::Missing { .. }) => {
-            assert!(error.to_string().contains("namdb spade plan"), "{error}");
+            assert!(error.to_string().ends_with(&told), "{error}");
         }
         found => panic!("{found:?}"),
     }

@@ -3,6 +3,7 @@
 use crate::check::Checks;
 use crate::code::{Code, Crew, Shipped};
 use crate::design::{self, Division, Home, Subject, Uses};
+use crate::rules::Rules;
 use crate::shipping::{Opening, Owners, Shipper};
 use crate::terminal::{Callee, Terminal};
 use execute::{Settings, TableDesign};
@@ -112,6 +113,7 @@ pub struct Stored {
     folder: PathBuf,
     /// Who carries out calls that are shipped; none if nobody does.
     owners: Option<Arc<Owners>>,
+    rules: Arc<Rules>,
 }
 
 impl Stored {
@@ -193,6 +195,7 @@ impl Stored {
             tables: kept_all(population.tables()),
             procedures: kept_all(program.procedures.iter().map(|of| of.name.as_str())),
             uses: Arc::new(uses),
+            rules: Arc::new(Rules::new(&ready)),
             ready: Arc::new(ready),
             load: Arc::new(load),
             population: Arc::new(population),
@@ -311,7 +314,12 @@ impl Stored {
         let crew = Crew::open(self.code, database, &self.ready, self.settings).map_err(refused)?;
         let gives_rows = |of: &procedure::Procedure| matches!(of.routine.returns, Returns::Rows(_));
         let gives_rows = self.ready.procedures.iter().map(gives_rows).collect();
-        Ok(Callee::new(crew, self.procedures, gives_rows))
+        Ok(Callee::new(crew, self.procedures, gives_rows, self.rules.clone()))
+    }
+
+    /// By which errors calls end as their procedures say.
+    pub fn rules(&self) -> &Arc<Rules> {
+        &self.rules
     }
 
     /// How its tables are stored.

@@ -9,6 +9,7 @@
 //! callers    procedures by name, for programs that bind arguments themselves
 //! check      what holds when nobody calls
 //! prepared   arguments as generated code takes them
+//! rules      by which errors calls end as their procedures say
 //! shipping   calls that the owner of their rows carries out
 //! ```
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@ mod code;
 mod design;
 mod folder;
 mod prepared;
+mod rules;
 pub mod shipping;
 mod terminal;
 
@@ -27,4 +29,5 @@ pub use code::{Code, Ready};
 pub use design::{Division, Home};
 pub use folder::{DesignOrigin, FolderError, Options, Stored, default_design};
 pub use prepared::{Arguments, Prepared};
-pub use terminal::{Callee, Terminal, is_by_rule};
+pub use rules::Rules;
+pub use terminal::{Callee, Terminal};

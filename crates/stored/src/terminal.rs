@@ -1,6 +1,7 @@
 //! The calls of one thread.
 
 use crate::code::{Crew, Ready};
+use crate::rules::Rules;
 use crate::shipping::{Shipped, Shipper};
 use execute::{CallError, Retries};
 use fabric::Env;
@@ -17,19 +18,8 @@ use workload::{AbortCounts, Finished, TransactionResult, WorkloadError};
 const CALLS_AHEAD: u64 = 8;
 /// Places for drawn calls, of which one at least is the call under way.
 const PLACES: u64 = 2 * CALLS_AHEAD;
-/// Codes of errors with which procedures end by their own rules: `RAISE EXCEPTION`, and a row that is missing or there too often
-/// for `INTO STRICT`.
-const BY_RULE: [&str; 3] = ["P0001", "P0002", "P0003"];
-/// The class of errors with which they end since a row is not as the schema wants it: a key that is there already, a null, a
-/// CHECK, a reference.
-const BY_SCHEMA: &str = "23";
 /// Most characters of arguments that are told.
 const TOLD_MAX: usize = 200;
-
-/// Whether an error of this code is one that procedures end with by their own rules.
-pub fn is_by_rule(sqlstate: &str) -> bool {
-    BY_RULE.contains(&sqlstate) || sqlstate.starts_with(BY_SCHEMA)
-}
 
 /// What a thread keeps between calls.
 pub struct Terminal {
@@ -59,6 +49,8 @@ pub struct Callee {
     names: &'static [&'static str],
     /// Of each procedure, whether it gives rows.
     gives_rows: Vec<bool>,
+    /// By which errors they end as they say.
+    rules: Arc<Rules>,
 }
 
 impl Terminal {
@@ -127,8 +119,13 @@ impl Shipping {
 }
 
 impl Callee {
-    pub(crate) fn new(crew: Crew, names: &'static [&'static str], gives_rows: Vec<bool>) -> Self {
-        Self { crew, names, gives_rows }
+    pub(crate) fn new(
+        crew: Crew,
+        names: &'static [&'static str],
+        gives_rows: Vec<bool>,
+        rules: Arc<Rules>,
+    ) -> Self {
+        Self { crew, names, gives_rows, rules }
     }
 
     /// Makes a call ready.
@@ -205,7 +202,7 @@ impl Callee {
             Ok(rows) => {
                 (TransactionResult::Committed, u32::from(rows == 0 && self.gives_rows[kind]))
             }
-            Err(CallError::Sql(error)) if is_by_rule(&error.sqlstate) => {
+            Err(CallError::Sql(error)) if self.rules.are_kept(kind, &error.sqlstate) => {
                 (TransactionResult::RolledBack, 0)
             }
             Err(CallError::Sql(error)) => {

@@ -1,6 +1,7 @@
 //! What rows have to satisfy, in PostgreSQL's words.
 
 use crate::database::{Calls, ints};
+use txn::Isolation;
 use value::{Decimal, Value};
 
 const SCHEMA: &str = "
@@ -26,6 +27,7 @@ const PROCEDURES: &str = "
         UPDATE child SET amount = v WHERE id = n $$;
     CREATE FUNCTION unname(n integer) RETURNS void LANGUAGE sql AS $$
         UPDATE parent SET name = NULL WHERE a = n $$;
+    CREATE FUNCTION look(n integer) RETURNS void LANGUAGE sql AS $$ SELECT id FROM child WHERE id = n FOR UPDATE $$;
     CREATE FUNCTION pair(n integer) RETURNS void LANGUAGE sql AS $$
         INSERT INTO pair VALUES (n, 1, 2) $$;
     CREATE FUNCTION unpair(n integer) RETURNS void LANGUAGE sql AS $$
@@ -115,4 +117,19 @@ fn references_lead_to_rows() {
     calls.call("parent", &parent(3, "free")).expect("a new row");
     calls.call("move", &ints(&[3, 4])).expect("nobody refers to it");
     calls.call("drop_parent", &ints(&[4])).expect("nobody refers to it");
+}
+
+#[test]
+fn procedures_that_change_tables_with_references_are_serializable_and_others_are_not() {
+    let calls = family();
+    let isolation = |name: &str| {
+        let procedure = calls.procedures.find(name).expect("it is in the file");
+        calls.procedures.isolation(procedure)
+    };
+    for name in ["parent", "child", "recode", "unname", "move", "drop_parent"] {
+        assert_eq!(isolation(name), Isolation::Serializable, "{name}");
+    }
+    for name in ["pair", "unpair", "look"] {
+        assert_eq!(isolation(name), Isolation::Snapshot, "{name}");
+    }
 }

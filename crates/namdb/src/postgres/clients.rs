@@ -10,7 +10,7 @@ use population::{Call, Calls, Mix};
 use sql::Procedure;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
-use stored::{Stored, is_by_rule};
+use stored::{Rules, Stored};
 
 /// How long the thread that waits for the clients sleeps at a time.
 const SLEEP_MS: u64 = 20;
@@ -94,7 +94,8 @@ pub fn run(
                     u64::from(plan.clients),
                     Mix::Deck,
                 );
-                let client = Client { session, calls, done: Done::new(procedures.len()) };
+                let (done, rules) = (Done::new(procedures.len()), stored.rules().clone());
+                let client = Client { session, calls, done, rules };
                 let phase = &phase;
                 scope.spawn(move || client.work(phase))
             })
@@ -168,6 +169,7 @@ struct Client {
     session: Session,
     calls: Calls<std::sync::Arc<population::Population>>,
     done: Done,
+    rules: std::sync::Arc<Rules>,
 }
 
 impl Client {
@@ -201,7 +203,7 @@ impl Client {
                 Err(failed) => failed,
             };
             let Failure { sqlstate, message } = failed;
-            let is_rule = is_by_rule(&sqlstate);
+            let is_rule = self.rules.are_kept(call.procedure, &sqlstate);
             let is_retried = RETRIED.contains(&&*sqlstate) && retries < RETRIES_MAX;
             self.done.errors.entry(sqlstate).or_insert((0, message)).0 += 1;
             match (is_retried, is_rule) {

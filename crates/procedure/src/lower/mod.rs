@@ -41,8 +41,9 @@ pub fn lower(program: &Program, plans: &[Plan]) -> Result<Workload, LowerError> 
         for embedded in &routine.statements {
             let lowering = Lowering::new(&program.catalog, routine, embedded);
             let Some(plan) = plans.next() else {
-                return lowering
-                    .error("there is no plan of it; make the plans with `namdb spade plan`");
+                return lowering.error(
+                    "there is no plan of it; make the plans with `namdb spade plan FOLDER`",
+                );
             };
             statements.push(lowering.statement(plan)?);
         }

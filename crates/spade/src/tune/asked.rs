@@ -131,7 +131,9 @@ impl Asked {
         let table = &workload.catalog.tables[operation.table];
         let (kind, rows) = kind_of(&operation.action, operation.rows);
         let rows = match kind {
-            Kind::Scan(_) | Kind::Everything => self.limited(procedure, operation, rows, drawn),
+            Kind::IndexLookup(_) | Kind::Scan(_) | Kind::Everything => {
+                self.limited(procedure, operation, rows, drawn)
+            }
             _ => rows,
         };
         let is_write = kind >= Kind::Update;
@@ -168,10 +170,12 @@ impl Asked {
         let statement = of.statements.get((operation.statement as usize).wrapping_sub(1));
         let found =
             statement.map_or(Limit::No, |statement| limit(&statement.root, operation.table));
-        let number = match found {
+        let (number, rows) = match found {
             Limit::No => return rows,
-            Limit::Argument(variable) => drawn.number(&Origin::Argument(variable)),
-            Limit::Unknown => None,
+            Limit::Argument(variable, there) => {
+                (drawn.number(&Origin::Argument(variable)), there as f64)
+            }
+            Limit::Unknown(there) => (None, there as f64),
         };
         match number {
             Some(number) => rows.min(number.max(1.0)),

@@ -2,7 +2,7 @@
 
 use super::explain::bytes;
 use super::foretell::{DesignForecast, ProcedureForecast, TableForecast};
-use super::show::{access, count, partition, put};
+use super::show::{access, count, many, partition, put};
 use std::fmt::Write;
 
 /// The width of names, and of a design's column.
@@ -101,7 +101,7 @@ fn tables(text: &mut String, all: &[Named<'_>]) {
 
 /// How a table is stored, and each of its indexes, in a line.
 fn stored(of: &TableForecast) -> Vec<String> {
-    let place = partition(&of.partition);
+    let place = partition(&of.partition, &of.table);
     let rows = format!("{}; {place}; {} on each machine", of.stored, bytes(of.bytes_each));
     let indexes = of.indexes.iter().map(|(index, stored)| format!("index {index}: {stored}"));
     std::iter::once(rows).chain(indexes).collect()

@@ -5,7 +5,7 @@ use super::draws::{Drawn, concentration};
 use super::facts::Facts;
 use super::group::Source;
 use super::model::Model;
-use crate::measurement::Place;
+use crate::measurement::{Place, storage_name};
 
 /// The share of calls with one value from which on it is worth a warning.
 const HOT: f64 = 0.05;
@@ -39,6 +39,13 @@ pub fn warnings(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
     let mut all = chosen.dropped.clone();
     if model.surface.is_quick() {
         all.push("the measurements are quick ones, which are no points to tune by".to_owned());
+    }
+    let unindexed: Vec<&str> = model.surface.unindexed().into_iter().map(storage_name).collect();
+    if !unindexed.is_empty() && model.shapes.iter().any(|shape| !shape.index_words.is_empty()) {
+        all.push(format!(
+            "indexes were not measured over rows in {}: what goes through them is taken to cost what it does over inlined rows",
+            unindexed.join(" and ")
+        ));
     }
     let uncopied = model.surface.uncopied(model.replicas);
     if model.replicas > 1 && !uncopied.is_empty() {

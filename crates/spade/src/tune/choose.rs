@@ -130,7 +130,7 @@ impl Judge<'_, '_> {
         let decisions = self.decisions();
         let unmeasured = self.unmeasured(&plan);
         if !unmeasured.is_empty() {
-            return Err(TuneError::NotMeasured { operations: unmeasured });
+            return Err(self.model.not_measured(unmeasured));
         }
         let mut least = f64::INFINITY;
         for _ in 0..ROUNDS_MAX {

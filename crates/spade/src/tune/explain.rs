@@ -8,7 +8,7 @@ use super::facts::Facts;
 use super::model::{Model, Plan};
 use super::price::Costs;
 use super::report::*;
-use super::show::count;
+use super::show::{count, many};
 use super::whole::{Load, STAGES};
 use super::{Goal, Objective};
 use super::{caveats, foretell, made};
@@ -282,14 +282,12 @@ impl Explainer<'_, '_, '_> {
     fn what(&self, ask: &Ask) -> String {
         let table = &self.catalog.tables[ask.table];
         let index = |at: usize| table.indexes[at].name.clone();
-        let (name, rows) = (&table.name, rounded(ask.rows));
+        let (name, rows) = (&table.name, many(rounded(ask.rows), "row"));
         match ask.kind {
             Kind::Lookup => format!("lookup of {name} by key"),
-            Kind::IndexLookup(at) => {
-                format!("lookup of {name} by {}, {rows} rows", index(at))
-            }
-            Kind::Scan(None) => format!("scan of {name} by key, {rows} rows"),
-            Kind::Scan(Some(at)) => format!("scan of {name} by {}, {rows} rows", index(at)),
+            Kind::IndexLookup(at) => format!("lookup of {name} by {}, {rows}", index(at)),
+            Kind::Scan(None) => format!("scan of {name} by key, {rows}"),
+            Kind::Scan(Some(at)) => format!("scan of {name} by {}, {rows}", index(at)),
             Kind::Everything => format!("scan of all of {name}"),
             Kind::Update => format!("update of {name}"),
             Kind::Insert => format!("insert into {name}"),
@@ -405,11 +403,11 @@ impl Explainer<'_, '_, '_> {
 
 /// A storage in a few words.
 pub fn choice_name(choice: &Choice) -> String {
-    let storage = storage_name(choice.storage);
+    let (storage, slots) = (storage_name(choice.storage), many(choice.slots, "slot"));
     match &choice.placing {
         Placing::Ordered => format!("{storage}, nodes of {} bytes", choice.node_bytes),
-        Placing::Hashed(load) => format!("{storage}, {} slots, {load} % full", choice.slots),
-        Placing::Dense(_) => format!("{storage}, {} slots, dense", choice.slots),
+        Placing::Hashed(load) => format!("{storage}, {slots}, {load} % full"),
+        Placing::Dense(_) => format!("{storage}, {slots}, dense"),
     }
 }
 

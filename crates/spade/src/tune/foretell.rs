@@ -127,10 +127,10 @@ pub fn of_workload(model: &Model<'_>, plan: &Plan) -> Forecast {
 /// # Errors
 /// Operations of procedures that are called were not measured.
 pub fn throughput(model: &Model<'_>, given: &Given) -> Result<f64, TuneError> {
-    let operations = model.unmeasured(&given.plan);
+    let procedures = model.unmeasured(&given.plan);
     match model.workload(&given.plan) {
-        Some(load) if operations.is_empty() => Ok(rounded(model.throughput(&load))),
-        _ => Err(TuneError::NotMeasured { operations }),
+        Some(load) if procedures.is_empty() => Ok(rounded(model.throughput(&load))),
+        _ => Err(model.not_measured(procedures)),
     }
 }
 
@@ -146,7 +146,7 @@ pub fn foretell(
     let plan = &given.plan;
     let unmeasured = model.unmeasured(plan);
     if !unmeasured.is_empty() {
-        return Err(TuneError::NotMeasured { operations: unmeasured });
+        return Err(model.not_measured(unmeasured));
     }
     let chosen = &facts.chosen;
     let forecast = of_workload(model, plan);

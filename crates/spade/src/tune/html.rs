@@ -2,7 +2,7 @@
 
 use super::explain::bytes;
 use super::report::*;
-use super::show::{access, count, partition};
+use super::show::{access, count, many, partition};
 use std::fmt::Write;
 
 /// Width of a picture, of its names, and of its figures.
@@ -108,7 +108,7 @@ impl Tuning {
                 &[
                     &table.table,
                     &count(table.rows as f64),
-                    &partition(&table.partition),
+                    &partition(&table.partition, &table.table),
                     &table.partition_reason,
                 ],
             );
@@ -174,8 +174,8 @@ fn draw_table(page: &mut String, table: &TableReport) {
     paragraph(
         page,
         &format!(
-            "{} rows of {} bytes, {} on each machine; {:.3} writes a call, each {:.0} ns of cores and {:.0} ns of engines.",
-            count(table.rows as f64),
+            "{} of {} bytes, {} on each machine; {:.3} writes a call, each {:.0} ns of cores and {:.0} ns of engines.",
+            many(count(table.rows as f64), "row"),
             table.row_bytes,
             bytes(table.bytes_each),
             table.writes.per_call,

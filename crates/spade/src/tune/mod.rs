@@ -227,12 +227,16 @@ pub enum TuneError {
     Population(#[from] PopulationError),
     /// Operations were not measured.
     #[error(
-        "the measurements lack operations that {} asks for; measure again without --seconds, on the same world",
-        .operations.join(", ")
+        "the measurements lack what {} asks for: {}; measure again without {without}, on the same world",
+        .procedures.join(", "), .operations.join("; ")
     )]
     NotMeasured {
         /// The procedures that cannot be forecast.
+        procedures: Vec<String>,
+        /// What they ask for, in words: the operation, through what, where.
         operations: Vec<String>,
+        /// The option by which less was measured.
+        without: &'static str,
     },
     /// A design that is to be forecast does not fit the workload.
     #[error("the design does not fit the workload: {}", .problems.join("; "))]

@@ -7,6 +7,7 @@
 //! a call elsewhere    the same with all rows remote, by verbs; or the call at home, and a message there and back
 //! ```
 
+use super::TuneError;
 use super::asked::{Ask, Kind};
 use super::candidate::{Choice, IndexChoice, Placing};
 use super::cost::{Cost, add, scaled};
@@ -22,6 +23,8 @@ const BATCH_ROWS: f64 = 16.0;
 /// The row and node at which that was measured.
 const USUAL_ROW: f64 = 64.0;
 const USUAL_NODE: u32 = 512;
+/// Operations that are told of those that were not measured.
+const LACKING_TOLD: usize = 4;
 
 /// What a procedure costs.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -88,11 +91,24 @@ impl Model<'_> {
 
     /// Called procedures something like which was not measured, by name.
     pub fn unmeasured(&self, plan: &Plan) -> Vec<String> {
+        self.surface.take_lacking();
         let each = self.asked.iter().enumerate().filter(|(_, asked)| asked.share > 0.0);
         let cost =
             |number: usize| self.average(&self.procedure(plan, number)?, plan.access[number]);
         let missing = each.filter(|(number, _)| cost(*number).is_none());
         missing.map(|(_, asked)| asked.name.clone()).collect()
+    }
+
+    /// That these procedures ask for what was not measured, and what that is.
+    pub fn not_measured(&self, procedures: Vec<String>) -> TuneError {
+        let mut operations = self.surface.take_lacking();
+        let more = operations.len().saturating_sub(LACKING_TOLD);
+        if more > 0 {
+            operations.truncate(LACKING_TOLD);
+            operations.push(format!("{more} more"));
+        }
+        let without = if self.surface.is_quick() { "--quick" } else { "--seconds" };
+        TuneError::NotMeasured { procedures, operations, without }
     }
 
     /// What a write of a procedure takes at home.

@@ -73,8 +73,13 @@ impl Target {
     pub fn cluster(&self) -> String {
         let Self { machines, threads, lanes, world, .. } = self;
         format!(
-            "on {machines} machines of {} ({}; measured with {}), {threads} threads and {lanes} lanes each",
-            world.hardware, world.fabric, world.machines
+            "on {} of {} ({}; measured with {}), {} and {} each",
+            many(machines, "machine"),
+            world.hardware,
+            world.fabric,
+            world.machines,
+            many(threads, "thread"),
+            many(lanes, "lane")
         )
     }
 }

@@ -4,7 +4,7 @@ use super::explain::bytes;
 use super::report::*;
 use super::{Goal, Objective};
 use crate::design::{Access, Partition};
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 /// Statements that are shown of a table, and rejected candidates.
 const DRIVERS_SHOWN: usize = 3;
@@ -68,7 +68,7 @@ impl Tuning {
     fn partitions(&self, text: &mut String) {
         text.push_str("\nPartitions\n");
         for table in &self.tables {
-            let place = partition(&table.partition);
+            let place = partition(&table.partition, &table.table);
             put(text, &format!("  {:NAME_WIDTH$}{place}", table.table));
         }
         for attribute in self.attributes.iter().take(ATTRIBUTES_SHOWN) {
@@ -135,9 +135,9 @@ fn draw_table(text: &mut String, table: &TableReport, all: bool) {
     put(
         text,
         &format!(
-            "  {}: {} rows of {} bytes, {} on each machine",
+            "  {}: {} of {} bytes, {} on each machine",
             table.table,
-            count(table.rows as f64),
+            many(count(table.rows as f64), "row"),
             table.row_bytes,
             bytes(table.bytes_each)
         ),
@@ -217,11 +217,19 @@ pub fn put(text: &mut String, line: &str) {
     }
 }
 
-/// Where rows are, in words.
-pub fn partition(of: &Partition) -> String {
+/// So many of something, by its name: `1 machine`, `2 machines`.
+pub fn many(number: impl Display, one: &str) -> String {
+    let number = number.to_string();
+    let ending = if number == "1" { "" } else { "s" };
+    format!("{number} {one}{ending}")
+}
+
+/// Where rows of a table are, in words. Groups are named after one of their tables.
+pub fn partition(of: &Partition, table: &str) -> String {
     match of {
         Partition::RoundRobin => "spread over all machines".to_owned(),
         Partition::Replicated => "copied to all machines".to_owned(),
+        Partition::By { columns, group } if group == table => format!("by {}", columns.join(", ")),
         Partition::By { columns, group } => format!("by {}, with {group}", columns.join(", ")),
     }
 }

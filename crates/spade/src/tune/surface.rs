@@ -7,12 +7,13 @@
 use super::chains::chain_blocks;
 use super::cost::{Cost, Noise, add, scaled};
 use crate::measurement::{
-    AccessPath, Demand, Effort, Measurements, Operation, Parameters, Place, World,
+    AccessPath, Demand, Effort, Measurements, Operation, Parameters, Place, World, storage_name,
 };
 use layout::Storage;
 use layout::bucket::{SLOTS_MAX, overflow_slots};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// Slots of a bucket of the usual design.
 pub const USUAL_SLOTS: u32 = 8;
@@ -93,6 +94,8 @@ pub struct Surface {
     known: RefCell<BTreeMap<Known, Found>>,
     /// The lines that the cost being found goes by.
     used: RefCell<BTreeSet<Line>>,
+    /// What was asked for and not measured.
+    lacking: RefCell<BTreeSet<Line>>,
 }
 
 /// A cost with the lines that it comes from.
@@ -147,12 +150,14 @@ impl Surface {
             published_noise,
             known: RefCell::default(),
             used: RefCell::default(),
+            lacking: RefCell::default(),
         }
     }
 
     /// The same, with nothing asked for yet.
     pub fn forgetful(&self) -> Self {
-        Self { known: RefCell::default(), used: RefCell::default(), ..self.clone() }
+        let (known, used) = (RefCell::default(), RefCell::default());
+        Self { known, used, lacking: RefCell::default(), ..self.clone() }
     }
 
     /// Everything that may be off of what was asked for up to now.
@@ -232,15 +237,76 @@ impl Surface {
 
     /// What an operation costs; none if nothing like it was measured.
     pub fn cost(&self, setting: &Setting) -> Option<Cost> {
+        let cost = self.found(setting);
+        if cost.is_none() {
+            self.lacking.borrow_mut().insert(Line::usual(setting));
+        }
+        cost
+    }
+
+    /// What was asked for since the last time and not measured, in words.
+    pub fn take_lacking(&self) -> Vec<String> {
+        self.lacking.take().iter().map(Line::to_string).collect()
+    }
+
+    /// Storages whose rows no index was measured to lead to, where it was to inlined ones: see [`Self::instead`].
+    pub fn unindexed(&self) -> Vec<Storage> {
+        let has = |path: AccessPath, storage: Storage| {
+            self.lines.keys().any(|line| (line.path, line.storage) == (path, storage))
+        };
+        let lacks = |storage: &Storage| {
+            AccessPath::ALL.into_iter().any(|path| {
+                path != AccessPath::Primary
+                    && has(path, Storage::HashInlined)
+                    && !has(path, *storage)
+            })
+        };
+        [Storage::HashOutside, Storage::Tree].into_iter().filter(lacks).collect()
+    }
+
+    fn found(&self, setting: &Setting) -> Option<Cost> {
         let known = setting.known();
         if let Some(found) = self.known.borrow().get(&known) {
             return found.cost;
         }
         self.used.borrow_mut().clear();
-        let cost = self.computed(setting);
+        let cost = match self.instead(setting) {
+            Some(instead) => self.through_index(setting, &instead),
+            None => self.computed(setting),
+        };
         let lines = std::mem::take(&mut *self.used.borrow_mut());
         self.known.borrow_mut().insert(known, Found { cost, lines });
         cost
+    }
+
+    /// The same through an index over inlined rows, if that was measured and the setting itself was not: quick measurements, and
+    /// those that were ended early, have indexes over inlined rows alone.
+    fn instead(&self, setting: &Setting) -> Option<Setting> {
+        let inlined = Setting {
+            storage: Storage::HashInlined,
+            slots: USUAL_SLOTS,
+            load_percent: Some(USUAL_LOAD),
+            ..*setting
+        };
+        let is_meant = setting.path != AccessPath::Primary
+            && !self.lines.contains_key(&Line::usual(setting))
+            && self.lines.contains_key(&Line::usual(&inlined));
+        is_meant.then_some(inlined)
+    }
+
+    /// The cost through an index by that over inlined rows. An index leads to the row itself, wherever that lives, so that what goes through it costs
+    /// the same; only a row that is added goes where its own storage has it, and its entry beside.
+    fn through_index(&self, setting: &Setting, inlined: &Setting) -> Option<Cost> {
+        let through = self.computed(inlined)?;
+        if setting.operation != Operation::Insert {
+            return Some(through);
+        }
+        let primary = |of: &Setting| {
+            let node_bytes = if of.storage == Storage::Tree { USUAL_NODE } else { 0 };
+            self.computed(&Setting { path: AccessPath::Primary, node_bytes, ..*of })
+        };
+        let entry = through.minus(&primary(inlined)?).at_least_nothing();
+        Some(primary(setting)?.plus(&entry))
     }
 
     fn computed(&self, setting: &Setting) -> Option<Cost> {
@@ -470,6 +536,18 @@ impl Line {
         let is_scan = setting.operation == Operation::Scan && setting.storage != Storage::Tree;
         let operation = if is_scan { Operation::Lookup } else { setting.operation };
         Self::usual(&Setting { operation, path: AccessPath::Primary, ..*setting })
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let through = match self.path {
+            AccessPath::Primary => "the primary key",
+            AccessPath::SecondaryHash => "a secondary hash index",
+            AccessPath::SecondaryTree => "a secondary tree",
+        };
+        let (operation, storage, place) = (self.operation, storage_name(self.storage), self.place);
+        write!(f, "{operation} through {through} of rows in {storage} ({place})")
     }
 }
 

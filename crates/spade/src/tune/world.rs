@@ -1,5 +1,6 @@
 //! Which of the measured clusters is tuned for.
 
+use super::show::many;
 use super::{Options, TuneError};
 use crate::measurement::{Measurements, Place, World};
 use sql::Load;
@@ -80,16 +81,17 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
     let threads = options.threads.unwrap_or(world.threads);
     if options.threads.is_none() && world.threads != load.machines.threads {
         dropped.push(format!(
-            "workload.toml says {} threads on each machine, and {threads} were measured: forecasts are of {threads}",
-            load.machines.threads
+            "workload.toml says {} on each machine, and {threads} were measured: forecasts are of {threads}",
+            many(load.machines.threads, "thread")
         ));
     }
     let lanes = options.lanes.unwrap_or(world.lanes);
     if (threads, lanes) != (world.threads, world.lanes) {
         dropped.push(format!(
-            "{} threads and {} lanes on each machine were measured, and {threads} and {lanes} are asked for: what one operation takes is \
+            "{} and {} on each machine were measured, and {threads} and {lanes} are asked for: what one operation takes is \
              taken to be the same",
-            world.threads, world.lanes
+            many(world.threads, "thread"),
+            many(world.lanes, "lane")
         ));
     }
     let said = load.machines.memory_gib.map(|gib| (gib * GIB) as u64);

@@ -2,7 +2,7 @@
 
 use crate::support::{PRICES, Subject, options};
 use spade::design::Partition;
-use spade::tune::{Tuning, Verdict};
+use spade::tune::{Options, Tuning, Verdict};
 use sql::load::{Amount, Rows};
 
 fn tuned(name: &str) -> Tuning {
@@ -84,7 +84,7 @@ fn customers_and_records_are_by_their_key() {
 
 #[test]
 fn an_attribute_with_too_few_values_is_no_key() {
-    let options = spade::tune::Options { machines: Some(20), ..options() };
+    let options = Options { machines: Some(20), ..options() };
     let tuning = Subject::shipped("tpcc").tuned(&PRICES.measured(), &options);
     let of_warehouses =
         tuning.attributes.iter().find(|one| one.columns.contains(&"warehouse.w_id".to_owned()));
@@ -131,9 +131,27 @@ fn what_is_too_large_is_not_copied() {
     let places = places(&tuning);
     assert!(places.contains(&"item i_id".to_owned()), "by the key it is looked up by: {places:?}");
     let copied = |budget: u64| {
-        let options = spade::tune::Options { memory_budget: Some(budget), ..options() };
+        let options = Options { memory_budget: Some(budget), ..options() };
         let tuning = subject.tuned(&PRICES.measured(), &options);
         tuning.design.tables.iter().any(|table| table.partition == Partition::Replicated)
     };
     assert_eq!([4 << 30, 1 << 40].map(copied), [false, true], "a tenth of the memory");
+}
+
+#[test]
+fn texts_count_one_of_something_as_one_and_name_no_table_after_itself() {
+    let alone = Options { machines: Some(1), threads: Some(1), lanes: Some(1), ..options() };
+    let text = Subject::shipped("tatp").tuned(&PRICES.measured(), &alone).text(true);
+    assert!(text.contains(" on 1 machine of hand-made "), "{text}");
+    assert!(text.contains(" 1 thread and 1 lane "), "{text}");
+    let plurals = ["machine", "thread", "lane", "slot", "row"].map(|one| format!(" 1 {one}s"));
+    assert!(!plurals.iter().any(|many| text.contains(many)), "{text}");
+    let tuning = Subject::shipped("tatp").tuned(&PRICES.measured(), &options());
+    let text = tuning.text(false);
+    let line = |table: &str| {
+        let found = text.lines().find(|line| line.split_whitespace().next() == Some(table));
+        found.unwrap_or_else(|| panic!("{table}: {text}")).trim_end().to_owned()
+    };
+    assert!(line("subscriber").ends_with(" by s_id"), "{text}");
+    assert!(line("access_info").ends_with(" by s_id, with subscriber"), "{text}");
 }

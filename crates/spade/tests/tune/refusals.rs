@@ -1,7 +1,7 @@
 //! What cannot be tuned is told with what to do.
 
 use crate::support::{PRICES, Subject, options};
-use spade::measurement::{Measurements, Place};
+use spade::measurement::{AccessPath, Measurements, Place};
 use spade::tune::Options;
 use sql::procedure::Body;
 
@@ -78,7 +78,9 @@ fn copies_and_operations_have_to_be_measured() {
     };
     measured.points().iter().filter(is_kept).for_each(|point| without.put(point.clone()));
     let lacking = refused(&subject, &without, &options());
-    assert!(lacking.contains("lack operations that insert_call_forwarding asks for"), "{lacking}");
+    let told = "the measurements lack what insert_call_forwarding asks for: insert through the primary key of rows in ";
+    assert!(lacking.starts_with(told), "{lacking}");
+    assert!(lacking.ends_with("; measure again without --seconds, on the same world"), "{lacking}");
     let is_kept = |point: &&spade::measurement::Point| {
         let of = &point.parameters;
         of.operation != spade::measurement::Operation::Insert || of.place != Place::OneSided
@@ -86,7 +88,20 @@ fn copies_and_operations_have_to_be_measured() {
     let mut without = Measurements::default();
     measured.points().iter().filter(is_kept).for_each(|point| without.put(point.clone()));
     let lacking = refused(&subject, &without, &options());
-    assert!(lacking.contains("lack operations that insert_call_forwarding asks for"), "{lacking}");
+    assert!(lacking.starts_with(told) && lacking.contains(" (one-sided)"), "{lacking}");
+}
+
+#[test]
+fn what_lacks_in_quick_measurements_is_named() {
+    let mut quick = Measurements::default();
+    for point in PRICES.quick().points() {
+        if point.parameters.path != AccessPath::SecondaryTree {
+            quick.put(point.clone());
+        }
+    }
+    let lacking = refused(&Subject::shipped("tpcc"), &quick, &options());
+    assert!(lacking.contains(" through a secondary tree of rows in "), "{lacking}");
+    assert!(lacking.ends_with("; measure again without --quick, on the same world"), "{lacking}");
 }
 
 #[test]

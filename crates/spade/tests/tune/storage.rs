@@ -1,9 +1,10 @@
 //! How tables and indexes are stored.
 
-use crate::support::{PRICES, Prices, Subject, options};
+use crate::support::{PRICES, Prices, Subject, options, quick, shipped_measurements};
 use layout::{IndexKind, Storage};
 use procedure::node::{Access, Node, Operator, Scan};
 use spade::design::Placement;
+use spade::measurement::Measurements;
 use spade::tune::{Goal, Objective, Options, Verdict};
 use sql::load::{Amount, Draw, Range};
 
@@ -190,7 +191,7 @@ fn averages_choose_the_best_average() {
 #[test]
 fn the_same_input_gives_the_same_bytes() {
     let measured = PRICES.measured();
-    let mut shuffled = spade::measurement::Measurements::default();
+    let mut shuffled = Measurements::default();
     measured.points().iter().rev().for_each(|point| shuffled.put(point.clone()));
     let json = |measured: &_| {
         let tuning = Subject::shipped("tatp").tuned(measured, &options());
@@ -252,4 +253,29 @@ fn a_scan_is_priced_by_the_nodes_of_its_own_index() {
     assert_eq!(orders.indexes[0].index, "unasked");
     assert_eq!(forecasts(0).len(), 1, "its nodes make no difference: {:?}", forecasts(0));
     assert!(forecasts(1).len() > 2, "larger nodes are more bytes: {:?}", forecasts(1));
+}
+
+#[test]
+fn quick_measurements_have_indexes_over_inlined_rows_alone_and_others_are_forecast_by_them() {
+    let full = shipped_measurements();
+    let (quick, subject, options) = (quick(&full), Subject::shipped("tpcc"), Options::default());
+    let told = "indexes were not measured over rows in hash-outside and tree:";
+    let tuning = subject.tuned(&quick, &options);
+    assert!(tuning.warnings.iter().any(|what| what.starts_with(told)), "{:?}", tuning.warnings);
+    let of_full = subject.tuned(&full, &options);
+    assert!(!of_full.warnings.iter().any(|what| what.starts_with(told)));
+    // Rows of the tables with indexes are moved out of their buckets, and into trees.
+    for storage in [Storage::HashOutside, Storage::Tree] {
+        let mut design = of_full.design.clone();
+        let indexed = design.tables.iter_mut().filter(|table| !table.indexes.is_empty());
+        for table in indexed {
+            table.storage = storage;
+        }
+        let rate = |measured: &Measurements| {
+            let forecast = subject.forecast(measured, &options, &design);
+            forecast.unwrap_or_else(|error| panic!("{error}")).forecast.transactions_per_s[1]
+        };
+        let ratio = rate(&quick) / rate(&full);
+        assert!((0.9..1.1).contains(&ratio), "{storage:?}: {ratio}");
+    }
 }

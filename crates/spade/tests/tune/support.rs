@@ -79,6 +79,26 @@ pub fn shipped_measurements() -> Measurements {
     Measurements::parse(&text).expect("this program has written them")
 }
 
+/// Those of these measurements that a quick run makes: usual designs, and indexes over inlined rows alone.
+pub fn quick(all: &Measurements) -> Measurements {
+    let mut quick = Measurements::default();
+    for point in all.points() {
+        let of = &point.parameters;
+        let is_usual = of.row_bytes == 64
+            && of.replicas == 1
+            && matches!(of.neighbourhood, 0 | 8)
+            && matches!(of.load_percent, 0 | 65)
+            && matches!(of.node_bytes, 0 | 512);
+        let is_measured = of.path == AccessPath::Primary || of.storage == Storage::HashInlined;
+        if is_usual && is_measured && matches!(of.rows, 1 | 4 | 16 | 64) {
+            let mut point = point.clone();
+            point.version.effort = Effort::Quick;
+            quick.put(point);
+        }
+    }
+    quick
+}
+
 /// What things cost in a hand-made cluster, in nanoseconds.
 #[derive(Clone, Copy)]
 pub struct Prices {
@@ -139,6 +159,10 @@ impl Prices {
             }
         }
         all
+    }
+
+    pub fn quick(&self) -> Measurements {
+        quick(&self.measured())
     }
 
     fn point(&self, parameters: Parameters) -> Point {

@@ -38,6 +38,16 @@ impl Shipped {
             _ => return None,
         })
     }
+
+    /// What its code was generated for, see [`Workload::fingerprint`].
+    pub fn fingerprint(self) -> u32 {
+        match self {
+            Self::SmallBank => generated::smallbank::Tables::FINGERPRINT,
+            Self::Tatp => generated::tatp::Tables::FINGERPRINT,
+            Self::Tpcc => generated::tpcc::Tables::FINGERPRINT,
+            Self::Ycsb => generated::ycsb::Tables::FINGERPRINT,
+        }
+    }
 }
 
 /// A call that is to be made. Its memory is used again by another.

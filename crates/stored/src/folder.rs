@@ -50,6 +50,12 @@ pub enum FolderError {
     /// There is no generated code for it.
     #[error("there is no generated code for the workload {0}; run it with `--code plans`")]
     NoCode(String),
+    /// The generated code of this name is of other procedures.
+    #[error(
+        "generated code of the workload {0} was made for other procedures, tables or plans than this folder has; run it with \
+         `--code plans`, or give the workload another name in workload.toml"
+    )]
+    OtherCode(String),
     /// The file of a design cannot be read.
     #[error("the design {0} cannot be read: {1}")]
     DesignFile(PathBuf, io::Error),
@@ -135,7 +141,7 @@ impl Stored {
     /// See [`FolderError`].
     pub fn read_any(folder: &Path, options: &Options<'_>) -> Result<Self, FolderError> {
         match Self::read(folder, options) {
-            Err(FolderError::NoCode(_)) => {
+            Err(FolderError::NoCode(_) | FolderError::OtherCode(_)) => {
                 Self::read(folder, &Options { wants_plans: true, ..options.clone() })
             }
             read => read,
@@ -186,6 +192,9 @@ impl Stored {
         })?;
         let code = match (options.wants_plans, Shipped::find(&load.name)) {
             (true, _) => Code::Plans,
+            (false, Some(shipped)) if shipped.fingerprint() != ready.fingerprint() => {
+                return Err(FolderError::OtherCode(load.name));
+            }
             (false, Some(shipped)) => Code::Generated(shipped),
             (false, None) => return Err(FolderError::NoCode(load.name)),
         };

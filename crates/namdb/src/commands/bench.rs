@@ -325,7 +325,7 @@ fn ordered_arguments() -> Vec<String> {
 
 fn with_whole_paths(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut words: Vec<String> = words.collect();
-    if !words.first().is_some_and(|folder| folder == named::FOLDER) {
+    if words.first().is_none_or(|folder| folder != named::FOLDER) {
         return words;
     }
     let mut is_path = true;

@@ -2,7 +2,7 @@
 
 use super::explain::bytes;
 use super::foretell::{DesignForecast, ProcedureForecast, TableForecast};
-use super::show::{access, count, many, partition, put};
+use super::show::{access, count, partition, put};
 use std::fmt::Write;
 
 /// The width of names, and of a design's column.

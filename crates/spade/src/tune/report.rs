@@ -1,5 +1,6 @@
 //! What was decided, for programs and for who reads on.
 
+use super::show::many;
 use super::{Goal, Objective};
 use crate::design::{Access, Design, Partition};
 use crate::measurement::World;

@@ -4,7 +4,7 @@
 use layout::{PartRule, Storage};
 use spade::design::{Access, Design, Partition, Placement, TableDesign};
 use std::path::{Path, PathBuf};
-use stored::{DesignOrigin, Division, FolderError, Options, Stored, default_design};
+use stored::{Code, DesignOrigin, Division, FolderError, Options, Stored, default_design};
 use txn::Isolation;
 use workload::Workload;
 
@@ -37,6 +37,39 @@ fn read(workload: &str, units: u64, design: &Path) -> Result<Stored, FolderError
         seed: 1,
     };
     Stored::read(&folder(workload), &options)
+}
+
+/// Generated code is for what it was generated for: a copy that says other things is the executor's, unless somebody insists.
+#[test]
+fn a_changed_copy_is_carried_out_by_plans() {
+    let (from, to) = (folder("smallbank"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("changed"));
+    let copy = |from: &Path, to: &Path| {
+        std::fs::create_dir_all(to).expect("the folder is cargo's");
+        for file in std::fs::read_dir(from).expect("it is there").flatten() {
+            if file.path().is_file() {
+                std::fs::copy(file.path(), to.join(file.file_name())).expect("there is room");
+            }
+        }
+    };
+    copy(&from, &to);
+    copy(&from.join("plans"), &to.join("plans"));
+    let options = Options {
+        units: None,
+        wants_plans: false,
+        design: None,
+        isolation: Isolation::Snapshot,
+        seed: 1,
+    };
+    let code = |stored: Stored| stored.code();
+    let unchanged = Stored::read(&to, &options).map(code);
+    assert!(matches!(unchanged, Ok(Code::Generated(_))), "{unchanged:?}");
+    let file = to.join("procedures.sql");
+    let text = std::fs::read_to_string(&file).expect("it was copied");
+    let changed = text.replace("There is no such customer", "Nobody has this number");
+    std::fs::write(&file, changed).expect("there is room");
+    let refused = Stored::read(&to, &options).map(code).expect_err("it says other things");
+    assert!(refused.to_string().contains("run it with `--code plans`"), "{refused}");
+    assert_eq!(Stored::read_any(&to, &options).map(code).ok(), Some(Code::Plans));
 }
 
 #[test]

@@ -95,7 +95,7 @@ async fn dangling<'r, 'a, E: Env>(
             Err(error) => return Err(error),
         };
         if !insistence.again(lane.env(), reason).await {
-            let (doing, table) = ("look up what rows refer to of", &population.tables[table].name);
+            let (doing, table) = ("look up the references of", &population.tables[table].name);
             return Err(LoadError::aborted(doing, table, &insistence, reason));
         }
     }

@@ -2,17 +2,12 @@
 
 use fabric::Env;
 use txn::Abort;
+use txn::insistence::{RETRIES_AT_ONCE, stand_back};
 
 /// Attempts beyond the first before a call is given up.
 pub const RETRIES_MAX: u32 = 200;
 /// No further attempt is made so long after the last that followed at once has failed.
 pub const RETRIES_NS_MAX: u64 = 1_000_000_000;
-/// So many retries follow at once: under first-committer-wins the winner has usually just finished.
-const RETRIES_AT_ONCE: u32 = 3;
-/// The first wait, doubled with every further retry.
-const WAIT_NS: u64 = 1_000;
-/// The longest wait.
-const WAIT_NS_MAX: u64 = 1_000_000;
 
 /// How often, and for how long, a call is tried again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,7 +53,7 @@ impl Attempts {
             return false;
         }
         self.retries += 1;
-        self.wait(env).await;
+        stand_back(env, self.retries).await;
         true
     }
 
@@ -78,15 +73,5 @@ impl Attempts {
             self.failed_ns = now_ns;
         }
         now_ns.saturating_sub(self.failed_ns) >= RETRIES_NS_MAX
-    }
-
-    async fn wait<E: Env>(&self, env: &E) {
-        if self.retries <= RETRIES_AT_ONCE {
-            return env.yield_now().await;
-        }
-        let doublings = (self.retries - RETRIES_AT_ONCE).min(u64::BITS / 2);
-        let wait_ns = (WAIT_NS << doublings).min(WAIT_NS_MAX);
-        // A random half keeps two losers from meeting again and again.
-        env.sleep_ns(wait_ns / 2 + env.random() % (wait_ns / 2)).await;
     }
 }

@@ -6,15 +6,11 @@ use layout::{Key, RecordRef, Schema, SchemaError};
 use sql::SqlType;
 use sql::catalog::HIDDEN_KEY;
 use std::sync::Arc;
-use txn::{Abort, Database, Isolation, Lane, Outcome, TableId, TxnError};
+use txn::{Abort, Database, Insistence, Isolation, Lane, Outcome, TableId, TxnError};
 use value::{Decimal, Value};
 
-/// Attempts at one transaction of the load: other loaders write to the same leaves and buckets.
-const ATTEMPTS_MAX: u32 = 200;
-/// Attempts that follow at once.
-const ATTEMPTS_AT_ONCE: u32 = 3;
-/// The longest wait before another attempt.
-const WAIT_NS_MAX: u64 = 1_000_000;
+/// Rows that a transaction of the load has more than the last one, if that succeeded.
+const GROWTH: usize = 1;
 /// Low bits of hidden keys, which count the rows of a part; the others have the part. They are negative, and those of rows
 /// that procedures insert are not, so that they never meet.
 const HIDDEN_COUNT_BITS: u32 = 32;
@@ -50,10 +46,10 @@ pub enum LoadError {
     #[error(transparent)]
     Statement(TxnError),
     /// A transaction was given up.
-    #[error(
-        "{attempts} attempts to insert rows into {table} have failed, the last one since {reason}"
-    )]
+    #[error("{attempts} attempts to {doing} {table} have failed, the last one since {reason}")]
     Aborted {
+        /// What was attempted.
+        doing: &'static str,
         /// The table.
         table: String,
         /// How many.
@@ -66,13 +62,25 @@ pub enum LoadError {
     Unknown(String),
 }
 
+impl LoadError {
+    pub(crate) fn aborted(
+        doing: &'static str,
+        table: &str,
+        insistence: &Insistence,
+        reason: Abort,
+    ) -> Self {
+        Self::Aborted { doing, table: table.to_owned(), attempts: insistence.failed(), reason }
+    }
+}
+
 /// A row as it is stored.
 struct StoredRow {
     key: Key,
     values: Vec<layout::Value>,
 }
 
-/// Inserts the rows of part `part` of `parts` of a table, `batch` in a transaction, and says after each how many there were.
+/// Inserts the rows of part `part` of `parts` of a table, at most `batch` in a transaction, and says after each how many there
+/// were.
 ///
 /// # Errors
 /// If the table is not there or not as the workload says, a row is not as the schema wants it or is there already, or memory
@@ -90,18 +98,18 @@ pub async fn load_part<E: Env>(
     progress: &dyn Fn(u64),
 ) -> Result<(), LoadError> {
     let (id, schema) = find(population, database, table)?;
-    let loaded = Loaded { population, table, id, schema };
+    let batch = batch.max(1);
+    let mut loaded = Loaded { population, table, id, schema, batch, together: batch };
     let mut next_hidden = i64::MIN + (i64::try_from(part).unwrap_or(0) << HIDDEN_COUNT_BITS);
     let mut rows = population.rows(table, part, parts).peekable();
     while rows.peek().is_some() {
-        let drawn: Vec<Vec<Value>> = rows.by_ref().take(batch.max(1)).collect();
+        let drawn: Vec<Vec<Value>> = rows.by_ref().take(batch).collect();
         let mut stored = Vec::with_capacity(drawn.len());
         for row in &drawn {
             stored.push(loaded.stored(row, next_hidden)?);
             next_hidden += 1;
         }
-        loaded.insert(lane, &drawn, &stored).await?;
-        progress(stored.len() as u64);
+        loaded.insert(lane, &drawn, &stored, progress).await?;
     }
     Ok(())
 }
@@ -130,6 +138,10 @@ struct Loaded<'a> {
     table: usize,
     id: TableId,
     schema: Arc<Schema>,
+    /// Most rows of a transaction.
+    batch: usize,
+    /// Rows of the next transaction.
+    together: usize,
 }
 
 impl Loaded<'_> {
@@ -151,31 +163,68 @@ impl Loaded<'_> {
         LoadError::Row { table, row: self.population.named(self.table, row), problem }
     }
 
-    /// Inserts rows together. If they are refused, they are inserted one by one up to the one that is at fault.
+    /// Inserts rows in their order, some at a time, and says after each how many there were. If some are refused, they are
+    /// inserted one by one up to the one that is at fault.
     async fn insert<E: Env>(
-        &self,
+        &mut self,
         lane: &mut Lane<E>,
         drawn: &[Vec<Value>],
         rows: &[StoredRow],
+        progress: &dyn Fn(u64),
     ) -> Result<(), LoadError> {
-        let name = self.population.tables[self.table].name.as_str();
-        let Err(refusal) = insert(lane, (self.id, name), &self.schema, rows).await else {
-            return Ok(());
-        };
-        if self.fault(lane, &refusal, &drawn[0]).is_none() {
-            return Err(refusal);
-        }
-        for (drawn, row) in drawn.iter().zip(rows) {
-            let one = std::slice::from_ref(row);
-            let Err(error) = insert(lane, (self.id, name), &self.schema, one).await else {
-                continue;
+        let mut done = 0;
+        while done < rows.len() {
+            let refusal = match self.insert_first(lane, &rows[done..]).await {
+                Ok(count) => {
+                    progress(count as u64);
+                    done += count;
+                    continue;
+                }
+                Err(refusal) => refusal,
             };
-            return Err(match self.fault(lane, &error, drawn) {
-                Some(problem) => self.refused(drawn, problem),
-                None => error,
-            });
+            let Some(problem) = self.fault(lane, &refusal, &drawn[done]) else {
+                return Err(refusal);
+            };
+            if self.together(&rows[done..]) == 1 {
+                return Err(self.refused(&drawn[done], problem));
+            }
+            self.together = 1;
         }
         Ok(())
+    }
+
+    /// How many of these rows are inserted together.
+    fn together(&self, rows: &[StoredRow]) -> usize {
+        self.together.min(rows.len())
+    }
+
+    /// Inserts the first of these rows, some together, and says how many. Rows at random places of an index are in nearly as many
+    /// leaves as there are of them, and lanes that hold some of each other's leaves abort each other again and again: so half as
+    /// many are inserted after each conflict, down to one, and some more after each success.
+    async fn insert_first<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        rows: &[StoredRow],
+    ) -> Result<usize, LoadError> {
+        let mut insistence = Insistence::begin(lane.env());
+        loop {
+            let count = self.together(rows);
+            let name = &self.population.tables[self.table].name;
+            let reason = match attempt(lane, self.id, &self.schema, &rows[..count]).await {
+                Ok(Outcome::Committed) => {
+                    self.together = self.batch.min(self.together + GROWTH);
+                    return Ok(count);
+                }
+                Ok(Outcome::Unknown) => return Err(LoadError::Unknown(name.clone())),
+                Ok(Outcome::Aborted(reason))
+                | Err(LoadError::Statement(TxnError::Abort(reason))) => reason,
+                Err(error) => return Err(error),
+            };
+            if !insistence.again(lane.env(), reason).await {
+                return Err(LoadError::aborted("insert rows into", name, &insistence, reason));
+            }
+            self.together = count.div_ceil(2);
+        }
     }
 
     /// What is wrong with a row that was refused so, if it is that.
@@ -236,30 +285,6 @@ fn typed(value: layout::Value, sql_type: &SqlType) -> Value {
     }
 }
 
-async fn insert<E: Env>(
-    lane: &mut Lane<E>,
-    (table, name): (TableId, &str),
-    schema: &Schema,
-    rows: &[StoredRow],
-) -> Result<(), LoadError> {
-    let mut attempts = 0;
-    loop {
-        let reason = match attempt(lane, table, schema, rows).await {
-            Ok(Outcome::Committed) => return Ok(()),
-            Ok(Outcome::Unknown) => return Err(LoadError::Unknown(name.to_owned())),
-            Ok(Outcome::Aborted(reason)) | Err(LoadError::Statement(TxnError::Abort(reason))) => {
-                reason
-            }
-            Err(error) => return Err(error),
-        };
-        attempts += 1;
-        if !reason.is_retryable() || attempts == ATTEMPTS_MAX {
-            return Err(LoadError::Aborted { table: name.to_owned(), attempts, reason });
-        }
-        wait(lane.env(), attempts).await;
-    }
-}
-
 async fn attempt<E: Env>(
     lane: &mut Lane<E>,
     table: TableId,
@@ -281,13 +306,4 @@ async fn attempt<E: Env>(
         }
     }
     Ok(transaction.commit().await)
-}
-
-/// Longer with each attempt, and a random part of it, so that two losers do not meet again and again.
-pub(crate) async fn wait<E: Env>(env: &E, attempts: u32) {
-    if attempts <= ATTEMPTS_AT_ONCE {
-        return env.yield_now().await;
-    }
-    let longest = WAIT_NS_MAX.min(1_000 << (attempts - ATTEMPTS_AT_ONCE).min(16));
-    env.sleep_ns(longest / 2 + env.random() % (longest / 2)).await;
 }

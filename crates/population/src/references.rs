@@ -1,17 +1,14 @@
 //! That the rows are there which others refer to.
 
-use crate::loading::{LoadError, find, plain, wait};
+use crate::loading::{LoadError, find, plain};
 use crate::number::Form;
 use crate::population::Population;
 use crate::rules::Reference;
 use fabric::Env;
 use layout::Schema;
 use std::sync::Arc;
-use txn::{Abort, Database, IndexId, Isolation, Lane, TableId, Transaction, TxnError};
+use txn::{Abort, Database, IndexId, Insistence, Isolation, Lane, TableId, Transaction, TxnError};
 use value::{Value, numeric};
-
-/// Attempts at looking up the rows that one batch refers to.
-const ATTEMPTS_MAX: u32 = 200;
 
 /// How the rows are found that a table refers to.
 struct Target<'a> {
@@ -90,19 +87,17 @@ async fn dangling<'r, 'a, E: Env>(
     table: usize,
     rows: &'r [Vec<Value>],
 ) -> Result<Option<(&'r [Value], &'a Reference)>, LoadError> {
-    let mut attempts = 0;
+    let mut insistence = Insistence::begin(lane.env());
     loop {
         let reason = match look(lane, targets, rows).await {
             Ok(found) => return Ok(found),
             Err(LoadError::Statement(TxnError::Abort(reason))) => reason,
             Err(error) => return Err(error),
         };
-        attempts += 1;
-        if !reason.is_retryable() || attempts == ATTEMPTS_MAX {
-            let table = population.tables[table].name.clone();
-            return Err(LoadError::Aborted { table, attempts, reason });
+        if !insistence.again(lane.env(), reason).await {
+            let (doing, table) = ("look up the references of", &population.tables[table].name);
+            return Err(LoadError::aborted(doing, table, &insistence, reason));
         }
-        wait(lane.env(), attempts).await;
     }
 }
 

@@ -476,6 +476,8 @@ fn kept_all<'n>(names: impl Iterator<Item = &'n str>) -> &'static [&'static str]
 
 fn not_loaded(error: LoadError) -> WorkloadError {
     match error {
+        // Attempts that were given up: the sentence says of which table, and how many.
+        LoadError::Aborted { reason, .. } if reason.is_retryable() => refused(error),
         LoadError::Statement(TxnError::Abort(reason)) | LoadError::Aborted { reason, .. } => {
             WorkloadError::Aborted(reason)
         }
@@ -626,6 +628,19 @@ impl<E: Env> Workload<E> for Stored {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use txn::Abort;
+
+    /// Full memory is told from what other loaders are in the way of.
+    #[test]
+    fn a_load_that_is_given_up_says_of_which_table() {
+        let aborted = |reason| {
+            let (doing, table) = ("insert rows into", "book".to_owned());
+            not_loaded(LoadError::Aborted { doing, table, attempts: 321, reason })
+        };
+        let said = aborted(Abort::InsertConflict).to_string();
+        assert!(said.starts_with("321 attempts to insert rows into book have failed"), "{said}");
+        assert!(aborted(Abort::OutOfMemory).is_out_of_memory());
+    }
 
     #[test]
     fn names_are_kept_once() {

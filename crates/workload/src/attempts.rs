@@ -3,7 +3,8 @@
 use crate::driver::{AbortCounts, Finished, TransactionResult};
 use crate::error::WorkloadError;
 use fabric::Env;
-use txn::{Abort, Lane, Outcome, TxnError};
+use txn::insistence::{RETRIES_AT_ONCE, stand_back};
+use txn::{Abort, Insistence, Lane, Outcome, TxnError};
 
 /// Attempts beyond the first before a transaction is given up.
 pub const RETRIES_MAX: u32 = 200;
@@ -14,14 +15,6 @@ const _: () = assert!(RETRIES_MAX < u8::MAX as u32);
 /// [`Abort::Contended`], some tenths of a second where links are slow, and so many retries of that would take
 /// minutes.
 pub const RETRIES_NS_MAX: u64 = 1_000_000_000;
-/// No further attempt is made at what a load or a check cannot do without, so long after its first has begun.
-const INSIST_NS_MAX: u64 = 20_000_000_000;
-/// So many retries follow at once: under first-committer-wins the winner has usually just finished.
-const RETRIES_AT_ONCE: u32 = 3;
-/// The first wait, doubled with every further retry.
-const WAIT_NS: u64 = 1_000;
-/// The longest wait.
-const WAIT_NS_MAX: u64 = 1_000_000;
 
 /// The attempts at one transaction, all with the same input.
 #[derive(Debug, Default)]
@@ -58,27 +51,19 @@ impl Attempts {
 
     /// Judges an attempt: `Some` ends the transaction with this result, `None` asks for another attempt,
     /// after waiting here as long as it should.
-    ///
-    /// A duplicate key counts as a conflict: the workloads take their keys from counters they have read,
-    /// so the key can only be there because somebody else has moved the counter since.
     #[inline]
     pub async fn judge<E: Env>(
         &mut self,
         env: &E,
         attempt: Result<TransactionResult, WorkloadError>,
     ) -> Result<Option<TransactionResult>, WorkloadError> {
-        let reason = match attempt {
-            Ok(TransactionResult::Aborted(reason)) | Err(WorkloadError::Aborted(reason)) => reason,
-            Err(WorkloadError::Statement(TxnError::DuplicateKey { .. })) => Abort::InsertConflict,
-            Ok(result) => return Ok(Some(result)),
-            Err(error) => return Err(error),
-        };
+        let Some(reason) = aborted(&attempt) else { return attempt.map(Some) };
         self.aborts.add(reason);
         if !reason.is_retryable() || self.are_used_up(env) {
             return Ok(Some(TransactionResult::Aborted(reason)));
         }
         self.retries += 1;
-        self.wait(env).await;
+        stand_back(env, self.retries).await;
         Ok(None)
     }
 
@@ -93,16 +78,6 @@ impl Attempts {
             self.failed_ns = now_ns;
         }
         self.retries == RETRIES_MAX || now_ns.saturating_sub(self.failed_ns) >= RETRIES_NS_MAX
-    }
-
-    async fn wait<E: Env>(&self, env: &E) {
-        if self.retries <= RETRIES_AT_ONCE {
-            return env.yield_now().await;
-        }
-        let doublings = (self.retries - RETRIES_AT_ONCE).min(u64::BITS / 2);
-        let wait_ns = (WAIT_NS << doublings).min(WAIT_NS_MAX);
-        // A random half keeps two losers from meeting again and again.
-        env.sleep_ns(wait_ns / 2 + env.random() % (wait_ns / 2)).await;
     }
 
     /// The finished transaction.
@@ -124,24 +99,33 @@ pub async fn run<E: Env>(
     Ok(attempts.finish(kind, result, 0))
 }
 
-/// Runs a transaction that a load or a check cannot do without: an abort that deserves no further attempt is
-/// an error. Conflicts are waited for longer than those of a transaction whose user may ask for it again: lanes that load a small table
-/// together meet in most of its buckets, and on a crowded machine each has to wait for all others.
+/// Runs a transaction that a load or a check cannot do without: an abort that deserves no further attempt is an error. [`Insistence`] says for how long there is one.
 pub async fn insist<E: Env>(
     lane: &mut Lane<E>,
     mut attempt: impl AsyncFnMut(&mut Lane<E>) -> Result<TransactionResult, WorkloadError>,
 ) -> Result<TransactionResult, WorkloadError> {
-    let deadline_ns = lane.env().now_ns().saturating_add(INSIST_NS_MAX);
+    let mut insistence = Insistence::begin(lane.env());
     loop {
-        match Attempts::new().repeat(lane, &mut attempt).await? {
-            TransactionResult::Aborted(reason)
-                if !reason.is_retryable() || lane.env().now_ns() >= deadline_ns =>
-            {
-                return Err(reason.into());
-            }
-            TransactionResult::Aborted(_) => {}
-            result => return Ok(result),
+        let ended = attempt(lane).await;
+        let Some(reason) = aborted(&ended) else { return ended };
+        if !insistence.again(lane.env(), reason).await {
+            return Err(reason.into());
         }
+    }
+}
+
+/// Why an attempt was aborted, if it was.
+///
+/// A duplicate key counts as a conflict: the workloads take their keys from counters they have read,
+/// so the key can only be there because somebody else has moved the counter since.
+#[inline]
+fn aborted(ended: &Result<TransactionResult, WorkloadError>) -> Option<Abort> {
+    match ended {
+        Ok(TransactionResult::Aborted(reason)) | Err(WorkloadError::Aborted(reason)) => {
+            Some(*reason)
+        }
+        Err(WorkloadError::Statement(TxnError::DuplicateKey { .. })) => Some(Abort::InsertConflict),
+        _ => None,
     }
 }
 
@@ -215,8 +199,8 @@ mod tests {
                 insist(&mut lane, attempt).await.map_err(|error| error.to_string())
             })
         };
-        assert_eq!(insisted(3 * RETRIES_NS_MAX), Ok(TransactionResult::Committed));
-        let given_up = insisted(2 * INSIST_NS_MAX).expect_err("nobody waits for ever");
+        assert_eq!(insisted(15 * RETRIES_NS_MAX), Ok(TransactionResult::Committed));
+        let given_up = insisted(40 * RETRIES_NS_MAX).expect_err("nobody waits for ever");
         assert!(given_up.contains("insert_conflict"), "{given_up}");
     }
 }

@@ -2,8 +2,9 @@
 
 mod refused;
 mod small;
+mod together;
 
-use fabric::{LocalEnv, run_now};
+use fabric::{Env, LocalEnv, run_now};
 use layout::PhysicalDesign;
 use plan::{CollectError, Server, ServerChoice};
 use population::{LoadError, Population, Scale, copy_line, load_part, load_postgresql, read_row};
@@ -36,14 +37,14 @@ fn index(index: &sql::catalog::Index) -> layout::IndexDesign {
     }
 }
 
-fn create(database: &Database<LocalEnv>, folder: &WorkloadFolder) {
+async fn create<E: Env>(database: &Database<E>, folder: &WorkloadFolder) {
     for table in &folder.program.catalog.tables {
         let spec = TableSpec {
             schema: table.schema.clone(),
             design: PhysicalDesign::default(),
             indexes: table.indexes.iter().map(index).collect(),
         };
-        run_now(database.create_table(spec)).expect("the table is new");
+        database.create_table(spec).await.expect("the table is new");
     }
 }
 
@@ -101,7 +102,7 @@ fn rows_come_back_from_postgresql_and_from_us() {
         load_postgresql(&population, &theirs).unwrap_or_else(|error| panic!("{error}"));
 
         let database = empty();
-        create(&database, &folder);
+        run_now(create(&database, &folder));
         let count = load(&database, &population).unwrap_or_else(|error| panic!("{error}"));
         let mut compared = 0;
         for (table, name) in population.tables().enumerate() {
@@ -136,7 +137,7 @@ fn rows_that_are_there_are_not_loaded_again() {
     let folder = small("smallbank");
     let population = population(&folder);
     let database = empty();
-    create(&database, &folder);
+    run_now(create(&database, &folder));
     let count = load(&database, &population).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(count, 6000);
     let error = load(&database, &population).expect_err("the rows are there");

@@ -61,7 +61,7 @@ fn load(load: &str) -> Result<Vec<Vec<String>>, LoadError> {
     let population = Population::new(&folder.program, &folder.load, SCALE);
     let population = population.unwrap_or_else(|error| panic!("{error}"));
     let database = empty();
-    create(&database, &folder);
+    run_now(create(&database, &folder));
     let mut lane = run_now(database.lane()).expect("lanes are free");
     let tables = 0..population.tables().count();
     for part in [1, 0] {

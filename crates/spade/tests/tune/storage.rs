@@ -3,7 +3,7 @@
 use crate::support::{PRICES, Prices, Subject, options, quick, shipped_measurements};
 use layout::{IndexKind, Storage};
 use procedure::node::{Access, Node, Operator, Scan};
-use spade::design::Placement;
+use spade::design::{Placement, TableDesign};
 use spade::measurement::Measurements;
 use spade::tune::{Goal, Objective, Options, Verdict};
 use sql::load::{Amount, Draw, Range};
@@ -269,7 +269,8 @@ fn quick_measurements_have_indexes_over_inlined_rows_alone_and_others_are_foreca
         let mut design = of_full.design.clone();
         let indexed = design.tables.iter_mut().filter(|table| !table.indexes.is_empty());
         for table in indexed {
-            table.storage = storage;
+            let placement = Placement::Hashed { load_percent: 65 };
+            *table = TableDesign { storage, placement, node_bytes: 512, ..table.clone() };
         }
         let rate = |measured: &Measurements| {
             let forecast = subject.forecast(measured, &options, &design);

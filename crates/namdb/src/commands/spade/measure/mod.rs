@@ -1,6 +1,7 @@
 //! `namdb spade measure`: what single operations cost, on any fabric and on simulated clusters.
 
 mod machines;
+mod patience;
 mod real;
 mod simulated;
 mod told;
@@ -17,7 +18,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 use machines::Machines;
 use namdb::host::Moment;
-use spade::measurement::{Effort, Parameters, Point, Version};
+use patience::Tried;
+use spade::measurement::{Effort, Measured, Parameters, Point, Version};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -135,6 +137,7 @@ pub fn run(arguments: &MeasureArguments) -> Result<Verdict> {
         seconds: arguments.seconds,
         measured: 0,
         found: 0,
+        left_out: Vec::new(),
     };
     catch_interrupts_with(|| {
         output::say(
@@ -156,7 +159,8 @@ pub fn run(arguments: &MeasureArguments) -> Result<Verdict> {
         let name = path.display();
         std::fs::write(path, all.table_json()).with_context(|| format!("cannot write {name}"))?;
     }
-    let kept = told::Kept { measured: session.measured, found: session.found, missing };
+    let Session { measured, found, left_out, .. } = &session;
+    let kept = told::Kept { measured: *measured, found: *found, missing, left_out };
     let text = told::in_words(all, &worlds, &arguments.file, &kept);
     json::deliver(all, arguments.json.as_deref(), &text)?;
     Ok(if missing == 0 { Verdict::Sound } else { Verdict::Incomplete })
@@ -172,6 +176,8 @@ struct Session {
     measured: usize,
     /// Points that need not be measured any more.
     found: usize,
+    /// Points of which no operation has ended, in words.
+    left_out: Vec<String>,
 }
 
 impl Session {
@@ -191,6 +197,23 @@ impl Session {
         Ok(self.record.keep(points)?)
     }
 
+    /// Keeps what came of a point, and says whether to go on. A point of which no operation has ended is left out: it is
+    /// missing, and the next run measures it.
+    fn take(&mut self, point: &Parameters, tried: Tried<Measured>) -> Result<bool> {
+        match tried {
+            Tried::Seen(measured) => {
+                let version = self.version.clone();
+                self.keep(vec![Point { parameters: point.clone(), version, measured }])?;
+            }
+            Tried::Nothing { in_s } => {
+                self.left_out
+                    .push(format!("{}: no operation has ended in {in_s:.2} s", named(point)));
+            }
+            Tried::Interrupted => return Ok(false),
+        }
+        Ok(true)
+    }
+
     /// The tables of which points are missing, and how many points those are. The others are counted as found.
     fn missing(&mut self, choice: &Choice) -> (Vec<Vec<Parameters>>, u64) {
         let mut groups = choice.groups();
@@ -204,7 +227,52 @@ impl Session {
 
 /// What is being measured.
 fn tell(progress: &Progress, done: u64, point: &Parameters) {
+    progress.show(done, &named(point));
+}
+
+fn named(point: &Parameters) -> String {
     let Parameters { operation, path, place, row_bytes, .. } = point;
     let storage = spade::measurement::storage_name(point.storage);
-    progress.show(done, &format!("{operation} {path} {place}, {row_bytes} bytes, {storage}"));
+    format!("{operation} {path} {place}, {row_bytes} bytes, {storage}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spade::measurement::{Place, World};
+
+    #[test]
+    fn what_is_too_slow_is_left_out_and_told_and_the_run_goes_on() {
+        let file = std::env::temp_dir().join(format!("namdb-slow-{}.json", std::process::id()));
+        let (fabric, hardware) = ("tcp".to_owned(), "a host".to_owned());
+        let world = World { fabric, hardware, machines: 1, threads: 1, lanes: 8 };
+        let places = vec![Place::OneSided];
+        let choice = Choice { world, effort: Effort::Quick, places, replicates: false };
+        let mut session = Session {
+            record: Record::open(&file).expect("there is room"),
+            version: version(Effort::Quick, 1),
+            start: Moment::now(),
+            seconds: None,
+            measured: 0,
+            found: 0,
+            left_out: Vec::new(),
+        };
+        let slow = choice.groups()[0][0].clone();
+        let goes_on = session.take(&slow, Tried::Nothing { in_s: 0.45 });
+        assert!(goes_on.expect("nothing is kept") && !session.has(&slow));
+        let goes_on = session.take(&slow, Tried::Interrupted);
+        assert!(!goes_on.expect("nothing is kept"));
+        let (groups, missing) = session.missing(&choice);
+        assert!(missing > 0 && groups[0].contains(&slow), "the next run measures it");
+        let Session { measured, found, left_out, .. } = &session;
+        let missing = missing as usize;
+        let kept = told::Kept { measured: *measured, found: *found, missing, left_out };
+        let told = told::in_words(session.record.measurements(), &[choice], &file, &kept);
+        let said = format!(
+            "left out: {}: no operation has ended in 0.45 s; give the run more --seconds\n",
+            named(&slow)
+        );
+        assert!(told.contains(&said) && said.contains("one-sided"), "{told}");
+        std::fs::remove_file(file).expect("it is ours");
+    }
 }

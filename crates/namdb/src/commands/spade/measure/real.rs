@@ -1,5 +1,6 @@
 //! Measuring by threads of this process: on memory of its own, or on the memory servers of a cluster.
 
+use super::patience::{Tried, persist};
 use super::{RealArguments, Session, tell};
 use crate::bench::driver::{self, Run, RunPlan, Span, Standing, Watcher};
 use crate::bench::part::Part;
@@ -21,7 +22,7 @@ use layout::NodeId;
 use membership::{ClusterFile, FabricKind, Member};
 use namdb::{Db, Oracle, host};
 use spade::measurement::{
-    Alone, Demand, Loaded, Measured, Parameters, Place, Point, Service, Spread, World, rounded,
+    Alone, Demand, Loaded, Measured, Parameters, Place, Service, Spread, World, rounded,
 };
 use std::sync::{Arc, Mutex};
 use txn::CatalogError;
@@ -268,11 +269,10 @@ fn measure_table<S: Site>(
         tell(&pace.progress, pace.done, point);
         let micro = micro.turned_to(point, owners);
         let seed = session.version.seed;
-        let Some(measured) = measure_point(site, &micro, point, (pace.point_s, seed))? else {
+        let tried = measure_point(site, &micro, point, (pace.point_s, seed))?;
+        if !session.take(point, tried)? {
             break;
-        };
-        let version = session.version.clone();
-        session.keep(vec![Point { parameters: point.clone(), version, measured }])?;
+        }
         pace.done += 1;
     }
     Ok(())
@@ -312,40 +312,48 @@ impl<S: Site> Site for OneLane<'_, S> {
     }
 }
 
-/// One lane alone, then all of them; nothing if the user has ended it.
+/// One lane alone, then all of them.
 fn measure_point<S: Site>(
     site: &S,
     micro: &Micro,
     point: &Parameters,
     (point_s, seed): (f64, u64),
-) -> Result<Option<Measured>> {
-    let run_s = |share: f64| (WARM_SHARE * share * point_s, (1.0 - WARM_SHARE) * share * point_s);
-    let alone = seen(&OneLane(site), micro, (1, seed), run_s(ALONE_SHARE))?;
+) -> Result<Tried<Measured>> {
+    let one = OneLane(site);
     let threads = point.world.threads;
-    let loaded = seen(site, micro, (threads, seed), run_s(1.0 - ALONE_SHARE))?;
-    let (Some(alone), Some(loaded)) = (alone, loaded) else { return Ok(None) };
+    let lanes = threads * site.facts().lanes_per_thread;
+    let alone = persist(ALONE_SHARE * point_s, |span_s| seen(&one, micro, (1, seed), span_s))?;
+    alone.and_then(|alone| {
+        let all = |span_s| seen(site, micro, (threads, seed), span_s);
+        let loaded = persist((1.0 - ALONE_SHARE) * point_s, all)?;
+        loaded.and_then(|loaded| Ok(Tried::Seen(measured(&alone, &loaded, (threads, lanes)))))
+    })
+}
+
+/// What the repetitions of one lane alone, and of all of them, say of an operation.
+fn measured(alone: &[Seen], loaded: &[Seen], (threads, lanes): (u32, u32)) -> Measured {
     let rate = |seen: &Seen| seen.operations as f64 / seen.measured_s;
-    let lanes = f64::from(threads * site.facts().lanes_per_thread);
+    let lanes = f64::from(lanes);
     let spread = |all: &[Seen], of: &dyn Fn(&Seen) -> f64| {
         Spread::of(&all.iter().map(of).collect::<Vec<f64>>())
     };
     let all_operations: u64 = loaded.iter().map(|seen| seen.operations).sum();
     let aborts: u64 = loaded.iter().map(|seen| seen.retries).sum();
-    Ok(Some(Measured {
+    Measured {
         alone: Alone {
-            median_ns: spread(&alone, &|seen| seen.median_ns),
-            p99_ns: spread(&alone, &|seen| seen.p99_ns),
+            median_ns: spread(alone, &|seen| seen.median_ns),
+            p99_ns: spread(alone, &|seen| seen.p99_ns),
         },
         loaded: Loaded {
-            operations_per_s: spread(&loaded, &|seen| lanes * rate(seen)),
-            per_thread_per_s: spread(&loaded, &|seen| lanes * rate(seen) / f64::from(threads)),
-            median_ns: spread(&loaded, &|seen| seen.median_ns),
-            p99_ns: spread(&loaded, &|seen| seen.p99_ns),
+            operations_per_s: spread(loaded, &|seen| lanes * rate(seen)),
+            per_thread_per_s: spread(loaded, &|seen| lanes * rate(seen) / f64::from(threads)),
+            median_ns: spread(loaded, &|seen| seen.median_ns),
+            p99_ns: spread(loaded, &|seen| seen.p99_ns),
             aborts: rounded(aborts as f64 / all_operations as f64),
             busiest: None,
         },
-        service: service(&alone, &loaded),
-    }))
+        service: service(alone, loaded),
+    }
 }
 
 /// What one operation takes. Counts are those of one lane alone; time of processors is taken under load, since a thread
@@ -417,29 +425,29 @@ impl Watcher for Repetitions {
     }
 }
 
-/// Runs the operation on so many threads; nothing if the user has ended it.
+/// Runs the operation on so many threads for so long, of which the beginning does not count.
 fn seen<S: Site>(
     site: &S,
     micro: &Micro,
     (threads, seed): (u32, u64),
-    (warm_up_s, run_s): (f64, f64),
-) -> Result<Option<Vec<Seen>>> {
+    span_s: f64,
+) -> Result<Tried<Vec<Seen>>> {
+    let (warm_up_s, run_s) = (WARM_SHARE * span_s, (1.0 - WARM_SHARE) * span_s);
     let window_s = run_s / REPETITIONS as f64;
     let (windows, rate, part, telling) = (REPETITIONS, None, Part::WHOLE, None);
     let plan = RunPlan { threads, warm_up_s, window_s, windows, seed, rate, part, telling };
     let mut repetitions = Repetitions::default();
     let run: Run = driver::run(site, micro, &plan, interruption(), &mut repetitions)?;
     if run.is_interrupted {
-        return Ok(None);
+        return Ok(Tried::Interrupted);
     }
     ensure!(
         !run.is_out_of_memory,
         "the memory servers are full; give them more, or take fewer --threads"
     );
     ensure!(!run.is_unreachable, "a server cannot be reached any more");
-    ensure!(
-        !repetitions.0.is_empty(),
-        "no operation has ended in {run_s:.2} s; give the run more --seconds"
-    );
-    Ok(Some(repetitions.0))
+    Ok(match repetitions.0 {
+        seen if seen.is_empty() => Tried::Nothing { in_s: run_s },
+        seen => Tried::Seen(seen),
+    })
 }

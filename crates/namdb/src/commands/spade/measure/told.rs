@@ -9,22 +9,27 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// What became of all points that are asked for.
-pub struct Kept {
+pub struct Kept<'a> {
     /// Measured by this run.
     pub measured: usize,
     /// There before.
     pub found: usize,
     /// Not measured yet.
     pub missing: usize,
+    /// Of these, what is slower than its time, in words.
+    pub left_out: &'a [String],
 }
 
 /// The usual design of each world, and what is in the file.
-pub fn in_words(all: &Measurements, worlds: &[Choice], file: &Path, kept: &Kept) -> String {
+pub fn in_words(all: &Measurements, worlds: &[Choice], file: &Path, kept: &Kept<'_>) -> String {
     let mut text = String::new();
     for choice in worlds {
         draw(&mut text, all, choice);
     }
-    let Kept { measured, found, missing } = kept;
+    let Kept { measured, found, missing, left_out } = kept;
+    for point in *left_out {
+        let _ = writeln!(text, "left out: {point}; give the run more --seconds");
+    }
     let _ = write!(text, "{} has {measured} points more, {found} were there", file.display());
     text.push_str(&match missing {
         0 => ".\n".to_owned(),

@@ -74,6 +74,20 @@ impl Tuning {
                 bytes(self.memory.bytes_each)
             ),
         );
+        paragraph(
+            page,
+            &format!(
+                "Designed {}; {:.0} of 100 calls come to another machine than that of their rows; {} of each row.",
+                self.wanted(),
+                100.0 * self.remote_calls,
+                copies(self.replicas)
+            ),
+        );
+        let _ = writeln!(
+            page,
+            "<p>In the pictures <b style=\"color:{CHOSEN}\">this</b> is chosen, or full; <b style=\"color:{NEXT}\">this</b> \
+             comes next; <b style=\"color:{OTHER}\">these</b> are the others.</p>"
+        );
         let bar = |name: &str, of: &Forecast, colour| {
             let [least, rate, most] = of.transactions_per_s;
             let latency = of.latency_us[1];
@@ -260,6 +274,14 @@ fn picture(page: &mut String, title: &str, bars: &[Bar]) {
         );
     }
     page.push_str("</svg>\n");
+}
+
+/// So many copies.
+fn copies(count: u32) -> String {
+    match count {
+        1 => "one copy".to_owned(),
+        several => format!("{several} copies"),
+    }
 }
 
 fn paragraph(page: &mut String, text: &str) {

@@ -35,8 +35,8 @@ impl Tuning {
         text
     }
 
-    fn head(&self, text: &mut String) {
-        put(text, &format!("{}, {}", self.target.workload, self.target.scale()));
+    /// What was wanted, and by what designs were compared.
+    pub(super) fn wanted(&self) -> String {
         let wanted = match self.objective {
             Objective::Throughput => "throughput",
             Objective::Latency => "latency",
@@ -45,7 +45,12 @@ impl Tuning {
             Goal::ServiceTimes => "service times",
             Goal::WeightedAverages => "weighted averages",
         };
-        put(text, &format!("for {wanted}, by {model}, {}", self.target.cluster()));
+        format!("for {wanted}, by {model}")
+    }
+
+    fn head(&self, text: &mut String) {
+        put(text, &format!("{}, {}", self.target.workload, self.target.scale()));
+        put(text, &format!("{}, {}", self.wanted(), self.target.cluster()));
         text.push('\n');
         draw_forecast(text, "tuned", &self.forecast);
         draw_forecast(text, "untuned", &self.baseline);

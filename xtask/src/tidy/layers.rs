@@ -5,7 +5,7 @@ use super::manifest::{self, Dependency, Manifest};
 use super::tree::Tree;
 
 /// The crates by folder, lowest first.
-const LAYERS: [&str; 32] = [
+const LAYERS: [&str; 33] = [
     "layout",
     "fabric",
     "membership",
@@ -15,6 +15,7 @@ const LAYERS: [&str; 32] = [
     "memory",
     "index",
     "txn",
+    "owner",
     "metrics",
     "recovery",
     "sql",

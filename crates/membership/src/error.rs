@@ -4,6 +4,25 @@ use crate::cluster_file::ClusterId;
 use crate::member::Program;
 use std::time::Duration;
 
+/// Why nobody can connect to a member.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AddressError {
+    /// It has no address on this fabric.
+    #[error("{member} is not reached by this fabric")]
+    None {
+        /// Who.
+        member: String,
+    },
+    /// Its address is none.
+    #[error("{member} is said to be at {address}, which is no address")]
+    Wrong {
+        /// Who.
+        member: String,
+        /// What it has told.
+        address: String,
+    },
+}
+
 /// Why the registry did not do what it was asked for. After an error of a change it may have happened.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]

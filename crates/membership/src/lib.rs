@@ -69,9 +69,9 @@ pub use cluster_file::{
     ClusterFile, ClusterFileError, ClusterId, ComputeSettings, FabricKind, OracleKind,
 };
 pub use cluster_map::ClusterMap;
-pub use error::RegistryError;
+pub use error::{AddressError, RegistryError};
 pub use follower::Follower;
 pub use lease::{Lease, LeaseClock};
-pub use member::{Addresses, Member, Program, Role};
+pub use member::{Addresses, Member, Program, Role, server_addresses};
 pub use registry::Registry;
 pub use root::DatabaseRoot;

@@ -1,10 +1,13 @@
 //! Who is in a cluster, and how each is reached.
 
 use crate::cluster_file::FabricKind;
+use crate::error::AddressError;
 use crate::random;
+use fabric::ServerAddress;
 use layout::NodeId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 
 /// A server that has joined, as all others see it.
@@ -139,11 +142,58 @@ impl Member {
         }
     }
 
+    /// The node by which it is reached.
+    pub fn node(&self) -> NodeId {
+        match self.role {
+            Role::Memory { .. } => NodeId(self.number),
+            Role::Compute => NodeId::of_compute_server(self.number),
+        }
+    }
+
+    /// What whoever connects to it has to know: the key of its region; without a region its identity.
+    pub fn key(&self) -> u64 {
+        match self.role {
+            Role::Memory { region_key, .. } => region_key,
+            Role::Compute => self.identity,
+        }
+    }
+
+    /// Where it is on a network, and who it is.
+    ///
+    /// # Errors
+    /// It is not reached by `fabric`, or at no address that there is.
+    pub fn server_address(&self, fabric: FabricKind) -> Result<ServerAddress, AddressError> {
+        let known = match fabric {
+            FabricKind::Shm => None,
+            FabricKind::Tcp => self.addresses.tcp.as_ref(),
+            FabricKind::Verbs => self.addresses.verbs.as_ref(),
+        };
+        let text = known.ok_or_else(|| AddressError::None { member: self.to_string() })?;
+        let found = text.to_socket_addrs().ok().and_then(|mut found| found.next());
+        let address = found.ok_or_else(|| AddressError::Wrong {
+            member: self.to_string(),
+            address: text.clone(),
+        })?;
+        let (node, identity, key) = (self.node(), self.identity, self.key());
+        Ok(ServerAddress { node, address, identity, key, region_bytes: 0 })
+    }
+
     /// The name of its entry in the registry, which two of one role and number would share.
     pub(crate) fn entry(&self) -> String {
         let role = if self.is_memory_server() { "memory" } else { "compute" };
         format!("{role}-{}", self.number)
     }
+}
+
+/// Where these servers are on a network.
+///
+/// # Errors
+/// See [`Member::server_address`].
+pub fn server_addresses<'a>(
+    members: impl IntoIterator<Item = &'a Member>,
+    fabric: FabricKind,
+) -> Result<Vec<ServerAddress>, AddressError> {
+    members.into_iter().map(|member| member.server_address(fabric)).collect()
 }
 
 impl fmt::Display for Member {

@@ -40,7 +40,7 @@ pub enum FolderError {
     },
     /// A plan of something else.
     #[error(
-        "{file}: this is the plan of another statement than {statement} in line {line} of its file; make the plans with \
+        "{file}: this is no plan of {statement}, as line {line} of its file has that statement now; make the plans with \
          `namdb spade plan {folder}`"
     )]
     Stale {

@@ -63,6 +63,13 @@ pub struct Ready {
     pub(crate) owner: Option<NodeId>,
 }
 
+impl Ready {
+    /// Sees to it that its arguments are prepared, for whoever carries it out; answers whether they can be.
+    pub(crate) fn prepare(&mut self) -> bool {
+        self.is_prepared || self.prepared.prepare()
+    }
+}
+
 /// The procedures of a workload, in the hands of one thread.
 pub enum Crew {
     /// Generated code.

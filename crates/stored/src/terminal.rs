@@ -111,7 +111,7 @@ impl Shipping {
     /// Notes who carries out a call that was drawn.
     fn make_ready(&self, call: &mut Ready) {
         call.owner = None;
-        if self.shipper.ships(call.procedure) && call.prepared.prepare() {
+        if self.shipper.ships(call.procedure) && call.prepare() {
             let texts = call.prepared.texts();
             call.owner = self.shipper.owner(call.procedure, &call.prepared.arguments(&texts));
         }

@@ -129,14 +129,18 @@ fn check_structure<S: Site, W: SiteWorkload<S>>(
     let database = seat.handle();
     let is_own = |name: &str| workload.table_names().contains(&name);
     let structure = seat.wait(database.check_tables(&is_own))?;
-    let wrong = structure.errors.first().or(structure.locked.first());
+    let locked = structure.locked.first().map(|first| match structure.locked.len() {
+        1 => format!("{first} is locked"),
+        count => format!("{first} is locked, as are {} more", count - 1),
+    });
+    let wrong = structure.errors.first().cloned().or(locked);
     Ok(Some(CheckReport {
         is_rate: false,
         name: "every table and index is well formed, nothing is left locked".to_owned(),
         ok: wrong.is_none(),
         detail: match wrong {
             None => counted(structure.lines.len() as u64, "structure"),
-            Some(wrong) => wrong.clone(),
+            Some(wrong) => wrong,
         },
     }))
 }

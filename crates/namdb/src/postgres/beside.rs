@@ -171,23 +171,25 @@ impl Beside {
             "  {}, {} clients of prepared calls, {:.1} s",
             theirs.isolation, theirs.clients, theirs.seconds
         )?;
-        writeln!(text, "  {:<NAME_COLUMNS$} {:>29} {:>19}", "", "PostgreSQL", "namdb")?;
+        writeln!(text, "  {:<NAME_COLUMNS$} {:>23} {:>25}", "", "PostgreSQL", "namdb")?;
         writeln!(
             text,
-            "  {:<NAME_COLUMNS$} {:>9} {:>9} {:>9} {:>9} {:>9} {:>5}",
-            "transaction", "per sec.", "median", "99 %", "per sec.", "99 %", "ratio"
+            "  {:<NAME_COLUMNS$} {:>7} {:>7} {:>7} {:>9} {:>7} {:>7} {:>5}",
+            "transaction", "per s", "median", "99 %", "per s", "median", "99 %", "ratio"
         )?;
         writeln!(text, "  {line}")?;
         for (name, kind) in &theirs.per_type {
-            let (per_s, p99_us) =
-                ours.per_type.get(name).map_or((0.0, 0.0), |kind| (kind.per_s, kind.p99_us));
+            let ours = ours.per_type.get(name);
+            let (per_s, p50_us, p99_us) =
+                ours.map_or((0.0, 0.0, 0.0), |kind| (kind.per_s, kind.p50_us, kind.p99_us));
             writeln!(
                 text,
-                "  {name:<NAME_COLUMNS$} {:>9} {:>9} {:>9} {:>9} {:>9} {:>5}",
+                "  {name:<NAME_COLUMNS$} {:>7} {:>7} {:>7} {:>9} {:>7} {:>7} {:>5}",
                 rate(kind.per_s),
                 duration_us(kind.p50_us),
                 duration_us(kind.p99_us),
                 rate(per_s),
+                duration_us(p50_us),
                 duration_us(p99_us),
                 ratio(per_s / kind.per_s.max(1e-9))
             )?;
@@ -195,12 +197,13 @@ impl Beside {
         writeln!(text, "  {line}")?;
         writeln!(
             text,
-            "  {:<NAME_COLUMNS$} {:>9} {:>9} {:>9} {:>9} {:>9} {:>5}",
+            "  {:<NAME_COLUMNS$} {:>7} {:>7} {:>7} {:>9} {:>7} {:>7} {:>5}",
             "all, committed",
             rate(theirs.txn_per_s),
             duration_us(theirs.p50_us),
             duration_us(theirs.p99_us),
             rate(ours.txn_per_s),
+            "",
             "",
             ratio(self.ratio)
         )?;

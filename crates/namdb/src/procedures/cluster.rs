@@ -11,16 +11,15 @@ use fabric::remote::{AnyTransport, Engine, RemoteEnv};
 use fabric::shm::{ConnectConfig, connect};
 use fabric::tcp::{TcpConfig, TcpTransport, TlsKeys};
 use fabric::verbs::{self, VerbsConfig, VerbsShare};
-use fabric::{Caller, ServerAddress, run_now};
+use fabric::{Caller, run_now};
 use layout::NodeId;
 use membership::cluster_file::OracleKind;
 use membership::{
-    Addresses, ClusterFile, ClusterMap, DatabaseRoot, FabricKind, Follower, Lease, LeaseClock,
-    Member, Registry, Role,
+    ClusterFile, ClusterMap, DatabaseRoot, FabricKind, Follower, Lease, LeaseClock, Member,
+    Registry, server_addresses,
 };
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::net::ToSocketAddrs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -117,17 +116,17 @@ impl Place {
 
     /// By what these servers are reached, as [`Place::owners`] has them.
     fn owner_nodes(&self) -> Vec<Option<NodeId>> {
-        self.owners.iter().map(|owner| owner.as_ref().map(node_of)).collect()
+        self.owners.iter().map(|owner| owner.as_ref().map(Member::node)).collect()
     }
 
     /// What each of these servers is told first.
     fn hellos<'a>(&self, servers: impl Iterator<Item = &'a Member>) -> Vec<Hello> {
         let hello = |member: &Member| Hello {
-            node: node_of(member),
+            node: member.node(),
             cluster: self.cluster.id.0,
             epoch: self.epoch.load(Ordering::Acquire),
             server: member.identity,
-            key: key_of(member),
+            key: member.key(),
             caller: self.identity,
             endpoint: 0,
             process: std::process::id(),
@@ -137,9 +136,9 @@ impl Place {
     }
 
     /// Who connects, and where to.
-    fn caller(&self, choose: Choose) -> Result<Caller, Fault> {
+    fn caller(&self) -> Result<Caller, Fault> {
         Ok(Caller {
-            servers: addresses(self.map.memory_servers(), choose)?,
+            servers: server_addresses(self.map.memory_servers(), self.cluster.fabric)?,
             cluster: self.cluster.id.0,
             epoch: self.epoch.clone(),
             identity: self.identity,
@@ -209,42 +208,6 @@ fn opened(root: &DatabaseRoot) -> Root {
     }
 }
 
-/// Which of a member's addresses one fabric has.
-type Choose = fn(&Addresses) -> Option<&String>;
-
-/// Where servers are.
-fn addresses<'a>(
-    members: impl Iterator<Item = &'a Member>,
-    choose: Choose,
-) -> Result<Vec<ServerAddress>, Fault> {
-    let address = |member: &Member| -> Result<ServerAddress, Fault> {
-        let text = choose(&member.addresses)
-            .ok_or_else(|| format!("{member} is not reached by this fabric"))?;
-        let address = text.to_socket_addrs().ok().and_then(|mut found| found.next());
-        let address = address
-            .ok_or_else(|| format!("{member} is said to be at {text}, which is no address"))?;
-        let (node, identity, key) = (node_of(member), member.identity, key_of(member));
-        Ok(ServerAddress { node, address, identity, key, region_bytes: 0 })
-    };
-    members.map(address).collect()
-}
-
-/// The node by which a member is reached.
-fn node_of(member: &Member) -> NodeId {
-    match member.role {
-        Role::Memory { .. } => NodeId(member.number),
-        Role::Compute => NodeId::of_compute_server(member.number),
-    }
-}
-
-/// What whoever connects to a member has to know: the key of its region; without a region its identity.
-fn key_of(member: &Member) -> u64 {
-    match member.role {
-        Role::Memory { region_key, .. } => region_key,
-        Role::Compute => member.identity,
-    }
-}
-
 /// Memory servers of this host, whose regions are mapped.
 pub(super) struct Mapped {
     /// The database, as if it were of this process.
@@ -297,10 +260,8 @@ enum Network {
 
 impl Network {
     fn by_messages(place: &Place) -> Result<Self, Fault> {
-        let choose: Choose = |addresses| addresses.tcp.as_ref();
-        let peers = addresses(place.peers(), choose)?;
-        let config =
-            TcpConfig { peers, needs_peers: false, ..TcpConfig::new(place.caller(choose)?) };
+        let peers = server_addresses(place.peers(), place.cluster.fabric)?;
+        let config = TcpConfig { peers, needs_peers: false, ..TcpConfig::new(place.caller()?) };
         let keys = place.cluster.tls.as_ref().map(|tls| -> Result<TlsKeys, Fault> {
             let read = |path: &Path| {
                 std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
@@ -315,8 +276,8 @@ impl Network {
         let settings = &place.cluster.verbs;
         let (device, port) = (settings.device.clone(), settings.port);
         let choice = verbs::Choice { device, port, gid_index: settings.gid_index };
-        let choose: Choose = |addresses| addresses.verbs.as_ref();
-        let (caller, peers) = (place.caller(choose)?, addresses(place.peers(), choose)?);
+        let (caller, peers) =
+            (place.caller()?, server_addresses(place.peers(), place.cluster.fabric)?);
         let config = VerbsConfig::new(verbs::Place::open(&choice)?, caller);
         let config = VerbsConfig { peers, needs_peers: false, ..config };
         Ok(Self::Card(VerbsShare::new(config, settings.queue_pairs_max)))

@@ -1,6 +1,6 @@
 //! Work at a place, over whatever fabric its cluster has.
 
-use super::place::{Place, node_of};
+use super::place::Place;
 use super::shm::ShmSite;
 use super::{tcp, verbs};
 use crate::bench::AnyWorkload;
@@ -60,7 +60,7 @@ pub fn run_shipping<W: AnyWorkload, J: Errand<W>>(
     }
     Workload::<LocalEnv>::ship_to(
         workload,
-        owners.iter().map(|owner| owner.map(node_of)).collect(),
+        owners.iter().map(|owner| owner.map(Member::node)).collect(),
     );
     let peers: BTreeMap<u16, &Member> =
         owners.into_iter().flatten().map(|owner| (owner.number, owner)).collect();

@@ -3,7 +3,7 @@
 use super::abroad::Peers;
 use super::health::Health;
 use super::keys::keys;
-use super::place::{Place, key_of, node_of};
+use super::place::Place;
 use super::shm::ShmSite;
 use super::{LEAVE_NS, PROGRAM, tcp, verbs};
 use crate::bench::site::{Seat, Site};
@@ -64,10 +64,10 @@ impl Calls {
         told: &Registry,
     ) -> Result<Self> {
         let admission = Arc::new(Admission {
-            node: node_of(member),
+            node: member.node(),
             cluster: cluster.id.0,
             server: member.identity,
-            key: key_of(member),
+            key: member.key(),
             region_bytes: 0,
             program: PROGRAM.to_owned(),
             epoch: Default::default(),

@@ -7,8 +7,7 @@ use super::{LOOK_PAUSE, PROGRAM};
 use crate::output;
 use anyhow::{Context, Result, bail};
 use fabric::identity::{self, Admission, Hello};
-use layout::NodeId;
-use membership::{ClusterFile, ClusterMap, Follower, Lease, LeaseClock, Member, Registry, Role};
+use membership::{ClusterFile, ClusterMap, Follower, Lease, LeaseClock, Member, Registry};
 use namdb::host::{Moment, sleep_ms, spawn};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -185,32 +184,16 @@ impl Place {
 
     fn hello(&self, member: &Member, endpoint: u64) -> Hello {
         Hello {
-            node: node_of(member),
+            node: member.node(),
             cluster: self.cluster.id.0,
             epoch: self.epoch.load(Ordering::Acquire),
             server: member.identity,
-            key: key_of(member),
+            key: member.key(),
             caller: self.identity,
             endpoint,
             process: std::process::id(),
             program: PROGRAM.to_owned(),
         }
-    }
-}
-
-/// The node by which a member is reached.
-pub fn node_of(member: &Member) -> NodeId {
-    match member.role {
-        Role::Memory { .. } => NodeId(member.number),
-        Role::Compute => NodeId::of_compute_server(member.number),
-    }
-}
-
-/// What whoever connects to a member has to know: the key of its region; without a region its identity.
-pub fn key_of(member: &Member) -> u64 {
-    match member.role {
-        Role::Memory { region_key, .. } => region_key,
-        Role::Compute => member.identity,
     }
 }
 

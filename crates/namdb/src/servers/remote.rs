@@ -1,18 +1,15 @@
 //! Transactions of this process on memory servers that a network reaches, through an engine for each thread.
 
 use super::LEAVE_NS;
-use super::place::{Place, key_of, node_of};
+use super::place::Place;
 use crate::bench::site::{Facts, Seat, Site};
 use crate::output;
-use anyhow::{Context, Result};
-use fabric::ServerAddress;
+use anyhow::Result;
 use fabric::patience::Patience;
 use fabric::remote::{AnyTransport, Engine, RemoteEnv, Transport};
 use layout::NodeId;
-use membership::{Addresses, Member};
 use std::collections::BTreeSet;
 use std::future::Future;
-use std::net::ToSocketAddrs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use txn::{Database, Root};
@@ -129,21 +126,4 @@ impl Drop for RemoteSeat {
             output::say(&format!("  slots of the vector were not given back: {error}"));
         }
     }
-}
-
-/// Where servers are, of which `choose` gives the address for one fabric.
-pub fn server_addresses<'a>(
-    members: impl IntoIterator<Item = &'a Member>,
-    choose: fn(&Addresses) -> Option<&String>,
-) -> Result<Vec<ServerAddress>> {
-    let address = |member: &Member| {
-        let (node, identity, key) = (node_of(member), member.identity, key_of(member));
-        let text = choose(&member.addresses)
-            .with_context(|| format!("{member} is not reached by this fabric"))?;
-        let address = text.to_socket_addrs().ok().and_then(|mut found| found.next());
-        let address = address
-            .with_context(|| format!("{member} is said to be at {text}, which is no address"))?;
-        Ok(ServerAddress { node, address, identity, key, region_bytes: 0 })
-    };
-    members.into_iter().map(address).collect()
 }

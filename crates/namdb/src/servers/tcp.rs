@@ -4,11 +4,11 @@ use super::PROGRAM;
 use super::abroad::Peers;
 use super::keys::keys;
 use super::place::Place;
-use super::remote::{Connect, RemoteSite, server_addresses};
+use super::remote::{Connect, RemoteSite};
 use anyhow::Result;
 use fabric::tcp::{TcpConfig, TcpTransport, TlsKeys};
 use fabric::{AnyTransport, Caller};
-use membership::Addresses;
+use membership::{FabricKind, server_addresses};
 
 /// How the memory servers of a cluster are reached by messages.
 struct ByMessages {
@@ -20,22 +20,18 @@ struct ByMessages {
 /// Where threads of this process run transactions with `lanes` lanes each, and call `peers`.
 pub fn site(place: &Place, lanes: u32, peers: &Peers<'_>) -> Result<RemoteSite> {
     let mut config = TcpConfig::new(Caller {
-        servers: server_addresses(place.map.memory_servers(), by_messages)?,
+        servers: server_addresses(place.map.memory_servers(), FabricKind::Tcp)?,
         cluster: place.cluster.id.0,
         epoch: place.epoch.clone(),
         identity: place.identity(),
         endpoint: 0,
         program: PROGRAM.to_owned(),
     });
-    config.peers = server_addresses(peers.members.iter().copied(), by_messages)?;
+    config.peers = server_addresses(peers.members.iter().copied(), FabricKind::Tcp)?;
     config.needs_peers = peers.are_needed;
     let nodes = config.peers.iter().map(|peer| peer.node).collect();
     let keys = keys(&place.cluster)?;
     Ok(RemoteSite::new(ByMessages { config, keys }, place, lanes).with_peers(nodes))
-}
-
-fn by_messages(addresses: &Addresses) -> Option<&String> {
-    addresses.tcp.as_ref()
 }
 
 impl Connect for ByMessages {

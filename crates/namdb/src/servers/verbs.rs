@@ -1,7 +1,7 @@
 //! Memory servers that are reached by RDMA, and compute servers that are called.
 
 use super::abroad::Peers;
-use super::remote::{Connect, RemoteSite, server_addresses};
+use super::remote::{Connect, RemoteSite};
 use super::{PROGRAM, all_servers, place, settings};
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
@@ -12,7 +12,7 @@ use fabric::verbs::{
 };
 use fabric::{Caller, Env, Pages, Services};
 use layout::RegionId;
-use membership::{Addresses, ClusterFile, ClusterMap};
+use membership::{ClusterFile, ClusterMap, FabricKind, server_addresses};
 use std::net::{TcpListener, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +24,7 @@ pub fn site(place: &place::Place, lanes: u32, peers: &Peers<'_>) -> Result<Remot
     let device = device(&place.cluster)?;
     let mut config =
         config(device, &place.cluster, &place.map, place.epoch.clone(), place.identity())?;
-    config.peers = server_addresses(peers.members.iter().copied(), by_rdma)?;
+    config.peers = server_addresses(peers.members.iter().copied(), FabricKind::Verbs)?;
     config.needs_peers = peers.are_needed;
     let nodes = config.peers.iter().map(|peer| peer.node).collect();
     let queue_pairs_max = place.cluster.verbs.queue_pairs_max;
@@ -47,10 +47,6 @@ pub fn calls<E: Env>(
     Ok(VerbsPort::of_calls(place, listener, admission, env, services)?)
 }
 
-fn by_rdma(addresses: &Addresses) -> Option<&String> {
-    addresses.verbs.as_ref()
-}
-
 fn config(
     device: Place,
     cluster: &ClusterFile,
@@ -59,7 +55,7 @@ fn config(
     identity: u64,
 ) -> Result<VerbsConfig> {
     let caller = Caller {
-        servers: server_addresses(map.memory_servers(), by_rdma)?,
+        servers: server_addresses(map.memory_servers(), FabricKind::Verbs)?,
         cluster: cluster.id.0,
         epoch,
         identity,

@@ -63,6 +63,8 @@ fn are_carried_out_over(fabric: &str) {
     let report = cluster.report(&by_this_process);
     assert_sound(&report);
     assert!(number(&report, "/shipped_percent") > 99.0, "{report:#}");
+    let calls = number(&report, "/per_type/balance/calls");
+    assert!((0.99..1.01).contains(&calls), "one message each: {calls}");
     let after = carried_out();
     assert!(after.iter().zip(&before).all(|(after, before)| after > before), "{after:?}");
     for server in &servers {
@@ -111,7 +113,7 @@ fn calls_go_on_without_an_owner_that_died() {
     // It may have died with locks, which last as long as its lease.
     let mut checks = report["checks"].as_array().expect("a list").iter();
     let is_whole =
-        |check: &Value| check["ok"] == true || check["detail"].to_string().contains("lock");
+        |check: &Value| check["ok"] == true || check["detail"].to_string().contains("is locked");
     assert!(checks.all(is_whole), "{report:#}");
     assert_eq!(report["problems"], json!([]));
     assert!(number(&report, "/seconds") > 7.5, "{report:#}");

@@ -78,7 +78,8 @@ impl Reader<'_, '_> {
         let (catalog, load) = (self.facts.catalog(), self.facts.load());
         if design.workload != load.name {
             self.refuse(format!(
-                "it is of workload {}, and this one is {}",
+                "it is of workload {}, and this one is {}; tune this one, or write that name into the design if both have the \
+                 same tables",
                 design.workload, load.name
             ));
         }

@@ -246,8 +246,10 @@ pub enum TuneError {
     },
     /// There is too little memory.
     #[error(
-        "the smallest design takes {needed} bytes on each machine, and only {budget} are allowed; allow more memory, more \
-         machines, or fewer units"
+        "the smallest design takes {} on each machine ({needed} bytes), and only {} are allowed ({budget} bytes); allow more \
+         memory, more machines, or fewer units",
+        explain::bytes(*needed),
+        explain::bytes(*budget)
     )]
     Memory {
         /// Bytes of the smallest design.

@@ -221,7 +221,8 @@ fn what_does_not_fit_is_refused_all_at_once() {
         design.procedures[0].procedure = "no_order".to_owned();
     });
     for expected in [
-        "it is of workload other, and this one is tpcc",
+        "it is of workload other, and this one is tpcc; tune this one, or write that name into the design if both have the same \
+         tables",
         "schema.sql has no table nothing",
         "it says nothing of table warehouse",
         "procedures.sql has no procedure no_order",

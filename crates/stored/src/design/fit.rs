@@ -24,7 +24,10 @@ pub(crate) fn fit(
     let mut problems = Vec::new();
     if design.workload != subject.name {
         let (of, name) = (&design.workload, subject.name);
-        problems.push(format!("it is of workload {of}, and this one is {name}"));
+        problems.push(format!(
+            "it is of workload {of}, and this one is {name}; tune this one, or write that name into the design if both have the \
+             same tables"
+        ));
     }
     names(design, subject, &mut problems);
     let catalog = &subject.workload.catalog;

@@ -29,23 +29,30 @@ pub struct Home {
 impl Home {
     /// The memory server, counted from 0; none if the argument is no number.
     pub fn server(&self, call: &Call) -> Option<u16> {
-        let value = match call.arguments.get(self.argument)? {
+        self.part_of(match call.arguments.get(self.argument)? {
             Value::Int(number) => *number,
-            Value::Text(digits) => digits.trim_end().parse().ok()?,
+            Value::Text(digits) => number(digits)?,
             _ => return None,
-        };
-        self.rule.part_of(value, self.servers)
+        })
     }
 
     /// The same of a call with these arguments.
     pub fn server_of(&self, arguments: &[Argument<'_>]) -> Option<u16> {
-        let value = match arguments.get(self.argument)? {
+        self.part_of(match arguments.get(self.argument)? {
             Argument::Int(number) => *number,
-            Argument::Text(digits) => std::str::from_utf8(digits).ok()?.trim_end().parse().ok()?,
+            Argument::Text(digits) => number(std::str::from_utf8(digits).ok()?)?,
             _ => return None,
-        };
+        })
+    }
+
+    fn part_of(&self, value: i64) -> Option<u16> {
         self.rule.part_of(value, self.servers)
     }
+}
+
+/// The number that a text of digits is, as PostgreSQL pads it.
+fn number(digits: &str) -> Option<i64> {
+    digits.trim_end().parse().ok()
 }
 
 /// Of each procedure, in the order of the file: where its calls have their rows on so many memory servers; none if that is

@@ -124,7 +124,8 @@ fn what_does_not_fit_is_told_together() {
     let told = refused.err().expect("nothing of it fits").to_string();
     for sentence in [
         "unfit.json does not fit the workload",
-        "it is of workload other, and this one is tpcc",
+        "it is of workload other, and this one is tpcc; tune this one, or write that name into the design if both have the same \
+         tables",
         "schema.sql has no table histories",
         "it says nothing of table history",
         "procedures.sql has no procedure old_order",

@@ -10,7 +10,7 @@ use crate::bench::world::{self, WorldPlan};
 use crate::commands::interruption;
 use crate::servers::abroad::{self, Errand, Peers};
 use crate::servers::health::Health;
-use crate::servers::place::{Place as ClusterPlace, node_of};
+use crate::servers::place::Place as ClusterPlace;
 use ::measure::experiment::Choice;
 use ::measure::host::own;
 use ::measure::micro::{MEASURED, Micro, TABLE};
@@ -86,7 +86,7 @@ pub fn run(
     let machines = place.cluster.memory.len() as u16;
     let name = place.cluster.fabric.name();
     let choice = chosen(name, (machines, threads, lanes * threads), &places, session);
-    let nodes: Vec<NodeId> = owners.iter().map(|&owner| node_of(owner)).collect();
+    let nodes: Vec<NodeId> = owners.iter().map(|&owner| owner.node()).collect();
     let errand = Points { choice: &choice, owners: &nodes, session, seconds };
     // Which point it is does not matter to the site.
     let first = choice.groups().first().and_then(|group| group.first().cloned());

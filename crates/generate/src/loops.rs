@@ -3,6 +3,7 @@
 use crate::ahead::assignments;
 use crate::body::any;
 use crate::code::{Code, Kind};
+use crate::expression::of_array;
 use crate::function::Function;
 use crate::names::identifier;
 use crate::unsupported::Unsupported;
@@ -78,7 +79,7 @@ impl<'a> Function<'a> {
                 };
                 let name = self.names.fresh("element");
                 self.line(format!("{label}for &{name} in {} {{", list.known()));
-                let value = Code::new(name, (**kind).clone());
+                let value = Code::new(of_array(name, &array.expr.sql_type), (**kind).clone());
                 let code = self.scope(&[&[value]], &[]).code(element)?;
                 self.assign_target(target, &code, element)?;
             }
